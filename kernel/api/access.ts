@@ -1,0 +1,33 @@
+/**
+ * Who may call a route or method. Every one states a rule: without it nothing mounts.
+ *
+ * - `public`: anybody, a wrong credential does not matter.
+ * - `open`: any credential, and without one only callers on the loopback interface, as the default tenant (decisions 0.2).
+ * - `authenticated`: any valid credential, whatever its roles.
+ * - `roles`: one of the roles (`admin` and, in its own tenant, `owner` pass) and one of the scopes.
+ * - `governance`: one of the scopes, or the break-glass scope `admin`; with `operator` only from the default tenant.
+ */
+export type Access =
+  | { readonly kind: 'public' }
+  | { readonly kind: 'open'; readonly scopes: readonly string[] }
+  | { readonly kind: 'authenticated' }
+  | { readonly kind: 'roles'; readonly roles: readonly string[]; readonly scopes: readonly string[] }
+  | { readonly kind: 'governance'; readonly scopes: readonly string[]; readonly operator: boolean };
+
+/** Rules by name, for route definitions. Empty `scopes` means: the general scope of the method (`read` or `write`). */
+export const access = {
+  public: (): Access => ({ kind: 'public' }),
+  open: (scopes: readonly string[] = []): Access => ({ kind: 'open', scopes }),
+  authenticated: (): Access => ({ kind: 'authenticated' }),
+  /** `access.role('user', { scopes: ['execute'] })`; the caller needs any one of the scopes. */
+  role: (role: string | readonly string[], options: { scopes?: readonly string[] } = {}): Access => ({
+    kind: 'roles',
+    roles: typeof role === 'string' ? [role] : role,
+    scopes: options.scopes ?? [],
+  }),
+  governance: (scopes: readonly string[], options: { operator?: boolean } = {}): Access => ({
+    kind: 'governance',
+    scopes,
+    operator: options.operator ?? false,
+  }),
+} as const;

@@ -1,0 +1,59 @@
+import type { Static, TSchema } from 'typebox';
+import type { EntityRegistration, Migration } from '../database/database.ts';
+import type { ExtensionPoint, Needed, ServiceRef, ServiceRefs, Wanted } from './refs.ts';
+import type { Scope } from './scope.ts';
+
+/** What a plugin is. `plugin.ts` of a plugin folder exports one as its default: a table of contents, no logic. */
+export interface PluginDefinition<
+  C extends TSchema = TSchema,
+  N extends ServiceRefs = ServiceRefs,
+  W extends ServiceRefs = ServiceRefs,
+> {
+  /** Unique, `[a-z][a-z0-9-]*`, the name of the folder. */
+  readonly name: string;
+  /** One sentence for the operator. */
+  readonly summary: string;
+  /** The plugin's own version; default: the gateway's. */
+  readonly version?: string;
+  /** The range of kernel versions that it works with (`^1.0.0`). */
+  readonly kernel: string;
+  /** Schema of `plugins.<name>.config` in gateway.yaml, made of `field.*`; defaults are filled in, unknown keys refused. */
+  readonly config?: C;
+  /** Services that must be there: started after their owners, restarted with them, stopped before they leave. */
+  readonly needs?: N;
+  /** Services that may be absent; when one comes, changes or goes, the plugin is restarted with it. */
+  readonly wants?: W;
+  /** Services that `setup` provides. */
+  readonly offers?: readonly ServiceRef<unknown>[];
+  /** Extension points that it reads. */
+  readonly points?: readonly ExtensionPoint<unknown>[];
+  /** Tables of the plugin. */
+  readonly entities?: readonly EntityRegistration[];
+  /** Forward migrations of these tables, in order. */
+  readonly migrations?: readonly Migration[];
+  /** Name of the `config` field (a `field.address`) on which its routes listen; default: the gateway's own address. */
+  readonly listen?: string;
+  /** What its failure at start means for the gateway; default `continue`. `gateway.yaml` overrides it. */
+  readonly onFailure?: OnFailure;
+  /** Registers everything through `scope`. Nothing becomes visible before it resolves; when it throws, nothing ever was. */
+  setup(
+    scope: Scope<C extends TSchema ? Static<C> : unknown>,
+    services: Needed<N> & Wanted<W>,
+  ): void | Promise<void>;
+}
+
+/** `abort`: the gateway does not start without the plugin. `continue`: it serves the others and reports the failure. */
+export type OnFailure = 'abort' | 'continue';
+
+/** A plugin whose types are forgotten: what the host keeps. */
+// biome-ignore lint/suspicious/noExplicitAny: the one place where plugins of all configurations meet
+export type Plugin = PluginDefinition<any, any, any>;
+
+/** Declares a plugin; its configuration and services are inferred into `setup`. */
+export function definePlugin<
+  C extends TSchema = TSchema,
+  N extends ServiceRefs = Record<never, never>,
+  W extends ServiceRefs = Record<never, never>,
+>(definition: PluginDefinition<C, N, W>): Plugin {
+  return definition;
+}

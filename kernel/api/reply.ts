@@ -1,0 +1,58 @@
+import type { Readable } from 'node:stream';
+
+/** A finished answer: what a handler returns when a plain value with status 200 is not enough. */
+export class Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: ReplyBody;
+
+  constructor(status: number, body: ReplyBody, headers: Readonly<Record<string, string>> = {}) {
+    this.status = status;
+    this.body = body;
+    this.headers = headers;
+  }
+}
+
+/** `json` is serialized once, by the kernel; `bytes` and `stream` go out as they are. */
+export type ReplyBody =
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'json'; readonly value: unknown }
+  | { readonly kind: 'bytes'; readonly value: string | Buffer }
+  | { readonly kind: 'stream'; readonly value: Readable }
+  | { readonly kind: 'sse'; readonly run: (stream: SseStream) => Promise<void> };
+
+/** The writing end of a server-sent event stream. The kernel owns heartbeat, backpressure and the end. */
+export interface SseStream {
+  /** Sends one event. Await the result when it is a promise: the client reads slower than you write. */
+  send(event: SseEvent): Promise<void> | undefined;
+  /** Sends `data: <text>` without a name, the cheapest form; `text` must hold no line break. */
+  data(text: string): Promise<void> | undefined;
+  /** Aborts when the client is gone, too slow, or the plugin's drain time is over. */
+  readonly signal: AbortSignal;
+}
+
+/** One server-sent event; `data` may hold line breaks (several `data:` lines are sent). */
+export interface SseEvent {
+  readonly event?: string;
+  readonly id?: string;
+  readonly data: string;
+}
+
+/** Makes replies by name. */
+export const reply = {
+  json: (status: number, value: unknown, headers?: Record<string, string>) =>
+    new Reply(status, { kind: 'json', value }, headers),
+  created: (value: unknown, headers?: Record<string, string>) =>
+    new Reply(201, { kind: 'json', value }, headers),
+  empty: (status = 204, headers?: Record<string, string>) => new Reply(status, { kind: 'empty' }, headers),
+  text: (value: string, type = 'text/plain; charset=utf-8', headers?: Record<string, string>) =>
+    new Reply(200, { kind: 'bytes', value }, { 'content-type': type, ...headers }),
+  stream: (value: Readable, type: string, headers?: Record<string, string>) =>
+    new Reply(200, { kind: 'stream', value }, { 'content-type': type, ...headers }),
+  /**
+   * Answers with `text/event-stream`. The response starts when `run` is entered; an error it throws becomes the event
+   * `error` in the route's dialect, followed by `data: [DONE]`.
+   */
+  sse: (run: (stream: SseStream) => Promise<void>, headers?: Record<string, string>) =>
+    new Reply(200, { kind: 'sse', run }, headers),
+} as const;

@@ -1,0 +1,81 @@
+import type { Static, TSchema } from 'typebox';
+import type { Access } from './access.ts';
+import type { Call } from './call.ts';
+
+/** The HTTP methods that a route may have. HEAD is answered from GET, OPTIONS by the kernel. */
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** In which shape errors are told (decisions 0.1). */
+export type ErrorDialect = 'problem' | 'openai' | 'coze';
+
+/** The schemas of a route's input and answers; what is named here is validated, documented and typed. */
+export interface RouteSchema {
+  /** An object schema of the `{name}` parts of the path. */
+  readonly params?: TSchema;
+  /** An object schema; strings are coerced to the declared types, unknown parameters are ignored. */
+  readonly query?: TSchema;
+  /** An object schema of lower-case header names. */
+  readonly headers?: TSchema;
+  /** With `bodyType: 'json'` any schema; with `'text'` a string schema. */
+  readonly body?: TSchema;
+  /** Answers by status; `null` for one without content. Documentation and typing of clients, not checked at run time. */
+  readonly responses?: Readonly<Record<number, TSchema | null>>;
+}
+
+type Input<S extends RouteSchema, K extends keyof RouteSchema> = S[K] extends TSchema
+  ? Static<S[K]>
+  : undefined;
+
+/** What `handle` receives: the call, with its input validated and typed by the route's schemas. */
+export interface RouteCall<S extends RouteSchema = RouteSchema> extends Call {
+  readonly params: Input<S, 'params'>;
+  readonly query: Input<S, 'query'>;
+  readonly headers: Input<S, 'headers'>;
+  readonly body: Input<S, 'body'>;
+}
+
+/** One HTTP route of a plugin. */
+export interface RouteDefinition<S extends RouteSchema = RouteSchema> {
+  readonly method: HttpMethod;
+  /** `/v1/tenants/{id}`; a last part `{rest*}` matches everything below. */
+  readonly path: string;
+  readonly access: Access;
+  /** One line for the OpenAPI document. */
+  readonly summary: string;
+  readonly description?: string;
+  /** Groups operations in the OpenAPI document; default: the plugin's name. */
+  readonly tag?: string;
+  readonly schema?: S;
+  /** Default `problem`. */
+  readonly errors?: ErrorDialect;
+  /** Bytes of body that are read at most; default 1 MiB, above it 413. */
+  readonly bodyLimit?: number;
+  /** Default `json` when the schema has a body. */
+  readonly bodyType?: 'json' | 'text';
+  /** An open event stream counts against `SVC_MAX_STREAMS_PER_USER`. */
+  readonly countsAsStream?: (call: RouteCall<S>) => boolean;
+  /** A limit beside the tenant's and the user's windows; `bootstrap` counts per source address. */
+  readonly rateLimit?: 'standard' | 'bootstrap' | 'none';
+  /** Returns the body of a 200, or a `Reply`. Throws catalogued errors. */
+  handle(call: RouteCall<S>): unknown;
+}
+
+/** A route whose schemas are forgotten: what the kernel keeps. */
+// biome-ignore lint/suspicious/noExplicitAny: the one place where routes of all input types meet
+export type Route = RouteDefinition<any>;
+
+/**
+ * Declares a route; from its schemas come validation, the OpenAPI document and the types of `call`.
+ *
+ * @example
+ * export const getTenant = route({
+ *   method: 'GET', path: '/v1/tenants/{id}', access: access.role('admin'), summary: 'Read a tenant',
+ *   schema: { params: Type.Object({ id: Type.String() }), responses: { 200: TenantRecord } },
+ *   handle: (call) => tenants.get(call.params.id),
+ * });
+ */
+export function route<const S extends RouteSchema = Record<never, never>>(
+  definition: RouteDefinition<S>,
+): Route {
+  return definition;
+}

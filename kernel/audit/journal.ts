@@ -1,0 +1,183 @@
+import type { Logger } from '../observability/logger.ts';
+import { type AuditEntry, decodeEntry } from './audit-entry.ts';
+import { JournalFolder } from './journal-folder.ts';
+import type { JournalOwner } from './journal-owner.ts';
+import { Segment, type SegmentPart } from './segment.ts';
+
+/** What a batch is made of, and the way to say that it was dealt with. */
+export interface JournalBatch {
+  readonly entries: readonly AuditEntry[];
+  /** Lines that hold no entry: damage, or what was being written when a process died. */
+  readonly damaged: readonly string[];
+  /** Forgets the batch; its segments are deleted when nothing else is in them. */
+  settle(): void;
+}
+
+/** What a journal needs. */
+export interface JournalOptions {
+  /** Absolute path; may be shared with other processes. */
+  readonly directory: string;
+  readonly owner: JournalOwner;
+  /** Size at which a segment is closed and the next one begun. */
+  readonly segmentBytes: number;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+}
+
+/** A settled segment that is smaller is not worth a system call. */
+const EMPTY_FROM_BYTES = 262_144;
+
+/**
+ * The queue of audit entries, kept in files. An entry is safe from the death of the process as soon as `append` has
+ * returned; entries that earlier processes left in the same directory are queued before the own ones.
+ */
+export class Journal {
+  readonly #folder: JournalFolder;
+  readonly #segmentBytes: number;
+  readonly #log: JournalOptions['log'];
+  #adopted: Segment[] = [];
+  #own: Segment[] = [];
+  #ownRecords = 0;
+  #isClosed = false;
+
+  /** Throws where the directory cannot be made or written to. */
+  constructor({ directory, owner, segmentBytes, log }: JournalOptions) {
+    this.#folder = new JournalFolder(directory, owner);
+    this.#segmentBytes = segmentBytes;
+    this.#log = log;
+  }
+
+  /** Appends whole lines with one write. Throws when the disk does not take them; then it has taken none. */
+  append(lines: string, records: number): void {
+    let live = this.#own.at(-1);
+    if (live === undefined || live.isSealed || live.size >= this.#segmentBytes) {
+      live?.seal();
+      live = Segment.create(this.#folder.nextSegmentPath());
+      this.#own.push(live);
+    }
+    live.append(lines);
+    this.#ownRecords += records;
+  }
+
+  /** Bytes of this process' records that the sink does not have yet. */
+  get ownBytes(): number {
+    return sum(this.#own);
+  }
+
+  /** This process' records that the sink does not have yet. */
+  get ownRecords(): number {
+    return this.#ownRecords;
+  }
+
+  /** Bytes that the sink does not have yet, those of earlier processes included. */
+  get bytes(): number {
+    return sum(this.#adopted) + this.ownBytes;
+  }
+
+  /** Reads the next entries, oldest segment first, `limit` at most. Only one batch may be out at a time. */
+  async take(limit: number): Promise<JournalBatch> {
+    const entries: AuditEntry[] = [];
+    const damaged: string[] = [];
+    const parts: { segment: Segment; bytes: number; lines: number }[] = [];
+    for (const segment of [...this.#adopted, ...this.#own]) {
+      const room = limit - entries.length - damaged.length;
+      if (room <= 0) break;
+      if (segment.undelivered === 0) continue;
+      const { lines, bytes, isTorn } = await this.#read(segment, room);
+      for (const line of lines) {
+        const entry = decodeEntry(line);
+        if (entry === undefined) damaged.push(line);
+        else entries.push(entry);
+      }
+      if (isTorn) this.#log.warn({ file: segment.path }, 'audit journal: an unfinished line was skipped');
+      // A file that lost its end behind our back has nothing more to give.
+      const settled = bytes === 0 ? segment.undelivered : bytes;
+      parts.push({ segment, bytes: settled, lines: lines.length });
+    }
+    return {
+      entries,
+      damaged,
+      settle: () => {
+        for (const { segment, bytes, lines } of parts) {
+          segment.settle(bytes);
+          if (this.#own.includes(segment)) this.#ownRecords -= lines;
+        }
+        this.#prune();
+      },
+    };
+  }
+
+  /** Queues what processes that are gone have left. Returns how many bytes. */
+  adoptAbandoned(now: number): number {
+    const adopted = this.#folder.claimAbandoned(now).map((file) => Segment.adopt(file));
+    this.#adopted.push(...adopted);
+    return sum(adopted);
+  }
+
+  /** Shows other processes that this one lives. */
+  heartbeat(now: Date): void {
+    if (!this.#folder.heartbeat(now)) this.#beginAnew();
+  }
+
+  /** Ends the use of the files. What is left is for the process that starts next. */
+  close(): void {
+    this.#isClosed = true;
+    this.#prune();
+    for (const segment of this.#own) segment.seal();
+    if (this.bytes > 0) {
+      this.#folder.leave();
+    } else {
+      for (const segment of this.#own) segment.remove();
+      this.#folder.remove();
+    }
+  }
+
+  async #read(segment: Segment, limit: number): Promise<SegmentPart> {
+    try {
+      return await segment.read(limit);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || this.#isClosed) throw error;
+      if (!this.#folder.exists()) this.#beginAnew();
+      else
+        this.#log.error({ file: segment.path, bytes: segment.undelivered }, 'audit journal: a file is gone');
+      return { lines: [], bytes: segment.undelivered, isTorn: false };
+    }
+  }
+
+  /**
+   * Another process took the folder, because this one was held up for long. It has what was in the files then; what was
+   * written since is only in the own open file, and is saved into a new folder. Both may deliver the same.
+   */
+  #beginAnew(): void {
+    this.#log.warn(
+      { folder: this.#folder.path },
+      'audit journal: another process took the folder, beginning anew',
+    );
+    const live = this.#own.at(-1);
+    const tail = live?.readTail() ?? '';
+    live?.seal();
+    this.#adopted = [];
+    this.#own = [];
+    this.#ownRecords = 0;
+    this.#folder.create();
+    for (const line of tail.split('\n')) if (line !== '') this.append(`${line}\n`, 1);
+  }
+
+  #prune(): void {
+    this.#adopted = this.#adopted.filter(isNeeded);
+    const live = this.#own.at(-1);
+    this.#own = this.#own.filter((segment) => segment === live || isNeeded(segment));
+    if (live !== undefined && !live.isSealed && live.undelivered === 0 && live.size >= EMPTY_FROM_BYTES)
+      live.empty();
+  }
+}
+
+/** False for a segment that was delivered whole; its file is deleted. */
+function isNeeded(segment: Segment): boolean {
+  if (segment.undelivered > 0) return true;
+  segment.remove();
+  return false;
+}
+
+function sum(segments: readonly Segment[]): number {
+  return segments.reduce((bytes, segment) => bytes + segment.undelivered, 0);
+}

@@ -1,0 +1,161 @@
+import { LockMode } from '@mikro-orm/core';
+import type { SqlEntityManager } from '@mikro-orm/sql';
+import type { Database } from '../database/database.ts';
+import { ApiKey } from '../database/entities/api-key.ts';
+import type { Clock } from '../services/clock.ts';
+import type { Ids } from '../services/ids.ts';
+import { generateApiKey } from './api-key-material.ts';
+import type { ApiKeyRecord, ApiKeySettings, NewApiKey } from './api-key-record.ts';
+import { type BootstrapSettings, bootstrapKey, hasUsableAdmin } from './bootstrap.ts';
+import { ApiKeyErrors } from './errors.ts';
+import type { IdentityCache } from './identity-cache.ts';
+
+/** A page of keys. */
+export interface ApiKeyPage {
+  readonly records: readonly ApiKeyRecord[];
+  /** How many there are on all pages. */
+  readonly total: number;
+}
+
+/**
+ * The API keys of the deployment. `tenantId` confines a call to one tenant: a foreign key is then not there. Without it the
+ * call reaches all tenants, which is for operators.
+ */
+export interface ApiKeyStore {
+  /** Makes a key. Throws, and stores nothing, when there is no randomness. */
+  create(settings: ApiKeySettings): Promise<NewApiKey>;
+  find(id: string, tenantId?: string): Promise<ApiKeyRecord | undefined>;
+  /** Keys, newest first, revoked ones too. */
+  list(options: {
+    readonly limit: number;
+    readonly offset: number;
+    readonly tenantId?: string;
+  }): Promise<ApiKeyPage>;
+  /**
+   * Revokes a key; false when there is none. When it has resolved, the key fails here at once, and elsewhere within a
+   * second. Repeated, it changes nothing.
+   */
+  revoke(id: string, tenantId?: string): Promise<boolean>;
+  /**
+   * Revokes a key and makes another one with its name, roles, scopes and expiry, in one transaction. Whoever gets the new
+   * key gets what it may do: ask `requireGrant` with the old record first. Throws `api-key.not-found`, `api-key.revoked` and
+   * `api-key.expired`.
+   */
+  rotate(
+    id: string,
+    options: { readonly tenantId?: string; readonly createdBy: string | null },
+  ): Promise<NewApiKey>;
+  /** True while the tenant has an administrator key that is neither revoked nor expired. */
+  hasUsableAdmin(tenantId: string): Promise<boolean>;
+  /**
+   * Makes the first administrator key of the default tenant, with break-glass. Of simultaneous calls, on any replica, one
+   * wins; the others, and all later ones while a usable administrator key exists, throw `bootstrap.completed`.
+   */
+  bootstrap(settings: BootstrapSettings): Promise<NewApiKey>;
+}
+
+/** Makes the store. `identities` hears of every key that must no longer be served from memory. */
+export function createApiKeyStore(options: {
+  readonly database: Pick<Database, 'system' | 'transaction'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly identities: Pick<IdentityCache, 'forget'>;
+}): ApiKeyStore {
+  const { database, clock, ids, identities } = options;
+
+  async function insert(entities: SqlEntityManager, settings: ApiKeySettings): Promise<NewApiKey> {
+    const { raw, hash, prefix } = generateApiKey(ids);
+    const record: ApiKeyRecord = {
+      id: ids.uuid(),
+      tenantId: settings.tenantId,
+      name: settings.name,
+      prefix,
+      roles: [...new Set(settings.roles)],
+      scopes: [...new Set(settings.scopes)],
+      createdAt: new Date(clock.now()),
+      createdBy: settings.createdBy,
+      expiresAt: settings.expiresAt,
+      revokedAt: null,
+      lastUsedAt: null,
+    };
+    await entities.insert(ApiKey, { ...record, roles: [...record.roles], scopes: [...record.scopes], hash });
+    return { record, key: raw };
+  }
+
+  return {
+    create: (settings) => insert(database.system(), settings),
+    async find(id, tenantId) {
+      const row = await database.system().findOne(ApiKey, within({ id }, tenantId));
+      return row === null ? undefined : toRecord(row);
+    },
+    async list({ limit, offset, tenantId }) {
+      const [rows, total] = await database.system().findAndCount(ApiKey, within({}, tenantId), {
+        orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+        limit,
+        offset,
+      });
+      return { records: rows.map(toRecord), total };
+    },
+    async revoke(id, tenantId) {
+      const entities = database.system();
+      const row = await entities.findOne(ApiKey, within({ id }, tenantId));
+      if (row === null) return false;
+      try {
+        await entities.nativeUpdate(ApiKey, { id, revokedAt: null }, { revokedAt: new Date(clock.now()) });
+      } finally {
+        // Also after a failure: a commit whose answer was lost has happened.
+        identities.forget(row.hash);
+      }
+      return true;
+    },
+    async rotate(id, { tenantId, createdBy }) {
+      let hash: string | undefined;
+      try {
+        return await database.transaction(async (entities) => {
+          const old = await entities.findOne(ApiKey, within({ id }, tenantId), {
+            lockMode: LockMode.PESSIMISTIC_WRITE,
+          });
+          if (old === null) throw ApiKeyErrors.notFound();
+          if (old.revokedAt !== null) throw ApiKeyErrors.revoked();
+          const now = new Date(clock.now());
+          if (old.expiresAt !== null && old.expiresAt <= now) throw ApiKeyErrors.expired();
+          hash = old.hash;
+          await entities.nativeUpdate(ApiKey, { id }, { revokedAt: now });
+          return insert(entities, { ...toRecord(old), createdBy });
+        }, RACES);
+      } finally {
+        if (hash !== undefined) identities.forget(hash);
+      }
+    },
+    hasUsableAdmin: (tenantId) => hasUsableAdmin(database.system(), tenantId, new Date(clock.now())),
+    bootstrap: (settings) =>
+      database.transaction(
+        (entities) => bootstrapKey(entities, settings, new Date(clock.now()), (key) => insert(entities, key)),
+        RACES,
+      ),
+  };
+}
+
+/** A deadlock with somebody else's transaction has changed nothing and may be tried again. */
+const RACES = { retries: 5 };
+
+function within<W extends object>(where: W, tenantId: string | undefined): W & { tenantId?: string } {
+  return tenantId === undefined ? where : { ...where, tenantId };
+}
+
+/** A row without its hash. */
+function toRecord(row: ApiKeyRecord): ApiKeyRecord {
+  return {
+    id: row.id,
+    tenantId: row.tenantId,
+    name: row.name,
+    prefix: row.prefix,
+    roles: row.roles,
+    scopes: row.scopes,
+    createdAt: row.createdAt,
+    createdBy: row.createdBy ?? null,
+    expiresAt: row.expiresAt ?? null,
+    revokedAt: row.revokedAt ?? null,
+    lastUsedAt: row.lastUsedAt ?? null,
+  };
+}

@@ -1,0 +1,41 @@
+import type { Identity } from '../access/identity.ts';
+
+/** What a transport found in a request. HTTP and gRPC share it; none of it may reach a log. */
+export interface Credentials {
+  /** The token of `Authorization: Bearer <token>`; `undefined` without that header or with another scheme. */
+  readonly bearer?: string;
+  /** A header (gRPC: metadata entry) by its lower-case name. */
+  header(name: string): string | undefined;
+  /** A cookie by name. */
+  cookie(name: string): string | undefined;
+  /** The HTTP method; `POST` for gRPC. */
+  readonly method: string;
+  /** The path without its query; the full method name for gRPC. */
+  readonly path: string;
+  /** True for a connection from the loopback interface without forwarding headers (decisions 0.2). */
+  readonly loopback: boolean;
+}
+
+/** Why a credential does not hold. Callers are told one and the same for all; the audit record knows the difference. */
+export type FailureReason = 'unknown' | 'revoked' | 'expired' | 'invalid' | 'tenant';
+
+/** A credential that was recognized and refused, with whom it belonged to where that is known. */
+export interface AuthenticationFailure {
+  readonly failure: FailureReason;
+  readonly tenantId?: string;
+  readonly identityId?: string;
+}
+
+/** `undefined`: not mine, ask the next. Anything else ends the chain. */
+export type Outcome = { readonly identity: Identity } | AuthenticationFailure | undefined;
+
+/**
+ * One kind of credential. It first looks cheaply whether the request carries its kind, and leaves what it does not
+ * recognize to the next. It throws only when it cannot tell (its database is away): the request then fails as a whole.
+ */
+export interface Authenticator {
+  /** Unique in the chain; tells the operator who refused. */
+  readonly name: string;
+  /** Synchronous wherever possible: this runs before every request. Never keeps or logs the credential. */
+  authenticate(credentials: Credentials): Outcome | Promise<Outcome>;
+}

@@ -1,0 +1,63 @@
+import { LockMode } from '@mikro-orm/core';
+import type { SqlEntityManager } from '@mikro-orm/sql';
+import { DEFAULT_TENANT_ID } from '../access/identity.ts';
+import { ADMIN_SCOPE, GENERAL_SCOPES } from '../access/scopes.ts';
+import { ApiKey } from '../database/entities/api-key.ts';
+import { Tenant } from '../database/entities/tenant.ts';
+import type { ApiKeySettings, NewApiKey } from './api-key-record.ts';
+import { BootstrapErrors } from './errors.ts';
+
+/** What the operator says about the first key (decisions 1.3). */
+export interface BootstrapSettings {
+  readonly name: string;
+  readonly expiresAt: Date | null;
+}
+
+/** Keys that are read at a time. */
+const PAGE = 200;
+
+/**
+ * Lets `insert` make the first administrator key, inside the caller's transaction, or throws `bootstrap.completed`. The row
+ * of the default tenant is the lock: everybody waits for it before anybody looks. On SQLite the transaction itself is.
+ */
+export async function bootstrapKey(
+  entities: SqlEntityManager,
+  settings: BootstrapSettings,
+  now: Date,
+  insert: (key: ApiKeySettings) => Promise<NewApiKey>,
+): Promise<NewApiKey> {
+  await entities.findOneOrFail(Tenant, { id: DEFAULT_TENANT_ID }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  if (await hasUsableAdmin(entities, DEFAULT_TENANT_ID, now)) throw BootstrapErrors.completed();
+  return insert({
+    ...settings,
+    tenantId: DEFAULT_TENANT_ID,
+    roles: ['admin'],
+    scopes: [...GENERAL_SCOPES, ADMIN_SCOPE],
+    createdBy: null,
+  });
+}
+
+/** True while the tenant has a key with role `admin` that is neither revoked nor expired (decisions 1.3). */
+export async function hasUsableAdmin(
+  entities: SqlEntityManager,
+  tenantId: string,
+  now: Date,
+): Promise<boolean> {
+  // Roles are JSON, which the families search in three ways; the administrators are mostly on the first page.
+  for (let after = ''; ; ) {
+    const page = await entities.find(
+      ApiKey,
+      {
+        tenantId,
+        id: { $gt: after },
+        revokedAt: null,
+        $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }],
+      },
+      { orderBy: { id: 'asc' }, limit: PAGE, fields: ['id', 'roles'], disableIdentityMap: true },
+    );
+    if (page.some(({ roles }) => roles.includes('admin'))) return true;
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return false;
+    after = last.id;
+  }
+}

@@ -1,0 +1,103 @@
+import { ANONYMOUS, REJECTED } from '../access/anonymous.ts';
+import type { Identity } from '../access/identity.ts';
+import { DeadlineError, within } from '../services/deadline.ts';
+import type { AuthenticationFailure, Authenticator, Credentials, Outcome } from './authenticator.ts';
+import { AuthErrors } from './errors.ts';
+
+/**
+ * Who is calling. With a `failure` the identity is `REJECTED` and belongs to no tenant, so that only `public` routes serve
+ * it; the failure says why, for the audit record.
+ */
+export interface AuthenticationResult {
+  readonly identity: Identity;
+  readonly failure?: AuthenticationFailure & {
+    /** Name of the authenticator that refused; `undefined` when nobody recognized the credential. */
+    readonly authenticator?: string;
+  };
+}
+
+/** The kinds of credential, tried in order; the first match wins, and a refusal is final (specification 1, Chain). */
+export interface AuthenticationChain {
+  /**
+   * Identifies a caller. No promise when the credential is the static token, a cached key, or absent: this is the hot
+   * path. Throws when an authenticator cannot tell.
+   */
+  authenticate(credentials: Credentials): AuthenticationResult | Promise<AuthenticationResult>;
+  /** Adds a plugin's kind of credential after all others and returns what removes it. Throws when the name is taken. */
+  add(authenticator: Authenticator): () => void;
+}
+
+const NOBODY: AuthenticationResult = Object.freeze({ identity: ANONYMOUS });
+const UNRECOGNIZED: AuthenticationResult = Object.freeze({
+  identity: REJECTED,
+  failure: Object.freeze({ failure: 'unknown' }),
+});
+
+/** Milliseconds that a plugin's authenticator may take. */
+const DEADLINE_MS = 5000;
+
+/** Makes a chain of the kernel's own authenticators, in their order: static token, API key, JWT. */
+export function createAuthenticationChain(options: {
+  readonly builtin: readonly Authenticator[];
+  /** Milliseconds after which an authenticator without an answer fails the request; default 5000. */
+  readonly deadline?: number;
+}): AuthenticationChain {
+  const { deadline = DEADLINE_MS } = options;
+  // Replaced, never changed: a request under way goes on with the list that it started with.
+  let authenticators: readonly Authenticator[] = options.builtin;
+
+  function tryFrom(
+    list: readonly Authenticator[],
+    start: number,
+    credentials: Credentials,
+  ): AuthenticationResult | Promise<AuthenticationResult> {
+    for (let index = start; index < list.length; index += 1) {
+      const authenticator = list[index]!;
+      const outcome = authenticator.authenticate(credentials);
+      if (outcome instanceof Promise) {
+        return settle(authenticator, outcome, deadline).then((settled) =>
+          settled === undefined ? tryFrom(list, index + 1, credentials) : conclude(authenticator, settled),
+        );
+      }
+      if (outcome !== undefined) return conclude(authenticator, outcome);
+    }
+    return isPresented(credentials) ? UNRECOGNIZED : NOBODY;
+  }
+
+  return {
+    authenticate: (credentials) => tryFrom(authenticators, 0, credentials),
+    add(authenticator) {
+      if (authenticators.some(({ name }) => name === authenticator.name)) {
+        throw new Error(`there is an authenticator named ${authenticator.name} already`);
+      }
+      authenticators = [...authenticators, authenticator];
+      return () => {
+        authenticators = authenticators.filter((other) => other !== authenticator);
+      };
+    },
+  };
+}
+
+function conclude(authenticator: Authenticator, outcome: NonNullable<Outcome>): AuthenticationResult {
+  if ('identity' in outcome) return outcome;
+  return { identity: REJECTED, failure: { ...outcome, authenticator: authenticator.name } };
+}
+
+/** A wrong `Authorization` header is not the same as none: it never falls through to what anonymous callers get. */
+function isPresented(credentials: Credentials): boolean {
+  return credentials.bearer !== undefined || credentials.header('authorization') !== undefined;
+}
+
+/** Waits for an authenticator; one that hangs costs its caller a 503, not a connection. */
+async function settle(
+  authenticator: Authenticator,
+  work: Promise<Outcome>,
+  deadline: number,
+): Promise<Outcome> {
+  try {
+    return await within(deadline, `authenticator ${authenticator.name}`, work);
+  } catch (cause) {
+    if (!(cause instanceof DeadlineError)) throw cause;
+    throw AuthErrors.unavailable(undefined, { headers: { 'retry-after': '1' }, cause });
+  }
+}

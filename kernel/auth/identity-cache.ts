@@ -1,0 +1,50 @@
+import type { Identity } from '../access/identity.ts';
+import type { Clock } from '../services/clock.ts';
+import { createFreshCache } from '../tenancy/fresh-cache.ts';
+
+/** What a request needs to know about a stored API key. */
+export interface KnownKey {
+  readonly identity: Identity;
+  /** Milliseconds since the epoch; `Infinity` for a key that does not expire. */
+  readonly expiresAt: number;
+  readonly isRevoked: boolean;
+}
+
+/**
+ * API keys by the SHA-256 of their raw value. A hit is at most a second old, which bounds how long a key that another
+ * replica revoked still works; `forget` makes it immediate here. That a key is unknown is remembered too: nobody can have
+ * asked for a new key before it was made, since its value is 32 random bytes.
+ */
+export interface IdentityCache {
+  /** The key, without a promise when it is at hand. */
+  get(hash: string): KnownKey | undefined | Promise<KnownKey | undefined>;
+  /** Drops one key: it was revoked, or changed. */
+  forget(hash: string): void;
+  /** Drops all keys of a tenant: it was deleted. */
+  forgetTenant(tenantId: string): void;
+  /** Drops everything, as after a lost connection to the channel that tells of revocations. */
+  clear(): void;
+}
+
+/** The longest time that a revocation by another replica takes (decisions 1.2). */
+const MAX_AGE_MS = 1000;
+const MAX_KEYS = 10_000;
+
+/** Makes an empty cache before `lookup`, which reads one key by its hash. */
+export function createIdentityCache(options: {
+  readonly lookup: (hash: string) => Promise<KnownKey | undefined>;
+  readonly clock: Clock;
+}): IdentityCache {
+  const cache = createFreshCache<KnownKey>({
+    load: options.lookup,
+    clock: options.clock,
+    maxAge: MAX_AGE_MS,
+    maxEntries: MAX_KEYS,
+  });
+  return {
+    get: cache.get,
+    forget: cache.forget,
+    forgetTenant: (tenantId) => cache.forgetWhere((key) => key.identity.tenantId === tenantId),
+    clear: cache.clear,
+  };
+}

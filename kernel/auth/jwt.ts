@@ -1,0 +1,90 @@
+import type { JWTPayload, JWTVerifyGetKey } from 'jose';
+import { effectiveScopes, isRole } from '../access/roles.ts';
+import type { Clock } from '../services/clock.ts';
+import type { AuthenticationFailure, Authenticator, Outcome } from './authenticator.ts';
+import { loadJwtKeys } from './jwt-keys.ts';
+import type { JwtSettings } from './jwt-settings.ts';
+
+/** Characters of a token at most. */
+const MAX_TOKEN_LENGTH = 8192;
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]*$/;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const MAX_SUBJECT_LENGTH = 255;
+
+/**
+ * Recognizes bearer tokens in JWT form. RS256 only; `sub`, `tenant_id` and `exp` are required. Roles that the gateway does
+ * not know are dropped, since issuers list other applications' roles there too; without known roles a token has none.
+ * Scopes are the legacy three and those of its roles: a JWT never carries `admin`.
+ *
+ * Returns `undefined` when neither key nor URL is set: JWTs are off then. Throws when the key cannot be used. While the JWKS
+ * cannot be read, requests fail with `auth.unavailable`: that says nothing about their tokens.
+ */
+export async function createJwtAuthenticator(
+  settings: JwtSettings,
+  { clock }: { readonly clock: Clock },
+): Promise<Authenticator | undefined> {
+  if (settings.publicKey === undefined && settings.jwksUrl === undefined) return undefined;
+  // Most deployments never see a JWT; they do not load the library.
+  const { errors, jwtVerify } = await import('jose');
+  const keys: JWTVerifyGetKey = await loadJwtKeys(settings, clock);
+
+  async function verify(token: string): Promise<Outcome> {
+    try {
+      const { payload } = await jwtVerify(token, keys, {
+        algorithms: ['RS256'],
+        audience: settings.audience,
+        issuer: settings.issuer,
+        requiredClaims: ['sub', 'tenant_id', 'exp'],
+        currentDate: new Date(clock.now()),
+      });
+      return identify(payload);
+    } catch (error) {
+      // The signature holds where claims were looked at, so whom the token names is true.
+      if (error instanceof errors.JWTExpired) return { failure: 'expired', ...named(error.payload) };
+      if (error instanceof errors.JWTClaimValidationFailed)
+        return { failure: 'invalid', ...named(error.payload) };
+      if (error instanceof errors.JOSEError) return { failure: 'invalid' };
+      throw error;
+    }
+  }
+
+  return {
+    name: 'jwt',
+    authenticate({ bearer }) {
+      if (!bearer?.startsWith('eyJ')) return undefined;
+      if (bearer.length > MAX_TOKEN_LENGTH) return { failure: 'invalid' };
+      return TOKEN.test(bearer) ? verify(bearer) : undefined;
+    },
+  };
+}
+
+function identify(payload: JWTPayload): Outcome {
+  const { tenantId, identityId } = named(payload);
+  const { roles = [] } = payload;
+  if (tenantId === undefined || identityId === undefined || !isStringList(roles)) {
+    return { failure: 'invalid', tenantId, identityId };
+  }
+  const known = [...new Set(roles.filter(isRole))];
+  return {
+    identity: { id: identityId, tenantId, roles: known, scopes: effectiveScopes([], known), method: 'jwt' },
+  };
+}
+
+/** Whom a token names, as far as the names have the form of names. */
+function named({
+  sub,
+  tenant_id: tenant,
+}: JWTPayload): Pick<AuthenticationFailure, 'tenantId' | 'identityId'> {
+  return {
+    tenantId: typeof tenant === 'string' && UUID.test(tenant) ? tenant.toLowerCase() : undefined,
+    identityId: typeof sub === 'string' && isSubject(sub) ? sub : undefined,
+  };
+}
+
+function isSubject(sub: string): boolean {
+  return sub.length > 0 && sub.length <= MAX_SUBJECT_LENGTH && !/\p{Cc}/u.test(sub);
+}
+
+function isStringList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}

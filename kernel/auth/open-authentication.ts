@@ -1,0 +1,57 @@
+import type { KernelSettings } from '../config/kernel-settings.ts';
+import type { Database } from '../database/database.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { Clock } from '../services/clock.ts';
+import type { Ids } from '../services/ids.ts';
+import { createTenants, type Tenants } from '../tenancy/tenants.ts';
+import { createApiKeyAuthenticator } from './api-key.ts';
+import { createApiKeyLookup } from './api-key-lookup.ts';
+import { type ApiKeyStore, createApiKeyStore } from './api-key-store.ts';
+import { type AuthenticationChain, createAuthenticationChain } from './chain.ts';
+import { createIdentityCache } from './identity-cache.ts';
+import { createJwtAuthenticator } from './jwt.ts';
+import { createLastUsed } from './last-used.ts';
+import { createStaticTokenAuthenticator } from './static-token.ts';
+
+/** Who may call: the credentials, and the tenants that they belong to. */
+export interface Authentication {
+  readonly chain: AuthenticationChain;
+  readonly tenants: Tenants;
+  readonly apiKeys: ApiKeyStore;
+  /** Writes what is still noted about the use of keys. */
+  close(): Promise<void>;
+}
+
+/** What authentication is made of. */
+export interface AuthenticationParts {
+  readonly database: Database;
+  readonly jwt: KernelSettings['jwt'];
+  /** The static token of the operator; `undefined` when there is none. */
+  readonly acpToken: string | undefined;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+}
+
+/** Puts the kernel's kinds of credential into the specification's order: static token, API key, JWT. */
+export async function openAuthentication(parts: AuthenticationParts): Promise<Authentication> {
+  const { database, clock, ids, log } = parts;
+  const identities = createIdentityCache({ lookup: createApiKeyLookup(database), clock });
+  const lastUsed = createLastUsed({
+    database,
+    clock,
+    onError: (err) => log.warn({ err }, 'the last use of API keys could not be noted'),
+  });
+  const jwt = await createJwtAuthenticator(parts.jwt, { clock });
+  const builtin = [
+    parts.acpToken === undefined ? undefined : createStaticTokenAuthenticator(parts.acpToken),
+    createApiKeyAuthenticator({ identities, clock, touch: lastUsed.touch }),
+    jwt,
+  ];
+  return {
+    chain: createAuthenticationChain({ builtin: builtin.filter((one) => one !== undefined) }),
+    tenants: createTenants({ database, clock, ids, forgetIdentities: identities.forgetTenant }),
+    apiKeys: createApiKeyStore({ database, clock, ids, identities }),
+    close: lastUsed.close,
+  };
+}

@@ -1,0 +1,97 @@
+import type { Route } from '../api/route.ts';
+import { KernelErrors } from '../errors/catalogue.ts';
+import type { FieldError } from '../errors/gateway-error.ts';
+import { DEFAULT_BODY_LIMIT, readJson, readPlainText } from '../http/body.ts';
+import type { CompiledRoute, Context, Stage } from '../http/compiled-route.ts';
+import { type CallServices, HttpCall } from '../http/http-call.ts';
+import { queryObject } from '../http/query.ts';
+import { respond } from '../http/respond.ts';
+import type { SseTimes } from '../http/sse-writer.ts';
+import type { StreamLimit } from '../limits/stream-limit.ts';
+
+/** What the last stage needs to serve a call. */
+export interface HandlerServices extends CallServices {
+  readonly times: SseTimes;
+  readonly streams: StreamLimit;
+}
+
+/** Reads and validates the input, calls the route's handler, and answers with what it returned. */
+export function handler(services: HandlerServices): Stage {
+  return async function handleRequest(context) {
+    const { match } = context.state;
+    if (match.kind === 'nothing') throw KernelErrors.pathNotFound();
+    if (match.kind === 'wrong-method') {
+      throw KernelErrors.methodNotAllowed(undefined, { headers: { allow: match.allow.join(', ') } });
+    }
+    const { route, params } = match;
+    if (route.kind === 'router') {
+      await route.middleware!(context, notFound);
+      return;
+    }
+    const definition = route.definition!;
+    const call = await readCall(context, route, definition, params, services);
+    const release = definition.countsAsStream?.(call)
+      ? services.streams.acquire(call, call.userId)
+      : undefined;
+    try {
+      await respond(context, await definition.handle(call), services.times);
+    } finally {
+      release?.();
+    }
+  };
+}
+
+async function readCall(
+  context: Context,
+  route: CompiledRoute,
+  definition: Route,
+  params: Readonly<Record<string, string>>,
+  services: CallServices,
+): Promise<HttpCall> {
+  const { validators } = route;
+  const call = new HttpCall(context, services);
+  const errors: FieldError[] = [];
+  if (validators.params !== undefined) {
+    call.params = namedParams(route.pattern, params);
+    errors.push(...validators.params(call.params));
+  }
+  if (validators.query !== undefined) {
+    call.query = queryObject(context.req.url ?? '');
+    errors.push(...validators.query(call.query));
+  }
+  if (validators.headers !== undefined) {
+    call.headers = { ...context.req.headers };
+    errors.push(...validators.headers(call.headers));
+  }
+  if (validators.body !== undefined) {
+    call.body = await readBody(context, definition);
+    // An absent body is reported as its missing fields, not as "must be object".
+    if (call.body === undefined && definition.bodyType !== 'text') call.body = {};
+    if (isObject(call.body)) context.state.bodyFields = Object.keys(call.body).slice(0, 64);
+    errors.push(...validators.body(call.body));
+  }
+  if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
+  return call;
+}
+
+function readBody(context: Context, definition: Route): Promise<unknown> {
+  const limit = definition.bodyLimit ?? DEFAULT_BODY_LIMIT;
+  return definition.bodyType === 'text' ? readPlainText(context.req, limit) : readJson(context.req, limit);
+}
+
+/** The router calls the part behind `{rest*}` simply `*`. */
+function namedParams(pattern: string, params: Readonly<Record<string, string>>): Record<string, string> {
+  const rest = params['*'];
+  if (rest === undefined) return { ...params };
+  const { '*': _, ...named } = params;
+  const name = pattern.slice(pattern.lastIndexOf('{') + 1, -2);
+  return { ...named, [name]: rest };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+async function notFound(): Promise<void> {
+  throw KernelErrors.pathNotFound();
+}

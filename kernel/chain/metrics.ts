@@ -1,0 +1,21 @@
+import type { Stage } from '../http/compiled-route.ts';
+import type { HttpMetrics } from '../observability/http-metrics.ts';
+
+/** Counts and times the request under its route's pattern (specification 1, Metrics). */
+export function metrics(http: HttpMetrics): Stage {
+  return function measureRequest(context, next) {
+    const { state } = context;
+    const method = context.req.method ?? 'GET';
+    http.began();
+    state.whenDone(({ status, duration }) => {
+      http.ended({
+        method,
+        path: state.pattern,
+        status,
+        tenantId: state.tenant?.id,
+        seconds: duration / 1000,
+      });
+    });
+    return next();
+  };
+}

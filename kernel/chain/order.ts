@@ -1,0 +1,64 @@
+import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { AuthenticationChain } from '../auth/chain.ts';
+import type { Stage } from '../http/compiled-route.ts';
+import type { RouteTable } from '../http/route-table.ts';
+import type { AddressedRequest } from '../http/source-address.ts';
+import type { HttpMetrics } from '../observability/http-metrics.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { Tracing } from '../observability/tracing.ts';
+import type { Clock } from '../services/clock.ts';
+import type { Ids } from '../services/ids.ts';
+import type { Tenants } from '../tenancy/tenants.ts';
+import { audit } from './audit.ts';
+import { auth } from './auth.ts';
+import { cors } from './cors.ts';
+import { enter } from './enter.ts';
+import { errors } from './errors.ts';
+import { type HandlerServices, handler } from './handler.ts';
+import { logging } from './logging.ts';
+import { metrics } from './metrics.ts';
+import { type RequestLimits, rateLimit } from './rate-limit.ts';
+import { rbac } from './rbac.ts';
+import { requestId } from './request-id.ts';
+import { tenant } from './tenant.ts';
+import { tracing } from './tracing.ts';
+
+/** Everything that the stages need. */
+export interface ChainServices extends HandlerServices {
+  readonly authentication: AuthenticationChain;
+  readonly anonymousAllowed: boolean | undefined;
+  readonly tenants: Tenants;
+  readonly trail: AuditTrail;
+  readonly limits: RequestLimits;
+  readonly traces: Tracing;
+  readonly http: HttpMetrics;
+  readonly origins: readonly string[];
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  sourceAddress(request: AddressedRequest): string;
+}
+
+/**
+ * The way of a request, in the specification's order: Tracing, Metrics, RequestID, Auth, Tenant, Logging, Audit, RBAC,
+ * RateLimit, Handler. Before them the route is found, since all of them ask for it; errors become answers, and CORS is
+ * settled, as soon as the request has its id.
+ */
+export function chain(table: () => RouteTable, services: ChainServices): readonly Stage[] {
+  const { clock, ids, log, limits, anonymousAllowed } = services;
+  return [
+    enter(table, clock, services.sourceAddress),
+    tracing(services.traces),
+    metrics(services.http),
+    requestId(ids),
+    errors(log),
+    cors(services.origins),
+    auth({ chain: services.authentication, anonymousAllowed }),
+    tenant(services.tenants),
+    logging(log),
+    audit(services.trail, ids, clock),
+    rbac({ anonymousAllowed, limits }),
+    rateLimit(limits),
+    handler(services),
+  ];
+}

@@ -1,0 +1,36 @@
+import { decide } from '../access/decide.ts';
+import { denialError } from '../auth/errors.ts';
+import type { Stage } from '../http/compiled-route.ts';
+import { isLoopbackCaller } from '../http/source-address.ts';
+import type { RequestLimits } from './rate-limit.ts';
+
+/** What the stage needs. */
+export interface RbacStage {
+  readonly anonymousAllowed: boolean | undefined;
+  readonly limits: RequestLimits;
+}
+
+/**
+ * Applies the route's access rule: 401 without a credential that holds, 403 without the role or scope. Paths that lead
+ * nowhere pass, to be 404 for everybody. A refused credential counts against the caller's address, so that guessing is
+ * as limited as any other anonymous request.
+ */
+export function rbac({ anonymousAllowed, limits }: RbacStage): Stage {
+  return function authorizeRequest(context, next) {
+    const { match, identity, unavailable } = context.state;
+    if (match.kind !== 'route') return next();
+    const { access } = match.route;
+    if (access.kind === 'public') return next();
+    if (unavailable !== undefined) throw unavailable;
+    const caller = { loopback: isLoopbackCaller(context.req), anonymousAllowed };
+    const decision = decide(access, identity, context.req.method ?? 'GET', caller);
+    if (decision.allow) return next();
+    const denial = denialError(decision, context.state.failure);
+    if (decision.reason === 'forbidden') throw denial;
+    const counted = limits.countAnonymous(context);
+    if (counted === undefined) throw denial;
+    return counted.then(() => {
+      throw denial;
+    });
+  };
+}

@@ -1,0 +1,15 @@
+import type { Stage } from '../http/compiled-route.ts';
+import type { Ids } from '../services/ids.ts';
+
+const WELL_FORMED = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** Takes the client's `X-Request-ID` when it is well-formed, else makes one, and sends it back (decisions 1.14). */
+export function requestId(ids: Ids): Stage {
+  return function identifyRequest(context, next) {
+    const given = context.req.headers['x-request-id'];
+    const id = typeof given === 'string' && WELL_FORMED.test(given) ? given : ids.uuid();
+    context.state.requestId = id;
+    context.res.setHeader('X-Request-ID', id);
+    return next();
+  };
+}

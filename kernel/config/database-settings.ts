@@ -1,0 +1,94 @@
+import path from 'node:path';
+import type { ConfigurationProblem } from './configuration-error.ts';
+import { type MysqlUrl, mysqlUrlOf } from './mysql-dsn.ts';
+
+/** The database of the gateway. */
+export type DatabaseSettings =
+  | { readonly driver: 'sqlite' /** Path of the database file. */; readonly file: string }
+  | { readonly driver: 'postgres' /** Holds a password. */; readonly url: string }
+  | { readonly driver: 'mysql' /** Holds a password; MySQL or MariaDB. */; readonly url: string };
+
+/** The variables that decide about the database, decoded one by one. */
+export interface DatabaseVariables {
+  readonly driver?: 'sqlite' | 'postgres' | 'mysql';
+  readonly url?: string;
+  readonly mysqlDsn?: string;
+  readonly dataDir: string;
+}
+
+type Driver = DatabaseSettings['driver'];
+type Report = (name: string, message: string) => undefined;
+
+const SCHEMES: Readonly<Record<string, Driver>> = {
+  'postgres:': 'postgres',
+  'postgresql:': 'postgres',
+  'mysql:': 'mysql',
+  'mariadb:': 'mysql',
+  'sqlite:': 'sqlite',
+  'file:': 'sqlite',
+};
+
+const EXAMPLES: Readonly<Record<Driver, string>> = {
+  postgres: 'postgres://user:password@host:5432/database',
+  mysql: 'mysql://user:password@host:3306/database',
+  sqlite: 'sqlite:./data/gateway.db',
+};
+
+/**
+ * Which database the variables name (decisions 0.4): the driver follows from the URL's scheme when only the URL is set,
+ * and is SQLite in the data folder when nothing is. `MYSQL_DSN` counts without `DATABASE_URL` and with no other driver.
+ * Pure; the problems hold no part of a URL but its scheme.
+ */
+export function databaseSettings(variables: DatabaseVariables): {
+  readonly database?: DatabaseSettings;
+  readonly problems: readonly ConfigurationProblem[];
+} {
+  const problems: ConfigurationProblem[] = [];
+  const database = decide(variables, (name, message) => {
+    problems.push({ name, message });
+    return undefined;
+  });
+  return { database, problems };
+}
+
+function decide(variables: DatabaseVariables, report: Report): DatabaseSettings | undefined {
+  const { driver, url, mysqlDsn, dataDir } = variables;
+  if (url !== undefined) return fromUrl(url, driver, report);
+  if (mysqlDsn !== undefined && (driver === undefined || driver === 'mysql'))
+    return fromDsn('MYSQL_DSN', mysqlDsn, report);
+  if (driver === undefined || driver === 'sqlite')
+    return { driver: 'sqlite', file: path.join(dataDir, 'gateway.db') };
+  return report('DATABASE_URL', `is needed with DATABASE_DRIVER=${driver}, write ${EXAMPLES[driver]}`);
+}
+
+function fromUrl(url: string, driver: Driver | undefined, report: Report): DatabaseSettings | undefined {
+  const scheme = /^[A-Za-z][A-Za-z0-9+.-]*:/.exec(url)?.[0].toLowerCase() ?? '';
+  const named = Object.hasOwn(SCHEMES, scheme) ? SCHEMES[scheme] : undefined;
+  if (named === undefined) {
+    if (driver === 'mysql') return fromDsn('DATABASE_URL', url, report);
+    return report('DATABASE_URL', `is not the URL of a database, write ${EXAMPLES[driver ?? 'postgres']}`);
+  }
+  if (driver !== undefined && driver !== named) {
+    return report('DATABASE_URL', `begins with ${scheme} but DATABASE_DRIVER is ${driver}`);
+  }
+  if (named === 'sqlite') return fromFileUrl(url, scheme, report);
+  const parsed = URL.parse(url);
+  if (parsed === null || parsed.pathname.length < 2) {
+    return report('DATABASE_URL', `is not a complete URL, write ${EXAMPLES[named]}`);
+  }
+  return { driver: named, url };
+}
+
+/** `sqlite:relative`, `sqlite:///absolute`, `file:relative`, `file:///absolute`. */
+function fromFileUrl(url: string, scheme: string, report: Report): DatabaseSettings | undefined {
+  const file = url.slice(scheme.length).replace(/^\/\/(?=\/)/, '');
+  if (file === '' || file.startsWith('//')) {
+    return report('DATABASE_URL', `names no file, write ${EXAMPLES.sqlite} or sqlite:///absolute/path`);
+  }
+  return { driver: 'sqlite', file };
+}
+
+function fromDsn(name: string, text: string, report: Report): DatabaseSettings | undefined {
+  const result: MysqlUrl = /^(mysql|mariadb):\/\//.test(text) ? { url: text } : mysqlUrlOf(text);
+  return 'url' in result ? { driver: 'mysql', url: result.url } : report(name, result.problem);
+}

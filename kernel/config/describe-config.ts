@@ -1,0 +1,49 @@
+import type { TSchema } from 'typebox';
+import { annotationOf, type FieldAnnotation, membersOf } from './field-annotation.ts';
+
+/** One setting as the documentation shows it. */
+export interface SettingDescription {
+  /** The variable, when it has one. */
+  readonly env?: string;
+  /** Its place below the configuration (`retry.max_attempts`). */
+  readonly key: string;
+  readonly kind: string;
+  readonly description: string;
+  /** The default as one would write it, or what happens without one. */
+  readonly default: string;
+  /** False where `default` tells what happens without a value. */
+  readonly hasDefault: boolean;
+  readonly secret: boolean;
+}
+
+/** All settings of a configuration schema, in the order of their declaration. */
+export function describeConfig(schema: TSchema): SettingDescription[] {
+  return membersOf(schema).flatMap(([key, member]) => {
+    const annotation = annotationOf(member);
+    if (annotation !== undefined) return [describeField(key, annotation)];
+    return describeConfig(member).map((row) => ({ ...row, key: `${key}.${row.key}` }));
+  });
+}
+
+function describeField(key: string, annotation: FieldAnnotation): SettingDescription {
+  const { env, kind, description, secret, choices } = annotation;
+  return {
+    env,
+    key,
+    kind: choices === undefined ? kind : choices.join(' | '),
+    description,
+    default: defaultText(annotation),
+    hasDefault: annotation.default !== undefined && !isEmptyList(annotation.default),
+    secret: secret === true,
+  };
+}
+
+function defaultText({ kind, default: value, unset }: FieldAnnotation): string {
+  if (value === undefined || isEmptyList(value)) return unset ?? 'none';
+  if (Array.isArray(value)) return value.join(kind === 'folders' ? ':' : ',');
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}

@@ -1,0 +1,175 @@
+import { ADDRESS_PATTERN, type Address, formatAddress, parseAddress } from './address.ts';
+import { DURATION_PATTERN, formatDuration, parseDuration } from './duration.ts';
+import type { FieldAnnotation, FieldKind } from './field-annotation.ts';
+import { formatSize, parseSize, SIZE_PATTERN } from './size.ts';
+
+/** How values of one kind are read and written. `undefined` means: this is no such value. */
+export interface FieldCodec {
+  /** Reads the text of an environment variable, which is not empty. */
+  fromText(text: string, field: FieldAnnotation): unknown;
+  /** Reads a value of a YAML file, which is not null. */
+  fromFile(value: unknown, field: FieldAnnotation): unknown;
+  /** The value as one would write it into the file; `fromFile` reads it back. */
+  toFile(value: unknown): unknown;
+  /** Ends the sentence "… is not". */
+  expected(field: FieldAnnotation): string;
+  /** What the file may hold, as JSON Schema. */
+  jsonSchema(field: FieldAnnotation): Record<string, unknown>;
+  /** The number that `min` and `max` bound, and how it is shown. Absent where nothing is bounded. */
+  readonly bounds?: { measure(value: unknown): number; show(bound: number): string };
+}
+
+const INTEGER = /^[+-]?\d{1,16}$/;
+const NUMBER = /^[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d{1,3})?$/;
+const WORDS = new Map([
+  ...['true', '1', 'yes', 'on'].map((word) => [word, true] as const),
+  ...['false', '0', 'no', 'off'].map((word) => [word, false] as const),
+]);
+
+const same = (value: unknown) => value;
+const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+const plainBounds = { measure: (value: unknown) => value as number, show: String };
+
+/** A kind whose file form is the same text as the variable's. */
+function textual(codec: {
+  parse(text: string, field: FieldAnnotation): unknown;
+  toFile?: (value: unknown) => unknown;
+  expected: FieldCodec['expected'];
+  jsonSchema: FieldCodec['jsonSchema'];
+}): FieldCodec {
+  return {
+    fromText: codec.parse,
+    fromFile: (value, field) => (typeof value === 'string' ? codec.parse(value, field) : undefined),
+    toFile: codec.toFile ?? same,
+    expected: codec.expected,
+    jsonSchema: codec.jsonSchema,
+  };
+}
+
+/** A list whose text form separates its items by one character. */
+function separated(separator: string, example: string): FieldCodec {
+  const split = (value: string) =>
+    value
+      .split(separator)
+      .map((item) => item.trim())
+      .filter((item) => item !== '');
+  return {
+    fromText: split,
+    fromFile: (value) => {
+      if (typeof value === 'string') return split(value);
+      return Array.isArray(value) && value.every((item) => typeof item === 'string') ? [...value] : undefined;
+    },
+    toFile: same,
+    expected: () => `a list of texts, write ${example}`,
+    jsonSchema: () => ({ anyOf: [{ type: 'array', items: { type: 'string' } }, { type: 'string' }] }),
+  };
+}
+
+function parseUrl(value: string, { protocols }: FieldAnnotation): string | undefined {
+  const url = URL.parse(value);
+  if (url === null || /\s/.test(value)) return undefined;
+  return protocols === undefined || protocols.includes(url.protocol.slice(0, -1)) ? value : undefined;
+}
+
+/** The codec of every kind of field. */
+export const fieldCodecs: Readonly<Record<FieldKind, FieldCodec>> = {
+  string: {
+    ...textual({
+      parse: same,
+      expected: () => 'a text (write numbers and true or false in quotes)',
+      jsonSchema: ({ min, max }) => ({ type: 'string', minLength: min, maxLength: max }),
+    }),
+    bounds: {
+      measure: (value) => (value as string).length,
+      show: (bound) => `${bound} character${bound === 1 ? '' : 's'} long`,
+    },
+  },
+  integer: {
+    fromText: (value) => {
+      const number = INTEGER.test(value) ? Number(value) : undefined;
+      return Number.isSafeInteger(number) ? number : undefined;
+    },
+    fromFile: (value) => (Number.isSafeInteger(value) ? value : undefined),
+    toFile: same,
+    expected: () => 'a whole number',
+    jsonSchema: ({ min, max }) => ({ type: 'integer', minimum: min, maximum: max }),
+    bounds: plainBounds,
+  },
+  number: {
+    fromText: (value) => {
+      const number = NUMBER.test(value) ? Number(value) : undefined;
+      return Number.isFinite(number) ? number : undefined;
+    },
+    fromFile: (value) => (Number.isFinite(value) ? value : undefined),
+    toFile: same,
+    expected: () => 'a number',
+    jsonSchema: ({ min, max }) => ({ type: 'number', minimum: min, maximum: max }),
+    bounds: plainBounds,
+  },
+  boolean: {
+    fromText: (value) => WORDS.get(value.toLowerCase()),
+    fromFile: (value) => (typeof value === 'boolean' ? value : undefined),
+    toFile: same,
+    expected: () => 'true or false',
+    jsonSchema: () => ({ type: 'boolean' }),
+  },
+  choice: textual({
+    parse: (value, { choices }) => (choices?.includes(value) ? value : undefined),
+    expected: ({ choices = [] }) => `one of ${choices.join(', ')}`,
+    jsonSchema: ({ choices }) => ({ enum: choices }),
+  }),
+  duration: {
+    fromText: parseDuration,
+    fromFile: (value) =>
+      typeof value === 'number' ? parseDuration(String(value)) : parseDuration(text(value) ?? ''),
+    toFile: (value) => formatDuration(value as number),
+    expected: () => 'a duration, write 30s or 5m',
+    jsonSchema: () => ({
+      anyOf: [
+        { type: 'string', pattern: DURATION_PATTERN },
+        { type: 'number', minimum: 0 },
+      ],
+    }),
+    bounds: { measure: (value) => value as number, show: formatDuration },
+  },
+  size: {
+    fromText: parseSize,
+    fromFile: (value) =>
+      typeof value === 'number' ? parseSize(String(value)) : parseSize(text(value) ?? ''),
+    toFile: (value) => formatSize(value as number),
+    expected: () => 'a size, write 64KiB or 10MiB',
+    jsonSchema: () => ({
+      anyOf: [
+        { type: 'string', pattern: SIZE_PATTERN },
+        { type: 'integer', minimum: 0 },
+      ],
+    }),
+    bounds: { measure: (value) => value as number, show: formatSize },
+  },
+  list: separated(',', 'a,b'),
+  folders: separated(':', 'one/folder:another/folder'),
+  address: textual({
+    parse: parseAddress,
+    toFile: (value) => formatAddress(value as Address),
+    expected: () => 'an address, write host:port, [v6]:port or :port',
+    jsonSchema: () => ({ type: 'string', pattern: ADDRESS_PATTERN }),
+  }),
+  url: textual({
+    parse: parseUrl,
+    expected: ({ protocols = ['https'] }) =>
+      `a URL, write ${protocols.map((name) => `${name}://…`).join(' or ')}`,
+    jsonSchema: () => ({ type: 'string', format: 'uri' }),
+  }),
+  mapping: {
+    fromText: () => undefined,
+    fromFile: (value) => (isMapping(value) ? value : undefined),
+    toFile: same,
+    expected: () => 'a mapping of names to values',
+    jsonSchema: () => ({ type: 'object' }),
+  },
+};
+
+/** Is this an object with keys, not null and not a list? */
+export function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,156 @@
+import ipaddr from 'ipaddr.js';
+import type { Static } from 'typebox';
+import { type Address, isHost } from './address.ts';
+import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
+import { type DatabaseSettings, databaseSettings } from './database-settings.ts';
+import { quoteValue } from './decode-field.ts';
+import type { Environment } from './environment.ts';
+import { KernelVariables } from './kernel-variables.ts';
+import { decodeConfig } from './read-config.ts';
+import { type TracingSettings, tracingSettings } from './tracing-settings.ts';
+
+type Variables = Static<typeof KernelVariables>;
+
+/** What the kernel is told by its environment: decoded, checked, frozen. Durations are milliseconds. */
+export interface KernelSettings {
+  readonly production: boolean;
+  /** Where the gateway listens. */
+  readonly listen: Address;
+  /** Path, relative to the working directory unless absolute. */
+  readonly dataDir: string;
+  readonly logLevel: Variables['logLevel'];
+  /** Path of gateway.yaml. */
+  readonly configFile: string;
+  /** Folders of plugins beside the bundled one. */
+  readonly pluginDirs: readonly string[];
+  /** The plugins of this process; undefined: all. */
+  readonly plugins: readonly string[] | undefined;
+  readonly drainTimeout: number;
+  /** What `SVC_ACP_TOKEN` says; `ensureAcpToken` makes one for development. */
+  readonly acpToken: string | undefined;
+  /** Undefined: protected mode (loopback callers only). */
+  readonly allowAnonymous: boolean | undefined;
+  /** Addresses, CIDRs and the names `loopback`, `linklocal`, `uniquelocal`. */
+  readonly trustedProxies: readonly string[];
+  /** Requests a minute. */
+  readonly rateLimits: {
+    readonly anonymous: number;
+    /** Undefined: the tenant's own limit. */
+    readonly user: number | undefined;
+    readonly bootstrap: number;
+  };
+  /** 0: no limit. */
+  readonly maxStreamsPerUser: number;
+  /** `*` for every origin; an empty list turns CORS off. */
+  readonly allowedOrigins: '*' | readonly string[];
+  readonly jwt: {
+    /** PEM text or the path of a file. */
+    readonly publicKey: string | undefined;
+    readonly jwksUrl: string | undefined;
+    readonly audience: string | undefined;
+    readonly issuer: string | undefined;
+  };
+  readonly database: DatabaseSettings;
+  /** PostgreSQL role in which tenants are served. */
+  readonly databaseRole: string;
+  /** Connections at most. */
+  readonly databasePool: number;
+  /** Holds a password. */
+  readonly redisUrl: string | undefined;
+  /** Undefined: no tracing. */
+  readonly tracing: TracingSettings | undefined;
+}
+
+/** Reads the kernel's settings. Throws a ConfigurationError that names every variable that is wrong. */
+export function readKernelSettings(env: Environment): KernelSettings {
+  const { value, problems: unreadable } = decodeConfig(KernelVariables, { env });
+  // A variable with a problem of its own is missing here; the rules below say nothing about it.
+  const variables = value as Variables;
+  const problems = [...unreadable, ...RULES.flatMap((rule) => rule(value))];
+  const { database, problems: databaseProblems } = databaseSettings({
+    driver: variables.databaseDriver,
+    url: variables.databaseUrl,
+    mysqlDsn: variables.mysqlDsn,
+    dataDir: variables.dataDir,
+  });
+  if (Object.hasOwn(value, 'databaseDriver')) problems.push(...databaseProblems);
+  const tracing = tracingSettings(variables.otelEndpoint, variables.otelInsecure, variables.otelServiceName);
+  if (tracing !== undefined && 'problem' in tracing) {
+    problems.push({ name: 'OTEL_EXPORTER_OTLP_ENDPOINT', message: tracing.problem });
+  }
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  return Object.freeze({
+    ...toSettings(variables),
+    database: database as DatabaseSettings,
+    tracing: tracing as TracingSettings | undefined,
+  });
+}
+
+function toSettings(variables: Variables): Omit<KernelSettings, 'database' | 'tracing'> {
+  const { dataDir, logLevel, configFile, pluginDirs, plugins, drainTimeout, acpToken, allowAnonymous } =
+    variables;
+  return {
+    production: variables.nodeEnv === 'production',
+    listen: { host: variables.host, port: variables.port },
+    ...{ dataDir, logLevel, configFile, pluginDirs, plugins, drainTimeout, acpToken, allowAnonymous },
+    trustedProxies: variables.trustedProxies,
+    rateLimits: {
+      anonymous: variables.anonymousRateLimit,
+      user: variables.userRateLimit,
+      bootstrap: variables.bootstrapRateLimit,
+    },
+    maxStreamsPerUser: variables.maxStreamsPerUser,
+    allowedOrigins: variables.allowedOrigins.includes('*') ? '*' : variables.allowedOrigins,
+    jwt: {
+      publicKey: variables.jwtPublicKey,
+      jwksUrl: variables.jwtJwksUrl,
+      audience: variables.jwtAudience,
+      issuer: variables.jwtIssuer,
+    },
+    databaseRole: variables.databaseRole,
+    databasePool: variables.databasePool,
+    redisUrl: variables.redisUrl,
+  };
+}
+
+/** What the kind of a field alone cannot say. */
+const RULES: readonly ((variables: Partial<Variables>) => ConfigurationProblem[])[] = [
+  ({ databaseRole }) => {
+    if (databaseRole === undefined || /^[a-z_][a-z0-9_]{0,62}$/.test(databaseRole)) return [];
+    return [{ name: 'SVC_DATABASE_ROLE', message: 'is not the name of a role, write agent_gateway_app' }];
+  },
+  ({ host }) => {
+    if (host === undefined || isHost(host)) return [];
+    return [{ name: 'SVC_HOST', message: `${quoteValue(host)} is not an IP address or a host name` }];
+  },
+  ({ acpToken }) => {
+    if (acpToken === undefined || /^[\x21-\x7e]+$/.test(acpToken)) return [];
+    return [{ name: 'SVC_ACP_TOKEN', message: 'holds a space or a character that no header can carry' }];
+  },
+  ({ trustedProxies = [] }) =>
+    trustedProxies
+      .filter((entry) => !isNetwork(entry))
+      .map((entry) => ({
+        name: 'SVC_TRUSTED_PROXIES',
+        message: `${quoteValue(entry)} is not an address or network, write 10.0.0.0/8 or loopback`,
+      })),
+  ({ allowedOrigins = [] }) => {
+    if (allowedOrigins.includes('*')) {
+      if (allowedOrigins.length === 1) return [];
+      return [{ name: 'SAAS_ALLOWED_ORIGINS', message: '* stands alone' }];
+    }
+    return allowedOrigins
+      .filter((entry) => URL.parse(entry)?.origin !== entry)
+      .map((entry) => ({
+        name: 'SAAS_ALLOWED_ORIGINS',
+        message: `${quoteValue(entry)} is not an origin, write https://app.example.com (no path)`,
+      }));
+  },
+];
+
+const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal'];
+
+function isNetwork(entry: string): boolean {
+  if (NAMED_NETWORKS.includes(entry)) return true;
+  return entry.includes('/') ? ipaddr.isValidCIDR(entry) : ipaddr.isValid(entry);
+}

@@ -1,0 +1,168 @@
+import Type from 'typebox';
+import { field } from './field.ts';
+
+/** The variables that the kernel itself reads; the README's table is made from it. */
+export const KernelVariables = Type.Object({
+  nodeEnv: field.string({
+    env: 'NODE_ENV',
+    description: '`production` makes no static token and refuses what is for development only',
+    unset: 'development',
+  }),
+  host: field.string({ env: 'SVC_HOST', default: '0.0.0.0', description: 'Address that the gateway binds' }),
+  port: field.integer({
+    env: 'SAAS_API_PORT',
+    default: 8080,
+    min: 0,
+    max: 65_535,
+    description: 'Port of the HTTP API; 0 takes a free one',
+  }),
+  dataDir: field.string({
+    env: 'SVC_DATA_DIR',
+    default: './data',
+    description: 'Folder for the SQLite file, the token of development, and what waits for the database',
+  }),
+  logLevel: field.choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+    env: 'LOG_LEVEL',
+    default: 'info',
+    description: 'Least severity that is logged: trace, debug, info, warn, error, fatal or silent',
+  }),
+  configFile: field.string({
+    env: 'SVC_CONFIG',
+    default: 'gateway.yaml',
+    description: 'File that configures the plugins; a missing one means all defaults',
+  }),
+  pluginDirs: field.folders({
+    env: 'SVC_PLUGIN_DIRS',
+    default: [],
+    description: 'More folders of plugins, separated by `:`',
+  }),
+  plugins: field.list({
+    env: 'SVC_PLUGINS',
+    unset: 'all',
+    description: 'Limits this process to the named plugins, separated by commas',
+  }),
+  drainTimeout: field.duration({
+    env: 'SVC_DRAIN_TIMEOUT',
+    default: '25s',
+    max: '24h',
+    description: 'Time that requests in flight get to finish when the gateway stops',
+  }),
+  acpToken: field.string({
+    env: 'SVC_ACP_TOKEN',
+    secret: true,
+    unset: 'made and kept in the data folder; in production none',
+    description: 'Static bearer token of the operator, also for the bootstrap route',
+  }),
+  allowAnonymous: field.boolean({
+    env: 'SVC_ALLOW_ANONYMOUS',
+    unset: 'callers on the loopback interface only',
+    description: 'Opens (`true`) or closes (`false`) the routes that need no credential',
+  }),
+  trustedProxies: field.list({
+    env: 'SVC_TRUSTED_PROXIES',
+    default: [],
+    description:
+      'Addresses and networks (CIDR) of proxies whose `X-Forwarded-For` counts, also `loopback`, `linklocal`, `uniquelocal`',
+  }),
+  anonymousRateLimit: field.integer({
+    env: 'SVC_ANON_RATE_LIMIT_RPM',
+    default: 60,
+    min: 1,
+    description: 'Requests a minute without a credential, for each source address',
+  }),
+  userRateLimit: field.integer({
+    env: 'SVC_USER_RATE_LIMIT_RPM',
+    min: 1,
+    unset: "the tenant's own limit",
+    description: 'Requests a minute for each user of a tenant',
+  }),
+  bootstrapRateLimit: field.integer({
+    env: 'SVC_BOOTSTRAP_RATE_LIMIT_RPM',
+    default: 5,
+    min: 1,
+    description: 'Requests a minute on the bootstrap route, for each source address',
+  }),
+  maxStreamsPerUser: field.integer({
+    env: 'SVC_MAX_STREAMS_PER_USER',
+    default: 0,
+    min: 0,
+    description: 'Event streams that one user may have open; 0 sets no limit',
+  }),
+  allowedOrigins: field.list({
+    env: 'SAAS_ALLOWED_ORIGINS',
+    default: [],
+    description: 'Origins that browsers may call from (CORS): `*`, or a list separated by commas',
+  }),
+  jwtPublicKey: field.string({
+    env: 'SVC_JWT_PUBLIC_KEY',
+    unset: 'no JWT is accepted, unless the key set is configured',
+    description: 'RS256 key that verifies JWTs: the PEM text, or the path of a file that holds it',
+  }),
+  jwtJwksUrl: field.url({
+    env: 'SVC_JWT_JWKS_URL',
+    protocols: ['https', 'http'],
+    description: 'URL of the key set that verifies JWTs',
+  }),
+  jwtAudience: field.string({
+    env: 'SVC_JWT_AUDIENCE',
+    unset: 'not checked',
+    description: 'Required `aud` of JWTs',
+  }),
+  jwtIssuer: field.string({
+    env: 'SVC_JWT_ISSUER',
+    unset: 'not checked',
+    description: 'Required `iss` of JWTs',
+  }),
+  databaseDriver: field.choice(['sqlite', 'postgres', 'mysql'], {
+    env: 'DATABASE_DRIVER',
+    unset: 'follows from `DATABASE_URL`; `sqlite` without one',
+    description: 'Kind of database: sqlite, postgres, or mysql (MySQL and MariaDB)',
+  }),
+  databaseUrl: field.string({
+    env: 'DATABASE_URL',
+    secret: true,
+    unset: 'a SQLite file in the data folder',
+    description: 'Where the database is: `postgres://…`, `mysql://…`, `sqlite:<path>`',
+  }),
+  mysqlDsn: field.string({
+    env: 'MYSQL_DSN',
+    secret: true,
+    description:
+      "Alias of `DATABASE_URL` for MySQL, also in Go's form `user:password@tcp(host:3306)/database`",
+  }),
+  databaseRole: field.string({
+    env: 'SVC_DATABASE_ROLE',
+    default: 'agent_gateway_app',
+    description:
+      'PostgreSQL role in which tenants are served; a server that several deployments share needs one for each',
+  }),
+  databasePool: field.integer({
+    env: 'SVC_DATABASE_POOL',
+    default: 10,
+    min: 2,
+    max: 1000,
+    description: 'Connections to PostgreSQL or MySQL that this process may have open',
+  }),
+  redisUrl: field.url({
+    env: 'REDIS_URL',
+    secret: true,
+    protocols: ['redis', 'rediss'],
+    unset: 'each process counts for itself',
+    description: 'Redis that the replicas share for limits and notices',
+  }),
+  otelEndpoint: field.string({
+    env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    unset: 'no tracing',
+    description: 'OTLP gRPC endpoint that receives the traces: `host:port` or a URL',
+  }),
+  otelInsecure: field.boolean({
+    env: 'OTEL_EXPORTER_OTLP_INSECURE',
+    default: false,
+    description: 'Sends the traces without TLS when the endpoint has no scheme',
+  }),
+  otelServiceName: field.string({
+    env: 'OTEL_SERVICE_NAME',
+    default: 'agent-gateway',
+    description: 'Service name of the traces',
+  }),
+});

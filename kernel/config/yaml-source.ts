@@ -1,0 +1,96 @@
+import { type Document, isAlias, isMap, LineCounter, parseDocument, type YAMLError } from 'yaml';
+import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
+import type { SourcePlace } from './read-config.ts';
+
+/** A YAML text that was parsed: its plain value, and where things stand in it. */
+export interface YamlSource {
+  /** Null for a text without content. */
+  readonly value: unknown;
+  /** The same with comments and order, for changing it. */
+  readonly document: Document;
+  /** The line of a key, or of the nearest one around it that exists. */
+  locate(path: readonly string[]): SourcePlace;
+}
+
+/** Uses of an anchor, all together, that are expanded; more is an attack or a mistake. */
+const MAX_ALIASES = 100;
+
+/** Codes whose texts are fixed words; the other messages of the parser may quote the file, which may hold secrets. */
+const SPEAKING_CODES = new Set([
+  'BAD_INDENT',
+  'BLOCK_AS_IMPLICIT_KEY',
+  'BLOCK_IN_FLOW',
+  'DUPLICATE_KEY',
+  'MISSING_CHAR',
+  'MULTILINE_IMPLICIT_KEY',
+  'TAB_AS_INDENT',
+]);
+
+/**
+ * Parses one document of YAML 1.2 (core schema, keys are strings, no merge keys, no tags). Throws a ConfigurationError with
+ * file, line and reason; the reasons quote nothing of the text.
+ */
+export function parseYaml(file: string, text: string): YamlSource {
+  const lineCounter = new LineCounter();
+  const document: Document = parseDocument(text, {
+    lineCounter,
+    prettyErrors: false,
+    stringKeys: true,
+    resolveKnownTags: false,
+    // Not silent, which would also keep quiet about a second document.
+    logLevel: 'error',
+  });
+  const lineOf = (offset: number) => Math.max(1, lineCounter.linePos(offset).line);
+  const faults = [...document.errors, ...document.warnings];
+  if (faults.length > 0)
+    throw new ConfigurationError(faults.map((fault) => describeFault(fault, file, lineOf)));
+  const locate = (path: readonly string[]) => {
+    const offset = offsetOf(document, path);
+    return offset === undefined ? { file } : { file, line: lineOf(offset) };
+  };
+  return { value: expand(document, file), document, locate };
+}
+
+function describeFault(
+  fault: YAMLError,
+  file: string,
+  lineOf: (offset: number) => number,
+): ConfigurationProblem {
+  return { name: '', file, line: lineOf(fault.pos[0]), message: faultMessage(fault) };
+}
+
+function faultMessage({ code, message }: YAMLError): string {
+  if (code === 'MULTIPLE_DOCS') return 'a second YAML document begins here';
+  return SPEAKING_CODES.has(code) ? message : 'this is not valid YAML';
+}
+
+/** The plain value. Aliases are expanded within bounds, and a value that contains itself is refused. */
+function expand(document: Document, file: string): unknown {
+  try {
+    const value = document.toJS({ maxAliasCount: MAX_ALIASES });
+    // Throws a TypeError for a cycle.
+    JSON.stringify(value);
+    return value;
+  } catch (error) {
+    // The library throws a ReferenceError for too many or unknown aliases, a RangeError for too deep nesting.
+    if (!(error instanceof ReferenceError || error instanceof RangeError || error instanceof TypeError))
+      throw error;
+    const message = `its aliases are unknown, circular, or more than ${MAX_ALIASES}, or it nests too deeply`;
+    throw new ConfigurationError([{ name: '', file, message }], { cause: error });
+  }
+}
+
+/** Where the deepest existing key of the path begins. */
+function offsetOf(document: Document, path: readonly string[]): number | undefined {
+  let node: unknown = document.contents;
+  let offset: number | undefined;
+  for (const key of path) {
+    if (isAlias(node)) node = node.resolve(document);
+    if (!isMap(node)) return offset;
+    const pair = node.items.find((item) => (item.key as { value?: unknown } | null)?.value === key);
+    if (pair === undefined) return offset;
+    offset = (pair.key as { range?: [number, number, number] | null }).range?.[0] ?? offset;
+    node = pair.value;
+  }
+  return offset;
+}

@@ -1,0 +1,108 @@
+import { MikroORM } from '@mikro-orm/postgresql';
+import type { AbstractSqlConnection, Dictionary } from '@mikro-orm/sql';
+import { CompiledQuery } from 'kysely';
+import { DatabaseStartError } from '../errors.ts';
+import {
+  CONNECT_TIMEOUT_MS,
+  type ConnectOptions,
+  type FamilyDriver,
+  reason,
+  superviseOrm,
+  withoutPassword,
+} from './driver.ts';
+import { JOIN_NEXT, joiningClient, type PgClientClass } from './joining-client.ts';
+
+/** Milliseconds that the server lets an open transaction be idle before it ends the session. */
+const IDLE_TRANSACTION_MS = 60_000;
+/** Milliseconds beyond the server's own limit after which a silent server's connection is given up. */
+const ANSWER_GRACE_MS = 5_000;
+
+/** Connects to PostgreSQL. */
+export async function connectPostgres(options: ConnectOptions): Promise<FamilyDriver> {
+  const url = options.url ?? '';
+  try {
+    const orm = new MikroORM({
+      ...options.orm,
+      clientUrl: url,
+      pool: { min: 0, max: options.maxConnections },
+      driverOptions: {
+        // pg's own parser of the URL knows sslmode and the other parameters; MikroORM's does not.
+        connectionString: url,
+        application_name: 'agent-gateway',
+        keepAlive: true,
+        connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+        statement_timeout: options.statementTimeoutMs,
+        query_timeout: options.statementTimeoutMs > 0 ? options.statementTimeoutMs + ANSWER_GRACE_MS : 0,
+        idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS,
+        onPoolCreated: (pool: { Client: PgClientClass }) => {
+          pool.Client = joiningClient(pool.Client);
+        },
+      },
+    });
+    const connection = orm.driver.getConnection();
+    superviseOrm(orm, { guard: options.guard });
+    saveRoundTrips(connection);
+    await orm.connect();
+    await connection.execute('select 1');
+    return { orm, clockSql: 'extract(epoch from clock_timestamp()) * 1000' };
+  } catch (error) {
+    throw new DatabaseStartError(
+      `PostgreSQL cannot be reached at DATABASE_URL=${withoutPassword(url)}: ${reason(error)}`,
+      { cause: error },
+    );
+  }
+}
+
+interface SessionContext {
+  readonly variables?: Readonly<Record<string, unknown>>;
+  readonly role?: string;
+}
+
+/**
+ * Sets tenant and role without round trips of their own. MikroORM sends `begin`, `set_config`, `set local role`, the
+ * statement and `commit` one after the other, for a single read too. Here:
+ * - a transaction sends the first three together with its first statement;
+ * - a statement outside a transaction is one message: `select set_config(…, true); <statement>`. PostgreSQL runs such a
+ *   message as one transaction, so the settings hold for the statement and end with it.
+ */
+function saveRoundTrips(connection: AbstractSqlConnection): void {
+  const internals = connection as unknown as {
+    applySessionContext(transaction: Statements, context: SessionContext): Promise<void>;
+  };
+  internals.applySessionContext = async (transaction, context) => {
+    await transaction.executeQuery(CompiledQuery.raw(JOIN_NEXT + settingsSql(context)));
+  };
+
+  const { transactional } = connection;
+  connection.transactional = (callback, options = {}) => {
+    const { ctx, eventBroadcaster, sessionContext } = options;
+    // MikroORM wraps single statements of an entity manager with a session context in a transaction of their own; only
+    // real transactions (transactional, flush) announce themselves through a broadcaster.
+    const single = ctx === undefined && eventBroadcaster === undefined && sessionContext !== undefined;
+    if (!single) return transactional(callback, options);
+    const settings = `${settingsSql(sessionContext)}; `;
+    const statements: Statements = {
+      executeQuery: (query) => connection.getClient().executeQuery(CompiledQuery.raw(settings + query.sql)),
+    };
+    return callback(statements as never);
+  };
+}
+
+/** The part of a Kysely transaction through which MikroORM runs its statements. Their parameters are in the text already. */
+interface Statements {
+  executeQuery(query: CompiledQuery): Promise<unknown>;
+}
+
+function settingsSql({ variables = {}, role }: SessionContext): string {
+  const settings = { ...variables, ...(role === undefined ? {} : { role }) } as Dictionary;
+  const calls = Object.entries(settings).map(
+    ([name, value]) => `set_config(${literal(name)}, ${literal(String(value))}, true)`,
+  );
+  return `select ${calls.join(', ')}`;
+}
+
+/** A string literal that means the same whatever `standard_conforming_strings` says. */
+function literal(text: string): string {
+  if (text.includes('\0')) throw new TypeError('A PostgreSQL setting cannot hold a zero byte');
+  return ` E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
+}

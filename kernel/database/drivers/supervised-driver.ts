@@ -1,0 +1,228 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryCompiler,
+  type QueryResult,
+  type TransactionSettings,
+} from 'kysely';
+import { DatabaseErrors } from '../errors.ts';
+import type { TransactionGuard } from '../transaction-guard.ts';
+import { asUnavailable } from './connection-loss.ts';
+import { Turnstile } from './turnstile.ts';
+
+/** What is added to a family's own Kysely driver. */
+export interface Supervision {
+  readonly guard: TransactionGuard;
+  /** One user of the connection at a time, and the milliseconds that a user waits for his turn (SQLite). */
+  readonly turnTimeoutMs?: number;
+  /** Milliseconds after which waiting for a connection of the pool ends, where the pool has no such limit. */
+  readonly poolTimeoutMs?: number;
+  /** Replaces `begin` where a transaction may write. */
+  readonly begin?: string;
+  /** Milliseconds during which a statement that finds the file locked by another process is tried again (SQLite). */
+  readonly busyTimeoutMs?: number;
+  /** Milliseconds after which a statement without an answer loses its connection, where the driver has no such limit. */
+  readonly answerTimeoutMs?: number;
+}
+
+/** The dialect with every operation of its driver under supervision; SQL and results are untouched. */
+export function supervise(dialect: Dialect, supervision: Supervision): Dialect {
+  return {
+    createDriver: () => new SupervisedDriver(dialect.createDriver(), supervision),
+    createAdapter: () => {
+      const adapter = dialect.createAdapter();
+      // Kysely's own lock around a single connection has no deadline and cannot be looked at; the turnstile here has one.
+      return supervision.turnTimeoutMs !== undefined
+        ? Object.create(adapter, { supportsMultipleConnections: { value: true } })
+        : adapter;
+    },
+    createQueryCompiler: () => dialect.createQueryCompiler(),
+    createIntrospector: (db) => dialect.createIntrospector(db),
+  };
+}
+
+class SupervisedDriver implements Driver {
+  readonly #driver: Driver;
+  readonly #supervision: Supervision;
+  readonly #turnstile: Turnstile | undefined;
+  readonly #connections = new WeakMap<DatabaseConnection, SupervisedConnection>();
+
+  constructor(driver: Driver, supervision: Supervision) {
+    this.#driver = driver;
+    this.#supervision = supervision;
+    this.#turnstile =
+      supervision.turnTimeoutMs === undefined ? undefined : new Turnstile(supervision.turnTimeoutMs);
+  }
+
+  init(): Promise<void> {
+    return this.#driver.init();
+  }
+
+  acquireConnection(): Promise<SupervisedConnection> {
+    const { guard } = this.#supervision;
+    guard.assertNoTransaction();
+    return this.#operation(async () => {
+      await this.#turnstile?.enter();
+      try {
+        return this.#supervised(await this.#acquire());
+      } catch (error) {
+        this.#turnstile?.leave();
+        throw error;
+      }
+    });
+  }
+
+  beginTransaction(connection: SupervisedConnection, settings: TransactionSettings): Promise<void> {
+    const { begin } = this.#supervision;
+    if (begin !== undefined && settings.accessMode !== 'read only') {
+      return connection.executeQuery(CompiledQuery.raw(begin)).then(() => {});
+    }
+    return this.#operation(() => this.#driver.beginTransaction(connection.inner, settings));
+  }
+
+  commitTransaction(connection: SupervisedConnection): Promise<void> {
+    return this.#operation(() => this.#driver.commitTransaction(connection.inner));
+  }
+
+  rollbackTransaction(connection: SupervisedConnection): Promise<void> {
+    return this.#operation(() => this.#driver.rollbackTransaction(connection.inner));
+  }
+
+  savepoint(connection: SupervisedConnection, name: string, compile: QueryCompiler['compileQuery']) {
+    return this.#operation(async () => this.#driver.savepoint?.(connection.inner, name, compile));
+  }
+
+  rollbackToSavepoint(
+    connection: SupervisedConnection,
+    name: string,
+    compile: QueryCompiler['compileQuery'],
+  ) {
+    return this.#operation(async () => this.#driver.rollbackToSavepoint?.(connection.inner, name, compile));
+  }
+
+  releaseSavepoint(connection: SupervisedConnection, name: string, compile: QueryCompiler['compileQuery']) {
+    return this.#operation(async () => this.#driver.releaseSavepoint?.(connection.inner, name, compile));
+  }
+
+  async releaseConnection(connection: SupervisedConnection): Promise<void> {
+    try {
+      await this.#driver.releaseConnection(connection.inner);
+    } finally {
+      this.#turnstile?.leave();
+    }
+  }
+
+  destroy(): Promise<void> {
+    return this.#driver.destroy();
+  }
+
+  #operation<T>(run: () => Promise<T>): Promise<T> {
+    return this.#supervision.guard.operation(run).catch(asUnavailable);
+  }
+
+  /** A connection of the pool, or `database.unavailable`; one that arrives too late goes back to the pool. */
+  async #acquire(): Promise<DatabaseConnection> {
+    const { poolTimeoutMs } = this.#supervision;
+    const arriving = this.#driver.acquireConnection();
+    if (poolTimeoutMs === undefined) return arriving;
+    return new Promise((resolve, reject) => {
+      let late = false;
+      const timer = setTimeout(() => {
+        late = true;
+        reject(DatabaseErrors.unavailable('No database connection became free in time'));
+      }, poolTimeoutMs);
+      arriving.then(
+        (connection) => {
+          clearTimeout(timer);
+          if (late) this.#driver.releaseConnection(connection);
+          else resolve(connection);
+        },
+        (error) => {
+          clearTimeout(timer);
+          reject(error);
+        },
+      );
+    });
+  }
+
+  #supervised(inner: DatabaseConnection): SupervisedConnection {
+    let connection = this.#connections.get(inner);
+    if (connection === undefined) {
+      connection = new SupervisedConnection(inner, this.#supervision);
+      this.#connections.set(inner, connection);
+    }
+    return connection;
+  }
+}
+
+class SupervisedConnection implements DatabaseConnection {
+  readonly inner: DatabaseConnection;
+  readonly #supervision: Supervision;
+
+  constructor(inner: DatabaseConnection, supervision: Supervision) {
+    this.inner = inner;
+    this.#supervision = supervision;
+  }
+
+  executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const { busyTimeoutMs, answerTimeoutMs } = this.#supervision;
+    return this.#operation(() => {
+      if (busyTimeoutMs !== undefined) return this.#executeWhenFree<R>(query, busyTimeoutMs);
+      if (answerTimeoutMs !== undefined) return this.#executeInTime<R>(query, answerTimeoutMs);
+      return this.inner.executeQuery<R>(query);
+    });
+  }
+
+  async *streamQuery<R>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<R>> {
+    const rows = this.inner.streamQuery<R>(query, chunkSize);
+    try {
+      while (true) {
+        const next = await this.#operation(() => rows.next());
+        if (next.done === true) return;
+        yield next.value;
+      }
+    } finally {
+      await rows.return?.();
+    }
+  }
+
+  #operation<T>(run: () => Promise<T>): Promise<T> {
+    return this.#supervision.guard.operation(run).catch(asUnavailable);
+  }
+
+  /**
+   * SQLite's own waiting blocks the whole process; here it is short, and the statement is tried again instead. A statement
+   * that failed with "busy" has changed nothing. Inside a transaction it cannot happen: those begin with the write lock.
+   */
+  async #executeWhenFree<R>(query: CompiledQuery, busyTimeoutMs: number): Promise<QueryResult<R>> {
+    const deadline = performance.now() + busyTimeoutMs;
+    for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
+      try {
+        return await this.inner.executeQuery<R>(query);
+      } catch (error) {
+        const busy = String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY');
+        if (!busy || performance.now() > deadline) throw error;
+        await sleep(pause);
+      }
+    }
+  }
+
+  /** A server that went silent keeps the connection; the caller gets an error and the pool a free place. */
+  async #executeInTime<R>(query: CompiledQuery, timeoutMs: number): Promise<QueryResult<R>> {
+    let timer: NodeJS.Timeout | undefined;
+    const silence = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        this.inner.killSession?.(async () => {}).catch(() => {}); // closes the socket; nobody is there to be asked
+        reject(DatabaseErrors.unavailable('The database did not answer in time'));
+      }, timeoutMs);
+    });
+    try {
+      return await Promise.race([this.inner.executeQuery<R>(query), silence]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { UniqueConstraintViolationException } from '@mikro-orm/core';
+import { defineErrors } from '../errors/gateway-error.ts';
+
+/** What callers may learn about the database. Everything else is a defect or the operator's business, and stays inside. */
+export const DatabaseErrors = defineErrors({
+  unavailable: { code: 'database.unavailable', kind: 'unavailable', title: 'The database does not answer' },
+  notFound: { code: 'database.not-found', kind: 'not-found', title: 'There is no such record' },
+});
+
+/** The rules that code can break while it uses the database. */
+export type DatabaseRule =
+  | 'foreign-tenant'
+  | 'foreign-work'
+  | 'not-registered'
+  | 'not-tenant-owned'
+  | 'raw-sql'
+  | 'read-only'
+  | 'registration'
+  | 'second-connection'
+  | 'unique-key';
+
+/**
+ * Code broke a rule of the database: a defect, never a caller's mistake. It is no `GatewayError`, so that its text (for
+ * developers) is logged and never sent.
+ */
+export class DatabaseDefect extends Error {
+  override readonly name = 'DatabaseDefect';
+  readonly rule: DatabaseRule;
+
+  constructor(rule: DatabaseRule, message: string) {
+    super(message);
+    this.rule = rule;
+  }
+}
+
+/** The database cannot be opened or migrated. The message says what the operator can do and holds no password. */
+export class DatabaseStartError extends Error {
+  override readonly name = 'DatabaseStartError';
+}
+
+/** True when a write failed because a unique key (or primary key) is taken. The same on all three families. */
+export function isUniqueViolation(error: unknown): boolean {
+  return error instanceof UniqueConstraintViolationException;
+}

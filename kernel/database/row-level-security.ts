@@ -1,0 +1,126 @@
+import { sql } from 'kysely';
+import { DatabaseStartError } from './errors.ts';
+import type { MigrationQueries } from './migration.ts';
+
+/**
+ * The default name of the role in which PostgreSQL runs everything that is bound to a tenant. It owns nothing, cannot log in,
+ * and is subject to the policies. Roles belong to the whole server; rights come per table.
+ */
+export const APPLICATION_ROLE = 'agent_gateway_app';
+/** The setting that names the tenant of a transaction. */
+export const TENANT_SETTING = 'svc.tenant_id';
+
+const TENANT_POLICY = 'tenant_rows';
+const SYSTEM_POLICY = 'system_rows';
+/** Attempts to create the role: catalogue rows of roles are shared, and simultaneous changes of one of them fail. */
+const ROLE_ATTEMPTS = 10;
+
+/** A table whose rows belong to tenants. */
+export interface TenantTable {
+  readonly name: string;
+  /** The column with the tenant's id. */
+  readonly column: string;
+  /** True where a tenant may only read. */
+  readonly readOnly: boolean;
+}
+
+/**
+ * Makes sure that the application role exists, is harmless, and may be taken by the connecting role. Any number of processes
+ * may do it at once.
+ *
+ * @throws DatabaseStartError with the statements for the database's administrator
+ */
+export async function ensureApplicationRole(queries: MigrationQueries, name: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const role = await roleState(queries, name);
+    if (role.dangerous) {
+      throw new DatabaseStartError(
+        `The role ${name} must be neither superuser nor allowed to bypass row security`,
+      );
+    }
+    if (role.usable) return;
+    try {
+      if (!role.exists) await sql`create role ${sql.id(name)} nologin`.execute(queries);
+      await sql`grant ${sql.id(name)} to current_user`.execute(queries);
+    } catch (error) {
+      // Somebody else may have been faster; when the role is usable now, nothing is wrong.
+      if (attempt < ROLE_ATTEMPTS) continue;
+      throw new DatabaseStartError(
+        `The role ${name} is missing or cannot be used, and ${role.user} may not create or grant it. Let an administrator run: ` +
+          `create role ${name} nologin; grant ${name} to "${role.user}";`,
+        { cause: error },
+      );
+    }
+  }
+}
+
+interface RoleState {
+  readonly user: string;
+  readonly exists: boolean;
+  readonly dangerous: boolean;
+  readonly usable: boolean;
+}
+
+/** Since PostgreSQL 16 a member, the role's creator included, may take the role only where that was granted. */
+const TAKES_ROLE = sql`case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end`;
+
+async function roleState(queries: MigrationQueries, name: string): Promise<RoleState> {
+  const { rows } = await sql<RoleState>`
+    select current_user as user, role.oid is not null as exists,
+      coalesce(role.rolsuper or role.rolbypassrls, false) as dangerous,
+      coalesce(pg_has_role(current_user, role.oid, ${TAKES_ROLE}), false) as usable
+    from (select 1) as one left join pg_roles as role on role.rolname = ${sql.lit(name)}`.execute(queries);
+  return rows[0] as RoleState;
+}
+
+/** Those of the tables that are not fully guarded by row-level security yet. */
+export async function unguarded(
+  queries: MigrationQueries,
+  tables: readonly TenantTable[],
+  applicationRole: string,
+): Promise<readonly TenantTable[]> {
+  if (tables.length === 0) return [];
+  const role = sql.lit(applicationRole);
+  const { rows } = await sql<{ name: string; writes: boolean }>`
+    select class.relname as name, has_table_privilege(${role}, class.oid, 'insert')
+      and has_table_privilege(${role}, class.oid, 'update') and has_table_privilege(${role}, class.oid, 'delete') as writes
+    from pg_class as class
+    where class.relnamespace = current_schema()::regnamespace
+      and class.relname in (${sql.join(tables.map(({ name }) => sql.lit(name)))})
+      and class.relrowsecurity and class.relforcerowsecurity
+      and has_table_privilege(${role}, class.oid, 'select')
+      and (select count(*) from pg_policy as policy where policy.polrelid = class.oid
+        and policy.polname in (${sql.lit(TENANT_POLICY)}, ${sql.lit(SYSTEM_POLICY)})) = 2`.execute(queries);
+  const guarded = new Map(rows.map((row) => [row.name, row]));
+  return tables.filter(({ name, readOnly }) => guarded.get(name)?.writes !== !readOnly);
+}
+
+/**
+ * Puts tables under row-level security, for the owner too (`force`): the application role sees and writes the rows of the
+ * tenant in `svc.tenant_id` and none without it; the owner, as which migrations and governance work, sees all.
+ */
+export async function guardTables(
+  queries: MigrationQueries,
+  tables: readonly TenantTable[],
+  applicationRole: string,
+): Promise<void> {
+  const role = sql.id(applicationRole);
+  const { rows } = await sql<{ schema: string }>`select current_schema() as schema`.execute(queries);
+  await sql`grant usage on schema ${sql.id(rows[0]?.schema ?? 'public')} to ${role}`.execute(queries);
+  for (const { name, column, readOnly } of tables) {
+    const table = sql.id(name);
+    const own = sql`${sql.id(column)} = current_setting(${sql.lit(TENANT_SETTING)}, true)`;
+    const check = readOnly ? sql`` : sql`with check (${own})`;
+    const statements = [
+      sql`alter table ${table} enable row level security`,
+      sql`alter table ${table} force row level security`,
+      sql`drop policy if exists ${sql.id(TENANT_POLICY)} on ${table}`,
+      sql`drop policy if exists ${sql.id(SYSTEM_POLICY)} on ${table}`,
+      sql`create policy ${sql.id(TENANT_POLICY)} on ${table} for ${sql.raw(readOnly ? 'select' : 'all')} to ${role} using (${own}) ${check}`,
+      sql`create policy ${sql.id(SYSTEM_POLICY)} on ${table} to current_user using (true) with check (true)`,
+      sql`revoke all on ${table} from ${role}`,
+      sql`grant ${sql.raw(readOnly ? 'select' : 'select, insert, update, delete')} on ${table} to ${role}`,
+    ];
+    for (const statement of statements) await statement.execute(queries);
+  }
+}

@@ -1,0 +1,68 @@
+import type { EntityMetadata } from '@mikro-orm/core';
+import type { SqlEntityManager } from '@mikro-orm/sql';
+import { DatabaseDefect, isUniqueViolation } from './errors.ts';
+import { TENANT_PROPERTY } from './tenancy.ts';
+
+/** How an upsert recognises the row and what it changes. */
+export interface UpsertOptions<E> {
+  /** Properties that, together with the tenant, are a unique key. */
+  readonly conflict: readonly (keyof E & string)[];
+  /** Properties to change in a row that exists; default: all that are given, but the key and the primary key. */
+  readonly update?: readonly (keyof E & string)[];
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Writes `row` or updates the one of the same tenant and key. Never touches a row of another tenant. */
+export async function upsert<E extends object>(
+  em: SqlEntityManager,
+  meta: EntityMetadata<E>,
+  row: Row,
+  options: UpsertOptions<E>,
+  isMySql: boolean,
+): Promise<void> {
+  const key = [...new Set<string>([TENANT_PROPERTY, ...options.conflict])];
+  assertUniqueKey(meta, key);
+  const fixed = new Set<string>([...key, ...meta.primaryKeys]);
+  const changed = (options.update ?? Object.keys(row)).filter((name) => !fixed.has(name));
+  if (isMySql) return updateOrInsert(em, meta, row, key, changed);
+  const conflict = em
+    .createQueryBuilder(meta.class)
+    .insert(row as never)
+    .onConflict(key as never);
+  await (changed.length === 0 ? conflict.ignore() : conflict.merge(changed as never)).execute();
+}
+
+/**
+ * MySQL's `on duplicate key update` looks at every unique key, the primary key included, and could so change a row of another
+ * tenant. Two statements instead; when a competitor inserts in between, the row is there and the update finds it.
+ */
+async function updateOrInsert<E extends object>(
+  em: SqlEntityManager,
+  meta: EntityMetadata<E>,
+  row: Row,
+  key: readonly string[],
+  changed: readonly string[],
+): Promise<void> {
+  const where = pick(row, key) as never;
+  const update = async () => {
+    if (changed.length === 0) return (await em.count(meta.class, where)) > 0;
+    return (await em.nativeUpdate(meta.class, where, pick(row, changed) as never)) > 0;
+  };
+  if (await update()) return;
+  try {
+    await em.insert(meta.class, row as never);
+  } catch (error) {
+    if (!isUniqueViolation(error) || !(await update())) throw error;
+  }
+}
+
+function assertUniqueKey(meta: EntityMetadata, key: readonly string[]): void {
+  const wanted = [...key].sort().join();
+  const declared = [meta.primaryKeys, ...meta.uniques.map(({ properties }) => [properties ?? []].flat())];
+  if (declared.some((properties) => [...properties].map(String).sort().join() === wanted)) return;
+  throw new DatabaseDefect('unique-key', `${meta.className} has no unique key of (${key.join(', ')})`);
+}
+
+const pick = (row: Row, names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, row[name]]));

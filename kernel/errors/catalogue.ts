@@ -1,0 +1,30 @@
+import { defineErrors } from './gateway-error.ts';
+
+/** The errors that the kernel itself raises. Plugins keep catalogues of their own. */
+export const KernelErrors = defineErrors({
+  invalidRequest: { code: 'request.invalid', kind: 'invalid', title: 'The request is not valid' },
+  malformedBody: { code: 'request.malformed', kind: 'invalid', title: 'The body cannot be read' },
+  bodyTooLarge: { code: 'request.too-large', kind: 'too-large', title: 'The body is too large' },
+  unsupportedMedia: {
+    code: 'request.unsupported-media',
+    kind: 'unsupported-media',
+    title: 'The content type is not accepted here',
+  },
+  pathNotFound: { code: 'path.not-found', kind: 'not-found', title: 'There is nothing at this path' },
+  methodNotAllowed: {
+    code: 'path.method-not-allowed',
+    kind: 'method-not-allowed',
+    title: 'The path does not take this method',
+  },
+  rateLimited: { code: 'limit.rate', kind: 'rate-limited', title: 'Too many requests' },
+  tooManyStreams: { code: 'limit.streams', kind: 'rate-limited', title: 'Too many open streams' },
+  overloaded: {
+    code: 'gateway.overloaded',
+    kind: 'unavailable',
+    title: 'The gateway cannot take more work now',
+  },
+  unavailable: { code: 'gateway.unavailable', kind: 'unavailable', title: 'A part that this needs is away' },
+  clientClosed: { code: 'request.client-closed', kind: 'client-closed', title: 'The client went away' },
+  draining: { code: 'gateway.draining', kind: 'unavailable', title: 'The plugin or the gateway is stopping' },
+  internal: { code: 'internal', kind: 'internal', title: 'Something went wrong inside the gateway' },
+});

@@ -1,0 +1,96 @@
+/**
+ * The kinds of failure that callers can tell apart. A kind decides the status of every dialect (HTTP, OpenAI, Coze,
+ * gRPC); the code inside a kind tells a program which failure it was.
+ */
+export type ErrorKind =
+  | 'invalid'
+  | 'unauthenticated'
+  | 'forbidden'
+  | 'not-found'
+  | 'method-not-allowed'
+  | 'conflict'
+  | 'gone'
+  | 'precondition-failed'
+  | 'too-large'
+  | 'unsupported-media'
+  | 'rate-limited'
+  | 'client-closed'
+  | 'internal'
+  | 'upstream'
+  | 'unavailable'
+  | 'timeout';
+
+/** One bad field of the caller's input. `pointer` is an RFC 6901 JSON pointer, rooted at the place named by its first segment. */
+export interface FieldError {
+  readonly pointer: string;
+  readonly message: string;
+  /** A stable code where a catalogue of field errors exists (workflow graphs, agent YAML). */
+  readonly code?: string;
+  readonly [extra: string]: unknown;
+}
+
+/** What a thrower may add to a catalogued error. */
+export interface ErrorExtras {
+  readonly errors?: readonly FieldError[];
+  /** Response headers, lower case (`retry-after`, `allow`). */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** False where a client library that retries by itself must not (sends `x-should-retry: false`). */
+  readonly retryable?: boolean;
+  /** The offending request field, for the OpenAI dialect's `param`. */
+  readonly param?: string;
+  /** The original failure: logged, never sent. */
+  readonly cause?: unknown;
+}
+
+/** An entry of an error catalogue: a stable code, its kind, and the title that every occurrence shares. */
+export interface ErrorDefinition {
+  readonly code: string;
+  readonly kind: ErrorKind;
+  readonly title: string;
+}
+
+/** The one class of error that reaches callers. Everything else that is thrown is rendered as `internal`, without its text. */
+export class GatewayError extends Error {
+  override readonly name = 'GatewayError';
+  readonly code: string;
+  readonly kind: ErrorKind;
+  readonly title: string;
+  readonly extras: ErrorExtras;
+
+  constructor(definition: ErrorDefinition, detail?: string, extras: ErrorExtras = {}) {
+    super(detail ?? definition.title, extras.cause === undefined ? undefined : { cause: extras.cause });
+    this.code = definition.code;
+    this.kind = definition.kind;
+    this.title = definition.title;
+    this.extras = extras;
+  }
+
+  /** The sentence for the caller. */
+  get detail(): string {
+    return this.message;
+  }
+}
+
+/** A function that makes one catalogued error; `detail` is shown to the caller and must hold no secret. */
+export type ErrorFactory = ((detail?: string, extras?: ErrorExtras) => GatewayError) & {
+  readonly definition: ErrorDefinition;
+};
+
+/**
+ * Makes an owner's catalogue: each entry becomes a function that creates the error.
+ *
+ * @example
+ * const TenantErrors = defineErrors({
+ *   notFound: { code: 'tenant.not-found', kind: 'not-found', title: 'There is no such tenant' },
+ * });
+ * throw TenantErrors.notFound();
+ */
+export function defineErrors<const D extends Record<string, ErrorDefinition>>(
+  definitions: D,
+): { readonly [K in keyof D]: ErrorFactory } {
+  const entries = Object.entries(definitions).map(([key, definition]) => {
+    const make = (detail?: string, extras?: ErrorExtras) => new GatewayError(definition, detail, extras);
+    return [key, Object.assign(make, { definition })];
+  });
+  return Object.fromEntries(entries) as { readonly [K in keyof D]: ErrorFactory };
+}

@@ -1,0 +1,226 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Plugin } from './api/plugin.ts';
+import type { KernelServices } from './api/services.ts';
+import { createAuditQuery } from './audit/audit-query.ts';
+import { createAuditTrail } from './audit/audit-trail.ts';
+import { createDatabaseSink } from './audit/database-sink.ts';
+import { openAuthentication } from './auth/open-authentication.ts';
+import { RequestLimits } from './chain/rate-limit.ts';
+import type { Environment } from './config/environment.ts';
+import type { KernelSettings } from './config/kernel-settings.ts';
+import { assertOutsideTransaction, openDatabase } from './database/database.ts';
+import { kernelRegistration } from './database/entities/kernel-registration.ts';
+import { pluginRoutes } from './host/admin-routes.ts';
+import { type Discovered, discoverPlugins } from './host/discover.ts';
+import { GatewayConfiguration } from './host/gateway-configuration.ts';
+import { InFlight } from './host/in-flight.ts';
+import { PluginConfiguration } from './host/plugin-configuration.ts';
+import { PluginHost } from './host/plugin-host.ts';
+import { Publication } from './host/publication.ts';
+import { createApplication } from './http/application.ts';
+import { compileRoute } from './http/compiled-route.ts';
+import { kernelRoutes } from './http/kernel-routes.ts';
+import { Listeners } from './http/listeners.ts';
+import { openApiDocument } from './http/openapi.ts';
+import { createSourceAddress } from './http/source-address.ts';
+import { createConcurrency } from './limits/concurrency.ts';
+import { openRateLimits } from './limits/open-rate-limits.ts';
+import { createStreamLimit } from './limits/stream-limit.ts';
+import type { Logging } from './observability/logger.ts';
+import { createMetrics } from './observability/metrics.ts';
+import { createPluginMetrics } from './observability/plugin-metrics.ts';
+import { createTracing } from './observability/tracing.ts';
+import { type Clock, systemClock } from './services/clock.ts';
+import { within } from './services/deadline.ts';
+import { createIds } from './services/ids.ts';
+import { VERSION } from './version.ts';
+
+/** The plugins that come with the gateway. */
+const BUNDLED_PLUGINS = fileURLToPath(new URL('../plugins', import.meta.url));
+
+/** Milliseconds that a database may take to answer readiness. */
+const PING_TIMEOUT = 2_000;
+/** Milliseconds that the last audit records get to reach the database at the end. */
+const AUDIT_DRAIN = 5_000;
+/** Silence after which an event stream gets a comment line, and standstill after which its client is given up. */
+const STREAM_TIMES = { heartbeat: 15_000, slowClient: 60_000 };
+
+/** What a gateway is started with. */
+export interface GatewayOptions {
+  readonly settings: KernelSettings;
+  /** Read by plugins for their own variables. */
+  readonly env: Environment;
+  readonly logging: Logging;
+  /** The static token; see `ensureAcpToken`. */
+  readonly acpToken: string | undefined;
+  /** Instead of the bundled plugins and those of `SVC_PLUGIN_DIRS`; for tests. */
+  readonly plugins?: readonly Plugin[];
+  readonly clock?: Clock;
+  /** Reject transactions that wait for anything but the database; for tests. */
+  readonly guardTransactions?: boolean;
+  /** Metrics of the process itself, which exist once per process; default true. */
+  readonly processMetrics?: boolean;
+}
+
+/** A running gateway. */
+export interface Gateway {
+  /** Where the API answers, with the real port. */
+  readonly url: string;
+  readonly services: KernelServices;
+  readonly host: PluginHost;
+  /**
+   * Ends it: not ready, no new connections, what is in flight finishes within `SVC_DRAIN_TIMEOUT`, the rest is aborted,
+   * plugins stop, audit is written. A second call waits for the first.
+   */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a gateway: the one place where the parts of the kernel are put together.
+ *
+ * @throws whatever stands in the way, said for the operator; what was opened until then is closed.
+ */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { settings, env, logging, acpToken } = options;
+  const clock = options.clock ?? systemClock;
+  const ids = createIds(clock);
+  const log = logging.logger;
+  // Closed in reverse order, at the end or when the start fails.
+  await using opened = new AsyncDisposableStack();
+
+  const metrics = createMetrics({ version: VERSION, process: options.processMetrics ?? true });
+  const traces = await createTracing({
+    endpoint: settings.tracing?.endpoint,
+    insecure: false,
+    serviceName: settings.tracing?.serviceName ?? '',
+    version: VERSION,
+    log,
+  });
+  opened.defer(() => traces.shutdown());
+
+  const database = await openDatabase({
+    ...settings.database,
+    applicationRole: settings.databaseRole,
+    pool: { max: settings.databasePool },
+    log,
+    clock,
+    guardTransactions: options.guardTransactions ?? false,
+  });
+  opened.defer(() => database.close());
+  await database.register(kernelRegistration);
+
+  const trail = createAuditTrail({
+    sink: createDatabaseSink(database),
+    directory: path.join(settings.dataDir, 'audit'),
+    clock,
+    ids,
+    log,
+  });
+  opened.defer(() => trail.close(AUDIT_DRAIN));
+  metrics.watchAudit({ queued: () => trail.stats().queued, spooled: () => trail.stats().spooledBytes });
+
+  const windows = openRateLimits({ redisUrl: settings.redisUrl, clock, log });
+  opened.defer(() => windows.close());
+  const limits = new RequestLimits({
+    windows,
+    settings: settings.rateLimits,
+    rejected: (tenantId, window) => metrics.rateLimitRejected(tenantId, window),
+  });
+
+  const authentication = await openAuthentication({ database, jwt: settings.jwt, acpToken, clock, ids, log });
+  opened.defer(() => authentication.close());
+
+  const services: KernelServices = {
+    clock,
+    ids,
+    database,
+    tenants: authentication.tenants,
+    apiKeys: authentication.apiKeys,
+    audit: createAuditQuery(database),
+    openapi: () => openApiDocument(listeners.routes(), { title: 'Agent gateway', version: VERSION }),
+    assertOutsideTransaction,
+    version: VERSION,
+    production: settings.production,
+  };
+
+  let isServing = false;
+  const handler = createApplication({
+    authentication: authentication.chain,
+    anonymousAllowed: settings.allowAnonymous,
+    tenants: authentication.tenants,
+    trail,
+    limits,
+    traces,
+    http: metrics.http,
+    origins: settings.allowedOrigins === '*' ? ['*'] : settings.allowedOrigins,
+    log,
+    clock,
+    ids,
+    sourceAddress: createSourceAddress(settings.trustedProxies),
+    database,
+    times: STREAM_TIMES,
+    streams: createStreamLimit(createConcurrency(), settings.maxStreamsPerUser),
+  });
+  const health = kernelRoutes({
+    isServing: () => isServing,
+    pingDatabase: () => database.ping(PING_TIMEOUT),
+    probes: () => publication.probes(),
+    degraded: () => host.degraded(),
+    metrics: () => metrics.text(),
+    metricsType: metrics.contentType,
+  });
+  const everywhere = health.map((route) => compileRoute(route, 'kernel', new InFlight()));
+  const listeners = new Listeners({ handler, everywhere, log });
+  const publication = new Publication(listeners, authentication.chain);
+  const address = { ...settings.listen, variable: 'SAAS_API_PORT' };
+  const host = new PluginHost(await findPlugins(options), {
+    services,
+    publication,
+    configuration: new PluginConfiguration(env),
+    address,
+    only: settings.plugins ?? [],
+    drainTimeout: settings.drainTimeout,
+    log,
+    clock,
+    metricsFor: (plugin) => createPluginMetrics(metrics.registry, plugin),
+  });
+  const configuration = new GatewayConfiguration(settings.configFile, host, log);
+  opened.defer(async () => {
+    configuration.close();
+    await host.stop(0);
+    listeners.destroy();
+    await listeners.close();
+  });
+  await listeners.open(address, 'kernel');
+  await publication.addKernelRoutes(
+    address,
+    pluginRoutes(host, configuration, VERSION).map((route) => compileRoute(route, 'kernel', new InFlight())),
+  );
+  await configuration.start();
+  isServing = true;
+
+  const closing = opened.move();
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    isServing = false;
+    await within(settings.drainTimeout, 'the requests in flight', listeners.close()).catch((err: unknown) =>
+      log.warn({ err }, 'what is still in flight is aborted'),
+    );
+    await closing.disposeAsync();
+  };
+  return {
+    url: listeners.url(address),
+    services,
+    host,
+    stop: () => {
+      stopping ??= stop();
+      return stopping;
+    },
+  };
+}
+
+async function findPlugins({ plugins, settings }: GatewayOptions): Promise<readonly Discovered[]> {
+  if (plugins === undefined) return discoverPlugins([BUNDLED_PLUGINS, ...settings.pluginDirs]);
+  return plugins.map((plugin) => ({ name: plugin.name, folder: 'the test', plugin }));
+}

@@ -1,0 +1,69 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Plugin } from '../api/plugin.ts';
+import { defaultEntry, type GatewayFile, type PluginEntry } from '../config/gateway-file.ts';
+import type { PluginGraph } from './graph.ts';
+import type { Rest } from './slot.ts';
+
+/** The desired state of all plugins: what `gateway.yaml` says. */
+export type Desired = GatewayFile;
+
+/** What the desired state says about a plugin. */
+export function entryOf(desired: Desired, name: string): PluginEntry {
+  return desired.plugins.get(name) ?? defaultEntry;
+}
+
+/** The same desired state with one plugin enabled or disabled. */
+export function withEnabled(desired: Desired, name: string, enabled: boolean): Desired {
+  return { ...desired, plugins: new Map(desired.plugins).set(name, { ...entryOf(desired, name), enabled }) };
+}
+
+/** Names whose entries are not the same in both states. */
+export function changedEntries(before: Desired, after: Desired): readonly string[] {
+  const names = new Set([...before.plugins.keys(), ...after.plugins.keys()]);
+  return [...names].filter((name) => !isDeepStrictEqual(entryOf(before, name), entryOf(after, name)));
+}
+
+/** What decides whether a plugin runs. */
+export interface RunConditions {
+  readonly graph: PluginGraph;
+  readonly plugins: ReadonlyMap<string, Plugin>;
+  readonly desired: Desired;
+  /** `SVC_PLUGINS`; empty for all. */
+  readonly only: readonly string[];
+  /** Plugins that failed and that nobody has asked to try again. */
+  readonly failed: ReadonlySet<string>;
+}
+
+/** Which plugins are to run, in start order, and why each of the others is not. */
+export interface RunPlan {
+  readonly run: readonly string[];
+  readonly idle: ReadonlyMap<string, Rest>;
+}
+
+/** Decides who runs. Pure. */
+export function planRun({ graph, plugins, desired, only, failed }: RunConditions): RunPlan {
+  const run: string[] = [];
+  const idle = new Map<string, Rest>();
+  for (const name of graph.order) {
+    const plugin = plugins.get(name)!;
+    if (only.length > 0 && !only.includes(name)) {
+      idle.set(name, { state: 'stopped', reason: 'SVC_PLUGINS does not name it' });
+    } else if (!entryOf(desired, name).enabled) {
+      idle.set(name, { state: 'stopped', reason: 'disabled in gateway.yaml' });
+    } else if (!failed.has(name)) {
+      const missing = missingNeed(plugin, graph, run);
+      if (missing === undefined) run.push(name);
+      else idle.set(name, { state: 'waiting', reason: missing });
+    }
+  }
+  return { run, idle };
+}
+
+function missingNeed(plugin: Plugin, graph: PluginGraph, running: readonly string[]): string | undefined {
+  for (const ref of Object.values(plugin.needs ?? {}) as { id: string }[]) {
+    const provider = graph.providerOf(ref.id);
+    if (provider === undefined) return `needs ${ref.id}, which no plugin offers`;
+    if (!running.includes(provider)) return `needs ${ref.id} of ${provider}, which does not run`;
+  }
+  return undefined;
+}

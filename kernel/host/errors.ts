@@ -1,0 +1,18 @@
+import { defineErrors } from '../errors/gateway-error.ts';
+
+/** What the administration of plugins refuses. */
+export const PluginErrors = defineErrors({
+  notFound: { code: 'plugin.not-found', kind: 'not-found', title: 'There is no such plugin' },
+  changeFailed: { code: 'plugin.change-failed', kind: 'conflict', title: 'The change was not made' },
+});
+
+/** A change of plugins was given up; everything runs as before. `plugin` is the one that stood in its way. */
+export class PluginChangeError extends Error {
+  override readonly name = 'PluginChangeError';
+  readonly plugin: string;
+
+  constructor(plugin: string, cause: unknown) {
+    super(`${plugin}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.plugin = plugin;
+  }
+}

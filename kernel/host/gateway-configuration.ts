@@ -1,0 +1,85 @@
+import { changeGatewayFile } from '../config/change-gateway-file.ts';
+import { loadGatewayFile } from '../config/gateway-file.ts';
+import { watchGatewayFile } from '../config/watch-gateway-file.ts';
+import type { Logger } from '../observability/logger.ts';
+import { withEnabled } from './desired.ts';
+import type { PluginHost } from './plugin-host.ts';
+
+/** `gateway.yaml` as the desired state: what it says is made so, and what the administration changes is written to it. */
+export class GatewayConfiguration {
+  readonly #path: string;
+  readonly #host: PluginHost;
+  readonly #log: Logger;
+  readonly #stop = new AbortController();
+  #changes: Promise<unknown> = Promise.resolve();
+
+  constructor(path: string, host: PluginHost, log: Logger) {
+    this.#path = path;
+    this.#host = host;
+    this.#log = log;
+  }
+
+  /** Starts the plugins as the file says, and follows it from then on. A missing file means all defaults. */
+  async start(): Promise<void> {
+    const file = await loadGatewayFile(this.#path);
+    await this.#host.start(file);
+    watchGatewayFile(
+      file,
+      (event) => {
+        if (event.kind === 'changed') void this.#follow();
+        else this.#log.error({ err: event.error }, 'gateway.yaml is not valid; the last good state stays');
+      },
+      this.#stop.signal,
+    );
+  }
+
+  enable(name: string): Promise<void> {
+    return this.#setEnabled(name, true);
+  }
+
+  /** Resolves when the plugin's calls in flight have ended, or its drain time is over. */
+  disable(name: string): Promise<void> {
+    return this.#setEnabled(name, false);
+  }
+
+  /** Sets the plugin up anew; the old generation drains behind it. */
+  async reload(name: string): Promise<void> {
+    await this.#exclusively(() => this.#host.change(this.#host.desired, [name]));
+  }
+
+  close(): void {
+    this.#stop.abort();
+  }
+
+  /** Changes the running gateway first: the file only ever says what works. */
+  async #setEnabled(name: string, enabled: boolean): Promise<void> {
+    const { drained } = await this.#exclusively(async () => {
+      const desired = withEnabled(this.#host.desired, name, enabled);
+      const change = await this.#host.change(desired, enabled ? [name] : []);
+      await changeGatewayFile(this.#path, { plugins: { [name]: { enabled } } });
+      // As an object: a promise alone would be awaited on the way out.
+      return { drained: change.drained };
+    });
+    if (!enabled) await drained;
+  }
+
+  /** Reads the file anew: what the watcher saw may be older than a change that was made through the administration. */
+  async #follow(): Promise<void> {
+    try {
+      await this.#exclusively(async () => this.#host.change(await loadGatewayFile(this.#path)));
+      this.#log.info({ file: this.#path }, 'gateway.yaml was applied');
+    } catch (err) {
+      this.#log.error(
+        { err, file: this.#path },
+        'gateway.yaml could not be applied; everything runs as before',
+      );
+    }
+  }
+
+  /** The running state and the file change together, one change after the other. */
+  #exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#changes.then(work, work);
+    this.#changes = result.catch(() => {});
+    return result;
+  }
+}

@@ -1,0 +1,80 @@
+import type { Plugin } from '../api/plugin.ts';
+
+/** The plugins cannot be put in an order, or two claim the same service. */
+export class PluginGraphError extends Error {
+  override readonly name = 'PluginGraphError';
+}
+
+/** Who needs whom, as names of plugins. Pure: made of the definitions alone. */
+export interface PluginGraph {
+  /** Every plugin after those it needs or wants; ties by name, so that the order is always the same. */
+  readonly order: readonly string[];
+  /** The owner of a service. */
+  providerOf(serviceId: string): string | undefined;
+  /** Plugins that need or want a service of `name`, directly or through others. */
+  dependentsOf(name: string): ReadonlySet<string>;
+}
+
+/**
+ * Builds the graph.
+ *
+ * @throws PluginGraphError that names the two providers of one service, or every member of a cycle.
+ */
+export function buildGraph(plugins: readonly Plugin[]): PluginGraph {
+  const providers = providersOf(plugins);
+  const edges = new Map(plugins.map((plugin) => [plugin.name, upstreamOf(plugin, providers)] as const));
+  const order = sort(edges);
+  return {
+    order,
+    providerOf: (id) => providers.get(id),
+    dependentsOf: (name) => {
+      const dependents = new Set<string>();
+      // In start order every upstream of a plugin was looked at before the plugin itself.
+      for (const other of order) {
+        const upstream = edges.get(other)!;
+        if (upstream.includes(name) || upstream.some((u) => dependents.has(u))) dependents.add(other);
+      }
+      return dependents;
+    },
+  };
+}
+
+function providersOf(plugins: readonly Plugin[]): ReadonlyMap<string, string> {
+  const providers = new Map<string, string>();
+  for (const plugin of plugins) {
+    for (const ref of plugin.offers ?? []) {
+      const other = providers.get(ref.id);
+      if (other !== undefined) {
+        throw new PluginGraphError(`the service ${ref.id} is offered by both ${other} and ${plugin.name}`);
+      }
+      providers.set(ref.id, plugin.name);
+    }
+  }
+  return providers;
+}
+
+function upstreamOf(plugin: Plugin, providers: ReadonlyMap<string, string>): readonly string[] {
+  const refs = [...Object.values(plugin.needs ?? {}), ...Object.values(plugin.wants ?? {})] as {
+    id: string;
+  }[];
+  const names = refs.map((ref) => providers.get(ref.id)).filter((name) => name !== undefined);
+  return [...new Set(names)].sort();
+}
+
+/** Depth first, with the path that leads here: when it meets itself, it is the cycle to show. */
+function sort(edges: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const order: string[] = [];
+  const done = new Set<string>();
+  const visit = (name: string, path: readonly string[]) => {
+    if (done.has(name)) return;
+    if (path.includes(name)) {
+      const cycle = [...path.slice(path.indexOf(name)), name];
+      throw new PluginGraphError(`the plugins need each other in a circle: ${cycle.join(' → ')}`);
+    }
+    for (const upstream of edges.get(name) ?? []) visit(upstream, [...path, name]);
+    done.add(name);
+    order.push(name);
+  };
+  for (const name of [...edges.keys()].sort()) visit(name, []);
+  return order;
+}

@@ -1,0 +1,47 @@
+/** A call that can be told to end. */
+export interface AbortableCall {
+  abort(reason: Error): void;
+}
+
+/**
+ * The calls that one generation of a plugin is serving. A call enters in the same turn in which its route was found, so
+ * a stopping plugin never loses one between the two.
+ */
+export class InFlight {
+  readonly #calls = new Set<AbortableCall>();
+  #idle: (() => void)[] = [];
+
+  get size(): number {
+    return this.#calls.size;
+  }
+
+  enter(call: AbortableCall): void {
+    this.#calls.add(call);
+  }
+
+  leave(call: AbortableCall): void {
+    this.#calls.delete(call);
+    if (this.#calls.size > 0) return;
+    const waiting = this.#idle;
+    this.#idle = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  /** Resolves when no call is left; true, or false when `milliseconds` were over first. */
+  async idle(milliseconds: number): Promise<boolean> {
+    if (this.#calls.size === 0) return true;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => resolve(false), milliseconds);
+    this.#idle.push(() => resolve(true));
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Tells every call to end. */
+  abortAll(reason: Error): void {
+    for (const call of this.#calls) call.abort(reason);
+  }
+}

@@ -1,0 +1,11 @@
+import { satisfies } from 'semver';
+import type { Plugin } from '../api/plugin.ts';
+
+/** The version of the plugin contract that this kernel offers. */
+export const KERNEL_VERSION = '1.0.0';
+
+/** @throws Error when the plugin was written for another version of the contract. */
+export function checkKernelRange(plugin: Plugin): void {
+  if (satisfies(KERNEL_VERSION, plugin.kernel)) return;
+  throw new Error(`${plugin.name} works with kernel ${plugin.kernel}; this one is ${KERNEL_VERSION}`);
+}

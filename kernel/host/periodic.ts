@@ -1,0 +1,31 @@
+import type { Logger } from '../observability/logger.ts';
+import type { PeriodicTask } from './effects.ts';
+
+/** A periodic task that runs. */
+export interface RunningTask {
+  /** No further run begins; resolves when the one under way has ended. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Runs a task every so often, the first time after one period. A run that takes longer than the period delays the next
+ * one, so two never overlap. A failure is logged, and the task goes on.
+ */
+export function runPeriodically(task: PeriodicTask, signal: AbortSignal, log: Logger): RunningTask {
+  let running: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    running ??= task
+      .task(signal)
+      .catch((err: unknown) => log.error({ err, task: task.name }, 'a periodic task failed'))
+      .finally(() => {
+        running = undefined;
+      });
+  }, task.milliseconds);
+  timer.unref();
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}

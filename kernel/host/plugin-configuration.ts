@@ -1,0 +1,57 @@
+import type { TSchema } from 'typebox';
+import Type from 'typebox';
+import type { Plugin } from '../api/plugin.ts';
+import type { Address } from '../config/address.ts';
+import type { Environment } from '../config/environment.ts';
+import { annotationOf } from '../config/field-annotation.ts';
+import { pluginSources } from '../config/gateway-file.ts';
+import { readConfig } from '../config/read-config.ts';
+import { configHash } from '../config/redact-config.ts';
+import type { Desired } from './desired.ts';
+import type { ListenAddress } from './publication.ts';
+
+/** A plugin's configuration, read and checked. */
+export interface PluginSettings {
+  readonly config: unknown;
+  readonly hash: string;
+  /** Where its routes listen; `undefined` for the gateway's own address. */
+  readonly address: ListenAddress | undefined;
+}
+
+/** Reads the configuration of plugins: environment over gateway.yaml over defaults. */
+export class PluginConfiguration {
+  readonly #env: Environment;
+
+  constructor(env: Environment) {
+    this.#env = env;
+  }
+
+  /** @throws ConfigurationError with everything that is wrong. */
+  read(plugin: Plugin, desired: Desired): PluginSettings {
+    const schema: TSchema = plugin.config ?? Type.Object({});
+    const config = readConfig(schema, pluginSources(desired, plugin.name, this.#env)) as Record<
+      string,
+      unknown
+    >;
+    return { config, hash: configHash(schema, config), address: listenAddress(plugin, schema, config) };
+  }
+}
+
+function listenAddress(
+  plugin: Plugin,
+  schema: TSchema,
+  config: Readonly<Record<string, unknown>>,
+): ListenAddress | undefined {
+  if (plugin.listen === undefined) return undefined;
+  const member = (schema as { properties?: Record<string, TSchema> }).properties?.[plugin.listen];
+  const annotation = member && annotationOf(member);
+  if (annotation?.kind !== 'address') {
+    throw new Error(
+      `${plugin.name}: "listen" names ${plugin.listen}, which is no address field of its configuration`,
+    );
+  }
+  const address = config[plugin.listen] as Address | undefined;
+  return (
+    address && { ...address, variable: annotation.env ?? `plugins.${plugin.name}.config.${plugin.listen}` }
+  );
+}

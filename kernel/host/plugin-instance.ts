@@ -1,0 +1,128 @@
+import type { Plugin } from '../api/plugin.ts';
+import { KernelErrors } from '../errors/catalogue.ts';
+import type { Logger } from '../observability/logger.ts';
+import { within } from '../services/deadline.ts';
+import { Effects } from './effects.ts';
+import { InFlight } from './in-flight.ts';
+import { type RunningTask, runPeriodically } from './periodic.ts';
+import { PluginScope, type ScopeParts } from './plugin-scope.ts';
+
+/** Milliseconds that each undo may take. */
+const UNDO_TIMEOUT = 10_000;
+/** Milliseconds that calls may take to end after they were aborted. */
+const ABORT_GRACE = 2_000;
+
+/** What the host gives to a new instance. */
+export interface InstanceParts extends Pick<ScopeParts, 'services' | 'log' | 'contributions'> {
+  readonly plugin: Plugin;
+  readonly config: unknown;
+  readonly configHash: string;
+  /** The values of the plugin's needs and wants. */
+  readonly upstream: Readonly<Record<string, unknown>>;
+  readonly metric: ScopeParts['metric'] & { dispose(): void };
+  /** Milliseconds that `setup` may take. */
+  readonly setupTimeout: number;
+}
+
+/** One generation of a plugin: what one run of its `setup` made, and how that is taken away again. */
+export class PluginInstance {
+  readonly plugin: Plugin;
+  readonly config: unknown;
+  readonly configHash: string;
+  readonly effects = new Effects();
+  readonly inFlight = new InFlight();
+  readonly #controller = new AbortController();
+  readonly #log: Logger;
+  #tasks: RunningTask[] = [];
+
+  private constructor(parts: InstanceParts) {
+    this.plugin = parts.plugin;
+    this.config = parts.config;
+    this.configHash = parts.configHash;
+    this.#log = parts.log;
+    this.effects.undo.push(() => parts.metric.dispose());
+  }
+
+  /**
+   * Runs the plugin's `setup`. Nothing becomes visible by it. When it throws, hangs, or leaves an offered service
+   * unprovided, all that it began is undone and the failure is thrown.
+   */
+  static async setUp(parts: InstanceParts): Promise<PluginInstance> {
+    const instance = new PluginInstance(parts);
+    const { plugin, setupTimeout } = parts;
+    const scope = new PluginScope({
+      ...parts,
+      signal: instance.#controller.signal,
+      effects: instance.effects,
+      inFlight: instance.inFlight,
+    });
+    try {
+      await within(setupTimeout, `the set-up of ${plugin.name}`, run(plugin, scope, parts.upstream));
+      const missing = plugin.offers?.find((ref) => !instance.effects.provided.has(ref.id));
+      if (missing !== undefined)
+        throw new Error(`${plugin.name} offers ${missing.id} but did not provide it`);
+      return instance;
+    } catch (failure) {
+      scope.close();
+      await instance.discard();
+      throw failure;
+    } finally {
+      scope.close();
+    }
+  }
+
+  /** Begins what runs by itself. Called in the turn in which the routes are published. */
+  activate(): void {
+    this.#tasks = this.effects.tasks.map((task) => runPeriodically(task, this.#controller.signal, this.#log));
+  }
+
+  /**
+   * Ends an instance whose routes are no longer published: waits for its calls up to `drainTimeout` ms, aborts the
+   * rest, undoes its effects in reverse order. Returns what could not be ended, as sentences.
+   */
+  async retire(drainTimeout: number): Promise<readonly string[]> {
+    const stopping = this.#tasks.map((task) => task.stop());
+    const leaks: string[] = [];
+    if (!(await this.inFlight.idle(drainTimeout))) {
+      this.inFlight.abortAll(KernelErrors.draining());
+    }
+    this.#controller.abort(KernelErrors.draining());
+    if (!(await this.inFlight.idle(ABORT_GRACE))) {
+      leaks.push(`${this.inFlight.size} calls did not end after they were aborted`);
+    }
+    for (const [index, stopped] of stopping.entries()) {
+      const name = `the task ${this.effects.tasks[index]!.name}`;
+      await within(ABORT_GRACE, name, stopped).catch((failure: Error) => leaks.push(failure.message));
+    }
+    leaks.push(...(await this.#undo()));
+    return leaks;
+  }
+
+  /** Ends an instance that was never published. */
+  async discard(): Promise<void> {
+    this.#controller.abort(KernelErrors.draining());
+    for (const leak of await this.#undo())
+      this.#log.error({ leak }, 'a discarded set-up left something behind');
+  }
+
+  async #undo(): Promise<readonly string[]> {
+    const leaks: string[] = [];
+    for (const undo of this.effects.undo.toReversed()) {
+      try {
+        await within(UNDO_TIMEOUT, `an undo of ${this.plugin.name}`, Promise.resolve(undo()));
+      } catch (failure) {
+        leaks.push(`an undo failed: ${failure instanceof Error ? failure.message : String(failure)}`);
+      }
+    }
+    return leaks;
+  }
+}
+
+/** As a promise also when `setup` is synchronous and throws. */
+async function run(
+  plugin: Plugin,
+  scope: PluginScope,
+  upstream: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await plugin.setup(scope, upstream);
+}

@@ -1,0 +1,107 @@
+import type Router from '@koa/router';
+import type { Access } from '../api/access.ts';
+import type { Plugin } from '../api/plugin.ts';
+import type { ExtensionPoint, ServiceRef } from '../api/refs.ts';
+import type { Route } from '../api/route.ts';
+import type { Scope } from '../api/scope.ts';
+import type { KernelServices } from '../api/services.ts';
+import type { Authenticator } from '../auth/authenticator.ts';
+import { compileMount, compileRoute, type Stage } from '../http/compiled-route.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { PluginMetrics } from '../observability/plugin-metrics.ts';
+import type { Effects } from './effects.ts';
+import type { InFlight } from './in-flight.ts';
+
+/** What a scope is made of. */
+export interface ScopeParts {
+  readonly plugin: Plugin;
+  readonly config: unknown;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly services: KernelServices;
+  readonly metric: PluginMetrics;
+  readonly effects: Effects;
+  readonly inFlight: InFlight;
+  /** The live values of an extension point. */
+  contributions(pointId: string): readonly unknown[];
+}
+
+/** The scope of one set-up: every verb notes an effect, and none is possible once the set-up is over. */
+export class PluginScope implements Scope {
+  readonly name: string;
+  readonly config: unknown;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly services: KernelServices;
+  readonly metric: PluginMetrics;
+  readonly #parts: ScopeParts;
+  #isClosed = false;
+
+  constructor(parts: ScopeParts) {
+    this.name = parts.plugin.name;
+    this.config = parts.config;
+    this.log = parts.log;
+    this.signal = parts.signal;
+    this.services = parts.services;
+    this.metric = parts.metric;
+    this.#parts = parts;
+  }
+
+  route(...routes: readonly Route[]): void {
+    const effects = this.#open('route');
+    for (const route of routes) effects.routes.push(compileRoute(route, this.name, this.#parts.inFlight));
+  }
+
+  mount(prefix: string, router: Router, options: { access: Access; summary: string }): void {
+    const middleware = router.routes() as unknown as Stage;
+    this.#open('mount').routes.push(
+      compileMount({ prefix, middleware, ...options }, this.name, this.#parts.inFlight),
+    );
+  }
+
+  authenticate(authenticator: Authenticator): void {
+    this.#open('authenticate').authenticators.push(authenticator);
+  }
+
+  provide<T>(ref: ServiceRef<T>, value: T): void {
+    const { provided } = this.#open('provide');
+    if (!this.#parts.plugin.offers?.some((offered) => offered.id === ref.id)) {
+      throw new Error(`${this.name} provides ${ref.id} without naming it in "offers"`);
+    }
+    if (provided.has(ref.id)) throw new Error(`${this.name} provides ${ref.id} twice`);
+    provided.set(ref.id, value);
+  }
+
+  contribute<T>(point: ExtensionPoint<T>, value: T): void {
+    this.#open('contribute').contributions.push({ pointId: point.id, value });
+  }
+
+  contributions<T>(point: ExtensionPoint<T>): () => readonly T[] {
+    if (!this.#parts.plugin.points?.some((declared) => declared.id === point.id)) {
+      throw new Error(`${this.name} reads ${point.id} without naming it in "points"`);
+    }
+    return () => this.#parts.contributions(point.id) as readonly T[];
+  }
+
+  every(name: string, milliseconds: number, task: (signal: AbortSignal) => Promise<void>): void {
+    this.#open('every').tasks.push({ name, milliseconds, task });
+  }
+
+  probe(name: string, check: (signal: AbortSignal) => Promise<void>): void {
+    this.#open('probe').probes.push({ name: `${this.name}.${name}`, check });
+  }
+
+  defer(undo: () => void | Promise<void>): void {
+    this.#open('defer').undo.push(undo);
+  }
+
+  /** From here on every verb throws: what came later could not be undone. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  #open(verb: string): Effects {
+    if (this.#isClosed) throw new Error(`${this.name} called scope.${verb} after its set-up was over`);
+    return this.#parts.effects;
+  }
+}

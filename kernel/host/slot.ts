@@ -1,0 +1,64 @@
+import type { Plugin } from '../api/plugin.ts';
+import type { PluginInstance } from './plugin-instance.ts';
+import { Status } from './status.ts';
+
+/** A failure that the operator should see. */
+export interface LastError {
+  readonly message: string;
+  readonly at: Date;
+}
+
+/** Why a plugin does not run although nothing is wrong with it. */
+export interface Rest {
+  readonly state: 'stopped' | 'waiting';
+  readonly reason: string;
+}
+
+/** One plugin of the deployment, whether it runs or not. */
+export class Slot {
+  readonly name: string;
+  readonly folder: string;
+  /** Absent when `plugin.ts` could not be loaded. */
+  readonly plugin: Plugin | undefined;
+  readonly status: Status;
+  /** The generation that serves. */
+  current: PluginInstance | undefined;
+  startedAt: Date | undefined;
+  /** Milliseconds that the latest start took. */
+  startMilliseconds: number | undefined;
+  lastError: LastError | undefined;
+  /** What a stop leads to: `stopped`, or `waiting` for what it needs. */
+  rest: Rest = { state: 'stopped', reason: 'stopped' };
+  /** What could not be undone at the latest stop. */
+  leaks: readonly string[] = [];
+  readonly #now: () => number;
+
+  constructor(name: string, folder: string, plugin: Plugin | undefined, now: () => number) {
+    this.name = name;
+    this.folder = folder;
+    this.plugin = plugin;
+    this.#now = now;
+    this.status = new Status(now, `found in ${folder}`);
+  }
+
+  /** Notes a failure; the state changes only when nothing of the plugin serves. */
+  fail(cause: unknown): void {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    this.lastError = { message, at: new Date(this.#now()) };
+    if (this.current === undefined) this.status.set('failed', message);
+  }
+
+  /** Notes why the plugin does not run; while it drains, that comes afterwards. */
+  settle(rest: Rest): void {
+    this.rest = rest;
+    if (this.status.state !== 'draining') this.status.set(rest.state, rest.reason);
+  }
+
+  started(instance: PluginInstance, milliseconds: number, reason: string): void {
+    this.current = instance;
+    this.startedAt = new Date(this.#now());
+    this.startMilliseconds = milliseconds;
+    this.lastError = undefined;
+    this.status.set('active', reason);
+  }
+}

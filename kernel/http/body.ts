@@ -1,0 +1,85 @@
+import type { IncomingMessage } from 'node:http';
+import rawBody from 'raw-body';
+import { KernelErrors } from '../errors/catalogue.ts';
+
+/** Bytes of body that are read when a route says nothing else. */
+export const DEFAULT_BODY_LIMIT = 1024 * 1024;
+
+/**
+ * Reads and parses a JSON body. An absent body is `undefined`.
+ *
+ * @throws 413 above `limit` bytes, 415 for another content type or a compressed body, 400 for malformed JSON.
+ */
+export async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {
+  if (!hasBody(request)) return undefined;
+  const type = mediaType(request);
+  if (type !== 'application/json' && !type.endsWith('+json')) {
+    throw KernelErrors.unsupportedMedia(
+      `Send the body as application/json${type === '' ? '' : `, not ${type}`}`,
+    );
+  }
+  const text = await readText(request, limit);
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw KernelErrors.malformedBody('The body is not well-formed JSON', { cause });
+  }
+}
+
+/**
+ * Reads a text body (`text/plain`, `text/markdown` …). An absent body is the empty string.
+ *
+ * @throws 413 above `limit` bytes, 415 for another content type or a compressed body.
+ */
+export async function readPlainText(request: IncomingMessage, limit: number): Promise<string> {
+  if (!hasBody(request)) return '';
+  const type = mediaType(request);
+  if (!type.startsWith('text/')) {
+    throw KernelErrors.unsupportedMedia(`Send the body as text/plain${type === '' ? '' : `, not ${type}`}`);
+  }
+  return readText(request, limit);
+}
+
+async function readText(request: IncomingMessage, limit: number): Promise<string> {
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw KernelErrors.unsupportedMedia(
+      'A compressed body is not accepted: send it without Content-Encoding',
+      {
+        headers: { 'accept-encoding': 'identity' },
+      },
+    );
+  }
+  try {
+    return await rawBody(request, { limit, length: request.headers['content-length'], encoding: 'utf-8' });
+  } catch (cause) {
+    throw readFailure(cause, limit);
+  }
+}
+
+function readFailure(cause: unknown, limit: number): Error {
+  const type = (cause as { type?: string }).type;
+  if (type === 'entity.too.large') {
+    // What is left of the body is not read, so the connection cannot carry another request.
+    return KernelErrors.bodyTooLarge(`The body may hold ${limit} bytes at most`, {
+      headers: { connection: 'close' },
+    });
+  }
+  if (type === 'request.aborted') return KernelErrors.clientClosed(undefined, { cause });
+  if (type === 'request.size.invalid') {
+    return KernelErrors.malformedBody('The body is shorter or longer than its Content-Length', { cause });
+  }
+  return KernelErrors.malformedBody(undefined, { cause });
+}
+
+function hasBody(request: IncomingMessage): boolean {
+  const { headers } = request;
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}
+
+function mediaType(request: IncomingMessage): string {
+  const header = request.headers['content-type'] ?? '';
+  const end = header.indexOf(';');
+  return (end < 0 ? header : header.slice(0, end)).trim().toLowerCase();
+}

@@ -1,0 +1,148 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from '../observability/logger.ts';
+import type { CompiledRoute } from './compiled-route.ts';
+import { RouteTable } from './route-table.ts';
+
+/** An address to listen on, and the variable that sets it. */
+export interface Address {
+  readonly host: string;
+  /** 0 lets the system choose. */
+  readonly port: number;
+  readonly variable: string;
+}
+
+/** A port cannot be had: says which plugin wants it, and which variable moves it. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+}
+
+/** What listeners are made of. */
+export interface ListenersOptions {
+  /** Makes the handler of one address; `table` gives the routes that are live there now. */
+  readonly handler: (table: () => RouteTable) => RequestListener;
+  /** Answered on every address: health and metrics. */
+  readonly everywhere: readonly CompiledRoute[];
+  readonly log: Logger;
+}
+
+interface Listener {
+  readonly server: Server;
+  /** Stays open when no plugin uses it. */
+  readonly isKernels: boolean;
+  table: RouteTable;
+}
+
+/** Milliseconds that a client has to send a whole request; slower ones get 408. */
+const REQUEST_TIMEOUT = 60_000;
+/** Longer than the 60 s after which common load balancers close idle connections, so that they close first. */
+const KEEP_ALIVE_TIMEOUT = 65_000;
+
+/** The HTTP servers of the process, one an address; plugins that name the same address share it. */
+export class Listeners {
+  readonly #options: ListenersOptions;
+  readonly #open = new Map<string, Listener>();
+
+  constructor(options: ListenersOptions) {
+    this.#options = options;
+  }
+
+  key(address: Address): string {
+    return `${address.host}:${address.port}`;
+  }
+
+  /** Binds an address that is not bound yet. @throws ListenError naming plugin, address and variable. */
+  async open(address: Address, owner: string): Promise<void> {
+    const key = this.key(address);
+    if (this.#open.has(key)) return;
+    const table = new RouteTable(this.#options.everywhere);
+    const current = () => this.#open.get(key)?.table ?? table;
+    const server = createServer(
+      { requestTimeout: REQUEST_TIMEOUT, keepAliveTimeout: KEEP_ALIVE_TIMEOUT, noDelay: true },
+      this.#options.handler(current),
+    );
+    await listen(server, address, owner);
+    this.#open.set(key, { server, isKernels: owner === 'kernel', table });
+    this.#options.log.info({ address: this.url(address), owner }, 'listening');
+  }
+
+  /**
+   * Builds new tables for all addresses; the returned function swaps them in at once and closes the addresses that
+   * nobody uses any more.
+   *
+   * @throws RouteCollision
+   */
+  prepare(routes: ReadonlyMap<string, readonly CompiledRoute[]>): () => void {
+    const { everywhere } = this.#options;
+    const tables = new Map(
+      [...this.#open.keys()].map(
+        (key) => [key, new RouteTable([...everywhere, ...(routes.get(key) ?? [])])] as const,
+      ),
+    );
+    return () => {
+      for (const [key, table] of tables) {
+        const listener = this.#open.get(key)!;
+        listener.table = table;
+        if (routes.has(key) || listener.isKernels) continue;
+        this.#open.delete(key);
+        void closeServer(listener.server);
+      }
+    };
+  }
+
+  /** All routes that are live, of every address. */
+  routes(): readonly CompiledRoute[] {
+    const { everywhere } = this.#options;
+    const own = [...this.#open.values()].flatMap(({ table }) =>
+      table.routes.filter((r) => !everywhere.includes(r)),
+    );
+    return [...everywhere, ...own];
+  }
+
+  /** `http://host:port`, with the port that the system chose. */
+  url(address: Address): string {
+    const server = this.#open.get(this.key(address))?.server;
+    const port = (server?.address() as AddressInfo | null | undefined)?.port ?? address.port;
+    const host = address.host === '0.0.0.0' || address.host === '::' ? '127.0.0.1' : address.host;
+    return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  }
+
+  /** Stops accepting on every address; connections without a request are closed, others finish theirs. */
+  async close(): Promise<void> {
+    const closing = [...this.#open.values()].map(({ server }) => closeServer(server));
+    await Promise.all(closing);
+    this.#open.clear();
+  }
+
+  /** Cuts what is still open. */
+  destroy(): void {
+    for (const { server } of this.#open.values()) server.closeAllConnections();
+  }
+}
+
+function listen(server: Server, address: Address, owner: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const where = `${address.host}:${address.port}`;
+  server.once('error', (cause: NodeJS.ErrnoException) => {
+    const why =
+      cause.code === 'EADDRINUSE' ? 'is taken by another process' : `cannot be bound (${cause.code})`;
+    reject(new ListenError(`${owner}: the address ${where} ${why}; set ${address.variable}`, { cause }));
+  });
+  server.listen({ host: address.host, port: address.port, backlog: 1024 }, resolve);
+  return promise;
+}
+
+/** Stops accepting; a connection that stays open between requests is closed at the end of the one it is serving. */
+function closeServer(server: Server): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP);
+  server.close(() => {
+    clearInterval(sweep);
+    resolve();
+  });
+  server.closeIdleConnections();
+  return promise;
+}
+
+/** Milliseconds between looks for connections that have become idle while a server closes. */
+const IDLE_SWEEP = 25;

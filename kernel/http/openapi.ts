@@ -1,0 +1,104 @@
+import type { TSchema } from 'typebox';
+import type { CompiledRoute } from './compiled-route.ts';
+import { toOpenApiSchema } from './openapi-schema.ts';
+
+/** An OpenAPI 3.0 document. */
+export interface OpenApiDocument {
+  readonly openapi: '3.0.3';
+  readonly info: { readonly title: string; readonly version: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly [member: string]: unknown;
+}
+
+const SECURED = [{ bearer: [] }, { apiKey: [] }];
+
+/** Describes the given routes. Pure; what is mounted as a whole router is not described. */
+export function openApiDocument(
+  routes: readonly CompiledRoute[],
+  info: OpenApiDocument['info'],
+): OpenApiDocument {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    if (route.definition === undefined) continue;
+    const path = route.pattern.replaceAll('*}', '}');
+    paths[path] ??= {};
+    paths[path][route.definition.method.toLowerCase()] = operation(route);
+  }
+  return {
+    openapi: '3.0.3',
+    info,
+    paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => a.localeCompare(b))),
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer' },
+        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+      },
+    },
+  };
+}
+
+function operation(route: CompiledRoute): object {
+  const { definition, access } = route;
+  const { schema = {}, summary, description, tag, bodyType } = definition!;
+  const parameters = [
+    ...parametersOf(schema.params, 'path', true),
+    ...parametersOf(schema.query, 'query', false),
+    ...parametersOf(schema.headers, 'header', false),
+  ];
+  const mediaType = bodyType === 'text' ? 'text/plain' : 'application/json';
+  return {
+    summary,
+    ...(description === undefined ? {} : { description }),
+    operationId: operationId(route),
+    tags: [tag ?? route.owner],
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(schema.body === undefined
+      ? {}
+      : {
+          requestBody: { required: true, content: { [mediaType]: { schema: toOpenApiSchema(schema.body) } } },
+        }),
+    responses: responsesOf(schema.responses),
+    security: access.kind === 'public' ? [] : SECURED,
+    'x-access': access,
+  };
+}
+
+function operationId({ definition, pattern }: CompiledRoute): string {
+  const words = pattern.split(/[^A-Za-z0-9]+/).filter(Boolean);
+  return [definition!.method.toLowerCase(), ...words].join('_');
+}
+
+function parametersOf(schema: TSchema | undefined, place: string, isRequired: boolean): object[] {
+  const { properties = {}, required = [] } = (schema ?? {}) as {
+    properties?: Record<string, TSchema>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, property]) => ({
+    name,
+    in: place,
+    required: isRequired || (required.includes(name) && !('default' in property)),
+    schema: toOpenApiSchema(property),
+  }));
+}
+
+function responsesOf(responses: Readonly<Record<number, TSchema | null>> = { 200: {} }): object {
+  const entries = Object.entries(responses).map(([status, schema]) => [
+    status,
+    {
+      description:
+        (schema as { description?: string } | null)?.description ?? DESCRIPTIONS[status] ?? 'Success',
+      ...(schema === null ? {} : { content: { 'application/json': { schema: toOpenApiSchema(schema) } } }),
+    },
+  ]);
+  return Object.fromEntries([
+    ...entries,
+    ['default', { description: 'An error, in the dialect of the route' }],
+  ]);
+}
+
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  '200': 'Success',
+  '201': 'Created',
+  '202': 'Accepted',
+  '204': 'Success without content',
+};

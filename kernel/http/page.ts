@@ -1,0 +1,23 @@
+import Type, { type Static } from 'typebox';
+
+/** The query of a list: `limit` and `offset` (decisions, Conventions). */
+export type PageQuery = Static<ReturnType<typeof pageQuery>>;
+
+/** A part of a list: at most `limit` entries after the first `offset`. */
+export interface Page {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** Members of a list's query schema; what is not a non-negative integer is refused with 400. */
+export function pageQuery(options: { defaultLimit: number }) {
+  return Type.Object({
+    limit: Type.Integer({ minimum: 0, default: options.defaultLimit }),
+    offset: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
+  });
+}
+
+/** The page that a query asks for; a `limit` above the maximum is the maximum. */
+export function pageOf(query: { limit: number; offset: number }, maximum: number): Page {
+  return { limit: Math.min(query.limit, maximum), offset: query.offset };
+}

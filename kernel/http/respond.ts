@@ -1,0 +1,86 @@
+import { Reply } from '../api/reply.ts';
+import { asGatewayError } from '../errors/as-gateway-error.ts';
+import { renderError } from '../errors/render.ts';
+import type { Context } from './compiled-route.ts';
+import { type SseTimes, SseWriter } from './sse-writer.ts';
+
+/** Puts what a handler returned on the wire. Resolves when a stream of events has ended. */
+export async function respond(context: Context, result: unknown, times: SseTimes): Promise<void> {
+  if (!(result instanceof Reply)) {
+    sendJson(context, 200, result ?? null);
+    return;
+  }
+  for (const name in result.headers) context.set(name, result.headers[name]!);
+  const { body } = result;
+  switch (body.kind) {
+    case 'json':
+      sendJson(context, result.status, body.value);
+      return;
+    case 'empty':
+      context.status = result.status;
+      context.body = null;
+      // Koa turns an empty body into 204 by itself; other statuses are kept as they were asked for.
+      context.status = result.status;
+      return;
+    case 'bytes':
+    case 'stream':
+      context.status = result.status;
+      context.body = body.value;
+      return;
+    case 'sse':
+      await streamEvents(context, body.run, times);
+  }
+}
+
+/** Answers with an error in the route's dialect, unless the response has begun. */
+export function respondError(context: Context, thrown: unknown): void {
+  const error = asGatewayError(thrown);
+  const { state } = context;
+  state.errorCode = error.code;
+  if (context.res.headersSent) return;
+  const rendered = renderError(error, state.dialect, state.requestId);
+  context.respond = undefined;
+  for (const name in rendered.headers) context.set(name, rendered.headers[name]!);
+  context.status = rendered.status;
+  context.set('content-type', rendered.contentType);
+  context.body = JSON.stringify(rendered.body);
+}
+
+function sendJson(context: Context, status: number, value: unknown): void {
+  context.status = status;
+  context.set('content-type', 'application/json; charset=utf-8');
+  context.body = JSON.stringify(value);
+}
+
+async function streamEvents(
+  context: Context,
+  run: (stream: SseWriter) => Promise<void>,
+  times: SseTimes,
+): Promise<void> {
+  const { res, state } = context;
+  context.respond = false;
+  res.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    // Nginx would otherwise collect the stream before it hands it on.
+    'x-accel-buffering': 'no',
+  });
+  res.flushHeaders();
+  const writer = new SseWriter(res, state.signal, (reason) => state.abort(reason), times);
+  try {
+    await run(writer);
+  } catch (thrown) {
+    tellFailure(context, thrown);
+    throw thrown;
+  } finally {
+    await writer.end();
+  }
+}
+
+/** A stream that has begun can only tell its failure inside: event `error`, then the terminator (decisions 0.1). */
+function tellFailure(context: Context, thrown: unknown): void {
+  if (context.res.destroyed) return;
+  const { state } = context;
+  const rendered = renderError(asGatewayError(thrown), state.dialect, state.requestId);
+  context.res.write(`event: error\ndata: ${JSON.stringify(rendered.body)}\n\ndata: [DONE]\n\n`);
+}

@@ -1,0 +1,81 @@
+import findMyWay from 'find-my-way';
+import type { CompiledRoute } from './compiled-route.ts';
+
+/** What a path and method lead to. */
+export type Match =
+  | {
+      readonly kind: 'route';
+      readonly route: CompiledRoute;
+      readonly params: Readonly<Record<string, string>>;
+    }
+  | { readonly kind: 'wrong-method'; readonly allow: readonly string[] }
+  | { readonly kind: 'nothing' };
+
+/** Two routes want the same method and path. */
+export class RouteCollision extends Error {
+  override readonly name = 'RouteCollision';
+  readonly owners: readonly [string, string];
+
+  constructor(method: string, path: string, first: string, second: string) {
+    super(`${method} ${path} is served by both ${first} and ${second}`);
+    this.owners = [first, second];
+  }
+}
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+const NOTHING: Match = { kind: 'nothing' };
+
+/**
+ * The routes of one address, immutable: a change of plugins builds a new table and swaps it in, so a request sees either
+ * all routes of a plugin or none.
+ */
+export class RouteTable {
+  readonly routes: readonly CompiledRoute[];
+  readonly #router = findMyWay({ ignoreTrailingSlash: false, maxParamLength: 512 });
+
+  /** @throws RouteCollision naming both owners. */
+  constructor(routes: readonly CompiledRoute[]) {
+    this.routes = routes;
+    const owners = new Map<string, string>();
+    for (const route of routes) {
+      for (const method of route.methods) {
+        const key = `${method} ${route.pattern.replaceAll(/\{[^}]*\}/g, '{}')}`;
+        const owner = owners.get(key);
+        if (owner !== undefined) throw new RouteCollision(method, route.pattern, owner, route.owner);
+        owners.set(key, route.owner);
+        for (const path of routerPaths(route))
+          this.#router.on(method as findMyWay.HTTPMethod, path, never, route);
+      }
+    }
+  }
+
+  /** Finds the route of a raw path (percent-encoded, without the query). */
+  find(method: string, path: string): Match {
+    const found = this.#lookup(method, path) ?? (method === 'HEAD' ? this.#lookup('GET', path) : undefined);
+    if (found !== undefined) return found;
+    const allow = METHODS.filter((other) => this.#lookup(other, path) !== undefined);
+    if (allow.length === 0) return NOTHING;
+    if (allow.includes('GET') && !allow.includes('HEAD')) allow.push('HEAD');
+    return { kind: 'wrong-method', allow: [...allow, 'OPTIONS'] };
+  }
+
+  #lookup(method: string, path: string): Match | undefined {
+    const result = this.#router.find(method as findMyWay.HTTPMethod, path);
+    if (result === null) return undefined;
+    return { kind: 'route', route: result.store, params: result.params as Record<string, string> };
+  }
+}
+
+/** `/v1/{id}/x` → `/v1/:id/x`; a literal colon is doubled, as the router wants it. */
+function routerPaths(route: CompiledRoute): readonly string[] {
+  const path = route.pattern
+    .replaceAll(':', '::')
+    .replace(/\{[^}]*\*\}$/, '*')
+    .replaceAll(/\{([^}]+)\}/g, ':$1');
+  // What is mounted below a prefix answers at the prefix itself, too.
+  return route.kind === 'router' ? [path, path.slice(0, -2) || '/'] : [path];
+}
+
+function never(): never {
+  throw new Error('routes are looked up, not called, through the router');
+}

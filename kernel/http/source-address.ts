@@ -1,0 +1,68 @@
+import { isIPv4 } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import proxyAddr from 'proxy-addr';
+
+/** The part of a request that tells where it came from; Node's `IncomingMessage` is one. */
+export interface AddressedRequest {
+  readonly socket: { readonly remoteAddress?: string | undefined };
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** The address of a caller whose connection has none (a Unix socket, or a socket that is closed already). */
+const UNKNOWN_ADDRESS = 'unknown';
+
+/**
+ * Makes the function that finds a caller's IP address. `X-Forwarded-For` counts only as far as the addresses that passed
+ * it on are trusted; an entry that is no address ends the search at the proxy that sent it.
+ *
+ * @param trustedProxies `SVC_TRUSTED_PROXIES`: addresses, CIDRs, or `loopback`, `linklocal`, `uniquelocal`; empty trusts nobody.
+ * @throws TypeError naming the entry that is none of these.
+ */
+export function createSourceAddress(
+  trustedProxies: readonly string[],
+): (request: AddressedRequest) => string {
+  const trust = proxyAddr.compile(trustedProxies);
+  return function sourceAddress(request) {
+    const peer = request.socket.remoteAddress;
+    if (peer === undefined) return UNKNOWN_ADDRESS;
+    const nearest = normalizeAddress(peer) ?? UNKNOWN_ADDRESS;
+    if (trustedProxies.length === 0 || request.headers['x-forwarded-for'] === undefined) return nearest;
+    const hops = proxyAddr.all(request, trust);
+    return normalizeAddress(hops.at(-1)) ?? normalizeAddress(hops.at(-2)) ?? nearest;
+  };
+}
+
+/** What one caller is limited by: an IPv4 address, or the /64 network of an IPv6 address, which one subscriber owns whole. */
+export function addressGroup(address: string): string {
+  if (!address.includes(':') || !ipaddr.IPv6.isValid(address)) return address;
+  const network = ipaddr.IPv6.parse(address).parts.slice(0, 4);
+  return `${network.map((part) => part.toString(16)).join(':')}::/64`;
+}
+
+/**
+ * True for a caller on this very machine that no proxy speaks for: the connection comes from the loopback interface and
+ * has neither `X-Forwarded-For` nor `Forwarded` (decisions 0.2, protected mode). Trusted proxies do not matter here.
+ */
+export function isLoopbackCaller(request: AddressedRequest): boolean {
+  if (request.headers['x-forwarded-for'] !== undefined || request.headers.forwarded !== undefined)
+    return false;
+  const address = normalizeAddress(request.socket.remoteAddress);
+  return address !== undefined && (address === '::1' || address.startsWith('127.'));
+}
+
+/** One spelling per address: IPv4-mapped IPv6 as IPv4, no port, no zone; `undefined` for what is no IP address. */
+function normalizeAddress(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  if (isIPv4(text)) return text;
+  if (text.startsWith('::ffff:') && isIPv4(text.slice(7))) return text.slice(7);
+  const bare = withoutPort(text).replace(/%.*$/, '');
+  if (isIPv4(bare)) return bare;
+  if (!ipaddr.IPv6.isValid(bare)) return undefined;
+  return ipaddr.process(bare).toString();
+}
+
+/** Some proxies write `192.0.2.1:4711` or `[2001:db8::1]:4711`. */
+function withoutPort(text: string): string {
+  if (text.startsWith('[')) return text.slice(1).replace(/\](:\d{1,5})?$/, '');
+  return /^[^:]*:\d{1,5}$/.test(text) ? text.slice(0, text.indexOf(':')) : text;
+}

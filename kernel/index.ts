@@ -1,0 +1,64 @@
+/**
+ * The only module of the kernel that plugins import, as `agent-gateway`. What is not exported here is not part of the
+ * plugin contract and may change without notice.
+ */
+
+export { type Grant, GrantErrors, grantProblems, requireGrant } from './access/grants.ts';
+export type { Identity } from './access/identity.ts';
+export { DEFAULT_TENANT_ID, isOperator } from './access/identity.ts';
+export { isRole, ROLES, TENANT_ADMINISTRATION } from './access/roles.ts';
+export { ADMIN_SCOPE, hasAnyScope } from './access/scopes.ts';
+export type { Access } from './api/access.ts';
+export { access } from './api/access.ts';
+export type { Call, CallSource } from './api/call.ts';
+export type { Plugin, PluginDefinition } from './api/plugin.ts';
+export { definePlugin } from './api/plugin.ts';
+export type { ExtensionPoint, ServiceRef } from './api/refs.ts';
+export { extensionPoint, serviceRef } from './api/refs.ts';
+export type { SseEvent, SseStream } from './api/reply.ts';
+export { Reply, reply } from './api/reply.ts';
+export type { ErrorDialect, Route, RouteCall, RouteDefinition, RouteSchema } from './api/route.ts';
+export { route } from './api/route.ts';
+export type { Scope } from './api/scope.ts';
+export type { KernelServices } from './api/services.ts';
+export type { AuditEntry } from './audit/audit-entry.ts';
+export {
+  AUDIT_DEFAULT_LIMIT,
+  AUDIT_MAX_LIMIT,
+  type AuditFilter,
+  type AuditPage,
+  type AuditQuery,
+  parseAuditTime,
+} from './audit/audit-query.ts';
+export type { ApiKeyRecord, NewApiKey } from './auth/api-key-record.ts';
+export type { ApiKeyPage, ApiKeyStore } from './auth/api-key-store.ts';
+export { ApiKeyErrors, AuthErrors } from './auth/errors.ts';
+export { field } from './config/field.ts';
+export type {
+  ColumnTypes,
+  Database,
+  EntityRegistration,
+  Migration,
+  MigrationSchema,
+  TenantData,
+  TenantEntityManager,
+  TransactionOptions,
+} from './database/database.ts';
+export { column, DatabaseErrors, isUniqueViolation } from './database/database.ts';
+export { KernelErrors } from './errors/catalogue.ts';
+export type { ErrorExtras, ErrorFactory, FieldError } from './errors/gateway-error.ts';
+export { defineErrors, GatewayError } from './errors/gateway-error.ts';
+export type { OpenApiDocument } from './http/openapi.ts';
+export { type Page, type PageQuery, pageOf, pageQuery } from './http/page.ts';
+export type { Logger } from './observability/logger.ts';
+export type { Clock } from './services/clock.ts';
+export type { Ids } from './services/ids.ts';
+export { TenantErrors } from './tenancy/errors.ts';
+export type { TenantRecord } from './tenancy/tenant-record.ts';
+export {
+  PLANS,
+  TENANT_DEFAULTS,
+  type TenantPage,
+  type TenantSettings,
+  type Tenants,
+} from './tenancy/tenants.ts';

@@ -1,0 +1,17 @@
+import { Redis } from 'ioredis';
+import type { Logger } from '../observability/logger.ts';
+import type { Clock } from '../services/clock.ts';
+import { createRateLimits, type RateLimits } from './rate-limits.ts';
+
+/** Rate limits that replicas share through Redis when there is a URL, and that this process counts alone otherwise. */
+export function openRateLimits(parts: {
+  redisUrl: string | undefined;
+  clock: Clock;
+  log: Logger;
+}): RateLimits {
+  const { redisUrl, clock, log } = parts;
+  if (redisUrl === undefined) return createRateLimits({ clock, log });
+  // Only says where Redis is: the windows open a connection of their own from it.
+  const redis = new Redis(redisUrl, { lazyConnect: true });
+  return createRateLimits({ redis, clock, log });
+}

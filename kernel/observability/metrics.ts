@@ -1,0 +1,120 @@
+import { Counter, collectDefaultMetrics, Gauge } from 'prom-client';
+import { createHttpMetrics, type HttpMetrics } from './http-metrics.ts';
+import { createMetricRegistry, type MetricRegistry } from './metric-registry.ts';
+import { TenantLabels } from './tenant-labels.ts';
+
+/** The gateway's own metrics and the registry that plugins add theirs to. */
+export interface Metrics {
+  readonly registry: MetricRegistry;
+  readonly http: HttpMetrics;
+  /** Counts a 429: `svc_rate_limit_rejected_total{tenant_id,window}` (decisions 1.13). */
+  rateLimitRejected(tenantId: string | undefined, window: string): void;
+  /** Adds a metric without labels whose value is asked for when the registry is read. */
+  reading(reading: Reading): void;
+  /** Adds the gauges of the audit log. */
+  watchAudit(audit: AuditReadings): void;
+  /** Everything in the Prometheus text format 0.0.4. */
+  text(): Promise<string>;
+  /** The `Content-Type` of `text`. */
+  readonly contentType: string;
+}
+
+/** A metric that somebody else counts. */
+export interface Reading {
+  /** Starts with `svc_`. */
+  readonly name: string;
+  readonly help: string;
+  /** `counter`: never goes down but by a restart. */
+  readonly kind: 'gauge' | 'counter';
+  readonly read: () => number;
+}
+
+/** What the audit log tells of itself. */
+export interface AuditReadings {
+  /** Records that wait for the database in memory. */
+  readonly queued: () => number;
+  /** Bytes that wait in the local spool. */
+  readonly spooled: () => number;
+}
+
+export interface MetricsOptions {
+  /** What this build calls itself. */
+  readonly version: string;
+  /** Event loop, memory, garbage collection and the like; default true. They cannot be taken back: once per process. */
+  readonly process?: boolean;
+  /** Tenants with series of their own, the first ones seen; later ones are told as `other`. Default 500. */
+  readonly maxTenants?: number;
+  /** Combinations of method, path and tenant with series of their own; default 1000, which is 15,000 lines. */
+  readonly maxSeries?: number;
+}
+
+/** Makes a registry with the gateway's metrics. */
+export function createMetrics(options: MetricsOptions): Metrics {
+  const { version, maxTenants = 500, maxSeries = 1000 } = options;
+  const registry = createMetricRegistry();
+  const { prometheus } = registry;
+  const registers = [prometheus];
+  if (options.process ?? true) collectDefaultMetrics({ register: prometheus });
+  new Gauge({
+    name: 'svc_build_info',
+    help: 'Always 1; the labels tell what is running.',
+    labelNames: ['version', 'node'],
+    registers,
+  }).set({ version, node: process.versions.node }, 1);
+
+  const overflow = new Counter({
+    name: 'svc_metrics_overflow_total',
+    help: 'Requests told under the label "other" because there was no room for more series.',
+    registers,
+  });
+  const onOverflow = () => overflow.inc();
+  const tenants = new TenantLabels(maxTenants, onOverflow);
+  const rejected = new Counter({
+    name: 'svc_rate_limit_rejected_total',
+    help: 'Requests refused by a rate limit.',
+    labelNames: ['tenant_id', 'window'],
+    registers,
+  });
+
+  function reading({ name, help, kind, read }: Reading): void {
+    if (kind === 'gauge') {
+      new Gauge({
+        name,
+        help,
+        registers,
+        collect() {
+          this.set(read());
+        },
+      });
+      return;
+    }
+    new Counter({
+      name,
+      help,
+      registers,
+      collect() {
+        this.reset();
+        this.inc(read());
+      },
+    });
+  }
+
+  return {
+    registry,
+    http: createHttpMetrics({ registry: prometheus, tenants, maxSeries, onOverflow }),
+    rateLimitRejected: (tenantId, window) => rejected.inc({ tenant_id: tenants.of(tenantId), window }),
+    reading,
+    watchAudit({ queued, spooled }) {
+      const kind = 'gauge';
+      reading({ kind, name: 'svc_audit_queued_records', help: 'Audit records in memory.', read: queued });
+      reading({
+        kind,
+        name: 'svc_audit_spool_bytes',
+        help: 'Bytes of audit records in the local spool.',
+        read: spooled,
+      });
+    },
+    text: () => prometheus.metrics(),
+    contentType: prometheus.contentType,
+  };
+}

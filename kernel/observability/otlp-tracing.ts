@@ -1,0 +1,233 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import {
+  type Attributes,
+  type Context,
+  createTraceState,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-grpc';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import { clipText, redactText } from './redact-text.ts';
+import { reportingExporter } from './reporting-exporter.ts';
+import {
+  readTraceContext,
+  type TraceContext,
+  type TraceHeaders,
+  writeTraceContext,
+} from './trace-context.ts';
+import type {
+  RequestTrace,
+  SpanAttributes,
+  SpanHandle,
+  SpanOptions,
+  TracedOutcome,
+  Tracing,
+  TracingOptions,
+} from './tracing.ts';
+
+/**
+ * Records spans and sends them by OTLP over gRPC. Nothing is registered globally and no library is patched: spans are
+ * made where the code says so, with their parent passed explicitly. Certificates and headers of the collector come
+ * from OpenTelemetry's own variables (`OTEL_EXPORTER_OTLP_CERTIFICATE`, `OTEL_EXPORTER_OTLP_HEADERS`).
+ */
+export function createOtlpTracing(options: TracingOptions & { readonly endpoint: string }): Tracing {
+  const { endpoint, insecure, serviceName, version, log } = options;
+  const exporter = new OTLPTraceExporter({
+    url: withScheme(endpoint, insecure),
+    timeoutMillis: EXPORT_TIMEOUT_MILLISECONDS,
+  });
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ 'service.name': serviceName, 'service.version': version }),
+    spanLimits: { attributeValueLengthLimit: MAX_ATTRIBUTE, attributeCountLimit: 64, eventCountLimit: 32 },
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: reportingExporter(exporter, log),
+        maxQueueSize: 4096,
+        maxExportBatchSize: 512,
+        scheduledDelayMillis: 1000,
+        exportTimeoutMillis: 2 * EXPORT_TIMEOUT_MILLISECONDS,
+      }),
+    ],
+  });
+  const tracer = provider.getTracer('agent-gateway', version);
+  return {
+    start: (method, headers) => new RecordedRequest(tracer, method, headers),
+    startSpan: (name, parent, spanOptions) =>
+      startSpan(tracer, name, readTraceContext(parent ?? {}), spanOptions),
+    shutdown: () => shutdownInTime(provider, log),
+  };
+}
+
+const EXPORT_TIMEOUT_MILLISECONDS = 5000;
+const SHUTDOWN_DEADLINE_MILLISECONDS = 2000;
+const MAX_ATTRIBUTE = 1024;
+const MAX_STACK = 8192;
+
+/** The exporter takes an endpoint without a scheme as TLS. */
+function withScheme(endpoint: string, insecure: boolean): string {
+  if (/^[a-z]+:\/\//i.test(endpoint)) return endpoint;
+  return `${insecure ? 'http' : 'https'}://${endpoint}`;
+}
+
+async function shutdownInTime(provider: TracerProvider, log: TracingOptions['log']): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<'late'>((resolve) => {
+    timer = setTimeout(() => resolve('late'), SHUTDOWN_DEADLINE_MILLISECONDS);
+  });
+  try {
+    const ended = await Promise.race([provider.shutdown(), deadline]);
+    if (ended === 'late') log.warn('the trace collector did not take the last spans in time');
+  } catch (error) {
+    log.warn({ err: error }, 'the trace collector did not take the last spans');
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const KINDS = {
+  internal: SpanKind.INTERNAL,
+  client: SpanKind.CLIENT,
+  producer: SpanKind.PRODUCER,
+  consumer: SpanKind.CONSUMER,
+} as const;
+
+function startSpan(
+  tracer: Tracer,
+  name: string,
+  parent: TraceContext,
+  options: SpanOptions = {},
+): SpanHandle {
+  const { kind = 'internal', attributes = {} } = options;
+  const span = tracer.startSpan(
+    name,
+    { kind: KINDS[kind], attributes: withoutSecrets(attributes) },
+    toContext(parent),
+  );
+  return new RecordedSpan(span, parent.baggage);
+}
+
+class RecordedSpan implements SpanHandle {
+  readonly #span: Span;
+  readonly #baggage: string | undefined;
+
+  constructor(span: Span, baggage: string | undefined) {
+    this.#span = span;
+    this.#baggage = baggage;
+  }
+
+  headers(): TraceHeaders {
+    return writeTraceContext(contextOf(this.#span, this.#baggage));
+  }
+
+  set(attributes: SpanAttributes): void {
+    this.#span.setAttributes(withoutSecrets(attributes));
+  }
+
+  end(error?: unknown): void {
+    if (error !== undefined) recordError(this.#span, error);
+    this.#span.end();
+  }
+}
+
+/** The server span of a request, with the stable HTTP semantic conventions. */
+class RecordedRequest implements RequestTrace {
+  readonly #tracer: Tracer;
+  readonly #span: Span;
+  readonly #method: string;
+  readonly #baggage: string | undefined;
+
+  constructor(tracer: Tracer, method: string, headers: IncomingHttpHeaders) {
+    const incoming = readTraceContext(headers);
+    this.#tracer = tracer;
+    this.#method = KNOWN_METHODS.has(method) ? method : 'HTTP';
+    this.#baggage = incoming.baggage;
+    // The raw path is left out: it may hold one-time links, and the route tells what was called.
+    const attributes: Attributes = { 'http.request.method': KNOWN_METHODS.has(method) ? method : '_OTHER' };
+    const agent = headers['user-agent'];
+    if (agent !== undefined) attributes['user_agent.original'] = redactText(agent);
+    this.#span = tracer.startSpan(this.#method, { kind: SpanKind.SERVER, attributes }, toContext(incoming));
+  }
+
+  get traceId(): string {
+    return this.#span.spanContext().traceId;
+  }
+
+  headers(): TraceHeaders {
+    return writeTraceContext(contextOf(this.#span, this.#baggage));
+  }
+
+  child(name: string, options?: SpanOptions): SpanHandle {
+    return startSpan(this.#tracer, name, contextOf(this.#span, this.#baggage), options);
+  }
+
+  end({ status, route, requestId, tenantId, errorCode }: TracedOutcome): void {
+    const span = this.#span;
+    span.updateName(`${this.#method} ${route}`);
+    span.setAttributes({
+      'http.route': route,
+      'http.response.status_code': status,
+      'svc.request_id': requestId,
+      ...(tenantId === undefined ? {} : { 'svc.tenant_id': tenantId }),
+      ...(errorCode === undefined ? {} : { 'svc.error_code': errorCode }),
+      ...(status < 500 ? {} : { 'error.type': errorCode ?? String(status) }),
+    });
+    // Of a server's span, the caller's mistakes (4xx) are no errors.
+    if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+    span.end();
+  }
+}
+
+const KNOWN_METHODS: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'CONNECT',
+  'TRACE',
+]);
+
+function toContext({ parent, state }: TraceContext): Context {
+  if (parent === undefined) return ROOT_CONTEXT;
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    traceId: parent.traceId,
+    spanId: parent.spanId,
+    traceFlags: parent.isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
+    isRemote: true,
+    ...(state === undefined ? {} : { traceState: createTraceState(state) }),
+  });
+}
+
+function contextOf(span: Span, baggage: string | undefined): TraceContext {
+  const { traceId, spanId, traceFlags, traceState } = span.spanContext();
+  return {
+    parent: { traceId, spanId, isSampled: (traceFlags & TraceFlags.SAMPLED) !== 0 },
+    state: traceState?.serialize() || undefined,
+    baggage,
+  };
+}
+
+function recordError(span: Span, error: unknown): void {
+  const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+  const text = clipText(redactText(message), MAX_ATTRIBUTE);
+  span.recordException({ name, message: text, stack: clipText(redactText(stack ?? ''), MAX_STACK) });
+  span.setAttribute('error.type', name);
+  span.setStatus({ code: SpanStatusCode.ERROR, message: text });
+}
+
+function withoutSecrets(attributes: SpanAttributes): Attributes {
+  const safe: Attributes = {};
+  for (const [name, value] of Object.entries(attributes)) {
+    safe[name] = typeof value === 'string' ? redactText(value) : value;
+  }
+  return safe;
+}

@@ -1,0 +1,120 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Logger } from './logger.ts';
+import {
+  readTraceContext,
+  type TraceContext,
+  type TraceHeaders,
+  writeTraceContext,
+} from './trace-context.ts';
+
+/** Follows requests through services (specification 1, Cross-cutting behavior; W3C Trace Context and Baggage). */
+export interface Tracing {
+  /** Continues the trace of a request that came in, or starts one. */
+  start(method: string, headers: IncomingHttpHeaders): RequestTrace;
+  /**
+   * Starts a span below the trace that `parent` carries (`call.traceHeaders()`, or what was stored with a queue
+   * message); without one it starts a trace.
+   */
+  startSpan(name: string, parent: TraceHeaders | undefined, options?: SpanOptions): SpanHandle;
+  /** Sends what is left; resolves after two seconds at the latest, also when the collector does not answer. */
+  shutdown(): Promise<void>;
+}
+
+/** The trace of one request, from the first stage of the chain to the end of the response. */
+export interface RequestTrace {
+  /** What to send with outbound requests. */
+  headers(): TraceHeaders;
+  /** 32 hexadecimal digits; undefined when neither the caller nor the gateway traces. */
+  readonly traceId: string | undefined;
+  /** Starts a span below this request's. */
+  child(name: string, options?: SpanOptions): SpanHandle;
+  /** Call it once. */
+  end(outcome: TracedOutcome): void;
+}
+
+/** How a traced request ended. */
+export interface TracedOutcome {
+  readonly status: number;
+  /** The route's pattern; names the span. */
+  readonly route: string;
+  readonly requestId: string;
+  readonly tenantId: string | undefined;
+  /** The code of the error that was sent. */
+  readonly errorCode?: string | undefined;
+}
+
+/** A span that its owner ends. */
+export interface SpanHandle {
+  /** What to send with outbound requests made within the span. */
+  headers(): TraceHeaders;
+  /** Adds attributes, named by OpenTelemetry's semantic conventions where they have a name for it. */
+  set(attributes: SpanAttributes): void;
+  /** Call it once; with an error the span counts as failed. */
+  end(error?: unknown): void;
+}
+
+export interface SpanOptions {
+  /** `client`: waits for another service (a model call); default `internal`. */
+  readonly kind?: 'internal' | 'client' | 'producer' | 'consumer';
+  readonly attributes?: SpanAttributes;
+}
+
+/** Never content of a conversation: spans leave the machine. */
+export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
+
+export interface TracingOptions {
+  /** OTLP gRPC endpoint, `http://host:4317` or `host:4317`; undefined: nothing is recorded. */
+  readonly endpoint: string | undefined;
+  /** Without TLS, where the endpoint has no scheme to tell. */
+  readonly insecure: boolean;
+  readonly serviceName: string;
+  readonly version: string;
+  readonly log: Logger;
+}
+
+/**
+ * With an endpoint, records spans and sends them in batches, off the request path. Without one, W3C headers of the
+ * caller pass through to outbound requests and nothing else happens; OpenTelemetry is then not even loaded.
+ */
+export async function createTracing(options: TracingOptions): Promise<Tracing> {
+  if (options.endpoint === undefined) return passThroughTracing;
+  const { createOtlpTracing } = await import('./otlp-tracing.ts');
+  return createOtlpTracing({ ...options, endpoint: options.endpoint });
+}
+
+const passThroughTracing: Tracing = {
+  start: (_method, headers) => new PassThroughTrace(headers),
+  startSpan: (_name, parent) => new PassThroughTrace(parent ?? {}),
+  shutdown: async () => undefined,
+};
+
+/** Hands the caller's headers on. They are read at the first use: most requests make no outbound ones. */
+class PassThroughTrace implements RequestTrace, SpanHandle {
+  readonly #incoming: IncomingHttpHeaders | TraceHeaders;
+  #context: TraceContext | undefined;
+
+  constructor(incoming: IncomingHttpHeaders | TraceHeaders) {
+    this.#incoming = incoming;
+  }
+
+  get #read(): TraceContext {
+    this.#context ??= readTraceContext(this.#incoming);
+    return this.#context;
+  }
+
+  get traceId(): string | undefined {
+    return this.#read.parent?.traceId;
+  }
+
+  headers(): TraceHeaders {
+    return writeTraceContext(this.#read);
+  }
+
+  child(): SpanHandle {
+    return this;
+  }
+
+  set(): void {}
+
+  end(): void {}
+}

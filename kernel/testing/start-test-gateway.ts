@@ -1,0 +1,152 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Plugin } from '../api/plugin.ts';
+import { readKernelSettings } from '../config/kernel-settings.ts';
+import { type Gateway, startGateway } from '../gateway.ts';
+import { createLogger } from '../observability/logger.ts';
+import type { Clock } from '../services/clock.ts';
+
+/** What a test may choose; everything has a default. */
+export interface TestGatewayOptions {
+  /** Exactly these plugins; default: the bundled ones. */
+  readonly plugins?: readonly Plugin[];
+  /** Variables of the gateway and its plugins (`DATABASE_URL`, `LLM_API_URL` …). The process's own are not read. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The text of gateway.yaml; default: no file. */
+  readonly yaml?: string;
+  readonly clock?: Clock;
+}
+
+/** A request of a test. */
+export interface TestRequest {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** An object is sent as JSON, a string as it is. */
+  readonly body?: unknown;
+  /** Bearer token; default: the operator's static token. `null` sends none. */
+  readonly token?: string | null;
+  readonly signal?: AbortSignal;
+}
+
+/** An answer of a test; `body` is the parsed JSON, or the text when it is none. */
+export interface TestResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  readonly body: any;
+}
+
+/** A gateway of one test, on its own port, database and folder. */
+export interface TestGateway extends AsyncDisposable {
+  readonly url: string;
+  /** The operator's static token. */
+  readonly token: string;
+  readonly gateway: Gateway;
+  /** Its temporary folder, which holds `gateway.yaml` and the data folder. */
+  readonly folder: string;
+  /** Sends a request and reads the whole answer. */
+  request(path: string, request?: TestRequest): Promise<TestResponse>;
+  /** Every log line so far. */
+  logs(): readonly string[];
+  /** Stops the gateway and removes its folder; a second call does nothing. */
+  stop(): Promise<void>;
+}
+
+const TOKEN = 'acp_static_token_of_a_test_gateway_0123456789';
+
+/**
+ * Starts a whole gateway with SQLite (or whatever `env` says) on a free port of the loopback interface. Transactions that
+ * wait for anything but the database are refused.
+ *
+ * @example
+ * const gateway = await startTestGateway({ plugins: [weather] });
+ * t.teardown(gateway.stop);
+ * const { status, body } = await gateway.request('/v1/weather');
+ */
+export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'agent-gateway-test-'));
+  const env = {
+    SVC_HOST: '127.0.0.1',
+    SAAS_API_PORT: '0',
+    SVC_DATA_DIR: path.join(folder, 'data'),
+    SVC_CONFIG: path.join(folder, 'gateway.yaml'),
+    SVC_DRAIN_TIMEOUT: '5s',
+    SVC_ACP_TOKEN: TOKEN,
+    ...options.env,
+  };
+  const lines: string[] = [];
+  try {
+    if (options.yaml !== undefined) await writeFile(env.SVC_CONFIG, options.yaml);
+    const gateway = await startGateway({
+      settings: readKernelSettings(env),
+      env,
+      logging: createLogger({
+        level: 'debug',
+        destination: { write: (line) => lines.push(line) },
+        secrets: [TOKEN],
+      }),
+      acpToken: env.SVC_ACP_TOKEN,
+      guardTransactions: true,
+      processMetrics: false,
+      ...(options.plugins === undefined ? {} : { plugins: options.plugins }),
+      ...(options.clock === undefined ? {} : { clock: options.clock }),
+    });
+    return new RunningTestGateway(gateway, folder, lines);
+  } catch (failure) {
+    await rm(folder, { recursive: true, force: true });
+    throw failure;
+  }
+}
+
+class RunningTestGateway implements TestGateway {
+  readonly token = TOKEN;
+  readonly gateway: Gateway;
+  readonly folder: string;
+  readonly #lines: readonly string[];
+
+  constructor(gateway: Gateway, folder: string, lines: readonly string[]) {
+    this.gateway = gateway;
+    this.folder = folder;
+    this.#lines = lines;
+  }
+
+  get url(): string {
+    return this.gateway.url;
+  }
+
+  request = async (where: string, request: TestRequest = {}): Promise<TestResponse> => {
+    const { method = 'GET', headers = {}, body, token = TOKEN, signal } = request;
+    const isJson = typeof body === 'object' && body !== null;
+    const response = await fetch(`${this.url}${where}`, {
+      method,
+      headers: {
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        ...(isJson ? { 'content-type': 'application/json' } : {}),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: isJson ? JSON.stringify(body) : String(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const text = await response.text();
+    const isJsonAnswer = /[/+]json/.test(response.headers.get('content-type') ?? '');
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: isJsonAnswer ? JSON.parse(text) : text,
+    };
+  };
+
+  logs(): readonly string[] {
+    return this.#lines;
+  }
+
+  stop = async (): Promise<void> => {
+    await this.gateway.stop();
+    await rm(this.folder, { recursive: true, force: true });
+  };
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+}

@@ -1,0 +1,93 @@
+import { StringDecoder } from 'node:string_decoder';
+import { GatewayError } from 'agent-gateway';
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import type { ChatChunk } from '../../contract.ts';
+import { malformed, streamFailure } from './provider-errors.ts';
+import type { Redact } from './redact.ts';
+
+/** Turns the bytes of a provider's event stream into chunks. Any split of the bytes gives the same chunks. */
+export interface ChunkDecoder {
+  /** True after `[DONE]` or a failure: later bytes mean nothing, and `end` tells how it went. */
+  readonly isOver: boolean;
+  /** The chunks that these bytes complete. */
+  feed(bytes: Buffer): readonly ChatChunk[];
+  /**
+   * To be called when the stream is over or its body has ended. Throws `model.upstream` when an event was an error, too
+   * large or no chat completion chunk, and when no `finish_reason` was seen.
+   */
+  end(): void;
+}
+
+/**
+ * A decoder for one stream. A `finish_reason` is what makes an answer whole: a stream without one is an error even
+ * when it says `[DONE]`, and one with it is whole even when `[DONE]` is missing.
+ *
+ * @param maxEventChars the largest single event, in characters
+ * @param redact cleans what a provider's error event says before it is logged
+ */
+export function createChunkDecoder(maxEventChars: number, redact: Redact): ChunkDecoder {
+  // Not TextDecoder: its streaming mode costs several times as much per chunk.
+  const utf8 = new StringDecoder('utf8');
+  let chunks: ChatChunk[] = [];
+  let isDone = false;
+  let hasFinishReason = false;
+  let failure: GatewayError | undefined;
+
+  function onEvent(event: EventSourceMessage): void {
+    if (isDone || failure !== undefined) return;
+    if (event.data === '[DONE]') {
+      isDone = true;
+      return;
+    }
+    const result = parseChunk(event, redact);
+    if (result instanceof GatewayError) {
+      failure = result;
+      return;
+    }
+    if (result.choices.some((choice) => typeof choice?.finish_reason === 'string')) hasFinishReason = true;
+    chunks.push(result);
+  }
+
+  const parser = createParser({
+    maxBufferSize: maxEventChars,
+    onEvent,
+    onError(error) {
+      if (error.type === 'max-buffer-size-exceeded')
+        failure ??= malformed('an event of the stream is too large');
+    },
+  });
+
+  return {
+    get isOver() {
+      return isDone || failure !== undefined;
+    },
+    feed(bytes) {
+      chunks = [];
+      if (!this.isOver) parser.feed(utf8.write(bytes));
+      return chunks;
+    },
+    end() {
+      if (failure !== undefined) throw failure;
+      if (!hasFinishReason) throw malformed('the stream ended without a finish_reason');
+    },
+  };
+}
+
+/** The chunk in an event, or the error that the event is. */
+function parseChunk(event: EventSourceMessage, redact: Redact): ChatChunk | GatewayError {
+  const value = parseJson(event.data);
+  const { error, choices } = (value ?? {}) as { error?: unknown; choices?: unknown };
+  if (error !== undefined && error !== null) return streamFailure(error, redact);
+  if (event.event === 'error') return streamFailure(value ?? event.data, redact);
+  if (value === undefined) return malformed('an event of the stream is not JSON');
+  if (!Array.isArray(choices)) return malformed('an event of the stream is not a chat completion chunk');
+  return value as ChatChunk;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,101 @@
+import type { ChatMessage, ChatRequest } from '../../contract.ts';
+import { fillSchema } from './demo-arguments.ts';
+import { textOf } from './demo-tokens.ts';
+import { type DemoToolCall, planToolCalls } from './demo-tools.ts';
+
+/** What the demo model answers: calls, or else a text. */
+export interface DemoAnswer {
+  readonly text: string;
+  readonly calls: readonly DemoToolCall[];
+}
+
+const NOTE =
+  '(This is the built-in demo model. Set LLM_API_URL, LLM_API_KEY and LLM_MODEL to talk to a real one.)';
+const HELP =
+  `I am the demo model of this gateway. I work offline and answer the same way every time, so that you can try
+the API before you have a provider. I stream, I call the tools that you offer when you name them, I keep to max_tokens,
+stop and response_format, and I can tell you what you said before. To use a real model, set LLM_API_URL to the base URL
+of an OpenAI-compatible server (for example https://api.openai.com/v1), LLM_API_KEY to its key and LLM_MODEL to the
+model's name, and restart.`.replaceAll('\n', ' ');
+
+const ASKS_WHAT_WAS_SAID =
+  /\bwhat (?:did|have) i (?:just )?(?:say|said|ask|asked|tell|told|write|written)\b|\bdo you remember\b|\bwhat (?:was|were) my (?:last|previous|first|earlier)\b/i;
+const ASKS_FOR_NAME = /\bwhat(?:'s| is) my name\b/i;
+const TELLS_NAME = /\bmy name is ([\p{L}\p{N}'-]{1,40})/iu;
+const ASKS_FOR_HELP = /\bhelp\b|\bwho are you\b|\bwhat can you do\b|\bconfigur|\breal model\b/i;
+const GREETS = /^\W*(?:hi|hello|hey|good (?:morning|afternoon|evening))\b/i;
+
+/** Texts are looked at this far, which also bounds what a pattern can cost. */
+const LOOKED_AT_CHARS = 4000;
+const QUOTE_CHARS = 200;
+const RESULT_CHARS = 1000;
+const QUOTED_MESSAGES = 5;
+
+/**
+ * The answer to a conversation: a pure function. Throws `model.rejected` for a `tool_choice` that cannot be met, as a
+ * provider would.
+ */
+export function answerAsDemo(request: ChatRequest): DemoAnswer {
+  const said = request.messages
+    .filter(({ role }) => role === 'user')
+    .map((message) => textOf(message).slice(0, LOOKED_AT_CHARS));
+  const prompt = said.at(-1) ?? '';
+  const results = trailingToolResults(request.messages);
+  if (results.length > 0)
+    return { text: inFormat(tellResults(results, request.messages), request), calls: [] };
+  const calls = planToolCalls(request, prompt);
+  return { text: calls.length > 0 ? '' : inFormat(answerText(prompt, said, request), request), calls };
+}
+
+function answerText(prompt: string, said: readonly string[], request: ChatRequest): string {
+  const earlier = said.slice(0, -1);
+  if (ASKS_WHAT_WAS_SAID.test(prompt)) return recall(earlier);
+  if (ASKS_FOR_NAME.test(prompt)) {
+    const name = earlier.map((text) => TELLS_NAME.exec(text)?.[1]).findLast((found) => found !== undefined);
+    return name === undefined ? 'You have not told me your name yet.' : `Your name is ${name}.`;
+  }
+  if (ASKS_FOR_HELP.test(prompt)) return HELP;
+  if (GREETS.test(prompt) || prompt.trim() === '') return 'Hello! Say something, or ask me for help.';
+  const tools = (request.tools ?? []).map((tool) => tool.function.name);
+  const offer =
+    tools.length === 0 ? '' : ` I was offered these tools: ${tools.join(', ')}. Name one and I call it.`;
+  return `You said: ${quote(prompt)}. I cannot think about it, but I have read it.${offer}`;
+}
+
+function recall(earlier: readonly string[]): string {
+  if (earlier.length === 0) return 'You have not said anything before this.';
+  const quotes = earlier.slice(-QUOTED_MESSAGES).map(quote);
+  return `Before this you said: ${quotes.join(', then ')}.`;
+}
+
+function trailingToolResults(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  const start = messages.findLastIndex(({ role }) => role !== 'tool') + 1;
+  return messages.slice(start);
+}
+
+function tellResults(results: readonly ChatMessage[], messages: readonly ChatMessage[]): string {
+  const calls = messages.flatMap((message) => message.tool_calls ?? []);
+  const lines = results.map((result) => {
+    const call = calls.findLast(({ id }) => id === result.tool_call_id);
+    return `The tool ${call?.function.name ?? result.name ?? ''} returned: ${shorten(textOf(result), RESULT_CHARS)}`;
+  });
+  return lines.join('\n');
+}
+
+/** The answer with its note, in the form that was asked for. */
+function inFormat(answer: string, { response_format }: ChatRequest): string {
+  const text = `${answer} ${NOTE}`;
+  if (response_format?.type === 'json_object') return JSON.stringify({ answer, note: NOTE });
+  if (response_format?.type === 'json_schema') {
+    return JSON.stringify(fillSchema(response_format.json_schema.schema ?? { type: 'object' }, text));
+  }
+  return text;
+}
+
+function quote(text: string): string {
+  return `"${shorten(text.trim(), QUOTE_CHARS)}"`;
+}
+
+function shorten(text: string, chars: number): string {
+  return text.length <= chars ? text : `${text.slice(0, chars - 1).toWellFormed()}…`;
+}

@@ -1,0 +1,117 @@
+import type { Clock, Ids } from 'agent-gateway';
+import type {
+  ChatChunk,
+  ChatCompletion,
+  ChatRequest,
+  ModelCallContext,
+  ModelClient,
+} from '../../contract.ts';
+import { createChunkDecoder } from './chunk-decoder.ts';
+import { parseCompletion } from './completion.ts';
+import { startLifetime } from './lifetime.ts';
+import { chatEndpoint, completeBody, streamBody } from './openai-request.ts';
+import { createProviderConnection } from './provider-connection.ts';
+import { malformed } from './provider-errors.ts';
+import { createRedact } from './redact.ts';
+import { DEFAULT_RETRY, type RetrySettings } from './retry.ts';
+import { DEFAULT_TIMEOUTS, type Timeouts } from './timeouts.ts';
+
+/** How much a provider may make the gateway hold in memory. */
+export interface AnswerLimits {
+  /** The body of a plain answer, in bytes. Default 32 MiB. */
+  readonly answerBytes: number;
+  /** One event of a stream, in characters. Default 1,048,576. */
+  readonly eventChars: number;
+  /** What is read of an error's body, in bytes. Default 8 KiB. */
+  readonly errorBytes: number;
+}
+
+const DEFAULT_LIMITS: AnswerLimits = { answerBytes: 32 << 20, eventChars: 1 << 20, errorBytes: 8 << 10 };
+
+/** Settings and collaborators of an OpenAI-compatible client. */
+export interface OpenAIClientOptions {
+  /** The base URL to which `/chat/completions` is appended. */
+  readonly apiUrl: string;
+  /** Sent as a bearer token; absent for servers that need none. */
+  readonly apiKey?: string;
+  /** Ask for usage in streams (`stream_options`). Default true; false for servers that refuse it, which are not metered then. */
+  readonly includeUsage?: boolean;
+  /** Connections to the provider, each of which carries one call at a time. Default 1,024. */
+  readonly connections?: number;
+  /** Calls that may wait for a connection; more fail with `model.overloaded`. Default 1,024. */
+  readonly maxWaiting?: number;
+  readonly timeouts?: Partial<Timeouts>;
+  readonly retry?: Partial<RetrySettings>;
+  readonly limits?: Partial<AnswerLimits>;
+  readonly clock: Clock;
+  readonly ids: Pick<Ids, 'bytes'>;
+  /** Called before each request goes out; throws where no outbound call may be made (inside a database transaction). */
+  readonly beforeCall?: () => void;
+}
+
+/** A client with a pool of connections to one server. Disposing it breaks the calls that are still in flight. */
+export interface OpenAIClient extends ModelClient, AsyncDisposable {}
+
+/**
+ * A client for any server that speaks OpenAI's chat completions: pooled, streaming, abortable, with deadlines and
+ * retries. `request.model` has to be the provider's own name. Throws a TypeError for a URL or key that cannot work.
+ *
+ * @example
+ * await using client = createOpenAIClient({ apiUrl: 'https://api.openai.com/v1', apiKey, clock, ids });
+ * for await (const chunk of client.stream(request, { signal, requestId })) send(chunk);
+ */
+export function createOpenAIClient(options: OpenAIClientOptions): OpenAIClient {
+  const {
+    apiUrl,
+    clock,
+    ids,
+    beforeCall,
+    includeUsage = true,
+    connections = 1024,
+    maxWaiting = 1024,
+  } = options;
+  const apiKey = options.apiKey?.trim();
+  const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+  const retry = { ...DEFAULT_RETRY, ...options.retry };
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const redact = createRedact(apiKey === undefined ? [] : [apiKey]);
+  const { errorBytes } = limits;
+  const connection = createProviderConnection({
+    ...{ endpoint: chatEndpoint(apiUrl), apiKey, connections, maxWaiting, timeouts, retry, errorBytes },
+    ...{ clock, ids, redact, beforeCall },
+  });
+
+  async function complete(request: ChatRequest, context: ModelCallContext): Promise<ChatCompletion> {
+    using lifetime = startLifetime(context.signal, timeouts.totalMs, clock);
+    const body = completeBody(request);
+    const response = await connection.post({ body, context, lifetime, firstByteMs: undefined });
+    const text = await response.readAll(limits.answerBytes);
+    if (text === undefined) throw malformed('it is too large');
+    return parseCompletion(text, redact);
+  }
+
+  async function* stream(request: ChatRequest, context: ModelCallContext): AsyncGenerator<ChatChunk, void> {
+    using lifetime = startLifetime(context.signal, timeouts.totalMs, clock);
+    const body = streamBody(request, includeUsage);
+    const response = await connection.post({ body, context, lifetime, firstByteMs: timeouts.firstByteMs });
+    const decoder = createChunkDecoder(limits.eventChars, redact);
+    let isWhole = false;
+    try {
+      while (!decoder.isOver) {
+        const bytes = await response.read();
+        if (bytes === undefined) break;
+        for (const chunk of decoder.feed(bytes)) {
+          lifetime.signal.throwIfAborted();
+          yield chunk;
+        }
+      }
+      decoder.end();
+      isWhole = true;
+    } finally {
+      if (isWhole) response.finish();
+      else response.cancel();
+    }
+  }
+
+  return { complete, stream, [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose]() };
+}

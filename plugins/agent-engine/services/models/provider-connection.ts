@@ -1,0 +1,156 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Clock, GatewayError, type Ids } from 'agent-gateway';
+import { Pool } from 'undici';
+import { type ModelCallContext, ModelErrors } from '../../contract.ts';
+import { Exchange } from './exchange.ts';
+import type { Lifetime } from './lifetime.ts';
+import { type ChatEndpoint, createHeaders } from './openai-request.ts';
+import { connectionFailure, statusFailure } from './provider-errors.ts';
+import { ProviderResponse } from './provider-response.ts';
+import type { Redact } from './redact.ts';
+import {
+  isRetryableFailure,
+  isRetryableStatus,
+  nextDelay,
+  parseRetryAfter,
+  type RetrySettings,
+} from './retry.ts';
+import { inSeconds, type Timeouts } from './timeouts.ts';
+
+/** Settings and collaborators of a connection. */
+export interface ProviderConnectionOptions {
+  readonly endpoint: ChatEndpoint;
+  readonly apiKey: string | undefined;
+  /** Connections to the provider, each of which carries one call at a time. */
+  readonly connections: number;
+  /** Calls that may wait for a connection. */
+  readonly maxWaiting: number;
+  readonly timeouts: Timeouts;
+  readonly retry: RetrySettings;
+  /** What is read of an error's body, in bytes. */
+  readonly errorBytes: number;
+  readonly clock: Clock;
+  readonly ids: Pick<Ids, 'bytes'>;
+  readonly redact: Redact;
+  readonly beforeCall: (() => void) | undefined;
+}
+
+/** One call on a connection. */
+export interface ProviderCall {
+  readonly body: string;
+  readonly context: ModelCallContext;
+  readonly lifetime: Lifetime;
+  /** Milliseconds until the head of the response has to be there; undefined leaves it to the lifetime. */
+  readonly firstByteMs: number | undefined;
+}
+
+/** The pooled connections to one provider. Disposing it breaks the calls that are still in flight. */
+export interface ProviderConnection extends AsyncDisposable {
+  /** Posts a body, again where that helps, until a response begins with success. Throws errors of `ModelErrors`. */
+  post(call: ProviderCall): Promise<ProviderResponse>;
+}
+
+interface Failure {
+  readonly error: GatewayError;
+  readonly isRetryable: boolean;
+  readonly retryAfterMs?: number;
+}
+
+/** How long the body of an error may take: it only explains what is known already. */
+const ERROR_BODY_MS = 5000;
+
+/** Connects to one provider. Redirects are not followed: the credential is for this server alone. */
+export function createProviderConnection(options: ProviderConnectionOptions): ProviderConnection {
+  const { endpoint, timeouts, retry, clock, ids, redact } = options;
+  const headersFor = createHeaders(options.apiKey);
+  const pool = new Pool(endpoint.origin, {
+    connections: options.connections,
+    pipelining: 1,
+    allowH2: false,
+    connect: { timeout: timeouts.connectMs },
+    keepAliveTimeout: 30_000,
+    // undici's own timers also run while a slow client holds the stream back; the deadlines here do not.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  let open = 0;
+
+  function start({ body, context }: ProviderCall): Exchange {
+    options.beforeCall?.();
+    if (open >= options.connections + options.maxWaiting) {
+      throw ModelErrors.overloaded(undefined, { headers: { 'retry-after': '1' } });
+    }
+    open += 1;
+    const request = { ...endpoint, method: 'POST', headers: headersFor(context), body } as const;
+    return new Exchange(pool, request, () => {
+      open -= 1;
+    });
+  }
+
+  async function attempt(call: ProviderCall): Promise<ProviderResponse | Failure> {
+    const { signal } = call.lifetime;
+    signal.throwIfAborted();
+    const exchange = start(call);
+    signal.addEventListener('abort', () => exchange.cancel(signal.reason), { once: true });
+    const firstByte = cancelAfter(exchange, call.firstByteMs);
+    try {
+      const head = await exchange.head;
+      const response = new ProviderResponse(exchange, head, timeouts.idleMs, redact);
+      return head.status < 300 ? response : await refused(response, signal);
+    } catch (error) {
+      return unanswered(error as Error, timeouts.connectMs, redact);
+    } finally {
+      clearTimeout(firstByte);
+    }
+  }
+
+  async function refused(response: ProviderResponse, signal: AbortSignal): Promise<Failure> {
+    const { head } = response;
+    const body = await response.peek(options.errorBytes, ERROR_BODY_MS);
+    signal.throwIfAborted();
+    const retryAfterMs = parseRetryAfter(head.headers['retry-after'], clock.now());
+    const isRetryable = isRetryableStatus(head.status) && head.headers['x-should-retry'] !== 'false';
+    return { error: statusFailure(head, body, retryAfterMs, redact), isRetryable, retryAfterMs };
+  }
+
+  async function post(call: ProviderCall): Promise<ProviderResponse> {
+    for (let attempts = 1; ; attempts += 1) {
+      const outcome = await attempt(call);
+      if (outcome instanceof ProviderResponse) return outcome;
+      const random = ids.bytes(4).readUInt32BE(0) / 2 ** 32;
+      const delay = outcome.isRetryable
+        ? nextDelay(retry, attempts, outcome.retryAfterMs, random)
+        : undefined;
+      // Waiting beyond the deadline would turn a failure with a reason into a timeout.
+      if (delay === undefined || delay >= call.lifetime.remaining()) throw outcome.error;
+      await pauseUntil(delay, call.lifetime.signal);
+    }
+  }
+
+  return { post, [Symbol.asyncDispose]: () => pool.destroy() };
+}
+
+function cancelAfter(exchange: Exchange, milliseconds: number | undefined): NodeJS.Timeout | undefined {
+  if (milliseconds === undefined) return undefined;
+  return setTimeout(() => {
+    const detail = `The model provider did not begin to answer within ${inSeconds(milliseconds)}.`;
+    exchange.cancel(ModelErrors.timeout(detail));
+  }, milliseconds);
+}
+
+function unanswered(error: Error & { code?: string }, connectMs: number, redact: Redact): Failure {
+  if (error instanceof GatewayError) return { error, isRetryable: false };
+  const failure =
+    error.code === 'UND_ERR_CONNECT_TIMEOUT'
+      ? ModelErrors.timeout(`The model provider could not be reached within ${inSeconds(connectMs)}.`)
+      : connectionFailure(error, false, redact);
+  return { error: failure, isRetryable: isRetryableFailure(error.code) };
+}
+
+async function pauseUntil(milliseconds: number, signal: AbortSignal): Promise<void> {
+  try {
+    await pause(milliseconds, undefined, { signal });
+  } catch {
+    throw signal.reason;
+  }
+}

@@ -1,0 +1,102 @@
+import type { GatewayError } from 'agent-gateway';
+import { ModelErrors } from '../../contract.ts';
+import type { ResponseHead } from './exchange.ts';
+import type { Redact } from './redact.ts';
+
+/** Sent with a 429 of which the provider did not say when to come back. */
+const DEFAULT_RETRY_AFTER_SECONDS = 5;
+const LONGEST_RETRY_AFTER_SECONDS = 86_400;
+
+/**
+ * The error for a response that is not a success: 400 is the caller's mistake and says why, 429 stays 429, everything
+ * else is an upstream failure of which the caller learns the status alone. The provider's sentence goes, sanitized,
+ * into `cause`, for the operator's log.
+ *
+ * @param body the beginning of the response body
+ * @param retryAfterMs the parsed `Retry-After`
+ */
+export function statusFailure(
+  head: ResponseHead,
+  body: string,
+  retryAfterMs: number | undefined,
+  redact: Redact,
+): GatewayError {
+  const { status } = head;
+  const said = readError(body);
+  const message = redact(said.message ?? '');
+  const cause = new Error(`The provider answered ${status}${message === '' ? '' : `: ${message}`}`);
+  const headers = retryAfterMs === undefined ? undefined : { 'retry-after': toSeconds(retryAfterMs) };
+  if (status === 400) {
+    const param = said.param === undefined ? undefined : redact(said.param);
+    const detail = message === '' ? undefined : `The model provider rejected the request: ${message}`;
+    return ModelErrors.rejected(detail, { cause, param, retryable: false });
+  }
+  if (status === 429) {
+    const retryAfter = { 'retry-after': String(DEFAULT_RETRY_AFTER_SECONDS), ...headers };
+    return ModelErrors.rateLimited(undefined, { cause, headers: retryAfter });
+  }
+  if (status === 404 && said.message !== undefined) {
+    return ModelErrors.unknownToProvider(undefined, { cause, retryable: false });
+  }
+  const isFinal = status < 500 && headers === undefined;
+  return ModelErrors.upstream(`The model provider answered with status ${status}.`, {
+    cause,
+    headers,
+    ...(isFinal && { retryable: false }),
+  });
+}
+
+/** The error for an answer, plain or streamed, that holds an `error` member in spite of a success status. */
+export function streamFailure(error: unknown, redact: Redact): GatewayError {
+  const message = redact(readMessage(error) ?? '');
+  return ModelErrors.upstream('The model provider reported an error while answering.', {
+    cause: new Error(`The provider reported${message === '' ? ' an error' : `: ${message}`}`),
+  });
+}
+
+/** The error for an answer that cannot be understood. `what` is ours, no text of the provider. */
+export function malformed(what: string): GatewayError {
+  return ModelErrors.upstream(`The model provider's answer was malformed: ${what}.`);
+}
+
+/** The error for a connection that could not be made or broke. The original's text goes, sanitized, into `cause`. */
+export function connectionFailure(
+  error: Error & { code?: string },
+  hasBegun: boolean,
+  redact: Redact,
+): GatewayError {
+  const code = typeof error.code === 'string' ? error.code : error.name;
+  // A new error on purpose: parser errors carry pieces of the response, socket errors the whole socket.
+  const cause = new Error(redact(`${code}: ${error.message}`));
+  const detail = hasBegun
+    ? 'The connection to the model provider broke while it was answering.'
+    : 'The model provider did not answer: the connection failed.';
+  return ModelErrors.upstream(detail, { cause });
+}
+
+function toSeconds(milliseconds: number): string {
+  return String(Math.min(LONGEST_RETRY_AFTER_SECONDS, Math.ceil(milliseconds / 1000)));
+}
+
+/** The sentence and the field in the error bodies of the common servers: OpenAI, vLLM, FastAPI, Ollama. */
+function readError(body: string): { message?: string; param?: string } {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return {};
+  }
+  if (typeof value !== 'object' || value === null) return {};
+  const { error, message, detail } = value as { error?: unknown; message?: unknown; detail?: unknown };
+  const param = (error as { param?: unknown } | undefined | null)?.param;
+  return {
+    message: readMessage(error) ?? readMessage(message) ?? readMessage(detail),
+    ...(typeof param === 'string' && { param }),
+  };
+}
+
+function readMessage(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  const message = (value as { message?: unknown } | undefined | null)?.message;
+  return typeof message === 'string' ? message : undefined;
+}

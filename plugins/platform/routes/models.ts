@@ -1,0 +1,49 @@
+import { access, type Route, route } from 'agent-gateway';
+import Type, { type Static } from 'typebox';
+import { ModelErrors, type ModelInfo, type Models } from '../../agent-engine/contract.ts';
+
+const Model = Type.Object({
+  id: Type.String({ description: 'The alias to ask for' }),
+  object: Type.Literal('model'),
+  created: Type.Integer({ description: 'Unix time in seconds' }),
+  owned_by: Type.String(),
+});
+const ModelList = Type.Object({ object: Type.Literal('list'), data: Type.Array(Model) });
+
+// Whoever may chat may see with what.
+const common = {
+  access: access.role('user', { scopes: ['read', 'execute'] }),
+  errors: 'openai',
+  tag: 'chat',
+} as const;
+
+/** The model aliases in OpenAI's form (decisions 1.6). */
+export function modelRoutes(models: Models): readonly Route[] {
+  return [
+    route({
+      ...common,
+      method: 'GET',
+      path: '/v1/models',
+      summary: 'List the models',
+      schema: { responses: { 200: ModelList } },
+      handle: () => ({ object: 'list', data: models.list().map(toModel) }),
+    }),
+    route({
+      ...common,
+      method: 'GET',
+      // The whole rest of the path: aliases may hold slashes, which not every client encodes.
+      path: '/v1/models/{id*}',
+      summary: 'Read a model',
+      schema: { params: Type.Object({ id: Type.String() }), responses: { 200: Model } },
+      handle: ({ params }) => {
+        const info = models.list().find(({ id }) => id === params.id);
+        if (info === undefined) throw ModelErrors.notFound(undefined, { param: 'model' });
+        return toModel(info);
+      },
+    }),
+  ];
+}
+
+function toModel({ id, created, owned_by }: ModelInfo): Static<typeof Model> {
+  return { id, object: 'model', created, owned_by };
+}

@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A server process of the benchmark. */
+export interface Child {
+  readonly url: string;
+  readonly process: ChildProcess;
+  /** CPU time that the process has used so far, in microseconds. */
+  cpu(): number;
+  /** Resident memory in MiB. */
+  memory(): number;
+  stop(): Promise<void>;
+}
+
+/** Microseconds of one tick of /proc/<pid>/stat. */
+const TICK = 10_000;
+
+/** Starts `node file` and waits for the line `listening <url>`. */
+export async function startChild(file: string, env: Record<string, string>): Promise<Child> {
+  const child = spawn(process.execPath, [file], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    if (output.length > 65_536) return;
+    output += text;
+    const url =
+      /^listening (\S+)/m.exec(output)?.[1] ??
+      /"msg":"ready".*?"url":"([^"]+)"|"url":"([^"]+)".*?"msg":"ready"/.exec(output)?.slice(1).find(Boolean);
+    if (url !== undefined) resolve(url);
+  });
+  child.once('exit', (code) =>
+    reject(new Error(`${file} ended with ${code} before it listened:\n${output}`)),
+  );
+  const url = await promise;
+  return {
+    url,
+    process: child,
+    cpu: () => cpuOf(child.pid!),
+    memory: () => memoryOf(child.pid!),
+    stop: async () => {
+      const ended = new Promise((done) => child.once('exit', done));
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+/** Tells the parent where the server listens. */
+export function announce(server: Server): void {
+  process.stdout.write(`listening http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
+}
+
+function cpuOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // The name in parentheses may hold spaces; after it, user and system time are the 12th and 13th fields.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * TICK;
+}
+
+function memoryOf(pid: number): number {
+  const rss = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(rss) / 1024;
+}

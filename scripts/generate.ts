@@ -1,0 +1,39 @@
+/**
+ * Writes the files that are made from the code. `node scripts/generate.ts` writes those that changed,
+ * `node scripts/generate.ts --check` writes nothing and exits 1, naming each file that is not up to date.
+ */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { loadBundledPlugins } from './generate/bundled-plugins.ts';
+import { gatewaySchemaFile } from './generate/gateway-schema.ts';
+import type { GeneratedFile } from './generate/generated-file.ts';
+import { settingsTableFile } from './generate/settings-table.ts';
+
+const root = path.dirname(import.meta.dirname);
+const plugins = await loadBundledPlugins(path.join(root, 'plugins'));
+const files: readonly GeneratedFile[] = [gatewaySchemaFile(plugins), settingsTableFile(plugins)];
+
+const isCheck = process.argv.includes('--check');
+for (const file of files) {
+  const target = path.join(root, file.path);
+  const current = await currentText(target);
+  const wanted = file.render(current ?? '');
+  if (current === wanted) continue;
+  if (isCheck) {
+    process.stderr.write(`${file.path} is not up to date: run npm run generate\n`);
+    process.exitCode = 1;
+  } else {
+    await mkdir(path.dirname(target), { recursive: true });
+    await writeFile(target, wanted);
+    process.stdout.write(`${file.path} written\n`);
+  }
+}
+
+async function currentText(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

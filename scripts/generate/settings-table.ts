@@ -1,0 +1,48 @@
+import { describeConfig, type SettingDescription } from '../../kernel/config/describe-config.ts';
+import type { ConfigurablePlugin } from '../../kernel/config/gateway-file-schema.ts';
+import { KernelVariables } from '../../kernel/config/kernel-variables.ts';
+import type { GeneratedFile } from './generated-file.ts';
+
+const START = '<!-- settings:start -->';
+const END = '<!-- settings:end -->';
+
+/** The table of all variables in the README, between its two markers. */
+export function settingsTableFile(plugins: readonly ConfigurablePlugin[]): GeneratedFile {
+  return { path: 'README.md', render: (current) => replaceBetween(current, settingsTable(plugins)) };
+}
+
+/** The variables of the gateway, then of each plugin. A variable with several readers has one row that names them all. */
+export function settingsTable(plugins: readonly ConfigurablePlugin[]): string {
+  const rows = new Map<string, { setting: SettingDescription; readers: string[] }>();
+  const add = (reader: string, settings: readonly SettingDescription[]) => {
+    for (const setting of settings) {
+      if (setting.env === undefined) continue;
+      const row = rows.get(setting.env);
+      if (row === undefined) rows.set(setting.env, { setting, readers: [reader] });
+      else if (!row.readers.includes(reader)) row.readers.push(reader);
+    }
+  };
+  add('gateway', describeConfig(KernelVariables));
+  for (const plugin of plugins) {
+    if (plugin.config !== undefined) add(`plugin \`${plugin.name}\``, describeConfig(plugin.config));
+  }
+  const lines = [...rows].map(([variable, { setting, readers }]) =>
+    row(`\`${variable}\``, setting.description, defaultCell(setting), readers.join(', ')),
+  );
+  return [row('Variable', 'Meaning', 'Default', 'Read by'), '|---|---|---|---|', ...lines].join('\n');
+}
+
+function defaultCell({ default: text, hasDefault }: SettingDescription): string {
+  return hasDefault ? `\`${text}\`` : text;
+}
+
+function row(...cells: string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`;
+}
+
+function replaceBetween(text: string, content: string): string {
+  const start = text.indexOf(START);
+  const end = text.indexOf(END);
+  if (start < 0 || end < start) throw new Error(`README.md needs the markers ${START} and ${END}`);
+  return `${text.slice(0, start + START.length)}\n${content}\n${text.slice(end)}`;
+}

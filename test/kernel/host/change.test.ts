@@ -1,0 +1,197 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import test from 'ava';
+import Type from 'typebox';
+import { serviceRef } from '../../../kernel/api/refs.ts';
+import { field } from '../../../kernel/config/field.ts';
+import { startTestGateway } from '../../../kernel/testing/index.ts';
+import { publicRoute, testPlugin } from '../../support/plugins.ts';
+import { until } from '../../support/until.ts';
+
+const Counter = serviceRef<{ generation: number }>('counter.counter');
+
+/** Counts its set-ups; fails while `isBroken`. */
+function counting() {
+  const control = { setUps: 0, isBroken: false };
+  const plugin = testPlugin('counter', {
+    offers: [Counter],
+    config: Type.Object({ label: field.string({ default: 'a', description: 'a label' }) }),
+    setup: (scope) => {
+      control.setUps += 1;
+      if (control.isBroken) throw new Error('the set-up is broken');
+      const generation = control.setUps;
+      scope.provide(Counter, { generation });
+      scope.route(
+        publicRoute('/count', () => ({ generation, label: (scope.config as { label: string }).label })),
+      );
+    },
+  });
+  return { control, plugin };
+}
+
+const dependent = testPlugin('dependent', {
+  needs: { counter: Counter },
+  setup: (scope, { counter }) => {
+    scope.route(
+      publicRoute('/dependent', () => ({ generation: (counter as { generation: number }).generation })),
+    );
+  },
+});
+
+const wishful = testPlugin('wishful', {
+  wants: { counter: Counter },
+  setup: (scope, { counter }) => {
+    const generation = (counter as { generation: number } | undefined)?.generation ?? null;
+    scope.route(publicRoute('/wishful', () => ({ generation })));
+  },
+});
+
+test('reload sets a plugin up anew, and those that need or want it with it', async (t) => {
+  const { plugin } = counting();
+  await using gateway = await startTestGateway({ plugins: [plugin, dependent, wishful] });
+  t.is((await gateway.request('/admin/v1/plugins/counter/reload', { method: 'POST' })).status, 200);
+  t.is((await gateway.request('/count')).body.generation, 2);
+  t.is((await gateway.request('/dependent')).body.generation, 2);
+  t.is((await gateway.request('/wishful')).body.generation, 2);
+});
+
+test('disabling a plugin stops what needs it, and restarts what only wants it', async (t) => {
+  const { plugin } = counting();
+  await using gateway = await startTestGateway({ plugins: [plugin, dependent, wishful] });
+  await gateway.request('/admin/v1/plugins/counter/disable', { method: 'POST' });
+  t.is((await gateway.request('/count')).status, 404);
+  t.is((await gateway.request('/dependent')).status, 404);
+  t.is((await gateway.request('/wishful')).body.generation, null);
+  const { body } = await gateway.request('/admin/v1/plugins/dependent');
+  t.is(body.state, 'waiting');
+  t.regex(body.reason, /needs counter\.counter of counter, which does not run/);
+  await gateway.request('/admin/v1/plugins/counter/enable', { method: 'POST' });
+  t.is((await gateway.request('/dependent')).body.generation, 2);
+  t.is((await gateway.request('/wishful')).body.generation, 2);
+});
+
+test('a reload that fails keeps the old generation, says why, and succeeds when the cause is gone', async (t) => {
+  const { plugin, control } = counting();
+  await using gateway = await startTestGateway({ plugins: [plugin, dependent] });
+  control.isBroken = true;
+  const refused = await gateway.request('/admin/v1/plugins/counter/reload', { method: 'POST' });
+  t.is(refused.status, 409);
+  t.is(refused.body.code, 'plugin.change-failed');
+  t.is(refused.body.detail, 'counter: the set-up is broken');
+  t.is((await gateway.request('/count')).body.generation, 1);
+  const { body } = await gateway.request('/admin/v1/plugins/counter');
+  t.is(body.state, 'active');
+  t.is(body.last_error.message, 'the set-up is broken');
+  control.isBroken = false;
+  t.is((await gateway.request('/admin/v1/plugins/counter/reload', { method: 'POST' })).status, 200);
+  t.is((await gateway.request('/dependent')).body.generation, 3);
+});
+
+test('a plugin that failed at the start can be enabled once its cause is gone', async (t) => {
+  const { plugin, control } = counting();
+  control.isBroken = true;
+  await using gateway = await startTestGateway({ plugins: [plugin, dependent] });
+  t.is((await gateway.request('/admin/v1/plugins/counter')).body.state, 'failed');
+  control.isBroken = false;
+  t.is((await gateway.request('/admin/v1/plugins/counter/enable', { method: 'POST' })).body.state, 'active');
+  t.is((await gateway.request('/dependent')).status, 200);
+});
+
+test('what the administration changes is written to gateway.yaml, so that a restart gives what is running', async (t) => {
+  const { plugin } = counting();
+  await using gateway = await startTestGateway({
+    plugins: [plugin],
+    yaml: '# ours\nplugins:\n  counter:\n    config: {label: b} # why\n',
+  });
+  await gateway.request('/admin/v1/plugins/counter/disable', { method: 'POST' });
+  const text = await readFile(path.join(gateway.folder, 'gateway.yaml'), 'utf8');
+  t.regex(text, /# ours/);
+  t.regex(text, /# why/);
+  t.regex(text, /enabled: false/);
+});
+
+test('a missing gateway.yaml is created by the first change', async (t) => {
+  const { plugin } = counting();
+  await using gateway = await startTestGateway({ plugins: [plugin] });
+  await gateway.request('/admin/v1/plugins/counter/disable', { method: 'POST' });
+  t.regex(await readFile(path.join(gateway.folder, 'gateway.yaml'), 'utf8'), /counter:\n\s+enabled: false/);
+});
+
+test('an edit of gateway.yaml enables, disables and reconfigures while the gateway runs', async (t) => {
+  const { plugin } = counting();
+  await using gateway = await startTestGateway({ plugins: [plugin] });
+  const edit = (yaml: string) => writeFile(path.join(gateway.folder, 'gateway.yaml'), yaml);
+  await edit('plugins:\n  counter:\n    config: {label: b}\n');
+  await until(async () => (await gateway.request('/count')).body.label === 'b');
+  await edit('plugins:\n  counter:\n    enabled: false\n');
+  await until(async () => (await gateway.request('/count')).status === 404);
+  await edit('plugins: {}\n');
+  await until(async () => (await gateway.request('/count')).body.label === 'a');
+  t.pass();
+});
+
+test('a new configuration that fails, or a file that is no YAML, leaves everything as it was', async (t) => {
+  const { plugin } = counting();
+  await using gateway = await startTestGateway({ plugins: [plugin] });
+  const edit = (yaml: string) => writeFile(path.join(gateway.folder, 'gateway.yaml'), yaml);
+  await edit('plugins:\n  counter:\n    config: {label: [1]}\n');
+  await until(async () => (await gateway.request('/admin/v1/plugins/counter')).body.last_error !== null);
+  t.is((await gateway.request('/count')).body.label, 'a');
+  await edit('plugins: [');
+  await until(() => gateway.logs().some((line) => line.includes('is not valid')));
+  t.is((await gateway.request('/count')).body.label, 'a');
+});
+
+test('the administration of plugins is for operators with an ops scope', async (t) => {
+  await using gateway = await startTestGateway({ plugins: [] });
+  t.is((await gateway.request('/admin/v1/plugins', { token: null })).status, 401);
+  const { apiKeys, tenants } = gateway.gateway.services;
+  const other = await tenants.create({ name: 'another tenant' });
+  const settings = { name: 'key', scopes: [], expiresAt: null, createdBy: null };
+  const ops = await apiKeys.create({
+    ...settings,
+    tenantId: '00000000-0000-0000-0000-000000000001',
+    roles: ['ops'],
+  });
+  const user = await apiKeys.create({
+    ...settings,
+    tenantId: '00000000-0000-0000-0000-000000000001',
+    roles: ['user'],
+  });
+  const foreign = await apiKeys.create({ ...settings, tenantId: other.id, roles: ['ops'] });
+  t.is((await gateway.request('/admin/v1/plugins', { token: ops.key })).status, 200);
+  t.is((await gateway.request('/admin/v1/plugins', { token: user.key })).status, 403);
+  t.is((await gateway.request('/admin/v1/plugins', { token: foreign.key })).status, 403);
+  t.is((await gateway.request('/admin/v1/plugins/none')).status, 404);
+});
+
+test('enabling and disabling while 50 requests are in flight fails none of them', async (t) => {
+  const { plugin } = counting();
+  const worker = testPlugin('worker', {
+    setup: (scope) =>
+      scope.route(
+        publicRoute('/work', async () => {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          return { ok: true };
+        }),
+      ),
+  });
+  await using gateway = await startTestGateway({ plugins: [plugin, worker] });
+  const statuses = new Map<number, number>();
+  let isOver = false;
+  const load = Array.from({ length: 50 }, async () => {
+    while (!isOver) {
+      const { status } = await gateway.request('/work');
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+  });
+  for (let cycle = 0; cycle < 10; cycle += 1) {
+    for (const verb of ['disable', 'enable']) {
+      t.is((await gateway.request(`/admin/v1/plugins/counter/${verb}`, { method: 'POST' })).status, 200);
+    }
+    t.is((await gateway.request('/admin/v1/plugins/worker/reload', { method: 'POST' })).status, 200);
+  }
+  isOver = true;
+  await Promise.all(load);
+  t.deepEqual([...statuses.keys()], [200]);
+});

@@ -1,0 +1,69 @@
+import test from 'ava';
+import { access } from '../../../kernel/api/access.ts';
+import { type HttpMethod, route } from '../../../kernel/api/route.ts';
+import { InFlight } from '../../../kernel/host/in-flight.ts';
+import { compileMount, compileRoute } from '../../../kernel/http/compiled-route.ts';
+import { RouteTable } from '../../../kernel/http/route-table.ts';
+
+function compiled(method: HttpMethod, path: string, owner = 'one') {
+  const definition = route({ method, path, access: access.public(), summary: path, handle: () => undefined });
+  return compileRoute(definition, owner, new InFlight());
+}
+
+function found(table: RouteTable, method: string, path: string) {
+  const match = table.find(method, path);
+  return match.kind === 'route' ? [match.route.pattern, { ...match.params }] : match;
+}
+
+test('a path finds its route, with decoded parameters', (t) => {
+  const table = new RouteTable([compiled('GET', '/v1/things/{id}'), compiled('GET', '/v1/things/special')]);
+  t.deepEqual(found(table, 'GET', '/v1/things/7'), ['/v1/things/{id}', { id: '7' }]);
+  t.deepEqual(found(table, 'GET', '/v1/things/special'), ['/v1/things/special', {}]);
+  t.deepEqual(found(table, 'GET', '/v1/things/a%2Fb'), ['/v1/things/{id}', { id: 'a/b' }]);
+});
+
+test('two routes may call the same part of a path differently', (t) => {
+  const table = new RouteTable([compiled('GET', '/v1/x/{id}'), compiled('DELETE', '/v1/x/{key}/keys')]);
+  t.deepEqual(found(table, 'GET', '/v1/x/1'), ['/v1/x/{id}', { id: '1' }]);
+  t.deepEqual(found(table, 'DELETE', '/v1/x/1/keys'), ['/v1/x/{key}/keys', { key: '1' }]);
+});
+
+test('a known path with another method tells which methods it takes', (t) => {
+  const table = new RouteTable([compiled('GET', '/a'), compiled('POST', '/a')]);
+  t.deepEqual(table.find('PUT', '/a'), { kind: 'wrong-method', allow: ['GET', 'POST', 'HEAD', 'OPTIONS'] });
+  t.deepEqual(table.find('GET', '/b'), { kind: 'nothing' });
+});
+
+test('HEAD is answered from GET', (t) => {
+  const table = new RouteTable([compiled('GET', '/a')]);
+  t.deepEqual(found(table, 'HEAD', '/a'), ['/a', {}]);
+});
+
+test('a broken percent-encoding, and a method nobody has heard of, lead nowhere', (t) => {
+  const table = new RouteTable([compiled('GET', '/a/{id}')]);
+  t.deepEqual(table.find('GET', '/a/%zz'), { kind: 'nothing' });
+  t.deepEqual(table.find('BREW', '/x'), { kind: 'nothing' });
+});
+
+test('what is mounted below a prefix answers there and below', (t) => {
+  const mount = { prefix: '/tool', access: access.public(), summary: 'a router', middleware: () => {} };
+  const table = new RouteTable([compileMount(mount, 'one', new InFlight()), compiled('GET', '/toolbox')]);
+  t.is(table.find('GET', '/tool').kind, 'route');
+  t.is(table.find('POST', '/tool/a/b').kind, 'route');
+  t.deepEqual(found(table, 'GET', '/toolbox'), ['/toolbox', {}]);
+});
+
+test('one method and path of two owners is refused, whatever the parameters are called', (t) => {
+  const routes = [compiled('GET', '/v1/x/{id}', 'one'), compiled('GET', '/v1/x/{name}', 'two')];
+  t.throws(() => new RouteTable(routes), { message: /served by both one and two/ });
+});
+
+test('a route without an access rule, or without a summary, does not compile', (t) => {
+  const bare = { method: 'GET', path: '/a', handle: () => undefined };
+  t.throws(() => compileRoute({ ...bare, summary: 'a' } as never, 'one', new InFlight()), {
+    message: /access rule/,
+  });
+  t.throws(() => compileRoute({ ...bare, access: access.public() } as never, 'one', new InFlight()), {
+    message: /summary/,
+  });
+});

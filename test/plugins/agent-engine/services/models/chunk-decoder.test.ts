@@ -1,0 +1,85 @@
+import test from 'ava';
+import fc from 'fast-check';
+import type { ChatChunk } from '../../../../../plugins/agent-engine/contract.ts';
+import { createChunkDecoder } from '../../../../../plugins/agent-engine/services/models/chunk-decoder.ts';
+import { sse } from '../../../../support/fake-provider.ts';
+
+interface Decoded {
+  readonly chunks: ChatChunk[];
+  readonly failure: string | undefined;
+}
+
+function decode(pieces: readonly Buffer[]): Decoded {
+  const decoder = createChunkDecoder(1 << 20, (text) => text);
+  const chunks = pieces.flatMap((piece) => decoder.feed(piece));
+  try {
+    decoder.end();
+    return { chunks, failure: undefined };
+  } catch (error) {
+    return { chunks, failure: (error as Error).message };
+  }
+}
+
+function split(bytes: Buffer, cuts: readonly number[]): Buffer[] {
+  const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
+  return [0, ...places].map((from, index) => bytes.subarray(from, places[index] ?? bytes.length));
+}
+
+const text = fc.string({ unit: 'grapheme', maxLength: 20 });
+const good = text.map((content) => sse({ choices: [{ index: 0, delta: { content }, finish_reason: null }] }));
+const noise = fc.constantFrom(': ping\n\n', 'retry: 10\n\n', 'event: x\nid: 7\n', '\n', 'nonsense\n');
+const bad = fc.constantFrom(
+  'data: {\n\n',
+  'data: {"error":{"message":"no"}}\n\n',
+  'event: error\ndata: no\n\n',
+);
+const event = fc.oneof(
+  { weight: 8, arbitrary: good },
+  { weight: 2, arbitrary: noise },
+  { weight: 1, arbitrary: bad },
+);
+const streams = fc
+  .record({
+    events: fc.array(event, { maxLength: 12 }),
+    isFinished: fc.boolean(),
+    isDone: fc.boolean(),
+    newline: fc.constantFrom('\n', '\r\n'),
+  })
+  .map(({ events, isFinished, isDone, newline }) => {
+    const finish = isFinished ? sse({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }) : '';
+    return Buffer.from(
+      [...events, finish, isDone ? 'data: [DONE]\n\n' : ''].join('').replaceAll('\n', newline),
+    );
+  });
+
+test('any split of the bytes gives the same chunks and the same ending', (t) => {
+  fc.assert(
+    fc.property(streams, fc.array(fc.nat(), { maxLength: 40 }), (bytes, cuts) => {
+      t.deepEqual(decode(split(bytes, cuts)), decode([bytes]));
+    }),
+  );
+});
+
+test('one byte at a time gives the same chunks and the same ending', (t) => {
+  fc.assert(
+    fc.property(streams, (bytes) => {
+      t.deepEqual(decode([...bytes].map((byte) => Buffer.from([byte]))), decode([bytes]));
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test('every content comes out exactly as it went in', (t) => {
+  fc.assert(
+    fc.property(fc.array(text), (contents) => {
+      const events = contents.map((content) => sse({ choices: [{ index: 0, delta: { content } }] }));
+      const finish = sse({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+      const { chunks, failure } = decode([Buffer.from(events.join('') + finish)]);
+      t.is(failure, undefined);
+      t.deepEqual(
+        chunks.slice(0, -1).map((chunk) => chunk.choices[0]?.delta.content),
+        contents,
+      );
+    }),
+  );
+});
