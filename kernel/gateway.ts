@@ -187,7 +187,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const configuration = new GatewayConfiguration(settings.configFile, host, log);
   opened.defer(async () => {
-    configuration.close();
+    await configuration.close();
     await host.stop(0);
     listeners.destroy();
     await listeners.close();
@@ -204,6 +204,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   let stopping: Promise<void> | undefined;
   const stop = async () => {
     isServing = false;
+    void configuration.close();
     await within(settings.drainTimeout, 'the requests in flight', listeners.close()).catch((err: unknown) =>
       log.warn({ err }, 'what is still in flight is aborted'),
     );

@@ -3,6 +3,8 @@
  * plugin contract and may change without notice.
  */
 
+/** From the gateway's own copy: entities of another copy of MikroORM are not recognized. */
+export { defineEntity } from '@mikro-orm/core';
 export { type Grant, GrantErrors, grantProblems, requireGrant } from './access/grants.ts';
 export type { Identity } from './access/identity.ts';
 export { DEFAULT_TENANT_ID, isOperator } from './access/identity.ts';

@@ -1,23 +1,18 @@
-import { ensureAcpToken } from './config/acp-token.ts';
+import { DEFAULT_TENANT_ID } from './access/identity.ts';
+import { type AcpToken, ensureAcpToken } from './config/acp-token.ts';
 import { ConfigurationError } from './config/configuration-error.ts';
-import { processEnvironment } from './config/environment.ts';
+import { type Environment, processEnvironment } from './config/environment.ts';
 import { type KernelSettings, readKernelSettings } from './config/kernel-settings.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 import { createLogger, type Logging } from './observability/logger.ts';
 import { systemClock } from './services/clock.ts';
 import { createIds } from './services/ids.ts';
-import { firstChat } from './welcome.ts';
+import { FIRST_CHAT_PATH, firstChat } from './welcome.ts';
 
 /** The process: configuration, start, signals. Exits with 1 when the start fails, with 0 after a clean stop. */
 async function main(): Promise<void> {
   const env = processEnvironment();
-  const settings = readSettings();
-  const acpToken = await ensureAcpToken({
-    configured: settings.acpToken,
-    production: settings.production,
-    dataDir: settings.dataDir,
-    ids: createIds(systemClock),
-  });
+  const { settings, acpToken } = await readConfiguration(env);
   const logging = createLogger({
     level: settings.logLevel,
     pretty: process.stdout.isTTY && !settings.production,
@@ -35,16 +30,36 @@ async function main(): Promise<void> {
       process.exit(1);
     },
   );
-  log.info({ url: gateway.url, ms: Math.round(performance.now()) }, 'ready');
-  if (acpToken.token !== undefined && !settings.production) {
+  stopOnSignals(gateway, logging);
+  log.info(
+    {
+      url: gateway.url,
+      database: gateway.services.database.family,
+      redis: settings.redisUrl !== undefined,
+      plugins: gateway.host.slots.filter(({ current }) => current !== undefined).map(({ name }) => name),
+      ms: Math.round(performance.now()),
+    },
+    'ready',
+  );
+  if (acpToken.token === undefined) await warnWithoutAdministrator(gateway, logging);
+  else if (!settings.production && serves(gateway, FIRST_CHAT_PATH)) {
     process.stderr.write(firstChat(gateway.url, acpToken.token));
   }
-  stopOnSignals(gateway, logging);
 }
 
-function readSettings(): KernelSettings {
+/** What stands in the way here is the operator's to set right: he is told what, not where in the code. */
+async function readConfiguration(
+  env: Environment,
+): Promise<{ settings: KernelSettings; acpToken: AcpToken }> {
   try {
-    return readKernelSettings(processEnvironment());
+    const settings = readKernelSettings(env);
+    const acpToken = await ensureAcpToken({
+      configured: settings.acpToken,
+      production: settings.production,
+      dataDir: settings.dataDir,
+      ids: createIds(systemClock),
+    });
+    return { settings, acpToken };
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     process.stderr.write(`The configuration is not valid:\n${error.message}\n`);
@@ -52,12 +67,31 @@ function readSettings(): KernelSettings {
   }
 }
 
-/** The first signal stops cleanly; a second one ends at once. */
+function serves(gateway: Gateway, path: string): boolean {
+  return path in gateway.services.openapi().paths;
+}
+
+/** Without the static token and without an administrator's key nobody could ever make a first key. */
+async function warnWithoutAdministrator(gateway: Gateway, logging: Logging): Promise<void> {
+  if (await gateway.services.apiKeys.hasUsableAdmin(DEFAULT_TENANT_ID)) return;
+  logging.logger.warn(
+    'nobody can administer this gateway: set SVC_ACP_TOKEN to make a first administrator key',
+  );
+}
+
+/** The same signal again at once is one: a terminal signals the gateway, and npm hands on what it got itself. */
+const SAME_SIGNAL_MS = 500;
+
+/** The first signal stops cleanly; a later one ends at once. */
 function stopOnSignals(gateway: Gateway, logging: Logging): void {
-  let isStopping = false;
+  let first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined;
   const stop = async (signal: NodeJS.Signals) => {
-    if (isStopping) process.exit(1);
-    isStopping = true;
+    if (first !== undefined) {
+      const isEcho = signal === first.signal && performance.now() - first.at < SAME_SIGNAL_MS;
+      if (isEcho) return;
+      process.exit(1);
+    }
+    first = { signal, at: performance.now() };
     logging.logger.info({ signal }, 'stopping: what is in flight finishes first');
     await gateway.stop();
     logging.logger.info('stopped');

@@ -7,11 +7,12 @@ import path from 'node:path';
 import { loadBundledPlugins } from './generate/bundled-plugins.ts';
 import { gatewaySchemaFile } from './generate/gateway-schema.ts';
 import type { GeneratedFile } from './generate/generated-file.ts';
+import { lockFile } from './generate/lockfile.ts';
 import { settingsTableFile } from './generate/settings-table.ts';
 
 const root = path.dirname(import.meta.dirname);
 const plugins = await loadBundledPlugins(path.join(root, 'plugins'));
-const files: readonly GeneratedFile[] = [gatewaySchemaFile(plugins), settingsTableFile(plugins)];
+const files: readonly GeneratedFile[] = [gatewaySchemaFile(plugins), settingsTableFile(plugins), lockFile];
 
 const isCheck = process.argv.includes('--check');
 for (const file of files) {

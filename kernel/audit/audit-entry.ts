@@ -26,23 +26,32 @@ export interface AuditEntry {
 /** What an audit record says about a request beyond its columns. */
 export type AuditDetail = Readonly<Record<string, unknown>>;
 
+/** An entry with its line of the journal. */
+export interface EncodedEntry {
+  readonly entry: AuditEntry;
+  readonly line: string;
+}
+
 /** No line of the journal is longer; a reader may take a longer one for damage. */
 const MAX_LINE = 65_536;
 
 /**
- * The entry as one line of the journal, with its line feed. A `detail` that is too long or is no JSON is left out.
+ * The entry with its line of the journal, line feed included. A `detail` that is too long or is no JSON is left out of both.
  *
  * @throws RangeError where the other members are too long.
  */
-export function encodeEntry(entry: AuditEntry): string {
-  const line = tryEncode(entry) ?? tryEncode({ ...entry, detail: { omitted: true } });
-  if (line === undefined) throw new RangeError(`An audit entry is longer than ${MAX_LINE} characters`);
-  return line;
+export function encodeEntry(given: AuditEntry): EncodedEntry {
+  for (const entry of [given, { ...given, detail: { omitted: true } }]) {
+    const line = tryEncode(entry);
+    if (line !== undefined) return { entry, line };
+  }
+  throw new RangeError(`An audit entry is longer than ${MAX_LINE} characters`);
 }
 
 function tryEncode(entry: AuditEntry): string | undefined {
   try {
-    const json = JSON.stringify(entry);
+    // A number for the time: with a Date inside, JSON.stringify takes three times as long.
+    const json = JSON.stringify({ ...entry, createdAt: entry.createdAt.getTime() });
     return json.length < MAX_LINE ? `${json}\n` : undefined;
   } catch {
     // Cyclic, or holds a value that JSON has no form for.
@@ -60,7 +69,7 @@ export function decodeEntry(line: string): AuditEntry | undefined {
   }
   if (typeof value !== 'object' || value === null) return undefined;
   const entry = value as Record<string, unknown>;
-  const createdAt = new Date(String(entry.createdAt));
+  const createdAt = new Date(entry.createdAt as number);
   if (typeof entry.id !== 'string' || Number.isNaN(createdAt.getTime())) return undefined;
   return { ...(entry as unknown as AuditEntry), createdAt };
 }

@@ -1,6 +1,6 @@
 import type { Logger } from '../observability/logger.ts';
 import type { Clock } from '../services/clock.ts';
-import { type AuditEntry, encodeEntry } from './audit-entry.ts';
+import { type AuditEntry, type EncodedEntry, encodeEntry } from './audit-entry.ts';
 import type { Journal, JournalBatch } from './journal.ts';
 
 /** Bounds in bytes. Callers are asked to wait from them on; what comes all the same is taken up to twice as much. */
@@ -30,11 +30,6 @@ const LOSS_LOG_MS = 60_000;
 /** Room is there again when this much of each bound is free. */
 const FREE_SHARE = 0.1;
 
-interface Kept {
-  readonly entry: AuditEntry;
-  readonly line: string;
-}
-
 /** The audit entries that wait for the sink: in the journal, and in memory while the disk fails. */
 export class AuditQueue {
   readonly #journal: Journal;
@@ -42,10 +37,10 @@ export class AuditQueue {
   readonly #clock: Clock;
   readonly #log: AuditQueueOptions['log'];
   /** Entries of this turn of the event loop, which go to the journal together. */
-  #arrived: Kept[] = [];
+  #arrived: EncodedEntry[] = [];
   #arrivedBytes = 0;
   #commit: PromiseWithResolvers<void> | undefined;
-  #memory: Kept[] = [];
+  #memory: EncodedEntry[] = [];
   #memoryBytes = 0;
   #diskPausedUntil = Number.NEGATIVE_INFINITY;
   #isDiskFailing = false;
@@ -70,9 +65,9 @@ export class AuditQueue {
       return Promise.resolve();
     }
     try {
-      const line = encodeEntry(entry);
-      this.#arrived.push({ entry, line });
-      this.#arrivedBytes += line.length;
+      const encoded = encodeEntry(entry);
+      this.#arrived.push(encoded);
+      this.#arrivedBytes += encoded.line.length;
     } catch (error) {
       this.#lose(entry, (error as Error).message);
       return Promise.resolve();
@@ -158,8 +153,7 @@ export class AuditQueue {
     const arrived = this.#arrived;
     this.#arrived = [];
     this.#arrivedBytes = 0;
-    const isWritten =
-      arrived.length === 0 || this.#append(arrived.map(({ line }) => line).join(''), arrived.length);
+    const isWritten = arrived.length === 0 || this.#append(arrived);
     for (const kept of isWritten ? [] : arrived) {
       if (this.#memoryBytes >= 2 * this.#bounds.memoryBytes)
         this.#lose(kept.entry, 'journal and memory are full');
@@ -172,12 +166,12 @@ export class AuditQueue {
     this.#commit = undefined;
   }
 
-  /** False when the disk does not take these lines now. */
-  #append(lines: string, records: number): boolean {
+  /** False when the disk does not take these now. */
+  #append(kept: readonly EncodedEntry[]): boolean {
     const now = this.#clock.monotonic();
     if (now < this.#diskPausedUntil || this.#journal.ownBytes >= 2 * this.#bounds.journalBytes) return false;
     try {
-      this.#journal.append(lines, records);
+      this.#journal.append(kept);
     } catch (error) {
       this.#diskPausedUntil = now + DISK_PAUSE_MS;
       if (!this.#isDiskFailing) {
@@ -196,11 +190,11 @@ export class AuditQueue {
   /** Moves to the journal what the disk did not take before. */
   #save(): void {
     if (this.#memory.length === 0) return;
-    const unsaved = this.#memory.findIndex(({ line }) => !this.#append(line, 1));
+    const unsaved = this.#memory.findIndex((kept) => !this.#append([kept]));
     this.#keep(unsaved === -1 ? [] : this.#memory.slice(unsaved));
   }
 
-  #keep(kept: Kept[]): void {
+  #keep(kept: EncodedEntry[]): void {
     this.#memory = kept;
     this.#memoryBytes = kept.reduce((bytes, { line }) => bytes + line.length, 0);
   }

@@ -1,53 +1,93 @@
-import type { RequiredEntityData } from '@mikro-orm/core';
-import { type Database, isUniqueViolation } from '../database/database.ts';
-import { AuditLog, type AuditLogRow, actionKey, MAX_ACTION_LENGTH } from '../database/entities/audit-log.ts';
+import { CompiledQuery } from 'kysely';
+import type { Database } from '../database/database.ts';
+import { actionKey, MAX_ACTION_LENGTH } from '../database/entities/audit-log.ts';
+import type { Family } from '../database/family.ts';
 import type { AuditDetail, AuditEntry } from './audit-entry.ts';
 import type { AuditSink } from './audit-sink.ts';
 
-/** The table `audit_logs` as the sink of the audit trail: one statement per batch, rows that exist stay as they are. */
+/**
+ * The table `audit_logs` as the sink of the audit trail: one statement per batch, rows that exist stay as they are. Every
+ * request ends here, so the statement is made once and not by MikroORM, which takes 7 µs for a row.
+ */
 export function createDatabaseSink(database: Pick<Database, 'system' | 'family'>): AuditSink {
+  const { family } = database;
+  const statementOf = createStatements(family);
   return {
     async write(entries) {
-      const rows = entries.map(rowOf);
-      try {
-        await database.system().insertMany(AuditLog, rows);
-      } catch (error) {
-        if (!isUniqueViolation(error)) throw error;
-        await insertMissing(database, rows);
-      }
+      const values = entries.flatMap((entry) => rowOf(entry, family));
+      await database
+        .system()
+        .getKysely()
+        .executeQuery(CompiledQuery.raw(statementOf(entries.length), values));
     },
   };
 }
 
-/** For the batches that a restart brings again; MikroORM takes twice as long for this statement. */
-async function insertMissing(database: Pick<Database, 'system' | 'family'>, rows: Row[]): Promise<void> {
-  const insert = database.system().createQueryBuilder(AuditLog).insert(rows).onConflict('id');
-  // MySQL's `insert ignore` would not only pass over duplicates but turn bad values into others.
-  await (database.family === 'mysql' ? insert.merge(['id']) : insert.ignore()).execute();
+const COLUMNS = [
+  'id',
+  'tenant_id',
+  'user_id',
+  'action',
+  'action_key',
+  'detail',
+  'request_id',
+  'status_code',
+  'latency_ms',
+  'created_at',
+  'session_id',
+  'source_ip',
+  'user_agent',
+  'error_code',
+  'auth_method',
+] as const;
+
+/** MySQL's `insert ignore` would not only pass over duplicates but turn bad values into others. */
+const ON_DUPLICATE: Readonly<Record<Family, string>> = {
+  sqlite: 'on conflict (id) do nothing',
+  postgres: 'on conflict (id) do nothing',
+  mysql: 'on duplicate key update id = id',
+};
+
+/** The statement for so many rows. Under load batches are full, so the last one is usually the right one. */
+function createStatements(family: Family): (rows: number) => string {
+  let count = 0;
+  let statement = '';
+  return (rows) => {
+    if (rows === count) return statement;
+    const tuples = Array.from({ length: rows }, (_, row) => `(${placeholders(family, row)})`);
+    count = rows;
+    statement = `insert into audit_logs (${COLUMNS.join(', ')}) values ${tuples.join(', ')} ${ON_DUPLICATE[family]}`;
+    return statement;
+  };
 }
 
-type Row = RequiredEntityData<AuditLogRow>;
+function placeholders(family: Family, row: number): string {
+  return COLUMNS.map((_, column) =>
+    family === 'postgres' ? `$${row * COLUMNS.length + column + 1}` : '?',
+  ).join(', ');
+}
 
-/** The row of an entry. What is longer than its column is cut: a long header must not keep a record out. */
-function rowOf(entry: AuditEntry): Row {
+/** The values of an entry. What is longer than its column is cut: a long header must not keep a record out. */
+function rowOf(entry: AuditEntry, family: Family): readonly unknown[] {
   const action = text(entry.action, MAX_ACTION_LENGTH);
-  return {
-    id: entry.id,
-    tenantId: text(entry.tenantId, 36),
-    userId: text(entry.userId, 255),
+  return [
+    entry.id,
+    text(entry.tenantId, 36),
+    text(entry.userId, 255),
     action,
-    actionKey: actionKey(action),
-    detail: storable(entry.detail),
-    requestId: text(entry.requestId, 255),
-    statusCode: entry.statusCode,
-    latencyMs: entry.latencyMs,
-    createdAt: entry.createdAt,
-    sessionId: optional(entry.sessionId, 128),
-    sourceIp: optional(entry.sourceIp, 64),
-    userAgent: optional(entry.userAgent, 512),
-    errorCode: optional(entry.errorCode, 128),
-    authMethod: optional(entry.authMethod, 32),
-  };
+    actionKey(action),
+    storable(entry.detail),
+    text(entry.requestId, 255),
+    entry.statusCode,
+    entry.latencyMs,
+    // As MikroORM stores it: SQLite has no type for times.
+    family === 'sqlite' ? entry.createdAt.getTime() : entry.createdAt,
+    optional(entry.sessionId, 128),
+    optional(entry.sourceIp, 64),
+    optional(entry.userAgent, 512),
+    optional(entry.errorCode, 128),
+    optional(entry.authMethod, 32),
+  ];
 }
 
 const optional = (value: string | undefined, length: number) =>
@@ -61,8 +101,6 @@ function text(value: string, length: number): string {
 /** JSON escapes of what PostgreSQL refuses; JSON.stringify escapes a surrogate only where its other half is missing. */
 const REFUSED_ESCAPE = /(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
 
-function storable(detail: AuditDetail): Record<string, unknown> {
-  const json = JSON.stringify(detail);
-  const clean = json.replace(REFUSED_ESCAPE, '$1\\ufffd');
-  return clean === json ? { ...detail } : (JSON.parse(clean) as Record<string, unknown>);
+function storable(detail: AuditDetail): string {
+  return JSON.stringify(detail).replace(REFUSED_ESCAPE, '$1\\ufffd');
 }

@@ -1,5 +1,5 @@
 import type { Logger } from '../observability/logger.ts';
-import { type AuditEntry, decodeEntry } from './audit-entry.ts';
+import { type AuditEntry, decodeEntry, type EncodedEntry } from './audit-entry.ts';
 import { JournalFolder } from './journal-folder.ts';
 import type { JournalOwner } from './journal-owner.ts';
 import { Segment, type SegmentPart } from './segment.ts';
@@ -23,6 +23,14 @@ export interface JournalOptions {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
 }
 
+/** Own records that are kept at hand. When more wait, the sink is slower than the requests, and the files are read. */
+const MAX_RECENT = 5_000;
+
+interface RecentEntry {
+  readonly entry: AuditEntry;
+  readonly bytes: number;
+}
+
 /** A settled segment that is smaller is not worth a system call. */
 const EMPTY_FROM_BYTES = 262_144;
 
@@ -37,6 +45,8 @@ export class Journal {
   #adopted: Segment[] = [];
   #own: Segment[] = [];
   #ownRecords = 0;
+  /** The own records that wait, while they are few: what is at hand need not be read from the file again. */
+  #recent: RecentEntry[] | undefined = [];
   #isClosed = false;
 
   /** Throws where the directory cannot be made or written to. */
@@ -46,8 +56,15 @@ export class Journal {
     this.#log = log;
   }
 
-  /** Appends whole lines with one write. Throws when the disk does not take them; then it has taken none. */
-  append(lines: string, records: number): void {
+  /** Appends entries with one write. Throws when the disk does not take them; then it has taken none. */
+  append(kept: readonly EncodedEntry[]): void {
+    this.#appendLines(kept.map(({ line }) => line).join(''), kept.length);
+    if (this.#recent === undefined) return;
+    for (const { entry, line } of kept) this.#recent.push({ entry, bytes: Buffer.byteLength(line) });
+    if (this.#recent.length > MAX_RECENT) this.#recent = undefined;
+  }
+
+  #appendLines(lines: string, records: number): void {
     let live = this.#own.at(-1);
     if (live === undefined || live.isSealed || live.size >= this.#segmentBytes) {
       live?.seal();
@@ -75,6 +92,8 @@ export class Journal {
 
   /** Reads the next entries, oldest segment first, `limit` at most. Only one batch may be out at a time. */
   async take(limit: number): Promise<JournalBatch> {
+    if (this.#adopted.length === 0 && this.#recent?.length === this.#ownRecords)
+      return this.#takeRecent(limit);
     const entries: AuditEntry[] = [];
     const damaged: string[] = [];
     const parts: { segment: Segment; bytes: number; lines: number }[] = [];
@@ -101,6 +120,31 @@ export class Journal {
           segment.settle(bytes);
           if (this.#own.includes(segment)) this.#ownRecords -= lines;
         }
+        // The entries at hand are not the next ones any more; they are again when nothing waits.
+        this.#recent = this.#ownRecords === 0 ? [] : undefined;
+        this.#prune();
+      },
+    };
+  }
+
+  #takeRecent(limit: number): JournalBatch {
+    const taken = (this.#recent ?? []).slice(0, limit);
+    const own = this.#own;
+    return {
+      entries: taken.map(({ entry }) => entry),
+      damaged: [],
+      settle: () => {
+        // Lines are whole and in order, so the first bytes that wait are theirs.
+        let bytes = taken.reduce((total, entry) => total + entry.bytes, 0);
+        for (const segment of own) {
+          const settled = Math.min(bytes, segment.undelivered);
+          segment.settle(settled);
+          bytes -= settled;
+        }
+        // Another process may have taken the folder meanwhile, and with it what these were counted in.
+        if (own !== this.#own) return;
+        this.#ownRecords -= taken.length;
+        this.#recent?.splice(0, taken.length);
         this.#prune();
       },
     };
@@ -158,8 +202,9 @@ export class Journal {
     this.#adopted = [];
     this.#own = [];
     this.#ownRecords = 0;
+    this.#recent = undefined;
     this.#folder.create();
-    for (const line of tail.split('\n')) if (line !== '') this.append(`${line}\n`, 1);
+    for (const line of tail.split('\n')) if (line !== '') this.#appendLines(`${line}\n`, 1);
   }
 
   #prune(): void {

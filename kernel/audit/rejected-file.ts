@@ -24,7 +24,10 @@ export class RejectedFile {
       this.#log.error({ id, tenant_id: tenantId, file, err: reason }, 'audit record refused by the database');
     }
     if (damaged.length > 0) this.#log.error({ lines: damaged.length, file }, 'audit journal: damaged lines');
-    const lines = [...refused.map(({ entry }) => encodeEntry(entry)), ...damaged.map((line) => `${line}\n`)];
+    const lines = [
+      ...refused.map(({ entry }) => encodeEntry(entry).line),
+      ...damaged.map((line) => `${line}\n`),
+    ];
     try {
       if ((await this.#size()) >= MAX_BYTES) throw new Error('the file is full');
       await appendFile(file, lines.join(''), { mode: 0o600 });

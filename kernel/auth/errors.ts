@@ -38,6 +38,10 @@ export function denialError(
   if (decision.reason === 'forbidden') return AuthErrors.forbidden(decision.detail);
   // RFC 6750, 3: the error code only for callers who presented something.
   if (failure === undefined)
-    return AuthErrors.required(undefined, { headers: { 'www-authenticate': 'Bearer' } });
-  return AuthErrors.invalid(undefined, { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } });
+    return AuthErrors.required('Send an API key: Authorization: Bearer <key>', {
+      headers: { 'www-authenticate': 'Bearer' },
+    });
+  return AuthErrors.invalid('It is not, or not any more, a credential of this gateway', {
+    headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+  });
 }

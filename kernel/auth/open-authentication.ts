@@ -2,6 +2,7 @@ import type { KernelSettings } from '../config/kernel-settings.ts';
 import type { Database } from '../database/database.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Clock } from '../services/clock.ts';
+import { within } from '../services/deadline.ts';
 import type { Ids } from '../services/ids.ts';
 import { createTenants, type Tenants } from '../tenancy/tenants.ts';
 import { createApiKeyAuthenticator } from './api-key.ts';
@@ -13,12 +14,15 @@ import { createJwtAuthenticator } from './jwt.ts';
 import { createLastUsed } from './last-used.ts';
 import { createStaticTokenAuthenticator } from './static-token.ts';
 
+/** Milliseconds that the last notes get to reach the database. */
+const CLOSE_TIMEOUT = 2_000;
+
 /** Who may call: the credentials, and the tenants that they belong to. */
 export interface Authentication {
   readonly chain: AuthenticationChain;
   readonly tenants: Tenants;
   readonly apiKeys: ApiKeyStore;
-  /** Writes what is still noted about the use of keys. */
+  /** Writes what is still noted about the use of keys, as far as that can be done in a moment. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -37,11 +41,8 @@ export interface AuthenticationParts {
 export async function openAuthentication(parts: AuthenticationParts): Promise<Authentication> {
   const { database, clock, ids, log } = parts;
   const identities = createIdentityCache({ lookup: createApiKeyLookup(database), clock });
-  const lastUsed = createLastUsed({
-    database,
-    clock,
-    onError: (err) => log.warn({ err }, 'the last use of API keys could not be noted'),
-  });
+  const onError = (err: unknown) => log.warn({ err }, 'the last use of API keys could not be noted');
+  const lastUsed = createLastUsed({ database, clock, onError });
   const jwt = await createJwtAuthenticator(parts.jwt, { clock });
   const builtin = [
     parts.acpToken === undefined ? undefined : createStaticTokenAuthenticator(parts.acpToken),
@@ -52,6 +53,7 @@ export async function openAuthentication(parts: AuthenticationParts): Promise<Au
     chain: createAuthenticationChain({ builtin: builtin.filter((one) => one !== undefined) }),
     tenants: createTenants({ database, clock, ids, forgetIdentities: identities.forgetTenant }),
     apiKeys: createApiKeyStore({ database, clock, ids, identities }),
-    close: lastUsed.close,
+    // A database that is away must not keep the gateway from ending in order.
+    close: () => within(CLOSE_TIMEOUT, 'noting the last use of API keys', lastUsed.close()).catch(onError),
   };
 }

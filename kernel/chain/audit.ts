@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { auditDetail } from '../audit/sanitize.ts';
-import { asGatewayError } from '../errors/as-gateway-error.ts';
 import { KernelErrors } from '../errors/catalogue.ts';
 import { HTTP_STATUS } from '../errors/status.ts';
-import type { Context, Stage } from '../http/compiled-route.ts';
 import type { Outcome } from '../http/request-state.ts';
+import type { Context, Stage } from '../http/stage.ts';
+import { redactText } from '../observability/redact-text.ts';
 import type { Clock } from '../services/clock.ts';
 import type { Ids } from '../services/ids.ts';
 
@@ -34,7 +34,7 @@ export function audit(trail: AuditTrail, ids: Ids, clock: Clock): Stage {
     try {
       await next();
     } catch (thrown) {
-      const error = asGatewayError(thrown);
+      const error = state.errorOf(thrown);
       state.errorCode = error.code;
       if (!context.res.headersSent) await answered(HTTP_STATUS[error.kind]);
       throw error;
@@ -43,6 +43,10 @@ export function audit(trail: AuditTrail, ids: Ids, clock: Clock): Stage {
     if (isWhole) await answered(context.status);
   };
 }
+
+/** Characters of what a client may make as long as it likes. */
+const MAX_ACTION = 2048;
+const MAX_USER_AGENT = 256;
 
 async function waitFor(room: Promise<void>): Promise<void> {
   try {
@@ -64,11 +68,13 @@ function entryOf(context: Context, outcome: Outcome, ids: Ids, clock: Clock) {
   const url = req.url ?? '';
   const query = url.length > state.path.length ? url.slice(state.path.length + 1) : '';
   const { failure } = state;
+  const userAgent = header(req.headers['user-agent']);
   return {
     id: ids.uuid(),
     tenantId: failure === undefined ? state.identity.tenantId : (failure.tenantId ?? ''),
     userId: failure === undefined ? state.identity.id : (failure.identityId ?? ''),
-    action: `${req.method} ${state.path}`.slice(0, 2048),
+    // A client that mistakes a key for an id puts it into the path: not even then is it stored.
+    action: redactText(`${req.method} ${state.path}`.slice(0, MAX_ACTION)),
     detail: auditDetail(query, state.bodyFields, header(req.headers['x-svc-user-id'])),
     requestId: state.requestId,
     statusCode: outcome.status,
@@ -76,7 +82,7 @@ function entryOf(context: Context, outcome: Outcome, ids: Ids, clock: Clock) {
     createdAt: new Date(clock.now()),
     sessionId: state.auditExtra.sessionId,
     sourceIp: state.sourceAddress,
-    userAgent: header(req.headers['user-agent'])?.slice(0, 256),
+    userAgent: userAgent === undefined ? undefined : redactText(userAgent.slice(0, MAX_USER_AGENT)),
     errorCode: failure === undefined ? state.errorCode : 'AUTH_FAILED',
     authMethod: state.identity.method,
   };

@@ -1,8 +1,8 @@
 import { actingIdentity } from '../access/anonymous.ts';
 import type { AuthenticationChain, AuthenticationResult } from '../auth/chain.ts';
 import { KernelErrors } from '../errors/catalogue.ts';
-import type { Context, Stage } from '../http/compiled-route.ts';
 import { HttpCredentials } from '../http/credentials.ts';
+import type { Context, Stage } from '../http/stage.ts';
 
 /** What the stage needs. */
 export interface AuthStage {

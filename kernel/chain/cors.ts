@@ -1,4 +1,4 @@
-import type { Stage } from '../http/compiled-route.ts';
+import type { Stage } from '../http/stage.ts';
 
 const METHODS = 'GET, POST, PUT, DELETE, OPTIONS';
 const HEADERS = 'Authorization, Content-Type, X-Svc-Session-Id, X-Svc-User-Id';

@@ -1,7 +1,7 @@
-import type { Stage } from '../http/compiled-route.ts';
 import { RequestState } from '../http/request-state.ts';
 import type { RouteTable } from '../http/route-table.ts';
 import type { AddressedRequest } from '../http/source-address.ts';
+import type { Stage } from '../http/stage.ts';
 import type { Clock } from '../services/clock.ts';
 
 /**

@@ -1,7 +1,6 @@
-import { asGatewayError } from '../errors/as-gateway-error.ts';
 import { HTTP_STATUS } from '../errors/status.ts';
-import type { Stage } from '../http/compiled-route.ts';
 import { respondError } from '../http/respond.ts';
+import type { Stage } from '../http/stage.ts';
 import type { Logger } from '../observability/logger.ts';
 
 /** Turns whatever a later stage threw into an answer in the route's dialect; what nobody expected is logged in full. */
@@ -10,8 +9,8 @@ export function errors(log: Logger): Stage {
     try {
       await next();
     } catch (thrown) {
-      const error = asGatewayError(thrown);
       const { state } = context;
+      const error = state.errorOf(thrown);
       if (HTTP_STATUS[error.kind] >= 500 && !state.isAborted) {
         log.error({ err: error.cause ?? error, code: error.code, requestId: state.requestId }, error.detail);
       }

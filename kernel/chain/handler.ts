@@ -2,11 +2,12 @@ import type { Route } from '../api/route.ts';
 import { KernelErrors } from '../errors/catalogue.ts';
 import type { FieldError } from '../errors/gateway-error.ts';
 import { DEFAULT_BODY_LIMIT, readJson, readPlainText } from '../http/body.ts';
-import type { CompiledRoute, Context, Stage } from '../http/compiled-route.ts';
+import type { CompiledRoute } from '../http/compiled-route.ts';
 import { type CallServices, HttpCall } from '../http/http-call.ts';
 import { queryObject } from '../http/query.ts';
 import { respond } from '../http/respond.ts';
 import type { SseTimes } from '../http/sse-writer.ts';
+import type { Context, Stage } from '../http/stage.ts';
 import type { StreamLimit } from '../limits/stream-limit.ts';
 
 /** What the last stage needs to serve a call. */

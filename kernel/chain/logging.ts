@@ -1,4 +1,4 @@
-import type { Stage } from '../http/compiled-route.ts';
+import type { Stage } from '../http/stage.ts';
 import type { Logger } from '../observability/logger.ts';
 
 /** One line a request, when its response is out: who, what, status, time. Never a header, a query or a body. */

@@ -1,4 +1,4 @@
-import type { Stage } from '../http/compiled-route.ts';
+import type { Stage } from '../http/stage.ts';
 import type { HttpMetrics } from '../observability/http-metrics.ts';
 
 /** Counts and times the request under its route's pattern (specification 1, Metrics). */

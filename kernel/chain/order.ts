@@ -1,8 +1,8 @@
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import type { AuthenticationChain } from '../auth/chain.ts';
-import type { Stage } from '../http/compiled-route.ts';
 import type { RouteTable } from '../http/route-table.ts';
 import type { AddressedRequest } from '../http/source-address.ts';
+import type { Stage } from '../http/stage.ts';
 import type { HttpMetrics } from '../observability/http-metrics.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Tracing } from '../observability/tracing.ts';

@@ -1,6 +1,6 @@
 import { KernelErrors } from '../errors/catalogue.ts';
-import type { Context, Stage } from '../http/compiled-route.ts';
 import { addressGroup } from '../http/source-address.ts';
+import type { Context, Stage } from '../http/stage.ts';
 import type { Decision } from '../limits/decision.ts';
 import type { RateLimits, RateWindow } from '../limits/rate-limits.ts';
 

@@ -1,7 +1,7 @@
 import { decide } from '../access/decide.ts';
 import { denialError } from '../auth/errors.ts';
-import type { Stage } from '../http/compiled-route.ts';
 import { isLoopbackCaller } from '../http/source-address.ts';
+import type { Stage } from '../http/stage.ts';
 import type { RequestLimits } from './rate-limit.ts';
 
 /** What the stage needs. */
@@ -12,8 +12,8 @@ export interface RbacStage {
 
 /**
  * Applies the route's access rule: 401 without a credential that holds, 403 without the role or scope. Paths that lead
- * nowhere pass, to be 404 for everybody. A refused credential counts against the caller's address, so that guessing is
- * as limited as any other anonymous request.
+ * nowhere pass, to be 404 for everybody. What is refused counts against the tenant's window, or against the caller's
+ * address, like what is served: guessing is as limited as any other request.
  */
 export function rbac({ anonymousAllowed, limits }: RbacStage): Stage {
   return function authorizeRequest(context, next) {
@@ -26,8 +26,8 @@ export function rbac({ anonymousAllowed, limits }: RbacStage): Stage {
     const decision = decide(access, identity, context.req.method ?? 'GET', caller);
     if (decision.allow) return next();
     const denial = denialError(decision, context.state.failure);
-    if (decision.reason === 'forbidden') throw denial;
-    const counted = limits.countAnonymous(context);
+    const counted =
+      decision.reason === 'forbidden' ? limits.countTenant(context) : limits.countAnonymous(context);
     if (counted === undefined) throw denial;
     return counted.then(() => {
       throw denial;

@@ -1,7 +1,8 @@
-import type { Stage } from '../http/compiled-route.ts';
+import type { Stage } from '../http/stage.ts';
 import type { Ids } from '../services/ids.ts';
 
-const WELL_FORMED = /^[A-Za-z0-9._-]{1,128}$/;
+/** An id is stored and logged, so a credential cannot be one. */
+const WELL_FORMED = /^(?!hk_|acp_)[A-Za-z0-9._-]{1,128}$/;
 
 /** Takes the client's `X-Request-ID` when it is well-formed, else makes one, and sends it back (decisions 1.14). */
 export function requestId(ids: Ids): Stage {

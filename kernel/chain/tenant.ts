@@ -1,6 +1,6 @@
 import { type Admission, admit } from '../auth/admit.ts';
 import { KernelErrors } from '../errors/catalogue.ts';
-import type { Context, Stage } from '../http/compiled-route.ts';
+import type { Context, Stage } from '../http/stage.ts';
 import type { Tenants } from '../tenancy/tenants.ts';
 
 /** Binds the request to the credential's tenant. A tenant that is gone or deleted makes the credential worthless. */

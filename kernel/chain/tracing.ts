@@ -1,4 +1,4 @@
-import type { Stage } from '../http/compiled-route.ts';
+import type { Stage } from '../http/stage.ts';
 import type { Tracing } from '../observability/tracing.ts';
 
 /** Continues the caller's W3C trace, or starts one; the span ends with the response. */

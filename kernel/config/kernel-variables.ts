@@ -148,7 +148,7 @@ export const KernelVariables = Type.Object({
     secret: true,
     protocols: ['redis', 'rediss'],
     unset: 'each process counts for itself',
-    description: 'Redis that the replicas share for limits and notices',
+    description: 'Redis in which the replicas share their rate limits',
   }),
   otelEndpoint: field.string({
     env: 'OTEL_EXPORTER_OTLP_ENDPOINT',

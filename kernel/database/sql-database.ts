@@ -1,5 +1,6 @@
 import type { FilterDef } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
+import { within } from '../services/deadline.ts';
 import type { Database, DatabaseOptions, Registration } from './database.ts';
 import type { connect } from './drivers/connect.ts';
 import type { ConnectOptions, FamilyDriver } from './drivers/driver.ts';
@@ -23,6 +24,8 @@ import { TransactionGuard } from './transaction-guard.ts';
 
 const MAX_CONNECTIONS = 10;
 const STATEMENT_TIMEOUT_MS = 30_000;
+/** A statement that waits for a silent server would otherwise hold up the end of the process for its whole time. */
+const CLOSE_TIMEOUT_MS = 2_000;
 
 /** The database of all three families: what differs between them lies in their `FamilyDriver`. */
 export class SqlDatabase implements Database, TenantSource {
@@ -155,10 +158,12 @@ export class SqlDatabase implements Database, TenantSource {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#driver.orm.close(true).catch((error) => {
-      // A server that is away cannot be told goodbye; the sockets are gone either way.
-      this.#options.log.warn({ error }, 'the database connections did not close in order');
-    });
+    this.#closing ??= within(CLOSE_TIMEOUT_MS, 'closing the database', this.#driver.orm.close(true)).catch(
+      (error) => {
+        // A server that is away cannot be told goodbye; the sockets are gone with the process.
+        this.#options.log.warn({ error }, 'the database connections did not close in order');
+      },
+    );
     return this.#closing;
   }
 

@@ -2,6 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Plugin } from '../api/plugin.ts';
+import { resolveKernelForPlugins } from './resolve-hook.ts';
 
 /** A plugin that was found: its definition, or why there is none. */
 export type Discovered =
@@ -15,15 +16,26 @@ const NAME = /^[a-z][a-z0-9-]*$/;
  * does not export a definition of its folder's name, is reported and hinders no other.
  */
 export async function discoverPlugins(folders: readonly string[]): Promise<readonly Discovered[]> {
+  resolveKernelForPlugins();
   const found: Discovered[] = [];
   for (const folder of folders) {
-    for (const entry of (await readdir(folder)).sort()) {
+    for (const entry of await entriesOf(folder)) {
       const directory = path.resolve(folder, entry);
       const file = await entryFile(directory);
       if (file !== undefined) found.push(await load(entry, directory, file));
     }
   }
   return withoutDoubles(found);
+}
+
+/** @throws Error naming the folder: a folder that was asked for and is not there is a mistake in the configuration. */
+async function entriesOf(folder: string): Promise<readonly string[]> {
+  try {
+    return (await readdir(folder)).sort();
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new Error(`the plugin folder ${folder} cannot be read (${code}); see SVC_PLUGIN_DIRS`, { cause });
+  }
 }
 
 async function entryFile(directory: string): Promise<string | undefined> {

@@ -1,6 +1,7 @@
 import { changeGatewayFile } from '../config/change-gateway-file.ts';
 import { loadGatewayFile } from '../config/gateway-file.ts';
 import { watchGatewayFile } from '../config/watch-gateway-file.ts';
+import { KernelErrors } from '../errors/catalogue.ts';
 import type { Logger } from '../observability/logger.ts';
 import { withEnabled } from './desired.ts';
 import type { PluginHost } from './plugin-host.ts';
@@ -47,8 +48,10 @@ export class GatewayConfiguration {
     await this.#exclusively(() => this.#host.change(this.#host.desired, [name]));
   }
 
-  close(): void {
+  /** From now on nothing is changed any more; resolves when the change under way is done. A second call does the same. */
+  async close(): Promise<void> {
     this.#stop.abort();
+    await this.#changes;
   }
 
   /** Changes the running gateway first: the file only ever says what works. */
@@ -69,6 +72,7 @@ export class GatewayConfiguration {
       await this.#exclusively(async () => this.#host.change(await loadGatewayFile(this.#path)));
       this.#log.info({ file: this.#path }, 'gateway.yaml was applied');
     } catch (err) {
+      if (this.#stop.signal.aborted) return;
       this.#log.error(
         { err, file: this.#path },
         'gateway.yaml could not be applied; everything runs as before',
@@ -78,7 +82,11 @@ export class GatewayConfiguration {
 
   /** The running state and the file change together, one change after the other. */
   #exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#changes.then(work, work);
+    const result = this.#changes.then(() => {
+      // A plugin that was started now would outlive the gateway.
+      if (this.#stop.signal.aborted) throw KernelErrors.draining();
+      return work();
+    });
     this.#changes = result.catch(() => {});
     return result;
   }

@@ -1,5 +1,6 @@
 import type { Plugin } from '../api/plugin.ts';
 import type { KernelServices } from '../api/services.ts';
+import { ConfigurationError } from '../config/configuration-error.ts';
 import { parseGatewayFile } from '../config/gateway-file.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { PluginMetrics } from '../observability/plugin-metrics.ts';
@@ -108,7 +109,12 @@ export class PluginHost {
           const cause = failure instanceof PluginChangeError ? failure.cause : failure;
           this.#slots.get(name)!.fail(cause);
           this.#options.log.error({ err: cause, plugin: name }, 'a plugin could not be started');
+          // A variable that is wrong stops the start, whoever reads it (decisions 0.5).
+          if (namesVariable(cause)) throw new PluginChangeError(name, cause);
           this.#abortIfAsked(name, cause);
+          for (const dependent of this.#graph.dependentsOf(name)) {
+            if (this.#needsTransitively(dependent, name)) this.#abortIfAsked(dependent, cause);
+          }
           failed.add(name);
         }
       }
@@ -138,7 +144,7 @@ export class PluginHost {
         if (runs && (!shouldRun || arriving.includes(name))) leaving.add(name);
       }
       try {
-        const { drained } = await this.#exchange(arriving, leaving, 'changed', desired);
+        const { drained } = await this.#exchange(arriving, leaving, 'started anew', desired);
         this.#desired = desired;
         this.#noteIdle(plan.idle);
         return { drained };
@@ -190,9 +196,11 @@ export class PluginHost {
       publish();
       for (const [name, { instance, milliseconds }] of staged) {
         this.#slots.get(name)!.started(instance, milliseconds, reason);
+        this.#options.log.info({ plugin: name, ms: Math.round(milliseconds) }, `plugin ${reason}`);
       }
       return { drained: retire() };
     } catch (failure) {
+      this.#options.publication.abandon();
       for (const { instance } of [...staged.values()].toReversed()) await instance.discard();
       for (const name of arriving) {
         const { status } = this.#slots.get(name)!;
@@ -271,7 +279,12 @@ export class PluginHost {
           );
           for (const leak of slot.leaks)
             this.#options.log.error({ plugin: slot.name, leak }, 'a plugin left something');
-          if (slot.status.state === 'draining') slot.status.set(slot.rest.state, slot.rest.reason);
+          if (slot.status.state !== 'draining') continue;
+          slot.status.set(slot.rest.state, slot.rest.reason);
+          this.#options.log.info(
+            { plugin: slot.name, reason: slot.rest.reason },
+            `plugin ${slot.rest.state}`,
+          );
         }
       })();
       this.#retiring.add(work);
@@ -301,6 +314,15 @@ export class PluginHost {
     if (onFailure === 'abort') throw new PluginChangeError(name, cause);
   }
 
+  /** True when `name` cannot run because `failed` does not. */
+  #needsTransitively(name: string, failed: string): boolean {
+    const needs = Object.values(this.#plugins.get(name)?.needs ?? {}) as { id: string }[];
+    return needs.some(({ id }) => {
+      const provider = this.#graph.providerOf(id);
+      return provider === failed || (provider !== undefined && this.#needsTransitively(provider, failed));
+    });
+  }
+
   #upstreamOf(name: string): readonly string[] {
     const plugin = this.#plugins.get(name)!;
     const refs = [...Object.values(plugin.needs ?? {}), ...Object.values(plugin.wants ?? {})] as {
@@ -315,4 +337,8 @@ export class PluginHost {
     this.#changes = result.catch(() => {});
     return result;
   }
+}
+
+function namesVariable(cause: unknown): boolean {
+  return cause instanceof ConfigurationError && cause.problems.some(({ file }) => file === undefined);
 }

@@ -1,4 +1,5 @@
 import type Router from '@koa/router';
+import type { Middleware } from 'koa';
 import type { Access } from '../api/access.ts';
 import type { Plugin } from '../api/plugin.ts';
 import type { ExtensionPoint, ServiceRef } from '../api/refs.ts';
@@ -6,7 +7,7 @@ import type { Route } from '../api/route.ts';
 import type { Scope } from '../api/scope.ts';
 import type { KernelServices } from '../api/services.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
-import { compileMount, compileRoute, type Stage } from '../http/compiled-route.ts';
+import { compileMount, compileRoute } from '../http/compiled-route.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { PluginMetrics } from '../observability/plugin-metrics.ts';
 import type { Effects } from './effects.ts';
@@ -53,7 +54,7 @@ export class PluginScope implements Scope {
   }
 
   mount(prefix: string, router: Router, options: { access: Access; summary: string }): void {
-    const middleware = router.routes() as unknown as Stage;
+    const middleware = router.routes() as unknown as Middleware;
     this.#open('mount').routes.push(
       compileMount({ prefix, middleware, ...options }, this.name, this.#parts.inFlight),
     );

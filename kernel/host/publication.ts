@@ -85,6 +85,12 @@ export class Publication {
       for (const { instance } of arriving.values()) instance.activate();
     };
   }
+
+  /** Gives up what was prepared and not published: closes the addresses that were opened for it. */
+  abandon(): void {
+    const live = [...this.#live.values()].map(({ address }) => this.#listeners.key(address));
+    this.#listeners.closeOthers(new Set([...this.#kernelRoutes.keys(), ...live]));
+  }
 }
 
 /** An instance that is about to be published. */

@@ -8,7 +8,8 @@ export const DEFAULT_BODY_LIMIT = 1024 * 1024;
 /**
  * Reads and parses a JSON body. An absent body is `undefined`.
  *
- * @throws 413 above `limit` bytes, 415 for another content type or a compressed body, 400 for malformed JSON.
+ * @throws 413 above `limit` bytes, 415 for another content type or a compressed body, 400 for JSON that is malformed or
+ * nested too deeply.
  */
 export async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {
   if (!hasBody(request)) return undefined;
@@ -20,11 +21,30 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
   }
   const text = await readText(request, limit);
   if (text === '') return undefined;
+  const value = parseJson(text);
+  // Each level takes an opening and a closing bracket, so most bodies are too short to be deep.
+  if (text.length > 2 * MAX_DEPTH && isDeeperThan(value, MAX_DEPTH)) {
+    throw KernelErrors.malformedBody(`The body is nested more than ${MAX_DEPTH} levels deep`);
+  }
+  return value;
+}
+
+/** JSON is parsed at any depth, but whatever goes through it again, `JSON.stringify` first of all, runs out of stack. */
+const MAX_DEPTH = 256;
+
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
     throw KernelErrors.malformedBody('The body is not well-formed JSON', { cause });
   }
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  const members = Array.isArray(value) ? value : Object.values(value);
+  return members.some((member) => isDeeperThan(member, levels - 1));
 }
 
 /**

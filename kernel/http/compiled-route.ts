@@ -1,15 +1,8 @@
-import type { Next, ParameterizedContext } from 'koa';
+import type { Middleware } from 'koa';
 import type { Access } from '../api/access.ts';
 import type { ErrorDialect, Route } from '../api/route.ts';
 import type { InFlight } from '../host/in-flight.ts';
-import type { RequestState } from './request-state.ts';
 import { createValidator, type InputPlace, type Validator } from './validation.ts';
-
-/** The context of a request as the chain's stages see it. */
-export type Context = ParameterizedContext<RequestState>;
-
-/** A stage of the chain. */
-export type Stage = (context: Context, next: Next) => Promise<void> | void;
 
 /** A route that is ready to serve: its owner is known, its schemas are compiled. */
 export interface CompiledRoute {
@@ -29,7 +22,7 @@ export interface CompiledRoute {
   readonly definition: Route | undefined;
   readonly validators: Readonly<Partial<Record<InputPlace, Validator>>>;
   /** The mounted Koa router, of kind `router`. */
-  readonly middleware: Stage | undefined;
+  readonly middleware: Middleware | undefined;
 }
 
 const PLACES: readonly InputPlace[] = ['params', 'query', 'headers', 'body'];
@@ -64,7 +57,7 @@ export function compileRoute(definition: Route, owner: string, inFlight: InFligh
 
 /** Compiles everything below `prefix` into one route that a Koa router answers. */
 export function compileMount(
-  mount: { prefix: string; access: Access; summary: string; middleware: Stage },
+  mount: { prefix: string; access: Access; summary: string; middleware: Middleware },
   owner: string,
   inFlight: InFlight,
 ): CompiledRoute {

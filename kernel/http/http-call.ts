@@ -6,7 +6,7 @@ import type { TenantEntityManager } from '../database/tenant-entity-manager.ts';
 
 import type { Logger } from '../observability/logger.ts';
 import type { TenantRecord } from '../tenancy/tenant-record.ts';
-import type { Context } from './compiled-route.ts';
+import type { Context } from './stage.ts';
 
 /** What a call needs from the kernel. */
 export interface CallServices {

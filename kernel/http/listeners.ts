@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from '../observability/logger.ts';
 import type { CompiledRoute } from './compiled-route.ts';
 import { RouteTable } from './route-table.ts';
@@ -24,16 +24,18 @@ export interface ListenersOptions {
   /** Answered on every address: health and metrics. */
   readonly everywhere: readonly CompiledRoute[];
   readonly log: Logger;
+  /** Milliseconds that a client has to send a whole request; slower ones get 408. Default a minute. */
+  readonly requestTimeout?: number;
 }
 
 interface Listener {
   readonly server: Server;
+  readonly sockets: ReadonlySet<Socket>;
   /** Stays open when no plugin uses it. */
   readonly isKernels: boolean;
   table: RouteTable;
 }
 
-/** Milliseconds that a client has to send a whole request; slower ones get 408. */
 const REQUEST_TIMEOUT = 60_000;
 /** Longer than the 60 s after which common load balancers close idle connections, so that they close first. */
 const KEEP_ALIVE_TIMEOUT = 65_000;
@@ -57,12 +59,20 @@ export class Listeners {
     if (this.#open.has(key)) return;
     const table = new RouteTable(this.#options.everywhere);
     const current = () => this.#open.get(key)?.table ?? table;
+    const { requestTimeout = REQUEST_TIMEOUT } = this.#options;
     const server = createServer(
-      { requestTimeout: REQUEST_TIMEOUT, keepAliveTimeout: KEEP_ALIVE_TIMEOUT, noDelay: true },
+      {
+        requestTimeout,
+        headersTimeout: requestTimeout,
+        connectionsCheckingInterval: requestTimeout / 4,
+        keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
+        noDelay: true,
+      },
       this.#options.handler(current),
     );
+    const sockets = socketsOf(server);
     await listen(server, address, owner);
-    this.#open.set(key, { server, isKernels: owner === 'kernel', table });
+    this.#open.set(key, { server, sockets, isKernels: owner === 'kernel', table });
     this.#options.log.info({ address: this.url(address), owner }, 'listening');
   }
 
@@ -80,14 +90,18 @@ export class Listeners {
       ),
     );
     return () => {
-      for (const [key, table] of tables) {
-        const listener = this.#open.get(key)!;
-        listener.table = table;
-        if (routes.has(key) || listener.isKernels) continue;
-        this.#open.delete(key);
-        void closeServer(listener.server);
-      }
+      for (const [key, table] of tables) this.#open.get(key)!.table = table;
+      this.closeOthers(new Set(routes.keys()));
     };
+  }
+
+  /** Closes the addresses that are not among `used`, but for the kernel's own. */
+  closeOthers(used: ReadonlySet<string>): void {
+    for (const [key, listener] of this.#open) {
+      if (used.has(key) || listener.isKernels) continue;
+      this.#open.delete(key);
+      void closeServer(listener);
+    }
   }
 
   /** All routes that are live, of every address. */
@@ -109,7 +123,7 @@ export class Listeners {
 
   /** Stops accepting on every address; connections without a request are closed, others finish theirs. */
   async close(): Promise<void> {
-    const closing = [...this.#open.values()].map(({ server }) => closeServer(server));
+    const closing = [...this.#open.values()].map(closeServer);
     await Promise.all(closing);
     this.#open.clear();
   }
@@ -132,15 +146,29 @@ function listen(server: Server, address: Address, owner: string): Promise<void> 
   return promise;
 }
 
+function socketsOf(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  return sockets;
+}
+
 /** Stops accepting; a connection that stays open between requests is closed at the end of the one it is serving. */
-function closeServer(server: Server): Promise<void> {
+function closeServer({ server, sockets }: Listener): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP);
+  const closeIdle = () => {
+    server.closeIdleConnections();
+    // Node takes a connection that was opened in advance for a request that is about to come.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  };
+  const sweep = setInterval(closeIdle, IDLE_SWEEP);
   server.close(() => {
     clearInterval(sweep);
     resolve();
   });
-  server.closeIdleConnections();
+  closeIdle();
   return promise;
 }
 

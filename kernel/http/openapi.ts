@@ -10,7 +10,7 @@ export interface OpenApiDocument {
   readonly [member: string]: unknown;
 }
 
-const SECURED = [{ bearer: [] }, { apiKey: [] }];
+const SECURED = [{ bearer: [] }];
 
 /** Describes the given routes. Pure; what is mounted as a whole router is not described. */
 export function openApiDocument(
@@ -31,7 +31,6 @@ export function openApiDocument(
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer' },
-        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
       },
     },
   };

@@ -4,8 +4,9 @@ import type { Identity } from '../access/identity.ts';
 import type { AuditExtra } from '../api/call.ts';
 import type { ErrorDialect } from '../api/route.ts';
 import type { AuthenticationFailure } from '../auth/authenticator.ts';
+import { asGatewayError } from '../errors/as-gateway-error.ts';
 import { KernelErrors } from '../errors/catalogue.ts';
-import type { GatewayError } from '../errors/gateway-error.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { AbortableCall } from '../host/in-flight.ts';
 import type { RequestTrace } from '../observability/tracing.ts';
 import type { TenantRecord } from '../tenancy/tenant-record.ts';
@@ -81,6 +82,11 @@ export class RequestState implements AbortableCall {
     if (this.#abortReason !== undefined) return;
     this.#abortReason = reason;
     this.#controller?.abort(reason);
+  }
+
+  /** Why the call failed: one that was aborted, for the reason of the abort, in whatever words its handler gave up. */
+  errorOf(thrown: unknown): GatewayError {
+    return this.#abortReason instanceof GatewayError ? this.#abortReason : asGatewayError(thrown);
   }
 
   /** Calls back when the response was sent or the client left; the last registered first. */

@@ -1,8 +1,8 @@
 import { Reply } from '../api/reply.ts';
-import { asGatewayError } from '../errors/as-gateway-error.ts';
-import { renderError } from '../errors/render.ts';
-import type { Context } from './compiled-route.ts';
+import { type RenderedError, renderError } from '../errors/render.ts';
+import { redactLine } from '../observability/redact-text.ts';
 import { type SseTimes, SseWriter } from './sse-writer.ts';
+import type { Context } from './stage.ts';
 
 /** Puts what a handler returned on the wire. Resolves when a stream of events has ended. */
 export async function respond(context: Context, result: unknown, times: SseTimes): Promise<void> {
@@ -34,8 +34,8 @@ export async function respond(context: Context, result: unknown, times: SseTimes
 
 /** Answers with an error in the route's dialect, unless the response has begun. */
 export function respondError(context: Context, thrown: unknown): void {
-  const error = asGatewayError(thrown);
   const { state } = context;
+  const error = state.errorOf(thrown);
   state.errorCode = error.code;
   if (context.res.headersSent) return;
   const rendered = renderError(error, state.dialect, state.requestId);
@@ -43,7 +43,12 @@ export function respondError(context: Context, thrown: unknown): void {
   for (const name in rendered.headers) context.set(name, rendered.headers[name]!);
   context.status = rendered.status;
   context.set('content-type', rendered.contentType);
-  context.body = JSON.stringify(rendered.body);
+  context.body = errorText(rendered);
+}
+
+/** Messages quote what the client sent, which may be a credential in the wrong place. */
+function errorText({ body }: RenderedError): string {
+  return redactLine(JSON.stringify(body));
 }
 
 function sendJson(context: Context, status: number, value: unknown): void {
@@ -81,6 +86,6 @@ async function streamEvents(
 function tellFailure(context: Context, thrown: unknown): void {
   if (context.res.destroyed) return;
   const { state } = context;
-  const rendered = renderError(asGatewayError(thrown), state.dialect, state.requestId);
-  context.res.write(`event: error\ndata: ${JSON.stringify(rendered.body)}\n\ndata: [DONE]\n\n`);
+  const rendered = renderError(state.errorOf(thrown), state.dialect, state.requestId);
+  context.res.write(`event: error\ndata: ${errorText(rendered)}\n\ndata: [DONE]\n\n`);
 }

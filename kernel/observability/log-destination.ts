@@ -37,7 +37,7 @@ export function createLogDestination(options: LogDestinationOptions): LogDestina
   return destination;
 }
 
-const WRITE_AT_BYTES = 8192;
+const WRITE_AT_BYTES = 32_768;
 const FLUSH_MILLISECONDS = 250;
 const RETRY_MILLISECONDS = 100;
 const STUCK_MILLISECONDS = 500;

@@ -48,7 +48,7 @@ export function createLogger(options: LoggerOptions): Logging {
     {
       level: options.level,
       base: undefined,
-      timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
+      timestamp: timestamps(clock),
       formatters: { level: (label) => ({ level: label }), log: redactFields },
       // `redactFields` has told the error already; pino's own serializer would not know it any more.
       serializers: { err: (told: unknown) => told },
@@ -82,6 +82,20 @@ function openDestination(
     flush: async () => undefined,
     flushSync: () => undefined,
     droppedLines: () => 0,
+  };
+}
+
+/** The time of a line. Under load many lines share a millisecond, and its text. */
+function timestamps(clock: Clock): () => string {
+  let moment = Number.NaN;
+  let text = '';
+  return () => {
+    const now = clock.now();
+    if (now !== moment) {
+      moment = now;
+      text = `,"time":"${new Date(now).toISOString()}"`;
+    }
+    return text;
   };
 }
 

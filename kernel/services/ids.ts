@@ -33,9 +33,22 @@ export function createIds(clock: Clock): Ids {
 
 const POOL_BYTES = 2560;
 
-function uuidV7(milliseconds: number, random: Buffer): string {
+/** The part that tells the time is the same for all ids of a millisecond. */
+let prefixTime = -1;
+let prefix = '';
+
+function timePrefix(milliseconds: number): string {
+  if (milliseconds === prefixTime) return prefix;
   const time = milliseconds.toString(16).padStart(12, '0');
-  const version = (0x7000 | (random.readUInt16BE(0) & 0x0fff)).toString(16);
-  const variant = (0x8000 | (random.readUInt16BE(2) & 0x3fff)).toString(16);
-  return `${time.slice(0, 8)}-${time.slice(8)}-${version}-${variant}-${random.toString('hex', 4, 10)}`;
+  prefixTime = milliseconds;
+  prefix = `${time.slice(0, 8)}-${time.slice(8)}-`;
+  return prefix;
+}
+
+function uuidV7(milliseconds: number, random: Buffer): string {
+  // Version 7 and the variant of RFC 9562 in their bits; the rest is random.
+  random[0] = 0x70 | (random[0]! & 0x0f);
+  random[2] = 0x80 | (random[2]! & 0x3f);
+  const hex = random.toString('hex');
+  return `${timePrefix(milliseconds)}${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8)}`;
 }

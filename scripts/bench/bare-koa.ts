@@ -1,34 +1,36 @@
 import { createServer } from 'node:http';
 import { Readable } from 'node:stream';
+import Router from '@koa/router';
 import Koa from 'koa';
 import { Agent, request } from 'undici';
 import { announce } from './child.ts';
 
-/* What a Koa application does that has none of the gateway: the identity as JSON, and the chat handed to the provider. */
+/* What a Koa application with a router does that has none of the gateway: the identity as JSON, the chat handed on. */
 
 const provider = process.env.PROVIDER_URL!;
 const agent = new Agent({ connections: 1024 });
+const router = new Router();
+
+router.get('/v1/me', (context) => {
+  context.body = { identity: 'bench', tenant_id: 'bench', roles: ['user'], auth_method: 'api_key' };
+});
+
+router.post('/v1/chat/completions', async (context) => {
+  const body = await readJson(context.req);
+  const answer = await request(`${provider}/chat/completions`, {
+    method: 'POST',
+    dispatcher: agent,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  context.status = answer.statusCode;
+  context.set('content-type', String(answer.headers['content-type']));
+  context.body = body.stream ? Readable.from(answer.body) : await answer.body.json();
+});
+
 const app = new Koa();
 app.silent = true;
-
-app.use(async (context) => {
-  if (context.path === '/v1/me') {
-    context.body = { identity: 'bench', tenant_id: 'bench', roles: ['admin'], auth_method: 'api_key' };
-    return;
-  }
-  if (context.path === '/v1/chat/completions') {
-    const body = await readJson(context.req);
-    const answer = await request(`${provider}/chat/completions`, {
-      method: 'POST',
-      dispatcher: agent,
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    context.status = answer.statusCode;
-    context.set('content-type', String(answer.headers['content-type']));
-    context.body = body.stream ? Readable.from(answer.body) : await answer.body.json();
-  }
-});
+app.use(router.routes());
 
 async function readJson(stream: AsyncIterable<Buffer>): Promise<{ stream?: boolean }> {
   const parts: Buffer[] = [];

@@ -49,7 +49,7 @@ export function bootstrapRoutes({
       },
       handle: async ({ identity, body }) => {
         if (identity.method !== 'static_token') {
-          throw AuthErrors.required('This takes the static token, as a bearer token.');
+          throw AuthErrors.required('Only the static token (SVC_ACP_TOKEN) may do this.');
         }
         const expiresAt = toExpiry(body.expires_at);
         const errors = expiryProblems(expiresAt, clock.now());

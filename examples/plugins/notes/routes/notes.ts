@@ -1,0 +1,56 @@
+import { access, pageOf, pageQuery, type Route, reply, route } from 'agent-gateway';
+import Type, { type Static } from 'typebox';
+import type { NoteRecord, Notes } from '../contract.ts';
+
+const MAX_PAGE = 100;
+const common = { access: access.role('user'), tag: 'notes' } as const;
+
+const NoteBody = Type.Object({ text: Type.String({ minLength: 1, maxLength: 2000 }) });
+const NoteView = Type.Object({ id: Type.String(), text: Type.String(), created_at: Type.String() });
+const NoteList = Type.Object({
+  notes: Type.Array(NoteView),
+  total: Type.Integer(),
+  limit: Type.Integer(),
+  offset: Type.Integer(),
+});
+
+/** The notes of the caller's tenant: `read` lists, `write` keeps and deletes. */
+export function noteRoutes(notes: Notes): readonly Route[] {
+  return [
+    route({
+      ...common,
+      method: 'POST',
+      path: '/v1/notes',
+      summary: 'Keep a note',
+      schema: { body: NoteBody, responses: { 201: NoteView } },
+      handle: async (call) => reply.created(toView(await notes.keep(call.entities(), call.body.text))),
+    }),
+    route({
+      ...common,
+      method: 'GET',
+      path: '/v1/notes',
+      summary: 'List the notes, newest first',
+      schema: { query: pageQuery({ defaultLimit: 20 }), responses: { 200: NoteList } },
+      handle: async (call) => {
+        const page = pageOf(call.query, MAX_PAGE);
+        const found = await notes.list(call.entities(), page);
+        return { notes: found.notes.map(toView), total: found.total, ...page };
+      },
+    }),
+    route({
+      ...common,
+      method: 'DELETE',
+      path: '/v1/notes/{id}',
+      summary: 'Delete a note',
+      schema: { params: Type.Object({ id: Type.String({ maxLength: 36 }) }), responses: { 204: null } },
+      handle: async (call) => {
+        await notes.remove(call.entities(), call.params.id);
+        return reply.empty();
+      },
+    }),
+  ];
+}
+
+function toView({ id, text, createdAt }: NoteRecord): Static<typeof NoteView> {
+  return { id, text, created_at: createdAt.toISOString() };
+}

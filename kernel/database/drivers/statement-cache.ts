@@ -1,0 +1,38 @@
+import { LRUCache } from 'lru-cache';
+
+/** What is used of better-sqlite3's `Database` and `Statement`. */
+export interface PreparingDatabase {
+  prepare(sql: string): PreparedStatement;
+}
+
+interface PreparedStatement {
+  /** True while somebody steps through its rows. */
+  readonly busy: boolean;
+}
+
+/** Characters of SQL whose statements are kept, in all. */
+const MAX_SQL = 1_000_000;
+const CHANGES_SCHEMA = /^\s*(?:create|alter|drop|pragma|attach|detach|vacuum|reindex)\b/i;
+
+/**
+ * Lets `database` keep the statements that it has prepared: to prepare one costs more than to run it, and the gateway
+ * says the same few again and again. What changes the schema is not kept, and forgets all others.
+ */
+export function keepStatements(database: PreparingDatabase): void {
+  const prepare = database.prepare.bind(database);
+  const kept = new LRUCache<string, PreparedStatement>({
+    maxSize: MAX_SQL,
+    sizeCalculation: (_, sql) => sql.length,
+  });
+  database.prepare = (sql) => {
+    if (CHANGES_SCHEMA.test(sql)) {
+      kept.clear();
+      return prepare(sql);
+    }
+    const known = kept.get(sql);
+    if (known !== undefined && !known.busy) return known;
+    const statement = prepare(sql);
+    kept.set(sql, statement);
+    return statement;
+  };
+}

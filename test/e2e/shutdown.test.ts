@@ -1,0 +1,172 @@
+import test, { type ExecutionContext } from 'ava';
+import {
+  type FakeProvider,
+  type ProviderScript,
+  rawStream,
+  sse,
+  startFakeProvider,
+} from '../support/fake-provider.ts';
+import {
+  ACP_TOKEN,
+  type GatewayProcess,
+  startGatewayProcess,
+  temporaryFolder,
+} from '../support/gateway-process.ts';
+import { gate } from '../support/plugins.ts';
+import { connect, statusOf } from '../support/raw-http.ts';
+import { open } from '../support/request.ts';
+import { until } from '../support/until.ts';
+
+const chunk = (content: string) => sse({ choices: [{ index: 0, delta: { content } }] });
+const FINISH = sse({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+const CHAT = {
+  method: 'POST',
+  token: ACP_TOKEN,
+  body: { model: 'default', stream: true, messages: [{ role: 'user', content: 'hello' }] },
+};
+
+/** A stream whose rest comes when the test says so. */
+function slowStream(rest: Promise<void>): ProviderScript {
+  return async (reply) => {
+    reply.response.writeHead(200, { 'content-type': 'text/event-stream' });
+    await reply.write(chunk('first '));
+    await rest;
+    await reply.write(chunk('last'));
+    await reply.write(`${FINISH}data: [DONE]\n\n`);
+    reply.response.end();
+  };
+}
+
+async function startWith(
+  t: ExecutionContext,
+  script: ProviderScript,
+  env: Record<string, string> = {},
+): Promise<GatewayProcess & { readonly provider: FakeProvider }> {
+  const provider = await startFakeProvider(script);
+  t.teardown(() => provider[Symbol.asyncDispose]());
+  const gateway = await startGatewayProcess(t, await temporaryFolder(t), {
+    LLM_API_URL: provider.url,
+    ...env,
+  });
+  return Object.assign(gateway, { provider });
+}
+
+/** Begins the stream and collects what comes. */
+async function beginStream(t: ExecutionContext, { url }: GatewayProcess) {
+  const response = await open(`${url}/v1/chat/completions`, CHAT);
+  t.is(response.status, 200);
+  const stream = { text: '', ended: Promise.resolve() };
+  stream.ended = (async () => {
+    for await (const bytes of response.body!) stream.text += Buffer.from(bytes).toString();
+  })();
+  await until(() => stream.text.includes('first'));
+  return stream;
+}
+
+test('SIGTERM lets a slow stream finish, while nothing new is taken', async (t) => {
+  const rest = gate();
+  const gateway = await startWith(t, slowStream(rest.opened));
+  const stream = await beginStream(t, gateway);
+  // A probe whose connection was there before the signal, and clients that keep idle ones, used and not.
+  const probe = await connect(gateway.url);
+  probe.write('GET /health/ready HTTP/1.1\r\nHost: x\r\n');
+  const idle = await connect(gateway.url);
+  idle.write('GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n');
+  await until(() => statusOf(idle.received()) === 200);
+  const unused = await connect(gateway.url);
+
+  gateway.kill('SIGTERM');
+
+  await idle.closed;
+  await unused.closed;
+  probe.write('\r\n');
+  await until(() => probe.received().includes('not_ready'));
+  t.is(statusOf(probe.received()), 503);
+  await t.throwsAsync(connect(gateway.url), { code: 'ECONNREFUSED' });
+  t.false(stream.text.includes('[DONE]'));
+  rest.open();
+  await stream.ended;
+  t.true(stream.text.includes('last'));
+  t.true(stream.text.includes('"finish_reason":"stop"'));
+  t.true(stream.text.endsWith('data: [DONE]\n\n'));
+  const { code, stdout } = await gateway.ended;
+  t.is(code, 0);
+  t.regex(stdout, /"msg":"stopped"/);
+  t.notRegex(stdout, /"level":"(error|fatal)"/);
+});
+
+test('a stream longer than SVC_DRAIN_TIMEOUT ends with an error event, and the exit is clean', async (t) => {
+  const gateway = await startWith(t, slowStream(new Promise(() => {})), { SVC_DRAIN_TIMEOUT: '300ms' });
+  const stream = await beginStream(t, gateway);
+
+  gateway.kill('SIGTERM');
+
+  await stream.ended;
+  const [, error] = /event: error\ndata: (.*)\n\ndata: \[DONE\]\n\n$/.exec(stream.text) ?? [];
+  t.is(JSON.parse(error ?? '{}').error?.code, 'gateway.draining');
+  t.notRegex(stream.text, /"finish_reason":"stop"/);
+  const { code, stdout } = await gateway.ended;
+  t.is(code, 0);
+  t.notRegex(stdout, /"level":"fatal"/);
+  t.true(gateway.provider.requests[0]!.isAborted);
+});
+
+test('a second signal ends the process at once', async (t) => {
+  const gateway = await startWith(t, slowStream(new Promise(() => {})));
+  const stream = await beginStream(t, gateway);
+
+  gateway.kill('SIGTERM');
+  await until(() => gateway.logs().some(({ msg }) => String(msg).startsWith('stopping')));
+  const began = performance.now();
+  gateway.kill('SIGINT');
+
+  t.not((await gateway.ended).code, 0);
+  t.true(performance.now() - began < 2000);
+  await t.throwsAsync(stream.ended);
+});
+
+test('an answer that is not a stream finishes too, and its audit record is there after the restart', async (t) => {
+  const rest = gate();
+  const slow: ProviderScript = async (reply) => {
+    await rest.opened;
+    reply.response.writeHead(200, { 'content-type': 'application/json' });
+    const message = { role: 'assistant', content: 'slow' };
+    reply.response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }));
+  };
+  const provider = await startFakeProvider(slow);
+  t.teardown(() => provider[Symbol.asyncDispose]());
+  const folder = await temporaryFolder(t);
+  const gateway = await startGatewayProcess(t, folder, { LLM_API_URL: provider.url });
+  const answer = gateway.request('/v1/chat/completions', {
+    method: 'POST',
+    headers: { 'x-request-id': 'the-last-one' },
+    body: { ...CHAT.body, stream: false },
+  });
+  await until(() => provider.requests.length === 1);
+
+  gateway.kill('SIGTERM');
+  await until(() => gateway.logs().some(({ msg }) => String(msg).startsWith('stopping')));
+  rest.open();
+
+  t.is((await answer).body.choices[0].message.content, 'slow');
+  t.is((await gateway.ended).code, 0);
+  const restarted = await startGatewayProcess(t, folder);
+  const { body } = await restarted.request('/v1/audit-logs');
+  t.true(body.audit_logs.some((r: { request_id: string }) => r.request_id === 'the-last-one'));
+});
+
+test('a client that never finishes its request does not hold up the stop beyond the drain time', async (t) => {
+  const gateway = await startWith(t, rawStream(), { SVC_DRAIN_TIMEOUT: '300ms' });
+  const half = await connect(gateway.url);
+  half.write('POST /v1/tenants HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n');
+  half.write(`Authorization: Bearer ${ACP_TOKEN}\r\nContent-Length: 100\r\n\r\n{"name":`);
+  await until(() => gateway.request('/metrics').then(({ body }) => /in_flight 2/.test(body)));
+
+  const began = performance.now();
+  const { code, stdout } = await gateway.stop();
+
+  t.is(code, 0);
+  t.true(performance.now() - began < 5000);
+  t.notRegex(stdout, /"level":"fatal"/);
+  if (!half.isClosed) await half.closed;
+});

@@ -1,0 +1,67 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { discoverPlugins } from '../../../kernel/host/discover.ts';
+import { definePlugin } from '../../../kernel/index.ts';
+
+/** A folder of plugins outside the package; `files` are the texts of their plugin.ts by name. */
+async function pluginFolder(t: ExecutionContext, files: Record<string, string>): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'gateway-plugins-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(path.join(folder, name));
+    await writeFile(path.join(folder, name, 'plugin.ts'), text);
+  }
+  return folder;
+}
+
+const minimal = (name: string) => `
+  import { definePlugin } from 'agent-gateway';
+  import Type from 'typebox';
+  export const define: typeof definePlugin = definePlugin;
+  export default definePlugin({ name: '${name}', summary: 's', kernel: '^1.0.0', config: Type.Object({}), setup: () => {} });
+`;
+
+test('a plugin outside the package imports this very kernel, and the packages that it shares', async (t) => {
+  const folder = await pluginFolder(t, { weather: minimal('weather') });
+  const [found] = await discoverPlugins([folder]);
+  t.is(found?.name, 'weather');
+  t.true(found !== undefined && 'plugin' in found && found.plugin.summary === 's');
+  const module = await import(path.join(folder, 'weather', 'plugin.ts'));
+  t.is(module.define, definePlugin);
+});
+
+test('what cannot be loaded is reported and hinders no other', async (t) => {
+  const folder = await pluginFolder(t, {
+    broken: 'import nothing from "./not-there.ts"; export default nothing;',
+    empty: 'export const a = 1;',
+    fine: minimal('fine'),
+    other: minimal('misnamed'),
+  });
+  await mkdir(path.join(folder, 'not-a-plugin'));
+  const found = await discoverPlugins([folder]);
+  const errors = Object.fromEntries(
+    found.map((one) => [one.name, 'error' in one ? one.error.message : 'loaded']),
+  );
+  t.deepEqual(Object.keys(errors), ['broken', 'empty', 'fine', 'other']);
+  t.regex(errors.broken ?? '', /not-there\.ts/);
+  t.regex(errors.empty ?? '', /has no definition as its default export/);
+  t.is(errors.fine, 'loaded');
+  t.regex(errors.other ?? '', /the folder other holds a plugin that calls itself misnamed/);
+});
+
+test('of two plugins with one name the first folder’s is taken, and the other is reported', async (t) => {
+  const first = await pluginFolder(t, { same: minimal('same') });
+  const second = await pluginFolder(t, { same: minimal('same') });
+  const found = await discoverPlugins([first, second]);
+  t.is(found.length, 2);
+  t.true('plugin' in found[0]!);
+  t.true(found[1] !== undefined && 'error' in found[1] && found[1].error.message.includes(first));
+});
+
+test('a plugin folder that is not there is a mistake that names it', async (t) => {
+  await t.throwsAsync(discoverPlugins(['/nowhere/plugins']), {
+    message: /\/nowhere\/plugins .*SVC_PLUGIN_DIRS/,
+  });
+});
