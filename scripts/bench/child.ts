@@ -17,20 +17,28 @@ export interface Child {
 /** Microseconds of one tick of /proc/<pid>/stat. */
 const TICK = 10_000;
 
+/** An interrupted benchmark leaves no server behind. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
 /** Starts `node file` and waits for the line `listening <url>`. */
 export async function startChild(file: string, env: Record<string, string>): Promise<Child> {
   const child = spawn(process.execPath, [file], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  running.add(child);
+  child.once('exit', () => running.delete(child));
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     if (output.length > 65_536) return;
     output += text;
-    const url =
-      /^listening (\S+)/m.exec(output)?.[1] ??
-      /"msg":"ready".*?"url":"([^"]+)"|"url":"([^"]+)".*?"msg":"ready"/.exec(output)?.slice(1).find(Boolean);
+    // What the benchmark's own servers print, or the gateway's log line.
+    const url = /^listening (\S+)|"url":"([^"]+)".*"msg":"ready"/m.exec(output)?.slice(1).find(Boolean);
     if (url !== undefined) resolve(url);
   });
   child.once('exit', (code) =>

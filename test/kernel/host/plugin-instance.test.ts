@@ -1,0 +1,56 @@
+import test from 'ava';
+import { PluginInstance } from '../../../kernel/host/plugin-instance.ts';
+import type { PluginScope } from '../../../kernel/host/plugin-scope.ts';
+import { testPlugin } from '../../support/plugins.ts';
+
+function parts(setup: (scope: PluginScope) => void | Promise<void>, log: string[] = []) {
+  const note = (_fields: unknown, message: string) => void log.push(message);
+  return {
+    plugin: testPlugin('subject', { setup: setup as never }),
+    config: {},
+    configHash: 'abc',
+    upstream: {},
+    services: {} as never,
+    log: { error: note, info: note } as never,
+    metric: { dispose: () => void log.push('metrics disposed') } as never,
+    setupTimeout: 30,
+    contributions: () => [],
+  };
+}
+
+test('a set-up that hangs is given up after its time, and what it had begun is undone', async (t) => {
+  const log: string[] = [];
+  let signal: AbortSignal | undefined;
+  const hangs = parts(async (scope) => {
+    signal = scope.signal;
+    scope.defer(() => void log.push('undone'));
+    await new Promise(() => {});
+  }, log);
+  await t.throwsAsync(PluginInstance.setUp(hangs), {
+    message: 'the set-up of subject did not end within 0.03 s',
+  });
+  t.deepEqual(log, ['undone', 'metrics disposed']);
+  t.true(signal?.aborted);
+});
+
+test('what cannot be undone is told, and does not keep the rest from being undone', async (t) => {
+  const log: string[] = [];
+  const instance = await PluginInstance.setUp(
+    parts((scope) => {
+      scope.defer(() => void log.push('first'));
+      scope.defer(() => {
+        throw new Error('stuck');
+      });
+    }, log),
+  );
+  t.deepEqual(await instance.retire(0), ['an undo failed: stuck']);
+  t.deepEqual(log, ['first', 'metrics disposed']);
+});
+
+test('a call that does not end after its abort is reported as a leak', async (t) => {
+  const instance = await PluginInstance.setUp(parts(() => {}));
+  const reasons: string[] = [];
+  instance.inFlight.enter({ abort: (reason) => void reasons.push(reason.message) });
+  t.deepEqual(await instance.retire(0), ['1 calls did not end after they were aborted']);
+  t.deepEqual(reasons, ['The plugin or the gateway is stopping']);
+});
