@@ -153,6 +153,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     limits,
     traces,
     http: metrics.http,
+    access: logging.access,
     origins: settings.allowedOrigins === '*' ? ['*'] : settings.allowedOrigins,
     log,
     clock,

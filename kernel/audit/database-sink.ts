@@ -95,7 +95,9 @@ const optional = (value: string | undefined, length: number) =>
 
 /** PostgreSQL takes neither NUL nor half a surrogate pair. */
 function text(value: string, length: number): string {
-  return value.slice(0, length).replaceAll('\0', '\ufffd').toWellFormed();
+  const cut = value.length > length ? value.slice(0, length) : value;
+  if (cut.isWellFormed() && !cut.includes('\0')) return cut;
+  return cut.replaceAll('\0', '\ufffd').toWellFormed();
 }
 
 /** JSON escapes of what PostgreSQL refuses; JSON.stringify escapes a surrogate only where its other half is missing. */

@@ -39,8 +39,9 @@ export function audit(trail: AuditTrail, ids: Ids, clock: Clock): Stage {
       if (!context.res.headersSent) await answered(HTTP_STATUS[error.kind]);
       throw error;
     }
-    const isWhole = context.respond !== false && !(context.body instanceof Readable);
-    if (isWhole) await answered(context.status);
+    // What the client has seen whole must be in the journal; a stream is recorded at its end.
+    if (state.answer !== undefined) await answered(state.answer.status);
+    else if (context.respond !== false && !(context.body instanceof Readable)) await answered(context.status);
   };
 }
 

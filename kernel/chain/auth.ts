@@ -19,8 +19,9 @@ export function auth({ chain, anonymousAllowed }: AuthStage): Stage {
   const accept = (context: Context, credentials: HttpCredentials, result: AuthenticationResult) => {
     const { state } = context;
     state.failure = result.failure;
+    // Where the caller is matters only without a credential.
     state.identity =
-      state.match.kind === 'route'
+      state.match.kind === 'route' && result.identity.method === 'anonymous'
         ? actingIdentity(state.match.route.access, result.identity, {
             loopback: credentials.loopback,
             anonymousAllowed,

@@ -1,4 +1,6 @@
+import type { InFlight } from '../host/in-flight.ts';
 import { RequestState } from '../http/request-state.ts';
+import { sendAnswer } from '../http/respond.ts';
 import type { RouteTable } from '../http/route-table.ts';
 import type { AddressedRequest } from '../http/source-address.ts';
 import type { Stage } from '../http/stage.ts';
@@ -22,19 +24,26 @@ export function enter(
     state.sourceAddress = sourceAddress(context.req);
     context.state = state;
     state.watch(context.res, () => clock.monotonic());
-    if (match.kind !== 'route') return next();
-    const { inFlight } = match.route;
-    let pending = 2;
-    const settle = () => {
-      pending -= 1;
-      if (pending === 0) inFlight.leave(state);
-    };
-    inFlight.enter(state);
-    state.whenDone(settle);
+    const leave = match.kind === 'route' ? enterPlugin(match.route.inFlight, state) : undefined;
     try {
       await next();
     } finally {
-      settle();
+      leave?.();
     }
+    if (state.answer === undefined) return;
+    context.respond = false;
+    sendAnswer(context, state.answer);
   };
+}
+
+/** Enters the calls in flight. They are left when the returned function was called and the response has ended, too. */
+function enterPlugin(inFlight: InFlight, state: RequestState): () => void {
+  let pending = 2;
+  const leave = () => {
+    pending -= 1;
+    if (pending === 0) inFlight.leave(state);
+  };
+  inFlight.enter(state);
+  state.whenDone(leave);
+  return leave;
 }

@@ -4,7 +4,7 @@ import type { RouteTable } from '../http/route-table.ts';
 import type { AddressedRequest } from '../http/source-address.ts';
 import type { Stage } from '../http/stage.ts';
 import type { HttpMetrics } from '../observability/http-metrics.ts';
-import type { Logger } from '../observability/logger.ts';
+import type { Logger, Logging } from '../observability/logger.ts';
 import type { Tracing } from '../observability/tracing.ts';
 import type { Clock } from '../services/clock.ts';
 import type { Ids } from '../services/ids.ts';
@@ -34,6 +34,7 @@ export interface ChainServices extends HandlerServices {
   readonly http: HttpMetrics;
   readonly origins: readonly string[];
   readonly log: Logger;
+  readonly access: Logging['access'];
   readonly clock: Clock;
   readonly ids: Ids;
   sourceAddress(request: AddressedRequest): string;
@@ -55,7 +56,7 @@ export function chain(table: () => RouteTable, services: ChainServices): readonl
     cors(services.origins),
     auth({ chain: services.authentication, anonymousAllowed }),
     tenant(services.tenants),
-    logging(log),
+    logging(services.access),
     audit(services.trail, ids, clock),
     rbac({ anonymousAllowed, limits }),
     rateLimit(limits),

@@ -22,7 +22,8 @@ export function rbac({ anonymousAllowed, limits }: RbacStage): Stage {
     const { access } = match.route;
     if (access.kind === 'public') return next();
     if (unavailable !== undefined) throw unavailable;
-    const caller = { loopback: isLoopbackCaller(context.req), anonymousAllowed };
+    const loopback = identity.method === 'anonymous' && isLoopbackCaller(context.req);
+    const caller = { loopback, anonymousAllowed };
     const decision = decide(access, identity, context.req.method ?? 'GET', caller);
     if (decision.allow) return next();
     const denial = denialError(decision, context.state.failure);

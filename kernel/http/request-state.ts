@@ -20,6 +20,14 @@ export interface Outcome {
   readonly duration: number;
 }
 
+/** A whole answer of text, which is sent when all stages are done with it. */
+export interface Answer {
+  readonly status: number;
+  /** Content type. */
+  readonly type: string;
+  readonly text: string;
+}
+
 /**
  * What the chain knows about one request. Each stage writes its own members, and the stages after it read them; it is
  * Koa's `context.state`.
@@ -45,6 +53,8 @@ export class RequestState implements AbortableCall {
   /** Names of the members of the body, never their values, for the audit. */
   bodyFields: readonly string[] = [];
   auditExtra: AuditExtra = {};
+  /** What will be sent; `undefined` while that is open, and for what Koa or a stream sends. */
+  answer: Answer | undefined;
 
   #controller: AbortController | undefined;
   #abortReason: Error | undefined;
@@ -100,7 +110,7 @@ export class RequestState implements AbortableCall {
       const sent = response.writableFinished;
       if (!sent) this.abort(KernelErrors.clientClosed());
       const outcome = { status: sent ? response.statusCode : 499, duration: monotonic() - this.startedAt };
-      for (const callback of this.#whenDone.toReversed()) callback(outcome);
+      for (let index = this.#whenDone.length - 1; index >= 0; index -= 1) this.#whenDone[index]!(outcome);
     });
   }
 }

@@ -1,20 +1,21 @@
 import { Reply } from '../api/reply.ts';
 import { type RenderedError, renderError } from '../errors/render.ts';
 import { redactLine } from '../observability/redact-text.ts';
+import type { Answer } from './request-state.ts';
 import { type SseTimes, SseWriter } from './sse-writer.ts';
 import type { Context } from './stage.ts';
 
 /** Puts what a handler returned on the wire. Resolves when a stream of events has ended. */
 export async function respond(context: Context, result: unknown, times: SseTimes): Promise<void> {
   if (!(result instanceof Reply)) {
-    sendJson(context, 200, result ?? null);
+    settleJson(context, 200, result ?? null);
     return;
   }
   for (const name in result.headers) context.set(name, result.headers[name]!);
   const { body } = result;
   switch (body.kind) {
     case 'json':
-      sendJson(context, result.status, body.value);
+      settleJson(context, result.status, body.value);
       return;
     case 'empty':
       context.status = result.status;
@@ -39,11 +40,20 @@ export function respondError(context: Context, thrown: unknown): void {
   state.errorCode = error.code;
   if (context.res.headersSent) return;
   const rendered = renderError(error, state.dialect, state.requestId);
-  context.respond = undefined;
   for (const name in rendered.headers) context.set(name, rendered.headers[name]!);
-  context.status = rendered.status;
-  context.set('content-type', rendered.contentType);
-  context.body = errorText(rendered);
+  state.answer = { status: rendered.status, type: rendered.contentType, text: errorText(rendered) };
+}
+
+/**
+ * Sends the answer that the chain has settled on. Koa would send it as well, and would look up, compute and check again
+ * what is known here, which takes as long as all of the chain.
+ */
+export function sendAnswer({ req, res }: Context, { status, type, text }: Answer): void {
+  if (res.headersSent || res.destroyed) return;
+  res.statusCode = status;
+  res.setHeader('Content-Type', type);
+  res.setHeader('Content-Length', Buffer.byteLength(text));
+  res.end(req.method === 'HEAD' ? undefined : text);
 }
 
 /** Messages quote what the client sent, which may be a credential in the wrong place. */
@@ -51,10 +61,8 @@ function errorText({ body }: RenderedError): string {
   return redactLine(JSON.stringify(body));
 }
 
-function sendJson(context: Context, status: number, value: unknown): void {
-  context.status = status;
-  context.set('content-type', 'application/json; charset=utf-8');
-  context.body = JSON.stringify(value);
+function settleJson({ state }: Context, status: number, value: unknown): void {
+  state.answer = { status, type: 'application/json; charset=utf-8', text: JSON.stringify(value) };
 }
 
 async function streamEvents(

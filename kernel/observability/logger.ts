@@ -22,9 +22,30 @@ export interface LoggerOptions {
   readonly clock?: Clock;
 }
 
+/** What the log says of a request. */
+export interface AccessFields {
+  readonly method: string | undefined;
+  /** Without the query. */
+  readonly path: string;
+  readonly status: number;
+  /** Milliseconds. */
+  readonly ms: number;
+  readonly requestId: string;
+  readonly tenantId: string | undefined;
+  readonly identity: string | undefined;
+  readonly traceId: string | undefined;
+  /** Code of the error that was sent. */
+  readonly code: string | undefined;
+}
+
 /** The root logger with the means to empty its buffer. */
 export interface Logging {
   readonly logger: Logger;
+  /**
+   * Writes the line of one request, in the same form as `logger` would, in half of its time: the fields are flat and
+   * known, and every request has one. Credentials are taken out of it like out of any other line.
+   */
+  access(level: 'debug' | 'info' | 'warn', fields: AccessFields): void;
   /** Resolves when everything was written, or could not be within a second. Call it at the end of the process. */
   flush(): Promise<void>;
   /** The same without the event loop, for a crash. */
@@ -44,21 +65,30 @@ export function createLogger(options: LoggerOptions): Logging {
     logger.warn({ lost_lines: lost }, 'log lines were dropped because the output stood still'),
   );
   const hide = hider(options.secrets ?? []);
+  const timestamp = timestamps(clock);
+  const stream = options.pretty
+    ? { write: (line: string) => destination.write(prettyLine(line)) }
+    : destination;
   const logger = pino(
     {
       level: options.level,
       base: undefined,
-      timestamp: timestamps(clock),
+      timestamp,
       formatters: { level: (label) => ({ level: label }), log: redactFields },
       // `redactFields` has told the error already; pino's own serializer would not know it any more.
       serializers: { err: (told: unknown) => told },
       hooks: { logMethod: logRedacted, streamWrite: hide },
     },
-    options.pretty ? { write: (line) => destination.write(prettyLine(line)) } : destination,
+    stream,
   );
   redactBindings(logger);
   return {
     logger,
+    access: (level, fields) => {
+      if (!logger.isLevelEnabled(level)) return;
+      const members = JSON.stringify(fields).slice(1, -1);
+      stream.write(hide(`{"level":"${level}"${timestamp()},${members},"msg":"request"}\n`));
+    },
     flush: () => destination.flush(),
     flushSync: () => destination.flushSync(),
     droppedLines: () => destination.droppedLines(),

@@ -4,13 +4,13 @@ import { createLogger, type Logger, type LoggerOptions } from '../../../kernel/o
 
 function collect(options: Partial<LoggerOptions> = {}) {
   const lines: string[] = [];
-  const { logger } = createLogger({
+  const { logger, access } = createLogger({
     level: 'info',
     destination: { write: (line) => lines.push(line) },
     clock: { now: () => Date.UTC(2026, 0, 2, 3, 4, 5, 6), monotonic: () => 0 },
     ...options,
   });
-  return { logger, lines, last: () => JSON.parse(lines.at(-1)!) as Record<string, unknown> };
+  return { logger, access, lines, last: () => JSON.parse(lines.at(-1)!) as Record<string, unknown> };
 }
 
 test('a line has an ISO time, the level as a word, the fields and the message', (t) => {
@@ -19,6 +19,33 @@ test('a line has an ISO time, the level as a word, the fields and the message', 
   t.deepEqual(lines, [
     '{"level":"warn","time":"2026-01-02T03:04:05.006Z","plugin":"hub","status":503,"msg":"node n1 is away"}\n',
   ]);
+});
+
+const request = {
+  method: 'GET',
+  path: '/v1/me',
+  status: 200,
+  ms: 1.5,
+  requestId: 'r',
+  tenantId: 't',
+  identity: 'i',
+  traceId: undefined,
+  code: undefined,
+};
+
+test('the line of a request has the form of every other line', (t) => {
+  const { logger, access, lines } = collect();
+  access('info', request);
+  logger.info(request, 'request');
+  t.is(lines[0], lines[1]);
+});
+
+test('the line of a request is below the level, or free of credentials', (t) => {
+  const { access, lines, last } = collect({ secrets: ['configured-secret'] });
+  access('debug', request);
+  t.deepEqual(lines, []);
+  access('warn', { ...request, path: `/hk_${'a'.repeat(43)}/configured-secret/"quoted"` });
+  t.is(last().path, '/hk_[REDACTED]/[REDACTED]/"quoted"');
 });
 
 test('a level below the configured one writes nothing', (t) => {
