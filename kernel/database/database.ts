@@ -20,7 +20,7 @@ export { assertOutsideTransaction } from './transaction-guard.ts';
 /** Where the database is and how it is used. */
 export interface DatabaseOptions {
   readonly driver: Family;
-  /** Connection URL of PostgreSQL or MySQL (`DATABASE_URL`); for MySQL the Go driver's DSN as well. */
+  /** Connection URL of PostgreSQL or MySQL (`DATABASE_URL`). */
   readonly url?: string;
   /** Path of the SQLite file; its folder is created. `:memory:` (the default) lives as long as the process. */
   readonly file?: string;

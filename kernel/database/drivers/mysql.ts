@@ -10,7 +10,6 @@ import {
   superviseOrm,
   withoutPassword,
 } from './driver.ts';
-import { mysqlUrl } from './mysql-url.ts';
 
 /** Milliseconds beyond the server's own limit after which a silent server's connection is given up. */
 const ANSWER_GRACE_MS = 5_000;
@@ -29,7 +28,7 @@ const SQL_MODE = [
 export async function connectMySql(options: ConnectOptions): Promise<FamilyDriver> {
   const given = options.url ?? '';
   try {
-    const settings = ormSettings(mysqlUrl(given), options);
+    const settings = ormSettings(given, options);
     const orm = await connect(new MikroORM(settings), options);
     const version = String(await single(orm, 'select version() as value'));
     const isMariaDb = /mariadb/i.test(version);

@@ -1,7 +1,6 @@
 import test from 'ava';
 import { CompiledQuery, type DatabaseConnection, type Driver, SqliteDialect } from 'kysely';
 import { asUnavailable } from '../../../kernel/database/drivers/connection-loss.ts';
-import { mysqlUrl } from '../../../kernel/database/drivers/mysql-url.ts';
 import { type Supervision, supervise } from '../../../kernel/database/drivers/supervised-driver.ts';
 import { TransactionGuard } from '../../../kernel/database/transaction-guard.ts';
 
@@ -122,13 +121,4 @@ test('a lost connection is unavailable, every other error stays what it is', (t)
     t.throws(() => asUnavailable(other)),
     other,
   );
-});
-
-test('a DSN of the Go driver becomes a URL, and a URL stays one', (t) => {
-  t.is(
-    mysqlUrl('user:p@ss/w:rd@tcp(db.example:3307)/gateway?parseTime=true'),
-    'mysql://user:p%40ss%2Fw%3Ard@db.example:3307/gateway',
-  );
-  t.is(mysqlUrl('root@tcp(localhost)/gateway'), 'mysql://root@localhost/gateway');
-  t.is(mysqlUrl('mysql://root@localhost/x?ssl-mode=REQUIRED'), 'mysql://root@localhost/x?ssl-mode=REQUIRED');
 });
