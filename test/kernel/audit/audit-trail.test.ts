@@ -379,7 +379,8 @@ test('whatever the sink does, nothing is lost, and nothing is stored twice', asy
       record(entry());
       t.true(await trail.flush(8_000));
       await trail.close(1_000);
-      t.deepEqual(new Set(sink.stored.keys()), good);
+      // Not in the order of their coming: a look whether the sink works may write one of them first.
+      t.deepEqual([...sink.stored.keys()].sort(), [...good].sort());
       // A restart may find a bad entry that was set aside in the moment of the end.
       t.true(rejected + trail.stats().rejected >= poison);
       t.deepEqual(
