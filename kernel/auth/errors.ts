@@ -38,7 +38,7 @@ export function denialError(
   if (decision.reason === 'forbidden') return AuthErrors.forbidden(decision.detail);
   // RFC 6750, 3: the error code only for callers who presented something.
   if (failure === undefined)
-    return AuthErrors.required('Send an API key: Authorization: Bearer <key>', {
+    return AuthErrors.required('Send an API key in the Authorization header', {
       headers: { 'www-authenticate': 'Bearer' },
     });
   return AuthErrors.invalid('It is not, or not any more, a credential of this gateway', {

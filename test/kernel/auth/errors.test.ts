@@ -1,5 +1,6 @@
 import test from 'ava';
 import { denialError } from '../../../kernel/auth/errors.ts';
+import { redactText } from '../../../kernel/observability/redact-text.ts';
 
 test('callers are told one and the same for an unknown, revoked, expired and orphaned credential', (t) => {
   const told = (['unknown', 'revoked', 'expired', 'invalid', 'tenant'] as const).map((failure) => {
@@ -26,4 +27,12 @@ test('a missing role or scope is told in the detail', (t) => {
     undefined,
   );
   t.like(error, { code: 'auth.forbidden', kind: 'forbidden', detail: 'This needs the role user.' });
+});
+
+test('what callers are told is not taken for a credential on its way out', (t) => {
+  const failures = [undefined, { failure: 'unknown' as const }];
+  for (const failure of failures) {
+    const { detail, title } = denialError({ allow: false, reason: 'unauthenticated' }, failure);
+    t.deepEqual([redactText(detail), redactText(title)], [detail, title]);
+  }
 });
