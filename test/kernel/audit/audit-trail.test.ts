@@ -322,6 +322,20 @@ test('what was kept in memory is in the journal again at the end', async (t) => 
   t.is(back.stored.size, 20);
 });
 
+test('more than is kept at hand comes from the files, once each, and so does what follows', async (t) => {
+  const sink = new FakeSink();
+  sink.isAway = true;
+  const { trail } = startTrail(t, await tempFolder(t), sink);
+  await Promise.all(Array.from({ length: 6_000 }, () => trail.record(entry())));
+  sink.isAway = false;
+  t.true(await trail.flush(10_000));
+  t.is(sink.stored.size, 6_000);
+  await Promise.all(Array.from({ length: 700 }, () => trail.record(entry())));
+  t.true(await trail.flush(5_000));
+  t.is(sink.stored.size, 6_700);
+  t.deepEqual([trail.stats().queued, trail.stats().spooledBytes, trail.stats().lost], [0, 0, 0]);
+});
+
 test('whatever the sink does, nothing is lost, and nothing is stored twice', async (t) => {
   const happening = fc.oneof(
     {
