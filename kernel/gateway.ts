@@ -12,10 +12,12 @@ import type { KernelSettings } from './config/kernel-settings.ts';
 import { assertOutsideTransaction, openDatabase } from './database/database.ts';
 import { kernelRegistration } from './database/entities/kernel-registration.ts';
 import { pluginRoutes } from './host/admin-routes.ts';
-import { type Discovered, discoverPlugins } from './host/discover.ts';
 import { GatewayConfiguration } from './host/gateway-configuration.ts';
+import { followPluginFolders } from './host/hot-plugins.ts';
 import { InFlight } from './host/in-flight.ts';
+import type { Discovered } from './host/load-plugin.ts';
 import { PluginConfiguration } from './host/plugin-configuration.ts';
+import { PluginFolders } from './host/plugin-folders.ts';
 import { PluginHost } from './host/plugin-host.ts';
 import { Publication } from './host/publication.ts';
 import { createApplication } from './http/application.ts';
@@ -56,6 +58,8 @@ export interface GatewayOptions {
   readonly acpToken: string | undefined;
   /** Instead of the bundled plugins and those of `SVC_PLUGIN_DIRS`; for tests. */
   readonly plugins?: readonly Plugin[];
+  /** Folders of plugins, also beside `plugins`; for tests. */
+  readonly pluginFolders?: readonly string[];
   readonly clock?: Clock;
   /** Reject transactions that wait for anything but the database; for tests. */
   readonly guardTransactions?: boolean;
@@ -175,7 +179,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const listeners = new Listeners({ handler, everywhere, log });
   const publication = new Publication(listeners, authentication.chain);
   const address = { ...settings.listen, variable: 'SAAS_API_PORT' };
-  const host = new PluginHost(await findPlugins(options), {
+  // A test's plugins come as values; of folders there are none then.
+  const folders = new PluginFolders(
+    options.pluginFolders ?? (options.plugins === undefined ? [BUNDLED_PLUGINS, ...settings.pluginDirs] : []),
+  );
+  const host = new PluginHost([...given(options.plugins), ...(await folders.loadAll())], {
     services,
     publication,
     configuration: new PluginConfiguration(env),
@@ -186,8 +194,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     clock,
     metricsFor: (plugin) => createPluginMetrics(metrics.registry, plugin),
   });
-  const configuration = new GatewayConfiguration(settings.configFile, host, log);
+  const configuration = new GatewayConfiguration(settings.configFile, host, folders, log);
+  metrics.reading({
+    name: 'svc_plugin_code_generations',
+    help: 'Generations of plugin code in memory; Node keeps each until the process ends.',
+    kind: 'gauge',
+    read: () => [...folders.generations().values()].reduce((sum, count) => sum + count, 0),
+  });
+  const following = new AbortController();
   opened.defer(async () => {
+    following.abort();
     await configuration.close();
     await host.stop(0);
     listeners.destroy();
@@ -199,12 +215,20 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     pluginRoutes(host, configuration, VERSION).map((route) => compileRoute(route, 'kernel', new InFlight())),
   );
   await configuration.start();
+  followPluginFolders({
+    folders,
+    host,
+    watchCode: settings.watchPlugins,
+    log,
+    signal: following.signal,
+  });
   isServing = true;
 
   const closing = opened.move();
   let stopping: Promise<void> | undefined;
   const stop = async () => {
     isServing = false;
+    following.abort();
     void configuration.close();
     await within(settings.drainTimeout, 'the requests in flight', listeners.close()).catch((err: unknown) =>
       log.warn({ err }, 'what is still in flight is aborted'),
@@ -222,7 +246,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-async function findPlugins({ plugins, settings }: GatewayOptions): Promise<readonly Discovered[]> {
-  if (plugins === undefined) return discoverPlugins([BUNDLED_PLUGINS, ...settings.pluginDirs]);
+function given(plugins: readonly Plugin[] = []): readonly Discovered[] {
   return plugins.map((plugin) => ({ name: plugin.name, folder: 'the test', plugin }));
 }

@@ -25,6 +25,8 @@ export interface KernelSettings {
   readonly pluginDirs: readonly string[];
   /** The plugins of this process; undefined: all. */
   readonly plugins: readonly string[] | undefined;
+  /** Reload plugins when their code is saved. */
+  readonly watchPlugins: boolean;
   readonly drainTimeout: number;
   /** What `SVC_ACP_TOKEN` says; `ensureAcpToken` makes one for development. */
   readonly acpToken: string | undefined;
@@ -87,12 +89,13 @@ export function readKernelSettings(env: Environment): KernelSettings {
 }
 
 function toSettings(variables: Variables): Omit<KernelSettings, 'database' | 'tracing'> {
-  const { dataDir, logLevel, configFile, pluginDirs, plugins, drainTimeout, acpToken, allowAnonymous } =
-    variables;
+  const { dataDir, logLevel, configFile, acpToken, allowAnonymous } = variables;
+  const { pluginDirs, plugins, watchPlugins, drainTimeout } = variables;
   return {
     production: variables.nodeEnv === 'production',
     listen: { host: variables.host, port: variables.port },
-    ...{ dataDir, logLevel, configFile, pluginDirs, plugins, drainTimeout, acpToken, allowAnonymous },
+    ...{ dataDir, logLevel, configFile, acpToken, allowAnonymous },
+    ...{ pluginDirs, plugins, watchPlugins, drainTimeout },
     trustedProxies: variables.trustedProxies,
     rateLimits: {
       anonymous: variables.anonymousRateLimit,

@@ -41,6 +41,11 @@ export const KernelVariables = Type.Object({
     unset: 'all',
     description: 'Limits this process to the named plugins, separated by commas',
   }),
+  watchPlugins: field.boolean({
+    env: 'SVC_WATCH_PLUGINS',
+    default: false,
+    description: 'Reloads a plugin when a file of its code is saved; for development',
+  }),
   drainTimeout: field.duration({
     env: 'SVC_DRAIN_TIMEOUT',
     default: '25s',

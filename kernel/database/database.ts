@@ -47,17 +47,27 @@ export interface Registration {
   readonly migrations: readonly Migration[];
 }
 
+/** An owner's entities in use. */
+export interface Registered {
+  /**
+   * Says that this generation of the owner's code is over. When another has replaced it, its entities are forgotten; the last
+   * one stays known, with its tables. Calling again changes nothing.
+   */
+  release(): void;
+}
+
 /** The gateway's database. */
 export interface Database {
   readonly family: Family;
   /**
    * Makes an owner's entities known, brings its tables to their newest migration, and puts tenant-owned tables under
-   * row-level security (PostgreSQL). At start or at any time later; again for an owner that was stopped and comes back.
+   * row-level security (PostgreSQL). At start or at any time later; again for an owner that was stopped and comes back. Entities of a
+   * new generation of the owner's code are known beside those of the old one, until that is released.
    *
    * @throws DatabaseDefect for an entity that is neither tenant-owned nor declared otherwise, or whose name or table is taken
    * @throws DatabaseStartError when a migration fails
    */
-  register(registration: Registration): Promise<void>;
+  register(registration: Registration): Promise<Registered>;
   /** An entity manager that sees one tenant. Costs nothing until it is used. */
   forTenant(tenantId: string): TenantEntityManager;
   /**

@@ -6,84 +6,129 @@ import {
   checkRelations,
   type EntityRegistration,
   type Tenancies,
+  type TenantRule,
   tenantRule,
   unwrap,
 } from './tenancy.ts';
 
-interface Entry {
-  readonly owner: string;
-  readonly schema: AnyEntitySchema;
+/** The entities that one generation of an owner's code brought. */
+interface Generation {
+  readonly schemas: readonly AnyEntitySchema[];
+  rules: ReadonlyMap<string, TenantRule>;
+  uses: number;
 }
 
-/** The entities of one database, each with its owner. They come, go and come back while the gateway runs. */
+/** A generation in use; `metadata` in the order of the registrations. */
+export interface EntityLease {
+  readonly metadata: readonly EntityMetadata[];
+  /** Ends the use. A generation that nobody uses and that another one has replaced is forgotten. */
+  release(): void;
+}
+
+/**
+ * The entities of one database, each with its owner. They come, go and come back while the gateway runs: a new generation
+ * of an owner's code is known beside the old one, whose calls in flight go on, until the old one is released.
+ */
 export class EntityRegistry {
   readonly #orm: MikroORM;
   readonly #tenancies: Tenancies;
-  readonly #entries = new Map<string, Entry>();
+  /** By owner, the newest last. */
+  readonly #owners = new Map<string, readonly Generation[]>();
 
   constructor(orm: MikroORM, tenancies: Tenancies) {
     this.#orm = orm;
     this.#tenancies = tenancies;
   }
 
-  /**
-   * Makes an owner's entities known and returns their metadata. A new generation of the owner's code replaces all that it had;
-   * when it is refused, the owner has nothing.
-   */
-  add(owner: string, registrations: readonly EntityRegistration[]): readonly EntityMetadata[] {
+  /** Makes an owner's entities known. When they are refused, everything is as it was before. */
+  add(owner: string, registrations: readonly EntityRegistration[]): EntityLease {
     const entities = registrations.map(unwrap);
-    for (const { entity } of entities) this.#assertFree(owner, entity);
-    const known = this.#schemasOf(owner);
-    const isSame = known.length === entities.length && entities.every(({ entity }) => known.includes(entity));
-    if (!isSame)
-      this.#replace(
-        owner,
-        entities.map(({ entity }) => entity),
-      );
+    const schemas = entities.map(({ entity }) => entity);
+    this.#assertFree(owner, schemas);
+    const known = this.#of(owner);
+    const generation = known.find((one) => sameMembers(one.schemas, schemas)) ?? {
+      schemas,
+      rules: new Map(),
+      uses: 0,
+    };
+    this.#set(owner, [...known.filter((one) => one !== generation), generation]);
     try {
-      const metadata = entities.map(
-        ({ entity }) => this.#orm.getMetadata().get(entity.meta.class) as EntityMetadata,
+      const metadata = schemas.map(({ meta }) => this.#orm.getMetadata().get(meta.class) as EntityMetadata);
+      generation.rules = new Map(
+        metadata.map((meta, index) => [meta.className, tenantRule(meta, entities[index]?.declared)]),
       );
-      metadata.forEach((meta, index) => {
-        this.#tenancies.set(meta.className, tenantRule(meta, entities[index]?.declared));
-      });
+      this.#applyRules(owner);
       for (const meta of metadata) checkRelations(meta, this.#tenancies);
-      return metadata;
+      generation.uses += 1;
+      this.#prune(owner);
+      return { metadata, release: () => this.#release(owner, generation) };
     } catch (error) {
-      this.#replace(owner, []);
+      this.#set(owner, known);
       throw error;
     }
   }
 
-  #replace(owner: string, schemas: readonly AnyEntitySchema[]): void {
-    const old = this.#schemasOf(owner);
-    for (const { meta } of old) {
-      this.#entries.delete(meta.className);
-      this.#tenancies.delete(meta.className);
-    }
-    this.#orm.discoverEntity(
-      [...schemas],
-      old.map(({ meta }) => meta.class),
-    );
-    for (const schema of schemas) this.#entries.set(schema.meta.className, { owner, schema });
+  #release(owner: string, generation: Generation): void {
+    generation.uses -= 1;
+    this.#prune(owner);
   }
 
-  #schemasOf(owner: string): AnyEntitySchema[] {
-    return [...this.#entries.values()].filter((entry) => entry.owner === owner).map(({ schema }) => schema);
+  /** Keeps what is used; of an owner that uses nothing, what it used last. */
+  #prune(owner: string): void {
+    const generations = this.#of(owner);
+    const used = generations.filter(({ uses }) => uses > 0);
+    this.#set(owner, used.length > 0 ? used : generations.slice(-1));
   }
 
-  #assertFree(owner: string, schema: AnyEntitySchema): void {
-    if (!(schema instanceof EntitySchema))
-      refuse(`${owner} registers something that is no entity of defineEntity`);
-    const { className: name, tableName: table } = schema.meta;
-    if (table === undefined) refuse(`${name} has no tableName`);
-    for (const [otherName, other] of this.#entries) {
-      if (other.owner === owner) continue;
-      if (otherName === name) refuse(`The entity name ${name} is taken by ${other.owner}`);
-      if (other.schema.meta.tableName === table)
-        refuse(`The table ${table} is taken by ${otherName} of ${other.owner}`);
+  #set(owner: string, generations: readonly Generation[]): void {
+    const before = new Set(this.#of(owner).flatMap(({ schemas }) => schemas));
+    const after = new Set(generations.flatMap(({ schemas }) => schemas));
+    const gone = [...before.difference(after)];
+    const come = [...after.difference(before)];
+    this.#owners.set(owner, generations);
+    if (gone.length > 0 || come.length > 0)
+      this.#orm.discoverEntity(
+        come,
+        gone.map(({ meta }) => meta.class),
+      );
+    for (const { meta } of gone) this.#tenancies.delete(meta.className);
+    this.#applyRules(owner);
+  }
+
+  /** The newest generation's word counts last: the names are the same, and the older ones only end. */
+  #applyRules(owner: string): void {
+    for (const { rules } of this.#of(owner)) {
+      for (const [name, rule] of rules) this.#tenancies.set(name, rule);
     }
   }
+
+  #of(owner: string): readonly Generation[] {
+    return this.#owners.get(owner) ?? [];
+  }
+
+  #assertFree(owner: string, schemas: readonly AnyEntitySchema[]): void {
+    const taken = [...this.#owners]
+      .filter(([other]) => other !== owner)
+      .flatMap(([other, generations]) =>
+        generations.flatMap((g) => g.schemas).map((s) => [other, s] as const),
+      );
+    const own: (readonly [string, AnyEntitySchema])[] = [];
+    for (const schema of schemas) {
+      if (!(schema instanceof EntitySchema))
+        refuse(`${owner} registers something that is no entity of defineEntity`);
+      const { className: name, tableName: table } = schema.meta;
+      if (table === undefined) refuse(`${name} has no tableName`);
+      for (const [other, { meta }] of [...taken, ...own]) {
+        if (meta.className === name) refuse(`The entity name ${name} is taken by ${other}`);
+        if (meta.tableName === table) refuse(`The table ${table} is taken by ${meta.className} of ${other}`);
+      }
+      own.push([owner, schema]);
+    }
+  }
+}
+
+function sameMembers(some: readonly AnyEntitySchema[], others: readonly AnyEntitySchema[]): boolean {
+  return some.length === others.length && some.every((schema) => others.includes(schema));
 }
 
 function refuse(message: string): never {

@@ -1,7 +1,7 @@
-import type { FilterDef } from '@mikro-orm/core';
+import type { EntityMetadata, FilterDef } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import { within } from '../services/deadline.ts';
-import type { Database, DatabaseOptions, Registration } from './database.ts';
+import type { Database, DatabaseOptions, Registered, Registration } from './database.ts';
 import type { connect } from './drivers/connect.ts';
 import type { ConnectOptions, FamilyDriver } from './drivers/driver.ts';
 import { EntityRegistry } from './entity-registry.ts';
@@ -86,7 +86,7 @@ export class SqlDatabase implements Database, TenantSource {
     return this.family === 'mysql';
   }
 
-  async register(registration: Registration): Promise<void> {
+  async register(registration: Registration): Promise<Registered> {
     this.#assertOpen();
     const turn = this.#registering.then(() => this.#register(registration));
     this.#registering = turn.catch(() => {}); // the caller gets the error; the next one starts afresh
@@ -176,11 +176,27 @@ export class SqlDatabase implements Database, TenantSource {
     return this.#driver.orm.driver.getConnection().getClient();
   }
 
-  async #register({ owner, entities, migrations }: Registration): Promise<void> {
-    const metadata = this.#registry.add(owner, entities);
-    const target = this.#migrationTarget();
-    await migrate(target, owner, migrations);
-    if (this.family !== 'postgres') return;
+  async #register({ owner, entities, migrations }: Registration): Promise<Registered> {
+    const lease = this.#registry.add(owner, entities);
+    try {
+      const target = this.#migrationTarget();
+      await migrate(target, owner, migrations);
+      if (this.family === 'postgres') await this.#guard(target, lease.metadata);
+    } catch (error) {
+      lease.release();
+      throw error;
+    }
+    let isReleased = false;
+    return {
+      release: () => {
+        if (!isReleased) lease.release();
+        isReleased = true;
+      },
+    };
+  }
+
+  /** Puts the tables that belong to tenants under row-level security. */
+  async #guard(target: MigrationTarget, metadata: readonly EntityMetadata[]): Promise<void> {
     const tables = metadata.flatMap((meta): TenantTable[] => {
       const { property, tenancy } = this.tenancies.get(meta.className);
       const column = property === undefined ? undefined : meta.properties[property]?.fieldNames[0];
@@ -220,7 +236,8 @@ export class SqlDatabase implements Database, TenantSource {
 function ormOptions({ log }: DatabaseOptions, tenancies: Tenancies): ConnectOptions['orm'] {
   return {
     entities: [],
-    discovery: { warnWhenNoEntities: false },
+    // Two generations of one owner share their tables for a while; the registry refuses every other double.
+    discovery: { warnWhenNoEntities: false, checkDuplicateTableNames: false },
     subscribers: [new TenantFlush(tenancies)],
     filters: { [TENANT_FILTER]: tenantFilter(tenancies) },
     schemaGenerator: { skipTables: [JOURNAL], ignorePolicies: true },

@@ -4,19 +4,26 @@ import { watchGatewayFile } from '../config/watch-gateway-file.ts';
 import { KernelErrors } from '../errors/catalogue.ts';
 import type { Logger } from '../observability/logger.ts';
 import { withEnabled } from './desired.ts';
+import type { Discovered } from './load-plugin.ts';
+import type { PluginFolders } from './plugin-folders.ts';
 import type { PluginHost } from './plugin-host.ts';
+
+/** Where the code of plugins comes from. */
+export type PluginCode = Pick<PluginFolders, 'load' | 'isEdited'>;
 
 /** `gateway.yaml` as the desired state: what it says is made so, and what the administration changes is written to it. */
 export class GatewayConfiguration {
   readonly #path: string;
   readonly #host: PluginHost;
+  readonly #folders: PluginCode;
   readonly #log: Logger;
   readonly #stop = new AbortController();
   #changes: Promise<unknown> = Promise.resolve();
 
-  constructor(path: string, host: PluginHost, log: Logger) {
+  constructor(path: string, host: PluginHost, folders: PluginCode, log: Logger) {
     this.#path = path;
     this.#host = host;
+    this.#folders = folders;
     this.#log = log;
   }
 
@@ -43,9 +50,11 @@ export class GatewayConfiguration {
     return this.#setEnabled(name, false);
   }
 
-  /** Sets the plugin up anew; the old generation drains behind it. */
+  /** Imports the plugin's code and sets it up anew; the old generation drains behind it. */
   async reload(name: string): Promise<void> {
-    await this.#exclusively(() => this.#host.change(this.#host.desired, [name]));
+    const found = await this.#folders.load(name);
+    const change = found === undefined ? { restart: [name] } : { found };
+    await this.#exclusively(() => this.#host.change(change));
   }
 
   /** From now on nothing is changed any more; resolves when the change under way is done. A second call does the same. */
@@ -56,9 +65,11 @@ export class GatewayConfiguration {
 
   /** Changes the running gateway first: the file only ever says what works. */
   async #setEnabled(name: string, enabled: boolean): Promise<void> {
+    const found = enabled ? await this.#newCode(name) : undefined;
     const { drained } = await this.#exclusively(async () => {
       const desired = withEnabled(this.#host.desired, name, enabled);
-      const change = await this.#host.change(desired, enabled ? [name] : []);
+      const code = found === undefined ? {} : { found };
+      const change = await this.#host.change({ desired, restart: enabled ? [name] : [], ...code });
       await changeGatewayFile(this.#path, { plugins: { [name]: { enabled } } });
       // As an object: a promise alone would be awaited on the way out.
       return { drained: change.drained };
@@ -66,10 +77,18 @@ export class GatewayConfiguration {
     if (!enabled) await drained;
   }
 
+  /** The code of a plugin that does not run, when it was edited or could not be loaded. */
+  async #newCode(name: string): Promise<Discovered | undefined> {
+    const slot = this.#host.slot(name);
+    if (slot?.current !== undefined) return undefined;
+    const isStale = slot?.plugin === undefined || (await this.#folders.isEdited(name));
+    return isStale ? this.#folders.load(name) : undefined;
+  }
+
   /** Reads the file anew: what the watcher saw may be older than a change that was made through the administration. */
   async #follow(): Promise<void> {
     try {
-      await this.#exclusively(async () => this.#host.change(await loadGatewayFile(this.#path)));
+      await this.#exclusively(async () => this.#host.change({ desired: await loadGatewayFile(this.#path) }));
       this.#log.info({ file: this.#path }, 'gateway.yaml was applied');
     } catch (err) {
       if (this.#stop.signal.aborted) return;

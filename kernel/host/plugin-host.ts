@@ -1,38 +1,28 @@
-import type { Plugin } from '../api/plugin.ts';
-import type { KernelServices } from '../api/services.ts';
 import { ConfigurationError } from '../config/configuration-error.ts';
 import { parseGatewayFile } from '../config/gateway-file.ts';
-import type { Logger } from '../observability/logger.ts';
-import type { PluginMetrics } from '../observability/plugin-metrics.ts';
-import type { Clock } from '../services/clock.ts';
+import { KernelErrors } from '../errors/catalogue.ts';
+import { Catalogue } from './catalogue.ts';
 import { changedEntries, type Desired, entryOf, planRun, type RunPlan } from './desired.ts';
-import type { Discovered } from './discover.ts';
 import { PluginChangeError } from './errors.ts';
-import { buildGraph, type PluginGraph } from './graph.ts';
-import { checkKernelRange } from './kernel-range.ts';
-import type { PluginConfiguration } from './plugin-configuration.ts';
-import { PluginInstance } from './plugin-instance.ts';
-import type { Arrival, ListenAddress, Publication } from './publication.ts';
+import { type Changed, type ExchangeParts, PluginExchange } from './exchange.ts';
+import type { Discovered } from './load-plugin.ts';
 import { Slot } from './slot.ts';
 
-/** Milliseconds that a plugin's `setup` may take. */
-const SETUP_TIMEOUT = 30_000;
-
 /** What the host is made of. */
-export interface PluginHostOptions {
-  readonly services: KernelServices;
-  readonly publication: Publication;
-  readonly configuration: PluginConfiguration;
-  /** The gateway's own address, for plugins that name none. */
-  readonly address: ListenAddress;
+export interface PluginHostOptions extends ExchangeParts {
   /** `SVC_PLUGINS`; empty for all. */
   readonly only: readonly string[];
-  /** Milliseconds; `gateway.yaml` may say otherwise for a plugin. */
-  readonly drainTimeout: number;
-  readonly setupTimeout?: number;
-  readonly log: Logger;
-  readonly clock: Clock;
-  metricsFor(plugin: string): PluginMetrics & { dispose(): void };
+}
+
+/** What shall be: everything that is not said stays as it is. */
+export interface Change {
+  readonly desired?: Desired;
+  /** Plugins to set up anew although nothing about them changed. */
+  readonly restart?: readonly string[];
+  /** Code that was found: of a new plugin, or a new generation of one that is there. */
+  readonly found?: Discovered;
+  /** A plugin whose folder is gone. */
+  readonly gone?: string;
 }
 
 /**
@@ -42,29 +32,23 @@ export interface PluginHostOptions {
  */
 export class PluginHost {
   readonly #options: PluginHostOptions;
-  readonly #slots: ReadonlyMap<string, Slot>;
-  readonly #plugins: ReadonlyMap<string, Plugin>;
-  readonly #graph: PluginGraph;
-  readonly #retiring = new Set<Promise<void>>();
+  readonly #slots = new Map<string, Slot>();
+  readonly #exchange: PluginExchange;
+  #catalogue: Catalogue;
   #desired: Desired = parseGatewayFile('gateway.yaml', undefined);
   #changes: Promise<unknown> = Promise.resolve();
+  #isStopped = false;
 
   /** @throws PluginGraphError for a cycle, or two providers of one service. */
   constructor(discovered: readonly Discovered[], options: PluginHostOptions) {
     this.#options = options;
-    const now = () => options.clock.now();
-    const slots = new Map<string, Slot>();
-    const plugins = new Map<string, Plugin>();
+    this.#exchange = new PluginExchange(options, (name) => this.#slots.get(name)!);
+    this.#catalogue = new Catalogue(discovered.flatMap((found) => ('plugin' in found ? [found.plugin] : [])));
     for (const found of discovered) {
-      const plugin = 'plugin' in found ? found.plugin : undefined;
-      const slot = new Slot(found.name, found.folder, plugin, now);
+      const slot = this.#slotOf(found);
       if ('error' in found) slot.fail(found.error);
-      if (plugin !== undefined) plugins.set(found.name, plugin);
-      slots.set(found.name, slot);
+      else slot.hold(found);
     }
-    this.#slots = slots;
-    this.#plugins = plugins;
-    this.#graph = buildGraph([...plugins.values()]);
   }
 
   get slots(): readonly Slot[] {
@@ -95,16 +79,22 @@ export class PluginHost {
     return this.#exclusively(async () => {
       this.#desired = desired;
       this.#noteUnknown(desired);
-      const failed = new Set(
-        [...this.#slots.values()].filter((s) => s.status.state === 'failed').map((s) => s.name),
-      );
+      const catalogue = this.#catalogue;
+      const failed = new Set(this.#failed());
       for (const name of failed) this.#abortIfAsked(name, this.#slots.get(name)!.lastError?.message);
       for (;;) {
-        const plan = planRun({ ...this.#conditions(desired), failed });
+        const plan = planRun({ ...this.#conditions(desired, catalogue), failed });
         const name = plan.run.find((candidate) => this.#slots.get(candidate)!.current === undefined);
         if (name === undefined) return this.#noteIdle(plan.idle);
         try {
-          await this.#exchange([name], new Set(), 'started', desired);
+          await this.#exchange.run({
+            arriving: [name],
+            leaving: new Set(),
+            reason: 'started',
+            desired,
+            catalogue,
+            before: catalogue,
+          });
         } catch (failure) {
           const cause = failure instanceof PluginChangeError ? failure.cause : failure;
           this.#slots.get(name)!.fail(cause);
@@ -112,8 +102,8 @@ export class PluginHost {
           // A variable that is wrong stops the start, whoever reads it (decisions 0.5).
           if (namesVariable(cause)) throw new PluginChangeError(name, cause);
           this.#abortIfAsked(name, cause);
-          for (const dependent of this.#graph.dependentsOf(name)) {
-            if (this.#needsTransitively(dependent, name)) this.#abortIfAsked(dependent, cause);
+          for (const dependent of catalogue.graph.dependentsOf(name)) {
+            if (catalogue.needs(dependent, name)) this.#abortIfAsked(dependent, cause);
           }
           failed.add(name);
         }
@@ -122,179 +112,123 @@ export class PluginHost {
   }
 
   /**
-   * Goes to another desired state. Plugins whose entry changed, or that `restart` names, are set up anew, and with them
-   * those that need or want them. Resolves when the new state serves; `drained` when the old instances are gone.
+   * Makes a change. Plugins whose entry or code changed, or that `restart` names, are set up anew, and with them those that
+   * need or want them. Resolves when the new state serves.
    *
-   * @throws PluginChangeError with everything as it was.
+   * @throws PluginChangeError with everything as it was. A plugin that was new is reported as failed, and disturbs no other.
    */
-  change(desired: Desired, restart: readonly string[] = []): Promise<{ readonly drained: Promise<void> }> {
+  change({ desired, restart = [], found, gone }: Change): Promise<Changed> {
     return this.#exclusively(async () => {
-      const touched = new Set([...restart, ...changedEntries(this.#desired, desired)]);
-      const failed = new Set(
-        this.slots.filter((s) => s.status.state === 'failed' && !touched.has(s.name)).map((s) => s.name),
-      );
-      const plan = planRun({ ...this.#conditions(desired), failed });
-      const arriving: string[] = [];
-      const leaving = new Set<string>();
-      for (const name of this.#graph.order) {
-        const runs = this.#slots.get(name)!.current !== undefined;
-        const upstreamMoves = this.#upstreamOf(name).some((u) => arriving.includes(u) || leaving.has(u));
-        const shouldRun = plan.run.includes(name);
-        if (shouldRun && (!runs || touched.has(name) || upstreamMoves)) arriving.push(name);
-        if (runs && (!shouldRun || arriving.includes(name))) leaving.add(name);
-      }
+      const next = desired ?? this.#desired;
+      const touched = new Set([...restart, ...changedEntries(this.#desired, next)]);
+      if (found !== undefined) touched.add(found.name);
       try {
-        const { drained } = await this.#exchange(arriving, leaving, 'started anew', desired);
-        this.#desired = desired;
-        this.#noteIdle(plan.idle);
-        return { drained };
+        const catalogue = this.#catalogueWith(found, gone);
+        const changed = await this.#move(next, catalogue, touched);
+        if (found !== undefined && 'plugin' in found) this.#slots.get(found.name)!.hold(found);
+        if (gone !== undefined) void changed.drained.then(() => this.#forget(gone));
+        return changed;
       } catch (failure) {
         if (failure instanceof PluginChangeError) this.#slots.get(failure.plugin)?.fail(failure.cause);
+        if (found !== undefined) this.#keepForLater(found, failure);
         throw failure;
       }
     });
   }
 
-  /** Stops every plugin, dependents first; calls in flight get `drainTimeout` ms. Changes under way are finished first. */
+  /**
+   * Stops every plugin, dependents first; calls in flight get `drainTimeout` ms. Changes under way are finished first, and
+   * none is made afterwards.
+   */
   stop(drainTimeout: number): Promise<void> {
     return this.#exclusively(async () => {
+      this.#isStopped = true;
       const leaving = new Set(
         this.slots.filter((slot) => slot.current !== undefined).map((slot) => slot.name),
       );
-      await this.#exchange([], leaving, 'the gateway stops', this.#desired, drainTimeout);
-      await Promise.all(this.#retiring);
-    });
-  }
-
-  #conditions(desired: Desired) {
-    return { graph: this.#graph, plugins: this.#plugins, desired, only: this.#options.only };
-  }
-
-  /** Sets up `arriving` in order, publishes them in place of `leaving` in one turn, and lets those drain. */
-  async #exchange(
-    arriving: readonly string[],
-    leaving: ReadonlySet<string>,
-    reason: string,
-    desired: Desired,
-    drainTimeout?: number,
-  ): Promise<{ readonly drained: Promise<void> }> {
-    const staged = new Map<string, Arrival & { readonly milliseconds: number }>();
-    let current = '';
-    try {
-      for (const name of arriving) {
-        current = name;
-        staged.set(name, await this.#setUp(name, staged, leaving, desired));
-        // Builds the tables of this much already, so that a collision is told of the plugin that causes it.
-        await this.#options.publication.prepare(leaving, staged);
-      }
-      const publish = await this.#options.publication.prepare(leaving, staged);
-      const retire = this.#retire(
+      const [desired, catalogue, before] = [this.#desired, this.#catalogue, this.#catalogue];
+      await this.#exchange.run({
+        arriving: [],
         leaving,
-        new Set(arriving),
-        (name) => drainTimeout ?? this.#drainTimeout(name, desired),
-      );
-      publish();
-      for (const [name, { instance, milliseconds }] of staged) {
-        this.#slots.get(name)!.started(instance, milliseconds, reason);
-        this.#options.log.info({ plugin: name, ms: Math.round(milliseconds) }, `plugin ${reason}`);
-      }
-      return { drained: retire() };
-    } catch (failure) {
-      this.#options.publication.abandon();
-      for (const { instance } of [...staged.values()].toReversed()) await instance.discard();
-      for (const name of arriving) {
-        const { status } = this.#slots.get(name)!;
-        if (status.state === 'starting' && name !== current)
-          status.set('stopped', `given up: ${current} failed`);
-      }
-      throw new PluginChangeError(current, failure);
-    }
-  }
-
-  async #setUp(
-    name: string,
-    staged: ReadonlyMap<string, Arrival>,
-    leaving: ReadonlySet<string>,
-    desired: Desired,
-  ): Promise<Arrival & { milliseconds: number }> {
-    const { services, configuration, log, publication, clock, metricsFor, setupTimeout } = this.#options;
-    const slot = this.#slots.get(name)!;
-    const plugin = slot.plugin!;
-    const began = clock.monotonic();
-    if (slot.current === undefined) slot.status.set('starting', 'its set-up runs');
-    checkKernelRange(plugin);
-    const { config, hash, address } = configuration.read(plugin, desired);
-    if (plugin.entities !== undefined || plugin.migrations !== undefined) {
-      await services.database.register({
-        owner: name,
-        entities: plugin.entities ?? [],
-        migrations: plugin.migrations ?? [],
+        reason: 'the gateway stops',
+        desired,
+        catalogue,
+        before,
+        drainTimeout,
       });
-    }
-    const lookUp = (id: string) => {
-      const provider = this.#graph.providerOf(id);
-      if (provider === undefined) return undefined;
-      const arriving = staged.get(provider)?.instance.effects.provided.get(id);
-      return arriving ?? (leaving.has(provider) ? undefined : publication.service(id));
-    };
-    const refs = Object.entries({ ...plugin.needs, ...plugin.wants }) as [string, { id: string }][];
-    const instance = await PluginInstance.setUp({
-      plugin,
-      config,
-      configHash: hash,
-      services,
-      log: log.child({ plugin: name }),
-      upstream: Object.fromEntries(refs.map(([key, ref]) => [key, lookUp(ref.id)])),
-      metric: metricsFor(name),
-      setupTimeout: setupTimeout ?? SETUP_TIMEOUT,
-      contributions: (pointId) => publication.contributions(pointId),
+      await this.#exchange.retired();
     });
-    return { instance, address: address ?? this.#options.address, milliseconds: clock.monotonic() - began };
   }
 
-  /** Takes the instances that leave out of their slots at once; the returned function drains them, dependents first. */
-  #retire(
-    leaving: ReadonlySet<string>,
-    returning: ReadonlySet<string>,
-    drainTimeout: (name: string) => number,
-  ): () => Promise<void> {
-    const order = this.#graph.order.filter((name) => leaving.has(name)).toReversed();
-    const instances = order.map((name) => ({
-      slot: this.#slots.get(name)!,
-      instance: this.#slots.get(name)!.current!,
-    }));
-    return () => {
-      for (const { slot } of instances) {
-        if (returning.has(slot.name)) continue;
-        slot.current = undefined;
-        slot.status.set('draining', 'its calls in flight end');
-      }
-      // All were unpublished at the same moment, so their times run together while they are waited for in order.
-      const { clock } = this.#options;
-      const began = clock.monotonic();
-      const work = (async () => {
-        for (const { slot, instance } of instances) {
-          slot.leaks = await instance.retire(
-            Math.max(0, began + drainTimeout(slot.name) - clock.monotonic()),
-          );
-          for (const leak of slot.leaks)
-            this.#options.log.error({ plugin: slot.name, leak }, 'a plugin left something');
-          if (slot.status.state !== 'draining') continue;
-          slot.status.set(slot.rest.state, slot.rest.reason);
-          this.#options.log.info(
-            { plugin: slot.name, reason: slot.rest.reason },
-            `plugin ${slot.rest.state}`,
-          );
-        }
-      })();
-      this.#retiring.add(work);
-      void work.finally(() => this.#retiring.delete(work));
-      return work;
-    };
+  /** Goes to another desired state and catalogue, whole or not at all. */
+  async #move(desired: Desired, catalogue: Catalogue, touched: ReadonlySet<string>): Promise<Changed> {
+    const failed = new Set(this.#failed().filter((name) => !touched.has(name)));
+    const plan = planRun({ ...this.#conditions(desired, catalogue), failed });
+    const running = this.slots.filter(({ current }) => current !== undefined).map(({ name }) => name);
+    const arriving: string[] = [];
+    const leaving = new Set(running.filter((name) => !catalogue.plugins.has(name)));
+    for (const name of catalogue.graph.order) {
+      const runs = running.includes(name);
+      const upstreamMoves = [...catalogue.upstreamOf(name), ...this.#catalogue.upstreamOf(name)].some(
+        (upstream) => arriving.includes(upstream) || leaving.has(upstream),
+      );
+      const shouldRun = plan.run.includes(name);
+      if (shouldRun && (!runs || touched.has(name) || upstreamMoves)) arriving.push(name);
+      if (runs && (!shouldRun || arriving.includes(name))) leaving.add(name);
+    }
+    const before = this.#catalogue;
+    const reason = 'started anew';
+    const changed = await this.#exchange.run({ arriving, leaving, reason, desired, catalogue, before });
+    this.#desired = desired;
+    this.#catalogue = catalogue;
+    this.#noteIdle(plan.idle);
+    return changed;
   }
 
-  #drainTimeout(name: string, desired: Desired): number {
-    return entryOf(desired, name).drainTimeout ?? this.#options.drainTimeout;
+  /** @throws PluginChangeError when the code could not be loaded, or does not go with that of the others. */
+  #catalogueWith(found: Discovered | undefined, gone: string | undefined): Catalogue {
+    if (gone !== undefined) return this.#catalogue.without(gone);
+    if (found === undefined) return this.#catalogue;
+    this.#slotOf(found);
+    if ('error' in found) throw new PluginChangeError(found.name, found.error);
+    try {
+      return this.#catalogue.with(found.plugin);
+    } catch (failure) {
+      throw new PluginChangeError(found.name, failure);
+    }
+  }
+
+  /** A plugin that could not be added is known from now on, as a failed one that an operator may try again. */
+  #keepForLater(found: Discovered, failure: unknown): void {
+    const slot = this.#slots.get(found.name)!;
+    if (slot.current !== undefined || !('plugin' in found)) return;
+    if (slot.status.state !== 'failed') slot.fail(failure);
+    slot.hold(found);
+    try {
+      this.#catalogue = this.#catalogue.with(found.plugin);
+    } catch {
+      // It does not go with the others: the slot says so already, and only other code can change that.
+      slot.plugin = undefined;
+    }
+  }
+
+  #forget(name: string): void {
+    const slot = this.#slots.get(name);
+    if (slot?.current === undefined && !this.#catalogue.plugins.has(name)) this.#slots.delete(name);
+  }
+
+  #slotOf(found: Discovered): Slot {
+    const slot = this.#slots.get(found.name) ?? new Slot(found, () => this.#options.clock.now());
+    this.#slots.set(found.name, slot);
+    return slot;
+  }
+
+  #failed(): readonly string[] {
+    return this.slots.filter(({ status }) => status.state === 'failed').map(({ name }) => name);
+  }
+
+  #conditions(desired: Desired, { graph, plugins }: Catalogue) {
+    return { graph, plugins, desired, only: this.#options.only };
   }
 
   #noteIdle(idle: RunPlan['idle']): void {
@@ -309,31 +243,18 @@ export class PluginHost {
   }
 
   #abortIfAsked(name: string, cause: unknown): void {
-    const plugin = this.#plugins.get(name);
+    const plugin = this.#catalogue.plugins.get(name);
     const onFailure = entryOf(this.#desired, name).onFailure ?? plugin?.onFailure ?? 'continue';
     if (onFailure === 'abort') throw new PluginChangeError(name, cause);
   }
 
-  /** True when `name` cannot run because `failed` does not. */
-  #needsTransitively(name: string, failed: string): boolean {
-    const needs = Object.values(this.#plugins.get(name)?.needs ?? {}) as { id: string }[];
-    return needs.some(({ id }) => {
-      const provider = this.#graph.providerOf(id);
-      return provider === failed || (provider !== undefined && this.#needsTransitively(provider, failed));
-    });
-  }
-
-  #upstreamOf(name: string): readonly string[] {
-    const plugin = this.#plugins.get(name)!;
-    const refs = [...Object.values(plugin.needs ?? {}), ...Object.values(plugin.wants ?? {})] as {
-      id: string;
-    }[];
-    return refs.map((ref) => this.#graph.providerOf(ref.id)).filter((provider) => provider !== undefined);
-  }
-
   /** One change after the other; a failed one does not stop the next. */
   #exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#changes.then(work, work);
+    const turn = () => {
+      if (this.#isStopped) throw KernelErrors.draining();
+      return work();
+    };
+    const result = this.#changes.then(turn, turn);
     this.#changes = result.catch(() => {});
     return result;
   }

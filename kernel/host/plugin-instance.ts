@@ -20,6 +20,8 @@ export interface InstanceParts extends Pick<ScopeParts, 'services' | 'log' | 'co
   /** The values of the plugin's needs and wants. */
   readonly upstream: Readonly<Record<string, unknown>>;
   readonly metric: ScopeParts['metric'] & { dispose(): void };
+  /** Ends the use of the plugin's entities. */
+  readonly releaseTables?: () => void;
   /** Milliseconds that `setup` may take. */
   readonly setupTimeout: number;
 }
@@ -40,6 +42,7 @@ export class PluginInstance {
     this.config = parts.config;
     this.configHash = parts.configHash;
     this.#log = parts.log;
+    if (parts.releaseTables !== undefined) this.effects.undo.push(parts.releaseTables);
     this.effects.undo.push(() => parts.metric.dispose());
   }
 

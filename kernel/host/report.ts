@@ -9,6 +9,9 @@ export interface PluginReport {
   readonly summary: string;
   readonly version: string;
   readonly enabled: boolean;
+  readonly folder: string;
+  /** How often its code was imported before; `null` for a plugin that lies in no folder. */
+  readonly generation: number | null;
   readonly state: StatusChange['state'];
   readonly reason: string;
   readonly since: string;
@@ -35,6 +38,8 @@ export function reportPlugin(slot: Slot, desired: Desired, version: string): Plu
     summary: plugin?.summary ?? '',
     version: plugin?.version ?? version,
     enabled: entryOf(desired, slot.name).enabled,
+    folder: slot.folder,
+    generation: slot.generation ?? null,
     state: status.state,
     reason: status.current.reason,
     since: status.current.at.toISOString(),

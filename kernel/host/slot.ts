@@ -1,4 +1,5 @@
 import type { Plugin } from '../api/plugin.ts';
+import type { Discovered } from './load-plugin.ts';
 import type { PluginInstance } from './plugin-instance.ts';
 import { Status } from './status.ts';
 
@@ -17,9 +18,11 @@ export interface Rest {
 /** One plugin of the deployment, whether it runs or not. */
 export class Slot {
   readonly name: string;
-  readonly folder: string;
-  /** Absent when `plugin.ts` could not be loaded. */
-  readonly plugin: Plugin | undefined;
+  folder: string;
+  /** What runs, or would; absent when `plugin.ts` could not be loaded. */
+  plugin: Plugin | undefined;
+  /** How often the code of `plugin` had been imported before; `undefined` for one that is no folder's. */
+  generation: number | undefined;
   readonly status: Status;
   /** The generation that serves. */
   current: PluginInstance | undefined;
@@ -33,12 +36,18 @@ export class Slot {
   leaks: readonly string[] = [];
   readonly #now: () => number;
 
-  constructor(name: string, folder: string, plugin: Plugin | undefined, now: () => number) {
+  constructor({ name, folder }: { readonly name: string; readonly folder: string }, now: () => number) {
     this.name = name;
     this.folder = folder;
-    this.plugin = plugin;
     this.#now = now;
     this.status = new Status(now, `found in ${folder}`);
+  }
+
+  /** Takes the code that was found for what runs, or would. */
+  hold(found: Extract<Discovered, { plugin: Plugin }>): void {
+    this.folder = found.folder;
+    this.plugin = found.plugin;
+    this.generation = found.generation;
   }
 
   /** Notes a failure; the state changes only when nothing of the plugin serves. */

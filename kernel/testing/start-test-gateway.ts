@@ -11,6 +11,8 @@ import type { Clock } from '../services/clock.ts';
 export interface TestGatewayOptions {
   /** Exactly these plugins; default: the bundled ones. */
   readonly plugins?: readonly Plugin[];
+  /** Folders that hold plugins, each in a folder of its name; followed while the gateway runs. */
+  readonly pluginFolders?: readonly string[];
   /** Variables of the gateway and its plugins (`DATABASE_URL`, `LLM_API_URL` …). The process's own are not read. */
   readonly env?: Readonly<Record<string, string>>;
   /** The text of gateway.yaml; default: no file. */
@@ -90,6 +92,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       guardTransactions: true,
       processMetrics: false,
       ...(options.plugins === undefined ? {} : { plugins: options.plugins }),
+      ...(options.pluginFolders === undefined ? {} : { pluginFolders: options.pluginFolders }),
       ...(options.clock === undefined ? {} : { clock: options.clock }),
     });
     return new RunningTestGateway(gateway, folder, lines);

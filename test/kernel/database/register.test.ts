@@ -5,6 +5,7 @@ import {
   type Database,
   DatabaseDefect,
   type EntityRegistration,
+  type Migration,
   openDatabase,
 } from '../../../kernel/database/database.ts';
 import { kernelRegistration } from '../../../kernel/database/entities/kernel-registration.ts';
@@ -73,6 +74,61 @@ eachDatabase(
     t.is((await database.forTenant(TENANT_A).findOneOrFail(next, { id: 'a9' })).size, 4);
   },
 );
+
+eachDatabase(
+  test,
+  'a new generation of an owner’s code is known beside the old one, until that one is released',
+  async (t, fresh) => {
+    const database = await open(t, fresh);
+    const old = await database.register(notes);
+    await seed(database);
+    const next = defineEntity({
+      name: 'Note',
+      tableName: 'notes',
+      properties: {
+        id: column.id().primary(),
+        tenantId: column.tenant(),
+        slug: column.string(64),
+        text: column.text(),
+        views: column.integer().default(0),
+      },
+    });
+    const registered = await database.register({ ...notes, entities: [next] });
+    const tenant = database.forTenant(TENANT_A);
+    await tenant.insert(Note, { id: 'a8', slug: 'o', text: 'by the old', views: 0 });
+    t.is((await tenant.findOneOrFail(next, { id: 'a8' })).text, 'by the old');
+    await tenant.insert(next, { id: 'a9', slug: 'n', text: 'by the new', views: 0 });
+    t.is(await tenant.count(Note, { id: 'a9' }), 1);
+
+    old.release();
+    t.is(await tenant.count(next), 3);
+    await t.throwsAsync(database.forTenant(TENANT_A).count(Note));
+    // The last one stays known when nobody uses it.
+    registered.release();
+    registered.release();
+    t.is(await database.forTenant(TENANT_A).count(next), 3);
+  },
+);
+
+eachDatabase(test, 'a generation that is given up leaves the one before it as it was', async (t, fresh) => {
+  const database = await open(t, fresh);
+  await database.register(notes);
+  await seed(database);
+  const other = defineEntity({
+    name: 'Note',
+    tableName: 'notes',
+    properties: { id: column.id().primary(), tenantId: column.tenant(), text: column.text() },
+  });
+  const broken: Migration = {
+    name: '002-broken',
+    up: () => {
+      throw new Error('the migration is broken');
+    },
+  };
+  const next = { ...notes, entities: [other], migrations: [...notes.migrations, broken] };
+  await t.throwsAsync(database.register(next), { message: /broken/ });
+  t.is(await database.forTenant(TENANT_A).count(Note), 1);
+});
 
 const plain = { id: column.id().primary(), text: column.text() };
 

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { discoverPlugins } from '../../../kernel/host/discover.ts';
+import { PluginFolders } from '../../../kernel/host/plugin-folders.ts';
 import { definePlugin } from '../../../kernel/index.ts';
 
 /** A folder of plugins outside the package; `files` are the texts of their plugin.ts by name. */
@@ -25,7 +25,7 @@ const minimal = (name: string) => `
 
 test('a plugin outside the package imports this very kernel, and the packages that it shares', async (t) => {
   const folder = await pluginFolder(t, { weather: minimal('weather') });
-  const [found] = await discoverPlugins([folder]);
+  const [found] = await new PluginFolders([folder]).loadAll();
   t.is(found?.name, 'weather');
   t.true(found !== undefined && 'plugin' in found && found.plugin.summary === 's');
   const module = await import(path.join(folder, 'weather', 'plugin.ts'));
@@ -40,7 +40,7 @@ test('what cannot be loaded is reported and hinders no other', async (t) => {
     other: minimal('misnamed'),
   });
   await mkdir(path.join(folder, 'not-a-plugin'));
-  const found = await discoverPlugins([folder]);
+  const found = await new PluginFolders([folder]).loadAll();
   const errors = Object.fromEntries(
     found.map((one) => [one.name, 'error' in one ? one.error.message : 'loaded']),
   );
@@ -54,14 +54,14 @@ test('what cannot be loaded is reported and hinders no other', async (t) => {
 test('of two plugins with one name the first folder’s is taken, and the other is reported', async (t) => {
   const first = await pluginFolder(t, { same: minimal('same') });
   const second = await pluginFolder(t, { same: minimal('same') });
-  const found = await discoverPlugins([first, second]);
+  const found = await new PluginFolders([first, second]).loadAll();
   t.is(found.length, 2);
   t.true('plugin' in found[0]!);
   t.true(found[1] !== undefined && 'error' in found[1] && found[1].error.message.includes(first));
 });
 
 test('a plugin folder that is not there is a mistake that names it', async (t) => {
-  await t.throwsAsync(discoverPlugins(['/nowhere/plugins']), {
+  await t.throwsAsync(new PluginFolders(['/nowhere/plugins']).loadAll(), {
     message: /\/nowhere\/plugins .*SVC_PLUGIN_DIRS/,
   });
 });

@@ -1,0 +1,186 @@
+import type { KernelServices } from '../api/services.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { PluginMetrics } from '../observability/plugin-metrics.ts';
+import type { Clock } from '../services/clock.ts';
+import type { Catalogue } from './catalogue.ts';
+import { type Desired, entryOf } from './desired.ts';
+import { PluginChangeError } from './errors.ts';
+import { checkKernelRange } from './kernel-range.ts';
+import type { PluginConfiguration } from './plugin-configuration.ts';
+import { PluginInstance } from './plugin-instance.ts';
+import type { Arrival, ListenAddress, Publication } from './publication.ts';
+import type { Slot } from './slot.ts';
+
+/** Milliseconds that a plugin's `setup` may take. */
+const SETUP_TIMEOUT = 30_000;
+
+/** What an exchange is made of. */
+export interface ExchangeParts {
+  readonly services: KernelServices;
+  readonly publication: Publication;
+  readonly configuration: PluginConfiguration;
+  /** The gateway's own address, for plugins that name none. */
+  readonly address: ListenAddress;
+  /** Milliseconds; `gateway.yaml` may say otherwise for a plugin. */
+  readonly drainTimeout: number;
+  readonly setupTimeout?: number;
+  readonly log: Logger;
+  readonly clock: Clock;
+  metricsFor(plugin: string): PluginMetrics & { dispose(): void };
+}
+
+/** Which instances come and go in one turn, and in which world. */
+export interface Exchange {
+  readonly arriving: readonly string[];
+  readonly leaving: ReadonlySet<string>;
+  readonly reason: string;
+  readonly desired: Desired;
+  /** In which the arriving run. */
+  readonly catalogue: Catalogue;
+  /** In which the leaving ran. */
+  readonly before: Catalogue;
+  /** Milliseconds; default: what `desired` says of each. */
+  readonly drainTimeout?: number;
+}
+
+/** A change that serves already. */
+export interface Changed {
+  /** Resolves when the instances that were exchanged or stopped are gone. */
+  readonly drained: Promise<void>;
+}
+
+/** Exchanges running instances of plugins for others, all in one turn or not at all. */
+export class PluginExchange {
+  readonly #parts: ExchangeParts;
+  readonly #slotOf: (name: string) => Slot;
+  readonly #retiring = new Set<Promise<void>>();
+
+  constructor(parts: ExchangeParts, slotOf: (name: string) => Slot) {
+    this.#parts = parts;
+    this.#slotOf = slotOf;
+  }
+
+  /** Resolves when every instance that was taken out is gone. */
+  async retired(): Promise<void> {
+    await Promise.all(this.#retiring);
+  }
+
+  /** Sets up `arriving` in order, publishes them in place of `leaving` in one turn, and lets those drain. */
+  async run({ arriving, leaving, reason, drainTimeout, ...target }: Exchange): Promise<Changed> {
+    const staged = new Map<string, Arrival & { readonly milliseconds: number }>();
+    let current = '';
+    try {
+      for (const name of arriving) {
+        current = name;
+        staged.set(name, await this.#setUp(name, staged, leaving, target));
+        // Builds the tables of this much already, so that a collision is told of the plugin that causes it.
+        await this.#parts.publication.prepare(leaving, staged);
+      }
+      const publish = await this.#parts.publication.prepare(leaving, staged);
+      const retire = this.#retire(
+        target.before,
+        leaving,
+        new Set(arriving),
+        (name) => drainTimeout ?? this.#drainTimeout(name, target.desired),
+      );
+      publish();
+      for (const [name, { instance, milliseconds }] of staged) {
+        this.#slotOf(name).started(instance, milliseconds, reason);
+        this.#parts.log.info({ plugin: name, ms: Math.round(milliseconds) }, `plugin ${reason}`);
+      }
+      return { drained: retire() };
+    } catch (failure) {
+      this.#parts.publication.abandon();
+      for (const { instance } of [...staged.values()].toReversed()) await instance.discard();
+      for (const name of arriving) {
+        const { status } = this.#slotOf(name);
+        if (status.state === 'starting' && name !== current)
+          status.set('stopped', `given up: ${current} failed`);
+      }
+      throw new PluginChangeError(current, failure);
+    }
+  }
+
+  async #setUp(
+    name: string,
+    staged: ReadonlyMap<string, Arrival>,
+    leaving: ReadonlySet<string>,
+    { desired, catalogue }: Pick<Exchange, 'desired' | 'catalogue'>,
+  ): Promise<Arrival & { milliseconds: number }> {
+    const { services, configuration, log, publication, clock, metricsFor, setupTimeout } = this.#parts;
+    const slot = this.#slotOf(name);
+    const plugin = catalogue.plugins.get(name)!;
+    const began = clock.monotonic();
+    if (slot.current === undefined) slot.status.set('starting', 'its set-up runs');
+    checkKernelRange(plugin);
+    const { config, hash, address } = configuration.read(plugin, desired);
+    const { entities = [], migrations = [] } = plugin;
+    const hasTables = entities.length > 0 || migrations.length > 0;
+    const tables = hasTables
+      ? await services.database.register({ owner: name, entities, migrations })
+      : undefined;
+    const lookUp = (id: string) => {
+      const provider = catalogue.graph.providerOf(id);
+      if (provider === undefined) return undefined;
+      const arriving = staged.get(provider)?.instance.effects.provided.get(id);
+      return arriving ?? (leaving.has(provider) ? undefined : publication.service(id));
+    };
+    const refs = Object.entries({ ...plugin.needs, ...plugin.wants }) as [string, { id: string }][];
+    const instance = await PluginInstance.setUp({
+      plugin,
+      config,
+      configHash: hash,
+      services,
+      log: log.child({ plugin: name }),
+      upstream: Object.fromEntries(refs.map(([key, ref]) => [key, lookUp(ref.id)])),
+      metric: metricsFor(name),
+      releaseTables: () => tables?.release(),
+      setupTimeout: setupTimeout ?? SETUP_TIMEOUT,
+      contributions: (pointId) => publication.contributions(pointId),
+    });
+    return { instance, address: address ?? this.#parts.address, milliseconds: clock.monotonic() - began };
+  }
+
+  /** Takes the instances that leave out of their slots at once; the returned function drains them, dependents first. */
+  #retire(
+    before: Catalogue,
+    leaving: ReadonlySet<string>,
+    returning: ReadonlySet<string>,
+    drainTimeout: (name: string) => number,
+  ): () => Promise<void> {
+    const order = before.graph.order.filter((name) => leaving.has(name)).toReversed();
+    const instances = order.map((name) => ({
+      slot: this.#slotOf(name),
+      instance: this.#slotOf(name).current!,
+    }));
+    return () => {
+      for (const { slot } of instances) {
+        if (returning.has(slot.name)) continue;
+        slot.current = undefined;
+        slot.status.set('draining', 'its calls in flight end');
+      }
+      // All were unpublished at the same moment, so their times run together while they are waited for in order.
+      const { clock } = this.#parts;
+      const began = clock.monotonic();
+      const work = (async () => {
+        for (const { slot, instance } of instances) {
+          slot.leaks = await instance.retire(
+            Math.max(0, began + drainTimeout(slot.name) - clock.monotonic()),
+          );
+          for (const leak of slot.leaks)
+            this.#parts.log.error({ plugin: slot.name, leak }, 'a plugin left something');
+          if (slot.status.state !== 'draining') continue;
+          slot.status.set(slot.rest.state, slot.rest.reason);
+          this.#parts.log.info({ plugin: slot.name, reason: slot.rest.reason }, `plugin ${slot.rest.state}`);
+        }
+      })();
+      this.#retiring.add(work);
+      void work.finally(() => this.#retiring.delete(work));
+      return work;
+    };
+  }
+
+  #drainTimeout(name: string, desired: Desired): number {
+    return entryOf(desired, name).drainTimeout ?? this.#parts.drainTimeout;
+  }
+}

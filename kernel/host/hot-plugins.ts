@@ -1,0 +1,42 @@
+import type { Logger } from '../observability/logger.ts';
+import type { PluginFolders } from './plugin-folders.ts';
+import type { PluginHost } from './plugin-host.ts';
+import { type FolderEvent, watchPluginFolders } from './watch-plugin-folders.ts';
+
+/** What following the plugin folders needs. */
+export interface HotPluginsOptions {
+  readonly folders: PluginFolders;
+  readonly host: PluginHost;
+  /** `SVC_WATCH_PLUGINS`: saved code is reloaded by itself. */
+  readonly watchCode: boolean;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Follows the plugin folders while the gateway runs: a new folder's plugin is started, one whose folder is gone is stopped.
+ * Saved code is reloaded with `watchCode`, and without it only where nothing of the plugin runs, because it failed.
+ */
+export function followPluginFolders({ folders, host, watchCode, log, signal }: HotPluginsOptions): void {
+  const handle = async ({ kind, name }: FolderEvent) => {
+    try {
+      if (kind === 'gone') {
+        await host.change({ gone: name });
+        log.info({ plugin: name }, 'the folder of a plugin is gone, and the plugin with it');
+        return;
+      }
+      const found = await folders.load(name);
+      if (found === undefined) return;
+      await host.change({ found });
+      log.info(
+        { plugin: name, folder: found.folder },
+        `a plugin was ${kind === 'found' ? 'added' : 'reloaded'}`,
+      );
+    } catch (err) {
+      if (!signal.aborted)
+        log.error({ err, plugin: name }, 'a plugin could not be loaded; everything runs as before');
+    }
+  };
+  const isFailed = (name: string) => host.slot(name)?.status.state === 'failed';
+  watchPluginFolders({ folders, code: watchCode, follows: isFailed, handle, log, signal });
+}
