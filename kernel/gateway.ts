@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Plugin } from './api/plugin.ts';
 import type { KernelServices } from './api/services.ts';
 import { createAuditQuery } from './audit/audit-query.ts';
@@ -10,7 +10,7 @@ import { RequestLimits } from './chain/rate-limit.ts';
 import type { Environment } from './config/environment.ts';
 import type { KernelSettings } from './config/kernel-settings.ts';
 import { assertOutsideTransaction, openDatabase } from './database/database.ts';
-import { kernelRegistration } from './database/entities/kernel-registration.ts';
+import { GrpcServer } from './grpc/server.ts';
 import { pluginRoutes } from './host/admin-routes.ts';
 import { GatewayConfiguration } from './host/gateway-configuration.ts';
 import { followPluginFolders } from './host/hot-plugins.ts';
@@ -26,6 +26,7 @@ import { kernelRoutes } from './http/kernel-routes.ts';
 import { Listeners } from './http/listeners.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { createSourceAddress } from './http/source-address.ts';
+import { registerKernelTables } from './kernel-tables.ts';
 import { createConcurrency } from './limits/concurrency.ts';
 import { openRateLimits } from './limits/open-rate-limits.ts';
 import { createStreamLimit } from './limits/stream-limit.ts';
@@ -33,13 +34,13 @@ import type { Logging } from './observability/logger.ts';
 import { createMetrics } from './observability/metrics.ts';
 import { createPluginMetrics } from './observability/plugin-metrics.ts';
 import { createTracing } from './observability/tracing.ts';
+import { BUNDLED_PLUGINS } from './paths.ts';
+import { openResources } from './resources/open-resources.ts';
 import { type Clock, systemClock } from './services/clock.ts';
 import { within } from './services/deadline.ts';
 import { createIds } from './services/ids.ts';
+import { openServices } from './services/open-services.ts';
 import { VERSION } from './version.ts';
-
-/** The plugins that come with the gateway. */
-const BUNDLED_PLUGINS = fileURLToPath(new URL('../plugins', import.meta.url));
 
 /** Milliseconds that a database may take to answer readiness. */
 const PING_TIMEOUT = 2_000;
@@ -47,6 +48,9 @@ const PING_TIMEOUT = 2_000;
 const AUDIT_DRAIN = 5_000;
 /** Silence after which an event stream gets a comment line, and standstill after which its client is given up. */
 const STREAM_TIMES = { heartbeat: 15_000, slowClient: 60_000 };
+
+/** Services of the kernel that a test may play itself. */
+export type FakedServices = Partial<Pick<KernelServices, 'locks' | 'objects' | 'egress' | 'secrets'>>;
 
 /** What a gateway is started with. */
 export interface GatewayOptions {
@@ -61,6 +65,8 @@ export interface GatewayOptions {
   /** Folders of plugins, also beside `plugins`; for tests. */
   readonly pluginFolders?: readonly string[];
   readonly clock?: Clock;
+  /** Instead of the kernel's own, for the plugins; for tests. */
+  readonly services?: FakedServices;
   /** Reject transactions that wait for anything but the database; for tests. */
   readonly guardTransactions?: boolean;
   /** Metrics of the process itself, which exist once per process; default true. */
@@ -71,11 +77,13 @@ export interface GatewayOptions {
 export interface Gateway {
   /** Where the API answers, with the real port. */
   readonly url: string;
+  /** Where gRPC answers, as `host:port` with the real port; `undefined` while no plugin has a service. */
+  grpcAddress(): string | undefined;
   readonly services: KernelServices;
   readonly host: PluginHost;
   /**
-   * Ends it: not ready, no new connections, what is in flight finishes within `SVC_DRAIN_TIMEOUT`, the rest is aborted,
-   * plugins stop, audit is written. A second call waits for the first.
+   * Ends it: not ready, clients are asked to leave for `SVC_STOP_DELAY`, no new connections, what is in flight finishes within
+   * `SVC_DRAIN_TIMEOUT`, the rest is aborted, plugins stop, audit is written. A second call waits for the first.
    */
   stop(): Promise<void>;
 }
@@ -112,7 +120,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     guardTransactions: options.guardTransactions ?? false,
   });
   opened.defer(() => database.close());
-  await database.register(kernelRegistration);
+  await registerKernelTables(database);
 
   const trail = createAuditTrail({
     sink: createDatabaseSink(database),
@@ -132,7 +140,24 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     rejected: (tenantId, window) => metrics.rateLimitRejected(tenantId, window),
   });
 
-  const authentication = await openAuthentication({ database, jwt: settings.jwt, acpToken, clock, ids, log });
+  const parts = await openServices({
+    settings: settings.services,
+    env,
+    ...{ database, trail, clock, ids, log },
+    redisUrl: settings.redisUrl,
+    postgresUrl: settings.database.driver === 'postgres' ? settings.database.url : undefined,
+    registry: metrics.registry,
+    onSecret: logging.hide,
+  });
+  opened.use(parts);
+  const resources = await openResources({ folder: settings.services.agentsDir, clock, log });
+  opened.defer(() => resources.close());
+
+  const authentication = await openAuthentication({
+    ...{ database, acpToken, clock, ids, log },
+    jwt: settings.jwt,
+    events: parts.events,
+  });
   opened.defer(() => authentication.close());
 
   const services: KernelServices = {
@@ -142,30 +167,44 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     tenants: authentication.tenants,
     apiKeys: authentication.apiKeys,
     audit: createAuditQuery(database),
+    ...{ locks: parts.locks, queue: parts.queue, objects: parts.objects },
+    ...{ egress: parts.egress, secrets: parts.secrets, events: parts.events, resources },
     openapi: () => openApiDocument(listeners.routes(), { title: 'Agent gateway', version: VERSION }),
     assertOutsideTransaction,
+    ...options.services,
     version: VERSION,
     production: settings.production,
   };
 
   let isServing = false;
-  const handler = createApplication({
+  const chain = {
     authentication: authentication.chain,
     anonymousAllowed: settings.allowAnonymous,
     tenants: authentication.tenants,
     trail,
     limits,
     traces,
-    http: metrics.http,
     access: logging.access,
-    origins: settings.allowedOrigins === '*' ? ['*'] : settings.allowedOrigins,
     log,
     clock,
     ids,
     sourceAddress: createSourceAddress(settings.trustedProxies),
     database,
-    times: STREAM_TIMES,
     streams: createStreamLimit(createConcurrency(), settings.maxStreamsPerUser),
+  };
+  const handler = createApplication({
+    ...chain,
+    http: metrics.http,
+    origins: settings.allowedOrigins === '*' ? ['*'] : settings.allowedOrigins,
+    times: STREAM_TIMES,
+  });
+  const { grpc: rpc } = settings.services;
+  const grpc = new GrpcServer({
+    address: { ...rpc.address, variable: 'SVC_GRPC_ADDR' },
+    chain: { ...chain, grpc: metrics.grpc },
+    isServing: () => isServing,
+    tls: rpc.tls,
+    maxMessage: rpc.maxMessage,
   });
   const health = kernelRoutes({
     isServing: () => isServing,
@@ -177,7 +216,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const everywhere = health.map((route) => compileRoute(route, 'kernel', new InFlight()));
   const listeners = new Listeners({ handler, everywhere, log });
-  const publication = new Publication(listeners, authentication.chain);
+  const publication = new Publication({
+    ...{ listeners, grpc, resources },
+    authentication: authentication.chain,
+  });
   const address = { ...settings.listen, variable: 'SAAS_API_PORT' };
   // A test's plugins come as values; of folders there are none then.
   const folders = new PluginFolders(
@@ -185,6 +227,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   );
   const host = new PluginHost([...given(options.plugins), ...(await folders.loadAll())], {
     services,
+    ...{ events: parts.events, queues: parts.queue, resources },
     publication,
     configuration: new PluginConfiguration(env),
     address,
@@ -207,6 +250,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await configuration.close();
     await host.stop(0);
     listeners.destroy();
+    grpc.destroy();
     await listeners.close();
   });
   await listeners.open(address, 'kernel');
@@ -228,15 +272,20 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   let stopping: Promise<void> | undefined;
   const stop = async () => {
     isServing = false;
+    listeners.leave();
     following.abort();
     void configuration.close();
-    await within(settings.drainTimeout, 'the requests in flight', listeners.close()).catch((err: unknown) =>
-      log.warn({ err }, 'what is still in flight is aborted'),
-    );
+    if (settings.stopDelay > 0) await pause(settings.stopDelay);
+    await within(
+      settings.drainTimeout,
+      'the requests in flight',
+      Promise.all([listeners.close(), grpc.close()]),
+    ).catch((err: unknown) => log.warn({ err }, 'what is still in flight is aborted'));
     await closing.disposeAsync();
   };
   return {
     url: listeners.url(address),
+    grpcAddress: () => grpc.address,
     services,
     host,
     stop: () => {

@@ -4,14 +4,25 @@ import { ConfigurationError } from './config/configuration-error.ts';
 import { type Environment, processEnvironment } from './config/environment.ts';
 import { type KernelSettings, readKernelSettings } from './config/kernel-settings.ts';
 import { type Gateway, startGateway } from './gateway.ts';
+import { migrateGateway } from './migrate.ts';
 import { createLogger, type Logging } from './observability/logger.ts';
 import { systemClock } from './services/clock.ts';
 import { createIds } from './services/ids.ts';
 import { FIRST_CHAT_PATH, firstChat } from './welcome.ts';
 
+/** `--migrate-only`: bring the tables to their newest form, and end. */
+const MIGRATE_ONLY = '--migrate-only';
+
 /** The process: configuration, start, signals. Exits with 1 when the start fails, with 0 after a clean stop. */
 async function main(): Promise<void> {
   const env = processEnvironment();
+  const args = process.argv.slice(2);
+  const unknown = args.find((arg) => arg !== MIGRATE_ONLY);
+  if (unknown !== undefined) {
+    process.stderr.write(`The gateway knows ${MIGRATE_ONLY} and no other argument, not ${unknown}\n`);
+    process.exit(1);
+  }
+  if (args.includes(MIGRATE_ONLY)) return migrate(env);
   const { settings, acpToken } = await readConfiguration(env);
   const logging = createLogger({
     level: settings.logLevel,
@@ -47,11 +58,27 @@ async function main(): Promise<void> {
   }
 }
 
-/** What stands in the way here is the operator's to set right: he is told what, not where in the code. */
-async function readConfiguration(
-  env: Environment,
-): Promise<{ settings: KernelSettings; acpToken: AcpToken }> {
+async function migrate(env: Environment): Promise<void> {
+  const settings = await orExit(() => readKernelSettings(env));
+  const logging = createLogger({
+    level: settings.logLevel,
+    pretty: process.stdout.isTTY && !settings.production,
+  });
+  let code = 0;
   try {
+    const owners = await migrateGateway({ settings, log: logging.logger });
+    logging.logger.info({ owners }, 'every table has its newest form');
+  } catch (err) {
+    code = 1;
+    logging.logger.fatal({ err }, 'the tables could not be migrated');
+    process.stderr.write(`\nThe tables could not be migrated: ${message(err)}\n`);
+  }
+  await logging.flush();
+  process.exit(code);
+}
+
+function readConfiguration(env: Environment): Promise<{ settings: KernelSettings; acpToken: AcpToken }> {
+  return orExit(async () => {
     const settings = readKernelSettings(env);
     const acpToken = await ensureAcpToken({
       configured: settings.acpToken,
@@ -60,6 +87,13 @@ async function readConfiguration(
       ids: createIds(systemClock),
     });
     return { settings, acpToken };
+  });
+}
+
+/** What stands in the way here is the operator's to set right: he is told what, not where in the code. */
+async function orExit<T>(read: () => T | Promise<T>): Promise<T> {
+  try {
+    return await read();
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     process.stderr.write(`The configuration is not valid:\n${error.message}\n`);

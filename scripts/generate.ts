@@ -4,15 +4,24 @@
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { apiReportFiles } from './generate/api-report.ts';
 import { loadBundledPlugins } from './generate/bundled-plugins.ts';
 import { gatewaySchemaFile } from './generate/gateway-schema.ts';
 import type { GeneratedFile } from './generate/generated-file.ts';
 import { lockFile } from './generate/lockfile.ts';
+import { loadBundledKinds, resourceSchemaFiles } from './generate/resource-schemas.ts';
 import { settingsTableFile } from './generate/settings-table.ts';
 
 const root = path.dirname(import.meta.dirname);
 const plugins = await loadBundledPlugins(path.join(root, 'plugins'));
-const files: readonly GeneratedFile[] = [gatewaySchemaFile(plugins), settingsTableFile(plugins), lockFile];
+const kinds = await loadBundledKinds(path.join(root, 'plugins'));
+const files: readonly GeneratedFile[] = [
+  gatewaySchemaFile(plugins),
+  ...resourceSchemaFiles(kinds),
+  settingsTableFile(plugins),
+  lockFile,
+  ...apiReportFiles(root),
+];
 
 const isCheck = process.argv.includes('--check');
 for (const file of files) {

@@ -1,8 +1,15 @@
 import type Router from '@koa/router';
+import type { TSchema } from 'typebox';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { PluginMetrics } from '../observability/plugin-metrics.ts';
+import type { EventListener } from '../services/events/events.ts';
+import type { ConsumeOptions, MessageHandler } from '../services/queue/queue.ts';
 import type { Access } from './access.ts';
+import type { EventRef } from './events.ts';
+import type { GrpcService } from './grpc.ts';
+import type { KindDefinition, ResourceView } from './kind.ts';
+import type { QueueRef } from './queue.ts';
 import type { ExtensionPoint, ServiceRef } from './refs.ts';
 import type { Route } from './route.ts';
 import type { KernelServices } from './services.ts';
@@ -27,6 +34,14 @@ export interface Scope<C = unknown> {
   route(...routes: readonly Route[]): void;
   /** Serves everything below `prefix` through an existing @koa/router, behind one access rule. */
   mount(prefix: string, router: Router, options: { access: Access; summary: string }): void;
+  /**
+   * Serves a gRPC service on `SVC_GRPC_ADDR`. One that another plugin serves fails the start and names both owners.
+   *
+   * @throws Error when the proto file cannot be read, or does not say the same as the methods.
+   */
+  grpc(...services: readonly GrpcService[]): void;
+  /** Registers a kind of YAML resources of agents.d. The view is empty until the plugin is published. */
+  kind<S extends TSchema, T>(definition: KindDefinition<S, T>): ResourceView<T>;
   /** Adds a kind of credential to the chain, after the kernel's own. */
   authenticate(authenticator: Authenticator): void;
   /** Offers the value behind one of the plugin's `offers`. */
@@ -35,6 +50,16 @@ export interface Scope<C = unknown> {
   contribute<T>(point: ExtensionPoint<T>, value: T): void;
   /** The live contributions to a point, in order of arrival; a fresh array at each call. */
   contributions<T>(point: ExtensionPoint<T>): () => readonly T[];
+  /**
+   * Hears an event of this and of every other replica, until the plugin is gone. A listener that throws is logged. An event
+   * may be missed: `services.events.onMissed` tells when to drop what was cached.
+   */
+  on<T>(event: EventRef<T>, listener: EventListener<NoInfer<T>>): void;
+  /**
+   * Takes up the messages of a queue. At stop it takes no more, and those in hand get the drain time. Messages are hints: the
+   * plugin also looks for work in its own tables, with `every`.
+   */
+  worker<T>(queue: QueueRef<T>, handle: MessageHandler<NoInfer<T>>, options?: ConsumeOptions): void;
   /** Runs `task` every `milliseconds` (never two at once) until the plugin stops; a failure is logged and counted. */
   every(name: string, milliseconds: number, task: (signal: AbortSignal) => Promise<void>): void;
   /** Joins `/health/ready`: resolves when healthy, throws when not. Has 2 seconds. */

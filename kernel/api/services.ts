@@ -2,8 +2,15 @@ import type { AuditQuery } from '../audit/audit-query.ts';
 import type { ApiKeyStore } from '../auth/api-key-store.ts';
 import type { Database } from '../database/database.ts';
 import type { OpenApiDocument } from '../http/openapi.ts';
+import type { Resources } from '../resources/resources.ts';
 import type { Clock } from '../services/clock.ts';
+import type { Egress } from '../services/egress/egress.ts';
+import type { Events } from '../services/events/events.ts';
 import type { Ids } from '../services/ids.ts';
+import type { Locks } from '../services/locks/locks.ts';
+import type { Objects } from '../services/objects/objects.ts';
+import type { Queue } from '../services/queue/queue.ts';
+import type { Secrets } from '../services/secrets/secrets.ts';
 import type { Tenants } from '../tenancy/tenants.ts';
 
 /** What the kernel offers to every plugin. */
@@ -17,6 +24,20 @@ export interface KernelServices {
   readonly apiKeys: ApiKeyStore;
   /** The audit records that were written. */
   readonly audit: AuditQuery;
+  /** Keyed, fair, leased locks, over all replicas. */
+  readonly locks: Locks;
+  /** Hints that some replica takes up. `scope.worker` consumes them. */
+  readonly queue: Pick<Queue, 'publish' | 'delivers' | 'form'>;
+  /** Object storage. */
+  readonly objects: Objects;
+  /** The way out to addresses that a tenant, a model or a remote party chose. */
+  readonly egress: Egress;
+  /** What stands behind `env:NAME` and `file:PATH`. */
+  readonly secrets: Secrets;
+  /** Hints to all replicas. `scope.on` hears them. */
+  readonly events: Pick<Events, 'emit' | 'onMissed' | 'reach'>;
+  /** The YAML resources of agents.d, for their administration. They belong to the deployment and have no tenant. */
+  readonly resources: Resources;
   /** The OpenAPI 3.0 document of the routes that are live now. */
   openapi(): OpenApiDocument;
   /** Fails when called inside a database transaction: outbound calls say so before they wait (DESIGN 1.4). */

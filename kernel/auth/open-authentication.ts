@@ -3,12 +3,14 @@ import type { Database } from '../database/database.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Clock } from '../services/clock.ts';
 import { within } from '../services/deadline.ts';
+import type { Events } from '../services/events/events.ts';
 import type { Ids } from '../services/ids.ts';
 import { createTenants, type Tenants } from '../tenancy/tenants.ts';
 import { createApiKeyAuthenticator } from './api-key.ts';
 import { createApiKeyLookup } from './api-key-lookup.ts';
 import { type ApiKeyStore, createApiKeyStore } from './api-key-store.ts';
 import { type AuthenticationChain, createAuthenticationChain } from './chain.ts';
+import { credentialEvents } from './credential-events.ts';
 import { createIdentityCache } from './identity-cache.ts';
 import { createJwtAuthenticator } from './jwt.ts';
 import { createLastUsed } from './last-used.ts';
@@ -32,6 +34,8 @@ export interface AuthenticationParts {
   readonly jwt: KernelSettings['jwt'];
   /** The static token of the operator; `undefined` when there is none. */
   readonly acpToken: string | undefined;
+  /** Over which the replicas tell each other of revocations. */
+  readonly events: Events;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
@@ -43,6 +47,19 @@ export async function openAuthentication(parts: AuthenticationParts): Promise<Au
   const identities = createIdentityCache({ lookup: createApiKeyLookup(database), clock });
   const onError = (err: unknown) => log.warn({ err }, 'the last use of API keys could not be noted');
   const lastUsed = createLastUsed({ database, clock, onError });
+  const told = credentialEvents(parts.events);
+  const keys = {
+    forget(hash: string) {
+      identities.forget(hash);
+      told.keyChanged(hash);
+    },
+  };
+  const tenants = createTenants({
+    ...{ database, clock, ids },
+    forgetIdentities: identities.forgetTenant,
+    onChanged: told.tenantChanged,
+  });
+  const unfollow = told.follow(identities, tenants);
   const jwt = await createJwtAuthenticator(parts.jwt, { clock });
   const builtin = [
     parts.acpToken === undefined ? undefined : createStaticTokenAuthenticator(parts.acpToken),
@@ -51,9 +68,12 @@ export async function openAuthentication(parts: AuthenticationParts): Promise<Au
   ];
   return {
     chain: createAuthenticationChain({ builtin: builtin.filter((one) => one !== undefined) }),
-    tenants: createTenants({ database, clock, ids, forgetIdentities: identities.forgetTenant }),
-    apiKeys: createApiKeyStore({ database, clock, ids, identities }),
-    // A database that is away must not keep the gateway from ending in order.
-    close: () => within(CLOSE_TIMEOUT, 'noting the last use of API keys', lastUsed.close()).catch(onError),
+    tenants,
+    apiKeys: createApiKeyStore({ database, clock, ids, identities: keys }),
+    close() {
+      unfollow();
+      // A database that is away must not keep the gateway from ending in order.
+      return within(CLOSE_TIMEOUT, 'noting the last use of API keys', lastUsed.close()).catch(onError);
+    },
   };
 }

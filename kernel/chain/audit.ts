@@ -1,13 +1,14 @@
 import { Readable } from 'node:stream';
+import type { AuditEntry } from '../audit/audit-entry.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { auditDetail } from '../audit/sanitize.ts';
 import { KernelErrors } from '../errors/catalogue.ts';
 import { HTTP_STATUS } from '../errors/status.ts';
-import type { Outcome } from '../http/request-state.ts';
 import type { Context, Stage } from '../http/stage.ts';
 import { redactText } from '../observability/redact-text.ts';
 import type { Clock } from '../services/clock.ts';
 import type { Ids } from '../services/ids.ts';
+import type { CallState, Outcome } from './call-state.ts';
 
 /**
  * Records the request (specification 1, Audit; decisions 1.4). The record is in the journal before the last bytes of an
@@ -18,13 +19,13 @@ import type { Ids } from '../services/ids.ts';
 export function audit(trail: AuditTrail, ids: Ids, clock: Clock): Stage {
   return async function auditRequest(context, next) {
     const room = trail.room();
-    if (room !== undefined) await waitFor(room);
+    if (room !== undefined) await waitForRoom(room);
     const { state } = context;
     let isRecorded = false;
     const record = (outcome: Outcome) => {
-      if (isRecorded || !concernsAudit(context)) return undefined;
+      if (isRecorded || !concernsAudit(state, state.match.kind === 'route')) return undefined;
       isRecorded = true;
-      return trail.record(entryOf(context, outcome, ids, clock));
+      return trail.record(auditEntry(state, subjectOf(context), outcome, ids, clock));
     };
     state.whenDone(record);
     const answered = (status: number) => {
@@ -49,7 +50,8 @@ export function audit(trail: AuditTrail, ids: Ids, clock: Clock): Stage {
 const MAX_ACTION = 2048;
 const MAX_USER_AGENT = 256;
 
-async function waitFor(room: Promise<void>): Promise<void> {
+/** Waits until the trail has room. @throws `gateway.overloaded` when that takes too long. */
+export async function waitForRoom(room: Promise<void>): Promise<void> {
   try {
     await room;
   } catch (cause) {
@@ -57,26 +59,36 @@ async function waitFor(room: Promise<void>): Promise<void> {
   }
 }
 
-/** Everything that a credential did or tried; of callers without one only what leads nowhere. */
-function concernsAudit(context: Context): boolean {
-  const { identity, failure, match, errorCode } = context.state;
+/** Everything that a credential did or tried; of callers without one only what leads nowhere (`isKnown` is false). */
+export function concernsAudit({ identity, failure, errorCode }: CallState, isKnown: boolean): boolean {
   if (errorCode === KernelErrors.rateLimited.definition.code && identity.tenantId === '') return false;
-  return identity.tenantId !== '' || failure !== undefined || match.kind !== 'route';
+  return identity.tenantId !== '' || failure !== undefined || !isKnown;
 }
 
-function entryOf(context: Context, outcome: Outcome, ids: Ids, clock: Clock) {
-  const { state, req } = context;
-  const url = req.url ?? '';
-  const query = url.length > state.path.length ? url.slice(state.path.length + 1) : '';
-  const { failure } = state;
-  const userAgent = header(req.headers['user-agent']);
+/** What was called. */
+export interface AuditedSubject {
+  /** `GET /v1/me`, `GRPC /svc.agent.v1.AgentService/GetAgent`: as the client sent it. */
+  readonly action: string;
+  /** Without its question mark; empty where there is none. */
+  readonly query: string;
+}
+
+/** The record of a call (decisions 1.4). */
+export function auditEntry(
+  state: CallState,
+  subject: AuditedSubject,
+  outcome: Outcome,
+  ids: Ids,
+  clock: Clock,
+): AuditEntry {
+  const { failure, userAgent } = state;
   return {
     id: ids.uuid(),
     tenantId: failure === undefined ? state.identity.tenantId : (failure.tenantId ?? ''),
     userId: failure === undefined ? state.identity.id : (failure.identityId ?? ''),
     // A client that mistakes a key for an id puts it into the path: not even then is it stored.
-    action: redactText(`${req.method} ${state.path}`.slice(0, MAX_ACTION)),
-    detail: auditDetail(query, state.bodyFields, header(req.headers['x-svc-user-id'])),
+    action: redactText(subject.action.slice(0, MAX_ACTION)),
+    detail: auditDetail(subject.query, state.bodyFields, state.userHeader),
     requestId: state.requestId,
     statusCode: outcome.status,
     latencyMs: Math.round(outcome.duration),
@@ -89,6 +101,8 @@ function entryOf(context: Context, outcome: Outcome, ids: Ids, clock: Clock) {
   };
 }
 
-function header(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value;
+function subjectOf({ req, state }: Context): AuditedSubject {
+  const url = req.url ?? '';
+  const query = url.length > state.path.length ? url.slice(state.path.length + 1) : '';
+  return { action: `${req.method} ${state.path}`, query };
 }

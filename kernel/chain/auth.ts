@@ -1,55 +1,79 @@
 import { actingIdentity } from '../access/anonymous.ts';
+import type { Access } from '../api/access.ts';
+import type { Credentials } from '../auth/authenticator.ts';
 import type { AuthenticationChain, AuthenticationResult } from '../auth/chain.ts';
 import { KernelErrors } from '../errors/catalogue.ts';
-import { HttpCredentials } from '../http/credentials.ts';
-import type { Context, Stage } from '../http/stage.ts';
+import { HeaderCredentials } from '../http/credentials.ts';
+import type { Stage } from '../http/stage.ts';
+import type { CallState } from './call-state.ts';
+import type { RateRule } from './rate-limit.ts';
 
-/** What the stage needs. */
-export interface AuthStage {
+/** What identification needs. */
+export interface IdentificationParts {
   readonly chain: AuthenticationChain;
   /** `SVC_ALLOW_ANONYMOUS`; `undefined` serves open routes to loopback callers only. */
   readonly anonymousAllowed: boolean | undefined;
 }
 
 /**
- * Tries the credentials in the specification's order. One that does not hold is only noted here: the RBAC stage refuses,
- * so that tenant, logging and audit see every request.
+ * Notes who is calling; `access` is the rule of what is called, `undefined` for what leads nowhere. Never throws or rejects.
+ * No promise where nothing has to be waited for.
  */
-export function auth({ chain, anonymousAllowed }: AuthStage): Stage {
-  const accept = (context: Context, credentials: HttpCredentials, result: AuthenticationResult) => {
-    const { state } = context;
-    state.failure = result.failure;
+export type Identify = (
+  state: CallState,
+  credentials: Credentials,
+  access: Access | undefined,
+) => void | Promise<void>;
+
+/**
+ * Tries the credentials in the specification's order. One that does not hold is only noted here: authorization refuses, so
+ * that tenant, logging and audit see every call.
+ */
+export function createIdentify({ chain, anonymousAllowed }: IdentificationParts): Identify {
+  const accept = (
+    state: CallState,
+    { identity, failure }: AuthenticationResult,
+    credentials: Credentials,
+    access: Access | undefined,
+  ) => {
+    state.failure = failure;
     // Where the caller is matters only without a credential.
     state.identity =
-      state.match.kind === 'route' && result.identity.method === 'anonymous'
-        ? actingIdentity(state.match.route.access, result.identity, {
-            loopback: credentials.loopback,
-            anonymousAllowed,
-          })
-        : result.identity;
+      access !== undefined && identity.method === 'anonymous'
+        ? actingIdentity(access, identity, { loopback: credentials.loopback, anonymousAllowed })
+        : identity;
   };
-  return function authenticateRequest(context, next) {
-    if (isExempt(context)) return next();
-    const credentials = new HttpCredentials(context.req, context.state.path);
+  return function identify(state, credentials, access) {
     const unavailable = (cause: unknown) => {
-      context.state.unavailable = KernelErrors.unavailable('The credential cannot be checked now', { cause });
+      state.unavailable = KernelErrors.unavailable('The credential cannot be checked now', { cause });
     };
     let result: AuthenticationResult | Promise<AuthenticationResult>;
     try {
       result = chain.authenticate(credentials);
     } catch (cause) {
       unavailable(cause);
-      return next();
+      return;
     }
     if (result instanceof Promise) {
-      return result.then((found) => accept(context, credentials, found), unavailable).then(next);
+      return result.then((found) => accept(state, found, credentials, access), unavailable);
     }
-    accept(context, credentials, result);
-    return next();
+    accept(state, result, credentials, access);
+  };
+}
+
+/** Identifies the caller of a request. */
+export function auth(identify: Identify): Stage {
+  return function authenticateRequest(context, next) {
+    const { state, req } = context;
+    const route = state.match.kind === 'route' ? state.match.route : undefined;
+    if (route !== undefined && isExempt(route)) return next();
+    const credentials = new HeaderCredentials(req, req.method ?? 'GET', state.path);
+    const identified = identify(state, credentials, route?.access);
+    return identified === undefined ? next() : identified.then(next);
   };
 }
 
 /** Health and metrics never look at credentials: they must answer while the database is away. */
-function isExempt({ state: { match } }: Context): boolean {
-  return match.kind === 'route' && match.route.rateLimit === 'none' && match.route.access.kind === 'public';
+export function isExempt({ rateLimit, access }: { rateLimit: RateRule; access: Access }): boolean {
+  return rateLimit === 'none' && access.kind === 'public';
 }

@@ -5,6 +5,7 @@ import type { RouteTable } from '../http/route-table.ts';
 import type { AddressedRequest } from '../http/source-address.ts';
 import type { Stage } from '../http/stage.ts';
 import type { Clock } from '../services/clock.ts';
+import type { CallState } from './call-state.ts';
 
 /**
  * Finds the route and enters its plugin's calls in flight, in one turn: a plugin that stops meanwhile waits for this
@@ -20,10 +21,10 @@ export function enter(
     const end = url.indexOf('?');
     const path = end < 0 ? url : url.slice(0, end);
     const match = table().find(context.req.method ?? 'GET', path);
-    const state = new RequestState(match, path, clock.monotonic());
+    const state = new RequestState(match, path, clock.monotonic(), context);
     state.sourceAddress = sourceAddress(context.req);
     context.state = state;
-    state.watch(context.res, () => clock.monotonic());
+    state.watch(() => clock.monotonic());
     const leave = match.kind === 'route' ? enterPlugin(match.route.inFlight, state) : undefined;
     try {
       await next();
@@ -37,7 +38,7 @@ export function enter(
 }
 
 /** Enters the calls in flight. They are left when the returned function was called and the response has ended, too. */
-function enterPlugin(inFlight: InFlight, state: RequestState): () => void {
+export function enterPlugin(inFlight: InFlight, state: CallState): () => void {
   let pending = 2;
   const leave = () => {
     pending -= 1;

@@ -1,7 +1,9 @@
+import type { GatewayError } from '../errors/gateway-error.ts';
 import { HTTP_STATUS } from '../errors/status.ts';
 import { respondError } from '../http/respond.ts';
 import type { Stage } from '../http/stage.ts';
 import type { Logger } from '../observability/logger.ts';
+import type { CallState } from './call-state.ts';
 
 /** Turns whatever a later stage threw into an answer in the route's dialect; what nobody expected is logged in full. */
 export function errors(log: Logger): Stage {
@@ -9,12 +11,15 @@ export function errors(log: Logger): Stage {
     try {
       await next();
     } catch (thrown) {
-      const { state } = context;
-      const error = state.errorOf(thrown);
-      if (HTTP_STATUS[error.kind] >= 500 && !state.isAborted) {
-        log.error({ err: error.cause ?? error, code: error.code, requestId: state.requestId }, error.detail);
-      }
+      const error = context.state.errorOf(thrown);
+      logFailure(log, context.state, error);
       respondError(context, error);
     }
   };
+}
+
+/** Logs a failure of the gateway's own with its cause; callers' mistakes are no failures. */
+export function logFailure(log: Logger, state: CallState, error: GatewayError): void {
+  if (HTTP_STATUS[error.kind] < 500 || state.isAborted) return;
+  log.error({ err: error.cause ?? error, code: error.code, requestId: state.requestId }, error.detail);
 }

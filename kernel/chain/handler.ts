@@ -3,12 +3,13 @@ import { KernelErrors } from '../errors/catalogue.ts';
 import type { FieldError } from '../errors/gateway-error.ts';
 import { DEFAULT_BODY_LIMIT, readJson, readPlainText } from '../http/body.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
-import { type CallServices, HttpCall } from '../http/http-call.ts';
+import { HttpCall } from '../http/http-call.ts';
 import { queryObject } from '../http/query.ts';
 import { respond } from '../http/respond.ts';
 import type { SseTimes } from '../http/sse-writer.ts';
 import type { Context, Stage } from '../http/stage.ts';
 import type { StreamLimit } from '../limits/stream-limit.ts';
+import type { CallServices } from './state-call.ts';
 
 /** What the last stage needs to serve a call. */
 export interface HandlerServices extends CallServices {
@@ -50,7 +51,7 @@ async function readCall(
   services: CallServices,
 ): Promise<HttpCall> {
   const { validators } = route;
-  const call = new HttpCall(context, services);
+  const call = new HttpCall(context.state, services);
   const errors: FieldError[] = [];
   if (validators.params !== undefined) {
     call.params = namedParams(route.pattern, params);

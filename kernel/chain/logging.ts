@@ -1,23 +1,45 @@
 import type { Stage } from '../http/stage.ts';
 import type { Logging } from '../observability/logger.ts';
+import type { CallState, Outcome } from './call-state.ts';
 
-/** One line a request, when its response is out: who, what, status, time. Never a header, a query or a body. */
+/** What the line says beside who and when. */
+export interface LoggedSubject {
+  /** HTTP method, or `GRPC`. */
+  readonly method: string;
+  /** As the client sent it, without the query. */
+  readonly path: string;
+  /** Health and metrics, which are asked every few seconds. */
+  readonly quiet: boolean;
+}
+
+/** Writes the line of a call that is over: who, what, status, time. Never a header, a query or a body. */
+export function logCall(
+  access: Logging['access'],
+  state: CallState,
+  subject: LoggedSubject,
+  outcome: Outcome,
+): void {
+  const { status, duration } = outcome;
+  access(status >= 500 ? 'warn' : subject.quiet ? 'debug' : 'info', {
+    method: subject.method,
+    path: subject.path,
+    status,
+    ms: Math.round(duration * 10) / 10,
+    requestId: state.requestId,
+    tenantId: state.tenant?.id,
+    identity: state.identity.id || undefined,
+    traceId: state.trace.traceId,
+    code: state.errorCode,
+  });
+}
+
+/** One line a request, when its response is out. */
 export function logging(access: Logging['access']): Stage {
   return function logRequest(context, next) {
     const { state } = context;
-    state.whenDone(({ status, duration }) => {
+    state.whenDone((outcome) => {
       const quiet = state.match.kind === 'route' && state.match.route.rateLimit === 'none';
-      access(status >= 500 ? 'warn' : quiet ? 'debug' : 'info', {
-        method: context.req.method,
-        path: state.path,
-        status,
-        ms: Math.round(duration * 10) / 10,
-        requestId: state.requestId,
-        tenantId: state.tenant?.id,
-        identity: state.identity.id || undefined,
-        traceId: state.trace.traceId,
-        code: state.errorCode,
-      });
+      logCall(access, state, { method: context.req.method ?? 'GET', path: state.path, quiet }, outcome);
     });
     return next();
   };

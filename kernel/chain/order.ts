@@ -10,7 +10,7 @@ import type { Clock } from '../services/clock.ts';
 import type { Ids } from '../services/ids.ts';
 import type { Tenants } from '../tenancy/tenants.ts';
 import { audit } from './audit.ts';
-import { auth } from './auth.ts';
+import { auth, createIdentify } from './auth.ts';
 import { cors } from './cors.ts';
 import { enter } from './enter.ts';
 import { errors } from './errors.ts';
@@ -18,9 +18,9 @@ import { type HandlerServices, handler } from './handler.ts';
 import { logging } from './logging.ts';
 import { metrics } from './metrics.ts';
 import { type RequestLimits, rateLimit } from './rate-limit.ts';
-import { rbac } from './rbac.ts';
+import { createAuthorize, rbac } from './rbac.ts';
 import { requestId } from './request-id.ts';
-import { tenant } from './tenant.ts';
+import { createBindTenant, tenant } from './tenant.ts';
 import { tracing } from './tracing.ts';
 
 /** Everything that the stages need. */
@@ -54,11 +54,11 @@ export function chain(table: () => RouteTable, services: ChainServices): readonl
     requestId(ids),
     errors(log),
     cors(services.origins),
-    auth({ chain: services.authentication, anonymousAllowed }),
-    tenant(services.tenants),
+    auth(createIdentify({ chain: services.authentication, anonymousAllowed })),
+    tenant(createBindTenant(services.tenants)),
     logging(services.access),
     audit(services.trail, ids, clock),
-    rbac({ anonymousAllowed, limits }),
+    rbac(createAuthorize({ anonymousAllowed, limits })),
     rateLimit(limits),
     handler(services),
   ];

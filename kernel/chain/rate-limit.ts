@@ -1,8 +1,9 @@
 import { KernelErrors } from '../errors/catalogue.ts';
 import { addressGroup } from '../http/source-address.ts';
-import type { Context, Stage } from '../http/stage.ts';
+import type { Stage } from '../http/stage.ts';
 import type { Decision } from '../limits/decision.ts';
 import type { RateLimits, RateWindow } from '../limits/rate-limits.ts';
+import type { CallState } from './call-state.ts';
 
 /** Limits in requests a minute. */
 export interface RateSettings {
@@ -19,7 +20,10 @@ export interface RequestLimitParts {
   rejected(tenantId: string | undefined, window: RateWindow): void;
 }
 
-/** Counts requests against the windows that they belong to, and refuses with 429. */
+/** Which windows a route or method is counted in. */
+export type RateRule = 'standard' | 'bootstrap' | 'none';
+
+/** Counts the requests of all transports against the windows that they belong to, and refuses with 429. */
 export class RequestLimits {
   readonly #parts: RequestLimitParts;
 
@@ -27,52 +31,43 @@ export class RequestLimits {
     this.#parts = parts;
   }
 
-  /** Counts a request without a credential against its source address. */
-  countAnonymous(context: Context): void | Promise<void> {
-    return this.#count(
-      context,
-      'anonymous',
-      addressGroup(context.state.sourceAddress),
-      this.#parts.settings.anonymous,
-    );
+  /** Counts a request in the windows of its route's or method's rule. */
+  count(state: CallState, rule: RateRule): void | Promise<void> {
+    if (rule === 'none') return undefined;
+    return rule === 'bootstrap' ? this.#countBootstrap(state) : this.countTenant(state);
   }
 
-  /** Counts an attempt to bootstrap against its source address. */
-  countBootstrap(context: Context): void | Promise<void> {
-    return this.#count(
-      context,
-      'bootstrap',
-      addressGroup(context.state.sourceAddress),
-      this.#parts.settings.bootstrap,
-    );
+  /** Counts a request without a credential against its source address. */
+  countAnonymous(state: CallState): void | Promise<void> {
+    const { anonymous } = this.#parts.settings;
+    return this.#count(state, 'anonymous', addressGroup(state.sourceAddress), anonymous);
   }
 
   /** Counts against the user, where he has a window of his own, then against the tenant: one user cannot use up all. */
-  countTenant(context: Context): void | Promise<void> {
-    const { tenant, identity } = context.state;
-    if (tenant === undefined || identity.method === 'anonymous') return this.countAnonymous(context);
-    const countTenant = () => this.#count(context, 'tenant', tenant.id, tenant.rateLimitRpm);
+  countTenant(state: CallState): void | Promise<void> {
+    const { tenant, identity } = state;
+    if (tenant === undefined || identity.method === 'anonymous') return this.countAnonymous(state);
+    const countTenant = () => this.#count(state, 'tenant', tenant.id, tenant.rateLimitRpm);
     const { user } = this.#parts.settings;
     // A user's window as wide as the tenant's never refuses what the tenant's admits.
     if (user === undefined || user >= tenant.rateLimitRpm) return countTenant();
-    const counted = this.#count(context, 'user', userKey(context), user);
+    const counted = this.#count(state, 'user', userKey(state), user);
     return counted === undefined ? countTenant() : counted.then(countTenant);
   }
 
-  #count(context: Context, window: RateWindow, key: string, limit: number): void | Promise<void> {
-    const decision = this.#parts.windows.consume(window, key, limit);
-    if (decision instanceof Promise) return decision.then((made) => this.#apply(context, window, made));
-    this.#apply(context, window, decision);
+  #countBootstrap(state: CallState): void | Promise<void> {
+    const { bootstrap } = this.#parts.settings;
+    return this.#count(state, 'bootstrap', addressGroup(state.sourceAddress), bootstrap);
   }
 
-  #apply(context: Context, window: RateWindow, { allowed, limit, remaining }: Decision): void {
-    const { res, state } = context;
-    // Of two windows the headers tell the one that is closer to its end.
-    const told = res.getHeader('X-RateLimit-Remaining');
-    if (told === undefined || remaining < Number(told)) {
-      res.setHeader('X-RateLimit-Limit', limit);
-      res.setHeader('X-RateLimit-Remaining', remaining);
-    }
+  #count(state: CallState, window: RateWindow, key: string, limit: number): void | Promise<void> {
+    const decision = this.#parts.windows.consume(window, key, limit);
+    if (decision instanceof Promise) return decision.then((made) => this.#apply(state, window, made));
+    this.#apply(state, window, decision);
+  }
+
+  #apply(state: CallState, window: RateWindow, { allowed, limit, remaining }: Decision): void {
+    state.tellLimit(limit, remaining);
     if (allowed) return;
     this.#parts.rejected(state.tenant?.id, window);
     throw KernelErrors.rateLimited(`No more than ${limit} requests a minute are allowed`, {
@@ -82,19 +77,16 @@ export class RequestLimits {
 }
 
 /** One credential's users, as `X-Svc-User-Id` names them, are counted apart. */
-function userKey({ state, req }: Context): string {
-  const user = req.headers['x-svc-user-id'];
-  const { tenantId, id } = state.identity;
-  return typeof user === 'string' ? `${tenantId}:${id}:${user.slice(0, 256)}` : `${tenantId}:${id}`;
+function userKey({ identity, userHeader }: CallState): string {
+  const { tenantId, id } = identity;
+  return userHeader === undefined ? `${tenantId}:${id}` : `${tenantId}:${id}:${userHeader.slice(0, 256)}`;
 }
 
 /** Refuses with 429 what exceeds the tenant's, the user's or the address's window (specification 1, Limits). */
 export function rateLimit(limits: RequestLimits): Stage {
   return function limitRequest(context, next) {
     const { match } = context.state;
-    const rule = match.kind === 'route' ? match.route.rateLimit : 'standard';
-    if (rule === 'none') return next();
-    const counted = rule === 'bootstrap' ? limits.countBootstrap(context) : limits.countTenant(context);
+    const counted = limits.count(context.state, match.kind === 'route' ? match.route.rateLimit : 'standard');
     return counted === undefined ? next() : counted.then(next);
   };
 }

@@ -4,11 +4,15 @@ import type { Ids } from '../services/ids.ts';
 /** An id is stored and logged, so a credential cannot be one. */
 const WELL_FORMED = /^(?!hk_|acp_)[A-Za-z0-9._-]{1,128}$/;
 
-/** Takes the client's `X-Request-ID` when it is well-formed, else makes one, and sends it back (decisions 1.14). */
+/** The client's request id when it is well-formed, else a new one (decisions 1.14). */
+export function requestIdOf(given: unknown, ids: Ids): string {
+  return typeof given === 'string' && WELL_FORMED.test(given) ? given : ids.uuid();
+}
+
+/** Takes the client's `X-Request-ID` when it is well-formed, else makes one, and sends it back. */
 export function requestId(ids: Ids): Stage {
   return function identifyRequest(context, next) {
-    const given = context.req.headers['x-request-id'];
-    const id = typeof given === 'string' && WELL_FORMED.test(given) ? given : ids.uuid();
+    const id = requestIdOf(context.req.headers['x-request-id'], ids);
     context.state.requestId = id;
     context.res.setHeader('X-Request-ID', id);
     return next();

@@ -1,30 +1,37 @@
 import { type Admission, admit } from '../auth/admit.ts';
 import { KernelErrors } from '../errors/catalogue.ts';
-import type { Context, Stage } from '../http/stage.ts';
+import type { Stage } from '../http/stage.ts';
 import type { Tenants } from '../tenancy/tenants.ts';
+import type { CallState } from './call-state.ts';
 
-/** Binds the request to the credential's tenant. A tenant that is gone or deleted makes the credential worthless. */
-export function tenant(tenants: Tenants): Stage {
-  return function bindTenant(context, next) {
-    const { identity, failure } = context.state;
+/** Binds a call to the credential's tenant. Never throws or rejects; no promise when the tenant is at hand. */
+export type BindTenant = (state: CallState) => void | Promise<void>;
+
+/** A tenant that is gone or deleted makes the credential worthless. */
+export function createBindTenant(tenants: Pick<Tenants, 'get'>): BindTenant {
+  return function bindTenant(state) {
+    const { identity, failure } = state;
     const admission = admit({ identity, failure }, tenants);
-    if (!(admission instanceof Promise)) {
-      bind(context, admission);
-      return next();
-    }
-    return admission
-      .then(
-        (made) => bind(context, made),
-        (cause: unknown) => {
-          context.state.unavailable = KernelErrors.unavailable('The tenant cannot be read now', { cause });
-        },
-      )
-      .then(next);
+    if (!(admission instanceof Promise)) return bind(state, admission);
+    return admission.then(
+      (made) => bind(state, made),
+      (cause: unknown) => {
+        state.unavailable = KernelErrors.unavailable('The tenant cannot be read now', { cause });
+      },
+    );
   };
 }
 
-function bind({ state }: Context, { identity, failure, tenant: record }: Admission): void {
+function bind(state: CallState, { identity, failure, tenant: record }: Admission): void {
   state.identity = identity;
   state.failure = failure;
   state.tenant = record;
+}
+
+/** Binds the request to its tenant. */
+export function tenant(bindTenant: BindTenant): Stage {
+  return function bindRequest(context, next) {
+    const bound = bindTenant(context.state);
+    return bound === undefined ? next() : bound.then(next);
+  };
 }

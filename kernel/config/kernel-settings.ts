@@ -7,6 +7,7 @@ import { quoteValue } from './decode-field.ts';
 import type { Environment } from './environment.ts';
 import { KernelVariables } from './kernel-variables.ts';
 import { decodeConfig } from './read-config.ts';
+import { type ServiceSettings, serviceProblems, serviceSettings } from './service-settings.ts';
 import { type TracingSettings, tracingSettings } from './tracing-settings.ts';
 
 type Variables = Static<typeof KernelVariables>;
@@ -28,6 +29,8 @@ export interface KernelSettings {
   /** Reload plugins when their code is saved. */
   readonly watchPlugins: boolean;
   readonly drainTimeout: number;
+  /** Between the signal and the end of listening. */
+  readonly stopDelay: number;
   /** What `SVC_ACP_TOKEN` says; `ensureAcpToken` makes one for development. */
   readonly acpToken: string | undefined;
   /** Undefined: protected mode (loopback callers only). */
@@ -59,6 +62,7 @@ export interface KernelSettings {
   readonly databasePool: number;
   /** Holds a password. */
   readonly redisUrl: string | undefined;
+  readonly services: ServiceSettings;
   /** Undefined: no tracing. */
   readonly tracing: TracingSettings | undefined;
 }
@@ -68,7 +72,7 @@ export function readKernelSettings(env: Environment): KernelSettings {
   const { value, problems: unreadable } = decodeConfig(KernelVariables, { env });
   // A variable with a problem of its own is missing here; the rules below say nothing about it.
   const variables = value as Variables;
-  const problems = [...unreadable, ...RULES.flatMap((rule) => rule(value))];
+  const problems = [...unreadable, ...RULES.flatMap((rule) => rule(value)), ...serviceProblems(value)];
   const { database, problems: databaseProblems } = databaseSettings({
     driver: variables.databaseDriver,
     url: variables.databaseUrl,
@@ -90,12 +94,12 @@ export function readKernelSettings(env: Environment): KernelSettings {
 
 function toSettings(variables: Variables): Omit<KernelSettings, 'database' | 'tracing'> {
   const { dataDir, logLevel, configFile, acpToken, allowAnonymous } = variables;
-  const { pluginDirs, plugins, watchPlugins, drainTimeout } = variables;
+  const { pluginDirs, plugins, watchPlugins, drainTimeout, stopDelay } = variables;
   return {
     production: variables.nodeEnv === 'production',
     listen: { host: variables.host, port: variables.port },
     ...{ dataDir, logLevel, configFile, acpToken, allowAnonymous },
-    ...{ pluginDirs, plugins, watchPlugins, drainTimeout },
+    ...{ pluginDirs, plugins, watchPlugins, drainTimeout, stopDelay },
     trustedProxies: variables.trustedProxies,
     rateLimits: {
       anonymous: variables.anonymousRateLimit,
@@ -113,6 +117,7 @@ function toSettings(variables: Variables): Omit<KernelSettings, 'database' | 'tr
     databaseRole: variables.databaseRole,
     databasePool: variables.databasePool,
     redisUrl: variables.redisUrl,
+    services: serviceSettings(variables, variables.dataDir),
   };
 }
 

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { field } from './field.ts';
+import { SERVICE_VARIABLES } from './service-variables.ts';
 
 /** The variables that the kernel itself reads; the README's table is made from it. */
 export const KernelVariables = Type.Object({
@@ -51,6 +52,13 @@ export const KernelVariables = Type.Object({
     default: '25s',
     max: '24h',
     description: 'Time that requests in flight get to finish when the gateway stops',
+  }),
+  stopDelay: field.duration({
+    env: 'SVC_STOP_DELAY',
+    default: '0s',
+    max: '10m',
+    description:
+      'Time that load balancers get to notice a stop: not ready, still taking requests, and asking clients to reconnect elsewhere',
   }),
   acpToken: field.string({
     env: 'SVC_ACP_TOKEN',
@@ -152,9 +160,10 @@ export const KernelVariables = Type.Object({
     env: 'REDIS_URL',
     secret: true,
     protocols: ['redis', 'rediss'],
-    unset: 'each process counts for itself',
-    description: 'Redis in which the replicas share their rate limits',
+    unset: 'each process counts for itself; locks, queue and events use the database where it is a server',
+    description: 'Redis through which the replicas share rate limits, locks, queue and events',
   }),
+  ...SERVICE_VARIABLES,
   otelEndpoint: field.string({
     env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     unset: 'no tracing',

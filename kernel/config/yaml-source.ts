@@ -1,4 +1,4 @@
-import { type Document, isAlias, isMap, LineCounter, parseDocument, type YAMLError } from 'yaml';
+import { type Document, isAlias, isMap, isSeq, LineCounter, parseDocument, type YAMLError } from 'yaml';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
 import type { SourcePlace } from './read-config.ts';
 
@@ -26,11 +26,47 @@ const SPEAKING_CODES = new Set([
   'TAB_AS_INDENT',
 ]);
 
+/** What is wrong with a YAML text. */
+export interface YamlFault {
+  /** From 1. */
+  readonly line: number;
+  /** From 1. */
+  readonly column: number;
+  /** Quotes nothing of the text. */
+  readonly message: string;
+}
+
+/** A YAML text as far as it could be read. */
+export interface YamlReading {
+  /** Null for a text without content; undefined when there are faults. */
+  readonly value: unknown;
+  readonly document: Document;
+  /** Everything that is wrong; empty for a good text. */
+  readonly faults: readonly YamlFault[];
+  /** Where a key or list item begins, or the nearest one around it that exists; undefined when there is none. */
+  placeOf(path: readonly string[]): { readonly line: number; readonly column: number } | undefined;
+}
+
 /**
  * Parses one document of YAML 1.2 (core schema, keys are strings, no merge keys, no tags). Throws a ConfigurationError with
  * file, line and reason; the reasons quote nothing of the text.
  */
 export function parseYaml(file: string, text: string): YamlSource {
+  const { value, document, faults, placeOf } = readYaml(text);
+  if (faults.length > 0) {
+    throw new ConfigurationError(
+      faults.map(({ line, message }): ConfigurationProblem => ({ name: '', file, line, message })),
+    );
+  }
+  const locate = (path: readonly string[]) => {
+    const place = placeOf(path);
+    return place === undefined ? { file } : { file, line: place.line };
+  };
+  return { value, document, locate };
+}
+
+/** Like `parseYaml`, and tells what is wrong instead of throwing it. */
+export function readYaml(text: string): YamlReading {
   const lineCounter = new LineCounter();
   const document: Document = parseDocument(text, {
     lineCounter,
@@ -40,23 +76,22 @@ export function parseYaml(file: string, text: string): YamlSource {
     // Not silent, which would also keep quiet about a second document.
     logLevel: 'error',
   });
-  const lineOf = (offset: number) => Math.max(1, lineCounter.linePos(offset).line);
-  const faults = [...document.errors, ...document.warnings];
-  if (faults.length > 0)
-    throw new ConfigurationError(faults.map((fault) => describeFault(fault, file, lineOf)));
-  const locate = (path: readonly string[]) => {
-    const offset = offsetOf(document, path);
-    return offset === undefined ? { file } : { file, line: lineOf(offset) };
+  const placeAt = (offset: number) => {
+    const { line, col } = lineCounter.linePos(offset);
+    return { line: Math.max(1, line), column: Math.max(1, col) };
   };
-  return { value: expand(document, file), document, locate };
-}
-
-function describeFault(
-  fault: YAMLError,
-  file: string,
-  lineOf: (offset: number) => number,
-): ConfigurationProblem {
-  return { name: '', file, line: lineOf(fault.pos[0]), message: faultMessage(fault) };
+  const faults = [...document.errors, ...document.warnings].map((fault) => ({
+    ...placeAt(fault.pos[0]),
+    message: faultMessage(fault),
+  }));
+  const placeOf = (path: readonly string[]) => {
+    const offset = offsetOf(document, path);
+    return offset === undefined ? undefined : placeAt(offset);
+  };
+  if (faults.length > 0) return { value: undefined, document, faults, placeOf };
+  const expanded = expand(document);
+  if ('value' in expanded) return { value: expanded.value, document, faults, placeOf };
+  return { value: undefined, document, faults: [{ ...placeAt(0), ...expanded }], placeOf };
 }
 
 function faultMessage({ code, message }: YAMLError): string {
@@ -65,27 +100,34 @@ function faultMessage({ code, message }: YAMLError): string {
 }
 
 /** The plain value. Aliases are expanded within bounds, and a value that contains itself is refused. */
-function expand(document: Document, file: string): unknown {
+function expand(document: Document): { readonly value: unknown } | { readonly message: string } {
   try {
     const value = document.toJS({ maxAliasCount: MAX_ALIASES });
     // Throws a TypeError for a cycle.
     JSON.stringify(value);
-    return value;
+    return { value };
   } catch (error) {
     // The library throws a ReferenceError for too many or unknown aliases, a RangeError for too deep nesting.
     if (!(error instanceof ReferenceError || error instanceof RangeError || error instanceof TypeError))
       throw error;
-    const message = `its aliases are unknown, circular, or more than ${MAX_ALIASES}, or it nests too deeply`;
-    throw new ConfigurationError([{ name: '', file, message }], { cause: error });
+    return {
+      message: `its aliases are unknown, circular, or more than ${MAX_ALIASES}, or it nests too deeply`,
+    };
   }
 }
 
-/** Where the deepest existing key of the path begins. */
+/** Where the deepest existing key or item of the path begins. */
 function offsetOf(document: Document, path: readonly string[]): number | undefined {
   let node: unknown = document.contents;
   let offset: number | undefined;
   for (const key of path) {
     if (isAlias(node)) node = node.resolve(document);
+    if (isSeq(node)) {
+      node = node.items[Number(key)];
+      if (node === undefined) return offset;
+      offset = (node as { range?: [number, number, number] | null }).range?.[0] ?? offset;
+      continue;
+    }
     if (!isMap(node)) return offset;
     const pair = node.items.find((item) => (item.key as { value?: unknown } | null)?.value === key);
     if (pair === undefined) return offset;

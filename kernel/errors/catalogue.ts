@@ -10,6 +10,11 @@ export const KernelErrors = defineErrors({
     kind: 'unsupported-media',
     title: 'The content type is not accepted here',
   },
+  unsupportedEncoding: {
+    code: 'request.unsupported-encoding',
+    kind: 'unsupported-media',
+    title: 'The compression is not accepted here',
+  },
   pathNotFound: { code: 'path.not-found', kind: 'not-found', title: 'There is nothing at this path' },
   methodNotAllowed: {
     code: 'path.method-not-allowed',

@@ -1,3 +1,4 @@
+import { fieldPath } from './field-path.ts';
 import type { ErrorKind, FieldError, GatewayError } from './gateway-error.ts';
 
 /** `{error: {message, type, param, code}}`, as OpenAI's clients read it. */
@@ -31,18 +32,9 @@ const TYPES: Partial<Record<ErrorKind, string>> = {
 function messageWithFields(error: GatewayError): string {
   const { errors } = error.extras;
   if (errors === undefined || errors.length === 0) return error.detail;
-  return `${error.detail}: ${errors.map((field) => `${paramOf(field)} ${field.message}`).join('; ')}`;
+  return `${error.detail}: ${errors.map((field) => `${fieldPath(field)} ${field.message}`).join('; ')}`;
 }
 
 function firstParam(errors: readonly FieldError[] | undefined): string | null {
-  return errors?.[0] === undefined ? null : paramOf(errors[0]);
-}
-
-/** `/body/messages/0/role` → `messages[0].role`. */
-function paramOf(field: FieldError): string {
-  const [, ...parts] = field.pointer.split('/').slice(1);
-  return parts.reduce(
-    (path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === '' ? part : `${path}.${part}`),
-    '',
-  );
+  return errors?.[0] === undefined ? null : fieldPath(errors[0]);
 }

@@ -26,8 +26,11 @@ export function renderError(error: GatewayError, dialect: ErrorDialect, requestI
 
 const BODIES = { problem: problemBody, openai: openAiBody, coze: cozeBody } as const;
 
-/** Clients that retry by themselves must not repeat what can only fail, or take effect, a second time. */
-function errorHeaders(error: GatewayError): Record<string, string> {
+/**
+ * The headers of an error (of gRPC: trailers). Clients that retry by themselves must not repeat what can only fail, or take
+ * effect, a second time.
+ */
+export function errorHeaders(error: GatewayError): Record<string, string> {
   const headers: Record<string, string> = { ...error.extras.headers };
   const retryable = error.extras.retryable ?? error.kind !== 'conflict';
   if (!retryable) headers['x-should-retry'] = 'false';

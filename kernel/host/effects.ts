@@ -1,5 +1,8 @@
 import type { Authenticator } from '../auth/authenticator.ts';
+import type { CompiledService } from '../grpc/compiled-service.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
+import type { KindRegistration } from '../resources/resources.ts';
+import type { QueueConsumer } from '../services/queue/queue.ts';
 
 /** A task that runs again and again while its plugin is active. */
 export interface PeriodicTask {
@@ -20,14 +23,25 @@ export interface Contribution {
   readonly value: unknown;
 }
 
+/** Something that runs from publication to the end: an event listener, a queue's consumer. */
+export interface Started<T> {
+  /** Id of the event or queue. */
+  readonly name: string;
+  readonly start: () => T;
+}
+
 /** All that one set-up registered. Nothing of it is visible before the whole is published. */
 export class Effects {
   readonly routes: CompiledRoute[] = [];
+  readonly grpc: CompiledService[] = [];
+  readonly kinds: KindRegistration[] = [];
   readonly authenticators: Authenticator[] = [];
   readonly provided = new Map<string, unknown>();
   readonly contributions: Contribution[] = [];
   readonly tasks: PeriodicTask[] = [];
   readonly probes: Probe[] = [];
+  readonly listeners: Started<() => void>[] = [];
+  readonly workers: Started<QueueConsumer>[] = [];
   /** Run in reverse order at stop. */
   readonly undo: (() => void | Promise<void>)[] = [];
 }
@@ -35,11 +49,15 @@ export class Effects {
 /** The live effects of a plugin, for the operator's report. */
 export interface EffectReport {
   readonly routes: readonly string[];
+  readonly grpc: readonly string[];
+  readonly kinds: readonly string[];
   readonly services: readonly string[];
   readonly contributions: readonly string[];
   readonly authenticators: readonly string[];
   readonly tasks: readonly string[];
   readonly probes: readonly string[];
+  readonly events: readonly string[];
+  readonly queues: readonly string[];
 }
 
 /** Names what is there. */
@@ -48,10 +66,14 @@ export function reportEffects(effects: Effects): EffectReport {
     routes: effects.routes.map((r) =>
       r.kind === 'router' ? `* ${r.pattern}` : `${r.methods[0]} ${r.pattern}`,
     ),
+    grpc: effects.grpc.map((service) => service.name),
+    kinds: effects.kinds.map(({ kind }) => kind),
     services: [...effects.provided.keys()],
     contributions: effects.contributions.map((c) => c.pointId),
     authenticators: effects.authenticators.map((a) => a.name),
     tasks: effects.tasks.map((t) => t.name),
     probes: effects.probes.map((p) => p.name),
+    events: effects.listeners.map((l) => l.name),
+    queues: effects.workers.map((w) => w.name),
   };
 }

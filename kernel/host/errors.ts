@@ -16,3 +16,12 @@ export class PluginChangeError extends Error {
     this.plugin = plugin;
   }
 }
+
+/** Two plugins register one kind of agents.d. */
+export class KindCollision extends Error {
+  override readonly name = 'KindCollision';
+
+  constructor(kind: string, first: string, second: string) {
+    super(`the kind ${kind} is registered by both ${first} and ${second}`);
+  }
+}

@@ -1,7 +1,10 @@
 import type { KernelServices } from '../api/services.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { PluginMetrics } from '../observability/plugin-metrics.ts';
+import type { ResourceHost } from '../resources/resources.ts';
 import type { Clock } from '../services/clock.ts';
+import type { Events } from '../services/events/events.ts';
+import type { Queue } from '../services/queue/queue.ts';
 import type { Catalogue } from './catalogue.ts';
 import { type Desired, entryOf } from './desired.ts';
 import { PluginChangeError } from './errors.ts';
@@ -17,6 +20,9 @@ const SETUP_TIMEOUT = 30_000;
 /** What an exchange is made of. */
 export interface ExchangeParts {
   readonly services: KernelServices;
+  readonly events: Pick<Events, 'on'>;
+  readonly queues: Pick<Queue, 'consume'>;
+  readonly resources: Pick<ResourceHost, 'register'>;
   readonly publication: Publication;
   readonly configuration: PluginConfiguration;
   /** The gateway's own address, for plugins that name none. */
@@ -73,16 +79,16 @@ export class PluginExchange {
       for (const name of arriving) {
         current = name;
         staged.set(name, await this.#setUp(name, staged, leaving, target));
-        // Builds the tables of this much already, so that a collision is told of the plugin that causes it.
-        await this.#parts.publication.prepare(leaving, staged);
+        // Of this much already, so that a collision is told of the plugin that causes it.
+        await this.#parts.publication.check(leaving, staged);
       }
-      const publish = await this.#parts.publication.prepare(leaving, staged);
       const retire = this.#retire(
         target.before,
         leaving,
         new Set(arriving),
         (name) => drainTimeout ?? this.#drainTimeout(name, target.desired),
       );
+      const publish = await this.#parts.publication.prepare(leaving, staged);
       publish();
       for (const [name, { instance, milliseconds }] of staged) {
         this.#slotOf(name).started(instance, milliseconds, reason);
@@ -90,7 +96,7 @@ export class PluginExchange {
       }
       return { drained: retire() };
     } catch (failure) {
-      this.#parts.publication.abandon();
+      await this.#parts.publication.abandon();
       for (const { instance } of [...staged.values()].toReversed()) await instance.discard();
       for (const name of arriving) {
         const { status } = this.#slotOf(name);
@@ -107,7 +113,18 @@ export class PluginExchange {
     leaving: ReadonlySet<string>,
     { desired, catalogue }: Pick<Exchange, 'desired' | 'catalogue'>,
   ): Promise<Arrival & { milliseconds: number }> {
-    const { services, configuration, log, publication, clock, metricsFor, setupTimeout } = this.#parts;
+    const {
+      services,
+      events,
+      queues,
+      resources,
+      configuration,
+      log,
+      publication,
+      clock,
+      metricsFor,
+      setupTimeout,
+    } = this.#parts;
     const slot = this.#slotOf(name);
     const plugin = catalogue.plugins.get(name)!;
     const began = clock.monotonic();
@@ -130,7 +147,7 @@ export class PluginExchange {
       plugin,
       config,
       configHash: hash,
-      services,
+      ...{ services, events, queues, resources },
       log: log.child({ plugin: name }),
       upstream: Object.fromEntries(refs.map(([key, ref]) => [key, lookUp(ref.id)])),
       metric: metricsFor(name),

@@ -2,6 +2,7 @@ import type { Plugin } from '../api/plugin.ts';
 import { KernelErrors } from '../errors/catalogue.ts';
 import type { Logger } from '../observability/logger.ts';
 import { within } from '../services/deadline.ts';
+import type { QueueConsumer } from '../services/queue/queue.ts';
 import { Effects } from './effects.ts';
 import { InFlight } from './in-flight.ts';
 import { type RunningTask, runPeriodically } from './periodic.ts';
@@ -12,8 +13,12 @@ const UNDO_TIMEOUT = 10_000;
 /** Milliseconds that calls may take to end after they were aborted. */
 const ABORT_GRACE = 2_000;
 
+/** Milliseconds beyond the drain time in which a queue's consumer ends the messages in hand. */
+const CONSUMER_GRACE = 3_000;
+
 /** What the host gives to a new instance. */
-export interface InstanceParts extends Pick<ScopeParts, 'services' | 'log' | 'contributions'> {
+export interface InstanceParts
+  extends Pick<ScopeParts, 'services' | 'events' | 'queues' | 'resources' | 'log' | 'contributions'> {
   readonly plugin: Plugin;
   readonly config: unknown;
   readonly configHash: string;
@@ -36,6 +41,7 @@ export class PluginInstance {
   readonly #controller = new AbortController();
   readonly #log: Logger;
   #tasks: RunningTask[] = [];
+  #consumers: QueueConsumer[] = [];
 
   private constructor(parts: InstanceParts) {
     this.plugin = parts.plugin;
@@ -76,6 +82,8 @@ export class PluginInstance {
 
   /** Begins what runs by itself. Called in the turn in which the routes are published. */
   activate(): void {
+    for (const { start } of this.effects.listeners) this.effects.undo.push(start());
+    this.#consumers = this.effects.workers.map(({ start }) => start());
     this.#tasks = this.effects.tasks.map((task) => runPeriodically(task, this.#controller.signal, this.#log));
   }
 
@@ -86,9 +94,13 @@ export class PluginInstance {
   async retire(drainTimeout: number): Promise<readonly string[]> {
     const stopping = this.#tasks.map((task) => task.stop());
     const leaks: string[] = [];
+    const consumed = Promise.all(this.#consumers.map((consumer) => consumer.stop(drainTimeout)));
     if (!(await this.inFlight.idle(drainTimeout))) {
       this.inFlight.abortAll(KernelErrors.draining());
     }
+    await within(drainTimeout + CONSUMER_GRACE, 'the queues', consumed).catch((failure: Error) =>
+      leaks.push(failure.message),
+    );
     this.#controller.abort(KernelErrors.draining());
     if (!(await this.inFlight.idle(ABORT_GRACE))) {
       leaks.push(`${this.inFlight.size} calls did not end after they were aborted`);

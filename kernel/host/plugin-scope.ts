@@ -1,15 +1,25 @@
 import type Router from '@koa/router';
 import type { Middleware } from 'koa';
+import type { TSchema } from 'typebox';
 import type { Access } from '../api/access.ts';
+import type { EventRef } from '../api/events.ts';
+import type { GrpcService } from '../api/grpc.ts';
+import type { KindDefinition, ResourceView } from '../api/kind.ts';
 import type { Plugin } from '../api/plugin.ts';
+import type { QueueRef } from '../api/queue.ts';
 import type { ExtensionPoint, ServiceRef } from '../api/refs.ts';
 import type { Route } from '../api/route.ts';
 import type { Scope } from '../api/scope.ts';
 import type { KernelServices } from '../api/services.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
+import { compileService } from '../grpc/compiled-service.ts';
 import { compileMount, compileRoute } from '../http/compiled-route.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { PluginMetrics } from '../observability/plugin-metrics.ts';
+import type { ResourceHost } from '../resources/resources.ts';
+import type { EventListener, Events } from '../services/events/events.ts';
+import { checkConsumeOptions } from '../services/queue/create-queue.ts';
+import type { ConsumeOptions, MessageHandler, Queue } from '../services/queue/queue.ts';
 import type { Effects } from './effects.ts';
 import type { InFlight } from './in-flight.ts';
 
@@ -20,6 +30,9 @@ export interface ScopeParts {
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly services: KernelServices;
+  readonly events: Pick<Events, 'on'>;
+  readonly queues: Pick<Queue, 'consume'>;
+  readonly resources: Pick<ResourceHost, 'register'>;
   readonly metric: PluginMetrics;
   readonly effects: Effects;
   readonly inFlight: InFlight;
@@ -60,6 +73,22 @@ export class PluginScope implements Scope {
     );
   }
 
+  grpc(...services: readonly GrpcService[]): void {
+    const effects = this.#open('grpc');
+    for (const service of services) {
+      effects.grpc.push(compileService(service, this.name, this.#parts.inFlight));
+    }
+  }
+
+  kind<S extends TSchema, T>(definition: KindDefinition<S, T>): ResourceView<T> {
+    const effects = this.#open('kind');
+    const owner = { plugin: this.name, log: this.log };
+    const registration = this.#parts.resources.register<T>(definition, owner);
+    effects.kinds.push(registration);
+    effects.undo.push(() => registration.retire());
+    return registration.view;
+  }
+
   authenticate(authenticator: Authenticator): void {
     this.#open('authenticate').authenticators.push(authenticator);
   }
@@ -82,6 +111,21 @@ export class PluginScope implements Scope {
       throw new Error(`${this.name} reads ${point.id} without naming it in "points"`);
     }
     return () => this.#parts.contributions(point.id) as readonly T[];
+  }
+
+  on<T>(event: EventRef<T>, listener: EventListener<NoInfer<T>>): void {
+    const { events } = this.#parts;
+    this.#open('on').listeners.push({ name: event.id, start: () => events.on(event, listener) });
+  }
+
+  worker<T>(queue: QueueRef<T>, handle: MessageHandler<NoInfer<T>>, options?: ConsumeOptions): void {
+    const { queues } = this.#parts;
+    // Here, where a mistake is still the plugin's: consuming begins when everything is published.
+    checkConsumeOptions(options);
+    this.#open('worker').workers.push({
+      name: queue.id,
+      start: () => queues.consume(queue, handle, options),
+    });
   }
 
   every(name: string, milliseconds: number, task: (signal: AbortSignal) => Promise<void>): void {

@@ -1,7 +1,10 @@
 import type { AuthenticationChain } from '../auth/chain.ts';
+import type { GrpcServer } from '../grpc/server.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
 import type { Listeners } from '../http/listeners.ts';
+import type { ResourceHost } from '../resources/resources.ts';
 import type { Probe } from './effects.ts';
+import { KindCollision } from './errors.ts';
 import type { PluginInstance } from './plugin-instance.ts';
 
 /** Where a plugin's routes listen. */
@@ -20,23 +23,32 @@ export interface Published {
   readonly withdraw: readonly (() => void)[];
 }
 
+/** An instance that is about to be published. */
+export type Arrival = Pick<Published, 'instance' | 'address'>;
+
+/** Where plugins become visible. */
+export interface PublicationParts {
+  readonly listeners: Listeners;
+  readonly grpc: Pick<GrpcServer, 'open' | 'prepare' | 'abandon'>;
+  readonly resources: Pick<ResourceHost, 'prepare'>;
+  readonly authentication: AuthenticationChain;
+}
+
 /** What the parts outside the host see of the plugins: one consistent set at any moment, exchanged in one turn. */
 export class Publication {
-  readonly #listeners: Listeners;
-  readonly #authentication: AuthenticationChain;
+  readonly #parts: PublicationParts;
   #live: ReadonlyMap<string, Published> = new Map();
   readonly #kernelRoutes = new Map<string, readonly CompiledRoute[]>();
 
-  constructor(listeners: Listeners, authentication: AuthenticationChain) {
-    this.#listeners = listeners;
-    this.#authentication = authentication;
+  constructor(parts: PublicationParts) {
+    this.#parts = parts;
   }
 
   /** Routes of the kernel itself, which are there whatever plugins come and go. */
   async addKernelRoutes(address: ListenAddress, routes: readonly CompiledRoute[]): Promise<void> {
-    this.#kernelRoutes.set(this.#listeners.key(address), routes);
-    const publish = await this.prepare(new Set(), new Map());
-    publish();
+    this.#kernelRoutes.set(this.#parts.listeners.key(address), routes);
+    const swap = await this.check(new Set(), new Map());
+    swap();
   }
 
   /** The value behind a service ref, of whichever live plugin provides it. */
@@ -59,42 +71,76 @@ export class Publication {
   }
 
   /**
-   * Prepares an exchange: opens the addresses that it needs and builds the route tables.
+   * Opens the addresses that an exchange needs and builds its tables of routes and gRPC methods; the returned function swaps
+   * them in.
    *
-   * @throws RouteCollision, or the listener's error when a port is taken. Nothing has changed then.
+   * @throws RouteCollision, ServiceCollision, KindCollision, or the listener's error when a port is taken. Nothing has
+   * changed then but addresses that are open: see `abandon`.
    */
-  async prepare(leaving: ReadonlySet<string>, arriving: ReadonlyMap<string, Arrival>): Promise<() => void> {
-    const next = new Map([...this.#live].filter(([name]) => !leaving.has(name)));
+  async check(leaving: ReadonlySet<string>, arriving: ReadonlyMap<string, Arrival>): Promise<() => void> {
+    const { listeners, grpc } = this.#parts;
     for (const { address, instance } of arriving.values()) {
-      await this.#listeners.open(address, instance.plugin.name);
+      await listeners.open(address, instance.plugin.name);
+      if (instance.effects.grpc.length > 0) await grpc.open(instance.plugin.name);
     }
+    const next = [...this.#staying(leaving).values(), ...arriving.values()];
     const routes = new Map(this.#kernelRoutes);
-    for (const { instance, address } of [...next.values(), ...arriving.values()]) {
-      const key = this.#listeners.key(address);
+    for (const { instance, address } of next) {
+      const key = listeners.key(address);
       routes.set(key, [...(routes.get(key) ?? []), ...instance.effects.routes]);
     }
-    const swap = this.#listeners.prepare(routes);
+    refuseDoubleKinds(next);
+    const swaps = [
+      listeners.prepare(routes),
+      grpc.prepare(next.flatMap(({ instance }) => instance.effects.grpc)),
+    ];
+    return () => {
+      for (const swap of swaps) swap();
+    };
+  }
+
+  /**
+   * Prepares an exchange whole, resources too; the returned function makes it. It has to be called, and at once: reloads of
+   * agents.d wait for it.
+   *
+   * @throws like `check`.
+   */
+  async prepare(leaving: ReadonlySet<string>, arriving: ReadonlyMap<string, Arrival>): Promise<() => void> {
+    const swap = await this.check(leaving, arriving);
+    const next = this.#staying(leaving);
+    const all = [...next.values(), ...arriving.values()];
+    const kinds = await this.#parts.resources.prepare(all.flatMap(({ instance }) => instance.effects.kinds));
     return () => {
       for (const name of leaving) for (const withdraw of this.#live.get(name)?.withdraw ?? []) withdraw();
       for (const [name, { instance, address }] of arriving) {
-        const withdraw = instance.effects.authenticators.map((one) => this.#authentication.add(one));
+        const withdraw = instance.effects.authenticators.map((one) => this.#parts.authentication.add(one));
         next.set(name, { instance, address, withdraw });
       }
       this.#live = next;
+      kinds.publish();
       swap();
       for (const { instance } of arriving.values()) instance.activate();
     };
   }
 
-  /** Gives up what was prepared and not published: closes the addresses that were opened for it. */
-  abandon(): void {
-    const live = [...this.#live.values()].map(({ address }) => this.#listeners.key(address));
-    this.#listeners.closeOthers(new Set([...this.#kernelRoutes.keys(), ...live]));
+  /** Gives up what was checked and not published: closes the addresses that were opened for it. */
+  async abandon(): Promise<void> {
+    const { listeners, grpc } = this.#parts;
+    const live = [...this.#live.values()].map(({ address }) => listeners.key(address));
+    listeners.closeOthers(new Set([...this.#kernelRoutes.keys(), ...live]));
+    await grpc.abandon();
+  }
+
+  #staying(leaving: ReadonlySet<string>): Map<string, Published> {
+    return new Map([...this.#live].filter(([name]) => !leaving.has(name)));
   }
 }
 
-/** An instance that is about to be published. */
-export interface Arrival {
-  readonly instance: PluginInstance;
-  readonly address: ListenAddress;
+function refuseDoubleKinds(instances: readonly Arrival[]): void {
+  const owners = new Map<string, string>();
+  for (const { kind, plugin } of instances.flatMap(({ instance }) => instance.effects.kinds)) {
+    const other = owners.get(kind);
+    if (other !== undefined) throw new KindCollision(kind, other, plugin);
+    owners.set(kind, plugin);
+  }
 }

@@ -1,18 +1,17 @@
-import type { IncomingMessage } from 'node:http';
 import type { Credentials } from '../auth/authenticator.ts';
-import { isLoopbackCaller } from './source-address.ts';
+import { type AddressedRequest, isLoopbackCaller } from './source-address.ts';
 
-/** What an HTTP request presents to the authentication chain. */
-export class HttpCredentials implements Credentials {
+/** What a call presents to the authentication chain in its headers (of gRPC: its metadata). */
+export class HeaderCredentials implements Credentials {
   readonly bearer: string | undefined;
   readonly method: string;
   readonly path: string;
-  readonly #request: IncomingMessage;
+  readonly #request: AddressedRequest;
 
-  constructor(request: IncomingMessage, path: string) {
+  constructor(request: AddressedRequest, method: string, path: string) {
     this.#request = request;
-    this.bearer = bearerOf(request.headers.authorization);
-    this.method = request.method ?? 'GET';
+    this.bearer = bearerOf(first(request.headers.authorization));
+    this.method = method;
     this.path = path;
   }
 
@@ -21,17 +20,20 @@ export class HttpCredentials implements Credentials {
   }
 
   header(name: string): string | undefined {
-    const value = this.#request.headers[name.toLowerCase()];
-    return Array.isArray(value) ? value[0] : value;
+    return first(this.#request.headers[name.toLowerCase()]);
   }
 
   cookie(name: string): string | undefined {
-    for (const part of this.#request.headers.cookie?.split(';') ?? []) {
+    for (const part of first(this.#request.headers.cookie)?.split(';') ?? []) {
       const equals = part.indexOf('=');
       if (equals > 0 && part.slice(0, equals).trim() === name) return part.slice(equals + 1).trim();
     }
     return undefined;
   }
+}
+
+function first(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
 }
 
 /** The token of `Authorization: Bearer <token>` (RFC 6750); the scheme's case does not matter. */

@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from '../observability/logger.ts';
 import type { CompiledRoute } from './compiled-route.ts';
@@ -31,6 +31,8 @@ export interface ListenersOptions {
 interface Listener {
   readonly server: Server;
   readonly sockets: ReadonlySet<Socket>;
+  /** Answers that have not ended. */
+  readonly answers: ReadonlySet<ServerResponse>;
   /** Stays open when no plugin uses it. */
   readonly isKernels: boolean;
   table: RouteTable;
@@ -44,6 +46,7 @@ const KEEP_ALIVE_TIMEOUT = 65_000;
 export class Listeners {
   readonly #options: ListenersOptions;
   readonly #open = new Map<string, Listener>();
+  #isLeaving = false;
 
   constructor(options: ListenersOptions) {
     this.#options = options;
@@ -60,6 +63,8 @@ export class Listeners {
     const table = new RouteTable(this.#options.everywhere);
     const current = () => this.#open.get(key)?.table ?? table;
     const { requestTimeout = REQUEST_TIMEOUT } = this.#options;
+    const handle = this.#options.handler(current);
+    const answers = new Set<ServerResponse>();
     const server = createServer(
       {
         requestTimeout,
@@ -68,11 +73,16 @@ export class Listeners {
         keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
         noDelay: true,
       },
-      this.#options.handler(current),
+      (request, response) => {
+        if (this.#isLeaving) response.shouldKeepAlive = false;
+        answers.add(response);
+        response.once('close', () => answers.delete(response));
+        handle(request, response);
+      },
     );
     const sockets = socketsOf(server);
     await listen(server, address, owner);
-    this.#open.set(key, { server, sockets, isKernels: owner === 'kernel', table });
+    this.#open.set(key, { server, sockets, answers, isKernels: owner === 'kernel', table });
     this.#options.log.info({ address: this.url(address), owner }, 'listening');
   }
 
@@ -119,6 +129,17 @@ export class Listeners {
     const port = (server?.address() as AddressInfo | null | undefined)?.port ?? address.port;
     const host = address.host === '0.0.0.0' || address.host === '::' ? '127.0.0.1' : address.host;
     return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  }
+
+  /**
+   * Everything is still taken, but every answer that has not begun says `Connection: close`: a client that would send its next
+   * request on the connection just when it is closed could not tell whether that was handled.
+   */
+  leave(): void {
+    this.#isLeaving = true;
+    for (const { answers } of this.#open.values()) {
+      for (const response of answers) response.shouldKeepAlive = false;
+    }
   }
 
   /** Stops accepting on every address; connections without a request are closed, others finish theirs. */

@@ -1,212 +1,23 @@
-import { Gauge, type Metric, type Registry } from 'prom-client';
-import { methodLabel, OTHER, pathLabel, statusLabel, tenantLabel } from './metric-labels.ts';
-import type { TenantLabels } from './tenant-labels.ts';
+import { type CallSeries, type CallSeriesOptions, createCallSeries } from './call-series.ts';
+import { methodLabel, pathLabel, statusLabel } from './metric-labels.ts';
 
-/** Measures the requests (specification 1, Metrics). */
-export interface HttpMetrics {
-  /** A request is being served. */
-  began(): void;
-  /** It is answered, or its client has left. */
-  ended(request: EndedRequest): void;
-}
+/** Measures the HTTP requests (specification 1, Metrics). */
+export type HttpMetrics = CallSeries;
 
-/** What is counted of a request. */
-export interface EndedRequest {
-  readonly method: string;
-  /** The route's pattern, never the raw path: it becomes a label. */
-  readonly path: string;
-  readonly status: number;
-  /** `undefined` or empty without a valid credential. */
-  readonly tenantId: string | undefined;
-  readonly seconds: number;
-}
-
-/** Bounds of the series of `createHttpMetrics`. */
-export interface HttpMetricsOptions {
-  readonly registry: Registry;
-  readonly tenants: TenantLabels;
-  /** Combinations of method, path and tenant with series of their own; the rest is told as `other`. */
-  readonly maxSeries: number;
-  /** Called for each request that was told as `other` because of `maxSeries`. */
-  readonly onOverflow: () => void;
-}
-
-/**
- * The three HTTP metrics. prom-client makes a key out of all labels at each call, and so do its label children, 1.2 µs
- * for a request; the series are therefore kept here, found by strings that are already there (0.05 µs), and handed to
- * the registry when it is read.
- */
-export function createHttpMetrics(options: HttpMetricsOptions): HttpMetrics {
-  const { registry } = options;
-  let inFlight = 0;
-  const table = new SeriesTable(options);
-  registry.registerMetric(asMetric(requestsTotal(table)));
-  registry.registerMetric(asMetric(requestDurations(table)));
-  new Gauge({
-    name: 'svc_http_requests_in_flight',
-    help: 'HTTP requests being served.',
-    registers: [registry],
-    collect() {
-      this.set(inFlight);
-    },
+/** `svc_http_requests_total{method,path,status,tenant_id}` and its companions. */
+export function createHttpMetrics(options: CallSeriesOptions): HttpMetrics {
+  return createCallSeries(options, {
+    prefix: 'svc_http',
+    title: 'HTTP',
+    pathLabel,
+    methodLabel,
+    statusLabel,
+    labels: (path, tenantId, method) => ({ method, path, tenant_id: tenantId }),
+    withStatus: ({ method, path, tenant_id }, status) => ({
+      method: method!,
+      path: path!,
+      status,
+      tenant_id: tenant_id!,
+    }),
   });
-  return {
-    began: () => {
-      inFlight += 1;
-    },
-    ended: (request) => {
-      inFlight -= 1;
-      table.record(request);
-    },
-  };
-}
-
-/** The specification's default buckets, in seconds. */
-const DURATION_BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-
-/** The requests of one method, path and tenant. */
-interface Series {
-  readonly labels: { readonly method: string; readonly path: string; readonly tenant_id: string };
-  readonly byStatus: Map<number, StatusCount>;
-  /** Requests by the first bucket they fit into; the last is above all bounds. */
-  readonly buckets: number[];
-  count: number;
-  seconds: number;
-}
-
-interface StatusCount {
-  readonly labels: Readonly<Record<string, string | number>>;
-  count: number;
-}
-
-class SeriesTable {
-  readonly all: Series[] = [];
-  readonly #byPath = new Map<string, Map<string, Map<string, Series>>>();
-  readonly #options: HttpMetricsOptions;
-
-  constructor(options: HttpMetricsOptions) {
-    this.#options = options;
-  }
-
-  record({ method, path, status, tenantId, seconds }: EndedRequest): void {
-    const series = this.#find(path, tenantLabel(tenantId), method) ?? this.#admit(path, tenantId, method);
-    series.count += 1;
-    series.seconds += seconds;
-    countStatus(series, statusLabel(status));
-    let bucket = 0;
-    while (bucket < DURATION_BUCKETS.length && seconds > DURATION_BUCKETS[bucket]!) bucket += 1;
-    series.buckets[bucket]! += 1;
-  }
-
-  #find(path: string, tenant: string, method: string): Series | undefined {
-    return this.#byPath.get(path)?.get(tenant)?.get(method);
-  }
-
-  /** Finds the series under the labels' rules, or makes it as long as there is room. */
-  #admit(rawPath: string, tenantId: string | undefined, rawMethod: string): Series {
-    const { maxSeries, onOverflow, tenants } = this.#options;
-    const path = pathLabel(rawPath);
-    const method = methodLabel(rawMethod);
-    const tenant = tenants.of(tenantId);
-    const known = this.#find(path, tenant, method);
-    if (known !== undefined) return known;
-    if (this.all.length < maxSeries) return this.#add(path, tenant, method);
-    onOverflow();
-    // Patterns come from routes and are few; should they not be, their number is bounded too.
-    const shared = this.all.length < 2 * maxSeries ? path : OTHER;
-    return this.#find(shared, OTHER, method) ?? this.#add(shared, OTHER, method);
-  }
-
-  #add(path: string, tenantId: string, method: string): Series {
-    const buckets = new Array<number>(DURATION_BUCKETS.length + 1).fill(0);
-    const labels = { method, path, tenant_id: tenantId };
-    const series: Series = { labels, byStatus: new Map(), buckets, count: 0, seconds: 0 };
-    this.all.push(series);
-    const byTenant = getOrAdd(this.#byPath, path, () => new Map<string, Map<string, Series>>());
-    getOrAdd(byTenant, tenantId, () => new Map<string, Series>()).set(method, series);
-    return series;
-  }
-}
-
-function countStatus({ labels, byStatus }: Series, status: number): void {
-  const known = byStatus.get(status);
-  if (known !== undefined) known.count += 1;
-  else {
-    const { method, path, tenant_id } = labels;
-    byStatus.set(status, { labels: { method, path, status, tenant_id }, count: 1 });
-  }
-}
-
-function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  let value = map.get(key);
-  if (value === undefined) {
-    value = make();
-    map.set(key, value);
-  }
-  return value;
-}
-
-/** What the registry asks of a metric when it is read. */
-interface ReadableMetric {
-  readonly name: string;
-  get(): Promise<{ name: string; help: string; type: string; aggregator: string; values: Sample[] }>;
-  reset(): void;
-}
-
-interface Sample {
-  readonly metricName?: string;
-  readonly labels: Readonly<Record<string, string | number>>;
-  /** Labels that several samples have in common: as long as the object is the same, they are formatted once. */
-  readonly sharedLabels: Readonly<Record<string, string | number>>;
-  readonly value: number;
-}
-
-function requestsTotal(table: SeriesTable): ReadableMetric {
-  return readable('svc_http_requests_total', 'HTTP requests answered.', 'counter', () =>
-    table.all.flatMap(({ byStatus }) =>
-      Array.from(byStatus.values(), ({ labels, count }) => ({
-        labels: NO_LABELS,
-        sharedLabels: labels,
-        value: count,
-      })),
-    ),
-  );
-}
-
-function requestDurations(table: SeriesTable): ReadableMetric {
-  const name = 'svc_http_request_duration_seconds';
-  return readable(name, 'Seconds from the request to the end of its response.', 'histogram', () =>
-    table.all.flatMap((series) => durationSamples(name, series)),
-  );
-}
-
-const NO_LABELS = {};
-
-function durationSamples(name: string, { labels: sharedLabels, buckets, count, seconds }: Series): Sample[] {
-  const samples: Sample[] = [];
-  let below = 0;
-  DURATION_BUCKETS.forEach((bound, index) => {
-    below += buckets[index]!;
-    samples.push({ metricName: `${name}_bucket`, labels: { le: bound }, sharedLabels, value: below });
-  });
-  samples.push(
-    { metricName: `${name}_bucket`, labels: { le: '+Inf' }, sharedLabels, value: count },
-    { metricName: `${name}_sum`, labels: NO_LABELS, sharedLabels, value: seconds },
-    { metricName: `${name}_count`, labels: NO_LABELS, sharedLabels, value: count },
-  );
-  return samples;
-}
-
-function readable(name: string, help: string, type: string, values: () => Sample[]): ReadableMetric {
-  return {
-    name,
-    get: async () => ({ name, help, type, aggregator: 'sum', values: values() }),
-    // Counters of the process never go back.
-    reset: () => undefined,
-  };
-}
-
-/** The registry needs no more of a metric than this; its type names the library's own classes only. */
-function asMetric(metric: ReadableMetric): Metric<string> {
-  return metric as unknown as Metric<string>;
 }

@@ -1,9 +1,10 @@
 import pino from 'pino';
 import { type Clock, systemClock } from '../services/clock.ts';
+import { HiddenTexts } from './hidden-texts.ts';
 import { createLogDestination, type LogDestination } from './log-destination.ts';
 import { prettyLine } from './pretty-line.ts';
 import { redactFields, redactValue } from './redact-fields.ts';
-import { clipText, REDACTED, redactLine } from './redact-text.ts';
+import { clipText } from './redact-text.ts';
 
 /** `log.info({ tenant_id }, 'what happened')`; `log.child({ plugin })` adds fields to every line. */
 export type Logger = pino.Logger;
@@ -46,6 +47,8 @@ export interface Logging {
    * known, and every request has one. Credentials are taken out of it like out of any other line.
    */
   access(level: 'debug' | 'info' | 'warn', fields: AccessFields): void;
+  /** Takes a secret that became known out of every later line. */
+  hide(secret: string): void;
   /** Resolves when everything was written, or could not be within a second. Call it at the end of the process. */
   flush(): Promise<void>;
   /** The same without the event loop, for a crash. */
@@ -64,7 +67,8 @@ export function createLogger(options: LoggerOptions): Logging {
   const destination = openDestination(options, clock, (lost) =>
     logger.warn({ lost_lines: lost }, 'log lines were dropped because the output stood still'),
   );
-  const hide = hider(options.secrets ?? []);
+  const hidden = new HiddenTexts(options.secrets ?? []);
+  const hide = hidden.hideIn;
   const timestamp = timestamps(clock);
   const stream = options.pretty
     ? { write: (line: string) => destination.write(prettyLine(line)) }
@@ -89,6 +93,7 @@ export function createLogger(options: LoggerOptions): Logging {
       const members = JSON.stringify(fields).slice(1, -1);
       stream.write(hide(`{"level":"${level}"${timestamp()},${members},"msg":"request"}\n`));
     },
+    hide: (secret) => hidden.add(secret),
     flush: () => destination.flush(),
     flushSync: () => destination.flushSync(),
     droppedLines: () => destination.droppedLines(),
@@ -96,7 +101,6 @@ export function createLogger(options: LoggerOptions): Logging {
 }
 
 const STANDARD_OUTPUT = 1;
-const MIN_SECRET = 8;
 const MAX_MESSAGE = 16_384;
 
 function openDestination(
@@ -126,20 +130,6 @@ function timestamps(clock: Clock): () => string {
       text = `,"time":"${new Date(now).toISOString()}"`;
     }
     return text;
-  };
-}
-
-/** Removes credentials of known form and the given secrets from a line. */
-function hider(secrets: readonly string[]): (line: string) => string {
-  // A line holds them as JSON writes them.
-  const written = secrets
-    .filter((secret) => secret.length >= MIN_SECRET)
-    .map((secret) => JSON.stringify(secret).slice(1, -1));
-  if (written.length === 0) return redactLine;
-  return (line) => {
-    let text = line;
-    for (const secret of written) if (text.includes(secret)) text = text.replaceAll(secret, REDACTED);
-    return redactLine(text);
   };
 }
 

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge } from 'prom-client';
+import { createGrpcMetrics, type GrpcMetrics } from './grpc-metrics.ts';
 import { createHttpMetrics, type HttpMetrics } from './http-metrics.ts';
 import { createMetricRegistry, type MetricRegistry } from './metric-registry.ts';
 import { TenantLabels } from './tenant-labels.ts';
@@ -7,6 +8,7 @@ import { TenantLabels } from './tenant-labels.ts';
 export interface Metrics {
   readonly registry: MetricRegistry;
   readonly http: HttpMetrics;
+  readonly grpc: GrpcMetrics;
   /** Counts a 429: `svc_rate_limit_rejected_total{tenant_id,window}` (decisions 1.13). */
   rateLimitRejected(tenantId: string | undefined, window: string): void;
   /** Adds a metric without labels whose value is asked for when the registry is read. */
@@ -44,7 +46,7 @@ export interface MetricsOptions {
   readonly process?: boolean;
   /** Tenants with series of their own, the first ones seen; later ones are told as `other`. Default 500. */
   readonly maxTenants?: number;
-  /** Combinations of method, path and tenant with series of their own; default 1000, which is 15,000 lines. */
+  /** Combinations of method, path and tenant with series of their own, of each transport; default 1000, which is 15,000 lines. */
   readonly maxSeries?: number;
 }
 
@@ -99,9 +101,11 @@ export function createMetrics(options: MetricsOptions): Metrics {
     });
   }
 
+  const series = { registry: prometheus, tenants, maxSeries, onOverflow };
   return {
     registry,
-    http: createHttpMetrics({ registry: prometheus, tenants, maxSeries, onOverflow }),
+    grpc: createGrpcMetrics(series),
+    http: createHttpMetrics(series),
     rateLimitRejected: (tenantId, window) => rejected.inc({ tenant_id: tenants.of(tenantId), window }),
     reading,
     watchAudit({ queued, spooled }) {

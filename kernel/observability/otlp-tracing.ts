@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import {
   type Attributes,
   type Context,
@@ -17,6 +16,7 @@ import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { clipText, redactText } from './redact-text.ts';
 import { reportingExporter } from './reporting-exporter.ts';
 import {
+  type RequestHeaders,
   readTraceContext,
   type TraceContext,
   type TraceHeaders,
@@ -58,7 +58,8 @@ export function createOtlpTracing(options: TracingOptions & { readonly endpoint:
   });
   const tracer = provider.getTracer('agent-gateway', version);
   return {
-    start: (method, headers) => new RecordedRequest(tracer, method, headers),
+    start: (method, headers) => new RecordedHttpRequest(tracer, method, headers),
+    startRpc: (method, headers) => new RecordedRpc(tracer, method, headers),
     startSpan: (name, parent, spanOptions) =>
       startSpan(tracer, name, readTraceContext(parent ?? {}), spanOptions),
     shutdown: () => shutdownInTime(provider, log),
@@ -136,51 +137,79 @@ class RecordedSpan implements SpanHandle {
   }
 }
 
-/** The server span of a request, with the stable HTTP semantic conventions. */
-class RecordedRequest implements RequestTrace {
+/** The server span of a request. What it is called and which attributes it has is the transport's convention. */
+abstract class RecordedRequest implements RequestTrace {
+  protected readonly span: Span;
   readonly #tracer: Tracer;
-  readonly #span: Span;
-  readonly #method: string;
   readonly #baggage: string | undefined;
 
-  constructor(tracer: Tracer, method: string, headers: IncomingHttpHeaders) {
+  constructor(tracer: Tracer, name: string, attributes: Attributes, headers: RequestHeaders) {
     const incoming = readTraceContext(headers);
-    this.#tracer = tracer;
-    this.#method = KNOWN_METHODS.has(method) ? method : 'HTTP';
-    this.#baggage = incoming.baggage;
-    // The raw path is left out: it may hold one-time links, and the route tells what was called.
-    const attributes: Attributes = { 'http.request.method': KNOWN_METHODS.has(method) ? method : '_OTHER' };
     const agent = headers['user-agent'];
-    if (agent !== undefined) attributes['user_agent.original'] = redactText(agent);
-    this.#span = tracer.startSpan(this.#method, { kind: SpanKind.SERVER, attributes }, toContext(incoming));
+    if (typeof agent === 'string') attributes['user_agent.original'] = redactText(agent);
+    this.#tracer = tracer;
+    this.#baggage = incoming.baggage;
+    this.span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, toContext(incoming));
   }
 
   get traceId(): string {
-    return this.#span.spanContext().traceId;
+    return this.span.spanContext().traceId;
   }
 
   headers(): TraceHeaders {
-    return writeTraceContext(contextOf(this.#span, this.#baggage));
+    return writeTraceContext(contextOf(this.span, this.#baggage));
   }
 
   child(name: string, options?: SpanOptions): SpanHandle {
-    return startSpan(this.#tracer, name, contextOf(this.#span, this.#baggage), options);
+    return startSpan(this.#tracer, name, contextOf(this.span, this.#baggage), options);
   }
 
-  end({ status, route, requestId, tenantId, errorCode }: TracedOutcome): void {
-    const span = this.#span;
-    span.updateName(`${this.#method} ${route}`);
-    span.setAttributes({
-      'http.route': route,
-      'http.response.status_code': status,
+  end(outcome: TracedOutcome): void {
+    const { status, requestId, tenantId, errorCode } = outcome;
+    this.conclude(outcome);
+    this.span.setAttributes({
       'svc.request_id': requestId,
       ...(tenantId === undefined ? {} : { 'svc.tenant_id': tenantId }),
       ...(errorCode === undefined ? {} : { 'svc.error_code': errorCode }),
       ...(status < 500 ? {} : { 'error.type': errorCode ?? String(status) }),
     });
     // Of a server's span, the caller's mistakes (4xx) are no errors.
-    if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
-    span.end();
+    if (status >= 500) this.span.setStatus({ code: SpanStatusCode.ERROR });
+    this.span.end();
+  }
+
+  /** Adds what the transport tells of the end. */
+  protected abstract conclude(outcome: TracedOutcome): void;
+}
+
+/** The stable HTTP semantic conventions. */
+class RecordedHttpRequest extends RecordedRequest {
+  readonly #method: string;
+
+  constructor(tracer: Tracer, method: string, headers: RequestHeaders) {
+    const isKnown = KNOWN_METHODS.has(method);
+    // The raw path is left out: it may hold one-time links, and the route tells what was called.
+    const attributes: Attributes = { 'http.request.method': isKnown ? method : '_OTHER' };
+    super(tracer, isKnown ? method : 'HTTP', attributes, headers);
+    this.#method = isKnown ? method : 'HTTP';
+  }
+
+  protected conclude({ status, route }: TracedOutcome): void {
+    this.span.updateName(`${this.#method} ${route}`);
+    this.span.setAttributes({ 'http.route': route, 'http.response.status_code': status });
+  }
+}
+
+/** The semantic conventions of gRPC; the span has the name of the method. */
+class RecordedRpc extends RecordedRequest {
+  constructor(tracer: Tracer, method: string, headers: RequestHeaders) {
+    const [service = '', name] = method.split('/');
+    const attributes = name === undefined ? {} : { 'rpc.service': service, 'rpc.method': name };
+    super(tracer, method, { 'rpc.system': 'grpc', ...attributes }, headers);
+  }
+
+  protected conclude({ grpcCode }: TracedOutcome): void {
+    if (grpcCode !== undefined) this.span.setAttribute('rpc.grpc.status_code', grpcCode);
   }
 }
 

@@ -20,6 +20,7 @@ export interface PluginMetrics {
   histogram<L extends string = never>(options: HistogramOptions<L>): Histogram<L>;
 }
 
+/** What a metric is called and means. */
 export interface MetricOptions<L extends string> {
   readonly name: string;
   /** One sentence for the operator. */
@@ -28,6 +29,7 @@ export interface MetricOptions<L extends string> {
   readonly labels?: readonly L[];
 }
 
+/** The same, with the bounds of its buckets. */
 export interface HistogramOptions<L extends string> extends MetricOptions<L> {
   /** Upper bounds, ascending. */
   readonly buckets?: readonly number[];

@@ -1,7 +1,8 @@
-import type { IncomingHttpHeaders } from 'node:http';
-
 /** Headers that carry a trace to the next service: lower-case names `traceparent`, `tracestate`, `baggage`. */
 export type TraceHeaders = Readonly<Record<string, string>>;
+
+/** What came with a request: headers of HTTP or metadata of gRPC, by their lower-case names. */
+export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Where a request stands in its trace (W3C Trace Context level 2). */
 export interface TraceParent {
@@ -21,7 +22,7 @@ export interface TraceContext {
 }
 
 /** Reads the W3C headers. Never throws. */
-export function readTraceContext(headers: IncomingHttpHeaders | TraceHeaders): TraceContext {
+export function readTraceContext(headers: RequestHeaders): TraceContext {
   const parent = parseTraceParent(single(headers.traceparent));
   return {
     parent,

@@ -1,6 +1,6 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from './logger.ts';
 import {
+  type RequestHeaders,
   readTraceContext,
   type TraceContext,
   type TraceHeaders,
@@ -10,7 +10,9 @@ import {
 /** Follows requests through services (specification 1, Cross-cutting behavior; W3C Trace Context and Baggage). */
 export interface Tracing {
   /** Continues the trace of a request that came in, or starts one. */
-  start(method: string, headers: IncomingHttpHeaders): RequestTrace;
+  start(method: string, headers: RequestHeaders): RequestTrace;
+  /** The same for a gRPC call; `method` is its full name, `svc.agent.v1.AgentService/GetAgent`, or `unmatched`. */
+  startRpc(method: string, headers: RequestHeaders): RequestTrace;
   /**
    * Starts a span below the trace that `parent` carries (`call.traceHeaders()`, or what was stored with a queue
    * message); without one it starts a trace.
@@ -35,12 +37,14 @@ export interface RequestTrace {
 /** How a traced request ended. */
 export interface TracedOutcome {
   readonly status: number;
-  /** The route's pattern; names the span. */
+  /** The route's pattern; names the span. Of a gRPC call nobody asks. */
   readonly route: string;
   readonly requestId: string;
   readonly tenantId: string | undefined;
   /** The code of the error that was sent. */
   readonly errorCode?: string | undefined;
+  /** gRPC status code. */
+  readonly grpcCode?: number;
 }
 
 /** A span that its owner ends. */
@@ -84,16 +88,17 @@ export async function createTracing(options: TracingOptions): Promise<Tracing> {
 
 const passThroughTracing: Tracing = {
   start: (_method, headers) => new PassThroughTrace(headers),
+  startRpc: (_method, headers) => new PassThroughTrace(headers),
   startSpan: (_name, parent) => new PassThroughTrace(parent ?? {}),
   shutdown: async () => undefined,
 };
 
 /** Hands the caller's headers on. They are read at the first use: most requests make no outbound ones. */
 class PassThroughTrace implements RequestTrace, SpanHandle {
-  readonly #incoming: IncomingHttpHeaders | TraceHeaders;
+  readonly #incoming: RequestHeaders;
   #context: TraceContext | undefined;
 
-  constructor(incoming: IncomingHttpHeaders | TraceHeaders) {
+  constructor(incoming: RequestHeaders) {
     this.#incoming = incoming;
   }
 

@@ -68,8 +68,10 @@ export function createTenants(options: {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly forgetIdentities: (tenantId: string) => void;
+  /** Told of each change that was made through this object. */
+  readonly onChanged?: (tenantId: string) => void;
 }): Tenants {
-  const { database, clock, ids, forgetIdentities } = options;
+  const { database, clock, ids, forgetIdentities, onChanged = () => {} } = options;
   const cache = createFreshCache<TenantRecord>({
     load: read,
     clock,
@@ -106,6 +108,7 @@ export function createTenants(options: {
     } finally {
       // Also after a failure: a commit whose answer was lost has happened.
       forget(id);
+      onChanged(id);
     }
   }
 

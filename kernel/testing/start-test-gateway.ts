@@ -1,9 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Plugin } from '../api/plugin.ts';
 import { readKernelSettings } from '../config/kernel-settings.ts';
-import { type Gateway, startGateway } from '../gateway.ts';
+import { type FakedServices, type Gateway, startGateway } from '../gateway.ts';
+import { type GrpcClient, type GrpcClientOptions, grpcClient } from '../grpc/grpc-client.ts';
 import { createLogger } from '../observability/logger.ts';
 import type { Clock } from '../services/clock.ts';
 
@@ -18,6 +20,10 @@ export interface TestGatewayOptions {
   /** The text of gateway.yaml; default: no file. */
   readonly yaml?: string;
   readonly clock?: Clock;
+  /** Instead of the kernel's own, for the plugins: `{ egress: fakeEgress(…) }`. */
+  readonly services?: FakedServices;
+  /** What a plugin leaves behind fails the test at `stop`; true where that is what the test is about. */
+  readonly allowLeaks?: boolean;
 }
 
 /** A request of a test. */
@@ -45,15 +51,28 @@ export interface TestGateway extends AsyncDisposable {
   /** The operator's static token. */
   readonly token: string;
   readonly gateway: Gateway;
-  /** Its temporary folder, which holds `gateway.yaml` and the data folder. */
+  /** Its temporary folder, which holds `gateway.yaml`, `agents.d` and the data folder. */
   readonly folder: string;
   /** Sends a request and reads the whole answer. */
   request(path: string, request?: TestRequest): Promise<TestResponse>;
-  /** Every log line so far. */
+  /**
+   * A client of a gRPC service that some plugin serves; closed with the gateway. The default credential is the operator's token.
+   *
+   * @throws Error while no plugin serves any gRPC service.
+   */
+  grpc(options: GrpcClientOptions): GrpcClient;
+  /** The log lines so far, of very many the latest. `LOG_LEVEL` in `env` sets the least severity; default `debug`. */
   logs(): readonly string[];
-  /** Stops the gateway and removes its folder; a second call does nothing. */
+  /**
+   * Stops the gateway and removes its folder; a second call does nothing.
+   *
+   * @throws Error naming what plugins left behind: calls that did not end, tasks that run on, an undo that failed.
+   */
   stop(): Promise<void>;
 }
+
+/** Log lines that are kept at least; a test that runs for hours does not fill the memory. */
+const MAX_LINES = 10_000;
 
 const TOKEN = 'acp_static_token_of_a_test_gateway_0123456789';
 
@@ -73,6 +92,10 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     SAAS_API_PORT: '0',
     SVC_DATA_DIR: path.join(folder, 'data'),
     SVC_CONFIG: path.join(folder, 'gateway.yaml'),
+    SVC_AGENTS_DIR: path.join(folder, 'agents.d'),
+    SVC_SECRETS_DIR: path.join(folder, 'secrets'),
+    SVC_GRPC_ADDR: '127.0.0.1:0',
+    SVC_DEPLOYMENT: `test-${process.pid}-${randomBytes(6).toString('hex')}`,
     SVC_DRAIN_TIMEOUT: '5s',
     SVC_ACP_TOKEN: TOKEN,
     ...options.env,
@@ -80,12 +103,14 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const lines: string[] = [];
   try {
     if (options.yaml !== undefined) await writeFile(env.SVC_CONFIG, options.yaml);
+    await mkdir(env.SVC_AGENTS_DIR, { recursive: true });
+    const settings = readKernelSettings(env);
     const gateway = await startGateway({
-      settings: readKernelSettings(env),
+      settings,
       env,
       logging: createLogger({
-        level: 'debug',
-        destination: { write: (line) => lines.push(line) },
+        level: 'LOG_LEVEL' in env ? settings.logLevel : 'debug',
+        destination: { write: (line) => keep(lines, line) },
         secrets: [TOKEN],
       }),
       acpToken: env.SVC_ACP_TOKEN,
@@ -94,12 +119,18 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       ...(options.plugins === undefined ? {} : { plugins: options.plugins }),
       ...(options.pluginFolders === undefined ? {} : { pluginFolders: options.pluginFolders }),
       ...(options.clock === undefined ? {} : { clock: options.clock }),
+      ...(options.services === undefined ? {} : { services: options.services }),
     });
-    return new RunningTestGateway(gateway, folder, lines);
+    return new RunningTestGateway(gateway, folder, lines, options.allowLeaks ?? false);
   } catch (failure) {
     await rm(folder, { recursive: true, force: true });
     throw failure;
   }
+}
+
+function keep(lines: string[], line: string): void {
+  lines.push(line);
+  if (lines.length > 2 * MAX_LINES) lines.splice(0, MAX_LINES);
 }
 
 class RunningTestGateway implements TestGateway {
@@ -107,11 +138,14 @@ class RunningTestGateway implements TestGateway {
   readonly gateway: Gateway;
   readonly folder: string;
   readonly #lines: readonly string[];
+  readonly #allowLeaks: boolean;
+  readonly #clients: GrpcClient[] = [];
 
-  constructor(gateway: Gateway, folder: string, lines: readonly string[]) {
+  constructor(gateway: Gateway, folder: string, lines: readonly string[], allowLeaks: boolean) {
     this.gateway = gateway;
     this.folder = folder;
     this.#lines = lines;
+    this.#allowLeaks = allowLeaks;
   }
 
   get url(): string {
@@ -140,13 +174,27 @@ class RunningTestGateway implements TestGateway {
     };
   };
 
+  grpc(options: GrpcClientOptions): GrpcClient {
+    const address = this.gateway.grpcAddress();
+    if (address === undefined) throw new Error('no plugin serves gRPC');
+    const client = grpcClient(address, { token: TOKEN, ...options });
+    this.#clients.push(client);
+    return client;
+  }
+
   logs(): readonly string[] {
     return this.#lines;
   }
 
   stop = async (): Promise<void> => {
+    for (const client of this.#clients) client.close();
     await this.gateway.stop();
     await rm(this.folder, { recursive: true, force: true });
+    const leaks = this.gateway.host.slots.flatMap(({ name, leaks }) =>
+      leaks.map((leak) => `${name}: ${leak}`),
+    );
+    if (leaks.length > 0 && !this.#allowLeaks)
+      throw new Error(`plugins left something behind: ${leaks.join('; ')}`);
   };
 
   [Symbol.asyncDispose](): Promise<void> {

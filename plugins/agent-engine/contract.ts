@@ -208,6 +208,10 @@ export interface ModelInfo {
   readonly owned_by: string;
   /** Unix time in seconds at which the alias was defined. */
   readonly created: number;
+  /** Tokens that fit into a conversation, where the deployment says so. */
+  readonly context_length?: number;
+  /** What it can do, in the deployment's words. */
+  readonly capabilities?: readonly string[];
 }
 
 /** A model behind an alias. Its verbs replace `request.model` by the provider's name. */

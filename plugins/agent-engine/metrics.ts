@@ -24,7 +24,13 @@ export function modelMetrics(metric: Scope['metric']): ModelObserver {
     help: 'Tokens as the provider counted them.',
     labels: ['model', 'kind'],
   });
+  const fallbacks = metric.counter({
+    name: 'svc_model_fallbacks_total',
+    help: 'Calls that went on with a fallback, since the model before it failed.',
+    labels: ['model', 'fallback'],
+  });
   return {
+    fallback: (model, fallback) => fallbacks.inc({ model, fallback }),
     request: (model, outcome, duration) => {
       requests.inc({ model, outcome });
       seconds.observe({ model }, duration);

@@ -95,6 +95,27 @@ test('SIGTERM lets a slow stream finish, while nothing new is taken', async (t) 
   t.notRegex(stdout, /"level":"(error|fatal)"/);
 });
 
+test('during SVC_STOP_DELAY requests are still taken, and each answer asks its client to leave', async (t) => {
+  const gateway = await startWith(t, rawStream(), { SVC_STOP_DELAY: '2s' });
+  const kept = await connect(gateway.url);
+  kept.write('GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n');
+  await until(() => statusOf(kept.received()) === 200);
+  t.notRegex(kept.received(), /connection: close/i);
+
+  gateway.kill('SIGTERM');
+  await until(() => gateway.logs().some(({ msg }) => String(msg).startsWith('stopping')));
+
+  t.is((await gateway.request('/health/ready')).status, 503);
+  t.false(kept.isClosed);
+  kept.write('GET /v1/me HTTP/1.1\r\nHost: x\r\n');
+  kept.write(`Authorization: Bearer ${ACP_TOKEN}\r\n\r\n`);
+  await kept.closed;
+  const answer = kept.received().slice(kept.received().lastIndexOf('HTTP/1.1'));
+  t.is(statusOf(answer), 200);
+  t.regex(answer, /connection: close/i);
+  t.is((await gateway.ended).code, 0);
+});
+
 test('a stream longer than SVC_DRAIN_TIMEOUT ends with an error event, and the exit is clean', async (t) => {
   const gateway = await startWith(t, slowStream(new Promise(() => {})), { SVC_DRAIN_TIMEOUT: '300ms' });
   const stream = await beginStream(t, gateway);

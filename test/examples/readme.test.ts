@@ -1,4 +1,4 @@
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { freshDatabase } from '../support/databases.ts';
@@ -9,47 +9,67 @@ import { type Block, fileOf, hasForm, looksLike, readBlocks } from './readme-blo
 import { openShell, type Shell } from './shell.ts';
 
 /*
- * The README as a reader follows it. In each section, from top to bottom: `start` starts a gateway with the variables that
+ * The README and the guides as a reader follows them. In each section, from top to bottom: `start` starts a gateway with the variables that
  * the command sets, `run` is typed into a shell, `output` is what that wrote, `printed` is what the gateway wrote for a
  * person, `file=<path>` is saved. The variables of the block `setup` are there in every section.
  */
 
 const root = path.resolve(import.meta.dirname, '../..');
-const blocks = readBlocks(await readFile(path.join(root, 'README.md'), 'utf8'));
+const DOCUMENTS = ['README.md', 'docs/plugins.md'];
+const documents = await Promise.all(
+  DOCUMENTS.map(async (name) => ({
+    name,
+    blocks: readBlocks(await readFile(path.join(root, name), 'utf8')),
+  })),
+);
+const blocks = documents.flatMap((document) => document.blocks);
 const setup = blocks.find(({ marks }) => marks.includes('setup'))?.text ?? '';
 
 /** The address in the README; a test's gateway has a port of its own. */
 const SHOWN_URL = 'http://127.0.0.1:8080';
 const START = /^(?:npm ci && )?((?:[A-Z_]+=\S+ )*)npm start$/;
 
-for (const section of new Set(blocks.map((block) => block.section))) {
-  const own = blocks.filter((block) => block.section === section);
-  if (!own.some(isFollowed)) continue;
-  // One after the other: each section has a process of its own.
-  test.serial(`README, ${section}: its commands do what it says`, async (t) => {
-    const reader = new Reader(t, await readersFolder(t));
-    for (const block of own) await reader.follow(block);
-    await reader.leave();
-  });
+for (const { name, blocks: all } of documents) {
+  // A guide's sections build on each other; the README's can be read one by one.
+  const isGuide = name !== 'README.md';
+  const chapters = isGuide ? [name] : [...new Set(all.map((block) => block.section))];
+  for (const chapter of chapters) {
+    const own = isGuide ? all : all.filter((block) => block.section === chapter);
+    if (!own.some(isFollowed)) continue;
+    // One after the other: each chapter has a process of its own.
+    test.serial(`${isGuide ? '' : 'README, '}${chapter}: its commands do what it says`, async (t) => {
+      const reader = new Reader(t, await readersFolder(t));
+      for (const block of own) await reader.follow(block);
+      await reader.leave();
+    });
+  }
 }
 
-test('every command of the README is run by a test, or is one of npm', (t) => {
-  const others = blocks.filter((block) => block.language === 'bash' && !isFollowed(block));
-  for (const { text, line } of others) {
-    for (const command of text.split('\n'))
-      t.regex(command, /^npm (?:run \w+|ci && npm test)\b/, `line ${line}`);
+test('every command of the documents is run by a test, or is one of npm', (t) => {
+  for (const { name, blocks: all } of documents) {
+    const others = all.filter((block) => block.language === 'bash' && !isFollowed(block));
+    for (const { text, line } of others) {
+      for (const command of text.split('\n'))
+        t.regex(command, /^npm (?:run \w+|ci && npm test)\b/, `${name}, line ${line}`);
+    }
+    t.true(
+      all.some(({ marks }) => marks.includes('run')),
+      name,
+    );
   }
-  t.true(blocks.some(({ marks }) => marks.includes('run')));
 });
 
 function isFollowed({ marks }: Block): boolean {
   return marks.includes('run') || marks.includes('start');
 }
 
-/** A folder with the gateway's packages, as the reader's has. */
+/** A folder with the gateway's code and packages, as the reader's has. */
 async function readersFolder(t: ExecutionContext): Promise<string> {
   const folder = await temporaryFolder(t);
-  await symlink(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
+  for (const name of ['node_modules', 'package.json', 'kernel', 'plugins', 'scripts'])
+    await symlink(path.join(root, name), path.join(folder, name));
+  // Readers write into this one.
+  await cp(path.join(root, 'agents.d'), path.join(folder, 'agents.d'), { recursive: true });
   return folder;
 }
 
@@ -97,7 +117,7 @@ class Reader {
   async #start(command: string, line: number): Promise<void> {
     await this.leave();
     const match = START.exec(command);
-    if (match === null) throw new Error(`line ${line} of the README starts no gateway: ${command}`);
+    if (match === null) throw new Error(`line ${line} starts no gateway: ${command}`);
     const env: Record<string, string> = {};
     for (const setting of (match[1] ?? '').split(' ').filter(Boolean)) {
       const [name = '', value = ''] = setting.split(/=(.*)/);
@@ -137,7 +157,7 @@ class Reader {
       language === 'json'
         ? hasForm(JSON.parse(this.#output), JSON.parse(text))
         : looksLike(this.#output, text);
-    this.#t.true(isAsShown, `line ${line} of the README shows something else than ${this.#output}`);
+    this.#t.true(isAsShown, `line ${line} shows something else than ${this.#output}`);
   }
 }
 

@@ -375,11 +375,11 @@ test('whatever the sink does, nothing is lost, and nothing is stored twice', asy
         trail.record(one);
       };
       record(entry());
-      t.true(await trail.flush(5_000));
+      t.true(await trail.flush(30_000));
       for (const { kind, count } of happenings) {
         if (kind === 'record') recordMany(record, count);
         else if (kind === 'away' || kind === 'back') sink.isAway = kind === 'away';
-        else if (kind === 'flush') await trail.flush(sink.isAway ? 1 : 5_000);
+        else if (kind === 'flush') await trail.flush(sink.isAway ? 1 : 30_000);
         else if (kind === 'poison') {
           trail.record(entry({ action: 'POISON' }));
           poison += 1;
@@ -391,7 +391,7 @@ test('whatever the sink does, nothing is lost, and nothing is stored twice', asy
       }
       sink.isAway = false;
       record(entry());
-      t.true(await trail.flush(8_000));
+      t.true(await trail.flush(30_000));
       await trail.close(1_000);
       // Not in the order of their coming: a look whether the sink works may write one of them first.
       t.deepEqual([...sink.stored.keys()].sort(), [...good].sort());

@@ -8,6 +8,8 @@ import {
   type ModelInfo,
   type Models,
 } from '../../contract.ts';
+import { bindModel } from './bind-model.ts';
+import type { FileModels } from './file-models.ts';
 import { type ModelObserver, observeModel } from './observed-model.ts';
 
 /** The provider that a deployment names by environment variables. Empty strings count as unset. */
@@ -24,6 +26,8 @@ export interface ModelRegistryParts {
   /** The client of the server at `settings.api_url`; needed exactly when that is set. */
   readonly server?: ModelClient;
   readonly demo: ModelClient;
+  /** The models of agents.d, which win over all others. */
+  readonly files?: FileModels;
   readonly clock: Clock;
   readonly observer?: ModelObserver;
 }
@@ -31,17 +35,21 @@ export interface ModelRegistryParts {
 /** Metrics carry this instead of names that callers make up: a label must not grow with what is asked. */
 const PASS_THROUGH_LABEL = 'pass-through';
 
+/** Aliases that an error names at most. */
+const MAX_NAMED = 20;
+
 /**
  * The models of the deployment, by alias.
  *
- * - `demo` is always the built-in model.
+ * - An alias of agents.d is what the file says, whatever else has the same name; files come and go.
+ * - `demo` is the built-in model.
  * - No `LLM_API_URL`: `default` is the demo model.
  * - `LLM_API_URL` and `LLM_MODEL`: `default` and the model's own name both lead to it; other names do not exist.
  * - `LLM_API_URL` alone: every other name goes to the server as it is, `default` too (servers of a single model take
  *   any name). What the server does not know is `model_not_found`.
  */
 export function createModelRegistry(parts: ModelRegistryParts): Models {
-  const { settings, server, demo, clock, observer } = parts;
+  const { settings, server, demo, files, clock, observer } = parts;
   const created = Math.floor(clock.now() / 1000);
   const models = new Map<string, Model>();
 
@@ -71,25 +79,24 @@ export function createModelRegistry(parts: ModelRegistryParts): Models {
   models.set('demo', model('demo', 'demo', 'demo', demo));
 
   function resolve(alias: string): Model {
-    const known = models.get(alias);
+    const known = files?.find(alias) ?? models.get(alias);
     if (known !== undefined) return known;
     if (passThrough !== undefined) return model(alias, 'openai', alias, passThrough, PASS_THROUGH_LABEL);
-    const names = [...models.keys()].map((name) => `"${name}"`).join(', ');
+    const aliases = list().map(({ id }) => `"${id}"`);
+    const names = `${aliases.slice(0, MAX_NAMED).join(', ')}${aliases.length > MAX_NAMED ? ', …' : ''}`;
     throw ModelErrors.notFound(`There is no model "${shorten(alias)}". Available: ${names}.`, {
       param: 'model',
     });
   }
 
-  return { list: () => [...models.values()].map(({ info }) => info), resolve };
-}
+  function list(): readonly ModelInfo[] {
+    const ofFiles = files?.list() ?? [];
+    const all = new Map([...models.values()].map(({ info }) => [info.id, info]));
+    for (const info of ofFiles) all.set(info.id, info);
+    return [...all.values()];
+  }
 
-/** The model's verbs, asking for the provider's own name. */
-function bindModel(info: ModelInfo, client: ModelClient): Model {
-  return {
-    info,
-    complete: (request, context) => client.complete({ ...request, model: info.model }, context),
-    stream: (request, context) => client.stream({ ...request, model: info.model }, context),
-  };
+  return { list, resolve };
 }
 
 /** With names that come from the caller, a name that the server does not know is the caller's mistake: 404, not 502. */

@@ -19,6 +19,8 @@ export interface ModelObserver {
   tokens(model: string, usage: Usage): void;
   /** The first chunk of a stream came after `seconds`. */
   firstByte(model: string, seconds: number): void;
+  /** `model` failed before it answered, and `fallback` is asked instead. */
+  fallback?(model: string, fallback: string): void;
 }
 
 /** The same model, with every call measured. A stream that its consumer leaves early counts as `aborted`. */

@@ -1,0 +1,63 @@
+# The gateway as an image: Node runs the TypeScript as it is, so there is nothing to compile.
+#
+#   docker build --tag agent-gateway .
+#   docker run --read-only --tmpfs /tmp --volume agent-gateway:/data --publish 8080:8080 agent-gateway
+#
+# BuildKit is needed (the default since Docker 23; also podman and buildah). A registry other than npm's own, or one that
+# needs a token, comes as a secret, which no layer keeps (--secret id=npmrc,src=$HOME/.npmrc), and so do the authorities
+# that its certificate needs (--secret id=ca,src=/etc/ssl/certs/ca-certificates.crt).
+
+# The release that package.json names as `node`. A mirror of it is named here: --build-arg NODE_IMAGE=…
+ARG NODE_IMAGE=node:24.21.0-slim
+
+# A first process that hands signals on and reaps what tools leave behind. Linked statically: it brings no library.
+FROM ${NODE_IMAGE} AS init
+RUN apt-get update \
+  && apt-get install --yes --no-install-recommends tini \
+  && rm -rf /var/lib/apt/lists/*
+
+# What the lock file says and nothing else. No install script runs: the one native module ships its binaries.
+FROM ${NODE_IMAGE} AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
+    --mount=type=secret,id=ca \
+    --mount=type=cache,target=/root/.npm \
+  if [ -f /run/secrets/ca ]; then export NODE_EXTRA_CA_CERTS=/run/secrets/ca; fi; \
+  npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM ${NODE_IMAGE}
+ARG VERSION=unknown
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="agent-gateway" \
+      org.opencontainers.image.description="A multi-tenant agent gateway: a small kernel, everything else a plugin" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+
+# gateway.yaml lies in the volume because the administration writes it, and the root is read-only.
+ENV NODE_ENV=production \
+    SVC_DATA_DIR=/data \
+    SVC_CONFIG=/data/gateway.yaml
+
+COPY --from=init /usr/bin/tini-static /usr/local/bin/tini
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+# .dockerignore lists what this takes.
+COPY . ./
+# A number, not a name: Kubernetes can only tell from a number that it is not root.
+RUN install --directory --owner=10001 --group=10001 --mode=0700 /data
+USER 10001:10001
+VOLUME /data
+
+# HTTP API, runtime API, gRPC.
+EXPOSE 8080 8888 50051
+STOPSIGNAL SIGTERM
+
+# Whether the process answers, not whether its database does: an engine restarts what is unhealthy, and that mends no
+# database. Who sends traffic asks /health/ready.
+HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.SAAS_API_PORT || 8080}/health/live`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+
+ENTRYPOINT ["/usr/local/bin/tini", "--"]
+CMD ["node", "kernel/main.ts"]

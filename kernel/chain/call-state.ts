@@ -1,0 +1,91 @@
+import { ANONYMOUS } from '../access/anonymous.ts';
+import type { Identity } from '../access/identity.ts';
+import type { AuditExtra } from '../api/call.ts';
+import type { AuthenticationFailure } from '../auth/authenticator.ts';
+import { asGatewayError } from '../errors/as-gateway-error.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import type { AbortableCall } from '../host/in-flight.ts';
+import type { RequestTrace } from '../observability/tracing.ts';
+import type { TenantRecord } from '../tenancy/tenant-record.ts';
+
+/** How a call ended, once its response is out or will never be. */
+export interface Outcome {
+  /** The HTTP status that was sent (of gRPC: the one that means the same), or 499 when the client left before the end. */
+  readonly status: number;
+  /** Milliseconds from the first byte of the request to the end of the response. */
+  readonly duration: number;
+}
+
+/**
+ * What the chain knows about one call, whatever the transport. Each stage writes its own members, and the stages after it
+ * read them.
+ */
+export abstract class CallState implements AbortableCall {
+  /** Monotonic milliseconds. */
+  readonly startedAt: number;
+  requestId = '';
+  trace!: RequestTrace;
+  identity: Identity = ANONYMOUS;
+  /** Why a credential that was presented does not count. */
+  failure: AuthenticationFailure | undefined;
+  /** A part that the credential's check needs is away: neither allowed nor refused can be said. */
+  unavailable: GatewayError | undefined;
+  tenant: TenantRecord | undefined;
+  /** The caller's IP address, behind the trusted proxies. */
+  sourceAddress = '';
+  /** The code of the error that was sent, for the audit. */
+  errorCode: string | undefined;
+  /** Names of the members of the body, never their values, for the audit. */
+  bodyFields: readonly string[] = [];
+  auditExtra: AuditExtra = {};
+
+  #controller: AbortController | undefined;
+  #abortReason: Error | undefined;
+  #whenDone: ((outcome: Outcome) => void)[] = [];
+
+  constructor(startedAt: number) {
+    this.startedAt = startedAt;
+  }
+
+  /** `X-Svc-User-Id` as it was sent; of a list the first. */
+  abstract get userHeader(): string | undefined;
+  /** `User-Agent` as it was sent. */
+  abstract get userAgent(): string | undefined;
+
+  /** Tells the caller how much of its window is left; of two windows the one that is closer to its end. */
+  abstract tellLimit(limit: number, remaining: number): void;
+
+  /** Aborts when the client is gone or the plugin's drain time is over; made at the first use. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
+    }
+    return this.#controller.signal;
+  }
+
+  get isAborted(): boolean {
+    return this.#abortReason !== undefined;
+  }
+
+  abort(reason: Error): void {
+    if (this.#abortReason !== undefined) return;
+    this.#abortReason = reason;
+    this.#controller?.abort(reason);
+  }
+
+  /** Why the call failed: one that was aborted, for the reason of the abort, in whatever words its handler gave up. */
+  errorOf(thrown: unknown): GatewayError {
+    return this.#abortReason instanceof GatewayError ? this.#abortReason : asGatewayError(thrown);
+  }
+
+  /** Calls back when the response was sent or the client left; the last registered first. */
+  whenDone(callback: (outcome: Outcome) => void): void {
+    this.#whenDone.push(callback);
+  }
+
+  /** Tells that the call is over; once. */
+  protected done(outcome: Outcome): void {
+    for (let index = this.#whenDone.length - 1; index >= 0; index -= 1) this.#whenDone[index]!(outcome);
+  }
+}

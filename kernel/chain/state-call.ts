@@ -1,0 +1,74 @@
+import type { Identity } from '../access/identity.ts';
+import type { AuditExtra, Call, CallSource } from '../api/call.ts';
+import { AuthErrors } from '../auth/errors.ts';
+import type { Database } from '../database/database.ts';
+import type { TenantEntityManager } from '../database/tenant-entity-manager.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { TenantRecord } from '../tenancy/tenant-record.ts';
+import type { CallState } from './call-state.ts';
+
+/** What a call needs from the kernel. */
+export interface CallServices {
+  readonly database: Database;
+  readonly log: Logger;
+}
+
+/** What handlers of every transport see of a call. What costs something is made at its first use. */
+export abstract class StateCall<S extends CallState = CallState> implements Call {
+  protected readonly state: S;
+  readonly #services: CallServices;
+  #log: Logger | undefined;
+
+  constructor(state: S, services: CallServices) {
+    this.state = state;
+    this.#services = services;
+  }
+
+  get identity(): Identity {
+    return this.state.identity;
+  }
+
+  get tenant(): TenantRecord {
+    const { tenant } = this.state;
+    if (tenant === undefined) throw AuthErrors.required();
+    return tenant;
+  }
+
+  entities(): TenantEntityManager {
+    return this.#services.database.forTenant(this.tenant.id);
+  }
+
+  get userId(): string | undefined {
+    const { userHeader } = this.state;
+    return userHeader === undefined || userHeader === '' ? undefined : userHeader.slice(0, 256);
+  }
+
+  get requestId(): string {
+    return this.state.requestId;
+  }
+
+  get log(): Logger {
+    this.#log ??= this.#services.log.child({
+      requestId: this.requestId,
+      tenantId: this.state.tenant?.id,
+      identity: this.identity.id,
+    });
+    return this.#log;
+  }
+
+  get signal(): AbortSignal {
+    return this.state.signal;
+  }
+
+  get source(): CallSource {
+    return { address: this.state.sourceAddress, userAgent: this.state.userAgent };
+  }
+
+  traceHeaders(): Readonly<Record<string, string>> {
+    return this.state.trace.headers();
+  }
+
+  audit(extra: AuditExtra): void {
+    this.state.auditExtra = { ...this.state.auditExtra, ...extra };
+  }
+}

@@ -1,0 +1,66 @@
+import { redactText } from '../observability/redact-text.ts';
+import { fieldPath } from './field-path.ts';
+import type { FieldError, GatewayError } from './gateway-error.ts';
+import { GRPC_CODES, grpcStatusOf } from './grpc-status.ts';
+import { errorHeaders } from './render.ts';
+
+/** An error as the end of a gRPC call tells it. */
+export interface GrpcErrorStatus {
+  /** gRPC status code. */
+  readonly code: number;
+  /** The sentence for the caller, at most 1024 characters. It names every bad field. */
+  readonly details: string;
+  /** Trailers with text: `svc-error-code`, `retry-after` and what else an HTTP answer would carry. */
+  readonly trailers: Readonly<Record<string, string>>;
+  /** The bad fields of the request, for `google.rpc.BadRequest`; at most 32. */
+  readonly violations: readonly FieldViolation[];
+}
+
+/** One bad field (`google.rpc.BadRequest.FieldViolation`). */
+export interface FieldViolation {
+  /** `messages[0].role`. */
+  readonly field: string;
+  readonly description: string;
+}
+
+/** Clients take 8 KiB of trailers by default, in which everything must fit, percent-encoded or as base64. */
+const MAX_DETAILS = 1024;
+const MAX_VIOLATIONS = 32;
+const MAX_FIELD = 64;
+const MAX_DESCRIPTION = 96;
+const MAX_HEADER = 256;
+
+/** Tells an error in gRPC's terms (decisions 0.1). What the client sent and is quoted holds no credential any more. */
+export function renderGrpcError(error: GatewayError): GrpcErrorStatus {
+  const { errors = [] } = error.extras;
+  const violations = errors.slice(0, MAX_VIOLATIONS).map(violationOf);
+  const trailers: Record<string, string> = { 'svc-error-code': error.code };
+  for (const [name, value] of Object.entries(errorHeaders(error))) trailers[name] = headerText(value);
+  return {
+    code: GRPC_CODES[grpcStatusOf(error)],
+    details: clean(sentence(error.detail, violations, errors.length), MAX_DETAILS),
+    trailers,
+    violations,
+  };
+}
+
+function violationOf(error: FieldError): FieldViolation {
+  return { field: clean(fieldPath(error), MAX_FIELD), description: clean(error.message, MAX_DESCRIPTION) };
+}
+
+function sentence(detail: string, violations: readonly FieldViolation[], count: number): string {
+  if (violations.length === 0) return detail;
+  const told = violations.map(({ field, description }) => `${field} ${description}`.trim());
+  if (count > violations.length) told.push(`and ${count - violations.length} more`);
+  return `${detail}: ${told.join('; ')}`;
+}
+
+/** Without credentials, cut, and well-formed: half of a surrogate pair cannot be percent-encoded. */
+function clean(text: string, most: number): string {
+  return redactText(text).slice(0, most).toWellFormed();
+}
+
+/** Metadata takes visible ASCII and blanks alone. */
+function headerText(value: string): string {
+  return value.slice(0, MAX_HEADER).replaceAll(/[^\x20-\x7e]/g, '?');
+}

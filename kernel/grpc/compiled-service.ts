@@ -1,0 +1,96 @@
+import type { Access } from '../api/access.ts';
+import type { GrpcMethod, GrpcService } from '../api/grpc.ts';
+import type { InFlight } from '../host/in-flight.ts';
+import { createValidator, type Validator } from '../http/validation.ts';
+import type { FileDescriptor } from './descriptors.ts';
+import { GrpcDeclarationError } from './errors.ts';
+import { loadProto, type ProtoMethod, type ProtoService } from './load-proto.ts';
+
+/** A method that is ready to serve: its owner is known, its schema is compiled, its messages can be read. */
+export interface CompiledMethod extends ProtoMethod {
+  /** Name of the plugin, or `kernel`. */
+  readonly owner: string;
+  /** `svc.notes.v1.NotesService/GetNote`: the metric label. */
+  readonly name: string;
+  readonly access: Access;
+  /** The HTTP method that asks for the same scope, for `decide`. */
+  readonly scopeMethod: 'GET' | 'POST';
+  readonly rateLimit: 'standard' | 'none';
+  readonly validate: Validator | undefined;
+  /** Counts the calls of the plugin generation that this method belongs to. */
+  readonly inFlight: InFlight;
+  readonly definition: GrpcMethod;
+}
+
+/** A service that is ready to serve. */
+export interface CompiledService {
+  /** Full name. */
+  readonly name: string;
+  readonly owner: string;
+  readonly methods: readonly CompiledMethod[];
+  /** The files that declare it and all that it needs, linked. */
+  readonly files: readonly FileDescriptor[];
+}
+
+/**
+ * Reads the proto file and joins it with what is declared.
+ *
+ * @throws GrpcDeclarationError for a file that cannot be read, a service that it does not declare, a method that is
+ * declared on one side only, and one without access rule, summary or handler; or what a wrong schema throws.
+ */
+export function compileService(service: GrpcService, owner: string, inFlight: InFlight): CompiledService {
+  const { service: name, methods: implemented } = service;
+  const { methods, files } = load(service);
+  const extra = Object.keys(implemented).find((method) => !methods.has(method));
+  if (extra !== undefined) throw new GrpcDeclarationError(`${name}: the proto file has no method ${extra}`);
+  return {
+    name,
+    owner,
+    files,
+    methods: [...methods].map(([method, proto]) => {
+      const definition = implemented[method];
+      if (definition === undefined) {
+        throw new GrpcDeclarationError(`${name}: the method ${method} of the proto file is not implemented`);
+      }
+      return compileMethod(`${name}/${method}`, proto, definition, { owner, inFlight });
+    }),
+  };
+}
+
+function load(service: GrpcService): ProtoService {
+  try {
+    return loadProto(service);
+  } catch (cause) {
+    throw new GrpcDeclarationError(`${service.service}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function compileMethod(
+  name: string,
+  proto: ProtoMethod,
+  definition: GrpcMethod,
+  belongings: { readonly owner: string; readonly inFlight: InFlight },
+): CompiledMethod {
+  const { access, summary, handle, effect = 'write', request, rateLimit = 'standard' } = definition;
+  if (access === undefined) {
+    throw new GrpcDeclarationError(`${name}: a method without an access rule is not mounted`);
+  }
+  if (!summary) throw new GrpcDeclarationError(`${name}: a method needs a summary`);
+  if (typeof handle !== 'function') throw new GrpcDeclarationError(`${name}: a method needs a handler`);
+  return {
+    ...proto,
+    ...belongings,
+    name,
+    access: withScope(access, effect),
+    scopeMethod: effect === 'read' ? 'GET' : 'POST',
+    rateLimit,
+    validate: request === undefined ? undefined : createValidator(request, 'body'),
+    definition,
+  };
+}
+
+/** HTTP methods tell reading from writing; that something runs, only the rule itself can say. */
+function withScope(access: Access, effect: string): Access {
+  if (effect !== 'execute' || (access.kind !== 'open' && access.kind !== 'roles')) return access;
+  return access.scopes.length > 0 ? access : { ...access, scopes: ['execute'] };
+}

@@ -1,0 +1,103 @@
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import {
+  Server,
+  ServerInterceptingCall,
+  type ServerInterceptingCallInterface,
+  type ServerOptions,
+} from '@grpc/grpc-js';
+
+/**
+ * Everything that grpc-js has no public way for is in this file. The version is pinned, and what is relied upon is checked
+ * when a server is made: another version of the library fails there and not in the middle of a call.
+ */
+
+/** One call on the wire, as grpc-js hands it to its interceptors; messages are bytes. */
+export type WireCall = ServerInterceptingCallInterface;
+
+/** How a call ends. */
+export type WireStatus = Parameters<WireCall['sendStatus']>[0];
+
+/** What grpc-js knows of a method. */
+interface Handler {
+  readonly func: () => void;
+  readonly serialize: (bytes: Buffer) => Buffer;
+  readonly deserialize: (bytes: Buffer) => Buffer;
+  readonly type: 'bidi';
+  readonly path: string;
+}
+
+/** The two methods of `Server` that this file stands on. */
+interface ServerInternals {
+  /** Finds the handler of a call; grpc-js itself answers where there is none. */
+  _retrieveHandler?: (path: string) => Handler | null;
+  _streamHandler?: unknown;
+}
+
+/** The members of a call that this file stands on. */
+interface CallInternals {
+  readonly stream?: ServerHttp2Stream;
+}
+
+/**
+ * A server without methods of its own: every call, whatever it asks for, is given to `accept` in the turn in which it comes
+ * in, before anything of it but its metadata is read. By its own means grpc-js would answer unknown methods unseen, so that
+ * nobody counted, limited or recorded them; and a change of services would be many changes instead of one.
+ *
+ * @throws Error when this grpc-js is another one than this file was written for.
+ */
+export function createDispatchingServer(
+  options: ServerOptions,
+  accept: (path: string, call: WireCall) => void,
+): Server {
+  const server = new Server({
+    ...options,
+    // The chain takes the place of grpc-js's own handling of the four kinds: `start` is never passed on.
+    interceptors: [
+      (method, call) => new ServerInterceptingCall(call, { start: () => accept(method.path, call) }),
+    ],
+  });
+  const internals = server as unknown as ServerInternals;
+  if (typeof internals._retrieveHandler !== 'function' || typeof internals._streamHandler !== 'function') {
+    throw new Error('this version of @grpc/grpc-js looks up its methods in another way');
+  }
+  internals._retrieveHandler = (path) => ({
+    func: unreachable,
+    serialize: asIs,
+    deserialize: asIs,
+    type: 'bidi',
+    path,
+  });
+  return server;
+}
+
+function asIs(bytes: Buffer): Buffer {
+  return bytes;
+}
+
+function unreachable(): never {
+  throw new Error('calls are served by the chain');
+}
+
+/**
+ * Takes over the end of a call. grpc-js ends some by itself (deadline, a message too large, compression that it does not
+ * know): `onOwn` gets that status instead of the client. The returned function sends one.
+ */
+export function takeOverStatus(
+  call: WireCall,
+  onOwn: (status: WireStatus) => void,
+): (status: WireStatus) => void {
+  const send = call.sendStatus.bind(call);
+  call.sendStatus = onOwn;
+  return send;
+}
+
+/** Cuts the call off, whatever is unsent: the client sees CANCELLED. */
+export function resetStream(call: WireCall): void {
+  (call as unknown as CallInternals).stream?.close(constants.NGHTTP2_CANCEL);
+}
+
+/** Milliseconds until the client's deadline, `Infinity` without one. grpc-js tells deadlines by the machine's clock. */
+export function timeLeft(call: WireCall): number {
+  const deadline = call.getDeadline();
+  return Number(deadline) - Date.now();
+}

@@ -1,0 +1,101 @@
+import { CallState } from '../chain/call-state.ts';
+import { KernelErrors } from '../errors/catalogue.ts';
+import { GRPC_CODES } from '../errors/grpc-status.ts';
+import type { CompiledMethod } from './compiled-service.ts';
+import { GrpcErrors } from './errors.ts';
+import type { Exchange } from './exchange.ts';
+import type { GrpcRequest } from './grpc-request.ts';
+
+/** What was sent at the end of a call. */
+interface SentStatus {
+  /** gRPC status code. */
+  readonly code: number;
+  /** The HTTP status that means the same. */
+  readonly status: number;
+}
+
+const GONE: SentStatus = { code: GRPC_CODES.CANCELLED, status: 499 };
+const LATE: SentStatus = { code: GRPC_CODES.DEADLINE_EXCEEDED, status: 504 };
+
+/** What the chain knows about one gRPC call. */
+export class GrpcState extends CallState {
+  /** `undefined`: no live service has it. */
+  readonly method: CompiledMethod | undefined;
+  /** As the client sent it: `/svc.notes.v1.NotesService/GetNote`. */
+  readonly path: string;
+  readonly request: GrpcRequest;
+  readonly exchange: Exchange;
+  /** gRPC status code that was sent, CANCELLED when the client left before. */
+  code: number = GRPC_CODES.CANCELLED;
+  #sent: SentStatus | undefined;
+  #remaining = Number.POSITIVE_INFINITY;
+  #onAbort: ((reason: Error) => void) | undefined;
+
+  constructor(
+    method: CompiledMethod | undefined,
+    path: string,
+    request: GrpcRequest,
+    exchange: Exchange,
+    startedAt: number,
+  ) {
+    super(startedAt);
+    this.method = method;
+    this.path = path;
+    this.request = request;
+    this.exchange = exchange;
+  }
+
+  /** The method's full name, or `unmatched`: the only form of the path that becomes a metric label. */
+  get pattern(): string {
+    return this.method?.name ?? 'unmatched';
+  }
+
+  get userHeader(): string | undefined {
+    return this.request.headers['x-svc-user-id'];
+  }
+
+  get userAgent(): string | undefined {
+    return this.request.headers['user-agent'];
+  }
+
+  tellLimit(limit: number, remaining: number): void {
+    if (remaining >= this.#remaining) return;
+    this.#remaining = remaining;
+    this.exchange.header.set('x-ratelimit-limit', String(limit));
+    this.exchange.header.set('x-ratelimit-remaining', String(remaining));
+  }
+
+  /** Ends the call: nothing is read or written any more, `signal` aborts, and `whenAborted` is told. */
+  override abort(reason: Error): void {
+    if (this.isAborted) return;
+    super.abort(reason);
+    this.exchange.fail(reason);
+    this.#onAbort?.(reason);
+  }
+
+  /** Calls back when the call is aborted by anybody. */
+  whenAborted(callback: (reason: Error) => void): void {
+    this.#onAbort = callback;
+  }
+
+  /** Notes what was sent at the end. */
+  sent(status: SentStatus): void {
+    this.#sent = status;
+  }
+
+  /** What was sent does not reach the client: it was cut off. */
+  unsent(): void {
+    this.#sent = undefined;
+  }
+
+  /**
+   * The stream is over. A client that stops waiting cuts its call off, often before the same deadline has come here:
+   * `isLate` says that it is over.
+   */
+  close(monotonic: number, isLate: boolean): void {
+    const { code, status } = this.#sent ?? (isLate ? LATE : GONE);
+    if (this.#sent === undefined) this.abort(isLate ? GrpcErrors.deadline() : KernelErrors.clientClosed());
+    this.code = code;
+    this.done({ status, duration: monotonic - this.startedAt });
+  }
+}

@@ -1,0 +1,255 @@
+import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type ConnectionInjector, type Server, ServerCredentials } from '@grpc/grpc-js';
+import { KernelErrors } from '../errors/catalogue.ts';
+import { InFlight } from '../host/in-flight.ts';
+import { type Address, ListenError } from '../http/listeners.ts';
+import { type CompiledService, compileService } from './compiled-service.ts';
+import { Exchange } from './exchange.ts';
+import { createDispatchingServer, resetStream, type WireCall } from './grpc-js-seams.ts';
+import { createHealth } from './health.ts';
+import { MethodTable } from './method-table.ts';
+import { reflectionServices } from './reflection.ts';
+import { createServeCall, type GrpcChainServices } from './serve-call.ts';
+import { openTls, type Tls, type TlsFiles } from './tls.ts';
+
+/** What a gRPC server is made of. */
+export interface GrpcServerOptions {
+  readonly address: Address;
+  readonly chain: GrpcChainServices;
+  /** What health tells: false before everything is up, and from the beginning of the end. */
+  readonly isServing: () => boolean;
+  /** Without it connections are not encrypted. */
+  readonly tls?: TlsFiles | undefined;
+  /** Milliseconds between looks at the files of TLS; default 30 000. */
+  readonly tlsInterval?: number;
+  /** Bytes of a message at most, in both directions, after decompression. Default 4 MiB. */
+  readonly maxMessage?: number;
+  /** Calls that one connection may have open. Default 256; more wait in the client. */
+  readonly maxStreams?: number;
+  /** Milliseconds after which a connection is asked to go, so that load is spread again. Default: never. */
+  readonly maxConnectionAge?: number | undefined;
+  /** Milliseconds after which a client that takes nothing is given up. Default 60 000, as for event streams. */
+  readonly slowClient?: number;
+}
+
+const MAX_MESSAGE = 4 * 1024 * 1024;
+const MAX_STREAMS = 256;
+const SLOW_CLIENT = 60_000;
+/** A connection without any call is closed after so long; clients open another by themselves. */
+const IDLE_CONNECTION = 300_000;
+/** A connection whose other end is gone is noticed within the sum of both. */
+const PING_AFTER = 60_000;
+const PING_TIMEOUT = 20_000;
+/** After `maxConnectionAge` calls may go on for so long. */
+const AGE_GRACE = 600_000;
+
+/**
+ * The gRPC server of the process, with the services of the plugins that are live, health and reflection. It does not
+ * listen before a plugin has a service; from then on it stays open until it is closed.
+ *
+ * HTTP/2 itself bounds the entries of metadata (128) and how many calls a connection may reset. How often clients ping is
+ * not limited.
+ */
+export class GrpcServer {
+  readonly #options: GrpcServerOptions;
+  readonly #server: Server;
+  readonly #own = new InFlight();
+  readonly #health: ReturnType<typeof createHealth>;
+  readonly #sockets = new Set<Socket>();
+  readonly #kernels: readonly CompiledService[];
+  #table: MethodTable;
+  #listener: Promise<Listener> | undefined;
+  #address: string | undefined;
+  #isUsed = false;
+
+  constructor(options: GrpcServerOptions) {
+    this.#options = options;
+    const { chain, isServing, maxMessage = MAX_MESSAGE, slowClient = SLOW_CLIENT } = options;
+    const serve = createServeCall(chain);
+    const limits = { maxMessage, slowClient };
+    this.#health = createHealth({ table: () => this.#table, isServing });
+    this.#kernels = [this.#health.service, ...reflectionServices(() => this.#table)].map((service) =>
+      compileService(service, 'kernel', this.#own),
+    );
+    this.#table = new MethodTable(this.#kernels);
+    this.#server = createDispatchingServer(transportOptions(options), (path, call) =>
+      this.#accept(call, () =>
+        Exchange.accept(call, limits, (exchange) => serve(this.#table, path, exchange)),
+      ),
+    );
+  }
+
+  /** `127.0.0.1:50051`, with the port that the system chose; `undefined` while it does not listen. */
+  get address(): string | undefined {
+    return this.#address;
+  }
+
+  /** The services that are live, those of the kernel too. */
+  get services(): readonly CompiledService[] {
+    return this.#table.services;
+  }
+
+  /**
+   * Binds the address, unless it is bound. `owner` is the plugin that needs it.
+   *
+   * @throws ListenError naming plugin, address and variable, or what `openTls` throws.
+   */
+  async open(owner: string): Promise<void> {
+    this.#listener ??= this.#listen(owner);
+    try {
+      await this.#listener;
+    } catch (failure) {
+      this.#listener = undefined;
+      throw failure;
+    }
+  }
+
+  /**
+   * Builds the table of these services and the kernel's own; the returned function swaps it in at once. Calls under way
+   * go on with the handlers that they started with.
+   *
+   * @throws ServiceCollision
+   */
+  prepare(services: readonly CompiledService[]): () => void {
+    const table = new MethodTable([...this.#kernels, ...services]);
+    return () => {
+      this.#table = table;
+      if (services.length > 0) this.#isUsed = true;
+      this.#health.changed();
+    };
+  }
+
+  /** Closes the address when no service was ever live: the change that it was opened for has failed. */
+  async abandon(): Promise<void> {
+    if (this.#isUsed || this.#listener === undefined) return;
+    const opening = this.#listener;
+    this.#listener = undefined;
+    this.#address = undefined;
+    const listener = await opening.catch(() => undefined);
+    listener?.abandon();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /**
+   * Stops accepting, asks every connection to go, and resolves when all calls are over. What watches health, and
+   * reflection, ends at once with UNAVAILABLE.
+   */
+  async close(): Promise<void> {
+    const listener = await this.#listener?.catch(() => undefined);
+    if (listener === undefined) return;
+    const gone = listener.close();
+    this.#health.close();
+    // Those who watch health get to know before they are sent away.
+    await nextTurn();
+    this.#own.abortAll(KernelErrors.draining());
+    const { promise, resolve } = Promise.withResolvers<void>();
+    // It tells of servers that were not listening, which those of injected connections never are.
+    this.#server.tryShutdown(() => resolve());
+    await Promise.all([gone, promise]);
+  }
+
+  /** Cuts what is still open. */
+  destroy(): void {
+    this.#health.close();
+    this.#own.abortAll(KernelErrors.draining());
+    this.#server.forceShutdown();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** A failure here would be nobody's: the call ends, and the process goes on. */
+  #accept(call: WireCall, accept: () => void): void {
+    try {
+      accept();
+    } catch (err) {
+      this.#options.chain.log.error({ err }, 'a gRPC call could not be accepted');
+      resetStream(call);
+    }
+  }
+
+  async #listen(owner: string): Promise<Listener> {
+    const { address, tls: files, tlsInterval, chain } = this.#options;
+    const tls = files === undefined ? undefined : await openTls(files, chain.log, tlsInterval);
+    const credentials = tls?.credentials ?? ServerCredentials.createInsecure();
+    const injector = this.#server.createConnectionInjector(credentials);
+    const server = createServer({ noDelay: true }, (socket) => this.#connected(socket, injector));
+    try {
+      await listen(server, address, owner);
+    } catch (failure) {
+      tls?.close();
+      injector.destroy();
+      throw failure;
+    }
+    this.#address = addressOf(server, address.host);
+    chain.log.info({ address: this.#address, owner, tls: tls !== undefined }, 'listening for gRPC');
+    return new Listener(server, injector, tls);
+  }
+
+  #connected(socket: Socket, injector: ConnectionInjector): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    socket.on('error', (err) => this.#options.chain.log.debug({ err }, 'a gRPC connection failed'));
+    injector.injectConnection(socket);
+  }
+}
+
+/** The open address. */
+class Listener {
+  readonly #server: NetServer;
+  readonly #injector: ConnectionInjector;
+  readonly #tls: Tls | undefined;
+
+  constructor(server: NetServer, injector: ConnectionInjector, tls: Tls | undefined) {
+    this.#server = server;
+    this.#injector = injector;
+    this.#tls = tls;
+  }
+
+  /** Stops accepting, and gives up the connections that there are. */
+  abandon(): void {
+    void this.close();
+    this.#injector.destroy();
+  }
+
+  /** Stops accepting; resolves when all connections are gone. */
+  close(): Promise<void> {
+    this.#tls?.close();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#server.close(() => resolve());
+    return promise;
+  }
+}
+
+function transportOptions(options: GrpcServerOptions): Record<string, number> {
+  const { maxMessage = MAX_MESSAGE, maxStreams = MAX_STREAMS, maxConnectionAge } = options;
+  return {
+    'grpc.max_receive_message_length': maxMessage,
+    // Checked before it is written, so that the client is told in our words.
+    'grpc.max_send_message_length': -1,
+    'grpc.max_concurrent_streams': maxStreams,
+    'grpc.keepalive_time_ms': PING_AFTER,
+    'grpc.keepalive_timeout_ms': PING_TIMEOUT,
+    'grpc.max_connection_idle_ms': IDLE_CONNECTION,
+    ...(maxConnectionAge === undefined
+      ? {}
+      : { 'grpc.max_connection_age_ms': maxConnectionAge, 'grpc.max_connection_age_grace_ms': AGE_GRACE }),
+    'grpc.enable_channelz': 0,
+  };
+}
+
+function listen(server: NetServer, { host, port, variable }: Address, owner: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', (cause: NodeJS.ErrnoException) => {
+    const why =
+      cause.code === 'EADDRINUSE' ? 'is taken by another process' : `cannot be bound (${cause.code})`;
+    reject(new ListenError(`${owner}: the address ${host}:${port} ${why}; set ${variable}`, { cause }));
+  });
+  server.listen({ host, port, backlog: 1024 }, resolve);
+  return promise;
+}
+
+function addressOf(server: NetServer, host: string): string {
+  const { port } = server.address() as AddressInfo;
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}

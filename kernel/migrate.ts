@@ -1,0 +1,52 @@
+import { loadGatewayFile } from './config/gateway-file.ts';
+import type { KernelSettings } from './config/kernel-settings.ts';
+import { openDatabase } from './database/database.ts';
+import { Catalogue } from './host/catalogue.ts';
+import { planRun } from './host/desired.ts';
+import { PluginFolders } from './host/plugin-folders.ts';
+import { registerKernelTables } from './kernel-tables.ts';
+import type { Logger } from './observability/logger.ts';
+import { BUNDLED_PLUGINS } from './paths.ts';
+import { systemClock } from './services/clock.ts';
+
+/** What a migration needs of the process. */
+export interface MigrateOptions {
+  readonly settings: KernelSettings;
+  readonly log: Logger;
+}
+
+/**
+ * Brings the tables of the kernel and of every plugin that would run to their newest form, and serves nothing: for a step
+ * of its own before new replicas start. Those that run meanwhile go on, since migrations only add to what they know.
+ *
+ * @returns the names of the owners, in order
+ * @throws what stands in the way: the database, gateway.yaml, a plugin that cannot be loaded, a migration
+ */
+export async function migrateGateway({ settings, log }: MigrateOptions): Promise<readonly string[]> {
+  const found = await new PluginFolders([BUNDLED_PLUGINS, ...settings.pluginDirs]).loadAll();
+  for (const one of found) {
+    if ('error' in one)
+      throw new Error(`${one.name} cannot be loaded: ${one.error.message}`, { cause: one.error });
+  }
+  const { plugins, graph } = new Catalogue(found.flatMap((one) => ('plugin' in one ? [one.plugin] : [])));
+  const desired = await loadGatewayFile(settings.configFile);
+  const only = settings.plugins ?? [];
+  const { run } = planRun({ graph, plugins, desired, only, failed: new Set() });
+  const database = await openDatabase({
+    ...settings.database,
+    applicationRole: settings.databaseRole,
+    pool: { max: settings.databasePool },
+    log,
+    clock: systemClock,
+  });
+  try {
+    await registerKernelTables(database);
+    for (const owner of run) {
+      const { entities = [], migrations = [] } = plugins.get(owner)!;
+      await database.register({ owner, entities, migrations });
+    }
+    return ['kernel', ...run];
+  } finally {
+    await database.close();
+  }
+}

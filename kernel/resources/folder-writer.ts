@@ -1,0 +1,54 @@
+import { lstat, mkdir, unlink } from 'node:fs/promises';
+import path from 'node:path';
+import { flushFolder, isSystemError, writeAtomically } from '../config/atomic-write.ts';
+import { ResourceErrors } from './errors.ts';
+import { WRITABLE_FILE } from './file-names.ts';
+
+/** Resources are no secrets; their keys are references. */
+const FILE_MODE = 0o644;
+
+/** The path of a file that may be written. @throws ResourceErrors.badFileName for one elsewhere, or of another kind. */
+export function writablePath(folder: string, file: string): string {
+  if (WRITABLE_FILE.test(file)) return path.join(folder, file);
+  throw ResourceErrors.badFileName(
+    'A file of resources is named with letters, digits, dots, underscores and dashes, ends in .yaml, and lies in the folder itself.',
+  );
+}
+
+/** Is there such a file? @throws ResourceErrors.notWritable for a link or a folder. */
+export async function hasFile(target: string): Promise<boolean> {
+  try {
+    if ((await lstat(target)).isFile()) return true;
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT')) return false;
+    throw notWritable(target, error);
+  }
+  throw ResourceErrors.notWritable(`${path.basename(target)} is a link or a folder.`);
+}
+
+/** Writes the file as a whole; makes the folder where there is none. */
+export async function putFile(target: string, text: string): Promise<void> {
+  try {
+    await mkdir(path.dirname(target), { recursive: true });
+    await writeAtomically(target, text, FILE_MODE);
+  } catch (error) {
+    throw notWritable(target, error);
+  }
+}
+
+/** Deletes the file. */
+export async function deleteFile(target: string): Promise<void> {
+  try {
+    await unlink(target);
+    await flushFolder(path.dirname(target));
+  } catch (error) {
+    throw notWritable(target, error);
+  }
+}
+
+function notWritable(target: string, error: unknown): unknown {
+  if (!isSystemError(error)) return error;
+  return ResourceErrors.notWritable(`${path.basename(target)} cannot be written (${error.code}).`, {
+    cause: error,
+  });
+}

@@ -1,0 +1,42 @@
+import { clipText, redactText } from '../observability/redact-text.ts';
+
+/** Something wrong in agents.d, with its place. */
+export interface LocatedProblem {
+  /** Relative to the folder; `.` is the folder itself. */
+  readonly file: string;
+  /** From 1. Absent for a file that could not be read. */
+  readonly line?: number;
+  /** From 1. */
+  readonly column?: number;
+  /** RFC 6901 pointer into the document; empty for all of it. */
+  readonly pointer: string;
+  /** Holds no secret, and quotes nothing of the file but names. */
+  readonly message: string;
+}
+
+/** One line for people: `team/models.yaml:12: /spec/provider: must be one of "openai", "demo"`. */
+export function describeProblem({ file, line, pointer, message }: LocatedProblem): string {
+  const place = line === undefined ? file : `${file}:${line}`;
+  return [place, pointer, message].filter((part) => part !== '').join(': ');
+}
+
+/** The segments of an RFC 6901 pointer. */
+export function pointerPath(pointer: string): string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+/** A name as a segment of a pointer. */
+export function pointerSegment(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+const MAX_REASON = 500;
+
+/** What a failure says, short and without credentials, for people who may see the folder's report. */
+export function reasonOf(failure: unknown): string {
+  const message = failure instanceof Error ? failure.message : String(failure);
+  return clipText(redactText(message), MAX_REASON);
+}

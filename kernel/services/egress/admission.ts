@@ -1,0 +1,53 @@
+import { parseAddress } from './address-class.ts';
+import type { AddressPolicy, Place } from './allow-private.ts';
+import { BLOCKED_PORTS } from './blocked-ports.ts';
+import { EgressRefusal } from './errors.ts';
+import type { Resolve } from './resolve.ts';
+import { type EgressAction, evaluate } from './rule.ts';
+import type { JudgedRules } from './rules.ts';
+import type { Target } from './target.ts';
+
+/** Decides whether a request may leave, in two steps: before it is sent, and where a connection is opened for it. */
+export interface Admission {
+  /** Throws an `EgressRefusal` for what port, host, address literal or the tenant's rules refuse. Asks no DNS server. */
+  admit(tenantId: string, target: Target): Promise<void>;
+  /**
+   * The addresses of a name, which may all be called; at least one. Throws an `EgressRefusal` when one of them may not: a
+   * name with a public and a private address is the mark of DNS rebinding, and choosing would make it a matter of luck.
+   */
+  addressesOf(place: Place): Promise<readonly string[]>;
+}
+
+/** Addresses of one name that are looked at; a connection is tried to the first of them only. */
+const MAX_ADDRESSES = 64;
+
+/** Makes it. `otherwise` is what holds where no rule speaks of a request. */
+export function createAdmission(options: {
+  readonly policy: AddressPolicy;
+  readonly rules: Pick<JudgedRules, 'of'>;
+  readonly otherwise: EgressAction;
+  readonly resolve: Resolve;
+}): Admission {
+  const { policy, rules, otherwise, resolve } = options;
+  return {
+    async admit(tenantId, target) {
+      if (BLOCKED_PORTS.has(target.port)) throw new EgressRefusal(target, 'port');
+      const reason =
+        target.address === undefined
+          ? policy.refuseName(target)
+          : policy.refuseAddress(target.address, target);
+      if (reason !== undefined) throw new EgressRefusal(target, reason);
+      const { action, byRule } = evaluate(await rules.of(tenantId), target, otherwise);
+      if (action === 'deny') throw new EgressRefusal(target, byRule ? 'rule' : 'default');
+    },
+    async addressesOf(place) {
+      const answers = await resolve(place.host, policy.isLocal(place) ? 'local' : 'dns');
+      for (const answer of answers) {
+        const address = parseAddress(answer);
+        const reason = address === undefined ? 'reserved' : policy.refuseAddress(address, place);
+        if (reason !== undefined) throw new EgressRefusal(place, reason);
+      }
+      return answers.slice(0, MAX_ADDRESSES);
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import type { Logger } from '../../observability/logger.ts';
+
+/** What `MissedEvents` needs. */
+export interface MissedEventsOptions {
+  /** Least milliseconds between two calls. */
+  readonly every: number;
+  readonly log: Pick<Logger, 'error'>;
+}
+
+/** Tells that events may have been missed. A reason that comes soon after another is told at the end of the pause. */
+export class MissedEvents {
+  readonly #every: number;
+  readonly #log: Pick<Logger, 'error'>;
+  readonly #listeners = new Set<{ readonly call: () => void }>();
+  #pause: NodeJS.Timeout | undefined;
+  #isDue = false;
+  #isClosed = false;
+
+  constructor({ every, log }: MissedEventsOptions) {
+    this.#every = every;
+    this.#log = log;
+  }
+
+  /** Adds a listener; returns the undo. The same function may be added twice. */
+  on(listener: () => void): () => void {
+    const entry = { call: listener };
+    this.#listeners.add(entry);
+    return () => {
+      this.#listeners.delete(entry);
+    };
+  }
+
+  /** Calls the listeners soon, never within this call. */
+  tell(): void {
+    if (this.#isClosed) return;
+    if (this.#pause !== undefined) {
+      this.#isDue = true;
+      return;
+    }
+    this.#pause = setTimeout(() => {
+      this.#pause = undefined;
+      if (!this.#isDue) return;
+      this.#isDue = false;
+      this.tell();
+    }, this.#every).unref();
+    setImmediate(() => this.#call());
+  }
+
+  /** Nobody is called any more. */
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#pause);
+    this.#listeners.clear();
+  }
+
+  #call(): void {
+    for (const { call } of [...this.#listeners]) {
+      try {
+        call();
+      } catch (err) {
+        this.#log.error({ err }, 'a listener for missed events failed');
+      }
+    }
+  }
+}

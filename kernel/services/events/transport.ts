@@ -1,0 +1,36 @@
+/** A way to the other replicas. What is sent on one connection arrives on every connection, this one included. */
+export interface Transport {
+  readonly reach: 'redis' | 'postgres';
+  /** For people: `Redis`, `PostgreSQL`. */
+  readonly title: string;
+  /** Prepares one connection; it is never opened again when it is lost. */
+  connect(events: ConnectionEvents): Connection;
+}
+
+/** What a connection tells. */
+export interface ConnectionEvents {
+  message(text: string): void;
+  /** The connection is gone. May be called more than once, also after `destroy`. */
+  lost(reason: unknown): void;
+}
+
+/** One connection. Calls do not overlap: each is made when the one before it has settled. */
+export interface Connection {
+  /** Resolves when messages are received and can be sent. */
+  open(): Promise<void>;
+  /** Sends in order. Resolves with those that the server refused; rejects when it is not known what arrived. */
+  send(messages: readonly string[]): Promise<Refusal>;
+  /** Resolves when the server answered, on every socket of the connection. */
+  ping(): Promise<void>;
+  /** Drops the connection at once. What is under way rejects. */
+  destroy(): void;
+}
+
+/** What the server did not take although it works. */
+export interface Refusal {
+  readonly count: number;
+  readonly reason?: unknown;
+}
+
+/** Everything was taken. */
+export const NOTHING_REFUSED: Refusal = { count: 0 };

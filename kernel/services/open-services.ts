@@ -1,0 +1,108 @@
+import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { Environment } from '../config/environment.ts';
+import type { ServiceSettings } from '../config/service-settings.ts';
+import { assertOutsideTransaction, type Database } from '../database/database.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { MetricRegistry } from '../observability/metric-registry.ts';
+import { createPluginMetrics } from '../observability/plugin-metrics.ts';
+import type { Clock } from './clock.ts';
+import type { Egress } from './egress/egress.ts';
+import { openEgress } from './egress/open-egress.ts';
+import type { Events } from './events/events.ts';
+import { openEvents } from './events/open-events.ts';
+import type { Ids } from './ids.ts';
+import { eventLockHints } from './lock-hint-events.ts';
+import { lockMetrics } from './locks/lock-metrics.ts';
+import type { Locks } from './locks/locks.ts';
+import { openLocks } from './locks/open-locks.ts';
+import { createObjectMetrics } from './objects/object-metrics.ts';
+import type { Objects } from './objects/objects.ts';
+import { openObjects } from './objects/open-objects.ts';
+import { openQueue } from './queue/open-queue.ts';
+import type { Queue } from './queue/queue.ts';
+import { createQueueMetrics } from './queue/queue-metrics.ts';
+import { createSecrets, type Secrets } from './secrets/secrets.ts';
+import { egressMetrics, eventMetrics } from './service-metrics.ts';
+
+/** What the services are opened with. */
+export interface ServicesParts {
+  readonly settings: ServiceSettings;
+  readonly env: Environment;
+  readonly database: Database;
+  /** Where the database is, when it is PostgreSQL. */
+  readonly postgresUrl: string | undefined;
+  readonly redisUrl: string | undefined;
+  readonly trail: AuditTrail;
+  readonly registry: MetricRegistry;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+  /** Hears of secrets that were read, before anybody else. */
+  readonly onSecret: (value: string) => void;
+}
+
+/** The services that have an embedded and a distributed form, in the form that this deployment asks for. */
+export interface Services extends AsyncDisposable {
+  readonly events: Events;
+  readonly locks: Locks;
+  readonly queue: Queue;
+  readonly objects: Objects;
+  readonly egress: Egress;
+  readonly secrets: Secrets;
+}
+
+/** Opens all of them. When one cannot be opened, those before it are closed. Disposing closes them, the last one first. */
+export async function openServices(parts: ServicesParts): Promise<Services> {
+  const { settings, env, database, postgresUrl, redisUrl, trail, registry, clock, ids, log } = parts;
+  const { deployment } = settings;
+  const metrics = createPluginMetrics(registry, 'kernel');
+  const { prometheus } = registry;
+  const common = { clock, ids, log };
+  const redis = redisUrl === undefined ? {} : { redisUrl };
+  const postgres = postgresUrl === undefined ? {} : { postgresUrl };
+  await using opened = new AsyncDisposableStack();
+
+  const events = openEvents({
+    ...common,
+    ...redis,
+    ...postgres,
+    channel: deployment,
+    observe: eventMetrics(metrics),
+  });
+  opened.defer(() => events.close());
+  const hints = eventLockHints(events);
+  const observer = lockMetrics(metrics);
+  const locks = await openLocks({ ...common, redisUrl, database, observer, hints });
+  opened.defer(() => locks.close());
+  const queue = await openQueue({
+    ...common,
+    ...redis,
+    ...postgres,
+    family: database.family,
+    prefix: deployment,
+    observe: createQueueMetrics(prometheus),
+  });
+  opened.defer(() => queue.close());
+  const observe = createObjectMetrics(prometheus);
+  const objects = await openObjects({ ...common, url: settings.objectStore, observe });
+  opened.defer(() => objects.close());
+  const secrets = createSecrets({
+    env,
+    folder: settings.secretsDir,
+    tenantMayName: settings.tenantSecrets,
+    onResolved: parts.onSecret,
+  });
+  const egress = openEgress({
+    ...common,
+    ...{ database, trail, assertOutsideTransaction },
+    settings: settings.egress,
+    observe: egressMetrics(metrics),
+  });
+  opened.defer(() => egress.close());
+
+  const closing = opened.move();
+  return {
+    ...{ events, locks, queue, objects, egress, secrets },
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  };
+}

@@ -1,0 +1,51 @@
+import type { KernelServices } from '../../api/services.ts';
+import { createLogger } from '../../observability/logger.ts';
+import type { Events } from '../../services/events/events.ts';
+import { openEvents } from '../../services/events/open-events.ts';
+import { createLocks } from '../../services/locks/claimed-locks.ts';
+import { createMemoryClaims } from '../../services/locks/memory-claims.ts';
+import { createQueue } from '../../services/queue/create-queue.ts';
+import { createProcessCarrier } from '../../services/queue/process-carrier.ts';
+import type { Queue } from '../../services/queue/queue.ts';
+import { type ManualClock, manualClock } from '../manual-clock.ts';
+import { fakeEgress } from './fake-egress.ts';
+import { fakeIds } from './fake-ids.ts';
+import { fakeSecrets } from './fake-secrets.ts';
+import { memoryObjects } from './memory-objects.ts';
+
+/** The services of the kernel without a gateway: those that need no database. */
+export interface FakeServices
+  extends Pick<KernelServices, 'ids' | 'locks' | 'objects' | 'egress' | 'secrets'>,
+    AsyncDisposable {
+  readonly clock: ManualClock;
+  readonly queue: Queue;
+  readonly events: Events;
+}
+
+/**
+ * Every service of the kernel in memory, for tests of a plugin's logic without a gateway. What is given replaces the fake of
+ * its name. Dispose it at the end of the test.
+ *
+ * @example
+ * await using services = fakeServices({ egress: fakeEgress(() => ({ body: { temperature: 20 } })) });
+ */
+export function fakeServices(given: Partial<Omit<FakeServices, symbol>> = {}): FakeServices {
+  const clock = given.clock ?? manualClock();
+  const ids = given.ids ?? fakeIds();
+  const { logger: log } = createLogger({ level: 'silent' });
+  const common = { clock, ids, log };
+  const locks = createLocks({ ...common, claims: createMemoryClaims(clock), observer: undefined });
+  const observe = { published: () => undefined, delivered: () => undefined };
+  const queue = given.queue ?? createQueue(createProcessCarrier(), { ...common, observe });
+  const events = given.events ?? openEvents(common);
+  return {
+    ...{ clock, ids, queue, events },
+    locks: given.locks ?? locks,
+    objects: given.objects ?? memoryObjects(clock),
+    egress: given.egress ?? fakeEgress(() => undefined),
+    secrets: given.secrets ?? fakeSecrets({}),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([locks.close(), queue.close(), events.close()]);
+    },
+  };
+}

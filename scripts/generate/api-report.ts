@@ -1,0 +1,110 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
+import ts from 'typescript';
+import type { GeneratedFile } from './generated-file.ts';
+
+/**
+ * What plugins and their tests may import: the `exports` of package.json. `whole`: with the types that are mentioned without being
+ * exported, since a change of them is one of the API too; the test kit mentions nearly all of the first entry.
+ */
+const ENTRIES = [
+  { file: 'kernel/index.ts', report: 'agent-gateway.api.md', whole: true },
+  { file: 'kernel/testing/index.ts', report: 'agent-gateway-testing.api.md', whole: false },
+] as const;
+
+/**
+ * The public API as text, one file an entry: every export with its signature and members, sorted. A change of the API is
+ * a change of these files, to be seen in the diff that makes it. `(undocumented)` stands where a docblock is missing.
+ *
+ * @throws Error when the declarations cannot be read.
+ */
+export function apiReportFiles(root: string): readonly GeneratedFile[] {
+  let reports: ReadonlyMap<string, string> | undefined;
+  return ENTRIES.map(({ report }) => ({
+    path: `api/${report}`,
+    render: () => {
+      reports ??= makeReports(root);
+      return reports.get(report) as string;
+    },
+  }));
+}
+
+function makeReports(root: string): ReadonlyMap<string, string> {
+  // Beside the packages, which the declarations import from: they are linked into the folder.
+  const folder = mkdtempSync(path.join(tmpdir(), 'api-report-'));
+  try {
+    emitDeclarations(root, folder);
+    symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
+    return new Map(ENTRIES.map((entry) => [entry.report, extract(root, folder, entry)]));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Types alone are written, and nothing is checked: `npm run types` does that. */
+function emitDeclarations(root: string, folder: string): void {
+  const { options } = ts.convertCompilerOptionsFromJson(compilerOptions(root), root);
+  const program = ts.createProgram(
+    ENTRIES.map(({ file }) => path.join(root, file)),
+    {
+      ...options,
+      noEmit: false,
+      noCheck: true,
+      declaration: true,
+      emitDeclarationOnly: true,
+      rootDir: root,
+      outDir: folder,
+    },
+  );
+  const { diagnostics } = program.emit();
+  const problems = diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+}
+
+function extract(root: string, folder: string, { file, report, whole }: (typeof ENTRIES)[number]): string {
+  const entry = path.join(folder, file.replace(/\.ts$/, '.d.ts'));
+  const reports = path.join(folder, 'reports');
+  mkdirSync(reports, { recursive: true });
+  const silent = { default: { logLevel: ExtractorLogLevel.None, addToApiReportFile: false } };
+  const config = ExtractorConfig.prepare({
+    configObjectFullPath: undefined,
+    packageJsonFullPath: path.join(root, 'package.json'),
+    configObject: {
+      projectFolder: folder,
+      mainEntryPointFilePath: entry,
+      newlineKind: 'lf',
+      compiler: { overrideTsconfig: { compilerOptions: compilerOptions(root), files: [entry] } },
+      apiReport: {
+        enabled: true,
+        includeForgottenExports: whole,
+        reportFileName: report,
+        reportFolder: reports,
+        reportTempFolder: path.join(reports, 'temporary'),
+      },
+      docModel: { enabled: false },
+      dtsRollup: { enabled: false },
+      tsdocMetadata: { enabled: false },
+      messages: {
+        extractorMessageReporting: silent,
+        tsdocMessageReporting: silent,
+        compilerMessageReporting: { default: { logLevel: ExtractorLogLevel.Error } },
+      },
+    },
+  });
+  const problems: string[] = [];
+  const { succeeded } = Extractor.invoke(config, {
+    localBuild: true,
+    messageCallback: (message) => {
+      if (message.logLevel === ExtractorLogLevel.Error) problems.push(message.formatMessageWithoutLocation());
+      message.handled = true;
+    },
+  });
+  if (!succeeded) throw new Error(`the API of ${file} cannot be read: ${problems.join('; ')}`);
+  return readFileSync(path.join(reports, report), 'utf8');
+}
+
+function compilerOptions(root: string): unknown {
+  return ts.readConfigFile(path.join(root, 'tsconfig.json'), ts.sys.readFile).config.compilerOptions;
+}

@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto';
+import test from 'ava';
+import { manualClock, startTestGateway } from '../../kernel/testing/index.ts';
+import { freshDatabase } from '../support/databases.ts';
+import { until } from '../support/until.ts';
+
+test('a revocation, and the end of a tenant, are told to the other replicas: they do not wait for what is cached to age', async (t) => {
+  const fresh = await freshDatabase(t, 'postgres');
+  if (fresh === undefined) return;
+  const env = { ...fresh.environment, SVC_DEPLOYMENT: `told-${randomBytes(6).toString('hex')}` };
+  // A clock that stands still: nothing ages here, so only an event can drop what is cached.
+  const start = async () => {
+    const gateway = await startTestGateway({ env, clock: manualClock() });
+    t.teardown(gateway.stop);
+    return gateway;
+  };
+  const [here, elsewhere] = [await start(), await start()];
+  const plenty = { rate_limit_rpm: 1_000_000 };
+  const tenant = await here.request('/v1/tenants', { method: 'POST', body: { name: 'Acme', ...plenty } });
+  const makeKey = async () =>
+    (await here.request('/v1/api-keys', { method: 'POST', body: { name: 'k', tenant_id: tenant.body.id } }))
+      .body;
+  const [first, second] = [await makeKey(), await makeKey()];
+  const status = async (token: string) => (await elsewhere.request('/v1/me', { token })).status;
+  // The connection for events stands once one of them was heard.
+  await until(() => here.gateway.services.events.reach === 'postgres');
+  t.is(await status(first.key), 200);
+  t.is(await status(second.key), 200);
+
+  await here.request(`/v1/api-keys/${first.id}`, { method: 'DELETE' });
+  await until(async () => (await status(first.key)) === 401);
+  t.is(await status(second.key), 200);
+
+  await here.request(`/v1/tenants/${tenant.body.id}`, { method: 'DELETE' });
+  await until(async () => (await status(second.key)) === 401);
+  t.pass();
+});

@@ -1,0 +1,91 @@
+import test from 'ava';
+import Type from 'typebox';
+import { access } from '../../../kernel/api/access.ts';
+import { type GrpcMethod, type GrpcService, grpcMethod } from '../../../kernel/api/grpc.ts';
+import { compileService } from '../../../kernel/grpc/compiled-service.ts';
+import { MethodTable } from '../../../kernel/grpc/method-table.ts';
+import { InFlight } from '../../../kernel/host/in-flight.ts';
+import { notesService, OTHER_PROTO, pingService } from './kit.ts';
+
+const compile = (service: GrpcService, owner = 'notes') => compileService(service, owner, new InFlight());
+
+test('a method of the proto file that is not implemented is named', (t) => {
+  const { Chat: _, ...methods } = notesService().methods;
+  t.throws(() => compile({ ...notesService(), methods }), {
+    name: 'GrpcDeclarationError',
+    message: 'svc.notes.v1.NotesService: the method Chat of the proto file is not implemented',
+  });
+});
+
+test('an implementation without a method in the proto file is named', (t) => {
+  const service = notesService();
+  const methods = { ...service.methods, getNote: service.methods.GetNote! };
+  t.throws(() => compile({ ...service, methods }), { message: /the proto file has no method getNote/ });
+});
+
+test('a method without access rule, summary or handler does not mount', (t) => {
+  const without = (part: keyof GrpcMethod) =>
+    notesService({ GetNote: { [part]: undefined } as Partial<GrpcMethod> });
+  t.throws(() => compile(without('access')), {
+    message: /NotesService\/GetNote: a method without an access rule/,
+  });
+  t.throws(() => compile(without('summary')), { message: /GetNote: a method needs a summary/ });
+  t.throws(() => compile(without('handle')), { message: /GetNote: a method needs a handler/ });
+});
+
+test('a file that cannot be read and a service that it does not declare are named', (t) => {
+  const proto = new URL('./protos/missing.proto', import.meta.url);
+  t.throws(() => compile({ ...pingService('x'), proto }), {
+    message: /^svc.notes.v1.PingService: .*missing.proto cannot be loaded: .*ENOENT/,
+  });
+  t.throws(() => compile({ ...pingService('x'), service: 'svc.notes.v1.Nothing' }), {
+    message: /^svc.notes.v1.Nothing: .*other.proto declares no such service/,
+  });
+  t.throws(() => compile({ ...pingService('x'), service: 'svc.notes.v1.PingRequest' }), {
+    message: /declares no such service/,
+  });
+});
+
+test('a schema that is none is refused', (t) => {
+  const request = { type: 'nonsense' } as never;
+  t.throws(() => compile(notesService({ GetNote: { request } })), { message: /type/ });
+});
+
+test('the request of a handler has the type of its schema', (t) => {
+  const method = grpcMethod({
+    access: access.public(),
+    summary: 'typed',
+    request: Type.Object({ id: Type.String(), count: Type.Integer() }),
+    handle: ({ request }) => {
+      const id: string = request.id;
+      const count: number = request.count;
+      return { id, count };
+    },
+  });
+  t.truthy(method.request);
+});
+
+test('one service of two plugins is refused, and both are named', (t) => {
+  const services = [compile(pingService('a'), 'alpha'), compile(pingService('b'), 'beta')];
+  const error = t.throws(() => new MethodTable(services), { name: 'ServiceCollision' }) as Error & {
+    owners: string[];
+  };
+  t.is(error.message, 'the gRPC service svc.notes.v1.PingService is served by both alpha and beta');
+  t.deepEqual(error.owners, ['alpha', 'beta']);
+});
+
+test('methods are found by their whole path alone', (t) => {
+  const table = new MethodTable([compile(pingService('a')), compile(notesService())]);
+  t.is(table.find('/svc.notes.v1.PingService/Ping')?.name, 'svc.notes.v1.PingService/Ping');
+  for (const path of [
+    'svc.notes.v1.PingService/Ping',
+    '/svc.notes.v1.PingService/ping',
+    '/',
+    '',
+    '/__proto__/x',
+  ]) {
+    t.is(table.find(path), undefined, path);
+  }
+  t.true(table.has('svc.notes.v1.NotesService'));
+  t.false(table.has(OTHER_PROTO.pathname));
+});

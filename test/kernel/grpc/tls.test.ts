@@ -1,0 +1,143 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { ChannelCredentials } from '@grpc/grpc-js';
+import test, { type ExecutionContext } from 'ava';
+import { generate } from 'selfsigned';
+import { openTls, type TlsFiles } from '../../../kernel/grpc/tls.ts';
+import { until } from '../../support/until.ts';
+import { startGrpc } from './kit.ts';
+
+interface Pair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+async function certificate(name: string, ca?: Pair): Promise<Pair> {
+  const made = await generate([{ name: 'commonName', value: name }], {
+    keySize: 2048,
+    algorithm: 'sha256',
+    extensions: [
+      { name: 'basicConstraints', cA: ca === undefined },
+      {
+        name: 'subjectAltName',
+        altNames: [
+          { type: 2, value: 'localhost' },
+          { type: 7, ip: '127.0.0.1' },
+        ],
+      },
+    ],
+    ...(ca === undefined ? {} : { ca }),
+  } as never);
+  return { cert: made.cert, key: made.private };
+}
+
+async function filesOf(t: ExecutionContext, pair: Pair, clientCa?: string): Promise<TlsFiles> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'grpc-tls-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const files = { cert: path.join(folder, 'tls.crt'), key: path.join(folder, 'tls.key') };
+  await writeFile(files.cert, pair.cert);
+  await writeFile(files.key, pair.key);
+  if (clientCa === undefined) return files;
+  await writeFile(path.join(folder, 'ca.crt'), clientCa);
+  return { ...files, clientCa: path.join(folder, 'ca.crt') };
+}
+
+const trusting = (ca: string, own?: Pair) =>
+  ChannelCredentials.createSsl(
+    Buffer.from(ca),
+    own === undefined ? null : Buffer.from(own.key),
+    own === undefined ? null : Buffer.from(own.cert),
+  );
+
+/** The name in the certificates; an address cannot be asked for. */
+const channel = { 'grpc.ssl_target_name_override': 'localhost' };
+const TIMEOUT = { timeout: 5000 };
+
+test('with a certificate connections are encrypted, and others get nowhere', async (t) => {
+  const pair = await certificate('server');
+  await using grpc = await startGrpc({ server: { tls: await filesOf(t, pair) } });
+  t.is((await grpc.client({ channel, credentials: trusting(pair.cert) }).call('GetNote')).code, 'OK');
+  t.not((await grpc.client().call('GetNote', {}, { timeout: 1500 })).code, 'OK');
+  const stranger = await certificate('stranger');
+  t.is(
+    (await grpc.client({ channel, credentials: trusting(stranger.cert) }).call('GetNote', {}, TIMEOUT)).code,
+    'UNAVAILABLE',
+  );
+});
+
+test('with an authority only clients that it signed are served, and they need a credential as well', async (t) => {
+  const pair = await certificate('server');
+  const authority = await certificate('authority');
+  const signed = await certificate('client', authority);
+  const stranger = await certificate('stranger');
+  await using grpc = await startGrpc({ server: { tls: await filesOf(t, pair, authority.cert) } });
+  const as = (own?: Pair, token?: null) =>
+    grpc.client({ channel, credentials: trusting(pair.cert, own), ...(token === null ? { token } : {}) });
+  t.is((await as(signed).call('GetNote', {}, TIMEOUT)).code, 'OK');
+  t.is((await as(signed, null).call('GetNote', {}, TIMEOUT)).code, 'UNAUTHENTICATED');
+  t.is((await as(stranger).call('GetNote', {}, TIMEOUT)).code, 'UNAVAILABLE');
+  t.is((await as().call('GetNote', {}, TIMEOUT)).code, 'UNAVAILABLE');
+});
+
+test('new files are taken over without a restart; files that do not fit are not', async (t) => {
+  const first = await certificate('first');
+  const second = await certificate('second');
+  const files = await filesOf(t, first);
+  const lines: string[] = [];
+  const log = {
+    info: (_: object, text: string) => lines.push(text),
+    warn: (fields: { err: Error }, text: string) => lines.push(`${text}: ${fields.err.message}`),
+  } as never;
+  const tls = await openTls(files, log, 20);
+  t.teardown(() => tls.close());
+  const current = () => String((tls.credentials._getSecureContextOptions() as { cert: Buffer }).cert);
+  t.is(current(), first.cert);
+  await writeFile(files.key, 'nonsense');
+  await until(() => lines.length === 1, 10_000);
+  t.regex(lines[0]!, /the certificate stays as it was: .*are no certificate and its key/);
+  t.is(current(), first.cert);
+  await writeFile(files.key, second.key);
+  await writeFile(files.cert, second.cert);
+  await until(() => current() === second.cert, 10_000);
+  t.true(lines.includes('the certificate of the gRPC server has changed'));
+});
+
+test('the certificate of a running server changes for new connections, and open ones go on', async (t) => {
+  const first = await certificate('first');
+  const second = await certificate('second');
+  const files = await filesOf(t, first);
+  await using grpc = await startGrpc({ server: { tls: files, tlsInterval: 50 } });
+  const before = grpc.client({ channel, credentials: trusting(first.cert) });
+  const chat = before.open('Chat');
+  chat.send({ text: 'a' });
+  await chat.messages.next();
+  await writeFile(files.key, second.key);
+  await writeFile(files.cert, second.cert);
+  await until(
+    async () =>
+      (await grpc.client({ channel, credentials: trusting(second.cert) }).call('GetNote', {}, TIMEOUT))
+        .code === 'OK',
+    20_000,
+  );
+  chat.send({ text: 'b' });
+  t.is((await chat.messages.next()).value.text, 'echo b');
+  t.is(
+    (await grpc.client({ channel, credentials: trusting(first.cert) }).call('GetNote', {}, TIMEOUT)).code,
+    'UNAVAILABLE',
+  );
+});
+
+test('files that cannot be read stop the start and are named', async (t) => {
+  const pair = await certificate('server');
+  const files = await filesOf(t, pair);
+  await t.throwsAsync(openTls({ ...files, key: '/nowhere/tls.key' }, {} as never), {
+    message: '/nowhere/tls.key cannot be read (ENOENT)',
+  });
+  const other = await certificate('other');
+  await writeFile(files.key, other.key);
+  await using grpc = await startGrpc({ open: false, server: { tls: files } });
+  await t.throwsAsync(grpc.server.open('notes'), {
+    message: /tls.crt and .*tls.key are no certificate and its key/,
+  });
+});

@@ -1,0 +1,138 @@
+import { createServer } from 'node:net';
+import test from 'ava';
+import Type from 'typebox';
+import notes from '../../../../examples/plugins/notes/plugin.ts';
+import { access } from '../../../../kernel/api/access.ts';
+import type { Plugin } from '../../../../kernel/api/plugin.ts';
+import { route } from '../../../../kernel/api/route.ts';
+import { type ConformanceOptions, pluginConformance } from '../../../../kernel/testing/index.ts';
+import { testPlugin } from '../../../support/plugins.ts';
+
+const options: ConformanceOptions = {};
+
+for (const { title, run } of pluginConformance(notes, options)) {
+  test.serial(`the example passes: ${title}`, async (t) => {
+    await t.notThrowsAsync(run);
+  });
+}
+
+/** The message with which the check of that title refuses the plugin. */
+async function refusal(plugin: Plugin, title: RegExp, more: ConformanceOptions = {}): Promise<string> {
+  const check = pluginConformance(plugin, more).find((one) => title.test(one.title))!;
+  try {
+    await check.run();
+    return '';
+  } catch (failure) {
+    return (failure as Error).message;
+  }
+}
+
+const responses = { 200: Type.Object({}) };
+
+test.serial('a server that stays open is found', async (t) => {
+  const servers: { close(): void }[] = [];
+  t.teardown(() => {
+    for (const server of servers) server.close();
+  });
+  const leaky = testPlugin('leaky', {
+    setup: () => {
+      servers.push(createServer().listen(0, '127.0.0.1'));
+    },
+  });
+  t.regex(await refusal(leaky, /leaves nothing/), /more of: TCPServerWrap/);
+});
+
+test.serial('an undo that fails, and a set-up that differs, are found', async (t) => {
+  let round = 0;
+  const leaky = testPlugin('leaky', {
+    setup: (scope) => {
+      round += 1;
+      if (round === 2) scope.probe('second', async () => {});
+      scope.defer(() => {
+        throw new Error('still in use');
+      });
+    },
+  });
+  // The gateway of the check says it once more at its end.
+  t.regex(await refusal(leaky, /leaves nothing/), /still in use/);
+});
+
+test.serial('a route without schemas is found', async (t) => {
+  const plugin = testPlugin('bare', {
+    setup: (scope) =>
+      scope.route(
+        route({
+          method: 'GET',
+          path: '/bare/{id}',
+          access: access.authenticated(),
+          summary: 's',
+          handle: () => 1,
+        }),
+      ),
+  });
+  const said = await refusal(plugin, /summary and schemas/);
+  t.regex(said, /GET \/bare\/\{id\}: schema\.params says nothing of \{id\}/);
+  t.regex(said, /schema\.responses is empty/);
+});
+
+/** Keeps texts for all tenants in one list, as no plugin should. */
+const careless = testPlugin('careless', {
+  setup: (scope) => {
+    const texts: { id: string; text: string }[] = [];
+    const rule = { access: access.role('user'), summary: 's' };
+    scope.route(
+      route({
+        ...rule,
+        method: 'POST',
+        path: '/texts',
+        schema: { body: Type.Object({ text: Type.String() }), responses },
+        handle: ({ body }) => {
+          const made = { id: `t${texts.length}`, text: body.text };
+          texts.push(made);
+          return made;
+        },
+      }),
+      route({ ...rule, method: 'GET', path: '/texts', schema: { responses }, handle: () => ({ texts }) }),
+      route({
+        ...rule,
+        method: 'DELETE',
+        path: '/texts/{id}',
+        schema: { params: Type.Object({ id: Type.String() }), responses },
+        handle: () => ({ deleted: true }),
+      }),
+    );
+  },
+});
+
+test.serial('a list and a delete that cross tenants are found', async (t) => {
+  const said = await refusal(careless, /crosses tenants/);
+  t.regex(said, /GET \/texts shows a tenant what belongs to another one/);
+  t.regex(said, /DELETE \/texts\/\{id\} of another tenant's record answers 200, not 404/);
+});
+
+test.serial('a reading route that proves nothing is told, unless it is shared', async (t) => {
+  const plugin = testPlugin('clock', {
+    setup: (scope) =>
+      scope.route(
+        route({
+          method: 'GET',
+          path: '/time',
+          access: access.role('user'),
+          summary: 's',
+          schema: { responses },
+          handle: () => ({ now: 1 }),
+        }),
+      ),
+  });
+  t.regex(await refusal(plugin, /crosses tenants/), /GET \/time shows its own tenant nothing/);
+  t.is(await refusal(plugin, /crosses tenants/, { shared: ['GET /time'] }), '');
+});
+
+test.serial('a plugin that does not start is told with its reason', async (t) => {
+  const broken = testPlugin('broken', {
+    setup: () => {
+      throw new Error('no luck');
+    },
+  });
+  t.is(await refusal(broken, /tables/), 'broken does not start, it is failed: no luck');
+});

@@ -1,0 +1,52 @@
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import test from 'ava';
+import { startTestGateway } from '../../../kernel/testing/start-test-gateway.ts';
+import agentEngine from '../../../plugins/agent-engine/plugin.ts';
+import platform from '../../../plugins/platform/plugin.ts';
+import { startFakeProvider } from '../../support/fake-provider.ts';
+import { until } from '../../support/until.ts';
+
+const DEADLINE = 20_000;
+
+test('a model that is saved into agents.d is listed and answers, with its key from a file, and goes with it', async (t) => {
+  await using provider = await startFakeProvider();
+  const folder = await mkdtemp(path.join(tmpdir(), 'model-files-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const key = path.join(folder, 'key');
+  await writeFile(key, 'sk-from-a-file-0123456789\n');
+  await using gateway = await startTestGateway({
+    plugins: [agentEngine, platform],
+    env: { SVC_AGENTS_DIR: folder },
+  });
+  const aliases = async () => {
+    const { body } = await gateway.request('/v1/models');
+    return (body.data as { id: string }[]).map(({ id }) => id);
+  };
+  const spec = `{provider: openai, model: acme-large, base_url: '${provider.url}', api_key: 'file:${key}'}`;
+  const file = path.join(folder, 'acme.yaml');
+  await writeFile(`${file}.tmp`, `apiVersion: svc/v1\nkind: Model\nmetadata: {name: acme}\nspec: ${spec}\n`);
+  await rename(`${file}.tmp`, file);
+  await until(async () => (await aliases()).includes('acme'), DEADLINE);
+  const body = { model: 'acme', messages: [{ role: 'user', content: 'Hi' }] };
+  t.is((await gateway.request('/v1/chat/completions', { method: 'POST', body })).status, 200);
+  t.is(provider.requests[0]?.body.model, 'acme-large');
+  t.is(provider.requests[0]?.headers.authorization, 'Bearer sk-from-a-file-0123456789');
+
+  await gateway.gateway.services.resources.write(
+    'other.yaml',
+    `apiVersion: svc/v1\nkind: Model\nmetadata: {name: other}\nspec: {provider: demo, model: demo}\n`,
+  );
+  t.true((await aliases()).includes('other'));
+  await rm(file);
+  await until(async () => !(await aliases()).includes('acme'), DEADLINE);
+  t.true((await aliases()).includes('other'));
+
+  // A new generation of the plugin has models of its own.
+  const reload = await gateway.request('/admin/v1/plugins/agent-engine/reload', { method: 'POST' });
+  t.is(reload.status, 200);
+  const again = { ...body, model: 'other' };
+  t.is((await gateway.request('/v1/chat/completions', { method: 'POST', body: again })).status, 200);
+  t.deepEqual((await gateway.gateway.services.resources.reload()).failed, []);
+});
