@@ -132,7 +132,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   opened.defer(() => trail.close(AUDIT_DRAIN));
   metrics.watchAudit({ queued: () => trail.stats().queued, spooled: () => trail.stats().spooledBytes });
 
-  const windows = openRateLimits({ redisUrl: settings.redisUrl, clock, log });
+  const windows = openRateLimits({
+    redisUrl: settings.redisUrl,
+    deployment: settings.services.deployment,
+    ...{ clock, log },
+  });
   opened.defer(() => windows.close());
   const limits = new RequestLimits({
     windows,

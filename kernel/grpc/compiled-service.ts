@@ -28,6 +28,8 @@ export interface CompiledService {
   readonly name: string;
   readonly owner: string;
   readonly methods: readonly CompiledMethod[];
+  /** What it was compiled from. */
+  readonly declaration: GrpcService;
   /** The files that declare it and all that it needs, linked. */
   readonly files: readonly FileDescriptor[];
 }
@@ -47,6 +49,7 @@ export function compileService(service: GrpcService, owner: string, inFlight: In
     name,
     owner,
     files,
+    declaration: service,
     methods: [...methods].map(([method, proto]) => {
       const definition = implemented[method];
       if (definition === undefined) {

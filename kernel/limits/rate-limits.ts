@@ -24,6 +24,8 @@ export interface RateLimits {
 export interface RateLimitsOptions {
   /** Where windows are shared between replicas; without it each process counts for itself. */
   readonly redis?: Redis | undefined;
+  /** Name of the deployment; default `agent-gateway`. */
+  readonly deployment?: string;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'info' | 'warn'>;
   /** Callers per window that this process remembers in each half of its memory; default 50 000. */
@@ -40,8 +42,14 @@ export interface RateLimitsOptions {
  * without a round trip, and when Redis fails the count goes on instead of beginning at zero. What was counted in
  * memory is not carried to Redis afterwards: over such a change a key may get up to `limit` requests from each store.
  */
-export function createRateLimits({ redis, clock, log, maxKeys = 50_000 }: RateLimitsOptions): RateLimits {
-  const shared = redis === undefined ? undefined : createRedisWindows({ redis, clock, log });
+export function createRateLimits({
+  redis,
+  deployment = 'agent-gateway',
+  clock,
+  log,
+  maxKeys = 50_000,
+}: RateLimitsOptions): RateLimits {
+  const shared = redis === undefined ? undefined : createRedisWindows({ redis, deployment, clock, log });
   const memory: Record<RateWindow, MemoryWindow> = {
     tenant: new MemoryWindow(maxKeys),
     user: new MemoryWindow(maxKeys),

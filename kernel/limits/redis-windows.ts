@@ -62,6 +62,8 @@ return {used + 1, window}
 export interface RedisWindowsOptions {
   /** Says where Redis is; the windows open a connection of their own with the same options. */
   readonly redis: Redis;
+  /** Name of the deployment: others on the same Redis count for themselves. */
+  readonly deployment: string;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'info' | 'warn'>;
 }
@@ -74,7 +76,7 @@ export interface RedisWindowsOptions {
  * dropped and made anew in the background, again and again (within a second at most), and counts as up once Redis has
  * answered its handshake; no request probes it.
  */
-export function createRedisWindows({ redis, clock, log }: RedisWindowsOptions): RedisWindows {
+export function createRedisWindows({ redis, deployment, clock, log }: RedisWindowsOptions): RedisWindows {
   const connection = redis.duplicate<RedisOptions>({
     lazyConnect: false,
     enableOfflineQueue: false,
@@ -115,7 +117,7 @@ export function createRedisWindows({ redis, clock, log }: RedisWindowsOptions): 
     if (known !== undefined) return known;
     const made = new RateLimiterRedis({
       storeClient: connection,
-      keyPrefix: 'svc:limit',
+      keyPrefix: `${deployment}:limit`,
       points: limit,
       duration: WINDOW_MS / 1_000,
       rejectIfRedisNotReady: true,

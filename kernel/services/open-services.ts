@@ -72,7 +72,10 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
   opened.defer(() => events.close());
   const hints = eventLockHints(events);
   const observer = lockMetrics(metrics);
-  const locks = await openLocks({ ...common, redisUrl, database, observer, hints });
+  const locks = await openLocks({
+    ...{ ...common, redisUrl, database, observer, hints },
+    prefix: `${deployment}:locks`,
+  });
   opened.defer(() => locks.close());
   const queue = await openQueue({
     ...common,

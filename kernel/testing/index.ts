@@ -20,4 +20,9 @@ export { fakeSecrets } from './fakes/fake-secrets.ts';
 export { type FakeServices, fakeServices } from './fakes/fake-services.ts';
 export { memoryObjects } from './fakes/memory-objects.ts';
 export { type ManualClock, manualClock } from './manual-clock.ts';
-export { startTestGateway, type TestGateway, type TestGatewayOptions } from './start-test-gateway.ts';
+export {
+  startTestGateway,
+  type TestGateway,
+  type TestGatewayOptions,
+  type TestTenant,
+} from './start-test-gateway.ts';

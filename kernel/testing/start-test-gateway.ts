@@ -45,6 +45,12 @@ export interface TestResponse {
   readonly body: any;
 }
 
+/** A tenant of one test. */
+export interface TestTenant {
+  readonly id: string;
+  readonly token: string;
+}
+
 /** A gateway of one test, on its own port, database and folder. */
 export interface TestGateway extends AsyncDisposable {
   readonly url: string;
@@ -55,6 +61,8 @@ export interface TestGateway extends AsyncDisposable {
   readonly folder: string;
   /** Sends a request and reads the whole answer. */
   request(path: string, request?: TestRequest): Promise<TestResponse>;
+  /** Makes a tenant with a key that may do everything inside it; `token` is for `request` and gRPC calls. */
+  makeTenant(name?: string): Promise<TestTenant>;
   /**
    * A client of a gRPC service that some plugin serves; closed with the gateway. The default credential is the operator's token.
    *
@@ -71,6 +79,8 @@ export interface TestGateway extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
+/** Requests a minute that no test reaches. */
+const PLENTY = 1_000_000;
 /** Log lines that are kept at least; a test that runs for hours does not fill the memory. */
 const MAX_LINES = 10_000;
 
@@ -172,6 +182,16 @@ class RunningTestGateway implements TestGateway {
       headers: response.headers,
       body: isJsonAnswer ? JSON.parse(text) : text,
     };
+  };
+
+  makeTenant = async (name = 'tenant'): Promise<TestTenant> => {
+    const { tenants, apiKeys } = this.gateway.services;
+    const { id } = await tenants.create({ name, rateLimitRpm: PLENTY });
+    const { key } = await apiKeys.create({
+      ...{ tenantId: id, name, scopes: [], expiresAt: null, createdBy: null },
+      roles: ['owner', 'admin', 'user'],
+    });
+    return { id, token: key };
   };
 
   grpc(options: GrpcClientOptions): GrpcClient {

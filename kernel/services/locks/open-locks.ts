@@ -14,6 +14,8 @@ import { openDelegatedClaims } from './open-delegated-claims.ts';
 export interface OpenLocksParts {
   /** `REDIS_URL`. */
   readonly redisUrl: string | undefined;
+  /** Begins the keys in Redis: deployments that share one need one each. Default `svc:lock`. */
+  readonly prefix?: string;
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: Ids;

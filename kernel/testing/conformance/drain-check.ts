@@ -14,7 +14,7 @@ export async function drainCheck(plugin: Plugin, options: ConformanceOptions): P
     const routes = routesOf(gateway, plugin).filter(
       ({ methods, definition }) => methods.includes('GET') && definition !== undefined,
     );
-    const { token, marker } = await sampleTenant(gateway.gateway.services, 'drain');
+    const { token, marker } = await sampleTenant(gateway, 'drain');
     const problems: string[] = [];
     const send = async (name: string, path: string) => {
       try {

@@ -3,6 +3,8 @@ import type { CompiledRoute } from '../../http/compiled-route.ts';
 import type { TestGateway, TestResponse } from '../start-test-gateway.ts';
 import type { ConformanceOptions, SampleTenant } from './conformance.ts';
 import { assertNone, gatewayOf, nameOf, routesOf } from './gateway-of.ts';
+import { grpcReadProblems } from './grpc-tenancy.ts';
+import { Made, marked, type World } from './made.ts';
 import { sampleOf, sampleParams } from './sample.ts';
 import { sampleTenant } from './sample-tenant.ts';
 
@@ -16,9 +18,8 @@ const REFUSED = [403, 404];
 export async function tenancyCheck(plugin: Plugin, options: ConformanceOptions): Promise<void> {
   const gateway = await gatewayOf(plugin, options);
   try {
-    const { services } = gateway.gateway;
-    const owner = await sampleTenant(services, 'owner');
-    const stranger = await sampleTenant(services, 'stranger');
+    const owner = await sampleTenant(gateway, 'owner');
+    const stranger = await sampleTenant(gateway, 'stranger');
     const routes = routesOf(gateway, plugin).filter(
       ({ definition, access }) => definition !== undefined && access.kind !== 'public',
     );
@@ -28,9 +29,11 @@ export async function tenancyCheck(plugin: Plugin, options: ConformanceOptions):
       made.learn(route, await send(gateway, route, options, owner, made));
     }
     const problems: string[] = [];
+    const world = { owner, stranger, made };
+    problems.push(...(await grpcReadProblems(gateway, plugin, options, world)));
     for (const route of routes.filter(({ methods }) => methods.includes('GET'))) {
       if (options.shared?.includes(nameOf(route))) continue;
-      problems.push(...(await readProblems(gateway, route, options, { owner, stranger, made })));
+      problems.push(...(await readProblems(gateway, route, options, world)));
     }
     for (const route of routes.filter(isChange)) {
       const { status } = await send(gateway, route, options, stranger, made);
@@ -42,12 +45,6 @@ export async function tenancyCheck(plugin: Plugin, options: ConformanceOptions):
   } finally {
     await gateway.stop();
   }
-}
-
-interface World {
-  readonly owner: SampleTenant;
-  readonly stranger: SampleTenant;
-  readonly made: Made;
 }
 
 async function readProblems(
@@ -94,60 +91,4 @@ function send(
       ...(body === undefined ? {} : { body }),
     },
   );
-}
-
-/** A sample with the tenant's own word in it. */
-function marked(sample: unknown, marker: string): unknown {
-  return JSON.parse(JSON.stringify(sample).replaceAll('{marker}', marker));
-}
-
-/** What is known to belong to the owner. */
-class Made {
-  readonly #marks: Set<string>;
-  readonly #params: Record<string, string> = {};
-  /** Ids by the path of the route that made them: `/v1/notes` gives the `{id}` of `/v1/notes/{id}`. */
-  readonly #ids = new Map<string, string>();
-
-  constructor(owner: SampleTenant) {
-    this.#marks = new Set([owner.marker]);
-  }
-
-  know(params: Readonly<Record<string, string>> = {}): void {
-    Object.assign(this.#params, params);
-    for (const value of Object.values(params)) this.#marks.add(value);
-  }
-
-  learn(route: CompiledRoute, { status, body }: TestResponse): void {
-    if (status >= 300) return;
-    const id = idIn(body);
-    if (id === undefined) return;
-    this.#marks.add(id);
-    this.#ids.set(route.pattern, id);
-  }
-
-  paramsOf({ pattern }: CompiledRoute): Readonly<Record<string, string>> {
-    const params = { ...this.#params };
-    for (const { 0: part, 1: name, index } of pattern.matchAll(/\/\{(\w+)\*?\}/g)) {
-      const id = this.#ids.get(pattern.slice(0, index));
-      if (id !== undefined && part !== undefined) params[name!] = id;
-    }
-    return params;
-  }
-
-  occursIn({ body }: TestResponse): boolean {
-    const text = typeof body === 'string' ? body : JSON.stringify(body);
-    return [...this.#marks].some((mark) => text.includes(mark));
-  }
-}
-
-/** The id of a record, also of one that is wrapped by its noun. */
-function idIn(body: unknown): string | undefined {
-  if (typeof body !== 'object' || body === null) return undefined;
-  const own = (body as { id?: unknown }).id;
-  if (typeof own === 'string') return own;
-  for (const value of Object.values(body)) {
-    const inner = typeof value === 'object' && value !== null ? (value as { id?: unknown }).id : undefined;
-    if (typeof inner === 'string') return inner;
-  }
-  return undefined;
 }

@@ -49,12 +49,12 @@ test('a window in Redis slides: what is a minute old no longer counts', async (t
   const now = Date.now();
   const expired = Array.from({ length: 300 }, (_, i) => now - 70_000 + i);
   const expiring = Array.from({ length: 5 }, () => now - 59_700);
-  await admin.rpush('svc:limit:tenant:acme', ...expired, ...expiring);
+  await admin.rpush('agent-gateway:limit:tenant:acme', ...expired, ...expiring);
   t.false((await limits.consume('tenant', 'acme', 5)).allowed);
   await until(async () => (await limits.consume('tenant', 'acme', 5)).allowed);
   t.true(Date.now() - now >= 300);
-  t.is(await admin.llen('svc:limit:tenant:acme'), 1);
-  t.true((await admin.pttl('svc:limit:tenant:acme')) > 59_000);
+  t.is(await admin.llen('agent-gateway:limit:tenant:acme'), 1);
+  t.true((await admin.pttl('agent-gateway:limit:tenant:acme')) > 59_000);
 });
 
 test('a refused request writes nothing to Redis', async (t) => {
@@ -64,7 +64,7 @@ test('a refused request writes nothing to Redis', async (t) => {
   await until(async () => (await isShared(one)) && (await isShared(two)));
   await one.consume('tenant', 'acme', 1);
   for (let i = 0; i < 20; i += 1) t.false((await two.consume('tenant', 'acme', 1)).allowed);
-  t.is(await server.client().llen('svc:limit:tenant:acme'), 1);
+  t.is(await server.client().llen('agent-gateway:limit:tenant:acme'), 1);
 });
 
 test('when Redis dies the count goes on in memory, and Redis is used again when it is back', async (t) => {
@@ -81,7 +81,7 @@ test('when Redis dies the count goes on in memory, and Redis is used again when 
   await server.start();
   await until(() => isShared(limits));
   t.true((await limits.consume('tenant', 'other', 10)).allowed);
-  t.is(await server.client().llen('svc:limit:tenant:other'), 1);
+  t.is(await server.client().llen('agent-gateway:limit:tenant:other'), 1);
   t.is(logged.length, 2, logged.join('\n'));
 });
 

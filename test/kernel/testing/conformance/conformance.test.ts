@@ -1,8 +1,12 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import test from 'ava';
 import Type from 'typebox';
 import notes from '../../../../examples/plugins/notes/plugin.ts';
 import { access } from '../../../../kernel/api/access.ts';
+import { grpcMethod, grpcService } from '../../../../kernel/api/grpc.ts';
 import type { Plugin } from '../../../../kernel/api/plugin.ts';
 import { route } from '../../../../kernel/api/route.ts';
 import { type ConformanceOptions, pluginConformance } from '../../../../kernel/testing/index.ts';
@@ -135,4 +139,52 @@ test.serial('a plugin that does not start is told with its reason', async (t) =>
     },
   });
   t.is(await refusal(broken, /tables/), 'broken does not start, it is failed: no luck');
+});
+
+test.serial('a gRPC method that shows a tenant what belongs to another one is found', async (t) => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'conformance-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const proto = path.join(folder, 'texts.proto');
+  await writeFile(
+    proto,
+    'syntax = "proto3"; package svc.texts.v1; service TextsService { rpc Get(GetRequest) returns (GetResponse); } ' +
+      'message GetRequest { string id = 1; } message GetResponse { string text = 1; }',
+  );
+  const texts = new Map<string, string>();
+  const plugin = testPlugin('texts', {
+    setup: (scope) => {
+      scope.route(
+        route({
+          method: 'POST',
+          path: '/texts',
+          access: access.role('user'),
+          summary: 's',
+          schema: { body: Type.Object({ text: Type.String() }), responses },
+          handle: ({ body }) => {
+            texts.set('t1', body.text);
+            return { id: 't1' };
+          },
+        }),
+      );
+      scope.grpc(
+        grpcService({
+          proto,
+          service: 'svc.texts.v1.TextsService',
+          methods: {
+            Get: grpcMethod({
+              access: access.role('user'),
+              effect: 'read',
+              summary: 's',
+              request: Type.Object({ id: Type.String() }),
+              handle: ({ request }) => ({ text: texts.get(request.id) }),
+            }),
+          },
+        }),
+      );
+    },
+  });
+  t.regex(
+    await refusal(plugin, /crosses tenants/),
+    /svc\.texts\.v1\.TextsService\/Get shows a tenant what belongs to another one/,
+  );
 });
