@@ -154,7 +154,8 @@ export const KernelVariables = Type.Object({
     default: 10,
     min: 2,
     max: 1000,
-    description: 'Connections to PostgreSQL or MySQL that this process may have open',
+    description:
+      'Connections to PostgreSQL or MySQL that this process may have open; on PostgreSQL without Redis, events and queue take up to six more',
   }),
   redisUrl: field.url({
     env: 'REDIS_URL',

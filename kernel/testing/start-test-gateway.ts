@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -105,7 +105,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     SVC_AGENTS_DIR: path.join(folder, 'agents.d'),
     SVC_SECRETS_DIR: path.join(folder, 'secrets'),
     SVC_GRPC_ADDR: '127.0.0.1:0',
-    SVC_DEPLOYMENT: `test-${process.pid}-${randomBytes(6).toString('hex')}`,
+    SVC_DEPLOYMENT: deploymentOf(options.env?.DATABASE_URL ?? folder),
     SVC_DRAIN_TIMEOUT: '5s',
     SVC_ACP_TOKEN: TOKEN,
     ...options.env,
@@ -136,6 +136,11 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     await rm(folder, { recursive: true, force: true });
     throw failure;
   }
+}
+
+/** Gateways of one database are replicas; what they tell each other is theirs alone. */
+function deploymentOf(database: string): string {
+  return `test-${createHash('sha256').update(database).digest('hex').slice(0, 16)}`;
 }
 
 function keep(lines: string[], line: string): void {

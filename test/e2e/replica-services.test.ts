@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import Type from 'typebox';
 import { defineEvent } from '../../kernel/api/events.ts';
@@ -28,7 +27,6 @@ interface Replica {
 const PATIENCE = 30_000;
 
 async function startBoth(t: ExecutionContext, env: Record<string, string>): Promise<[Replica, Replica]> {
-  const deployment = { SVC_DEPLOYMENT: `both-${randomBytes(6).toString('hex')}` };
   const start = async (): Promise<Replica> => {
     const heard: string[] = [];
     const worked: string[] = [];
@@ -38,7 +36,7 @@ async function startBoth(t: ExecutionContext, env: Record<string, string>): Prom
         scope.worker(Work, async ({ id }) => void worked.push(id), { concurrency: 2 });
       },
     });
-    const gateway = await startTestGateway({ plugins: [plugin], env: { ...env, ...deployment } });
+    const gateway = await startTestGateway({ plugins: [plugin], env });
     t.teardown(gateway.stop);
     return { gateway, heard, worked };
   };

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { manualClock, startTestGateway } from '../../kernel/testing/index.ts';
 import { freshDatabase } from '../support/databases.ts';
@@ -7,10 +6,9 @@ import { until } from '../support/until.ts';
 test('a revocation, and the end of a tenant, are told to the other replicas: they do not wait for what is cached to age', async (t) => {
   const fresh = await freshDatabase(t, 'postgres');
   if (fresh === undefined) return;
-  const env = { ...fresh.environment, SVC_DEPLOYMENT: `told-${randomBytes(6).toString('hex')}` };
   // A clock that stands still: nothing ages here, so only an event can drop what is cached.
   const start = async () => {
-    const gateway = await startTestGateway({ env, clock: manualClock() });
+    const gateway = await startTestGateway({ env: fresh.environment, clock: manualClock() });
     t.teardown(gateway.stop);
     return gateway;
   };

@@ -118,10 +118,25 @@ function assertExclusive(t: ExecutionContext, counting: Counting): void {
   t.deepEqual(counting.failures, []);
 }
 
+async function databaseNow(fresh: FreshDatabase): Promise<number> {
+  const [row] = await fresh.ask('select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now');
+  return Number(row?.now);
+}
+
+/** Suspends the delegation for a minute, as a process without Redis would. */
+async function suspend(fresh: FreshDatabase): Promise<void> {
+  const now = await databaseNow(fresh);
+  await fresh.ask(
+    `update kernel_lock_delegation set suspended_since = ${now}, suspended_until = ${now + 60_000_000}`,
+  );
+}
+
 /** Sees to it that nobody else has a lock while it is held. */
 async function assertHeld(t: ExecutionContext, lock: Lock, others: OpenLocks): Promise<void> {
   t.false(lock.signal.aborted);
-  t.is(await others.tryAcquire(lock.key), undefined);
+  // On a busy machine Redis may be too slow for one question: who was refused has no lock either.
+  const other = others.tryAcquire(lock.key).catch((error: { code?: string }) => error.code);
+  t.true([undefined, 'lock.unavailable'].includes((await other) as undefined));
 }
 
 test('locks outlive Redis: it is killed and started anew while two processes count under a lock', async (t) => {
@@ -310,18 +325,28 @@ test('a lock that cannot be brought to the database is lost before the database 
   if (there === undefined) return;
   const { fresh, one } = there;
   const held = await one.locks.acquire('held', { lease: 60_000 });
-  const [clock] = await fresh.ask('select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now');
-  const now = Number(clock?.now);
-  const later = now + 60_000_000;
+  const later = (await databaseNow(fresh)) + 60_000_000;
   await fresh.ask(
     `insert into kernel_locks (name, holder, fence, expires_at) values ('held', 'another', 1, ${later})`,
   );
-  await fresh.ask(
-    `update kernel_lock_delegation set suspended_since = ${now}, suspended_until = ${later} where dataset <> ''`,
-  );
+  await suspend(fresh);
   const suspended = performance.now();
   await until(() => held.signal.aborted, PATIENT);
   t.true(performance.now() - suspended < SHORT_TIMES.settle);
+});
+
+test('a lock that lies in both stores has a fence above those of both', async (t) => {
+  const there = await startTwo(t);
+  if (there === undefined) return;
+  const { server, fresh, one } = there;
+  await suspend(fresh);
+  await until(() => !one.isRedisAlone(), PATIENT);
+  const ahead = 8_000_000_000_000_000;
+  await server.client().hset('{svc:lock}:state:k', 'fence', ahead);
+  const first = await one.locks.withLock('k', {}, async ({ fence }) => fence);
+  t.true(first > ahead);
+  await fresh.ask(`update kernel_locks set fence = ${first + 1_000} where name = 'k'`);
+  t.true((await one.locks.withLock('k', {}, async ({ fence }) => fence)) > first + 1_000);
 });
 
 test('a fence that is ahead of the clocks goes over to the database, and back', async (t) => {
