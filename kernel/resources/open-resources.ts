@@ -59,6 +59,7 @@ class ResourceFolder implements ResourceHost {
   readonly #slots = new WeakMap<KindRegistration, KindSlot>();
   readonly #turns = new Turnstile();
   #lastReloadAt: Date | undefined;
+  #isOpen = false;
   #isFollowing = false;
   #isClosed = false;
 
@@ -76,8 +77,10 @@ class ResourceFolder implements ResourceHost {
     });
   }
 
+  /** Nothing that waits for a plugin is told yet: the plugins come afterwards. */
   async open(): Promise<void> {
     await this.#turns.run(() => this.#look());
+    this.#isOpen = true;
   }
 
   register<T>(definition: Kind, { plugin, log }: { plugin: string; log: Logger }): KindRegistration<T> {
@@ -245,7 +248,7 @@ class ResourceFolder implements ResourceHost {
     const seen = await this.#source.look(isPatient);
     if (seen === 'unsettled') return;
     if (seen === 'changed' || retryAll || this.#live.hasDueRetry()) await this.#apply(retryAll);
-    else this.#teller.tellWaiting(this.#reports());
+    else if (this.#isOpen) this.#teller.tellWaiting(this.#reports());
   }
 
   async #apply(retryAll: boolean): Promise<void> {
@@ -259,7 +262,7 @@ class ResourceFolder implements ResourceHost {
     if (why !== 'kinds') this.#lastReloadAt = new Date(this.#clock.now());
     const reports = this.#reports();
     this.#teller.tell(summary, reports);
-    if (why !== 'kinds') this.#teller.tellWaiting(reports);
+    if (why !== 'kinds' && this.#isOpen) this.#teller.tellWaiting(reports);
   }
 
   #reports(): readonly FileReport[] {
