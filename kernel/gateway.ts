@@ -67,6 +67,8 @@ export interface GatewayOptions {
   readonly clock?: Clock;
   /** Instead of the kernel's own, for the plugins; for tests. */
   readonly services?: FakedServices;
+  /** Milliseconds that a plugin's set-up may take; for tests. Default 30,000. */
+  readonly setupTimeout?: number;
   /** Reject transactions that wait for anything but the database; for tests. */
   readonly guardTransactions?: boolean;
   /** Metrics of the process itself, which exist once per process; default true. */
@@ -237,6 +239,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     address,
     only: settings.plugins ?? [],
     drainTimeout: settings.drainTimeout,
+    ...(options.setupTimeout === undefined ? {} : { setupTimeout: options.setupTimeout }),
     log,
     clock,
     metricsFor: (plugin) => createPluginMetrics(metrics.registry, plugin),

@@ -20,6 +20,8 @@ export interface TestGatewayOptions {
   /** The text of gateway.yaml; default: no file. */
   readonly yaml?: string;
   readonly clock?: Clock;
+  /** Milliseconds that a plugin's set-up may take; default 30,000. */
+  readonly setupTimeout?: number;
   /** Instead of the kernel's own, for the plugins: `{ egress: fakeEgress(…) }`. */
   readonly services?: FakedServices;
   /** What a plugin leaves behind fails the test at `stop`; true where that is what the test is about. */
@@ -130,6 +132,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       ...(options.pluginFolders === undefined ? {} : { pluginFolders: options.pluginFolders }),
       ...(options.clock === undefined ? {} : { clock: options.clock }),
       ...(options.services === undefined ? {} : { services: options.services }),
+      ...(options.setupTimeout === undefined ? {} : { setupTimeout: options.setupTimeout }),
     });
     return new RunningTestGateway(gateway, folder, lines, options.allowLeaks ?? false);
   } catch (failure) {

@@ -133,6 +133,11 @@ test('without SVC_WATCH_PLUGINS saved code waits for a request', async (t) => {
 const BROKEN: readonly { title: string; more: string; says: RegExp }[] = [
   { title: 'throws', more: "throw new Error('no luck');", says: /no luck/ },
   {
+    title: 'hangs',
+    more: 'return new Promise(() => {});',
+    says: /the set-up of hello did not end within 1\.5 s/,
+  },
+  {
     title: 'collides with another plugin’s route',
     more: "scope.route(route({ method: 'GET', path: '/neighbour', access: access.public(), summary: 's', handle: () => 1 }));",
     says: /\/neighbour.*neighbour|neighbour.*\/neighbour/,
@@ -142,7 +147,11 @@ for (const { title, more, says } of BROKEN) {
   test(`a dropped plugin whose set-up ${title} is named in the report, and everything else serves`, async (t) => {
     const folder = await pluginFolder(t);
     const { control, plugin } = neighbour();
-    await using gateway = await startTestGateway({ plugins: [plugin], pluginFolders: [folder.path] });
+    await using gateway = await startTestGateway({
+      plugins: [plugin],
+      pluginFolders: [folder.path],
+      setupTimeout: 1_500,
+    });
     await folder.drop('hello', greeting('hello', 'one', more));
     await until(() => slot(gateway, 'hello')?.status.state === 'failed');
     t.regex((await report(gateway, 'hello')).reason, says);
