@@ -7,13 +7,12 @@ export type {
   GrpcClientOptions,
   OpenGrpcCall,
 } from '../grpc/grpc-client.ts';
-export {
-  type ConformanceCheck,
-  type ConformanceOptions,
-  pluginConformance,
-  type RouteSample,
-  type SampleTenant,
-} from './conformance/conformance.ts';
+export { type ConformanceCheck, pluginConformance } from './conformance/conformance.ts';
+export type {
+  ConformanceOptions,
+  RouteSample,
+  SampleTenant,
+} from './conformance/conformance-options.ts';
 export { type FakeAnswer, type FakeEgress, fakeEgress, type SentRequest } from './fakes/fake-egress.ts';
 export { fakeIds } from './fakes/fake-ids.ts';
 export { fakeSecrets } from './fakes/fake-secrets.ts';

@@ -1,5 +1,5 @@
 import type { Plugin } from '../../api/plugin.ts';
-import type { ConformanceOptions } from './conformance.ts';
+import type { ConformanceOptions } from './conformance-options.ts';
 import { assertNone, gatewayOf, nameOf, routesOf, turn } from './gateway-of.ts';
 import { sampleParams } from './sample.ts';
 import { sampleTenant } from './sample-tenant.ts';

@@ -1,7 +1,7 @@
 import type { Plugin } from '../../api/plugin.ts';
 import type { CompiledRoute } from '../../http/compiled-route.ts';
 import { startTestGateway, type TestGateway } from '../start-test-gateway.ts';
-import type { ConformanceOptions } from './conformance.ts';
+import type { ConformanceOptions } from './conformance-options.ts';
 
 /** Thrown by a check: what the plugin does wrong, and what to do about it. */
 export class ConformanceError extends Error {

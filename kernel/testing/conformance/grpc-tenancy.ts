@@ -3,7 +3,7 @@ import type { Plugin } from '../../api/plugin.ts';
 import type { CompiledMethod } from '../../grpc/compiled-service.ts';
 import type { GrpcClient } from '../../grpc/grpc-client.ts';
 import type { TestGateway } from '../start-test-gateway.ts';
-import type { ConformanceOptions } from './conformance.ts';
+import type { ConformanceOptions } from './conformance-options.ts';
 import { marked, type World } from './made.ts';
 import { sampleOf } from './sample.ts';
 

@@ -1,6 +1,6 @@
 import type { CompiledRoute } from '../../http/compiled-route.ts';
 import type { TestResponse } from '../start-test-gateway.ts';
-import type { SampleTenant } from './conformance.ts';
+import type { SampleTenant } from './conformance-options.ts';
 
 /** What one tenant made, and who looks at it. */
 export interface World {

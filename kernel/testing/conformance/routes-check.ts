@@ -1,6 +1,6 @@
 import type { Plugin } from '../../api/plugin.ts';
 import type { CompiledRoute } from '../../http/compiled-route.ts';
-import type { ConformanceOptions } from './conformance.ts';
+import type { ConformanceOptions } from './conformance-options.ts';
 import { assertNone, gatewayOf, nameOf, routesOf } from './gateway-of.ts';
 
 /** Every route says who may call it, what it is, what its path parameters are, and what it answers. */

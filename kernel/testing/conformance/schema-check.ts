@@ -1,5 +1,5 @@
 import type { Plugin } from '../../api/plugin.ts';
-import type { ConformanceOptions } from './conformance.ts';
+import type { ConformanceOptions } from './conformance-options.ts';
 import { ConformanceError, gatewayOf } from './gateway-of.ts';
 
 /** The tables that the migrations made are those that the entities describe. */

@@ -1,7 +1,7 @@
 import type { Plugin } from '../../api/plugin.ts';
 import type { CompiledRoute } from '../../http/compiled-route.ts';
 import type { TestGateway, TestResponse } from '../start-test-gateway.ts';
-import type { ConformanceOptions, SampleTenant } from './conformance.ts';
+import type { ConformanceOptions, SampleTenant } from './conformance-options.ts';
 import { assertNone, gatewayOf, nameOf, routesOf } from './gateway-of.ts';
 import { grpcReadProblems } from './grpc-tenancy.ts';
 import { Made, marked, type World } from './made.ts';
