@@ -1,4 +1,4 @@
-import type { BackoffBounds } from './backoff.ts';
+import type { BackoffBounds } from '../services/backoff.ts';
 
 /** Bounds of the trail; times in milliseconds. */
 export interface AuditTrailLimits {

@@ -1,12 +1,12 @@
 import path from 'node:path';
 import type { Logger } from '../observability/logger.ts';
+import { backoffDelay } from '../services/backoff.ts';
 import type { Clock } from '../services/clock.ts';
 import type { Ids } from '../services/ids.ts';
 import type { AuditEntry } from './audit-entry.ts';
 import { type AuditTrailLimits, DEFAULT_LIMITS } from './audit-limits.ts';
 import { AuditQueue } from './audit-queue.ts';
 import type { AuditSink } from './audit-sink.ts';
-import { backoffDelay } from './backoff.ts';
 import { createDelivery, type RefusedEntry } from './delivery.ts';
 import { Journal } from './journal.ts';
 import { thisOwner } from './journal-owner.ts';

@@ -27,8 +27,6 @@ export interface GrpcServerOptions {
   readonly maxMessage?: number;
   /** Calls that one connection may have open. Default 256; more wait in the client. */
   readonly maxStreams?: number;
-  /** Milliseconds after which a connection is asked to go, so that load is spread again. Default: never. */
-  readonly maxConnectionAge?: number | undefined;
   /** Milliseconds after which a client that takes nothing is given up. Default 60 000, as for event streams. */
   readonly slowClient?: number;
 }
@@ -41,8 +39,6 @@ const IDLE_CONNECTION = 300_000;
 /** A connection whose other end is gone is noticed within the sum of both. */
 const PING_AFTER = 60_000;
 const PING_TIMEOUT = 20_000;
-/** After `maxConnectionAge` calls may go on for so long. */
-const AGE_GRACE = 600_000;
 
 /**
  * The gRPC server of the process, with the services of the plugins that are live, health and reflection. It does not
@@ -221,7 +217,7 @@ class Listener {
 }
 
 function transportOptions(options: GrpcServerOptions): Record<string, number> {
-  const { maxMessage = MAX_MESSAGE, maxStreams = MAX_STREAMS, maxConnectionAge } = options;
+  const { maxMessage = MAX_MESSAGE, maxStreams = MAX_STREAMS } = options;
   return {
     'grpc.max_receive_message_length': maxMessage,
     // Checked before it is written, so that the client is told in our words.
@@ -230,9 +226,6 @@ function transportOptions(options: GrpcServerOptions): Record<string, number> {
     'grpc.keepalive_time_ms': PING_AFTER,
     'grpc.keepalive_timeout_ms': PING_TIMEOUT,
     'grpc.max_connection_idle_ms': IDLE_CONNECTION,
-    ...(maxConnectionAge === undefined
-      ? {}
-      : { 'grpc.max_connection_age_ms': maxConnectionAge, 'grpc.max_connection_age_grace_ms': AGE_GRACE }),
     'grpc.enable_channelz': 0,
   };
 }

@@ -13,6 +13,9 @@ export interface HotPluginsOptions {
   readonly signal: AbortSignal;
 }
 
+/** What is done about each event, for the log. */
+const DONE = { found: 'added', edited: 'reloaded', gone: 'stopped, though its folder is gone' } as const;
+
 /**
  * Follows the plugin folders while the gateway runs: a new folder's plugin is started, one whose folder is gone is stopped.
  * Saved code is reloaded with `watchCode`, and without it only where nothing of the plugin runs, because it failed.
@@ -22,19 +25,16 @@ export function followPluginFolders({ folders, host, watchCode, log, signal }: H
     try {
       if (kind === 'gone') {
         await host.change({ gone: name });
-        log.info({ plugin: name }, 'the folder of a plugin is gone, and the plugin with it');
+        log.info({ plugin: name }, 'a plugin was stopped: its folder is gone');
         return;
       }
       const found = await folders.load(name);
       if (found === undefined) return;
       await host.change({ found });
-      log.info(
-        { plugin: name, folder: found.folder },
-        `a plugin was ${kind === 'found' ? 'added' : 'reloaded'}`,
-      );
+      log.info({ plugin: name, folder: found.folder }, `a plugin was ${DONE[kind]}`);
     } catch (err) {
       if (!signal.aborted)
-        log.error({ err, plugin: name }, 'a plugin could not be loaded; everything runs as before');
+        log.error({ err, plugin: name }, `a plugin could not be ${DONE[kind]}; everything runs as before`);
     }
   };
   const isFailed = (name: string) => host.slot(name)?.status.state === 'failed';

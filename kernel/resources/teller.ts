@@ -1,6 +1,6 @@
 import type { Logger } from '../observability/logger.ts';
 import type { SwapSummary } from './live-resources.ts';
-import { describeProblem, type LocatedProblem } from './problem.ts';
+import { describeProblem } from './problem.ts';
 import type { FileReport } from './report.ts';
 
 /** Problems that one reload logs at most; the report has all. */
@@ -25,10 +25,11 @@ export class Teller {
       this.#log.info({ folder: this.#folder, added, rebuilt, removed }, 'resources were loaded');
     }
     const lines = linesOf(reports, 'failed');
-    const fresh = [...lines].filter((line) => !this.#told.has(line));
-    this.#told = lines;
+    const fresh = [...lines.keys()].filter((line) => !this.#told.has(line));
+    this.#told = new Set(lines.keys());
     for (const problem of fresh.slice(0, MAX_LINES)) {
-      this.#log.error({ folder: this.#folder, problem }, 'a resource is not valid and was not loaded');
+      const end = lines.get(problem) === true ? '; its last good version stays' : ' and was not loaded';
+      this.#log.error({ folder: this.#folder, problem }, `a resource is not valid${end}`);
     }
     if (fresh.length > MAX_LINES) {
       this.#log.error(
@@ -41,18 +42,22 @@ export class Teller {
   /** Of kinds that nobody registers: at a time when all plugins had theirs. */
   tellWaiting(reports: readonly FileReport[]): void {
     const lines = linesOf(reports, 'waiting');
-    const fresh = [...lines].filter((line) => !this.#toldWaiting.has(line));
-    this.#toldWaiting = lines;
+    const fresh = [...lines.keys()].filter((line) => !this.#toldWaiting.has(line));
+    this.#toldWaiting = new Set(lines.keys());
     for (const problem of fresh.slice(0, MAX_LINES)) {
       this.#log.warn({ folder: this.#folder, problem }, 'a resource waits for a plugin');
     }
   }
 }
 
-function linesOf(reports: readonly FileReport[], status: 'failed' | 'waiting'): ReadonlySet<string> {
-  const problems = reports.flatMap(({ problems: ofFile, documents }): readonly LocatedProblem[] => [
-    ...(status === 'failed' ? ofFile : []),
-    ...documents.filter((document) => document.status === status).flatMap((document) => document.problems),
-  ]);
-  return new Set(problems.map(describeProblem));
+/** The problems as lines, each with whether an earlier version of its document is live. */
+function linesOf(reports: readonly FileReport[], status: 'failed' | 'waiting'): ReadonlyMap<string, boolean> {
+  const lines = new Map<string, boolean>();
+  for (const { problems, documents } of reports) {
+    if (status === 'failed') for (const problem of problems) lines.set(describeProblem(problem), false);
+    for (const document of documents.filter((one) => one.status === status)) {
+      for (const problem of document.problems) lines.set(describeProblem(problem), document.servesLastGood);
+    }
+  }
+  return lines;
 }

@@ -142,7 +142,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
 }
 
 /** Gateways of one database are replicas; what they tell each other is theirs alone. */
-function deploymentOf(database: string): string {
+export function deploymentOf(database: string): string {
   return `test-${createHash('sha256').update(database).digest('hex').slice(0, 16)}`;
 }
 

@@ -1,13 +1,12 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import type { Plugin } from '../../kernel/api/plugin.ts';
 import { loadPlugin } from '../../kernel/host/load-plugin.ts';
 import { PluginFolders } from '../../kernel/host/plugin-folders.ts';
 import { findPluginSources } from '../../kernel/host/plugin-source.ts';
+import { BUNDLED_PLUGINS } from '../../kernel/paths.ts';
 import { type ConformanceOptions, pluginConformance } from '../../kernel/testing/index.ts';
-
-const BUNDLED_PLUGINS = fileURLToPath(new URL('../../plugins', import.meta.url));
 
 /** What came of one check. */
 export interface CheckResult {

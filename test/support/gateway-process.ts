@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
+import { deploymentOf } from '../../kernel/testing/start-test-gateway.ts';
 import { type PlainRequest, type PlainResponse, send } from './request.ts';
 
 const MAIN = fileURLToPath(new URL('../../kernel/main.ts', import.meta.url));
@@ -110,11 +110,6 @@ const COMPILE_CACHE: Readonly<Record<string, string>> =
   process.env.NODE_COMPILE_CACHE === undefined
     ? {}
     : { NODE_COMPILE_CACHE: path.resolve(process.env.NODE_COMPILE_CACHE) };
-
-/** Replicas share a database, and what they tell each other is theirs alone. */
-function deploymentOf(database: string): string {
-  return `test-${createHash('sha256').update(database).digest('hex').slice(0, 16)}`;
-}
 
 function launch(
   folder: string,

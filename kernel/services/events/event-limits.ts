@@ -1,4 +1,4 @@
-import type { BackoffBounds } from '../../audit/backoff.ts';
+import type { BackoffBounds } from '../backoff.ts';
 
 /** Bounds of events; times in milliseconds. */
 export interface EventLimits {

@@ -1,5 +1,5 @@
-import { backoffDelay } from '../../audit/backoff.ts';
 import type { Logger } from '../../observability/logger.ts';
+import { backoffDelay } from '../backoff.ts';
 import { within } from '../deadline.ts';
 import type { Ids } from '../ids.ts';
 import { pack, Signal, unpack } from './envelope.ts';

@@ -1,5 +1,5 @@
-import { backoffDelay } from '../../audit/backoff.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import { backoffDelay } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Claim, Claims } from './claim.ts';

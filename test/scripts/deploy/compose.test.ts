@@ -1,7 +1,6 @@
 import path from 'node:path';
 import test from 'ava';
 import {
-  COMING,
   DEPLOY,
   isPinned,
   output,
@@ -54,14 +53,6 @@ test('the gateways run as the image was made to run, and have the time that thei
 
 test('every variable is one that the gateway reads', async (t) => {
   t.deepEqual(await unknownVariables(Object.keys(gateways[0].environment)), []);
-});
-
-test('what the gateway reads by now is not said to come', async (t) => {
-  const known = await settings();
-  t.deepEqual(
-    COMING.filter((name) => known.has(name)),
-    [],
-  );
 });
 
 test('every secret comes from .env: the file holds none, and nothing starts without them', async (t) => {

@@ -50,13 +50,10 @@ export async function settings(): Promise<ReadonlyMap<string, string>> {
 /** Read by the AWS SDK, not by the gateway. */
 const LIBRARIES = new Set(['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']);
 
-/** Named by the deployment files, and not read yet. The change that reads one takes it from here; a test sees to that. */
-export const COMING: readonly string[] = [];
-
 /** Those of the variables that nothing reads. */
 export async function unknownVariables(names: readonly string[]): Promise<string[]> {
   const known = await settings();
-  return names.filter((name) => !known.has(name) && !LIBRARIES.has(name) && !COMING.includes(name));
+  return names.filter((name) => !known.has(name) && !LIBRARIES.has(name));
 }
 
 /** Seconds of a duration such as `45s` or `1m`. */

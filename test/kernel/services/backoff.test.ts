@@ -1,5 +1,5 @@
 import test from 'ava';
-import { backoffDelay } from '../../../kernel/audit/backoff.ts';
+import { backoffDelay } from '../../../kernel/services/backoff.ts';
 
 test('the delay doubles with each failure, up to its bound, and chance takes up to half of it off', (t) => {
   const bounds = { first: 200, most: 10_000 };
