@@ -50,7 +50,9 @@ const AUDIT_DRAIN = 5_000;
 const STREAM_TIMES = { heartbeat: 15_000, slowClient: 60_000 };
 
 /** Services of the kernel that a test may play itself. */
-export type FakedServices = Partial<Pick<KernelServices, 'locks' | 'objects' | 'egress' | 'secrets'>>;
+export type FakedServices = Partial<
+  Pick<KernelServices, 'locks' | 'permits' | 'objects' | 'egress' | 'secrets'>
+>;
 
 /** What a gateway is started with. */
 export interface GatewayOptions {
@@ -173,7 +175,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     tenants: authentication.tenants,
     apiKeys: authentication.apiKeys,
     audit: createAuditQuery(database),
-    ...{ locks: parts.locks, queue: parts.queue, objects: parts.objects },
+    ...{ locks: parts.locks, permits: parts.permits, queue: parts.queue, objects: parts.objects },
     ...{ egress: parts.egress, secrets: parts.secrets, events: parts.events, resources },
     openapi: () => openApiDocument(listeners.routes(), { title: 'Agent gateway', version: VERSION }),
     assertOutsideTransaction,
@@ -182,6 +184,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     production: settings.production,
   };
 
+  let hasStarted = false;
   let isServing = false;
   const chain = {
     authentication: authentication.chain,
@@ -200,6 +203,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
   const handler = createApplication({
     ...chain,
+    hasStarted: () => hasStarted,
     http: metrics.http,
     origins: settings.allowedOrigins === '*' ? ['*'] : settings.allowedOrigins,
     times: STREAM_TIMES,
@@ -274,6 +278,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     signal: following.signal,
   });
   isServing = true;
+  hasStarted = true;
 
   const closing = opened.move();
   let stopping: Promise<void> | undefined;

@@ -61,6 +61,7 @@ export {
 export type { ApiKeyRecord, NewApiKey } from './auth/api-key-record.ts';
 export type { ApiKeyPage, ApiKeyStore } from './auth/api-key-store.ts';
 export { ApiKeyErrors, AuthErrors } from './auth/errors.ts';
+export { ConfigurationError, type ConfigurationProblem } from './config/configuration-error.ts';
 export { field } from './config/field.ts';
 export type {
   ColumnTypes,
@@ -68,6 +69,9 @@ export type {
   EntityRegistration,
   Migration,
   MigrationSchema,
+  PlainCondition,
+  PlainWhere,
+  RowsQuery,
   TenantData,
   TenantEntityManager,
   TransactionOptions,
@@ -116,6 +120,14 @@ export type {
   PutOptions,
   StoredObject,
 } from './services/objects/objects.ts';
+export { PermitErrors } from './services/permits/errors.ts';
+export type {
+  HeldPlace,
+  Permit,
+  PermitOptions,
+  PermitRefusal,
+  Permits,
+} from './services/permits/permits.ts';
 export { QueueErrors } from './services/queue/errors.ts';
 export type {
   ConsumeOptions,

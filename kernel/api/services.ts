@@ -9,6 +9,7 @@ import type { Events } from '../services/events/events.ts';
 import type { Ids } from '../services/ids.ts';
 import type { Locks } from '../services/locks/locks.ts';
 import type { Objects } from '../services/objects/objects.ts';
+import type { Permits } from '../services/permits/permits.ts';
 import type { Queue } from '../services/queue/queue.ts';
 import type { Secrets } from '../services/secrets/secrets.ts';
 import type { Tenants } from '../tenancy/tenants.ts';
@@ -26,6 +27,8 @@ export interface KernelServices {
   readonly audit: AuditQuery;
   /** Keyed, fair, leased locks, over all replicas. */
   readonly locks: Locks;
+  /** At most so many holders at one time under a key, over all replicas. */
+  readonly permits: Permits;
   /** Hints that some replica takes up. `scope.worker` consumes them. */
   readonly queue: Pick<Queue, 'publish' | 'delivers' | 'form'>;
   /** Object storage. */

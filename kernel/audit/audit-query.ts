@@ -57,7 +57,15 @@ export function parseAuditTime(text: string, bound: 'from' | 'to'): Date | undef
   // Date.parse takes 2026-02-30 for the second of March.
   if (new Date(`${day}T00:00:00Z`).toJSON()?.slice(0, 10) !== day) return undefined;
   const moment = new Date(isDate ? `${day}T${bound === 'from' ? '00:00:00.000' : '23:59:59.999'}Z` : text);
-  return Number.isNaN(moment.getTime()) ? undefined : moment;
+  return Number.isNaN(moment.getTime()) ? undefined : withinCalendars(moment);
+}
+
+/** Years that every database can write: nothing was recorded before the first, nor will be after the last. */
+const FIRST = Date.UTC(1970, 0, 1);
+const LAST = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+function withinCalendars(moment: Date): Date {
+  return new Date(Math.min(LAST, Math.max(FIRST, moment.getTime())));
 }
 
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;

@@ -15,13 +15,19 @@ import type { CallServices } from './state-call.ts';
 export interface HandlerServices extends CallServices {
   readonly times: SseTimes;
   readonly streams: StreamLimit;
+  /** False until all plugins had their chance to come. */
+  readonly hasStarted: () => boolean;
 }
 
 /** Reads and validates the input, calls the route's handler, and answers with what it returned. */
 export function handler(services: HandlerServices): Stage {
   return async function handleRequest(context) {
     const { match } = context.state;
-    if (match.kind === 'nothing') throw KernelErrors.pathNotFound();
+    if (match.kind === 'nothing') {
+      if (services.hasStarted()) throw KernelErrors.pathNotFound();
+      // What is not there yet may be there in a moment; clients do not ask again after a 404.
+      throw KernelErrors.starting(undefined, { headers: { 'retry-after': '1' } });
+    }
     if (match.kind === 'wrong-method') {
       throw KernelErrors.methodNotAllowed(undefined, { headers: { allow: match.allow.join(', ') } });
     }

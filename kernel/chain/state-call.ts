@@ -3,9 +3,13 @@ import type { AuditExtra, Call, CallSource } from '../api/call.ts';
 import { AuthErrors } from '../auth/errors.ts';
 import type { Database } from '../database/database.ts';
 import type { TenantEntityManager } from '../database/tenant-entity-manager.ts';
+import { KernelErrors } from '../errors/catalogue.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { TenantRecord } from '../tenancy/tenant-record.ts';
 import type { CallState } from './call-state.ts';
+
+/** Characters of `X-Svc-User-Id` at most: what the tables of users' things keep. */
+const MAX_USER_ID = 256;
 
 /** What a call needs from the kernel. */
 export interface CallServices {
@@ -40,7 +44,13 @@ export abstract class StateCall<S extends CallState = CallState> implements Call
 
   get userId(): string | undefined {
     const { userHeader } = this.state;
-    return userHeader === undefined || userHeader === '' ? undefined : userHeader.slice(0, 256);
+    if (userHeader === undefined || userHeader === '') return undefined;
+    if (userHeader.length <= MAX_USER_ID) return userHeader;
+    // Cut short, it could be another user's.
+    const errors = [
+      { pointer: '/headers/x-svc-user-id', message: `must have ${MAX_USER_ID} characters at most` },
+    ];
+    throw KernelErrors.invalidRequest(undefined, { errors });
   }
 
   get requestId(): string {

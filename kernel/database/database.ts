@@ -13,6 +13,8 @@ export { column } from './columns.ts';
 export { DatabaseDefect, DatabaseErrors, isUniqueViolation } from './errors.ts';
 export type { Family } from './family.ts';
 export type { Migration, MigrationSchema } from './migration.ts';
+export type { PlainCondition, PlainWhere } from './rows/conditions.ts';
+export type { RowsQuery } from './rows/select-statement.ts';
 export type { EntityRegistration } from './tenancy.ts';
 export type { TenantData, TenantEntityManager, TransactionOptions } from './tenant-entity-manager.ts';
 export { assertOutsideTransaction } from './transaction-guard.ts';

@@ -13,11 +13,13 @@ export type DatabaseRule =
   | 'foreign-work'
   | 'not-registered'
   | 'not-tenant-owned'
+  | 'plain-rows'
   | 'raw-sql'
   | 'read-only'
   | 'registration'
   | 'second-connection'
-  | 'unique-key';
+  | 'unique-key'
+  | 'unknown-property';
 
 /**
  * Code broke a rule of the database: a defect, never a caller's mistake. It is no `GatewayError`, so that its text (for

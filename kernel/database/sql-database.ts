@@ -1,5 +1,13 @@
-import type { EntityMetadata, FilterDef } from '@mikro-orm/core';
+import {
+  type EntityMetadata,
+  type EntityName,
+  type FilterDef,
+  type IsolationLevel,
+  type SessionContext,
+  TransactionEventBroadcaster,
+} from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
+import type { ControlledTransaction } from 'kysely';
 import { within } from '../services/deadline.ts';
 import type { Database, DatabaseOptions, Registered, Registration } from './database.ts';
 import type { connect } from './drivers/connect.ts';
@@ -17,9 +25,12 @@ import {
   type TenantTable,
   unguarded,
 } from './row-level-security.ts';
+import { createPlainRows, type PlainRows } from './rows/plain-rows.ts';
+import type { Place } from './rows/statement-runner.ts';
 import { TENANT_FILTER, TENANT_PROPERTY, Tenancies } from './tenancy.ts';
-import { TenantEntityManager, type TenantSource, type TransactionOptions } from './tenant-entity-manager.ts';
+import { TenantEntityManager, type TransactionOptions } from './tenant-entity-manager.ts';
 import { TenantFlush } from './tenant-flush.ts';
+import type { TenantSource } from './tenant-source.ts';
 import { TransactionGuard } from './transaction-guard.ts';
 
 const MAX_CONNECTIONS = 10;
@@ -31,11 +42,14 @@ const CLOSE_TIMEOUT_MS = 2_000;
 export class SqlDatabase implements Database, TenantSource {
   readonly family: Family;
   readonly tenancies: Tenancies;
+  readonly plainRows: PlainRows;
   readonly #driver: FamilyDriver;
   readonly #options: ConnectOptions;
   readonly #connect: typeof connect;
   readonly #role: string;
   readonly #registry: EntityRegistry;
+  /** Nobody listens, but by it a driver tells a transaction from a statement with a session (see `postgres.ts`). */
+  readonly #broadcaster: TransactionEventBroadcaster;
   /** Registrations run one after the other: they change what the ORM knows. */
   #registering: Promise<unknown> = Promise.resolve();
   #closing: Promise<void> | undefined;
@@ -55,6 +69,8 @@ export class SqlDatabase implements Database, TenantSource {
     this.#connect = connectFamily;
     this.#role = role;
     this.#registry = new EntityRegistry(driver.orm, tenancies);
+    this.plainRows = createPlainRows(driver.orm, family);
+    this.#broadcaster = new TransactionEventBroadcaster(driver.orm.em);
   }
 
   /** Connects; see `openDatabase`. */
@@ -103,12 +119,35 @@ export class SqlDatabase implements Database, TenantSource {
     return this.#driver.orm.em.fork();
   }
 
-  fork(tenantId: string): SqlEntityManager {
+  fork(tenantId: string, transaction?: ControlledTransaction<unknown>): SqlEntityManager {
     this.#assertOpen();
-    const session = { role: this.#role, variables: { [TENANT_SETTING]: tenantId } };
-    const em = this.#driver.orm.em.fork(this.family === 'postgres' ? { session } : {});
+    const session = this.#session(tenantId);
+    const em = this.#driver.orm.em.fork(session === undefined ? {} : { session });
     em.setFilterParams(TENANT_FILTER, { [TENANT_PROPERTY]: tenantId });
+    if (transaction !== undefined) em.setTransactionContext(transaction);
     return em;
+  }
+
+  metadata<E extends object>(entity: EntityName<E>): EntityMetadata<E> {
+    return this.#driver.orm.getMetadata().get(entity);
+  }
+
+  place(tenantId: string, transaction: ControlledTransaction<unknown> | undefined): Place {
+    this.#assertOpen();
+    return { transaction, session: transaction === undefined ? this.#session(tenantId) : undefined };
+  }
+
+  begin<T>(
+    tenantId: string,
+    isolation: IsolationLevel | undefined,
+    work: (transaction: ControlledTransaction<unknown>) => Promise<T>,
+  ): Promise<T> {
+    this.#assertOpen();
+    return this.#driver.orm.driver.getConnection().transactional(work, {
+      sessionContext: this.#session(tenantId),
+      isolationLevel: isolation,
+      eventBroadcaster: this.#broadcaster,
+    });
   }
 
   transaction<T>(work: (em: SqlEntityManager) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
@@ -165,6 +204,12 @@ export class SqlDatabase implements Database, TenantSource {
       },
     );
     return this.#closing;
+  }
+
+  /** Role and tenant, for row-level security. */
+  #session(tenantId: string): SessionContext | undefined {
+    if (this.family !== 'postgres') return undefined;
+    return { role: this.#role, variables: { [TENANT_SETTING]: tenantId } };
   }
 
   /** MikroORM would connect again by itself. */

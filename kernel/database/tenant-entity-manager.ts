@@ -1,11 +1,9 @@
 import {
   type AnyEntity,
   type EntityData,
-  type EntityMetadata,
   type EntityName,
   type EntityProperty,
   type FilterQuery,
-  type FindOptions,
   helper,
   type IsolationLevel,
   type Loaded,
@@ -15,12 +13,18 @@ import {
   Utils,
 } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
+import type { ControlledTransaction } from 'kysely';
 import { type AggregateQuery, type AggregateRow, aggregate } from './aggregate.ts';
 import { DatabaseDefect, DatabaseErrors } from './errors.ts';
+import { findOptions, type TenantFindOptions } from './find-options.ts';
 import { refuseRawSql } from './raw-sql.ts';
 import { withRetries } from './retry.ts';
-import { TENANT_PROPERTY, type Tenancies } from './tenancy.ts';
+import type { PlainWhere } from './rows/conditions.ts';
+import type { RowsQuery } from './rows/select-statement.ts';
+import type { Place } from './rows/statement-runner.ts';
+import { TENANT_PROPERTY } from './tenancy.ts';
 import { References, tenantOf } from './tenant-flush.ts';
+import type { TenantSource } from './tenant-source.ts';
 import { type UpsertOptions, upsert } from './upsert.ts';
 
 /** A row to be written; the tenant is added by itself. */
@@ -28,33 +32,16 @@ export type TenantData<E> = Omit<RequiredEntityData<E>, typeof TENANT_PROPERTY> 
   [TENANT_PROPERTY]?: string;
 };
 
-/** What may be asked of a read. Filters, schemas, raw SQL and connections are not for the asker to choose. */
-export type TenantFindOptions<
-  E,
-  Hint extends string = never,
-  Fields extends string = never,
-  Excludes extends string = never,
-> = Pick<
-  FindOptions<E, Hint, Fields, Excludes>,
-  'populate' | 'fields' | 'exclude' | 'orderBy' | 'limit' | 'offset' | 'lockMode' | 'refresh' | 'strategy'
->;
-
 // biome-ignore lint/suspicious/noExplicitAny: for what does not depend on the entity's shape
 type AnyEntityName = EntityName<any>;
+
+type Row = Readonly<Record<string, unknown>>;
 
 /** How a transaction runs. */
 export interface TransactionOptions {
   /** How often a transaction that lost a race (deadlock, serialization) is run again from its start. Default 0. */
   readonly retries?: number;
   readonly isolation?: IsolationLevel;
-}
-
-/** Where entity managers of one tenant come from. */
-export interface TenantSource {
-  readonly tenancies: Tenancies;
-  readonly isMySql: boolean;
-  /** A fresh MikroORM entity manager that is bound to the tenant. */
-  fork(tenantId: string): SqlEntityManager;
 }
 
 /**
@@ -67,12 +54,20 @@ export interface TenantSource {
 export class TenantEntityManager {
   readonly tenantId: string;
   readonly #source: TenantSource;
+  readonly #transaction: ControlledTransaction<unknown> | undefined;
+  /** MikroORM's unit of work. It costs as much as a statement, and what only writes and reads plain rows never needs it. */
   #em: SqlEntityManager | undefined;
 
-  /** Made by `database.forTenant`; `em` is the unit of work of a transaction. */
-  constructor(tenantId: string, source: TenantSource, em?: SqlEntityManager) {
+  /** Made by `database.forTenant`, and by `transaction`: `em` is the unit of work of a savepoint. */
+  constructor(
+    tenantId: string,
+    source: TenantSource,
+    transaction?: ControlledTransaction<unknown>,
+    em?: SqlEntityManager,
+  ) {
     this.tenantId = tenantId;
     this.#source = source;
+    this.#transaction = transaction;
     this.#em = em;
   }
 
@@ -88,7 +83,11 @@ export class TenantEntityManager {
     options?: TenantFindOptions<E, Hint, Fields, Excludes>,
   ): Promise<Loaded<E, Hint, Fields, Excludes>[]> {
     this.#readable(entity, where);
-    return this.#unit.find<E, Hint, Fields, Excludes>(entity, where, this.#options(entity, options));
+    return this.#unit.find<E, Hint, Fields, Excludes>(
+      entity,
+      where,
+      findOptions(this.#property(entity), options),
+    );
   }
 
   /** The first row that matches, or `null`. */
@@ -103,7 +102,11 @@ export class TenantEntityManager {
     options?: Omit<TenantFindOptions<E, Hint, Fields, Excludes>, 'limit'>,
   ): Promise<Loaded<E, Hint, Fields, Excludes> | null> {
     this.#readable(entity, where);
-    return this.#unit.findOne<E, Hint, Fields, Excludes>(entity, where, this.#options(entity, options));
+    return this.#unit.findOne<E, Hint, Fields, Excludes>(
+      entity,
+      where,
+      findOptions(this.#property(entity), options),
+    );
   }
 
   /** The first row that matches; throws `otherwise()`, or `database.not-found`, when there is none. */
@@ -135,7 +138,29 @@ export class TenantEntityManager {
     options?: TenantFindOptions<E, Hint, Fields, Excludes>,
   ): Promise<[Loaded<E, Hint, Fields, Excludes>[], number]> {
     this.#readable(entity, where);
-    return this.#unit.findAndCount<E, Hint, Fields, Excludes>(entity, where, this.#options(entity, options));
+    return this.#unit.findAndCount<E, Hint, Fields, Excludes>(
+      entity,
+      where,
+      findOptions(this.#property(entity), options),
+    );
+  }
+
+  /**
+   * The rows that match, as plain objects of the caller's own: for lists that are only read, at a tenth of the cost of `find`. They
+   * show the database, without what the unit of work has not written yet. Only for entities of plain columns, and for simple
+   * conditions; throws a `DatabaseDefect` for any other.
+   */
+  async rows<E extends object, Field extends keyof E & string = keyof E & string>(
+    entity: EntityName<E>,
+    where: PlainWhere<NoInfer<E>>,
+    query: RowsQuery<NoInfer<E>, Field>,
+  ): Promise<Pick<E, Field>[]> {
+    this.#readable(entity, where);
+    refuseRawSql(query.orderBy);
+    const bound = { [this.#property(entity)]: this.tenantId };
+    const meta = this.#source.metadata(entity);
+    const found = await this.#source.plainRows.select(meta, bound, where, query as never, this.#place);
+    return found as Pick<E, Field>[];
   }
 
   /** How many rows match. */
@@ -189,10 +214,11 @@ export class TenantEntityManager {
     await this.insertMany(entity, [data]);
   }
 
-  /** Writes rows at once, in one statement, past the unit of work. */
+  /** Writes rows at once, in one statement, past the unit of work; past MikroORM too where the entity and the values are plain. */
   async insertMany<E extends object>(entity: EntityName<E>, data: readonly TenantData<E>[]): Promise<void> {
     if (data.length === 0) return;
     const rows = data.map((row) => this.#row(entity, row));
+    if (await this.#source.plainRows.insert(this.#source.metadata(entity), rows, this.#place)) return;
     await this.#verifyReferences(entity, rows);
     await this.#unit.insertMany(entity, rows as never);
   }
@@ -208,18 +234,24 @@ export class TenantEntityManager {
   ): Promise<void> {
     const row = this.#row(entity, data);
     await this.#verifyReferences(entity, [row]);
-    await upsert(this.#unit, this.#meta(entity), row, options, this.#source.isMySql);
+    await upsert(this.#unit, this.#source.metadata(entity), row, options, this.#source.isMySql);
   }
 
-  /** Changes all rows that match, at once; returns how many matched. Loaded entities are not refreshed. */
+  /** Changes all rows that match, at once; returns how many matched. Loaded entities are not refreshed. As cheap as `insertMany`. */
   async update<E extends object>(
     entity: EntityName<E>,
     where: FilterQuery<NoInfer<E>>,
     data: EntityData<NoInfer<E>>,
   ): Promise<number> {
     this.#writable(entity, where);
+    this.#assertProperties(entity, data);
     refuseRawSql(data);
     if (TENANT_PROPERTY in data && tenantOf(data) !== this.tenantId) this.#refuse(entity);
+    const bound = { [TENANT_PROPERTY]: this.tenantId };
+    const meta = this.#source.metadata(entity);
+    const { plainRows } = this.#source;
+    const matched = await plainRows.update(meta, bound, where, data as Row, this.#place);
+    if (matched !== undefined) return matched;
     await this.#verifyReferences(entity, [data]);
     return this.#unit.nativeUpdate(entity, where, data);
   }
@@ -232,9 +264,11 @@ export class TenantEntityManager {
     also: EntityData<NoInfer<E>> = {},
   ): Promise<number> {
     this.#writable(entity, where);
+    this.#assertProperties(entity, amounts);
+    this.#assertProperties(entity, also);
     refuseRawSql(also);
     if (TENANT_PROPERTY in also || TENANT_PROPERTY in amounts) this.#refuse(entity);
-    const properties: Readonly<Record<string, EntityProperty>> = this.#meta(entity).properties;
+    const properties: Readonly<Record<string, EntityProperty>> = this.#source.metadata(entity).properties;
     const sums = Object.entries(amounts).map(([name, amount]) => {
       const field = properties[name] as EntityProperty;
       return [name, raw('?? + ?', [field.fieldNames[0], Number(amount)])];
@@ -264,19 +298,27 @@ export class TenantEntityManager {
     options: TransactionOptions = {},
   ): Promise<T> {
     const { retries = 0, isolation } = options;
-    const outer = this.#em?.isInTransaction() === true ? this.#em : undefined;
-    if (outer !== undefined && retries > 0) {
+    const isSavepoint = this.#openTransaction !== undefined;
+    if (isSavepoint && retries > 0) {
       throw new DatabaseDefect(
         'second-connection',
         'A savepoint cannot be retried: the whole transaction has lost the race',
       );
     }
-    return withRetries(retries, () => {
-      const em = outer ?? this.#source.fork(this.tenantId);
-      const run = (unit: SqlEntityManager) =>
-        work(new TenantEntityManager(this.tenantId, this.#source, unit));
-      return em.transactional(run, { clear: true, isolationLevel: isolation });
-    });
+    if (isSavepoint) {
+      return this.#unit.transactional(
+        (unit) => work(new TenantEntityManager(this.tenantId, this.#source, undefined, unit)),
+        { clear: true, isolationLevel: isolation },
+      );
+    }
+    return withRetries(retries, () =>
+      this.#source.begin(this.tenantId, isolation, async (transaction) => {
+        const inside = new TenantEntityManager(this.tenantId, this.#source, transaction);
+        const result = await work(inside);
+        await inside.flush();
+        return result;
+      }),
+    );
   }
 
   /** MikroORM's entity manager underneath, for the database that made this one. */
@@ -287,12 +329,17 @@ export class TenantEntityManager {
   }
 
   get #unit(): SqlEntityManager {
-    this.#em ??= this.#source.fork(this.tenantId);
+    this.#em ??= this.#source.fork(this.tenantId, this.#transaction);
     return this.#em;
   }
 
-  #meta<E extends object>(entity: EntityName<E>): EntityMetadata<E> {
-    return this.#unit.getMetadata().get(entity);
+  /** The transaction or savepoint that is open here. */
+  get #openTransaction(): ControlledTransaction<unknown> | undefined {
+    return this.#transaction ?? this.#em?.getTransactionContext();
+  }
+
+  get #place(): Place {
+    return this.#source.place(this.tenantId, this.#openTransaction);
   }
 
   #property(entity: AnyEntityName): string {
@@ -309,9 +356,19 @@ export class TenantEntityManager {
     refuseRawSql(where);
   }
 
+  /** MikroORM would take an unknown name for a column, and `tenant_id` so past the check of `tenantId`. */
+  #assertProperties(entity: AnyEntityName, data: object): void {
+    const { properties, className } = this.#source.metadata(entity);
+    for (const name of Object.keys(data)) {
+      if (Object.hasOwn(properties, name)) continue;
+      throw new DatabaseDefect('unknown-property', `${className} has no property ${name}`);
+    }
+  }
+
   /** A row with its tenant. */
   #row<E extends object>(entity: EntityName<E>, data: TenantData<E>): Record<string, unknown> {
     this.#writable(entity, data);
+    this.#assertProperties(entity, data);
     const given = tenantOf(data);
     if (given !== undefined && given !== null && given !== this.tenantId) this.#refuse(entity);
     return { ...data, [TENANT_PROPERTY]: this.tenantId };
@@ -328,36 +385,8 @@ export class TenantEntityManager {
     else if (tenant !== this.tenantId) this.#refuse(meta.className);
   }
 
-  #options<E extends object, Hint extends string, Fields extends string, Excludes extends string>(
-    entity: EntityName<E>,
-    options: TenantFindOptions<E, Hint, Fields, Excludes> | undefined,
-  ): FindOptions<E, Hint, Fields, Excludes> & { using?: never[] } {
-    if (options === undefined) return {};
-    const { populate, fields, exclude, orderBy, limit, offset, lockMode, refresh, strategy } = options;
-    refuseRawSql(orderBy);
-    // The tenant is always loaded: a flush has to know whose row it writes.
-    const property = this.#property(entity);
-    const loaded =
-      fields === undefined ? {} : { fields: [...(fields as readonly string[]), property] as never };
-    const kept =
-      exclude === undefined
-        ? {}
-        : { exclude: (exclude as readonly string[]).filter((name) => name !== property) as never };
-    return {
-      populate,
-      orderBy,
-      limit,
-      offset,
-      lockMode,
-      refresh,
-      strategy,
-      ...loaded,
-      ...kept,
-    } as FindOptions<E, Hint, Fields, Excludes> & { using?: never[] };
-  }
-
   async #verifyReferences(entity: AnyEntityName, rows: readonly object[]): Promise<void> {
-    const { relations } = this.#meta(entity);
+    const { relations } = this.#source.metadata(entity);
     if (relations.length === 0) return;
     const references = new References();
     for (const row of rows) references.add(relations as readonly EntityProperty[], row);

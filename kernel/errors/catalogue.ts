@@ -15,6 +15,8 @@ export const KernelErrors = defineErrors({
     kind: 'unsupported-media',
     title: 'The compression is not accepted here',
   },
+  /** Carries `retry-after`. */
+  starting: { code: 'gateway.starting', kind: 'unavailable', title: 'The gateway is still starting' },
   pathNotFound: { code: 'path.not-found', kind: 'not-found', title: 'There is nothing at this path' },
   methodNotAllowed: {
     code: 'path.method-not-allowed',

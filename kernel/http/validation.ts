@@ -38,13 +38,28 @@ export function createValidator(schema: TSchema, place: InputPlace): Validator {
   const isValid: ValidateFunction = ajvOf(place, false).compile(schema);
   // Most schemas never see a bad value, so the thorough form is compiled when it is needed.
   let tellAll: ValidateFunction | undefined;
+  const integers = place === 'query' ? integersOf(schema) : [];
   return (value) => {
+    if (integers.length > 0) keepOddIntegers(value as Record<string, unknown>, integers);
     if (isValid(value)) return [];
     if (!hasFewerNodes(value, MAX_NODES_FOR_ALL_ERRORS)) return fieldErrors(isValid.errors ?? [], place);
     tellAll ??= ajvOf(place, true).compile(schema);
     tellAll(value);
     return fieldErrors(tellAll.errors ?? [], place);
   };
+}
+
+function integersOf(schema: TSchema): readonly string[] {
+  const { properties = {} } = schema as { properties?: Readonly<Record<string, { type?: unknown }>> };
+  return Object.keys(properties).filter((name) => properties[name]?.type === 'integer');
+}
+
+/** Ajv takes `1e3` and blanks for integers. They are none here (decisions, Conventions), and nothing that it could coerce either. */
+function keepOddIntegers(query: Record<string, unknown>, names: readonly string[]): void {
+  for (const name of names) {
+    const text = query[name];
+    if (typeof text === 'string' && !/^-?\d+$/.test(text)) query[name] = `"${text}"`;
+  }
 }
 
 function hasFewerNodes(value: unknown, limit: number): boolean {

@@ -18,6 +18,10 @@ import { openLocks } from './locks/open-locks.ts';
 import { createObjectMetrics } from './objects/object-metrics.ts';
 import type { Objects } from './objects/objects.ts';
 import { openObjects } from './objects/open-objects.ts';
+import { openPermits } from './permits/open-permits.ts';
+import { permitMetrics } from './permits/permit-metrics.ts';
+import type { Permits } from './permits/permits.ts';
+import { eventRevocations } from './permits/revocations.ts';
 import { openQueue } from './queue/open-queue.ts';
 import type { Queue } from './queue/queue.ts';
 import { createQueueMetrics } from './queue/queue-metrics.ts';
@@ -45,6 +49,7 @@ export interface ServicesParts {
 export interface Services extends AsyncDisposable {
   readonly events: Events;
   readonly locks: Locks;
+  readonly permits: Permits;
   readonly queue: Queue;
   readonly objects: Objects;
   readonly egress: Egress;
@@ -77,6 +82,13 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     prefix: `${deployment}:locks`,
   });
   opened.defer(() => locks.close());
+  const permits = await openPermits({
+    ...{ ...common, redisUrl, database },
+    prefix: `${deployment}:permits`,
+    observer: permitMetrics(metrics),
+    revocations: eventRevocations(events),
+  });
+  opened.defer(() => permits.close());
   const queue = await openQueue({
     ...common,
     ...redis,
@@ -105,7 +117,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
 
   const closing = opened.move();
   return {
-    ...{ events, locks, queue, objects, egress, secrets },
+    ...{ events, locks, permits, queue, objects, egress, secrets },
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }

@@ -4,6 +4,8 @@ import type { Events } from '../../services/events/events.ts';
 import { openEvents } from '../../services/events/open-events.ts';
 import { createLocks } from '../../services/locks/claimed-locks.ts';
 import { createMemoryClaims } from '../../services/locks/memory-claims.ts';
+import { createPermits } from '../../services/permits/create-permits.ts';
+import { createMemoryStore } from '../../services/permits/memory-store.ts';
 import { createQueue } from '../../services/queue/create-queue.ts';
 import { createProcessCarrier } from '../../services/queue/process-carrier.ts';
 import type { Queue } from '../../services/queue/queue.ts';
@@ -15,7 +17,7 @@ import { memoryObjects } from './memory-objects.ts';
 
 /** The services of the kernel without a gateway: those that need no database. */
 export interface FakeServices
-  extends Pick<KernelServices, 'ids' | 'locks' | 'objects' | 'egress' | 'secrets'>,
+  extends Pick<KernelServices, 'ids' | 'locks' | 'permits' | 'objects' | 'egress' | 'secrets'>,
     AsyncDisposable {
   readonly clock: ManualClock;
   readonly queue: Queue;
@@ -35,17 +37,19 @@ export function fakeServices(given: Partial<Omit<FakeServices, symbol>> = {}): F
   const { logger: log } = createLogger({ level: 'silent' });
   const common = { clock, ids, log };
   const locks = createLocks({ ...common, claims: createMemoryClaims(clock), observer: undefined });
+  const permits = createPermits({ ...common, store: createMemoryStore() });
   const observe = { published: () => undefined, delivered: () => undefined };
   const queue = given.queue ?? createQueue(createProcessCarrier(), { ...common, observe });
   const events = given.events ?? openEvents(common);
   return {
     ...{ clock, ids, queue, events },
     locks: given.locks ?? locks,
+    permits: given.permits ?? permits,
     objects: given.objects ?? memoryObjects(clock),
     egress: given.egress ?? fakeEgress(() => undefined),
     secrets: given.secrets ?? fakeSecrets({}),
     async [Symbol.asyncDispose]() {
-      await Promise.all([locks.close(), queue.close(), events.close()]);
+      await Promise.all([locks.close(), permits.close(), queue.close(), events.close()]);
     },
   };
 }

@@ -6,6 +6,9 @@ test('a moment is RFC 3339 or a date, and a date includes its whole day', (t) =>
   t.is(parseAuditTime('2026-01-02T03:04:05.5+02:00', 'to')?.toJSON(), '2026-01-02T01:04:05.500Z');
   t.is(parseAuditTime('2026-01-02', 'from')?.toJSON(), '2026-01-02T00:00:00.000Z');
   t.is(parseAuditTime('2026-01-02', 'to')?.toJSON(), '2026-01-02T23:59:59.999Z');
+  // Years that no database can write are the nearest that all can.
+  t.is(parseAuditTime('0000-01-01', 'from')?.toJSON(), '1970-01-01T00:00:00.000Z');
+  t.is(parseAuditTime('9999-12-31T23:59:59-01:00', 'to')?.toJSON(), '9999-12-31T23:59:59.999Z');
 });
 
 for (const text of [

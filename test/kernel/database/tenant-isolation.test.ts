@@ -48,6 +48,23 @@ const HARMLESS: readonly Attempt[] = [
   { title: 'findOne', run: (a) => a.findOne(Note, foreign), gets: null },
   { title: 'findAndCount', run: async (a) => (await a.findAndCount(Note, {}))[1], gets: 1 },
   { title: 'count', run: (a) => a.count(Note), gets: 1 },
+  {
+    title: 'rows',
+    run: async (a) => (await a.rows(Note, {}, { limit: 9 })).map(({ id }) => id),
+    gets: ['a1'],
+  },
+  { title: 'rows by a foreign id', run: (a) => a.rows(Note, foreign, { limit: 9 }), gets: [] },
+  {
+    title: 'rows by the foreign tenant',
+    run: (a) => a.rows(Note, { tenantId: TENANT_B }, { limit: 9 }),
+    gets: [],
+  },
+  {
+    title: 'rows by two tenants',
+    run: async (a) =>
+      (await a.rows(Note, { tenantId: { $in: [TENANT_A, TENANT_B] } }, { limit: 9 })).map(({ id }) => id),
+    gets: ['a1'],
+  },
   { title: 'count of a foreign id', run: (a) => a.count(Note, foreign), gets: 0 },
   {
     title: 'aggregate',
@@ -60,6 +77,11 @@ const HARMLESS: readonly Attempt[] = [
     gets: 1,
   },
   { title: 'update', run: (a) => a.update(Note, foreign, { text: 'mine' }), gets: 0 },
+  {
+    title: 'update by the foreign tenant',
+    run: (a) => a.update(Note, { tenantId: TENANT_B }, { text: 'mine' }),
+    gets: 0,
+  },
   { title: 'increment', run: (a) => a.increment(Note, foreign, { views: 1 }), gets: 0 },
   { title: 'delete', run: (a) => a.delete(Note, foreign), gets: 0 },
   {
@@ -119,6 +141,26 @@ const REFUSED: readonly Refusal[] = [
     title: 'update of the tenant',
     rule: 'foreign-tenant',
     run: (a) => a.update(Note, { id: 'a1' }, { tenantId: TENANT_B }),
+  },
+  {
+    title: 'insert with the tenant by the name of its column',
+    rule: 'unknown-property',
+    run: (a) => a.insert(Note, { tenant_id: TENANT_B, ...row } as never),
+  },
+  {
+    title: 'upsert with the tenant by the name of its column',
+    rule: 'unknown-property',
+    run: (a) => a.upsert(Note, { tenant_id: TENANT_B, ...row } as never, { conflict: ['slug'] }),
+  },
+  {
+    title: 'update of the tenant by the name of its column',
+    rule: 'unknown-property',
+    run: (a) => a.update(Note, { id: 'a1' }, { tenant_id: TENANT_B } as never),
+  },
+  {
+    title: 'increment together with the tenant by the name of its column',
+    rule: 'unknown-property',
+    run: (a) => a.increment(Note, { id: 'a1' }, { views: 1 }, { tenant_id: TENANT_B } as never),
   },
   {
     title: 'increment together with the tenant',
@@ -212,6 +254,48 @@ const REFUSED: readonly Refusal[] = [
     rule: 'raw-sql',
     run: (a) => a.find(Note, {}, { orderBy: { [raw('(select 1)')]: 'asc' } as never }),
   },
+  {
+    title: 'raw SQL in the condition of rows',
+    rule: 'raw-sql',
+    run: (a) => a.rows(Note, { id: raw(`'x' or 1 = 1`) } as never, { limit: 9 }),
+  },
+  {
+    title: 'raw SQL as a key of rows',
+    rule: 'raw-sql',
+    run: (a) => a.rows(Note, { [raw('1 = 1) or (1')]: 1 } as never, { limit: 9 }),
+  },
+  {
+    title: 'raw SQL in the order of rows',
+    rule: 'raw-sql',
+    run: (a) => a.rows(Note, {}, { orderBy: { [raw('(select 1)')]: 'asc' } as never, limit: 9 }),
+  },
+  {
+    title: 'SQL as the direction of rows',
+    rule: 'plain-rows',
+    run: (a) => a.rows(Note, {}, { orderBy: { id: 'asc; drop table notes' as never }, limit: 9 }),
+  },
+  {
+    title: 'SQL as a field of rows',
+    rule: 'plain-rows',
+    run: (a) => a.rows(Note, {}, { fields: ['id" from notes --' as never], limit: 9 }),
+  },
+  {
+    title: 'SQL as the limit of rows',
+    rule: 'plain-rows',
+    run: (a) => a.rows(Note, {}, { limit: '9 union all select 1' as never }),
+  },
+  {
+    title: 'an undefined condition of rows',
+    rule: 'plain-rows',
+    run: (a) => a.rows(Note, { id: undefined } as never, { limit: 9 }),
+  },
+  {
+    title: 'rows by $or',
+    rule: 'plain-rows',
+    run: (a) => a.rows(Note, { $or: [{ id: 'b1' }] } as never, { limit: 9 }),
+  },
+  { title: 'rows of a shared entity', rule: 'not-tenant-owned', run: (a) => a.rows(Price, {}, { limit: 9 }) },
+  { title: 'rows with relations', rule: 'plain-rows', run: (a) => a.rows(Comment, {}, { limit: 9 }) },
   { title: 'reading a shared entity', rule: 'not-tenant-owned', run: (a) => a.find(Price, {}) },
   {
     title: 'writing a shared entity',
@@ -324,6 +408,12 @@ eachDatabase(test, 'a tenant reads its own tenant record and no other', async (t
   const database = await open(t, fresh);
   t.is((await database.forTenant(DEFAULT_TENANT_ID).find(Tenant, {}))[0]?.name, 'Default Tenant');
   t.deepEqual(await database.forTenant(TENANT_A).find(Tenant, {}), []);
+  const own = await database.forTenant(DEFAULT_TENANT_ID).rows(Tenant, {}, { limit: 9 });
+  t.deepEqual(
+    own.map(({ name }) => name),
+    ['Default Tenant'],
+  );
+  t.deepEqual(await database.forTenant(TENANT_A).rows(Tenant, {}, { limit: 9 }), []);
 });
 
 eachDatabase(test, 'the system entity manager sees all tenants', async (t, fresh) => {

@@ -172,6 +172,7 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
 
   const listeners = new Listeners({
     handler: createApplication({
+      hasStarted: () => true,
       ...parts,
       http: metrics.http,
       origins: [],

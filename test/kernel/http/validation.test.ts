@@ -60,3 +60,10 @@ test('of a huge value the first bad field is told, at once', (t) => {
   const errors = validate({ items: new Array(1_000_000).fill(0) });
   t.deepEqual(errors, [{ pointer: '/body/items/0', message: 'must be string' }]);
 });
+
+for (const text of ['1e3', ' 1', '1.0', '0x10', '+5', '']) {
+  test(`"${text}" in a query is no integer`, (t) => {
+    const isFine = createValidator(Type.Object({ limit: Type.Integer({ minimum: 0 }) }), 'query');
+    t.deepEqual(isFine({ limit: text }), [{ pointer: '/query/limit', message: 'must be integer' }]);
+  });
+}

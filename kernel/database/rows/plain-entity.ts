@@ -1,0 +1,91 @@
+import {
+  type EntityMetadata,
+  type EntityProperty,
+  JsonType,
+  type Platform,
+  ReferenceKind,
+} from '@mikro-orm/core';
+import { isPlainJson, isPlainValue, type PlainValue } from './plain-value.ts';
+
+/** One property of a plain entity, and its column. */
+export interface PlainColumn {
+  readonly name: string;
+  /** The column, quoted. */
+  readonly sql: string;
+  readonly isNullable: boolean;
+  readonly isJson: boolean;
+  /** What MikroORM writes where a row leaves the property out. */
+  readonly default: unknown;
+  /** The value as it is stored; undefined for one that only MikroORM can store. */
+  toDatabase(value: unknown): PlainValue | undefined;
+  /** The value, not null, as an entity would have it; `stored` has gone through MikroORM's own mapping of results. */
+  toEntity(stored: unknown): unknown;
+}
+
+/** An entity whose rows are written and read without MikroORM's unit of work: one table, one column for each property. */
+export interface PlainEntity {
+  /** The table, quoted. */
+  readonly table: string;
+  readonly columns: ReadonlyMap<string, PlainColumn>;
+}
+
+/** The plain form of an entity; undefined where MikroORM does more than write and read columns. */
+export function plainEntity(meta: EntityMetadata, platform: Platform): PlainEntity | undefined {
+  if (!isOneTable(meta) || !meta.props.every((property) => isOneColumn(property, platform))) return undefined;
+  return {
+    table: platform.quoteIdentifier(meta.tableName),
+    columns: new Map(meta.props.map((property) => [property.name, plainColumn(property, platform)])),
+  };
+}
+
+/** No relations, heirs, views, versions, or filters of its own (the tenant's is not the entity's). */
+function isOneTable(meta: EntityMetadata): boolean {
+  const more =
+    meta.embeddable || meta.virtual || meta.view || meta.expression || meta.schema || meta.versionProperty;
+  const isHeir = meta.inheritanceType !== undefined || meta.discriminatorColumn !== undefined;
+  const filters = Object.keys(meta.filters ?? {}).length;
+  return !more && !isHeir && meta.relations.length + meta.concurrencyCheckKeys.size + filters === 0;
+}
+
+function isOneColumn(property: EntityProperty, platform: Platform): boolean {
+  const { customType } = property;
+  const more =
+    property.persist === false ||
+    property.formula ||
+    property.generated ||
+    property.lazy ||
+    property.ref ||
+    property.onCreate ||
+    property.onUpdate ||
+    property.getter ||
+    property.hydrate === false;
+  if (more || property.kind !== ReferenceKind.SCALAR || property.fieldNames?.length !== 1) return false;
+  // A type may wrap its column into SQL of its own.
+  const written = customType?.convertToDatabaseValueSQL?.('?', platform) ?? '?';
+  const read = customType?.convertToJSValueSQL?.('?', platform) ?? '?';
+  return written === '?' && read === '?';
+}
+
+function plainColumn(property: EntityProperty, platform: Platform): PlainColumn {
+  const { name, customType, runtimeType } = property;
+  const isJson = customType instanceof JsonType;
+  return {
+    name,
+    sql: platform.quoteIdentifier(property.fieldNames[0] as string),
+    isNullable: property.nullable === true,
+    isJson,
+    default: property.default,
+    toDatabase(value) {
+      if (isJson ? !isPlainJson(value) : !isPlainValue(value)) return undefined;
+      const stored =
+        customType?.convertToDatabaseValue(value, platform, { key: name, mode: 'query-data' }) ?? value;
+      return isPlainValue(stored) ? stored : undefined;
+    },
+    toEntity(stored) {
+      if (customType !== undefined) {
+        return customType.convertToJSValue(stored, platform, { mode: 'serialization' });
+      }
+      return runtimeType === 'boolean' ? Boolean(stored) : stored;
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import test from 'ava';
+import { startTestGateway } from '../../kernel/testing/index.ts';
+import { gate, publicRoute, testPlugin } from '../support/plugins.ts';
+import { send } from '../support/request.ts';
+import { until } from '../support/until.ts';
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
+test('until the plugins are there, a path that nobody has is 503 with Retry-After, and then 404', async (t) => {
+  const port = await freePort();
+  const { open, opened } = gate();
+  const slow = testPlugin('slow', {
+    async setup(scope) {
+      await opened;
+      scope.route(publicRoute('/here', () => 'yes'));
+    },
+  });
+  const starting = startTestGateway({ plugins: [slow], env: { SAAS_API_PORT: String(port) } });
+  const ask = (path: string) => send(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
+  await until(async () => (await ask('/here')) !== undefined);
+  const early = (await ask('/here'))!;
+  t.is(early.status, 503);
+  t.is(early.body.code, 'gateway.starting');
+  t.is(early.headers.get('retry-after'), '1');
+  open();
+  await using gateway = await starting;
+  t.is((await gateway.request('/here')).status, 200);
+  t.is((await gateway.request('/nowhere')).status, 404);
+});
