@@ -1,7 +1,8 @@
 import { field } from 'agent-gateway';
 import Type, { type Static } from 'typebox';
+import { SandboxConfig } from './services/sandbox/sandbox-config.ts';
 
-/** Settings of the agent engine: the model provider of the alias `default`. */
+/** Settings of the agent engine. `api_url`, `api_key` and `model` are of the model alias `default`; time limits hold for all models. */
 export const AgentEngineConfig = Type.Object({
   api_url: field.url({
     env: 'LLM_API_URL',
@@ -47,6 +48,40 @@ export const AgentEngineConfig = Type.Object({
     description:
       'Time that the server may be silent before its first byte, and between the chunks of a stream',
   }),
+  embedding_model: field.string({
+    env: 'EMBEDDING_MODEL',
+    unset: 'built-in embeddings, which see words and not meaning',
+    description: 'Model that turns texts into vectors, as its server calls it',
+  }),
+  embedding_api_url: field.url({
+    env: 'EMBEDDING_API_URL',
+    protocols: ['https', 'http'],
+    unset: '`LLM_API_URL`',
+    description: 'Base URL of the server for embeddings, to which `/embeddings` is appended',
+  }),
+  embedding_api_key: field.string({
+    env: 'EMBEDDING_API_KEY',
+    secret: true,
+    unset: '`LLM_API_KEY`, where the URL is the same',
+    description: 'API key for that server',
+  }),
+  guard_input: field.choice(['block', 'report'], {
+    env: 'SVC_GUARD_INPUT',
+    default: 'block',
+    description:
+      'What an attack in what users send or tools return leads to: a refusal, or a line in the log',
+  }),
+  guard_output: field.choice(['block', 'report'], {
+    env: 'SVC_GUARD_OUTPUT',
+    default: 'block',
+    description: 'What an unsafe answer leads to',
+  }),
+  mcp_stdio_allow: field.list({
+    env: 'SVC_MCP_STDIO_ALLOW',
+    default: [],
+    description: 'Programs that may be started as MCP servers, exactly as McpServer resources name them',
+  }),
+  sandbox: SandboxConfig,
 });
 
 /** The configuration as the plugin reads it. */

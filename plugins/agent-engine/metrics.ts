@@ -29,7 +29,13 @@ export function modelMetrics(metric: Scope['metric']): ModelObserver {
     help: 'Calls that went on with a fallback, since the model before it failed.',
     labels: ['model', 'fallback'],
   });
+  const openCircuits = metric.gauge({
+    name: 'svc_model_circuit_open',
+    help: '1 while a provider that failed again and again is left alone.',
+    labels: ['endpoint'],
+  });
   return {
+    circuit: (endpoint, isOpen) => openCircuits.set({ endpoint }, isOpen ? 1 : 0),
     fallback: (model, fallback) => fallbacks.inc({ model, fallback }),
     request: (model, outcome, duration) => {
       requests.inc({ model, outcome });

@@ -1,34 +1,85 @@
 import { definePlugin } from 'agent-gateway';
-import { ModelsRef } from '../agent-engine/contract.ts';
+import {
+  AgentsRef,
+  GuardRef,
+  MemoriesRef,
+  MeteringRef,
+  ModelsRef,
+  PreamblesRef,
+  PricingRulesRef,
+  ProfilesRef,
+  ProvisioningRef,
+  ReceiptsRef,
+  SandboxPoliciesRef,
+  SessionsRef,
+  SkillsRef,
+  SoulsRef,
+  TurnsRef,
+  UsageReportsRef,
+} from '../agent-engine/contract.ts';
 import { PlatformConfig } from './config.ts';
+import { adminUsageRoutes } from './routes/admin-usage.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
 import { auditLogRoutes } from './routes/audit-logs.ts';
 import { bootstrapRoutes } from './routes/bootstrap.ts';
-import { chatCompletionsRoute } from './routes/chat-completions.ts';
+import { chatRoutes } from './routes/chat.ts';
 import { egressLogRoute } from './routes/egress-log.ts';
 import { egressRuleRoutes } from './routes/egress-rules.ts';
+import { executionReceiptRoutes } from './routes/execution-receipts.ts';
 import { meRoute } from './routes/me.ts';
+import { memoryRoutes } from './routes/memories.ts';
 import { modelRoutes } from './routes/models.ts';
 import { openApiRoute } from './routes/openapi.ts';
+import { pricingRuleRoutes } from './routes/pricing-rules.ts';
+import { profileRoutes } from './routes/profile.ts';
+import { sandboxPolicyRoutes } from './routes/sandbox-policy.ts';
+import { mockSessionRoute, sessionRoutes } from './routes/sessions.ts';
+import { skillRoutes } from './routes/skills.ts';
+import { soulRoutes } from './routes/soul.ts';
 import { tenantApiKeyRoutes } from './routes/tenant-api-keys.ts';
 import { tenantRoutes } from './routes/tenants.ts';
+import { usageRoutes } from './routes/usage.ts';
 import { createAuditSearch } from './services/audit-search.ts';
-import { createChatCompletions } from './services/chat-completions.ts';
+import { createAgentChat } from './services/chat/agent-chat.ts';
+import { createChatCompletions } from './services/chat/chat-completions.ts';
+import { createConversations } from './services/chat/conversations.ts';
 import { createEgressAdministration } from './services/egress-administration.ts';
 import { createKeyAdministration } from './services/key-administration.ts';
+import { createPricingAdministration } from './services/pricing-administration.ts';
 import { routeScopes } from './services/route-scopes.ts';
+import { createSandboxPolicyAdministration } from './services/sandbox-policy-administration.ts';
 import { createTenantAdministration } from './services/tenant-administration.ts';
+import { createUsageAdministration } from './services/usage-administration.ts';
 
 export default definePlugin({
   name: 'platform',
-  summary: 'The core API: bootstrap, tenants, API keys, audit log, egress rules, models and chat completions',
+  summary:
+    'The core API: tenants, keys, chat, sessions, memories, skills, receipts, usage and administration',
   kernel: '^1.0.0',
   config: PlatformConfig,
-  needs: { models: ModelsRef },
+  needs: {
+    agents: AgentsRef,
+    guard: GuardRef,
+    memories: MemoriesRef,
+    metering: MeteringRef,
+    models: ModelsRef,
+    policies: SandboxPoliciesRef,
+    preambles: PreamblesRef,
+    pricing: PricingRulesRef,
+    profiles: ProfilesRef,
+    provisioning: ProvisioningRef,
+    receipts: ReceiptsRef,
+    reports: UsageReportsRef,
+    sessions: SessionsRef,
+    skills: SkillsRef,
+    souls: SoulsRef,
+    turns: TurnsRef,
+  },
   onFailure: 'abort',
-  setup(scope, { models }) {
+  setup(scope, engine) {
     const { config, services } = scope;
-    const { apiKeys, audit, clock, egress, ids, openapi, tenants, assertOutsideTransaction } = services;
+    const { apiKeys, audit, clock, database, egress, ids, openapi, tenants } = services;
+    const { models, policies, pricing, provisioning, reports, sessions, turns } = engine;
     const search = createAuditSearch(audit);
     const keys = createKeyAdministration({
       apiKeys,
@@ -36,18 +87,37 @@ export default definePlugin({
       clock,
       routeScopes: () => routeScopes(openapi()),
     });
+    const budget = { preambleTokens: config.preamble_tokens, historyTokens: config.history_tokens };
+    const chat = {
+      ...engine,
+      clock,
+      ids,
+      conversations: createConversations({ ...engine, database, budget }),
+    };
+    const retention = config.tenant_retention;
     scope.route(
       ...bootstrapRoutes({ apiKeys, clock }),
       meRoute,
-      ...tenantRoutes(createTenantAdministration({ tenants, clock, retention: config.tenant_retention })),
+      ...tenantRoutes(createTenantAdministration({ tenants, clock, retention, provisioning })),
       ...apiKeyRoutes(keys),
       ...tenantApiKeyRoutes(keys),
       ...auditLogRoutes(search),
       ...egressRuleRoutes(createEgressAdministration(egress.rules)),
       egressLogRoute(search),
       ...modelRoutes(models),
-      chatCompletionsRoute(createChatCompletions({ models, clock, ids, assertOutsideTransaction })),
+      ...chatRoutes(createChatCompletions(chat), createAgentChat(chat)),
+      ...sessionRoutes(sessions, turns),
+      ...memoryRoutes(engine.memories),
+      ...profileRoutes(engine.profiles),
+      ...skillRoutes(engine.skills),
+      ...soulRoutes(engine.souls),
+      ...executionReceiptRoutes(engine.receipts),
+      ...usageRoutes({ reports, clock }),
+      ...adminUsageRoutes({ usage: createUsageAdministration({ reports, tenants, database }), clock }),
+      ...pricingRuleRoutes(createPricingAdministration(pricing)),
+      ...sandboxPolicyRoutes(createSandboxPolicyAdministration({ policies, tenants, database })),
       openApiRoute({ openapi }),
     );
+    if (config.enable_mock_sessions) scope.route(mockSessionRoute(sessions, turns));
   },
 });

@@ -111,7 +111,10 @@ async function scenarios(gateways: readonly Child[]): Promise<readonly Scenario[
 async function prepareTenant(gateway: Child): Promise<string> {
   const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
   const tenant = '00000000-0000-0000-0000-000000000001';
-  await call(`${gateway.url}/v1/tenants/${tenant}`, 'PUT', headers, { rate_limit_rpm: 1_000_000 });
+  await call(`${gateway.url}/v1/tenants/${tenant}`, 'PUT', headers, {
+    rate_limit_rpm: 1_000_000,
+    max_sessions: 1000,
+  });
   const made = await call(`${gateway.url}/v1/api-keys`, 'POST', headers, { name: 'bench', roles: ['user'] });
   return (made as { key: string }).key;
 }

@@ -16,8 +16,18 @@ const TABLES = {
 async function filesBelow(folder: string): Promise<string> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
-  const texts = files.map(({ parentPath, name }) => readFile(path.join(parentPath, name), 'latin1'));
+  const texts = files.map(({ parentPath, name }) => textOf(path.join(parentPath, name)));
   return (await Promise.all(texts)).join('\n');
+}
+
+/** A file that was temporary may be gone by now. */
+async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'latin1');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
 }
 
 eachDatabase(

@@ -107,7 +107,8 @@ test('a stop while the database is silent is clean, and what waits is written af
   const proxy = await startTcpProxy(t, PORTS.postgres);
   const folder = await temporaryFolder(t);
   const DATABASE_URL = fresh.environment.DATABASE_URL!.replace(`:${PORTS.postgres}/`, `:${proxy.port}/`);
-  const env = { DATABASE_URL, SVC_DRAIN_TIMEOUT: '100ms' };
+  // Without object storage no provisioning is under way, whose lock would take its own time to be given back.
+  const env = { DATABASE_URL, SVC_DRAIN_TIMEOUT: '100ms', OBJECT_STORE_URL: 'none' };
   const gateway = await startGatewayProcess(t, folder, env);
   const { key } = (await gateway.request('/v1/api-keys', { method: 'POST', body: { name: 'k' } })).body;
   // Its use is still to be noted, and its record to be written, when the stop comes.

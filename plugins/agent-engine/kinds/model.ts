@@ -1,17 +1,30 @@
 import Type, { type Static } from 'typebox';
 
-/** Providers that there is a client for. */
-export const PROVIDERS = ['openai', 'demo'] as const;
-
 /** Where provider `openai` is asked when a model names no server. */
 export const OPENAI_URL = 'https://api.openai.com/v1';
+
+/** Providers of the AI SDK that come with the gateway: their packages, and where they are asked when a model names no server. */
+export const AI_SDK_PROVIDERS: Readonly<Record<string, { readonly package: string; readonly url: string }>> =
+  {
+    anthropic: { package: '@ai-sdk/anthropic', url: 'https://api.anthropic.com/v1' },
+    google: { package: '@ai-sdk/google', url: 'https://generativelanguage.googleapis.com/v1beta' },
+  };
+
+/** A package's name, with or without a scope; no path, no version. */
+const PACKAGE = '(@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9._-]*';
 
 /** `spec` of the kind Model. */
 export const ModelSpec = Type.Object(
   {
-    provider: Type.Enum([...PROVIDERS], {
+    provider: Type.String({
+      maxLength: 200,
+      pattern: `^(openai|demo|anthropic|google|@ai-sdk/[a-z0-9][a-z0-9._-]*|npm:${PACKAGE})$`,
+      patternErrorMessage:
+        'must be openai, anthropic, google, demo, or the package of another AI SDK provider (@ai-sdk/… or npm:…)',
+      examples: ['openai', 'anthropic', 'google', 'demo'],
       description:
-        '`openai`: any server that speaks OpenAI’s chat completions. `demo`: the built-in model, offline',
+        '`openai`: any server that speaks OpenAI’s chat completions. `anthropic`, `google`: their own APIs. `demo`: the built-in model, ' +
+        'offline. `@ai-sdk/mistral`, `npm:some-provider`: another provider of the AI SDK, whose package has to be installed beside the gateway',
     }),
     model: Type.String({
       minLength: 1,
@@ -23,7 +36,7 @@ export const ModelSpec = Type.Object(
         maxLength: 2_000,
         pattern: '^https?://',
         patternErrorMessage: 'must be an http:// or https:// URL',
-        description: `Base URL of the server, to which /chat/completions is appended; default ${OPENAI_URL}`,
+        description: `Base URL of the server, version included; default: the provider’s own, for openai ${OPENAI_URL}`,
       }),
     ),
     api_key: Type.Optional(
@@ -33,7 +46,7 @@ export const ModelSpec = Type.Object(
         patternErrorMessage:
           'must be env:NAME or file:PATH, which say where the key is; the key itself does not belong here',
         description:
-          'Where the key is: `env:NAME` for a variable, `file:PATH` for a file; without it no key is sent',
+          'Where the key is: `env:NAME` for a variable, `file:PATH` for a file; without it openai is asked without a key',
       }),
     ),
     context_length: Type.Optional(

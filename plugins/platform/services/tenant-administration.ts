@@ -8,6 +8,7 @@ import {
   type TenantSettings,
   type Tenants,
 } from 'agent-gateway';
+import type { Provisioning } from '../../agent-engine/contract.ts';
 import { isId, reachOf, requireReach } from './reach.ts';
 import { permittedChanges, requireOperator } from './tenant-rules.ts';
 
@@ -35,8 +36,10 @@ export function createTenantAdministration(options: {
   readonly tenants: Tenants;
   readonly clock: Clock;
   readonly retention: number;
+  /** Brings a new tenant its skills, in the background. */
+  readonly provisioning: Provisioning;
 }): TenantAdministration {
-  const { tenants, clock, retention } = options;
+  const { tenants, clock, retention, provisioning } = options;
 
   async function get(identity: Identity, id: string): Promise<TenantRecord> {
     requireReach(identity, id);
@@ -51,7 +54,9 @@ export function createTenantAdministration(options: {
       tenants.list({ ...page, includeDeleted, only: reachOf(identity) }),
     async create(identity, settings) {
       requireOperator(identity, 'create tenants');
-      return tenants.create(settings);
+      const tenant = await tenants.create(settings);
+      await provisioning.kick(tenant.id);
+      return tenant;
     },
     async update(identity, id, settings) {
       const current = await get(identity, id);

@@ -5,6 +5,7 @@ import test from 'ava';
 import { startTestGateway } from '../../../kernel/testing/start-test-gateway.ts';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
 import platform from '../../../plugins/platform/plugin.ts';
+import { anthropic } from '../../support/fake-anthropic.ts';
 import { startFakeProvider } from '../../support/fake-provider.ts';
 import { until } from '../../support/until.ts';
 
@@ -49,4 +50,30 @@ test('a model that is saved into agents.d is listed and answers, with its key fr
   const again = { ...body, model: 'other' };
   t.is((await gateway.request('/v1/chat/completions', { method: 'POST', body: again })).status, 200);
   t.deepEqual((await gateway.gateway.services.resources.reload()).failed, []);
+});
+
+test('a model of Anthropic answers on the OpenAI-compatible route, whole and streamed', async (t) => {
+  await using provider = await startFakeProvider(anthropic());
+  const folder = await mkdtemp(path.join(tmpdir(), 'model-files-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const key = path.join(folder, 'key');
+  await writeFile(key, 'sk-ant-0123456789\n');
+  const spec = `{provider: anthropic, model: claude-sonnet-4-5, base_url: '${provider.url}', api_key: 'file:${key}'}`;
+  const document = `apiVersion: svc/v1\nkind: Model\nmetadata: {name: claude}\nspec: ${spec}\n`;
+  await writeFile(path.join(folder, 'claude.yaml'), document);
+  await using gateway = await startTestGateway({
+    plugins: [agentEngine, platform],
+    env: { SVC_AGENTS_DIR: folder },
+  });
+  const ask = (stream: boolean) =>
+    gateway.request('/v1/chat/completions', {
+      method: 'POST',
+      body: { model: 'claude', messages: [{ role: 'user', content: 'Hi' }], stream },
+    });
+  const { status, body } = await ask(false);
+  t.is(status, 200);
+  t.is(body.choices[0].message.content, 'Hello from Claude.');
+  t.is((await ask(true)).status, 200);
+  t.is(provider.requests[1]?.body.stream, true);
+  t.is(provider.requests[0]?.headers['x-api-key'], 'sk-ant-0123456789');
 });

@@ -2,6 +2,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { GatewayError } from 'agent-gateway';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { ChatChunk } from '../../contract.ts';
+import { countedUsage } from './counted-usage.ts';
 import { malformed, streamFailure } from './provider-errors.ts';
 import type { Redact } from './redact.ts';
 
@@ -80,9 +81,38 @@ function parseChunk(event: EventSourceMessage, redact: Redact): ChatChunk | Gate
   if (error !== undefined && error !== null) return streamFailure(error, redact);
   if (event.event === 'error') return streamFailure(value ?? event.data, redact);
   if (value === undefined) return malformed('an event of the stream is not JSON');
-  if (!Array.isArray(choices)) return malformed('an event of the stream is not a chat completion chunk');
-  return value as ChatChunk;
+  const sound = Array.isArray(choices) ? soundChoices(choices) : undefined;
+  if (sound === undefined) return malformed('an event of the stream is not a chat completion chunk');
+  const chunk = value as ChatChunk;
+  const usage = countedUsage(chunk.usage);
+  return sound === choices && usage === chunk.usage ? chunk : { ...chunk, choices: sound, usage };
 }
+
+/**
+ * The choices as every reader may take them; undefined where one is none. A choice that only tells of its end, or of a filter, comes without
+ * a delta from some servers.
+ */
+function soundChoices(choices: readonly unknown[]): ChatChunk['choices'] | undefined {
+  if (!choices.every(isChoice)) return undefined;
+  const given = choices as ChatChunk['choices'];
+  const isWhole = given.every(({ delta }) => delta !== undefined && delta !== null);
+  return isWhole ? given : given.map((choice) => ({ ...choice, delta: choice.delta ?? {} }));
+}
+
+function isChoice(choice: unknown): boolean {
+  if (typeof choice !== 'object' || choice === null) return false;
+  const { delta } = choice as { delta?: unknown };
+  if (delta === undefined || delta === null) return true;
+  if (typeof delta !== 'object') return false;
+  const { content, tool_calls: calls } = delta as { content?: unknown; tool_calls?: unknown };
+  const isSaid = content === null || TEXTS.has(typeof content) || Array.isArray(content);
+  return isSaid && (calls === undefined || calls === null || isListOfObjects(calls));
+}
+
+const TEXTS: ReadonlySet<string> = new Set(['string', 'undefined']);
+
+const isListOfObjects = (value: unknown) =>
+  Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null);
 
 function parseJson(text: string): unknown {
   try {

@@ -1,4 +1,5 @@
 import type { ChatCompletion } from '../../contract.ts';
+import { countedUsage } from './counted-usage.ts';
 import { malformed, streamFailure } from './provider-errors.ts';
 import type { Redact } from './redact.ts';
 
@@ -21,5 +22,7 @@ export function parseCompletion(text: string, redact: Redact): ChatCompletion {
       throw malformed('a choice has no message');
     if (typeof choice.finish_reason !== 'string') throw malformed('a choice has no finish_reason');
   }
-  return value as ChatCompletion;
+  const completion = value as ChatCompletion;
+  const usage = countedUsage(completion.usage);
+  return usage === completion.usage ? completion : { ...completion, usage };
 }

@@ -1,4 +1,4 @@
-import type { ChatMessage, ChatRequest } from '../../contract.ts';
+import type { ChatMessage, ChatRequest, ToolCall } from '../../contract.ts';
 import { fillSchema } from './demo-arguments.ts';
 import { textOf } from './demo-tokens.ts';
 import { type DemoToolCall, planToolCalls } from './demo-tools.ts';
@@ -32,17 +32,21 @@ const RESULT_CHARS = 1000;
 const QUOTED_MESSAGES = 5;
 
 /**
- * The answer to a conversation: a pure function. Throws `model.rejected` for a `tool_choice` that cannot be met, as a
+ * The answer to a conversation: a pure function. Of the tools it knows functions alone. Throws `model.rejected` for a `tool_choice` that cannot be met, as a
  * provider would.
  */
-export function answerAsDemo(request: ChatRequest): DemoAnswer {
+export function answerAsDemo(asked: ChatRequest): DemoAnswer {
+  const request = { ...asked, tools: (asked.tools ?? []).filter(({ type }) => type === 'function') };
   const said = request.messages
     .filter(({ role }) => role === 'user')
     .map((message) => textOf(message).slice(0, LOOKED_AT_CHARS));
   const prompt = said.at(-1) ?? '';
-  const results = trailingToolResults(request.messages);
-  if (results.length > 0)
+  const results = toolResults(request.messages);
+  if (results.length > 0) {
+    const rest = planRest(request, prompt);
+    if (rest.length > 0) return { text: '', calls: rest };
     return { text: inFormat(tellResults(results, request.messages), request), calls: [] };
+  }
   const calls = planToolCalls(request, prompt);
   return { text: calls.length > 0 ? '' : inFormat(answerText(prompt, said, request), request), calls };
 }
@@ -68,18 +72,39 @@ function recall(earlier: readonly string[]): string {
   return `Before this you said: ${quotes.join(', then ')}.`;
 }
 
-function trailingToolResults(messages: readonly ChatMessage[]): readonly ChatMessage[] {
-  const start = messages.findLastIndex(({ role }) => role !== 'tool') + 1;
-  return messages.slice(start);
+/** The results since the user last spoke, where the conversation ends with one. */
+function toolResults(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  if (messages.at(-1)?.role !== 'tool') return [];
+  return sinceUser(messages).filter(({ role }) => role === 'tool');
+}
+
+function sinceUser(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  return messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
+}
+
+/** Calls that were asked for and have not been made, where they have to be made one after the other. */
+function planRest(request: ChatRequest, prompt: string): readonly DemoToolCall[] {
+  const isFree = request.tool_choice === undefined || request.tool_choice === 'auto';
+  if (request.parallel_tool_calls !== false || !isFree) return [];
+  const calls = sinceUser(request.messages).flatMap((message) => message.tool_calls ?? []);
+  const called = new Set(calls.map(nameOf));
+  const tools = (request.tools ?? []).filter((tool) => !called.has(tool.function.name));
+  return planToolCalls({ ...request, tools }, prompt);
 }
 
 function tellResults(results: readonly ChatMessage[], messages: readonly ChatMessage[]): string {
   const calls = messages.flatMap((message) => message.tool_calls ?? []);
   const lines = results.map((result) => {
     const call = calls.findLast(({ id }) => id === result.tool_call_id);
-    return `The tool ${call?.function.name ?? result.name ?? ''} returned: ${shorten(textOf(result), RESULT_CHARS)}`;
+    const name = (call && nameOf(call)) ?? result.name;
+    return `The tool${name ? ` ${name}` : ''} returned: ${shorten(textOf(result), RESULT_CHARS)}`;
   });
   return lines.join('\n');
+}
+
+/** The called function; undefined for a tool of another provider's own, which a conversation may have brought along. */
+function nameOf({ function: called }: Partial<ToolCall>): string | undefined {
+  return called?.name;
 }
 
 /** The answer with its note, in the form that was asked for. */

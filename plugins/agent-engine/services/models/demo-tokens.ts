@@ -36,7 +36,7 @@ export function limitText(
 export function estimateUsage(request: ChatRequest, answer: readonly string[]): Usage {
   const prompt = request.messages.flatMap((message) => [
     textOf(message),
-    ...(message.tool_calls ?? []).flatMap((call) => [call.function.name, call.function.arguments]),
+    ...(message.tool_calls ?? []).map((call) => JSON.stringify(call.function ?? call)),
   ]);
   if (request.tools !== undefined) prompt.push(JSON.stringify(request.tools));
   const prompt_tokens = countTokens(prompt);

@@ -34,6 +34,7 @@ const WORTH_A_FALLBACK = new Set(
     ModelErrors.timeout,
     ModelErrors.rateLimited,
     ModelErrors.overloaded,
+    ModelErrors.unavailable,
     ModelErrors.unknownToProvider,
   ].map(({ definition }) => definition.code),
 );

@@ -1,11 +1,11 @@
-import type { Clock, Ids, KindDefinition, Resource, ResourceProblem } from 'agent-gateway';
-import type { AgentEngineSettings } from '../../config.ts';
-import type { Model, ModelClient, ModelInfo } from '../../contract.ts';
-import { ModelKind, type ModelSpec, OPENAI_URL } from '../../kinds/model.ts';
+import type { BuildContext, KindDefinition, Resource, ResourceProblem } from 'agent-gateway';
+import type { Model, ModelInfo } from '../../contract.ts';
+import { ModelKind, type ModelSpec } from '../../kinds/model.ts';
 import { bindModel } from './bind-model.ts';
+import { type ConnectParts, connectModel } from './connect-model.ts';
 import { type ModelObserver, observeModel } from './observed-model.ts';
-import { createOpenAIClient } from './openai-client.ts';
-import { chatEndpoint } from './openai-request.ts';
+import { providerEndpoint } from './openai-request.ts';
+import { providerKind } from './provider-kind.ts';
 
 /** The value behind a Model resource. */
 export interface ModelResource extends Model, AsyncDisposable {
@@ -14,15 +14,8 @@ export interface ModelResource extends Model, AsyncDisposable {
 }
 
 /** What the models of agents.d are made with. */
-export interface ModelKindParts {
-  /** Time limits, retries and usage are the same for all models. */
-  readonly settings: Pick<AgentEngineSettings, 'include_usage' | 'max_retries' | 'timeout' | 'idle_timeout'>;
-  readonly demo: ModelClient;
-  readonly clock: Clock;
-  readonly ids: Ids;
+export interface ModelKindParts extends ConnectParts {
   readonly observer: ModelObserver;
-  /** Throws where no outbound call may be made. */
-  readonly beforeCall: () => void;
   /** The secret behind `env:NAME` or `file:PATH`, which the operator wrote. Rejects, saying why in words that may be shown. */
   readonly resolveSecret: (reference: string) => Promise<string>;
 }
@@ -38,7 +31,7 @@ export function modelKind(parts: ModelKindParts): KindDefinition<typeof ModelSpe
         lazy: true,
       })),
     check,
-    build: (resource) => build(resource, parts),
+    build: (resource, context) => build(resource, context, parts),
     dispose: async (model) => {
       await model[Symbol.asyncDispose]();
     },
@@ -47,32 +40,42 @@ export function modelKind(parts: ModelKindParts): KindDefinition<typeof ModelSpe
 
 function check({ metadata, spec }: Resource<ModelSpec>): readonly ResourceProblem[] {
   const problems: ResourceProblem[] = [];
-  const { provider, base_url, fallbacks = [] } = spec;
-  if (provider === 'demo') {
+  const { base_url, fallbacks = [] } = spec;
+  const kind = providerKind(spec);
+  if (kind.client === 'demo') {
     for (const name of ['base_url', 'api_key'] as const) {
       if (spec[name] === undefined) continue;
       problems.push({ pointer: `/spec/${name}`, message: 'has no meaning with the provider demo' });
     }
   } else if (base_url !== undefined) {
     try {
-      chatEndpoint(base_url);
+      providerEndpoint(base_url);
     } catch (error) {
       problems.push({ pointer: '/spec/base_url', message: (error as TypeError).message });
     }
+  }
+  if (kind.client === 'ai-sdk' && kind.needsKey && spec.api_key === undefined) {
+    problems.push({ pointer: '/spec/api_key', message: `is required with the provider ${kind.name}` });
   }
   const own = fallbacks.indexOf(metadata.name);
   if (own >= 0) problems.push({ pointer: `/spec/fallbacks/${own}`, message: 'is this model itself' });
   return problems;
 }
 
-async function build({ metadata, spec }: Resource<ModelSpec>, parts: ModelKindParts): Promise<ModelResource> {
-  const { clock, observer } = parts;
-  const { client, close } = await connect(spec, parts);
+async function build(
+  { metadata, spec }: Resource<ModelSpec>,
+  { log }: BuildContext,
+  parts: ModelKindParts,
+): Promise<ModelResource> {
+  const { clock, observer, resolveSecret } = parts;
+  const { name } = providerKind(spec);
+  const apiKey = spec.api_key === undefined ? undefined : await resolveSecret(spec.api_key);
+  const { client, close } = await connectModel(spec, apiKey, log, parts);
   const info: ModelInfo = {
     id: metadata.name,
-    provider: spec.provider,
+    provider: name,
     model: spec.model,
-    owned_by: spec.provider === 'demo' ? 'agent-gateway' : spec.provider,
+    owned_by: name === 'demo' ? 'agent-gateway' : name,
     created: Math.floor(clock.now() / 1000),
     ...(spec.context_length === undefined ? {} : { context_length: spec.context_length }),
     ...(spec.capabilities === undefined ? {} : { capabilities: spec.capabilities }),
@@ -82,25 +85,4 @@ async function build({ metadata, spec }: Resource<ModelSpec>, parts: ModelKindPa
     fallbacks: spec.fallbacks ?? [],
     [Symbol.asyncDispose]: close,
   };
-}
-
-async function connect(
-  spec: ModelSpec,
-  { settings, demo, clock, ids, beforeCall, resolveSecret }: ModelKindParts,
-): Promise<{ readonly client: ModelClient; readonly close: () => Promise<void> }> {
-  if (spec.provider === 'demo') return { client: demo, close: async () => {} };
-  const apiKey = spec.api_key === undefined ? undefined : await resolveSecret(spec.api_key);
-  const client = createOpenAIClient({
-    apiUrl: spec.base_url ?? OPENAI_URL,
-    ...(apiKey === undefined ? {} : { apiKey }),
-    includeUsage: settings.include_usage,
-    timeouts: {
-      totalMs: settings.timeout,
-      idleMs: settings.idle_timeout,
-      firstByteMs: settings.idle_timeout,
-    },
-    retry: { retries: settings.max_retries },
-    ...{ clock, ids, beforeCall },
-  });
-  return { client, close: async () => client[Symbol.asyncDispose]() };
 }

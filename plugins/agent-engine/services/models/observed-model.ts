@@ -21,6 +21,8 @@ export interface ModelObserver {
   firstByte(model: string, seconds: number): void;
   /** `model` failed before it answered, and `fallback` is asked instead. */
   fallback?(model: string, fallback: string): void;
+  /** The circuit breaker before an endpoint (`openai api.example.com`) has opened or closed. */
+  circuit?(endpoint: string, isOpen: boolean): void;
 }
 
 /** The same model, with every call measured. A stream that its consumer leaves early counts as `aborted`. */

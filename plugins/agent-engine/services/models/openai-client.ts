@@ -9,7 +9,7 @@ import type {
 import { createChunkDecoder } from './chunk-decoder.ts';
 import { parseCompletion } from './completion.ts';
 import { startLifetime } from './lifetime.ts';
-import { chatEndpoint, completeBody, streamBody } from './openai-request.ts';
+import { completeBody, createHeaders, providerEndpoint, streamBody } from './openai-request.ts';
 import { createProviderConnection } from './provider-connection.ts';
 import { malformed } from './provider-errors.ts';
 import { createRedact } from './redact.ts';
@@ -76,15 +76,17 @@ export function createOpenAIClient(options: OpenAIClientOptions): OpenAIClient {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const redact = createRedact(apiKey === undefined ? [] : [apiKey]);
   const { errorBytes } = limits;
+  const { origin, path } = providerEndpoint(apiUrl);
+  const headersFor = createHeaders(apiKey);
   const connection = createProviderConnection({
-    ...{ endpoint: chatEndpoint(apiUrl), apiKey, connections, maxWaiting, timeouts, retry, errorBytes },
+    ...{ origin, connections, maxWaiting, timeouts, retry, errorBytes },
     ...{ clock, ids, redact, beforeCall },
   });
 
   async function complete(request: ChatRequest, context: ModelCallContext): Promise<ChatCompletion> {
     using lifetime = startLifetime(context.signal, timeouts.totalMs, clock);
-    const body = completeBody(request);
-    const response = await connection.post({ body, context, lifetime, firstByteMs: undefined });
+    const call = { path, headers: headersFor(context), body: completeBody(request), lifetime };
+    const response = await connection.send({ ...call, firstByteMs: undefined });
     const text = await response.readAll(limits.answerBytes);
     if (text === undefined) throw malformed('it is too large');
     return parseCompletion(text, redact);
@@ -92,8 +94,8 @@ export function createOpenAIClient(options: OpenAIClientOptions): OpenAIClient {
 
   async function* stream(request: ChatRequest, context: ModelCallContext): AsyncGenerator<ChatChunk, void> {
     using lifetime = startLifetime(context.signal, timeouts.totalMs, clock);
-    const body = streamBody(request, includeUsage);
-    const response = await connection.post({ body, context, lifetime, firstByteMs: timeouts.firstByteMs });
+    const call = { path, headers: headersFor(context), body: streamBody(request, includeUsage), lifetime };
+    const response = await connection.send({ ...call, firstByteMs: timeouts.firstByteMs });
     const decoder = createChunkDecoder(limits.eventChars, redact);
     let isWhole = false;
     try {

@@ -1,22 +1,22 @@
 import type { ChatRequest, ModelCallContext } from '../../contract.ts';
 
-/** Where chat completions are asked for: an origin to connect to and the path of the route. */
-export interface ChatEndpoint {
+/** Where something is asked for: an origin to connect to and the path of the route. */
+export interface ProviderEndpoint {
   readonly origin: string;
   /** Path and query. */
   readonly path: string;
 }
 
 /**
- * The endpoint under a base URL. As with the `base_url` of OpenAI's libraries, `/chat/completions` is appended to it,
+ * The endpoint under a base URL. As with the `base_url` of OpenAI's libraries, the route is appended to it,
  * whether it ends in a slash or not, and nothing else is guessed: servers differ in whether they have a `/v1`. A query
  * (`?api-version=…`) is kept. Throws for a URL that is not http(s), or that holds a user name or password, since URLs
  * are logged and shown.
  *
  * @example
- * chatEndpoint('https://api.openai.com/v1/'); // { origin: 'https://api.openai.com', path: '/v1/chat/completions' }
+ * providerEndpoint('https://api.openai.com/v1/'); // { origin: 'https://api.openai.com', path: '/v1/chat/completions' }
  */
-export function chatEndpoint(apiUrl: string): ChatEndpoint {
+export function providerEndpoint(apiUrl: string, route = '/chat/completions'): ProviderEndpoint {
   const url = URL.parse(apiUrl);
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new TypeError('The model API URL is not an http:// or https:// URL.');
@@ -24,13 +24,13 @@ export function chatEndpoint(apiUrl: string): ChatEndpoint {
   if (url.username !== '' || url.password !== '') {
     throw new TypeError('The model API URL must not hold credentials; set the API key instead.');
   }
-  return { origin: url.origin, path: `${url.pathname.replace(/\/+$/, '')}/chat/completions${url.search}` };
+  return { origin: url.origin, path: `${url.pathname.replace(/\/+$/, '')}${route}${url.search}` };
 }
 
 /** The headers of a call. Throws for a key that a header cannot carry. */
 export function createHeaders(
   apiKey: string | undefined,
-): (context: ModelCallContext) => Record<string, string> {
+): (context: Pick<ModelCallContext, 'requestId' | 'traceHeaders'>) => Record<string, string> {
   const key = apiKey?.trim();
   if (key !== undefined && !/^[\x21-\x7e]*$/.test(key)) {
     throw new TypeError('The model API key holds characters that a header cannot carry.');

@@ -1,10 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, GatewayError, type Ids } from 'agent-gateway';
 import { Pool } from 'undici';
-import { type ModelCallContext, ModelErrors } from '../../contract.ts';
+import { ModelErrors } from '../../contract.ts';
 import { Exchange } from './exchange.ts';
 import type { Lifetime } from './lifetime.ts';
-import { type ChatEndpoint, createHeaders } from './openai-request.ts';
 import { connectionFailure, statusFailure } from './provider-errors.ts';
 import { ProviderResponse } from './provider-response.ts';
 import type { Redact } from './redact.ts';
@@ -19,8 +18,8 @@ import { inSeconds, type Timeouts } from './timeouts.ts';
 
 /** Settings and collaborators of a connection. */
 export interface ProviderConnectionOptions {
-  readonly endpoint: ChatEndpoint;
-  readonly apiKey: string | undefined;
+  /** `https://api.example.com`. */
+  readonly origin: string;
   /** Connections to the provider, each of which carries one call at a time. */
   readonly connections: number;
   /** Calls that may wait for a connection. */
@@ -37,17 +36,22 @@ export interface ProviderConnectionOptions {
 
 /** One call on a connection. */
 export interface ProviderCall {
-  readonly body: string;
-  readonly context: ModelCallContext;
-  readonly lifetime: Lifetime;
+  /** Default `POST`. */
+  readonly method?: 'GET' | 'POST';
+  /** Path and query. */
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  /** Sent again with each attempt. */
+  readonly body: string | Uint8Array | null;
+  readonly lifetime: Pick<Lifetime, 'signal' | 'remaining'>;
   /** Milliseconds until the head of the response has to be there; undefined leaves it to the lifetime. */
   readonly firstByteMs: number | undefined;
 }
 
 /** The pooled connections to one provider. Disposing it breaks the calls that are still in flight. */
 export interface ProviderConnection extends AsyncDisposable {
-  /** Posts a body, again where that helps, until a response begins with success. Throws errors of `ModelErrors`. */
-  post(call: ProviderCall): Promise<ProviderResponse>;
+  /** Sends a call, again where that helps, until a response begins with success. Throws errors of `ModelErrors`. */
+  send(call: ProviderCall): Promise<ProviderResponse>;
 }
 
 interface Failure {
@@ -61,9 +65,8 @@ const ERROR_BODY_MS = 5000;
 
 /** Connects to one provider. Redirects are not followed: the credential is for this server alone. */
 export function createProviderConnection(options: ProviderConnectionOptions): ProviderConnection {
-  const { endpoint, timeouts, retry, clock, ids, redact } = options;
-  const headersFor = createHeaders(options.apiKey);
-  const pool = new Pool(endpoint.origin, {
+  const { origin, timeouts, retry, clock, ids, redact } = options;
+  const pool = new Pool(origin, {
     connections: options.connections,
     pipelining: 1,
     allowH2: false,
@@ -75,14 +78,13 @@ export function createProviderConnection(options: ProviderConnectionOptions): Pr
   });
   let open = 0;
 
-  function start({ body, context }: ProviderCall): Exchange {
+  function start({ method = 'POST', path, headers, body }: ProviderCall): Exchange {
     options.beforeCall?.();
     if (open >= options.connections + options.maxWaiting) {
       throw ModelErrors.overloaded(undefined, { headers: { 'retry-after': '1' } });
     }
     open += 1;
-    const request = { ...endpoint, method: 'POST', headers: headersFor(context), body } as const;
-    return new Exchange(pool, request, () => {
+    return new Exchange(pool, { origin, path, method, headers, body }, () => {
       open -= 1;
     });
   }
@@ -113,7 +115,7 @@ export function createProviderConnection(options: ProviderConnectionOptions): Pr
     return { error: statusFailure(head, body, retryAfterMs, redact), isRetryable, retryAfterMs };
   }
 
-  async function post(call: ProviderCall): Promise<ProviderResponse> {
+  async function send(call: ProviderCall): Promise<ProviderResponse> {
     for (let attempts = 1; ; attempts += 1) {
       const outcome = await attempt(call);
       if (outcome instanceof ProviderResponse) return outcome;
@@ -127,7 +129,7 @@ export function createProviderConnection(options: ProviderConnectionOptions): Pr
     }
   }
 
-  return { post, [Symbol.asyncDispose]: () => pool.destroy() };
+  return { send, [Symbol.asyncDispose]: () => pool.destroy() };
 }
 
 function cancelAfter(exchange: Exchange, milliseconds: number | undefined): NodeJS.Timeout | undefined {

@@ -18,8 +18,8 @@ export const DEFAULT_RETRY: RetrySettings = {
   maxRetryAfterMs: 10_000,
 };
 
-/** Statuses that may go away by themselves; 409 (lock timeout) as OpenAI's own libraries have it. */
-const RETRYABLE_STATUSES = new Set([408, 409, 425, 429, 500, 502, 503, 504]);
+/** Statuses that may go away by themselves; 409 (lock timeout) as OpenAI's own libraries have it, 529 is Anthropic's overload. */
+const RETRYABLE_STATUSES = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
 
 /** Failures to get a response at all. A kept-alive connection that the provider has just closed is one of them. */
 const RETRYABLE_CODES = new Set([

@@ -49,7 +49,8 @@ const Tool = Type.Object({
   ),
 });
 
-const RequestSchema = Type.Object({
+/** The members that the gateway knows. */
+export const RequestSchema = Type.Object({
   model: Type.String({ minLength: 1, maxLength: 512, description: 'An alias of GET /v1/models' }),
   messages: Type.Array(Message, { minItems: 1, maxItems: MAX_MESSAGES }),
   temperature: Type.Optional(nullable(Type.Number({ minimum: 0, maximum: 2 }))),
@@ -87,10 +88,24 @@ export const ChatCompletionRequest = Type.Unsafe<ChatRequest & { readonly store?
   RequestSchema,
 );
 
+/** Lower-case name of the header that carries the session's id, both ways. */
+export const SESSION_HEADER = 'x-svc-session-id';
+
+/** The headers of a chat. */
+export const SessionHeaders = Type.Object({
+  [SESSION_HEADER]: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9._-]{1,128}$',
+      description: 'The session to go on with, or the name of a new one; absent: a new session',
+    }),
+  ),
+});
+
 const Usage = Type.Object({
   prompt_tokens: Type.Integer(),
   completion_tokens: Type.Integer(),
   total_tokens: Type.Integer(),
+  estimated: Type.Optional(Type.Boolean({ description: 'True where the provider did not count' })),
 });
 
 /** The answer to a request without `stream`. */

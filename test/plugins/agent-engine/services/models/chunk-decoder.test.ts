@@ -83,3 +83,49 @@ test('every content comes out exactly as it went in', (t) => {
     }),
   );
 });
+
+const whole = (...events: unknown[]) =>
+  decode([Buffer.from(events.map((event) => sse(event as object)).join(''))]);
+const FINISH = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+
+for (const delta of [
+  { content: 5 },
+  { content: { text: 'a' } },
+  { tool_calls: { a: 1 } },
+  { tool_calls: [null] },
+  'a',
+  7,
+]) {
+  test(`a delta of ${JSON.stringify(delta)} is a malformed answer`, (t) => {
+    const { chunks, failure } = whole({ choices: [{ index: 0, delta }] }, FINISH);
+    t.deepEqual(chunks, []);
+    t.regex(failure ?? '', /not a chat completion chunk/);
+  });
+}
+
+test('a choice that is no object is a malformed answer', (t) => {
+  t.regex(whole({ choices: [null] }, FINISH).failure ?? '', /not a chat completion chunk/);
+});
+
+test('a choice without a delta adds nothing', (t) => {
+  const { chunks, failure } = whole(
+    { choices: [{ index: 0 }] },
+    { choices: [{ index: 0, delta: null }] },
+    FINISH,
+  );
+  t.is(failure, undefined);
+  t.deepEqual(
+    chunks.map(({ choices }) => choices[0]?.delta),
+    [{}, {}, {}],
+  );
+});
+
+test('a usage that is no count is as none, and one that is stays', (t) => {
+  const broken = { prompt_tokens: -5, completion_tokens: 1, total_tokens: 1 };
+  const counted = { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 };
+  const { chunks } = whole(FINISH, { choices: [], usage: broken }, { choices: [], usage: counted });
+  t.deepEqual(
+    chunks.map(({ usage }) => usage),
+    [undefined, undefined, counted],
+  );
+});

@@ -74,6 +74,11 @@ const CALLS: [string, ChatRequest, unknown[][] | undefined][] = [
     [['calculator', { expression: '(12 + 3) * 4' }]],
   ],
   [
+    'the calculator, when it is asked for by name',
+    ask('use the calculator: what is 17 * 23?', { tools: [CALCULATOR, CURRENT_TIME] }),
+    [['calculator', { expression: '17 * 23' }]],
+  ],
+  [
     'a tool that is named',
     ask('use the current time tool', { tools: [CALCULATOR, CURRENT_TIME] }),
     [['current_time', {}]],
@@ -119,6 +124,26 @@ for (const [name, request, expected] of CALLS) {
     if (expected !== undefined) t.is(content, null);
   });
 }
+
+test('without parallel calls the demo model makes one call after the other, and then tells all results', async (t) => {
+  const tools = [CALCULATOR, CURRENT_TIME];
+  const messages: ChatMessage[] = [{ role: 'user', content: 'calculator: 17 * 23, and then current_time' }];
+  const request = () => ask('', { messages: [...messages], tools, parallel_tool_calls: false });
+  for (const [name, content] of [
+    ['calculator', '391'],
+    ['current_time', 'noon'],
+  ]) {
+    const { message } = (await demo.complete(request(), context())).choices[0]!;
+    t.deepEqual(
+      message.tool_calls?.map((call) => call.function.name),
+      [name],
+    );
+    messages.push(message, { role: 'tool', tool_call_id: message.tool_calls![0]!.id, content });
+  }
+  const { text, calls } = await answer(request());
+  t.is(calls, undefined);
+  t.regex(text, /calculator returned: 391\nThe tool current_time returned: noon .*demo model/);
+});
 
 test('a tool_choice that cannot be met is refused like by a provider', async (t) => {
   const named = { type: 'function', function: { name: 'nothing' } } as const;
@@ -290,4 +315,16 @@ test('a long hostile prompt costs little', async (t) => {
     await answer(ask(text.repeat(1_000_000), { tools: [CALCULATOR, CURRENT_TIME] }));
   }
   t.true(performance.now() - started < 10_000);
+});
+
+test("tools that are no functions are left alone, also where a conversation brings another provider's calls", async (t) => {
+  const tools = [{ type: 'web_search' }] as unknown as ToolDefinition[];
+  t.regex((await answer(ask('The sky is blue', { tools }))).text, /"The sky is blue"/);
+  const calls = [{ id: 'c', type: 'custom', custom: { name: 'sh' } }] as unknown as ChatMessage['tool_calls'];
+  const messages: ChatMessage[] = [
+    { role: 'user', content: 'Go' },
+    { role: 'assistant', content: null, tool_calls: calls },
+    { role: 'tool', tool_call_id: 'c', content: 'done' },
+  ];
+  t.regex((await answer(ask('', { messages }))).text, /^The tool returned: done/);
 });

@@ -6,7 +6,8 @@ import { createLogger } from '../../../../../kernel/observability/logger.ts';
 import { openResources } from '../../../../../kernel/resources/open-resources.ts';
 import { systemClock } from '../../../../../kernel/services/clock.ts';
 import { createIds } from '../../../../../kernel/services/ids.ts';
-import type { ChatRequest } from '../../../../../plugins/agent-engine/contract.ts';
+import type { ChatRequest, ModelInfo } from '../../../../../plugins/agent-engine/contract.ts';
+import { createCircuits } from '../../../../../plugins/agent-engine/services/models/circuits.ts';
 import { createDemoModel } from '../../../../../plugins/agent-engine/services/models/demo-model.ts';
 import {
   type ModelResource,
@@ -14,6 +15,8 @@ import {
 } from '../../../../../plugins/agent-engine/services/models/model-resource.ts';
 import { openModels } from '../../../../../plugins/agent-engine/services/models/open-models.ts';
 import { tellShadowedDefault } from '../../../../../plugins/agent-engine/services/models/shadowed-default.ts';
+import { anthropic } from '../../../../support/fake-anthropic.ts';
+import { google } from '../../../../support/fake-google.ts';
 import { failure, plain, startFakeProvider, stream } from '../../../../support/fake-provider.ts';
 import { API_KEY, ask, collect, context, failureOf, textOf } from './calls.ts';
 
@@ -24,7 +27,11 @@ const settings = {
   idle_timeout: 30_000,
 } as const;
 
-async function started(t: ExecutionContext, configured: { api_url?: string; model?: string } = {}) {
+async function started(
+  t: ExecutionContext,
+  configured: { api_url?: string; model?: string } = {},
+  failures = 100,
+) {
   const folder = await mkdtemp(path.join(tmpdir(), 'models-'));
   const lines: string[] = [];
   const { logger: log } = createLogger({
@@ -38,7 +45,14 @@ async function started(t: ExecutionContext, configured: { api_url?: string; mode
     firstByte: () => {},
     fallback: (from: string, to: string) => void fallbacks.push(`${from} → ${to}`),
   };
-  const common = { clock: systemClock, ids: createIds(systemClock), observer, beforeCall: () => {} };
+  const circuits = createCircuits({ clock: systemClock, settings: { failures, openMs: 60_000 } });
+  const common = {
+    clock: systemClock,
+    ids: createIds(systemClock),
+    observer,
+    circuits,
+    beforeCall: () => {},
+  };
   const demo = createDemoModel({ ...common, chunkDelayMs: 0 });
   const resolveSecret = async (reference: string) => {
     if (reference === 'env:THE_KEY') return API_KEY;
@@ -123,7 +137,10 @@ test('what cannot work is told with its place, and never with a key', async (t) 
   const { put, problems } = await started(t);
   const good = { provider: 'openai', model: 'm' };
   const cases: [object, RegExp][] = [
-    [{ ...good, provider: 'mystery' }, /^\/spec\/provider: must be one of "openai", "demo"$/],
+    [
+      { ...good, provider: 'mystery' },
+      /^\/spec\/provider: must be openai, anthropic, google, demo, or the package/,
+    ],
     [{ provider: 'openai' }, /^\/spec\/model: is required$/],
     [{ ...good, base_url: 'ftp://there' }, /^\/spec\/base_url: must be an http:\/\/ or https:\/\/ URL$/],
     [{ ...good, base_url: `https://me:${API_KEY}@there` }, /^\/spec\/base_url: .*must not hold credentials/],
@@ -131,6 +148,14 @@ test('what cannot work is told with its place, and never with a key', async (t) 
     [{ ...good, api_key: 'env:OTHER' }, /could not be built: env:OTHER is not set$/],
     [{ ...good, apikey: 'env:THE_KEY' }, /^\/spec\/apikey: is not known here, did you mean api_key\?$/],
     [{ ...good, context_length: 0 }, /^\/spec\/context_length: must be >= 1$/],
+    [{ ...good, provider: 'anthropic' }, /^\/spec\/api_key: is required with the provider anthropic$/],
+    [{ ...good, provider: '@ai-sdk/google' }, /^\/spec\/api_key: is required with the provider google$/],
+    [
+      { ...good, provider: '@ai-sdk/nobody' },
+      /could not be built: the package @ai-sdk\/nobody is not installed: run/,
+    ],
+    [{ ...good, provider: 'npm:koa' }, /could not be built: the package koa is no provider of the AI SDK$/],
+    [{ ...good, provider: 'npm:../../secrets' }, /^\/spec\/provider: must be openai/],
     [{ ...good, fallbacks: ['nobody'] }, /^\/spec\/fallbacks\/0: there is no Model with the name nobody$/],
     [{ ...good, fallbacks: ['bad'] }, /^\/spec\/fallbacks\/0: is this model itself$/],
     [
@@ -143,6 +168,69 @@ test('what cannot work is told with its place, and never with a key', async (t) 
     t.regex(problems().join('\n'), expected);
     t.false(problems().join().includes(API_KEY));
   }
+});
+
+test('models of Anthropic, of Google and of a package by name answer under their aliases', async (t) => {
+  await using claude = await startFakeProvider(anthropic());
+  await using gemini = await startFakeProvider(google());
+  const { models, put, problems } = await started(t);
+  const key = { api_key: 'env:THE_KEY' };
+  await put({
+    claude: { provider: 'anthropic', model: 'claude-sonnet-4-5', base_url: claude.url, ...key },
+    gemini: { provider: 'google', model: 'gemini-2.5-flash', base_url: gemini.url, ...key },
+    named: { provider: 'npm:@ai-sdk/anthropic', model: 'claude-haiku-4-5', base_url: claude.url, ...key },
+  });
+  t.deepEqual(problems(), []);
+  t.is(textOf(await collect(models.resolve('claude').stream(ask(), context()))), 'Hello from Claude.');
+  t.is(textOf(await collect(models.resolve('gemini').stream(ask(), context()))), 'Hello from Gemini.');
+  const completion = await models.resolve('named').complete(ask(), context());
+  t.is(completion.choices[0]?.message.content, 'Hello from Claude.');
+  t.deepEqual(
+    [...claude.requests, ...gemini.requests].map(({ body, path: route }) => body.model ?? route),
+    ['claude-sonnet-4-5', 'claude-haiku-4-5', '/v1/models/gemini-2.5-flash:streamGenerateContent?alt=sse'],
+  );
+  t.is(models.resolve('named').info.provider, 'anthropic');
+});
+
+test('who really answers is told before the first chunk and with the completion', async (t) => {
+  await using broken = await startFakeProvider(failure(503));
+  const { models, put } = await started(t);
+  await put({
+    first: { provider: 'openai', model: 'one', base_url: broken.url, fallbacks: ['second'] },
+    second: { provider: 'demo', model: 'demo' },
+  });
+  const told: string[] = [];
+  const answeredBy = (info: ModelInfo) => void told.push(`${info.id} ${info.provider}`);
+  const telling = { ...context(), answeredBy };
+  await models.resolve('first').complete(ask(), telling);
+  for await (const _ of models.resolve('first').stream(ask(), telling)) told.push('chunk');
+  t.deepEqual(told.slice(0, 3), ['second demo', 'second demo', 'chunk']);
+  t.is(told.filter((line) => line !== 'chunk').length, 2);
+  const failing = { ...telling, signal: AbortSignal.abort() };
+  t.is((await failureOf(t, models.resolve('first').complete(ask(), failing))).code, 'model.aborted');
+  t.is(told.filter((line) => line !== 'chunk').length, 2);
+  await models.resolve('demo').complete(ask(), telling);
+  t.is(told.at(-1), 'demo demo');
+});
+
+test('a provider that keeps failing is passed over at once, under all its aliases', async (t) => {
+  await using broken = await startFakeProvider(failure(503));
+  const { models, put } = await started(t, {}, 2);
+  const spec = { provider: 'openai', base_url: broken.url, fallbacks: ['spare'] };
+  await put({
+    first: { ...spec, model: 'one' },
+    second: { ...spec, model: 'two' },
+    alone: { provider: 'openai', model: 'three', base_url: broken.url },
+    spare: { provider: 'demo', model: 'demo' },
+  });
+  for (const alias of ['first', 'second', 'first', 'second']) {
+    await models.resolve(alias).complete(ask(), context());
+    await collect(models.resolve(alias).stream(ask(), context()));
+  }
+  t.is(broken.requests.length, 2);
+  const alone = (signal?: AbortSignal) => models.resolve('alone').complete(ask(), context(signal));
+  t.is((await failureOf(t, alone())).code, 'model.circuit-open');
+  t.is((await failureOf(t, alone(AbortSignal.abort()))).code, 'model.aborted');
 });
 
 test('a fallback answers when the model fails before it began, whole and streamed', async (t) => {

@@ -1,0 +1,227 @@
+import { defineErrors, serviceRef, type TenantEntityManager } from 'agent-gateway';
+import type { ModelUse } from './metering.ts';
+import type { ChatMessage, ChatRequest, ToolCall, ToolChoice, ToolDefinition } from './models.ts';
+import type { RunContext } from './principal.ts';
+import type { Question } from './tools.ts';
+
+/** Calls of the model that one turn may make, whatever an agent or a caller asks for (specification 2, Agent safety pipeline). */
+export const MAX_ITERATIONS = 50;
+
+/** What `list` tells about an agent. */
+export interface AgentInfo {
+  readonly name: string;
+  readonly description: string;
+  readonly type: 'chat_model_agent' | 'supervisor';
+  /** Alias of its model. */
+  readonly model: string;
+}
+
+/** How the model is asked, beside what is asked. Handed to it as they are. */
+export type ModelParameters = Readonly<
+  Partial<Omit<ChatRequest, 'model' | 'messages' | 'tools' | 'tool_choice' | 'stream' | 'stream_options'>>
+>;
+
+/** A turn of an agent. */
+export interface AgentRunRequest {
+  /** An agent of agents.d; absent: the default agent, with every tool that the tenant may use. */
+  readonly agent?: string | undefined;
+  /** Alias of the model; absent: the agent's own, or `default`. */
+  readonly model?: string | undefined;
+  /**
+   * The conversation so far and what is new, oldest first, without the agent's own instructions. A conversation that ends with
+   * `tool` messages goes on where calls of client tools were handed out.
+   */
+  readonly messages: readonly ChatMessage[];
+  /** Text that stands before the agent's own instructions: personality, memories, skills. Built once a turn. */
+  readonly preamble?: string | undefined;
+  /** The part of the preamble that an answer must not give away, as it must not the agent's own instructions. */
+  readonly secretPreamble?: string | undefined;
+  readonly parameters?: ModelParameters | undefined;
+  /** Tools that the caller runs himself: a call of one ends the turn with `tool_calls`. They win over server tools of the same name. */
+  readonly clientTools?: readonly ToolDefinition[] | undefined;
+  readonly toolChoice?: ToolChoice | undefined;
+  /** Model calls at most; clamped to 1 … `MAX_ITERATIONS`. Absent: the agent's own number, or `MAX_ITERATIONS`. */
+  readonly maxIterations?: number | undefined;
+  /**
+   * What a tool that needs an approval, or asks a question, does: `allow` ends the turn as `interrupted` with a checkpoint; `refuse` tells
+   * the model that nobody can be asked here.
+   */
+  readonly pauses: 'allow' | 'refuse';
+  readonly context: RunContext;
+}
+
+/** What happens in a run, as it happens. All text is redacted. */
+export type AgentEvent =
+  | { readonly type: 'text'; readonly delta: string }
+  | { readonly type: 'reasoning'; readonly delta: string }
+  /** A tool of the server is about to run. `arguments` is JSON text. */
+  | {
+      readonly type: 'tool_call';
+      readonly id: string;
+      readonly name: string;
+      readonly arguments: string;
+      readonly agentPath: readonly string[];
+    }
+  | {
+      readonly type: 'tool_result';
+      readonly id: string;
+      readonly name: string;
+      readonly content: string;
+      readonly isError: boolean;
+      readonly agentPath: readonly string[];
+    }
+  /** A supervisor hands over, or gets back. */
+  | { readonly type: 'agent_switch'; readonly from: string; readonly to: string }
+  /** The run is over; nothing follows. */
+  | { readonly type: 'end'; readonly result: AgentResult };
+
+/** Why a turn ended. `length`: the cap of iterations, or of tokens. `tool_calls`: calls of client tools are handed out. */
+export type AgentFinish =
+  | 'stop'
+  | 'length'
+  | 'tool_calls'
+  | 'content_filter'
+  | 'interrupted'
+  | 'iteration_limit';
+
+/** What a turn came to. All of it is redacted. */
+export interface AgentResult {
+  /** `iteration_limit` is the cap of model calls; chat routes show it as `length`. */
+  readonly finish: AgentFinish;
+  /** The text of the last answer. */
+  readonly text: string;
+  /**
+   * What the turn added to the conversation: assistant and tool messages, in order. Always whole steps: with finish `interrupted` the calls that
+   * wait, and their answer, come with the result of `resume`.
+   */
+  readonly messages: readonly ChatMessage[];
+  /** The calls of client tools that wait for an answer; with finish `tool_calls`. */
+  readonly toolCalls?: readonly ToolCall[];
+  /** One entry a model call of this very run or resume, sub-agents included: earlier ones were told when it was interrupted. */
+  readonly uses: readonly ModelUse[];
+  /** With finish `interrupted`. */
+  readonly checkpoint?: Checkpoint;
+  /** The alias of the model that answered last. */
+  readonly model: string;
+}
+
+/** One thing that a person has to decide. */
+export interface Interrupt {
+  readonly id: string;
+  readonly type: 'approval' | 'question';
+  /** Of the agent that asked, from the outermost. */
+  readonly agentPath: readonly string[];
+  readonly reason: string;
+  /** For an approval. `arguments` is JSON text. */
+  readonly toolCall?: { readonly id: string; readonly name: string; readonly arguments: string };
+  /** For a question; for an approval empty. */
+  readonly fields: Question['fields'];
+}
+
+/** A paused run, as plain JSON: it can be stored, and resumed by any replica, also of a newer version of the gateway. */
+export interface Checkpoint {
+  readonly id: string;
+  /** Name of the agent; the empty text for the default agent. */
+  readonly agent: string;
+  readonly interrupts: readonly Interrupt[];
+  /** Everything that `resume` needs, the agent's definition at the start included. Opaque, and not redacted: it never leaves the gateway. */
+  readonly state: unknown;
+}
+
+/** A person's decision about one interrupt. */
+export type Decision =
+  | { readonly decision: 'approve' }
+  | { readonly decision: 'reject'; readonly message?: string }
+  /** `arguments` is a JSON object that replaces the call's own. */
+  | { readonly decision: 'edit'; readonly arguments: Readonly<Record<string, unknown>> }
+  | { readonly answers: Readonly<Record<string, unknown>> };
+
+/** How a paused run goes on. */
+export interface AgentResumeRequest {
+  readonly checkpoint: Checkpoint;
+  /** By interrupt id; every interrupt of the checkpoint needs one. Throws `agent.decision-invalid` for anything else. */
+  readonly decisions: Readonly<Record<string, Decision>>;
+  readonly context: RunContext;
+}
+
+/** What can go wrong with agents, beside the model and the guardrails. */
+export const AgentErrors = defineErrors({
+  notFound: { code: 'agent.not-found', kind: 'not-found', title: 'There is no such agent' },
+  /** 400, with all problems in `errors`; pointers begin with `/decisions`. */
+  decisionInvalid: {
+    code: 'agent.decision-invalid',
+    kind: 'invalid',
+    title: 'The decisions do not fit what was asked',
+  },
+  /** A checkpoint that this version of the gateway cannot read. */
+  checkpointInvalid: {
+    code: 'agent.checkpoint-invalid',
+    kind: 'conflict',
+    title: 'The paused run cannot be resumed',
+  },
+  /** The conversation is too large to be kept while somebody is asked. */
+  checkpointTooLarge: {
+    code: 'agent.checkpoint-too-large',
+    kind: 'too-large',
+    title: 'The paused run is too large to be kept',
+  },
+});
+
+/** Agents in motion. */
+export interface Agents {
+  /** The agents of agents.d, by name. */
+  list(): readonly AgentInfo[];
+  /**
+   * Runs a turn. Nothing is sent before the first `next()`; leaving the loop or aborting the signal cancels everything that is under
+   * way. The last event is `end`. Throws `agent.not-found`, errors of `ModelErrors` and `GuardErrors`.
+   */
+  run(request: AgentRunRequest): AsyncIterable<AgentEvent>;
+  /** Throws `agent.decision-invalid` where `resume` would, so that a caller can look before he takes the checkpoint. */
+  checkDecisions(checkpoint: Checkpoint, decisions: AgentResumeRequest['decisions']): void;
+  /**
+   * Goes on with a paused run; like `run`, and throws `agent.decision-invalid` and `agent.checkpoint-invalid`. Resuming the same checkpoint
+   * again, after a crash, does not repeat the tools that have run.
+   */
+  resume(request: AgentResumeRequest): AsyncIterable<AgentEvent>;
+}
+
+/** The agents of the deployment, for plugins that run them. */
+export const AgentsRef = serviceRef<Agents>('agent-engine.agents');
+
+/** A checkpoint that is kept, until somebody decides. */
+export interface StoredCheckpoint {
+  readonly sessionId: string;
+  readonly agent: string;
+  readonly checkpoint: Checkpoint;
+  readonly createdAt: Date;
+}
+
+/** Where a checkpoint is kept: one for each session and agent. */
+export interface CheckpointPlace {
+  readonly sessionId: string;
+  /** Name of the agent; the empty text for the default agent. 128 characters at most. */
+  readonly agent: string;
+}
+
+/** Checkpoints of a tenant's sessions. Every method may be part of the caller's transaction. */
+export interface Checkpoints {
+  /** Keeps a checkpoint, in place of the one before. Throws `agent.checkpoint-too-large` above 1 MiB of JSON. */
+  save(
+    entities: TenantEntityManager,
+    given: CheckpointPlace & { readonly checkpoint: Checkpoint },
+  ): Promise<void>;
+  find(entities: TenantEntityManager, place: CheckpointPlace): Promise<StoredCheckpoint | undefined>;
+  /**
+   * Removes a checkpoint that was found. True for one caller only, over all replicas; false when it is gone or was replaced. In the transaction
+   * that commits the resumed turn, a crash before it leaves the checkpoint to be resumed again.
+   */
+  take(
+    entities: TenantEntityManager,
+    place: CheckpointPlace & { readonly checkpointId: string },
+  ): Promise<boolean>;
+  /** Removes all checkpoints of a session; returns how many there were. */
+  forget(entities: TenantEntityManager, sessionId: string): Promise<number>;
+}
+
+/** The checkpoints of paused runs. */
+export const CheckpointsRef = serviceRef<Checkpoints>('agent-engine.checkpoints');

@@ -1,0 +1,60 @@
+import { defineErrors, serviceRef } from 'agent-gateway';
+import type { ChatMessage } from './models.ts';
+
+/** Where a text comes from that is about to reach a model. */
+export type TextOrigin = 'user' | 'tool';
+
+/** What was found in a text. */
+export interface Finding {
+  /** Stable name of the rule: `override-instructions`, `encoded-payload`, `system-prompt-leak`. */
+  readonly rule: string;
+  /** For logs and metrics, in English; never holds the text itself. */
+  readonly reason: string;
+}
+
+/** Replaces credentials in a text that arrives in pieces, at any split. */
+export interface StreamRedactor {
+  /** What can leave now. Holds back the longest tail that can still become a credential. */
+  push(text: string): string;
+  /** The rest, when nothing more comes. */
+  end(): string;
+}
+
+/** Watches an answer as it is made. */
+export interface OutputCheck {
+  /** Sees the next piece, before redaction; the finding that forbids the answer, once there is one. */
+  push(text: string): Finding | undefined;
+  end(): Finding | undefined;
+}
+
+/** The safety pipeline: what may come in, what may go out. Cheap for ordinary text. */
+export interface Guard {
+  /** What makes a text unfit for a model; undefined for one that may pass. A promise for a long text alone, which is looked at piece by piece. */
+  checkInput(text: string, origin: TextOrigin): Finding | undefined | Promise<Finding | undefined>;
+  /** Checks what is new in a conversation, which is what stands behind its last answer. Rejects with `guard.input-blocked`. */
+  inspect(messages: readonly ChatMessage[]): Promise<void>;
+  /** `secretPrompt` is the system prompt that an answer must not give away. */
+  checkOutput(secretPrompt: string | undefined): OutputCheck;
+  /** The text with every credential replaced by `[REDACTED:<kind>]`; all else is byte-identical. */
+  redact(text: string): string;
+  redactStream(): StreamRedactor;
+}
+
+/** What the guardrails answer with. The reason names the rule, never the text. */
+export const GuardErrors = defineErrors({
+  /** 400: the request was not sent to a model. */
+  inputBlocked: {
+    code: 'guard.input-blocked',
+    kind: 'invalid',
+    title: 'The input was refused by the guardrails',
+  },
+  /** The answer is not shown and nothing is stored. */
+  outputBlocked: {
+    code: 'guard.output-blocked',
+    kind: 'upstream',
+    title: 'The answer was refused by the guardrails',
+  },
+});
+
+/** The guardrails of the deployment. */
+export const GuardRef = serviceRef<Guard>('agent-engine.guard');

@@ -1,0 +1,28 @@
+import type { Logger } from 'agent-gateway';
+
+/** For whom work is done. It comes from the credential; `X-Svc-User-Id` only divides what belongs to the tenant. */
+export interface Principal {
+  readonly tenantId: string;
+  /** The credential's identity: a user id or an API key id. */
+  readonly identityId: string;
+  /** `X-Svc-User-Id`, or the identity where it is absent. Divides sessions, memories and profiles inside the tenant. */
+  readonly userId: string;
+}
+
+/** Everything about a piece of work that is not the work itself. */
+export interface RunContext {
+  readonly principal: Principal;
+  /** The session that the work belongs to; undefined for work that is not stored. */
+  readonly sessionId?: string | undefined;
+  readonly requestId: string;
+  /** Ends the work, wherever it is. */
+  readonly signal: AbortSignal;
+  /** W3C trace context headers of the current span. */
+  readonly traceHeaders?: Readonly<Record<string, string>> | undefined;
+  readonly log: Logger;
+  /**
+   * Names this very piece of work, so that doing it again (a workflow step after a crash) does not repeat its tools: receipts of one
+   * idempotency id exist once.
+   */
+  readonly idempotencyId?: string | undefined;
+}

@@ -1,0 +1,65 @@
+import { extensionPoint } from 'agent-gateway';
+import type { RunContext } from './principal.ts';
+
+/** A JSON Schema of an object. */
+export type ParameterSchema = Readonly<Record<string, unknown>>;
+
+/** What a tool works with, beside its arguments. */
+export interface ToolContext extends RunContext {
+  /** The provider's id of the call. */
+  readonly callId: string;
+  /** The agents from the outermost to the one that calls, by name. */
+  readonly agentPath: readonly string[];
+}
+
+/** One field of a question to a person. */
+export interface QuestionField {
+  /** Letters, digits and `_`. */
+  readonly name: string;
+  readonly type: 'text' | 'confirm' | 'select';
+  readonly label: string;
+  readonly required: boolean;
+  /** For `select`. */
+  readonly options?: readonly string[];
+}
+
+/** What a person is asked. The run pauses until somebody answers. */
+export interface Question {
+  readonly reason: string;
+  readonly fields: readonly QuestionField[];
+}
+
+/**
+ * What came of a tool. `content` is for the model: text, or JSON as text. `isTimeout` is an error of a tool that has a deadline of its own: its
+ * receipt says `timeout`.
+ */
+export type ToolResult =
+  | { readonly content: string; readonly isError?: boolean; readonly isTimeout?: boolean }
+  | { readonly question: Question };
+
+/** Something that a model may call. */
+export interface Tool {
+  /** Where it comes from: `builtin/calculator`, `mcp://server/tool`, `skill://name`, `plugin/<plugin>/<tool>`. */
+  readonly ref: string;
+  /** What the model calls it: `[a-zA-Z0-9_-]{1,64}`. */
+  readonly name: string;
+  /** For the model: what it does, when to use it, what comes back. */
+  readonly description: string;
+  /** JSON Schema (2020-12) of the arguments; checked before `invoke`. */
+  readonly parameters: ParameterSchema;
+  /** Milliseconds for one call; default 60,000. A call that takes longer is a receipt of status `timeout`. */
+  readonly timeoutMs?: number;
+  /** Runs it. What it throws becomes an error result; only the words of a `GatewayError` reach the model. */
+  invoke(input: Readonly<Record<string, unknown>>, context: ToolContext): Promise<ToolResult>;
+}
+
+/** A provider of tools: built-in ones, an MCP server, a plugin. */
+export interface ToolSource {
+  /** What the refs of its tools begin with: `builtin/`, `plugin/notes/`, `mcp://search/`. */
+  readonly prefix: string;
+  /** The tools that a tenant has now. Rejects when the source is away; the others are then offered without it. */
+  list(tenantId: string, signal: AbortSignal): readonly Tool[] | Promise<readonly Tool[]>;
+}
+
+/** Tools of other plugins. Their refs begin with `plugin/<plugin>/`. */
+export const ToolsPoint = extensionPoint<ToolSource>('agent-engine.tools');

@@ -1,0 +1,94 @@
+import {
+  type BuildContext,
+  defineKind,
+  type KindDefinition,
+  type Resource,
+  ResourceErrors,
+  type ResourceProblem,
+} from 'agent-gateway';
+import { AgentKind, type AgentSpec, TOOL_REF_FORMS } from '../../kinds/agent.ts';
+import { ModelKind } from '../../kinds/model.ts';
+import { isToolRef } from '../tools/tool-ref.ts';
+import { type AgentDefinition, countAgents } from './agent-definition.ts';
+
+/** Agents that one supervisor leads at most, directly and through others: each stands in every checkpoint. */
+export const MAX_AGENTS = 32;
+
+/**
+ * The kind Agent of agents.d. A sub-agent is built before its supervisor, which is built anew when it changes; circles are refused. A model
+ * is looked up when it is called.
+ */
+export function agentKind(): KindDefinition<typeof AgentSpec, AgentDefinition> {
+  return defineKind({
+    ...AgentKind,
+    references: ({ spec }) => [
+      ...(spec.model === undefined
+        ? []
+        : // Aliases of the environment, and names that are passed through to a server, are no resources.
+          [
+            {
+              kind: ModelKind.kind,
+              name: spec.model.primary,
+              pointer: '/spec/model/primary',
+              lazy: true,
+              optional: true,
+            },
+          ]),
+      ...(spec.sub_agents ?? []).map(({ ref }, index) => ({
+        ...{ kind: AgentKind.kind, name: ref, pointer: `/spec/sub_agents/${index}/ref` },
+      })),
+    ],
+    check,
+    build,
+  });
+}
+
+function check({ spec, metadata }: Resource<AgentSpec>): readonly ResourceProblem[] {
+  const problems: ResourceProblem[] = [];
+  const tell = (pointer: string, message: string) => void problems.push({ pointer, message });
+  const { type, tools = [], sub_agents } = spec;
+  for (const [index, { ref }] of tools.entries()) {
+    const pointer = `/spec/tools/${index}/ref`;
+    if (!isToolRef(ref)) tell(pointer, `is no name of a tool; write ${TOOL_REF_FORMS}`);
+    else if (tools.findIndex((other) => other.ref === ref) < index) tell(pointer, 'is named twice');
+  }
+  if (type === 'supervisor' && (sub_agents ?? []).length === 0)
+    tell(
+      sub_agents === undefined ? '/spec' : '/spec/sub_agents',
+      'a supervisor needs at least one sub-agent',
+    );
+  if (type !== 'supervisor' && sub_agents !== undefined)
+    tell('/spec/sub_agents', 'is for the type supervisor alone');
+  for (const [index, { ref }] of (sub_agents ?? []).entries()) {
+    const pointer = `/spec/sub_agents/${index}/ref`;
+    if (ref === metadata.name) tell(pointer, 'is this agent itself');
+    else if (sub_agents?.findIndex((other) => other.ref === ref) !== index) tell(pointer, 'is named twice');
+  }
+  return problems;
+}
+
+function build({ metadata, spec }: Resource<AgentSpec>, context: BuildContext): AgentDefinition {
+  const subAgents = (spec.sub_agents ?? []).map(({ ref, role }) => {
+    const agent = context.resolve<AgentDefinition>(AgentKind.kind, ref)!;
+    return { role: role ?? agent.description, agent };
+  });
+  const definition: AgentDefinition = {
+    name: metadata.name,
+    description: metadata.description ?? '',
+    type: spec.type,
+    ...(spec.model === undefined ? {} : { model: spec.model.primary }),
+    ...(spec.system_prompt === undefined ? {} : { systemPrompt: spec.system_prompt }),
+    tools: (spec.tools ?? []).map(({ ref, requires_approval = false }) => ({
+      ref,
+      requiresApproval: requires_approval,
+    })),
+    subAgents,
+    ...(spec.max_iterations === undefined ? {} : { maxIterations: spec.max_iterations }),
+  };
+  const count = countAgents(definition);
+  if (count > MAX_AGENTS) {
+    const message = `leads to ${count - 1} agents in all; ${MAX_AGENTS - 1} are the most`;
+    throw ResourceErrors.invalid(undefined, { errors: [{ pointer: '/spec/sub_agents', message }] });
+  }
+  return definition;
+}

@@ -1,0 +1,61 @@
+import type { Scope } from 'agent-gateway';
+import type { AgentEngineSettings } from '../../config.ts';
+import {
+  type Agents,
+  type Guard,
+  type Models,
+  type Receipts,
+  type SandboxPolicies,
+  type ToolSource,
+  ToolsPoint,
+} from '../../contract.ts';
+import { createAgents } from '../loop/create-agents.ts';
+import { mcpServerKind } from '../mcp/mcp-server.ts';
+import { mcpToolSources } from '../mcp/mcp-tools.ts';
+import { createArgumentCheck } from '../tools/argument-check.ts';
+import { builtinTools } from '../tools/builtin-tools.ts';
+import { createToolCatalog } from '../tools/tool-catalog.ts';
+import { agentKind } from './agent-resource.ts';
+
+/** Milliseconds between two looks for connections of MCP servers that nobody uses. */
+const MCP_SWEEP_MS = 60_000;
+
+/** What agents work with. */
+export interface AgentParts {
+  readonly models: Models;
+  readonly guard: Guard;
+  readonly receipts: Receipts;
+  readonly policies: SandboxPolicies;
+  /** Tools beside those that need nothing but the kernel. */
+  readonly tools: readonly ToolSource[];
+}
+
+/** Registers the kinds Agent and McpServer, and opens the agents with all their tools. */
+export function openAgents(scope: Scope<AgentEngineSettings>, parts: AgentParts): Agents {
+  const { config, log, services } = scope;
+  const { clock, ids, database, egress, secrets, version } = services;
+  const agents = scope.kind(agentKind());
+  const servers = scope.kind(
+    mcpServerKind({
+      stdioAllow: config.mcp_stdio_allow,
+      resolveSecret: (reference) => secrets.resolve(reference, 'operator'),
+      ...{ clock, version },
+    }),
+  );
+  scope.every('mcp-connections', MCP_SWEEP_MS, async () => {
+    await Promise.all(servers.list().map(({ value }) => value.sweep()));
+  });
+  const builtin = builtinTools({ clock, egress });
+  const mcpTools = mcpToolSources(servers);
+  const contributed = scope.contributions(ToolsPoint);
+  const toolCatalog = createToolCatalog({
+    sources: () => [builtin, ...parts.tools, ...mcpTools(), ...contributed()],
+    policies: parts.policies,
+    log,
+  });
+  const { models, guard, receipts } = parts;
+  return createAgents({
+    ...{ models, guard, receipts, toolCatalog, agents, database, clock, ids },
+    checkArguments: createArgumentCheck(),
+  });
+}

@@ -1,0 +1,58 @@
+import type { Finding } from '../../../contract.ts';
+
+/** Encoded text of this length in a URL is a message, not an identifier or a signature. */
+const ENCODED_LENGTH = 48;
+const ENCODED_WORDS = 4;
+/** Plain text in the URL of an image: captions and labels are shorter. Links may carry text (searches, shared posts). */
+const PLAIN_LENGTH = 120;
+const PLAIN_WORDS = 12;
+const ACTIVE = /^\s*<?\s*(?:javascript|vbscript|data\s*:\s*text\/html)\s*:?/i;
+const REMOTE = /^\s*<?\s*(?:https?:)?\/\//i;
+const READABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S}\s]+$/u;
+
+/** What forbids a link's or an image's target: a script, or a URL that carries a text away. Undefined for any other. Linear, pure. */
+export function judgeTarget(target: string, isImage: boolean): Finding | undefined {
+  if (ACTIVE.test(stripControls(target))) {
+    return { rule: 'active-content', reason: 'a link of the answer runs a script' };
+  }
+  if (!REMOTE.test(target)) return undefined;
+  const parts = target.split(/[/?&=#;,<>]/).map(decodePercent);
+  if (parts.some(carriesEncodedText) || (isImage && parts.some(carriesPlainText))) {
+    const what = isImage ? 'an image' : 'a link';
+    return {
+      rule: 'data-in-url',
+      reason: `${what} of the answer carries a text to another server in its URL`,
+    };
+  }
+  return undefined;
+}
+
+/** Browsers skip tabs and line breaks inside a scheme. */
+function stripControls(target: string): string {
+  return target.slice(0, 64).replace(/[\0- ]/g, '');
+}
+
+function decodePercent(part: string): string {
+  if (!part.includes('%')) return part.replaceAll('+', ' ');
+  return part
+    .replaceAll('+', ' ')
+    .replace(/(?:%[0-9a-f]{2})+/gi, (run) => Buffer.from(run.replaceAll('%', ''), 'hex').toString('utf8'));
+}
+
+function carriesEncodedText(part: string): boolean {
+  if (part.length < ENCODED_LENGTH) return false;
+  // decodePercent() took the plus signs of base64 for blanks.
+  const run = part.replaceAll(' ', '+');
+  const isHex = /^[0-9a-f]+$/i.test(run);
+  if (!isHex && !/^[A-Za-z0-9+_-]+$/.test(run)) return false;
+  const text = Buffer.from(run, isHex ? 'hex' : 'base64').toString('utf8');
+  return READABLE.test(text) && countWords(text) >= ENCODED_WORDS;
+}
+
+function carriesPlainText(part: string): boolean {
+  return part.length >= PLAIN_LENGTH && countWords(part) >= PLAIN_WORDS;
+}
+
+function countWords(text: string): number {
+  return text.match(/(?<!\S)\p{L}{2,}(?![^\s.,;:!?])/gu)?.length ?? 0;
+}

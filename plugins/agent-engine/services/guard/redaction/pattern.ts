@@ -1,0 +1,115 @@
+import { type CharClass, caseless, literal, WORD } from './char-class.ts';
+import { failureTable } from './failure-table.ts';
+import type { Judge } from './tally.ts';
+
+/**
+ * One step of a pattern. A step takes as many characters as it can and gives none back, so that each character is looked at
+ * once: what follows a run must not begin with a character that the run takes.
+ */
+export type Step =
+  /** `min` to `max` characters of a class. */
+  | { readonly type: 'run'; readonly of: CharClass; readonly min: number; readonly max: number }
+  /** A run that counts from the moment that the judge says so, with `min` characters at least, `limit` at most until then. */
+  | {
+      readonly type: 'judged';
+      readonly of: CharClass;
+      readonly min: number;
+      readonly limit: number;
+      readonly judge: Judge;
+    }
+  /** The end of the pattern, unless a character of the class follows. */
+  | { readonly type: 'unless'; readonly of: CharClass }
+  /** At most `max` characters, up to the last `mark` among them, exclusively. The end of the pattern. */
+  | { readonly type: 'before'; readonly mark: CharClass; readonly of: CharClass; readonly max: number }
+  /** Everything up to a text, inclusively, or to the end where the text never comes. */
+  | { readonly type: 'through'; readonly text: readonly CharClass[]; readonly failures: readonly number[] };
+
+/**
+ * What may stand before a pattern: anything; no letter or digit; or no letter, digit, `-` or `_`. The letter of an escape
+ * such as `\n` is no letter.
+ */
+export type Boundary = 'anywhere' | 'word' | 'token';
+
+/** The form of one credential: a short beginning, which is searched for, and the steps that decide. */
+export interface Pattern {
+  readonly boundary: Boundary;
+  readonly prefix: readonly CharClass[];
+  readonly steps: readonly Step[];
+  /** The step with which the secret begins; what is before stays in the text. -1 where the prefix belongs to the secret. */
+  readonly secretFrom: number;
+}
+
+/** A kind of credential, in all its forms. */
+export interface CredentialKind {
+  /** Stands in the marker: `[REDACTED:<kind>]`. */
+  readonly kind: string;
+  /** What it is. */
+  readonly title: string;
+  /** Where the format is described. */
+  readonly source: string;
+  readonly patterns: readonly Pattern[];
+}
+
+/**
+ * A credential that begins with a text of its own, which is redacted with it. It goes on to the end of the word, unless the
+ * steps say how it ends.
+ */
+export function token(prefix: string, ...steps: readonly Step[]): Pattern {
+  const end = steps.at(-1)?.type === 'unless' ? [] : [run(WORD, 0)];
+  return begins('word', literal(prefix), ...steps, ...end);
+}
+
+/** A `token` for each of the beginnings, which spaces part, with the same steps after it. */
+export function tokens(prefixes: string, ...steps: readonly Step[]): Pattern[] {
+  return prefixes.split(' ').map((prefix) => token(prefix, ...steps));
+}
+
+/** A credential whose beginning also ends ordinary words, behind a hyphen: `task-sk-…`. */
+export function keyword(prefix: string, ...steps: readonly Step[]): Pattern {
+  return begins('token', literal(prefix), ...steps);
+}
+
+/** A credential with a beginning given as classes. */
+export function begins(boundary: Boundary, prefix: readonly CharClass[], ...steps: readonly Step[]): Pattern {
+  return { boundary, prefix, steps, secretFrom: -1 };
+}
+
+/** A credential known by what stands before it, a name in any case and the steps of `context`, which stay in the text. */
+export function behind(
+  boundary: Boundary,
+  name: string,
+  context: readonly Step[],
+  ...steps: readonly Step[]
+): Pattern {
+  return { boundary, prefix: caseless(name), steps: [...context, ...steps], secretFrom: context.length };
+}
+
+/** `min` to `max` characters of a class; without `max`, as many as there are. */
+export function run(of: CharClass, min: number, max = Number.POSITIVE_INFINITY): Step {
+  return { type: 'run', of, min, max };
+}
+
+/** A run that is one only if `judge` says so within `limit` characters, and not before `min`. */
+export function judged(of: CharClass, min: number, limit: number, judge: Judge): Step {
+  return { type: 'judged', of, min, limit, judge };
+}
+
+/** Ends the pattern, which matches unless a character of the class follows. */
+export function unless(of: CharClass): Step {
+  return { type: 'unless', of };
+}
+
+/** Ends the pattern before the last `mark` among at most `max` characters of the class. */
+export function before(mark: string, of: CharClass, max: number): Step {
+  return { type: 'before', mark: literal(mark)[0]!, of, max };
+}
+
+/** Everything up to a text and with it, or to the end of the text that is redacted. */
+export function through(text: string): Step {
+  return { type: 'through', text: literal(text), failures: failureTable(text) };
+}
+
+/** Exactly these characters. */
+export function exactly(sets: readonly CharClass[]): Step[] {
+  return sets.map((set) => run(set, 1, 1));
+}

@@ -1,0 +1,153 @@
+import {
+  ALNUM,
+  BASE64,
+  BASE64URL,
+  BLANK,
+  caseless,
+  chars,
+  except,
+  literal,
+  visibleExcept,
+} from './char-class.ts';
+import {
+  before,
+  begins,
+  behind,
+  type CredentialKind,
+  exactly,
+  judged,
+  type Pattern,
+  run,
+  type Step,
+  through,
+} from './pattern.ts';
+import { isNoPlaceholder, looksRandom } from './tally.ts';
+
+/** A JWT's header is decided on within this many characters; none that is sent as a credential comes near. */
+const LONGEST_JWT_HEADER = 2048;
+/** A password in a URL is decided on within this many characters. */
+const LONGEST_URL_PASSWORD = 512;
+
+/** The `"alg":`, `"typ":`, `"kid":` and `"x5…` with which headers begin, in base64url. */
+const JWT_HEADERS = ['eyJhbGci', 'eyJ0eXAi', 'eyJraWQi', 'eyJ4NW', 'eyJ4NX'];
+
+function jwtPatterns(): Pattern[] {
+  const header = run(BASE64URL, 12, LONGEST_JWT_HEADER);
+  const dot = exactly(literal('.'));
+  return [
+    begins('token', literal('eyJ'), header, ...dot, ...exactly(literal('eyJ')), run(BASE64URL, 0)),
+    // Signed. With less than a character behind it, the second dot ends a sentence.
+    begins(
+      'token',
+      literal('eyJ'),
+      header,
+      ...dot,
+      ...exactly(literal('eyJ')),
+      run(BASE64URL, 0),
+      ...dot,
+      run(BASE64URL, 1),
+    ),
+    // A header that is too long to wait for its end is swallowed, if it begins as one: source maps begin with `eyJ`, too.
+    ...JWT_HEADERS.map((text) => begins('token', literal(text), run(BASE64URL, LONGEST_JWT_HEADER - 8))),
+  ];
+}
+
+const KEY_LABELS = ['', 'RSA ', 'EC ', 'DSA ', 'OPENSSH ', 'ENCRYPTED ', 'ANY '];
+/** Lines that may stand between the label and the key (RFC 1421, RFC 9580). */
+const KEY_HEADERS = ['Proc-Type:', 'DEK-Info:', 'Version:', 'Comment:', 'Hash:', 'Charset:'];
+/** What stands between the parts of a block, also where it is quoted, indented, or escaped (`\n`) in a string. */
+const KEY_GAP = chars(' \t\r\n\\"\'`|>#*+,');
+
+/**
+ * From the label to the end of the block, if a key follows the label: the label alone, in a sentence about keys, is no
+ * secret. A block without an end is swallowed to the end of the text.
+ */
+function keyBlocks(begin: string, end: string): Pattern[] {
+  const rest = [through(end), run(chars('A-Z0-9 '), 0, 64), run(chars('-'), 0, 5)];
+  const gap = run(KEY_GAP, 0, 64);
+  const block = (...first: readonly Step[]) => begins('anywhere', literal(begin), gap, ...first, ...rest);
+  const key = [run(ALNUM, 1, 1), run(BASE64, 15, 15)];
+  return [
+    block(...key),
+    // A line break as an escape, and the key in another string behind it.
+    block(...exactly(literal('n')), run(KEY_GAP, 1, 64), ...key),
+    ...KEY_HEADERS.map((text) => block(...exactly(literal(text)))),
+  ];
+}
+
+/** What may follow a scheme (RFC 9110, 11.2). */
+const TOKEN68 = chars('A-Za-z0-9._~+/=-');
+
+/** `name: Scheme ` of a header, as it stands in a request, in code and in JSON. */
+function authorization(scheme: string): Pattern {
+  const quotes = run(chars('"\'`\\'), 0, 4);
+  return behind(
+    'anywhere',
+    'authorization',
+    [
+      quotes,
+      run(BLANK, 0),
+      run(chars(':='), 1, 2),
+      run(BLANK, 0),
+      quotes,
+      ...exactly(caseless(scheme)),
+      run(BLANK, 1),
+    ],
+    judged(TOKEN68, 8, 64, isNoPlaceholder),
+  );
+}
+
+/** Unreserved and sub-delims of RFC 3986, 3.2.1, and what people forget to encode. */
+const URL_USER = chars("A-Za-z0-9._~%!$&'()*+;=-");
+const URL_PASSWORD = visibleExcept('/"\'`<>\\');
+
+/** A raw `@` in the password is a mistake that people make: the last one before the path counts. */
+const TO_LAST_AT = [before('@', URL_PASSWORD, LONGEST_URL_PASSWORD)];
+
+function urlPassword(...steps: readonly Step[]): Pattern {
+  return behind('anywhere', '://', [run(URL_USER, 0, 256), ...exactly(literal(':'))], ...steps);
+}
+
+/** Credentials whose form a standard gives. */
+export const STANDARD_CREDENTIALS: readonly CredentialKind[] = [
+  {
+    kind: 'jwt',
+    title: 'JSON Web Token, signed or not',
+    source: 'https://www.rfc-editor.org/rfc/rfc7519',
+    patterns: jwtPatterns(),
+  },
+  {
+    kind: 'private-key',
+    title: 'Block of a private key: PEM, OpenSSH, SSH2, PGP',
+    source: 'https://www.rfc-editor.org/rfc/rfc7468',
+    patterns: [
+      ...KEY_LABELS.flatMap((label) => keyBlocks(`-----BEGIN ${label}PRIVATE KEY-----`, '-----END ')),
+      ...keyBlocks('-----BEGIN PGP PRIVATE KEY BLOCK-----', '-----END '),
+      ...keyBlocks('---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----', '---- END '),
+    ],
+  },
+  {
+    kind: 'url-password',
+    title: 'Password in a URL or connection string; the user name stays',
+    source: 'https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1',
+    patterns: [
+      urlPassword(run(except(URL_PASSWORD, '@${['), 1, 1), ...TO_LAST_AT),
+      // Not `$PASSWORD`, `${password}` or `$(command)`, which stand for one, nor the marker of another kind.
+      urlPassword(...exactly(literal('$')), run(except(URL_PASSWORD, 'A-Za-z_{(@'), 1, 1), ...TO_LAST_AT),
+      urlPassword(...exactly(literal('[')), run(except(URL_PASSWORD, 'R@'), 1, 1), ...TO_LAST_AT),
+      urlPassword(run(URL_PASSWORD, LONGEST_URL_PASSWORD)),
+    ],
+  },
+  {
+    kind: 'authorization-header',
+    title: 'Credential of an Authorization header',
+    source: 'https://www.rfc-editor.org/rfc/rfc9110#section-11.6.2',
+    patterns: ['Bearer', 'Basic', 'Token', 'ApiKey', 'Bot'].map(authorization),
+  },
+  {
+    kind: 'bearer-token',
+    title: 'Bearer token without its header, if it looks random',
+    source: 'https://www.rfc-editor.org/rfc/rfc6750#section-2.1',
+    patterns: [behind('word', 'bearer', [run(BLANK, 1)], judged(TOKEN68, 20, 128, looksRandom))],
+  },
+];

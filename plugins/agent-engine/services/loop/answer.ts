@@ -1,0 +1,115 @@
+import { type ChatChunk, ModelErrors, type ToolCall, type Usage } from '../../contract.ts';
+
+/** A model's whole answer, joined from the chunks of a stream. */
+export interface Answer {
+  readonly text: string;
+  readonly calls: readonly ToolCall[];
+  /** Calls beyond `MAX_CALLS`, which are not made. */
+  readonly dropped: number;
+  readonly finishReason: string | undefined;
+  readonly usage: Usage | undefined;
+  /** What the provider wants back with the results of the calls: signed thoughts, opaque. */
+  readonly reasoningDetails: readonly unknown[];
+}
+
+/** What one chunk adds for a reader; empty texts for nothing. */
+export interface AnswerPart {
+  readonly text: string;
+  readonly reasoning: string;
+}
+
+/** Joins chunks. */
+export interface AnswerBuilder {
+  /** Throws `model.upstream` once the answer is longer than `MAX_ANSWER`. */
+  add(chunk: ChatChunk): AnswerPart;
+  /** What has come so far. */
+  answer(): Answer;
+}
+
+/** Calls of one answer that are made; more of them are no wish but a fault. */
+export const MAX_CALLS = 64;
+/** Characters of text, reasoning and arguments together. */
+export const MAX_ANSWER = 2 * 1024 * 1024;
+
+interface OpenCall {
+  id: string;
+  name: string;
+  arguments: string;
+  extra: ToolCall['extra_content'];
+}
+
+const NOTHING: AnswerPart = { text: '', reasoning: '' };
+
+/**
+ * Starts an answer. Calls are joined by `index`; servers that give each call the index 0 are understood by their ids.
+ *
+ * @param newId an id for a call that has none, or the id of another
+ */
+export function joinAnswer(newId: () => string): AnswerBuilder {
+  const calls: OpenCall[] = [];
+  const byIndex = new Map<number, OpenCall | undefined>();
+  let text = '';
+  let size = 0;
+  let dropped = 0;
+  let finishReason: string | undefined;
+  let usage: Usage | undefined;
+  const reasoningDetails: unknown[] = [];
+
+  function openCall(index: number, id: string | undefined): OpenCall | undefined {
+    const isFull = calls.length >= MAX_CALLS;
+    if (isFull) dropped += 1;
+    const call = isFull ? undefined : { id: id ?? '', name: '', arguments: '', extra: undefined };
+    if (call !== undefined) calls.push(call);
+    // Beyond the most, no index is kept either.
+    if (!isFull || byIndex.has(index)) byIndex.set(index, call);
+    return call;
+  }
+
+  function grow(characters: number): void {
+    size += characters;
+    if (size > MAX_ANSWER) throw ModelErrors.upstream('The answer of the model is too long.');
+  }
+
+  return {
+    add(chunk) {
+      if (chunk.usage) usage = chunk.usage;
+      const choice = chunk.choices[0];
+      if (choice === undefined) return NOTHING;
+      if (choice.finish_reason) finishReason = choice.finish_reason;
+      const { content, refusal, reasoning_content, reasoning_details, tool_calls } = choice.delta;
+      if (Array.isArray(reasoning_details)) {
+        grow(JSON.stringify(reasoning_details).length);
+        reasoningDetails.push(...reasoning_details);
+      }
+      const added = content || refusal || '';
+      const reasoning = typeof reasoning_content === 'string' ? reasoning_content : '';
+      grow(added.length + reasoning.length);
+      text += added;
+      for (const { index, id, function: piece, extra_content } of tool_calls ?? []) {
+        const known = byIndex.get(index);
+        const isOther = known !== undefined && !!id && id !== known.id && known.id !== '' && !!piece?.name;
+        const call = known === undefined || isOther ? openCall(index, id) : known;
+        if (call === undefined) continue;
+        call.id ||= id ?? '';
+        call.extra ??= extra_content;
+        call.name += piece?.name ?? '';
+        call.arguments += piece?.arguments ?? '';
+        grow((piece?.name?.length ?? 0) + (piece?.arguments?.length ?? 0));
+      }
+      return added === '' && reasoning === '' ? NOTHING : { text: added, reasoning };
+    },
+    answer() {
+      const used = new Set<string>();
+      const whole = calls.map((call): ToolCall => {
+        const id = call.id === '' || used.has(call.id) ? newId() : call.id;
+        used.add(id);
+        const { name, arguments: text, extra } = call;
+        return {
+          ...{ id, type: 'function', function: { name, arguments: text } },
+          ...(extra !== undefined && { extra_content: extra }),
+        };
+      });
+      return { text, calls: whole, dropped, finishReason, usage, reasoningDetails };
+    },
+  };
+}

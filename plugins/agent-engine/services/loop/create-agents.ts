@@ -1,0 +1,168 @@
+import { GatewayError, type ResourceView } from 'agent-gateway';
+import {
+  AgentErrors,
+  type AgentEvent,
+  type AgentResult,
+  type AgentResumeRequest,
+  type AgentRunRequest,
+  type Agents,
+  type ChatMessage,
+  MAX_ITERATIONS,
+  ModelErrors,
+  type RunContext,
+} from '../../contract.ts';
+import { type AgentDefinition, DEFAULT_AGENT } from '../agents/agent-definition.ts';
+import { redactJsonTextWith } from '../guard/redaction/redact-json.ts';
+import { asState, type CheckpointState } from './checkpoint-state.ts';
+import { checkDecisions, decide } from './decisions.ts';
+import { eventsOf } from './events.ts';
+import { type Frame, interruptsOf } from './frame.ts';
+import { runFrame } from './run-frame.ts';
+import type { LoopParts, Turn } from './turn.ts';
+
+/** What the agents are made of. */
+export interface AgentsParts extends LoopParts {
+  /** The live resources of the kind Agent. */
+  readonly agents: ResourceView<AgentDefinition>;
+}
+
+/** Everything about a turn but its frame. */
+type TurnStart = Pick<Turn, 'pauses' | 'modelCalls' | 'maxModelCalls'>;
+
+/** Makes the agents of the deployment. Nothing is kept between turns. */
+export function createAgents(parts: AgentsParts): Agents {
+  const { agents, guard } = parts;
+
+  function events(given: RunContext, start: TurnStart, frame: Frame): AsyncGenerator<AgentEvent, void> {
+    return eventsOf<AgentEvent>(given.signal, async (emit, end) => {
+      const context = { ...given, signal: end.signal };
+      const stop = (reason: unknown) => end.abort(reason);
+      const turn: Turn = { ...start, context, emit, stop, uses: [] };
+      try {
+        const { finish, toolCalls } = await runFrame(parts, turn, frame);
+        const result: AgentResult = {
+          finish,
+          text: guard.redact(frame.text),
+          messages: frame.messages.slice(frame.known).map((message) => redactMessage(message, guard.redact)),
+          ...(toolCalls === undefined ? {} : { toolCalls: redactCalls(toolCalls, guard.redact) }),
+          uses: turn.uses,
+          ...(finish === 'interrupted' ? { checkpoint: checkpointOf(parts, turn, frame) } : {}),
+          model: frame.model,
+        };
+        await emit({ type: 'end', result });
+      } catch (error) {
+        throw given.signal.aborted ? reasonOf(given.signal, error) : error;
+      }
+    });
+  }
+
+  return {
+    list: () =>
+      agents.list().map(({ value: { name, description, type, model = DEFAULT_MODEL } }) => ({
+        name,
+        description,
+        type,
+        model,
+      })),
+    async *run(request) {
+      using lease = acquire(agents, request.agent);
+      const { context, pauses, messages } = request;
+      await guard.inspect(messages);
+      const frame = outermostFrame(lease.value, request);
+      const maxModelCalls = frame.maxModelCalls;
+      yield* events(context, { pauses, modelCalls: 0, maxModelCalls }, frame);
+    },
+    checkDecisions(checkpoint, decisions) {
+      checkDecisions(asState(checkpoint).frame, decisions, parts.checkArguments);
+    },
+    async *resume({ checkpoint, decisions, context }: AgentResumeRequest) {
+      // A copy: a resume that fails leaves the checkpoint as it was.
+      const { frame, modelCalls, maxModelCalls } = structuredClone(asState(checkpoint));
+      checkDecisions(frame, decisions, parts.checkArguments);
+      await guard.inspect(wordsOf(decisions));
+      decide(frame, decisions);
+      const again = { ...context, idempotencyId: context.idempotencyId ?? checkpoint.id };
+      yield* events(again, { pauses: 'allow', modelCalls, maxModelCalls }, frame);
+    },
+  };
+}
+
+function acquire(agents: ResourceView<AgentDefinition>, name: string | undefined) {
+  if (name === undefined) return { value: DEFAULT_AGENT, [Symbol.dispose]: () => {} };
+  const lease = agents.acquire(name);
+  if (lease !== undefined) return lease;
+  throw AgentErrors.notFound(`There is no agent "${name.slice(0, 100).toWellFormed()}".`, { param: 'agent' });
+}
+
+/** Who answers where neither caller nor agent names a model. */
+const DEFAULT_MODEL = 'default';
+
+function outermostFrame(agent: AgentDefinition, request: AgentRunRequest): Frame {
+  const { messages, preamble, secretPreamble, parameters, clientTools, toolChoice, model, maxIterations } =
+    request;
+  const most = maxIterations ?? agent.maxIterations ?? MAX_ITERATIONS;
+  return {
+    agent,
+    path: agent.name === '' ? [] : [agent.name],
+    prefix: '',
+    model: model ?? agent.model ?? DEFAULT_MODEL,
+    system: joinTexts(preamble, agent.systemPrompt),
+    secret: joinTexts(secretPreamble, agent.systemPrompt),
+    messages: [...messages],
+    known: messages.length,
+    ...{ calls: 0, modelCalls: 0, text: '' },
+    maxModelCalls: Math.min(MAX_ITERATIONS, Math.max(1, Math.trunc(most) || 1)),
+    request: { parameters, clientTools, toolChoice },
+  };
+}
+
+function joinTexts(...texts: readonly (string | undefined)[]): string {
+  return texts.filter((text) => text !== undefined && text !== '').join('\n\n');
+}
+
+function checkpointOf({ ids, guard }: LoopParts, turn: Turn, frame: Frame) {
+  frame.known = frame.messages.length;
+  const { modelCalls, maxModelCalls } = turn;
+  const state: CheckpointState = { version: 1, frame, modelCalls, maxModelCalls };
+  // Through JSON, so that what is at hand and what was stored cannot differ.
+  const plain: unknown = JSON.parse(JSON.stringify(state));
+  return {
+    id: ids.uuid(),
+    agent: frame.agent.name,
+    interrupts: interruptsOf(frame, guard.redact),
+    state: plain,
+  };
+}
+
+/** What people wrote in their decisions, as messages: it reaches the model as what they say in a chat does. */
+function wordsOf(decisions: AgentResumeRequest['decisions']): readonly ChatMessage[] {
+  const words = Object.values(decisions).flatMap((decision) => {
+    if ('answers' in decision) return Object.values(decision.answers);
+    return decision.decision === 'reject' ? [decision.message] : [];
+  });
+  return words.flatMap((content) => (typeof content === 'string' ? [{ role: 'user', content }] : []));
+}
+
+/** An answer as it may be shown and kept; results of tools were redacted before the model saw them. Signed thoughts are the provider's alone. */
+function redactMessage(message: ChatMessage, redact: (text: string) => string): ChatMessage {
+  if (message.role !== 'assistant') return message;
+  const { reasoning_details: _, ...shown } = message;
+  const { content, tool_calls } = shown;
+  return {
+    ...shown,
+    ...(typeof content === 'string' ? { content: redact(content) } : {}),
+    ...(tool_calls === undefined ? {} : { tool_calls: redactCalls(tool_calls, redact) }),
+  };
+}
+
+function redactCalls(calls: NonNullable<AgentResult['toolCalls']>, redact: (text: string) => string) {
+  return calls.map((call) => ({
+    ...call,
+    function: { ...call.function, arguments: redactJsonTextWith(redact, call.function.arguments) },
+  }));
+}
+
+/** Why the caller ended the run. */
+function reasonOf({ reason }: AbortSignal, cause: unknown): GatewayError {
+  return reason instanceof GatewayError ? reason : ModelErrors.aborted(undefined, { cause });
+}

@@ -1,0 +1,134 @@
+import { MAX_RECEIPT_TEXT, type NewReceipt, type Question, type Receipt, type Tool } from '../../contract.ts';
+import { redactJsonTextWith } from '../guard/redaction/redact-json.ts';
+import { type Attempt, attempt } from './attempt.ts';
+import type { Frame, Outcome, StepCall } from './frame.ts';
+import { cut, MAX_RESULT } from './outcomes.ts';
+import type { LoopParts, Turn } from './turn.ts';
+
+/** What a call came to, or what a person is asked first. */
+export type Execution = { readonly outcome: Outcome } | { readonly question: Question };
+
+/**
+ * Runs a tool for a call and writes its receipt, in this order, before anybody learns the result. Where work is done again
+ * (`idempotencyId`), a call that has a receipt is not run: what was recorded counts. Throws what the receipts throw, and the reason of the
+ * turn's signal; a call that was cut off by it leaves a receipt that does not keep it from being run again.
+ */
+export async function execute(
+  parts: LoopParts,
+  turn: Turn,
+  frame: Frame,
+  { call, position }: StepCall,
+  tool: Tool,
+  input: Readonly<Record<string, unknown>>,
+): Promise<Execution> {
+  const { receipts, database, clock, guard } = parts;
+  const { context } = turn;
+  const entities = database.forTenant(context.principal.tenantId);
+  const idempotencyId = idempotencyIdOf(turn, position);
+  const written = kept(guard, JSON.stringify(input));
+  if (idempotencyId !== null) {
+    const earlier = await receipts.findByIdempotencyId(entities, idempotencyId);
+    if (earlier !== undefined)
+      return { outcome: await outcomeOf(parts, earlier, { toolName: tool.name, input: written }) };
+  }
+  context.signal.throwIfAborted();
+  const tried = await attempt(tool, input, { ...context, callId: call.id, agentPath: frame.path }, clock);
+  if (tried.is === 'question' && turn.pauses === 'allow') return { question: tried.question };
+  const made = asResult(tried);
+  const receipt = {
+    ...receiptOf(turn, tool.name, written),
+    output: kept(guard, made.content),
+    ...{ status: made.status, durationMs: made.durationMs },
+  };
+  if (tried.is === 'aborted') {
+    try {
+      await receipts.submit(entities, { ...receipt, idempotencyId: null });
+    } catch (error) {
+      context.log.error({ err: error, tool: tool.name }, 'the receipt of a cancelled call was not written');
+    }
+    context.signal.throwIfAborted();
+  }
+  const recorded = await receipts.submit(entities, { ...receipt, idempotencyId });
+  return { outcome: await outcomeOf(parts, recorded, { toolName: tool.name, input: written }) };
+}
+
+/** Records a person's answers as the result of the call that asked. */
+export async function recordAnswers(
+  parts: LoopParts,
+  turn: Turn,
+  { call, position }: StepCall,
+  { answers, askedAt }: { readonly answers: Readonly<Record<string, unknown>>; readonly askedAt: number },
+): Promise<Outcome> {
+  const { receipts, database, guard, clock } = parts;
+  const { name, arguments: given } = call.function;
+  const asked = { toolName: name, input: kept(guard, given) };
+  const receipt = await receipts.submit(database.forTenant(turn.context.principal.tenantId), {
+    ...receiptOf(turn, name, asked.input),
+    output: kept(guard, JSON.stringify(answers)),
+    status: 'success',
+    durationMs: Math.min(2 ** 31 - 1, Math.max(0, clock.now() - askedAt)),
+    idempotencyId: idempotencyIdOf(turn, position),
+  });
+  return outcomeOf(parts, receipt, asked);
+}
+
+function receiptOf({ context }: Turn, toolName: string, input: string) {
+  const { sessionId = '', principal, traceHeaders } = context;
+  const traceId = /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(traceHeaders?.traceparent ?? '')?.[1] ?? null;
+  return { sessionId, userId: principal.userId, toolName, input, traceId } satisfies Partial<NewReceipt>;
+}
+
+function idempotencyIdOf({ context }: Turn, position: string): string | null {
+  return context.idempotencyId === undefined ? null : `${context.idempotencyId}:${position}`;
+}
+
+/**
+ * What a receipt keeps of a text, JSON or not: redacted, then cut. Tools may return anything, so no more is looked at than what makes sure that the
+ * part that is kept is whole.
+ */
+function kept({ redact }: LoopParts['guard'], text: string): string {
+  const bounded = text.slice(0, 2 * MAX_RECEIPT_TEXT).toWellFormed();
+  return cut(redactJsonTextWith(redact, bounded), MAX_RECEIPT_TEXT);
+}
+
+function asResult(tried: Attempt): Extract<Attempt, { is: 'result' }> {
+  switch (tried.is) {
+    case 'result':
+      return tried;
+    case 'aborted':
+      return {
+        is: 'result',
+        content: 'The call was cancelled.',
+        status: 'error',
+        durationMs: tried.durationMs,
+      };
+    case 'question':
+      return {
+        ...{ is: 'result', status: 'error', durationMs: 0 },
+        content: 'Error: Nobody can be asked here. Go on without an answer, or say what you need to know.',
+      };
+  }
+}
+
+/**
+ * What the model is told: what the receipt says. Where work is done again and the model now wants something else at this place, it learns what was
+ * done.
+ */
+async function outcomeOf(
+  { guard }: LoopParts,
+  { toolName, input, output, status }: Receipt,
+  wanted: { readonly toolName: string; readonly input: string },
+): Promise<Outcome> {
+  const isSame = toolName === wanted.toolName && input === wanted.input;
+  const content = isSame
+    ? output
+    : `Already done before an interruption: ${toolName} ${input}. Its result: ${output}`;
+  const shown = cut(content, MAX_RESULT);
+  const finding = await guard.checkInput(shown, 'tool');
+  if (finding !== undefined)
+    return {
+      content: `Error: The result is withheld: the rule "${finding.rule}" of the guardrails refused it.`,
+      isError: true,
+    };
+  return { content: shown, isError: status !== 'success' };
+}

@@ -1,0 +1,126 @@
+import type {
+  AgentRunRequest,
+  ChatMessage,
+  Interrupt,
+  ParameterSchema,
+  Question,
+  ToolCall,
+} from '../../contract.ts';
+import type { AgentDefinition } from '../agents/agent-definition.ts';
+import { redactJsonTextWith } from '../guard/redaction/redact-json.ts';
+
+/*
+ * The state of a run, as plain JSON. An agent's run is a frame; a sub-agent's frame stands in the call by which its supervisor handed over, so that
+ * a whole turn is one tree. What is here is what a checkpoint keeps: never remove a member, and let new ones be absent in old checkpoints.
+ */
+
+/** What the model is told of a call. Redacted, and of bounded length. */
+export interface Outcome {
+  readonly content: string;
+  readonly isError: boolean;
+}
+
+/** How far a call is. */
+export type CallStatus =
+  | { readonly is: 'open' }
+  /** Of a tool of the caller: it is handed out. */
+  | { readonly is: 'client' }
+  | { readonly is: 'done'; readonly outcome: Outcome }
+  /** Waits for a person. The tool is named by its ref: names are given anew in each run. */
+  | {
+      readonly is: 'approval';
+      readonly interruptId: string;
+      readonly ref: string;
+      /** For edited arguments. */
+      readonly parameters: ParameterSchema;
+    }
+  | { readonly is: 'approved'; readonly ref: string }
+  /** The tool asked something. `askedAt`: Unix milliseconds. */
+  | {
+      readonly is: 'question';
+      readonly interruptId: string;
+      readonly question: Question;
+      readonly askedAt: number;
+    }
+  | {
+      readonly is: 'answered';
+      readonly answers: Readonly<Record<string, unknown>>;
+      readonly askedAt: number;
+    }
+  /** Handed over to a sub-agent, which has not finished. */
+  | { readonly is: 'nested'; readonly frame: Frame };
+
+/** A call of the model's last answer. */
+export interface StepCall {
+  readonly call: ToolCall;
+  /** Its place in the turn, by order and not by time: `2`, or `2.1` for the first call of the sub-agent that call 2 began. */
+  readonly position: string;
+  status: CallStatus;
+}
+
+/** An answer with calls, until each of them has its result. */
+export interface Step {
+  readonly text: string;
+  readonly calls: readonly StepCall[];
+  /** See `Answer`; absent for nothing. */
+  readonly reasoningDetails?: readonly unknown[];
+}
+
+/** The run of one agent. */
+export interface Frame {
+  /** Pinned: the definition that the run started with. */
+  readonly agent: AgentDefinition;
+  /** Names from the outermost agent to this one; empty for the default agent. */
+  readonly path: readonly string[];
+  /** What the positions of its calls begin with: empty, or `2.`. */
+  readonly prefix: string;
+  /** Alias of the model. */
+  readonly model: string;
+  /** The whole system prompt; empty for none. */
+  readonly system: string;
+  /** The part of it that answers must not give away. */
+  readonly secret: string;
+  /** The conversation without the system prompt; whole steps only. */
+  readonly messages: ChatMessage[];
+  /** How many of `messages` the caller has: what comes after them is new. */
+  known: number;
+  /** Calls of tools so far. */
+  calls: number;
+  /** Calls of the model so far, and how many there may be. */
+  modelCalls: number;
+  readonly maxModelCalls: number;
+  /** Of the last answer. */
+  text: string;
+  step?: Step | undefined;
+  /** Of the outermost frame alone. */
+  readonly request: Pick<AgentRunRequest, 'parameters' | 'clientTools' | 'toolChoice'>;
+}
+
+/** All calls that wait for a person, sub-agents included, with the frame that each belongs to. */
+export function* waitingCalls(frame: Frame): Generator<{ readonly frame: Frame; readonly call: StepCall }> {
+  for (const call of frame.step?.calls ?? []) {
+    if (call.status.is === 'nested') yield* waitingCalls(call.status.frame);
+    if (call.status.is === 'approval' || call.status.is === 'question') yield { frame, call };
+  }
+}
+
+/** What a person has to decide, for a frame that is paused. */
+export function interruptsOf(root: Frame, redact: (text: string) => string): readonly Interrupt[] {
+  return [...waitingCalls(root)].flatMap(({ frame, call: { call, status } }): Interrupt[] => {
+    const agentPath = frame.path;
+    const { name, arguments: given } = call.function;
+    if (status.is === 'approval') {
+      const toolCall = { id: call.id, name, arguments: redactJsonTextWith(redact, given) };
+      const reason = `The agent wants to call ${name}.`;
+      return [{ id: status.interruptId, type: 'approval', agentPath, reason, toolCall, fields: [] }];
+    }
+    if (status.is !== 'question') return [];
+    const { reason, fields } = status.question;
+    const shown = fields.map((field) => ({
+      ...field,
+      label: redact(field.label),
+      ...(field.options === undefined ? {} : { options: field.options.map(redact) }),
+    }));
+    return [{ id: status.interruptId, type: 'question', agentPath, reason: redact(reason), fields: shown }];
+  });
+}

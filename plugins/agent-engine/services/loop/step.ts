@@ -1,0 +1,92 @@
+import type { ChatMessage, ToolCall } from '../../contract.ts';
+import { isObject } from '../tools/argument-check.ts';
+import type { Answer } from './answer.ts';
+import type { Frame, Outcome, Step, StepCall } from './frame.ts';
+
+/** What a model's answer means for the turn. */
+export type NextStep =
+  | { readonly is: 'finish'; readonly finish: 'stop' | 'length' | 'content_filter' }
+  | { readonly is: 'calls' };
+
+/**
+ * Reads an answer. Calls count, whatever the finish reason, unless the answer was cut (`length`) or withheld (`content_filter`): such calls
+ * may be halves, and are not made. Pure.
+ */
+export function nextStep({ calls, finishReason }: Pick<Answer, 'calls' | 'finishReason'>): NextStep {
+  if (finishReason === 'length' || finishReason === 'content_filter')
+    return { is: 'finish', finish: finishReason };
+  return calls.length === 0 ? { is: 'finish', finish: 'stop' } : { is: 'calls' };
+}
+
+/** The message of an answer. */
+export function assistantMessage(text: string, calls: readonly ToolCall[] = []): ChatMessage {
+  if (calls.length === 0) return { role: 'assistant', content: text };
+  return { role: 'assistant', content: text === '' ? null : text, tool_calls: calls };
+}
+
+/** Begins a step: numbers the calls, and sets those of client tools aside. */
+export function beginStep(
+  {
+    text,
+    calls,
+    reasoningDetails = [],
+  }: Pick<Answer, 'text' | 'calls'> & Pick<Partial<Answer>, 'reasoningDetails'>,
+  frame: Pick<Frame, 'prefix' | 'calls'>,
+  isClientTool: (name: string) => boolean,
+): Step {
+  return {
+    text,
+    ...(reasoningDetails.length > 0 && { reasoningDetails }),
+    calls: calls.map((call, index) => ({
+      call: { ...call, function: { ...call.function, arguments: call.function.arguments || '{}' } },
+      position: `${frame.prefix}${frame.calls + index + 1}`,
+      status: { is: isClientTool(call.function.name) ? 'client' : 'open' },
+    })),
+  };
+}
+
+/** A step of which nothing is to be run any more. */
+export interface ClosedStep {
+  /** The answer, then the results in the order of the calls. */
+  readonly messages: readonly ChatMessage[];
+  /** Calls that the caller answers. */
+  readonly clientCalls: readonly ToolCall[];
+}
+
+/** Ends a step, or tells (undefined) that some call still waits. Pure. */
+export function closeStep(step: Step): ClosedStep | undefined {
+  const results: ChatMessage[] = [];
+  const clientCalls: ToolCall[] = [];
+  for (const { call, status } of step.calls) {
+    if (status.is === 'client') clientCalls.push(call);
+    else if (status.is === 'done')
+      results.push({ role: 'tool', tool_call_id: call.id, content: status.outcome.content });
+    else return undefined;
+  }
+  const calls = step.calls.map(({ call }) => withReadableArguments(call));
+  const { text, reasoningDetails } = step;
+  const answer = assistantMessage(text, calls);
+  const message =
+    reasoningDetails === undefined ? answer : { ...answer, reasoning_details: reasoningDetails };
+  return { messages: [message, ...results], clientCalls };
+}
+
+/** Providers refuse a conversation that holds malformed arguments, for ever: the result has told the model already. */
+function withReadableArguments(call: ToolCall): ToolCall {
+  try {
+    if (isObject(JSON.parse(call.function.arguments))) return call;
+  } catch {
+    // Not even JSON.
+  }
+  return { ...call, function: { ...call.function, arguments: '{}' } };
+}
+
+/** Gives every call that would be run the same result. */
+export function answerAll(step: Step, outcome: Outcome): void {
+  for (const call of step.calls) if (call.status.is === 'open') finishCall(call, outcome);
+}
+
+/** Gives a call its result. */
+export function finishCall(call: StepCall, outcome: Outcome): void {
+  call.status = { is: 'done', outcome };
+}

@@ -1,0 +1,87 @@
+import type { ToolDefinition } from '../../contract.ts';
+import type { SubAgent } from '../agents/agent-definition.ts';
+import type { OfferedTool, ToolCatalog } from '../tools/tool-catalog.ts';
+import { uniqueNames } from '../tools/tool-names.ts';
+import type { Frame } from './frame.ts';
+import type { Turn } from './turn.ts';
+
+/** What an agent may call in a run. */
+export interface Toolbox {
+  /** For the model. */
+  readonly definitions: readonly ToolDefinition[];
+  isClientTool(name: string): boolean;
+  /** The sub-agent behind `delegate_to_<name>`. */
+  subAgent(name: string): SubAgent | undefined;
+  tool(name: string): OfferedTool | undefined;
+  toolByRef(ref: string): OfferedTool | undefined;
+  /** For the model, when it calls what is not there. */
+  readonly names: readonly string[];
+}
+
+/** Arguments of `delegate_to_<name>`. */
+export const DELEGATION = {
+  type: 'object',
+  properties: {
+    task: { type: 'string', minLength: 1, description: 'What to do, with all that has to be known for it' },
+  },
+  required: ['task'],
+  additionalProperties: false,
+} as const;
+
+/**
+ * Collects what a frame's agent may call: the caller's tools, which win, its sub-agents, and the tools of the catalog. Tools of the YAML that are
+ * not there now are logged and left out.
+ */
+export async function openToolbox(catalog: ToolCatalog, turn: Turn, frame: Frame): Promise<Toolbox> {
+  const { agent, request } = frame;
+  const { principal, signal, log } = turn.context;
+  const clientTools = new Map((request.clientTools ?? []).map((tool) => [tool.function.name, tool]));
+  const delegates = new Map(
+    uniqueNames(
+      agent.subAgents.map((sub) => `delegate_to_${sub.agent.name}`),
+      clientTools.keys(),
+    ).map((name, index) => [name, agent.subAgents[index]!]),
+  );
+  const offer = await catalog.offer({
+    ...{ tenantId: principal.tenantId, signal, wishes: agent.tools },
+    taken: delegates.keys(),
+  });
+  if (offer.missing.length > 0)
+    log.warn({ agent: agent.name, tools: offer.missing }, 'tools of the agent are not there');
+  const tools = offer.tools.filter(({ name }) => !clientTools.has(name));
+  const byName = new Map(tools.map((offered) => [offered.name, offered]));
+  const byRef = new Map(tools.map((offered) => [offered.tool.ref, offered]));
+  return {
+    definitions: [
+      ...clientTools.values(),
+      ...[...delegates].map(
+        ([
+          name,
+          {
+            agent: { name: to },
+            role,
+          },
+        ]) =>
+          define(
+            name,
+            `Hands a task over to the agent ${to}, and returns its answer. ${role}`.trim(),
+            DELEGATION,
+          ),
+      ),
+      ...tools.map(({ name, tool }) => define(name, tool.description, tool.parameters)),
+    ],
+    isClientTool: (name) => clientTools.has(name),
+    subAgent: (name) => delegates.get(name),
+    tool: (name) => byName.get(name),
+    toolByRef: (ref) => byRef.get(ref),
+    names: [...delegates.keys(), ...byName.keys()],
+  };
+}
+
+function define(
+  name: string,
+  description: string,
+  parameters: Readonly<Record<string, unknown>>,
+): ToolDefinition {
+  return { type: 'function', function: { name, description, parameters } };
+}

@@ -1,0 +1,89 @@
+import type { Client } from '@modelcontextprotocol/client';
+import type { Clock } from 'agent-gateway';
+import { McpErrors } from './errors.ts';
+
+/** Connections of one server, one for each tenant: what a server keeps about a connection is never another tenant's. */
+export interface McpConnections extends AsyncDisposable {
+  /** Runs `work` on the tenant's connection, which is made when there is none. Throws `mcp.unavailable`, `mcp.busy`. */
+  use<T>(tenantId: string, work: (client: Client) => Promise<T>): Promise<T>;
+  /** Closes what nobody used for a while. */
+  sweep(): Promise<void>;
+}
+
+/** Tenants that are connected to one server at one time. */
+const MAX_CONNECTIONS = 64;
+/** Milliseconds after which an unused connection is closed. */
+const IDLE_MS = 300_000;
+
+interface Connection {
+  readonly client: Promise<Client>;
+  users: number;
+  usedAt: number;
+}
+
+/** Keeps the connections; `open` makes one. */
+export function createMcpConnections(options: {
+  readonly open: (tenantId: string) => Promise<Client>;
+  readonly clock: Clock;
+}): McpConnections {
+  const { open, clock } = options;
+  const connections = new Map<string, Connection>();
+
+  async function close(tenantId: string, connection: Connection): Promise<void> {
+    if (connections.get(tenantId) === connection) connections.delete(tenantId);
+    const client = await connection.client.catch(() => undefined);
+    await client?.close();
+  }
+
+  function makeRoom(): void {
+    if (connections.size < MAX_CONNECTIONS) return;
+    const [oldest] = [...connections].filter(([, { users }]) => users === 0).sort(byUse);
+    if (oldest === undefined) throw McpErrors.busy();
+    // Nobody waits for it: a server that does not let itself be closed must not hold up another tenant.
+    close(...oldest).catch(() => {});
+  }
+
+  function connect(tenantId: string): Connection {
+    const known = connections.get(tenantId);
+    if (known !== undefined) return known;
+    makeRoom();
+    const connection: Connection = { client: open(tenantId), users: 0, usedAt: clock.monotonic() };
+    connections.set(tenantId, connection);
+    const forget = () => {
+      if (connections.get(tenantId) === connection) connections.delete(tenantId);
+    };
+    // A connection that breaks is made anew by the next call.
+    connection.client.then((client) => {
+      client.onclose = forget;
+    }, forget);
+    return connection;
+  }
+
+  return {
+    async use(tenantId, work) {
+      const connection = connect(tenantId);
+      connection.users += 1;
+      try {
+        const client = await connection.client.catch((cause: unknown) => {
+          throw McpErrors.unavailable(undefined, { cause });
+        });
+        return await work(client);
+      } finally {
+        connection.users -= 1;
+        connection.usedAt = clock.monotonic();
+      }
+    },
+    async sweep() {
+      const end = clock.monotonic() - IDLE_MS;
+      const idle = [...connections].filter(([, { users, usedAt }]) => users === 0 && usedAt <= end);
+      await Promise.all(idle.map(([tenantId, connection]) => close(tenantId, connection)));
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...connections].map(([tenantId, connection]) => close(tenantId, connection)));
+    },
+  };
+}
+
+function byUse([, a]: [string, Connection], [, b]: [string, Connection]): number {
+  return a.usedAt - b.usedAt;
+}

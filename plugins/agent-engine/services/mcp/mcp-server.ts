@@ -1,0 +1,119 @@
+import type { Client, Tool as McpTool } from '@modelcontextprotocol/client';
+import type { Clock, KindDefinition, Resource, ResourceProblem } from 'agent-gateway';
+import { McpServerKind, type McpServerSpec } from '../../kinds/mcp-server.ts';
+import { createMcpConnections, type McpConnections } from './mcp-connections.ts';
+import type { McpEndpoint } from './mcp-endpoint.ts';
+
+/** The value behind an McpServer resource. */
+export interface McpServer extends McpConnections {
+  /** Milliseconds for one call. */
+  readonly timeoutMs: number;
+  /** The tools that the server has for a tenant now. */
+  tools(tenantId: string, signal: AbortSignal): Promise<readonly McpTool[]>;
+}
+
+/** What MCP servers are made with. */
+export interface McpKindParts {
+  /** `SVC_MCP_STDIO_ALLOW`. */
+  readonly stdioAllow: readonly string[];
+  readonly resolveSecret: (reference: string) => Promise<string>;
+  readonly clock: Clock;
+  readonly version: string;
+}
+
+const DEFAULT_TIMEOUT_S = 60;
+/** Milliseconds for which a list of tools is taken as current. */
+const LIST_MS = 30_000;
+/** Tools of one server at most. */
+const MAX_TOOLS = 128;
+
+/** The kind McpServer of agents.d. Nothing is connected before a tool is asked for. */
+export function mcpServerKind(parts: McpKindParts): KindDefinition<typeof McpServerSpec, McpServer> {
+  return {
+    ...McpServerKind,
+    check: (resource) => check(resource, parts.stdioAllow),
+    build: ({ spec }) => build(spec, parts),
+    dispose: async (server) => {
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function check({ spec }: Resource<McpServerSpec>, stdioAllow: readonly string[]): readonly ResourceProblem[] {
+  const isStdio = spec.transport === 'stdio';
+  const [needed, foreign] = isStdio
+    ? (['command', ['url', 'headers']] as const)
+    : (['url', ['command', 'args', 'env']] as const);
+  const problems: ResourceProblem[] = [];
+  if (spec[needed] === undefined) {
+    problems.push({ pointer: `/spec/${needed}`, message: `is required with transport ${spec.transport}` });
+  }
+  for (const name of foreign) {
+    if (spec[name] === undefined) continue;
+    problems.push({ pointer: `/spec/${name}`, message: `has no meaning with transport ${spec.transport}` });
+  }
+  if (isStdio && spec.command !== undefined && !stdioAllow.includes(spec.command)) {
+    problems.push({
+      pointer: '/spec/command',
+      message: 'is not listed in SVC_MCP_STDIO_ALLOW, so it is not started',
+    });
+  }
+  return problems;
+}
+
+async function build(spec: McpServerSpec, parts: McpKindParts): Promise<McpServer> {
+  const endpoint = await resolve(spec, parts.resolveSecret);
+  const end = new AbortController();
+  const connections = createMcpConnections({
+    clock: parts.clock,
+    // Loaded when the first tool is asked for: most deployments have no MCP server.
+    open: async () => {
+      const { connectMcp } = await import('./connect-mcp.ts');
+      // The operator chose this address, as he does a model's (decisions 1.12).
+      return connectMcp(endpoint, { fetch: globalThis.fetch, version: parts.version, signal: end.signal });
+    },
+  });
+  const lists = createToolLists(parts.clock);
+  return {
+    ...connections,
+    timeoutMs: (spec.timeout ?? DEFAULT_TIMEOUT_S) * 1000,
+    tools: (tenantId, signal) => connections.use(tenantId, (client) => lists.of(client, signal)),
+    async [Symbol.asyncDispose]() {
+      end.abort();
+      await connections[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** What each connection has listed, for a while: agents ask before each turn. */
+function createToolLists(clock: Clock) {
+  const known = new WeakMap<Client, { readonly tools: readonly McpTool[]; readonly until: number }>();
+  return {
+    async of(client: Client, signal: AbortSignal): Promise<readonly McpTool[]> {
+      const now = clock.monotonic();
+      const listed = known.get(client);
+      if (listed !== undefined && now < listed.until) return listed.tools;
+      const { tools } = await client.listTools(undefined, { signal });
+      const kept = tools.slice(0, MAX_TOOLS);
+      known.set(client, { tools: kept, until: now + LIST_MS });
+      return kept;
+    },
+  };
+}
+
+async function resolve(
+  spec: McpServerSpec,
+  resolveSecret: McpKindParts['resolveSecret'],
+): Promise<McpEndpoint> {
+  const all = async (references: Readonly<Record<string, string>> = {}) =>
+    Object.fromEntries(
+      await Promise.all(
+        Object.entries(references).map(async ([name, text]) => [name, await resolveSecret(text)] as const),
+      ),
+    );
+  if (spec.transport === 'stdio') {
+    const { transport, command = '', args = [], env } = spec;
+    return { transport, command, args, env: await all(env) };
+  }
+  return { transport: spec.transport, url: spec.url ?? '', headers: await all(spec.headers) };
+}

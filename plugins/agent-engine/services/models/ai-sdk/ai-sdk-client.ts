@@ -1,0 +1,134 @@
+import type { LanguageModelV4, SharedV4Warning } from '@ai-sdk/provider';
+import type { Clock, Ids, Logger } from 'agent-gateway';
+import type {
+  ChatChunk,
+  ChatCompletion,
+  ChatRequest,
+  ModelCallContext,
+  ModelClient,
+} from '../../../contract.ts';
+import { type Lifetime, startLifetime } from '../lifetime.ts';
+import { createRedact } from '../redact.ts';
+import { DEFAULT_RETRY, type RetrySettings } from '../retry.ts';
+import { DEFAULT_TIMEOUTS, type Timeouts } from '../timeouts.ts';
+import { toCallOptions } from './call-options.ts';
+import { createChunkTranslator } from './chunk-translator.ts';
+import { type AnswerHead, toCompletion } from './completion.ts';
+import { toModelError, toStreamError } from './model-error.ts';
+import { createProviderFetch, type ProviderFetch } from './provider-fetch.ts';
+import { createWarningLog } from './warnings.ts';
+
+/** Settings and collaborators of a client for an AI SDK provider. */
+export interface AISDKClientOptions {
+  /** The connection's name (`anthropic`): what only some providers know goes by it. */
+  readonly provider: string;
+  /** Makes the model, with the `fetch` that its provider has to use. Called once. What it throws is thrown on. */
+  readonly createModel: (fetch: ProviderFetch) => LanguageModelV4;
+  /** What must never be seen in an error or a log. */
+  readonly apiKey?: string;
+  /** Connections to each server, each of which carries one call at a time. Default 1,024. */
+  readonly connections?: number;
+  /** Calls that may wait for a connection; more fail with `model.overloaded`. Default 1,024. */
+  readonly maxWaiting?: number;
+  /** What one answer may hold, in bytes, streamed or not. Default 32 MiB. */
+  readonly answerBytes?: number;
+  readonly timeouts?: Partial<Timeouts>;
+  readonly retry?: Partial<RetrySettings>;
+  readonly clock: Clock;
+  readonly ids: Pick<Ids, 'bytes' | 'opaque'>;
+  readonly log: Pick<Logger, 'warn'>;
+  /** Called before each call; throws where no outbound call may be made (inside a database transaction). */
+  readonly beforeCall?: () => void;
+}
+
+/** A client of an AI SDK provider. Disposing it breaks the calls that are still in flight. */
+export interface AISDKClient extends ModelClient, AsyncDisposable {}
+
+/**
+ * Any provider of the AI SDK (version 4 of its language model interface) as a model client: requests and answers are translated
+ * from and to OpenAI's format, and the connections are the gateway's own. What a provider cannot do is logged once.
+ * `request.model` is only repeated in answers: the model is the one that was made.
+ */
+export function createAISDKClient(options: AISDKClientOptions): AISDKClient {
+  const { provider, apiKey, clock, ids, log, beforeCall } = options;
+  const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+  const redact = createRedact(apiKey === undefined ? [] : [apiKey]);
+  const connections = createProviderFetch({
+    ...{ timeouts, retry: { ...DEFAULT_RETRY, ...options.retry }, clock, ids, redact, beforeCall },
+    connections: options.connections ?? 1024,
+    maxWaiting: options.maxWaiting ?? 1024,
+    answerBytes: options.answerBytes ?? 32 << 20,
+  });
+  const model = options.createModel(connections.fetch);
+  const warn = createWarningLog(log, `${provider}/${model.modelId}`, redact);
+
+  async function prepare(request: ChatRequest, context: ModelCallContext, { signal }: Lifetime) {
+    const { options: translated, warnings } = toCallOptions(request, provider, await model.supportedUrls);
+    warn(warnings);
+    const headers = { ...context.traceHeaders, 'x-request-id': context.requestId };
+    return { ...translated, headers, abortSignal: signal };
+  }
+
+  function headOf(request: ChatRequest): AnswerHead {
+    const created = Math.floor(clock.now() / 1000);
+    return { id: `chatcmpl-${ids.opaque()}`, created, model: request.model };
+  }
+
+  /** The error to throw for what went wrong: after an abort its reason, whatever the package made of it. */
+  function failure(error: unknown, { signal }: Lifetime): unknown {
+    return signal.aborted ? signal.reason : toModelError(error, redact, clock.now());
+  }
+
+  async function complete(request: ChatRequest, context: ModelCallContext): Promise<ChatCompletion> {
+    beforeCall?.();
+    using lifetime = startLifetime(context.signal, timeouts.totalMs, clock);
+    using _ = connections.begin(lifetime, undefined);
+    try {
+      lifetime.signal.throwIfAborted();
+      const prepared = await prepare(request, context, lifetime);
+      const result = await orAborted(model.doGenerate(prepared), lifetime.signal);
+      warn(result.warnings);
+      return toCompletion(result, headOf(request));
+    } catch (error) {
+      throw failure(error, lifetime);
+    }
+  }
+
+  async function* stream(request: ChatRequest, context: ModelCallContext): AsyncGenerator<ChatChunk, void> {
+    beforeCall?.();
+    using lifetime = startLifetime(context.signal, timeouts.totalMs, clock);
+    using _ = connections.begin(lifetime, timeouts.firstByteMs);
+    const translator = createChunkTranslator(headOf(request));
+    try {
+      lifetime.signal.throwIfAborted();
+      const prepared = await prepare(request, context, lifetime);
+      const answer = await orAborted(model.doStream(prepared), lifetime.signal);
+      for await (const part of answer.stream) {
+        if (part.type === 'error') throw toStreamError(part.error, redact, clock.now());
+        if (part.type === 'stream-start') warn(part.warnings as SharedV4Warning[]);
+        for (const chunk of translator.push(part)) {
+          lifetime.signal.throwIfAborted();
+          yield chunk;
+        }
+      }
+      lifetime.signal.throwIfAborted();
+      translator.end();
+    } catch (error) {
+      throw failure(error, lifetime);
+    }
+  }
+
+  return { complete, stream, [Symbol.asyncDispose]: () => connections[Symbol.asyncDispose]() };
+}
+
+/** The promise's outcome, or the signal's reason as soon as it is aborted: packages may wait for things of their own. */
+async function orAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

@@ -1,0 +1,125 @@
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4ToolChoice,
+  SharedV4Warning,
+} from '@ai-sdk/provider';
+import type { FieldError } from 'agent-gateway';
+import { type ChatRequest, ModelErrors, type ResponseFormat, type ToolChoice } from '../../../contract.ts';
+import { toPrompt } from './prompt.ts';
+import { providerOptions, reasoningEffort } from './provider-options.ts';
+import type { SupportedUrls } from './supported-urls.ts';
+import { unknownForms } from './unknown-forms.ts';
+
+/** A request in the AI SDK's form, and what of it is lost on the way. */
+export interface ConvertedRequest {
+  readonly options: LanguageModelV4CallOptions;
+  readonly warnings: readonly SharedV4Warning[];
+}
+
+/** Members of a request that have a meaning here, or that are the gateway's own business. */
+const KNOWN = new Set([
+  ...[
+    'model',
+    'messages',
+    'temperature',
+    'top_p',
+    'top_k',
+    'max_tokens',
+    'max_completion_tokens',
+    'stop',
+    'n',
+  ],
+  ...['tools', 'tool_choice', 'parallel_tool_calls', 'response_format', 'seed', 'user', 'stream'],
+  ...['stream_options', 'presence_penalty', 'frequency_penalty', 'reasoning_effort', 'store'],
+]);
+
+/** Members beyond these are one warning: callers choose their names. */
+const MOST_NAMED = 20;
+
+/**
+ * Translates a request. Throws `model.rejected` with all parts of the conversation that the provider cannot be told. What of the
+ * parameters has no counterpart is a warning. Pure.
+ *
+ * @param provider the connection's name (`anthropic`), for what only some providers know
+ */
+export function toCallOptions(
+  request: ChatRequest,
+  provider: string,
+  supportedUrls: SupportedUrls,
+): ConvertedRequest {
+  refuse(unknownForms(request));
+  const { prompt, problems } = toPrompt(request.messages, supportedUrls);
+  refuse(problems);
+  const reasoning = reasoningEffort(request, provider);
+  const special = providerOptions(request, provider);
+  // Clients write null for none.
+  const tools = request.tools ?? [];
+  const options = {
+    prompt,
+    ...given('maxOutputTokens', request.max_completion_tokens ?? request.max_tokens),
+    ...given('temperature', request.temperature),
+    ...given('topP', request.top_p),
+    ...given('topK', toNumber(request.top_k)),
+    ...given('presencePenalty', toNumber(request.presence_penalty)),
+    ...given('frequencyPenalty', toNumber(request.frequency_penalty)),
+    ...given('seed', request.seed),
+    ...given(
+      'stopSequences',
+      request.stop === undefined || request.stop === null ? null : [request.stop].flat(),
+    ),
+    ...given('responseFormat', toResponseFormat(request.response_format)),
+    ...given('reasoning', reasoning.effort),
+    ...given('providerOptions', special.options),
+    ...(tools.length > 0 && {
+      tools: tools.map(toTool),
+      toolChoice: toToolChoice(request.tool_choice ?? 'auto'),
+    }),
+  } as LanguageModelV4CallOptions;
+  const unknown = Object.keys(request).filter((name) => !KNOWN.has(name) && request[name] != null);
+  const lost = unknown.slice(0, MOST_NAMED).map((feature) => ({ type: 'unsupported' as const, feature }));
+  if (request.messages.some(({ role, name }) => typeof name === 'string' && role !== 'tool')) {
+    lost.push({ type: 'unsupported', feature: 'the name of a message' });
+  }
+  return { options, warnings: [...lost, ...reasoning.warnings, ...special.warnings] };
+}
+
+/** Throws `model.rejected` where there are problems. */
+function refuse(problems: readonly FieldError[]): void {
+  const [first] = problems;
+  if (first === undefined) return;
+  throw ModelErrors.rejected('The conversation holds what this model provider does not take.', {
+    ...{ errors: problems, param: first.pointer.slice(1).replaceAll('/', '.'), retryable: false },
+  });
+}
+
+function toTool({
+  function: { name, description, parameters, strict },
+}: NonNullable<ChatRequest['tools']>[number]) {
+  const inputSchema = parameters ?? { type: 'object', properties: {} };
+  return {
+    ...{ type: 'function' as const, name, inputSchema },
+    ...given('description', description),
+    ...given('strict', strict),
+  };
+}
+
+function toToolChoice(choice: ToolChoice): LanguageModelV4ToolChoice {
+  return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.function.name };
+}
+
+function toResponseFormat(format: ResponseFormat | undefined) {
+  if (!format) return undefined;
+  if (format.type === 'text') return { type: 'text' as const };
+  if (format.type === 'json_object') return { type: 'json' as const };
+  const { name, schema, description } = format.json_schema;
+  return { type: 'json' as const, name, ...given('schema', schema), ...given('description', description) };
+}
+
+/** The member, unless it has no value: providers treat a member that is undefined differently from none. */
+function given<K extends string, V>(name: K, value: V | null | undefined): { [key in K]?: V } {
+  return (value === undefined || value === null ? {} : { [name]: value }) as { [key in K]?: V };
+}
+
+function toNumber(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}

@@ -1,0 +1,145 @@
+import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sdk/provider';
+import type { ChatChunk, ChatDelta, FinishReason } from '../../../contract.ts';
+import { malformed } from '../provider-errors.ts';
+import type { AnswerHead } from './completion.ts';
+import { toFinishReason } from './finish-reason.ts';
+import type { ReasoningDetail } from './kept-metadata.ts';
+import { toUsage } from './usage.ts';
+
+/** Turns the parts of one streamed answer into chunks. */
+export interface ChunkTranslator {
+  /** The chunks that this part makes; often none. Throws `model.upstream` for an answer that the provider could not finish. */
+  push(part: LanguageModelV4StreamPart): readonly ChatChunk[];
+  /** To be called when nothing more comes. Throws `model.upstream` where the answer was not finished. */
+  end(): void;
+}
+
+type Part<T extends LanguageModelV4StreamPart['type']> = Extract<LanguageModelV4StreamPart, { type: T }>;
+
+interface StreamedCall {
+  readonly index: number;
+  /** Whether its arguments come as JSON text, piece by piece; otherwise they come whole, at its end. */
+  readonly isStreamed: boolean;
+  hasArguments: boolean;
+}
+
+/** Most calls of tools in one answer; more are a provider gone mad. */
+const MOST_CALLS = 1000;
+
+/**
+ * A translator for one stream. The first chunk has the role and comes with the first thing that is said, so that a stream that fails
+ * before it is one that did not begin. An `error` part is not for here.
+ */
+export function createChunkTranslator(head: AnswerHead): ChunkTranslator {
+  let { id, model } = head;
+  let hasBegun = false;
+  let isFinished = false;
+  const calls = new Map<string, StreamedCall>();
+  const thoughts = new Map<string, { text: string; metadata: SharedV4ProviderMetadata | undefined }>();
+
+  function chunk(delta: ChatDelta, finish_reason: FinishReason | null = null): ChatChunk {
+    const choices = [{ index: 0, delta, finish_reason }];
+    return { id, object: 'chat.completion.chunk', created: head.created, model, choices };
+  }
+
+  function say(...deltas: readonly ChatDelta[]): ChatChunk[] {
+    const chunks = deltas.map((delta) => chunk(delta));
+    if (hasBegun) return chunks;
+    hasBegun = true;
+    return [chunk({ role: 'assistant', content: '' }), ...chunks];
+  }
+
+  function think({ id: block, delta, providerMetadata }: Part<'reasoning-delta'>): ChatChunk[] {
+    remember(block, delta, providerMetadata);
+    return delta === '' ? [] : say({ reasoning_content: delta });
+  }
+
+  function remember(block: string, text: string, metadata: SharedV4ProviderMetadata | undefined): void {
+    const known = thoughts.get(block) ?? { text: '', metadata: undefined };
+    known.text += text;
+    if (metadata !== undefined) known.metadata = { ...known.metadata, ...metadata };
+    thoughts.set(block, known);
+  }
+
+  function beginCall(callId: string, name: string, isStreamed: boolean, extra?: SharedV4ProviderMetadata) {
+    if (calls.size >= MOST_CALLS) throw malformed('it calls too many tools');
+    const call = { index: calls.size, isStreamed, hasArguments: false };
+    calls.set(callId, call);
+    const begun = { index: call.index, id: callId, type: 'function' as const };
+    const delta = { ...begun, function: { name, arguments: '' }, ...(extra && { extra_content: extra }) };
+    return { call, delta: { tool_calls: [delta] } };
+  }
+
+  function writeArguments(call: StreamedCall, text: string): ChatDelta {
+    call.hasArguments = true;
+    return { tool_calls: [{ index: call.index, function: { arguments: text } }] };
+  }
+
+  /** The whole call, which providers send after its pieces as well as instead of them. */
+  function finishCall({ toolCallId, toolName, input, providerMetadata }: Part<'tool-call'>): ChatChunk[] {
+    const known = calls.get(toolCallId);
+    if (known === undefined) {
+      const { call, delta } = beginCall(toolCallId, toolName, false, providerMetadata);
+      return say(delta, writeArguments(call, input));
+    }
+    const extra = providerMetadata && { index: known.index, extra_content: providerMetadata };
+    return say(
+      ...(known.hasArguments || input === '' ? [] : [writeArguments(known, input)]),
+      ...(extra ? [{ tool_calls: [extra] }] : []),
+    );
+  }
+
+  function finish({ finishReason, usage }: Part<'finish'>): ChatChunk[] {
+    const reason = toFinishReason(finishReason);
+    isFinished = true;
+    const details = [...thoughts.values()].flatMap(({ text, metadata }): ReasoningDetail[] =>
+      metadata === undefined ? [] : [{ text, provider_metadata: metadata }],
+    );
+    const counted = toUsage(usage);
+    return [
+      ...say(...(details.length > 0 ? [{ reasoning_details: details }] : [])),
+      chunk({}, reason),
+      ...(counted ? [{ ...chunk({}), choices: [], usage: counted }] : []),
+    ];
+  }
+
+  return {
+    push(part) {
+      if (isFinished) return [];
+      switch (part.type) {
+        case 'response-metadata':
+          id = part.id ?? id;
+          model = part.modelId ?? model;
+          return [];
+        case 'text-delta':
+          return part.delta === '' ? [] : say({ content: part.delta });
+        case 'reasoning-start':
+          if (part.providerMetadata) remember(part.id, '', part.providerMetadata);
+          return [];
+        case 'reasoning-delta':
+          return think(part);
+        case 'reasoning-end':
+          if (part.providerMetadata) remember(part.id, '', part.providerMetadata);
+          return [];
+        case 'tool-input-start': {
+          if (part.providerExecuted) return [];
+          const isStreamed = part.inputEncoding !== 'text';
+          return say(beginCall(part.id, part.toolName, isStreamed).delta);
+        }
+        case 'tool-input-delta': {
+          const call = calls.get(part.id);
+          return call?.isStreamed && part.delta !== '' ? say(writeArguments(call, part.delta)) : [];
+        }
+        case 'tool-call':
+          return part.providerExecuted ? [] : finishCall(part);
+        case 'finish':
+          return finish(part);
+        default:
+          return [];
+      }
+    },
+    end() {
+      if (!isFinished) throw malformed('the stream ended without a finish reason');
+    },
+  };
+}

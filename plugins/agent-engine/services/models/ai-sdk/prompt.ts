@@ -1,0 +1,147 @@
+import type {
+  JSONObject,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4ToolResultPart,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider';
+import type { FieldError } from 'agent-gateway';
+import type { ChatMessage, ContentPart, ToolCall } from '../../../contract.ts';
+import { convertPart } from './content-part.ts';
+import { reasoningDetailsOf, toMetadata } from './kept-metadata.ts';
+import { isSupportedUrl, type SupportedUrls } from './supported-urls.ts';
+
+/** A conversation in the AI SDK's form, and what of it cannot be said there. */
+export interface ConvertedPrompt {
+  readonly prompt: LanguageModelV4Prompt;
+  readonly problems: readonly FieldError[];
+}
+
+type Role<R> = Extract<LanguageModelV4Message, { role: R }>;
+
+/**
+ * Translates a conversation. What the system says comes first, wherever it was said: most providers know no other place
+ * for it. Results of tools that follow each other become one message. A message in which nothing is said is left out:
+ * providers refuse it. Parts and messages may carry `cache_control`, Anthropic's mark for its prompt cache. Pure.
+ */
+export function toPrompt(messages: readonly ChatMessage[], supportedUrls: SupportedUrls): ConvertedPrompt {
+  const problems: FieldError[] = [];
+  const system: Role<'system'>[] = [];
+  const turns: Exclude<LanguageModelV4Message, { role: 'system' }>[] = [];
+  const toolNames = new Map<string, string>();
+
+  /** The content as parts, without empty texts, which some providers refuse. */
+  function partsOf(message: ChatMessage, pointer: string) {
+    const { content } = message;
+    if (typeof content === 'string') return content === '' ? [] : [{ type: 'text' as const, text: content }];
+    return (content ?? []).flatMap((part, index) => {
+      const converted = convertPart(part, (type, url) => isSupportedUrl(supportedUrls, type, url));
+      if ('problem' in converted) {
+        problems.push({ pointer: `${pointer}/content/${index}`, message: converted.problem });
+        return [];
+      }
+      if (converted.part.type === 'text' && converted.part.text === '') return [];
+      return [{ ...converted.part, ...cacheControl(part) }];
+    });
+  }
+
+  function addResult(message: ChatMessage, pointer: string): void {
+    const toolCallId = message.tool_call_id ?? '';
+    const toolName = toolNames.get(toolCallId);
+    if (toolName === undefined) {
+      problems.push({ pointer: `${pointer}/tool_call_id`, message: 'answers no call of this conversation' });
+      return;
+    }
+    const output = toolOutput(partsOf(message, pointer));
+    const result = { type: 'tool-result' as const, toolCallId, toolName, output, ...cacheControl(message) };
+    const last = turns.at(-1);
+    if (last?.role === 'tool') last.content.push(result);
+    else turns.push({ role: 'tool', content: [result] });
+  }
+
+  for (const [index, message] of messages.entries()) {
+    const pointer = `/messages/${index}`;
+    switch (message.role) {
+      case 'system':
+      case 'developer':
+        system.push({ role: 'system', content: plainText(message), ...cacheControlWithin(message) });
+        break;
+      case 'user':
+        turns.push({ role: 'user', content: partsOf(message, pointer), ...cacheControl(message) });
+        break;
+      case 'assistant':
+        for (const call of message.tool_calls ?? []) toolNames.set(call.id, call.function.name);
+        turns.push({ role: 'assistant', content: said(message), ...cacheControl(message) });
+        break;
+      case 'tool':
+        addResult(message, pointer);
+        break;
+      default:
+        problems.push({
+          pointer: `${pointer}/role`,
+          message: 'is a role that this model provider does not take',
+        });
+    }
+  }
+  const spoken = [...system, ...turns].filter(({ content }) => content.length > 0);
+  return { prompt: spoken, problems };
+}
+
+/** What the model said: thoughts that can be given back, then text, then calls. */
+function said(message: ChatMessage): Role<'assistant'>['content'] {
+  const thoughts = reasoningDetailsOf(message).map(({ text, provider_metadata }) => ({
+    ...{ type: 'reasoning' as const, text, providerOptions: provider_metadata },
+  }));
+  const text = plainText(message);
+  const calls = (message.tool_calls ?? []).map((call) => {
+    const providerOptions = toMetadata(call.extra_content);
+    const { id: toolCallId, function: called } = call;
+    return {
+      ...{ type: 'tool-call' as const, toolCallId, toolName: called.name, input: readArguments(call) },
+      ...(providerOptions && { providerOptions }),
+    };
+  });
+  return [...thoughts, ...(text === '' ? [] : [{ type: 'text' as const, text }]), ...calls];
+}
+
+/** Models write broken JSON at times. Providers only take objects back, so that such a text becomes a member of one. */
+function readArguments({ function: called }: ToolCall): JSONObject {
+  if (called.arguments.trim() === '') return {};
+  try {
+    const value: unknown = JSON.parse(called.arguments);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JSONObject;
+  } catch {
+    // It stays what the model wrote, below.
+  }
+  return { arguments: called.arguments };
+}
+
+function toolOutput(parts: Role<'user'>['content']): LanguageModelV4ToolResultPart['output'] {
+  if (parts.some(({ type }) => type === 'file')) {
+    return { type: 'content', value: parts.map(({ providerOptions: _, ...part }) => part) };
+  }
+  return { type: 'text', value: parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n') };
+}
+
+function plainText({ content, refusal }: ChatMessage): string {
+  if (typeof content === 'string') return content;
+  const texts = (content ?? []).map((part) => part.text ?? (part.refusal as string | undefined) ?? '');
+  if (texts.length === 0 && typeof refusal === 'string') return refusal;
+  return texts.join('\n');
+}
+
+function cacheControl(marked: { readonly [extra: string]: unknown }): {
+  readonly providerOptions?: SharedV4ProviderOptions;
+} {
+  const { cache_control } = marked;
+  if (typeof cache_control !== 'object' || cache_control === null) return {};
+  return { providerOptions: { anthropic: { cacheControl: cache_control as JSONObject } } };
+}
+
+/** The mark of a message or of the last of its parts that has one: a system message is one text. */
+function cacheControlWithin(message: ChatMessage): ReturnType<typeof cacheControl> {
+  const { content } = message;
+  const parts: readonly ContentPart[] = typeof content === 'string' ? [] : (content ?? []);
+  const marked = parts.findLast(({ cache_control }) => cache_control !== undefined);
+  return cacheControl(marked ?? message);
+}

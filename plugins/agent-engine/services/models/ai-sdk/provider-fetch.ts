@@ -1,0 +1,144 @@
+import type { Clock, Ids } from 'agent-gateway';
+import type { Lifetime } from '../lifetime.ts';
+import { createProviderConnection, type ProviderConnection } from '../provider-connection.ts';
+import { malformed } from '../provider-errors.ts';
+import type { ProviderResponse } from '../provider-response.ts';
+import type { Redact } from '../redact.ts';
+import type { RetrySettings } from '../retry.ts';
+import type { Timeouts } from '../timeouts.ts';
+
+/** What an AI SDK provider is given as `fetch`. */
+export type ProviderFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+/** Settings and collaborators of the connections behind a `fetch`. */
+export interface ProviderFetchOptions {
+  readonly timeouts: Timeouts;
+  readonly retry: RetrySettings;
+  readonly connections: number;
+  readonly maxWaiting: number;
+  /** What one answer may hold, streamed or not, in bytes. */
+  readonly answerBytes: number;
+  readonly clock: Clock;
+  readonly ids: Pick<Ids, 'bytes'>;
+  readonly redact: Redact;
+  readonly beforeCall: (() => void) | undefined;
+}
+
+/** A `fetch` with a pool of connections to each server. Disposing it breaks the calls that are still in flight. */
+export interface ProviderConnections extends AsyncDisposable {
+  readonly fetch: ProviderFetch;
+  /** Lets requests that carry the lifetime's signal live under its rules. Disposing it closes what of them is still open. */
+  begin(lifetime: Lifetime, firstByteMs: number | undefined): Disposable;
+}
+
+interface Call {
+  readonly lifetime: Pick<Lifetime, 'signal' | 'remaining'>;
+  readonly firstByteMs: number | undefined;
+  readonly responses: ProviderResponse[];
+}
+
+/** A provider talks to its own server, and perhaps to one that gives out tokens. */
+const MOST_ORIGINS = 4;
+const ERROR_BYTES = 8 << 10;
+
+/**
+ * A `fetch` over the gateway's own connections, so that a call through an AI SDK package has the same pool, deadlines, retries,
+ * errors and cancellation as one of the gateway's own client. It only answers with success: everything else is thrown as an
+ * error of `ModelErrors`. Redirects are not followed.
+ */
+export function createProviderFetch(options: ProviderFetchOptions): ProviderConnections {
+  const connections = new Map<string, ProviderConnection>();
+  // A provider's `fetch` is made once, and its calls are many: the signal is what the AI SDK hands through.
+  const calls = new WeakMap<AbortSignal, Call>();
+
+  function connect(origin: string): ProviderConnection {
+    const known = connections.get(origin);
+    if (known !== undefined) return known;
+    if (connections.size >= MOST_ORIGINS) throw new TypeError('The provider asks too many servers.');
+    const connection = createProviderConnection({ ...options, origin, errorBytes: ERROR_BYTES });
+    connections.set(origin, connection);
+    return connection;
+  }
+
+  async function fetch(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
+    const url = new URL(String(input));
+    const call = (init.signal && calls.get(init.signal)) || strayCall(init.signal, options.timeouts);
+    const response = await connect(url.origin).send({
+      method: init.method === 'GET' ? 'GET' : 'POST',
+      path: `${url.pathname}${url.search}`,
+      headers: headersOf(init.headers),
+      body: bodyOf(init.body),
+      ...{ lifetime: call.lifetime, firstByteMs: call.firstByteMs },
+    });
+    call.responses.push(response);
+    return toResponse(response, options.answerBytes);
+  }
+
+  return {
+    fetch,
+    begin(lifetime, firstByteMs) {
+      const call: Call = { lifetime, firstByteMs, responses: [] };
+      calls.set(lifetime.signal, call);
+      return {
+        [Symbol.dispose]() {
+          calls.delete(lifetime.signal);
+          // Does nothing to those that have ended.
+          for (const response of call.responses) response.cancel();
+        },
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...connections.values()].map((connection) => connection[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+/** A request beside the calls, such as one for a token: it has the same time as a call, and an end of its own. */
+function strayCall(signal: AbortSignal | null | undefined, { totalMs, firstByteMs }: Timeouts): Call {
+  const deadline = AbortSignal.timeout(totalMs);
+  const ends = signal ? AbortSignal.any([signal, deadline]) : deadline;
+  return { lifetime: { signal: ends, remaining: () => totalMs }, firstByteMs, responses: [] };
+}
+
+function headersOf(init: RequestInit['headers']): Record<string, string> {
+  const headers = Object.fromEntries(new Headers(init));
+  delete headers['content-length'];
+  // Nothing here unpacks.
+  return { ...headers, 'accept-encoding': 'identity' };
+}
+
+function bodyOf(body: RequestInit['body']): string | Uint8Array | null {
+  if (body === undefined || body === null || typeof body === 'string' || body instanceof Uint8Array) {
+    return body ?? null;
+  }
+  throw new TypeError('The provider sends a body that cannot be sent again.');
+}
+
+/** The response as the AI SDK reads it: nothing is read ahead, and not more than `maxBytes`. */
+function toResponse(response: ProviderResponse, maxBytes: number): Response {
+  let bytes = 0;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const chunk = await response.read();
+        if (chunk === undefined) {
+          controller.close();
+          return;
+        }
+        bytes += chunk.length;
+        if (bytes > maxBytes) {
+          response.cancel();
+          throw malformed('it is too large');
+        }
+        controller.enqueue(chunk);
+      },
+      cancel: () => response.cancel(),
+    },
+    { highWaterMark: 0 },
+  );
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(response.head.headers)) {
+    for (const one of [value ?? []].flat()) headers.append(name, one);
+  }
+  return new Response(body, { status: response.head.status, headers });
+}

@@ -1,0 +1,194 @@
+import type { Clock } from 'agent-gateway';
+import {
+  type Sandbox,
+  SandboxErrors,
+  type SandboxJob,
+  type SandboxLanguage,
+  type SandboxResult,
+} from '../../contract.ts';
+import type { EngineEnd, SandboxEngine } from './engine.ts';
+import { checkSize, MAX_OUTPUT_BYTES } from './limits.ts';
+import { createOutputCapture } from './output-capture.ts';
+import { createRunQueue } from './run-queue.ts';
+
+/** Hears of executions, for metrics. */
+export interface SandboxObserver {
+  /**
+   * One has ended.
+   *
+   * @param outcome the result's status, `aborted`, or the error's code without `sandbox.`
+   * @param seconds the time of the code itself; 0 where it did not begin
+   */
+  ended(language: SandboxLanguage, outcome: string, seconds: number): void;
+  /** How many run and how many wait has changed. */
+  load(running: number, waiting: number): void;
+}
+
+/** What every engine has in common. */
+export interface SandboxRunnerOptions {
+  readonly mode: NonNullable<Sandbox['mode']>;
+  readonly engine: SandboxEngine;
+  readonly maxConcurrent: number;
+  readonly maxWaiting: number;
+  /** Milliseconds for the turn to come, and again until the engine has started the code. */
+  readonly startTimeoutMs: number;
+  readonly clock: Clock;
+  readonly observer: SandboxObserver;
+}
+
+/** Why code is ended from outside. */
+type StopReason = 'aborted' | 'closed' | 'flooded' | 'not-started' | 'timeout';
+
+/**
+ * The sandbox over an engine: turns, deadlines, and the bounds of input and output. Disposing it ends what runs
+ * (`sandbox.unavailable`) and then the engine.
+ */
+export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & AsyncDisposable {
+  const { mode, engine, startTimeoutMs, clock, observer } = options;
+  const queue = createRunQueue({
+    maxRunning: options.maxConcurrent,
+    maxWaiting: options.maxWaiting,
+    maxWaitMs: startTimeoutMs,
+  });
+  const closing = new AbortController();
+  const live = new Set<Promise<unknown>>();
+  const tellLoad = () => observer.load(queue.running, queue.waiting);
+
+  function track(work: Promise<unknown>): void {
+    const settled = work.then(
+      () => undefined,
+      () => undefined,
+    );
+    live.add(settled);
+    void settled.then(() => live.delete(settled));
+  }
+
+  async function run(job: SandboxJob): Promise<SandboxResult> {
+    checkSize(job);
+    if (closing.signal.aborted) throw stopped();
+    const turn = queue.enter(job.tenantId, AbortSignal.any([job.signal, closing.signal]));
+    tellLoad();
+    const leave = await turn.finally(tellLoad);
+    const giveBack = () => {
+      leave();
+      tellLoad();
+    };
+    if (job.signal.aborted || closing.signal.aborted) {
+      giveBack();
+      throw job.signal.aborted ? job.signal.reason : stopped();
+    }
+    return await execute(job, giveBack);
+  }
+
+  /** The place is given back when the engine is through, which may be after the caller had his answer. */
+  async function execute(job: SandboxJob, leave: () => void): Promise<SandboxResult> {
+    const stop = new AbortController();
+    let reason: StopReason | undefined;
+    const end = (why: StopReason) => {
+      reason ??= why;
+      stop.abort();
+    };
+    const maxBytes = Math.min(job.maxOutputBytes, MAX_OUTPUT_BYTES);
+    const stdout = createOutputCapture(maxBytes, () => end('flooded'));
+    const stderr = createOutputCapture(maxBytes, () => end('flooded'));
+    // Nobody waits for what was given up.
+    const givenUp = Promise.withResolvers<EngineEnd>();
+    const giveUp = (why: StopReason) => {
+      end(why);
+      givenUp.resolve({ exitCode: null });
+    };
+    let began: number | undefined;
+    let timer = setTimeout(() => giveUp('not-started'), startTimeoutMs);
+    const started = () => {
+      if (began !== undefined || reason !== undefined) return;
+      began = clock.monotonic();
+      clearTimeout(timer);
+      timer = setTimeout(() => end('timeout'), job.timeoutMs + engine.graceMs);
+    };
+    const onAbort = () => giveUp('aborted');
+    const onClose = () => giveUp('closed');
+    job.signal.addEventListener('abort', onAbort);
+    closing.signal.addEventListener('abort', onClose);
+    const work = engine
+      .run({ job, stop: stop.signal, started, stdout: stdout.write, stderr: stderr.write })
+      .finally(leave);
+    track(work);
+    try {
+      const ended = await Promise.race([work, givenUp.promise]).catch((error: unknown): EngineEnd => {
+        // What was stopped may well fail while it stops.
+        if (reason === undefined) throw error;
+        return { exitCode: null };
+      });
+      if (reason === 'aborted') throw job.signal.reason;
+      if (reason === 'closed') throw stopped();
+      if (reason === 'not-started')
+        throw SandboxErrors.unavailable(`the ${mode} sandbox did not start the code in time`);
+      const note = reason === 'flooded' ? 'it wrote too much' : ended.note;
+      return {
+        status: statusOf(reason, ended),
+        exitCode: reason === undefined ? ended.exitCode : null,
+        stdout: stdout.text(),
+        stderr:
+          note === undefined ? stderr.text() : `${stderr.text()}\n[sandbox] The code was ended: ${note}\n`,
+        isTruncated: stdout.isTruncated || stderr.isTruncated,
+        durationMs: Math.round(clock.monotonic() - (began ?? clock.monotonic())),
+      };
+    } finally {
+      clearTimeout(timer);
+      job.signal.removeEventListener('abort', onAbort);
+      closing.signal.removeEventListener('abort', onClose);
+    }
+  }
+
+  return {
+    mode,
+    run: (job) => observed(job, run(job), observer),
+    async [Symbol.asyncDispose]() {
+      closing.abort(stopped());
+      await Promise.all(live);
+      await engine[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The sandbox of a deployment that has none. */
+export function disabledSandbox(): Sandbox & AsyncDisposable {
+  return {
+    mode: undefined,
+    run: () =>
+      Promise.reject(
+        SandboxErrors.disabled('code is not executed here: the operator has not set SANDBOX_MODE'),
+      ),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
+function statusOf(
+  reason: StopReason | undefined,
+  { exitCode, isTimeout }: EngineEnd,
+): SandboxResult['status'] {
+  if (reason === 'timeout' || (reason === undefined && isTimeout === true)) return 'timeout';
+  return reason === undefined && exitCode === 0 ? 'success' : 'error';
+}
+
+async function observed(
+  { language, signal }: SandboxJob,
+  running: Promise<SandboxResult>,
+  observer: SandboxObserver,
+): Promise<SandboxResult> {
+  try {
+    const result = await running;
+    observer.ended(language, result.status, result.durationMs / 1000);
+    return result;
+  } catch (error) {
+    const code = (error as { code?: unknown } | null)?.code;
+    const isOurs = typeof code === 'string' && code.startsWith('sandbox.');
+    const failure = isOurs ? code.slice('sandbox.'.length) : 'failed';
+    observer.ended(language, signal.aborted ? 'aborted' : failure, 0);
+    throw error;
+  }
+}
+
+function stopped(): Error {
+  return SandboxErrors.unavailable('the gateway is stopping');
+}

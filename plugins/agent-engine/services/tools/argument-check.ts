@@ -1,0 +1,88 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { LRUCache } from 'lru-cache';
+import type { ParameterSchema, Tool } from '../../contract.ts';
+
+/** What a model wrote as the arguments of a call: an object that fits the tool, or what to tell the model. */
+export type CheckedArguments =
+  | { readonly input: Readonly<Record<string, unknown>> }
+  | { readonly problems: readonly string[] };
+
+/** Checks arguments of calls. */
+export type ArgumentCheck = (tool: Pick<Tool, 'ref' | 'parameters'>, text: string) => CheckedArguments;
+
+/** Characters of arguments, and of a schema, at most. */
+const MAX_ARGUMENTS = 256 * 1024;
+const MAX_SCHEMA = 128 * 1024;
+/** Compiled schemas that are kept. */
+const MAX_COMPILED = 500;
+/** Problems that the model is told at most. */
+const MAX_TOLD = 8;
+
+/**
+ * Makes a check that compiles each schema once. Schemas of MCP servers are not trusted: their regular expressions, which could take for ever, are
+ * not tried (the server checks its arguments itself), and no schema shares a compiler with another.
+ */
+export function createArgumentCheck(): ArgumentCheck {
+  const compiled = new LRUCache<string, ValidateFunction>({ max: MAX_COMPILED });
+  // Most sources give the same objects again and again: no need to write the schema out to find it.
+  const known = new WeakMap<ParameterSchema, ValidateFunction>();
+
+  function compile({ ref, parameters }: Pick<Tool, 'ref' | 'parameters'>): ValidateFunction {
+    const isTrusted = !ref.startsWith('mcp://');
+    const text = JSON.stringify(parameters);
+    if (text.length > MAX_SCHEMA) throw new Error('The schema is too large.');
+    const key = `${isTrusted} ${text}`;
+    const validate = compiled.get(key) ?? compileSchema(parameters, isTrusted);
+    compiled.set(key, validate);
+    known.set(parameters, validate);
+    return validate;
+  }
+
+  return (tool, text) => {
+    if (text.length > MAX_ARGUMENTS) return { problems: ['The arguments are too long.'] };
+    let input: unknown;
+    try {
+      input = text.trim() === '' ? {} : JSON.parse(text);
+    } catch {
+      return { problems: ['The arguments are not valid JSON.'] };
+    }
+    if (!isObject(input)) return { problems: ['The arguments must be a JSON object.'] };
+    let validate: ValidateFunction;
+    try {
+      validate = known.get(tool.parameters) ?? compile(tool);
+    } catch {
+      return { problems: ['The tool cannot be called: its schema is unusable.'] };
+    }
+    return validate(input) ? { input } : { problems: describe(validate) };
+  };
+}
+
+function compileSchema(parameters: ParameterSchema, isTrusted: boolean): ValidateFunction {
+  const ajv = new Ajv2020({
+    strict: false,
+    allErrors: true,
+    // Formats are notes to the model, and meta-schemas are not worth the time.
+    ...{ validateFormats: false, validateSchema: false, meta: false, logger: false },
+    ...(isTrusted ? {} : { code: { regExp: matchesAll } }),
+  });
+  const { $schema: _, $id: __, ...schema } = parameters;
+  return ajv.compile(schema);
+}
+
+/** Stands for a regular expression that is not tried. */
+const matchesAll = Object.assign(() => ({ test: () => true }), { code: 'matchesAll' });
+
+function describe({ errors }: ValidateFunction): readonly string[] {
+  return (errors ?? []).slice(0, MAX_TOLD).map(({ instancePath, message = 'is not valid', params }) => {
+    const extra =
+      'additionalProperty' in params ? ` (${String(params.additionalProperty).slice(0, 100)})` : '';
+    const allowed =
+      'allowedValues' in params ? `: ${JSON.stringify(params.allowedValues).slice(0, 300)}` : '';
+    return `${instancePath === '' ? 'The arguments' : instancePath} ${message}${extra}${allowed}`;
+  });
+}
+
+/** True for what JSON calls an object. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,90 @@
+import { access, type Call, type Route, reply, route } from 'agent-gateway';
+import type { AgentChat } from '../services/chat/agent-chat.ts';
+import type { ChatCall } from '../services/chat/chat-call.ts';
+import type { ChatCompletions } from '../services/chat/chat-completions.ts';
+import { isTenantAdmin } from '../services/tenant-admin.ts';
+import { AgentChatRequest, AgentCompletion } from './schemas/agent-chat.ts';
+import {
+  ChatCompletion,
+  ChatCompletionRequest,
+  SESSION_HEADER,
+  SessionHeaders,
+} from './schemas/chat-completion.ts';
+import { userOf } from './user-of.ts';
+
+/** Room for a few images inside the messages. */
+const BODY_LIMIT = 16 * 1024 * 1024;
+
+const common = {
+  method: 'POST',
+  access: access.role('user', { scopes: ['execute'] }),
+  errors: 'openai',
+  tag: 'chat',
+  bodyLimit: BODY_LIMIT,
+} as const;
+
+/** Chats, plain and streamed (specification 1, Chat; decisions 1.6). */
+export function chatRoutes(chat: ChatCompletions, agentChat: AgentChat): readonly Route[] {
+  return [
+    route({
+      ...common,
+      path: '/v1/chat/completions',
+      summary: 'Answer a conversation, as OpenAI does',
+      description:
+        'With `stream: true` the answer is `text/event-stream`: one `chat.completion.chunk` per event, then `[DONE]`. ' +
+        'Members that are not listed reach the model provider untouched.',
+      countsAsStream: ({ body }) => body.stream === true,
+      schema: { headers: SessionHeaders, body: ChatCompletionRequest, responses: { 200: ChatCompletion } },
+      handle: async (call) => {
+        const chatCall = toChatCall(call, call.headers[SESSION_HEADER]);
+        if (call.body.stream === true) {
+          const { sessionId, answer } = await chat.stream(call.body, chatCall);
+          return reply.sse(answer, tellSession(call, sessionId));
+        }
+        const { sessionId, answer } = await chat.complete(call.body, chatCall);
+        return reply.json(200, answer, tellSession(call, sessionId));
+      },
+    }),
+    route({
+      ...common,
+      path: '/v1/agent/chat',
+      summary: 'Have an agent answer a conversation, with tools that run in the gateway',
+      description:
+        'Like `/v1/chat/completions`; calls of the tools in `tools` are handed to the client, all others run here. With ' +
+        '`include_agentic_blocks` the steps are told too: in `agentic_blocks`, or as events of that name.',
+      countsAsStream: ({ body }) => body.stream === true,
+      schema: { headers: SessionHeaders, body: AgentChatRequest, responses: { 200: AgentCompletion } },
+      handle: async (call) => {
+        const chatCall = toChatCall(call, call.headers[SESSION_HEADER]);
+        if (call.body.stream === true) {
+          const { sessionId, answer } = await agentChat.stream(call.body, chatCall);
+          return reply.sse(answer, tellSession(call, sessionId));
+        }
+        const { sessionId, answer } = await agentChat.complete(call.body, chatCall);
+        return reply.json(200, answer, tellSession(call, sessionId));
+      },
+    }),
+  ];
+}
+
+/** The part of a request that is not in its body. */
+function toChatCall(call: Call, sessionId: string | undefined): ChatCall {
+  const { identity, tenant } = call;
+  return {
+    principal: { tenantId: tenant.id, identityId: identity.id, userId: userOf(call) },
+    isAdmin: isTenantAdmin(identity),
+    maxSessions: tenant.maxSessions,
+    sessionId,
+    signal: call.signal,
+    requestId: call.requestId,
+    traceHeaders: call.traceHeaders(),
+    log: call.log,
+  };
+}
+
+/** The session in the answer's header and in the audit record. */
+function tellSession(call: Call, sessionId: string | undefined): Record<string, string> {
+  if (sessionId === undefined) return {};
+  call.audit({ sessionId });
+  return { [SESSION_HEADER]: sessionId };
+}

@@ -1,0 +1,129 @@
+import { access, type Call, pageOf, type Route, reply, route } from 'agent-gateway';
+import {
+  type ChatMessage,
+  SessionErrors,
+  type SessionReader,
+  type Sessions,
+  type Turns,
+} from '../../agent-engine/contract.ts';
+import { isTenantAdmin } from '../services/tenant-admin.ts';
+import { IdParams, listOf } from './schemas/common.ts';
+import {
+  AbortChat,
+  AbortedChat,
+  MessageQuery,
+  SessionQuery,
+  SessionSchema,
+  SessionWithMessages,
+  toMessagePage,
+  toSession,
+  toSessionMessage,
+} from './schemas/session.ts';
+import { userOf } from './user-of.ts';
+
+const MAX_PAGE = 500;
+const PATH = '/v1/sessions';
+const common = { access: access.role('user'), tag: 'sessions' } as const;
+
+/** Stored conversations, and the end of one that is in flight (specification 1, Sessions; decisions 1.6). */
+export function sessionRoutes(sessions: Sessions, turns: Turns): readonly Route[] {
+  return [
+    route({
+      ...common,
+      method: 'GET',
+      path: PATH,
+      summary: 'List sessions, the last used first: your own, for administrators those of the tenant',
+      schema: { query: SessionQuery, responses: { 200: listOf('sessions', SessionSchema) } },
+      handle: async (call) => {
+        const page = pageOf(call.query, MAX_PAGE);
+        const filter = { userId: call.query.user_id };
+        const found = await sessions.list(call.entities(), readerOf(call), filter, page);
+        return { sessions: found.sessions.map(toSession), total: found.total, ...page };
+      },
+    }),
+    route({
+      ...common,
+      method: 'GET',
+      path: `${PATH}/{id}`,
+      summary: 'Read a session with its newest messages, oldest first',
+      schema: { params: IdParams, query: MessageQuery, responses: { 200: SessionWithMessages } },
+      handle: async (call) => {
+        const { id } = call.params;
+        const session = await sessions.get(call.entities(), readerOf(call), id);
+        const { messages, total } = await sessions.messages(call.entities(), id, toMessagePage(call.query));
+        return { ...toSession(session), messages: messages.map(toSessionMessage), messages_total: total };
+      },
+    }),
+    route({
+      ...common,
+      method: 'DELETE',
+      path: `${PATH}/{id}`,
+      summary: 'Delete a session with its messages; its usage and receipts stay',
+      schema: { params: IdParams, responses: { 204: null } },
+      handle: async (call) => {
+        await sessions.remove(call.entities(), readerOf(call), call.params.id);
+        return reply.empty();
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/chat/abort',
+      access: access.role('user', { scopes: ['execute'] }),
+      tag: 'chat',
+      summary: 'End the chat that is in flight in a session, in whichever replica; it stores nothing',
+      schema: { body: AbortChat, responses: { 200: AbortedChat } },
+      handle: async (call) => {
+        const { session_id } = call.body;
+        const isAborted = await turns.abort(call.entities(), readerOf(call), session_id);
+        if (!isAborted) throw SessionErrors.notFound('No chat is in flight in this session');
+        call.audit({ sessionId: session_id });
+        return { status: 'aborted', session_id } as const;
+      },
+    }),
+  ];
+}
+
+/** What a session for trying the console talks about. */
+const MOCK_MESSAGES: readonly ChatMessage[] = [
+  { role: 'user', content: 'What is 6 times 7?' },
+  {
+    role: 'assistant',
+    content: null,
+    tool_calls: [
+      {
+        id: 'call_mock',
+        type: 'function',
+        function: { name: 'calculator', arguments: '{"expression":"6*7"}' },
+      },
+    ],
+  },
+  { role: 'tool', tool_call_id: 'call_mock', content: '42' },
+  { role: 'assistant', content: '6 times 7 is 42.' },
+];
+
+/** Makes a session with demo messages and no usage. To be registered with `SVC_ENABLE_MOCK_SESSIONS=true` only (decisions 1.14). */
+export function mockSessionRoute(sessions: Sessions, turns: Turns): Route {
+  return route({
+    ...common,
+    method: 'POST',
+    path: '/v1/mock-sessions',
+    summary: 'Create a session with demo messages, for trying the console',
+    schema: { responses: { 201: SessionSchema } },
+    handle: async (call) => {
+      const { identity, tenant, signal } = call;
+      const principal = { tenantId: tenant.id, identityId: identity.id, userId: userOf(call) };
+      await using turn = await turns.begin({
+        ...{ principal, signal, maxSessions: tenant.maxSessions },
+        isAdmin: isTenantAdmin(identity),
+      });
+      await turn.commit({ model: 'demo', source: 'chat', messages: MOCK_MESSAGES, uses: [] });
+      call.audit({ sessionId: turn.sessionId });
+      return reply.created(toSession(await sessions.get(call.entities(), readerOf(call), turn.sessionId)));
+    },
+  });
+}
+
+/** Who asks: the credential's identity, and the user that it speaks for. */
+function readerOf({ identity, userId }: Pick<Call, 'identity' | 'userId'>): SessionReader {
+  return { identityId: identity.id, userId: userId || undefined, isAdmin: isTenantAdmin(identity) };
+}

@@ -1,0 +1,68 @@
+import { access, type Clock, type Identity, pageOf, type Route, route } from 'agent-gateway';
+import Type from 'typebox';
+import type { UsageReader, UsageReports } from '../../agent-engine/contract.ts';
+import { listOf } from './schemas/common.ts';
+import {
+  toPeriod,
+  toUsageDetail,
+  toUsageLine,
+  toUsagePeriod,
+  UsageDetail,
+  UsageDetailsQuery,
+  UsageQuery,
+  UsageReport,
+} from './schemas/usage.ts';
+
+const MAX_PAGE = 500;
+const common = { method: 'GET', access: access.role('user'), tag: 'usage' } as const;
+const UsageDetails = Type.Object({
+  tenant_id: Type.String(),
+  session_id: Type.String(),
+  ...listOf('records', UsageDetail).properties,
+});
+
+/** What the caller's tenant has consumed (specification 1, Identity and usage; decisions 1.8). */
+export function usageRoutes({
+  reports,
+  clock,
+}: {
+  readonly reports: UsageReports;
+  readonly clock: Clock;
+}): readonly Route[] {
+  return [
+    route({
+      ...common,
+      path: '/v1/usage',
+      summary:
+        'Tokens and costs of your tenant by day or month, oldest first; by default of the last 30 days',
+      schema: { query: UsageQuery, responses: { 200: UsageReport } },
+      handle: async (call) => {
+        const { granularity } = call.query;
+        const period = toUsagePeriod(call.query, clock.now());
+        const rows = await reports.ofTenant(call.entities(), period, granularity);
+        const data = rows.map(toUsageLine);
+        return { tenant_id: call.tenant.id, granularity, period: toPeriod(period), data };
+      },
+    }),
+    route({
+      ...common,
+      path: '/v1/usage/details',
+      summary:
+        'The model calls of a session, newest first; of your own sessions, or as an administrator of all',
+      schema: { query: UsageDetailsQuery, responses: { 200: UsageDetails } },
+      handle: async (call) => {
+        const { session_id } = call.query;
+        const page = pageOf(call.query, MAX_PAGE);
+        const reader = readerOf(call.identity, call.userId);
+        const { records, total } = await reports.ofSession(call.entities(), session_id, reader, page);
+        return { tenant_id: call.tenant.id, session_id, records: records.map(toUsageDetail), total, ...page };
+      },
+    }),
+  ];
+}
+
+/** A session belongs to an identity and its `X-Svc-User-Id`; administrators of the tenant see all. */
+function readerOf({ id, roles }: Identity, userId: string | undefined): UsageReader {
+  const isAdmin = roles.includes('admin') || roles.includes('owner');
+  return { userId, ...(!isAdmin && { identityId: id }) };
+}

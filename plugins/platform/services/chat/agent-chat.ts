@@ -1,0 +1,251 @@
+import { type Clock, type Ids, KernelErrors } from 'agent-gateway';
+import type {
+  AgentEvent,
+  AgentFinish,
+  AgentResult,
+  Agents,
+  ChatChunk,
+  ChatCompletion,
+  FinishReason,
+  Guard,
+  Metering,
+  ModelParameters,
+  Models,
+} from '../../../agent-engine/contract.ts';
+import { type AgenticBlock, createBlockCollector } from './agentic-blocks.ts';
+import { type AnswerHead, answerHead } from './answer-head.ts';
+import type { Answered, ChatCall, EventSink, SendAnswer } from './chat-call.ts';
+import type { ClientRequest } from './chat-completions.ts';
+import { createChunkWriter } from './chunk-writer.ts';
+import { composeConversation, newMessages, textOf } from './compose-conversation.ts';
+import type { Conversation, Conversations } from './conversations.ts';
+import { agentFailure, ChatErrors } from './errors.ts';
+import { clientToolProblems, requestProblems } from './request-problems.ts';
+
+/** A request of the agent route. */
+export type AgentClientRequest = WithoutModel<ClientRequest> & {
+  /** Absent: the agent's own, or `default`. */
+  readonly model?: string;
+  /** An agent of agents.d; absent: the default agent. */
+  readonly agent?: string;
+  readonly include_agentic_blocks?: boolean | null;
+};
+
+/** `Omit` would forget the named members of a type that allows others. */
+type WithoutModel<T> = { readonly [K in keyof T as K extends 'model' ? never : K]: T[K] };
+
+/** An answer with the steps that led to it, where they were asked for. */
+export type AgentCompletion = ChatCompletion & { readonly agentic_blocks?: readonly AgenticBlock[] };
+
+/** Chats with the tool-call loop (specification 1, Chat; decisions 1.6). */
+export interface AgentChat {
+  /** The whole answer. What fails in the run is `agent.failed` (502), and then nothing is stored. */
+  complete(request: AgentClientRequest, call: ChatCall): Promise<Answered<AgentCompletion>>;
+  /** Begins an answer: resolves when the run has shown its first sign of life, so that what fails before is told by a status. */
+  stream(request: AgentClientRequest, call: ChatCall): Promise<Answered<SendAnswer>>;
+}
+
+/** What agent chats are made of. */
+export interface AgentChatParts {
+  readonly agents: Agents;
+  readonly models: Models;
+  readonly conversations: Conversations;
+  readonly guard: Guard;
+  readonly metering: Metering;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/** A run that is under way, in its conversation. */
+interface Running {
+  readonly conversation: Conversation;
+  readonly events: AsyncIterator<AgentEvent>;
+  readonly head: AnswerHead;
+  /** The blocks of what the user said. */
+  readonly said: readonly AgenticBlock[];
+}
+
+/** Makes the service. */
+export function createAgentChat(parts: AgentChatParts): AgentChat {
+  const { agents, models, conversations, guard, metering } = parts;
+
+  async function start(request: AgentClientRequest, call: ChatCall): Promise<Running> {
+    const { agent, model, messages, tools, tool_choice: toolChoice } = request;
+    const errors = [...requestProblems(request), ...clientToolProblems(tools)];
+    if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
+    const alias = model ?? agents.list().find(({ name }) => name === agent)?.model ?? 'default';
+    const conversation = await conversations.open(call, {
+      messages,
+      store: request.store !== false,
+      contextLength: models.resolve(alias).info.context_length,
+    });
+    const events = agents.run({
+      agent,
+      model,
+      messages: composeConversation(conversation.history, messages),
+      preamble: conversation.preamble,
+      secretPreamble: conversation.secretPrompt,
+      parameters: modelParameters(request),
+      clientTools: tools ?? undefined,
+      toolChoice,
+      pauses: 'refuse',
+      context: {
+        principal: call.principal,
+        sessionId: conversation.sessionId,
+        requestId: call.requestId,
+        signal: conversation.signal,
+        traceHeaders: call.traceHeaders,
+        log: call.log,
+      },
+    });
+    return {
+      conversation,
+      events: events[Symbol.asyncIterator](),
+      head: answerHead(alias, parts),
+      said: newMessages(messages)
+        .filter(({ role }) => role === 'user')
+        .map((message) => ({ type: 'user_input_text', data: { text: guard.redact(textOf(message)) } })),
+    };
+  }
+
+  async function keep({ conversation }: Running, { model, messages, uses }: AgentResult) {
+    await conversation.keep({ model, source: 'agent', messages, uses });
+    return metering.total(uses);
+  }
+
+  async function complete(request: AgentClientRequest, call: ChatCall): Promise<Answered<AgentCompletion>> {
+    const running = await start(request, call);
+    await using conversation = running.conversation;
+    const blocks = [...running.said];
+    const collector = createBlockCollector();
+    try {
+      for await (const event of rest(running.events)) {
+        blocks.push(...collector.push(event));
+        if (event.type !== 'end') continue;
+        const usage = await keep(running, event.result);
+        const answer = {
+          object: 'chat.completion',
+          ...running.head,
+          choices: [choiceOf(event.result)],
+          usage,
+        } as const;
+        const told = request.include_agentic_blocks === true ? { ...answer, agentic_blocks: blocks } : answer;
+        return { sessionId: conversation.sessionId, answer: told };
+      }
+      throw ChatErrors.agentFailed('The agent ended without an answer.', { retryable: false });
+    } catch (error) {
+      throw agentFailure(conversation.failure(error));
+    }
+  }
+
+  async function stream(request: AgentClientRequest, call: ChatCall): Promise<Answered<SendAnswer>> {
+    const running = await start(request, call);
+    const { conversation, events } = running;
+    let first: IteratorResult<AgentEvent>;
+    try {
+      first = await events.next();
+    } catch (error) {
+      await conversation[Symbol.asyncDispose]();
+      throw agentFailure(conversation.failure(error));
+    }
+    async function send(sink: EventSink): Promise<void> {
+      await using _ = conversation;
+      try {
+        await forward(running, first, request, sink);
+      } catch (error) {
+        throw agentFailure(conversation.failure(error));
+      }
+    }
+    return { sessionId: conversation.sessionId, answer: send };
+  }
+
+  async function forward(
+    running: Running,
+    first: IteratorResult<AgentEvent>,
+    { stream_options, include_agentic_blocks: showsBlocks }: AgentClientRequest,
+    sink: EventSink,
+  ): Promise<void> {
+    const writer = createChunkWriter(running.head, stream_options?.include_usage === true);
+    const collector = createBlockCollector();
+    const tell = async (blocks: readonly AgenticBlock[]) => {
+      if (showsBlocks !== true) return;
+      // Client libraries ignore names of events and read each one as a chunk: `choices` keeps them content.
+      for (const block of blocks) {
+        await sink.send({ event: 'agentic_block', data: JSON.stringify({ ...block, choices: [] }) });
+      }
+    };
+    await tell(running.said);
+    for await (const event of rest(running.events, first)) {
+      const delta = deltaOf(event);
+      if (delta !== undefined) await sink.data(writer.choices([{ index: 0, delta, finish_reason: null }]));
+      await tell(collector.push(event));
+      if (event.type !== 'end') continue;
+      const { result } = event;
+      // The end is told only when the turn is durable.
+      const usage = await keep(running, result);
+      await sink.data(writer.choices([{ index: 0, delta: {}, finish_reason: finishReason(result.finish) }]));
+      const last = writer.usage(usage);
+      if (last !== undefined) await sink.data(last);
+      await sink.data('[DONE]');
+      return;
+    }
+    throw ChatErrors.agentFailed('The agent ended without an answer.', { retryable: false });
+  }
+
+  return { complete, stream };
+}
+
+/** What is left of a run. Leaving the loop ends it. */
+async function* rest(
+  events: AsyncIterator<AgentEvent>,
+  first?: IteratorResult<AgentEvent>,
+): AsyncGenerator<AgentEvent, void> {
+  try {
+    for (let result = first ?? (await events.next()); !result.done; result = await events.next()) {
+      yield result.value;
+    }
+  } finally {
+    await events.return?.();
+  }
+}
+
+/** What of a request is the model's, and not the gateway's. */
+function modelParameters(request: AgentClientRequest): ModelParameters {
+  const {
+    model: _model,
+    messages: _messages,
+    tools: _tools,
+    tool_choice: _choice,
+    stream: _stream,
+    stream_options: _options,
+    store: _store,
+    agent: _agent,
+    include_agentic_blocks: _blocks,
+    ...parameters
+  } = request;
+  return parameters;
+}
+
+type Delta = ChatChunk['choices'][number]['delta'];
+
+/** What an event adds to the answer that OpenAI's clients read. */
+function deltaOf(event: AgentEvent): Delta | undefined {
+  if (event.type === 'text') return { content: event.delta };
+  if (event.type === 'reasoning') return { reasoning_content: event.delta };
+  if (event.type !== 'end' || event.result.toolCalls === undefined) return undefined;
+  return { tool_calls: event.result.toolCalls.map((call, index) => ({ index, ...call })) };
+}
+
+function choiceOf({ finish, text, toolCalls }: AgentResult): ChatCompletion['choices'][number] {
+  const content = text === '' && toolCalls !== undefined ? null : text;
+  return {
+    index: 0,
+    message: { role: 'assistant', content, ...(toolCalls && { tool_calls: toolCalls }) },
+    finish_reason: finishReason(finish),
+  };
+}
+
+/** The cap of model calls is shown as `length` (decisions 1.6). */
+function finishReason(finish: AgentFinish): FinishReason {
+  return finish === 'iteration_limit' ? 'length' : finish;
+}

@@ -1,0 +1,186 @@
+import { type Clock, type Ids, KernelErrors } from 'agent-gateway';
+import {
+  type ChatChunk,
+  type ChatCompletion,
+  type ChatMessage,
+  type ChatRequest,
+  type Guard,
+  type Metering,
+  type Model,
+  type ModelCallContext,
+  ModelErrors,
+  type ModelInfo,
+  type Models,
+  type Usage,
+} from '../../../agent-engine/contract.ts';
+import { answerHead } from './answer-head.ts';
+import type { Answered, ChatCall, EventSink, SendAnswer } from './chat-call.ts';
+import { type ChunkWriter, createChunkWriter } from './chunk-writer.ts';
+import { composeConversation, withPreamble } from './compose-conversation.ts';
+import type { Conversation, Conversations } from './conversations.ts';
+import { guardedChoices } from './guarded-answer.ts';
+import { createGuardedChunks, type GuardedChunks } from './guarded-chunks.ts';
+import { requestProblems } from './request-problems.ts';
+
+/** A request as clients send it: `store` is meant for the gateway, not for the provider. */
+export type ClientRequest = ChatRequest & { readonly store?: boolean | null };
+
+/** Chat completions as OpenAI's API gives them (specification 1, Chat; decisions 1.6). */
+export interface ChatCompletions {
+  /** The whole answer. Throws `model_not_found`, and the errors of the model port, the sessions and the guardrails. */
+  complete(request: ClientRequest, call: ChatCall): Promise<Answered<ChatCompletion>>;
+  /**
+   * Begins an answer: resolves when its first chunk is there, so that all that fails before it can still be told by a
+   * status.
+   */
+  stream(request: ClientRequest, call: ChatCall): Promise<Answered<SendAnswer>>;
+}
+
+/** What chat completions are made of. */
+export interface ChatCompletionParts {
+  readonly models: Models;
+  readonly conversations: Conversations;
+  readonly guard: Guard;
+  readonly metering: Metering;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/** A call of the model, ready to be made. */
+interface Asked {
+  readonly model: Model;
+  readonly request: ChatRequest;
+  readonly context: ModelCallContext;
+  readonly conversation: Conversation;
+  /** The model that answers, fallbacks included; known once it does. */
+  answeredBy: ModelInfo;
+}
+
+/** Makes the service. */
+export function createChatCompletions(parts: ChatCompletionParts): ChatCompletions {
+  const { models, conversations, guard, metering } = parts;
+
+  async function ask({ store, ...request }: ClientRequest, call: ChatCall): Promise<Asked> {
+    const errors = requestProblems(request);
+    if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
+    const model = models.resolve(request.model);
+    await guard.inspect(request.messages);
+    const conversation = await conversations.open(call, {
+      messages: request.messages,
+      store: store !== false,
+      contextLength: model.info.context_length,
+    });
+    const messages = withPreamble(
+      conversation.preamble,
+      composeConversation(conversation.history, request.messages),
+    );
+    const asked: Asked = {
+      model,
+      request: { ...request, messages },
+      context: {
+        signal: conversation.signal,
+        requestId: call.requestId,
+        traceHeaders: call.traceHeaders,
+        answeredBy: (info) => {
+          asked.answeredBy = info;
+        },
+      },
+      conversation,
+      answeredBy: model.info,
+    };
+    return asked;
+  }
+
+  /** Writes the turn and returns what it consumed, as the client is told. */
+  async function keep(asked: Asked, answer: ChatMessage, counted: Usage | null | undefined): Promise<Usage> {
+    const { model, request, conversation, answeredBy } = asked;
+    const { use, usage } = metering.measure({
+      alias: model.info.id,
+      answeredBy,
+      usage: counted ?? undefined,
+      messages: request.messages,
+      answer: [answer],
+    });
+    await conversation.keep({ model: model.info.id, source: 'chat', messages: [answer], uses: [use] });
+    return usage;
+  }
+
+  async function complete(clientRequest: ClientRequest, call: ChatCall): Promise<Answered<ChatCompletion>> {
+    const asked = await ask(clientRequest, call);
+    await using conversation = asked.conversation;
+    const head = answerHead(clientRequest.model, parts);
+    try {
+      const completion = await asked.model.complete(asked.request, asked.context);
+      const { choices: raw, usage: counted, service_tier, system_fingerprint } = completion;
+      const choices = guardedChoices(raw, guard, conversation.secretPrompt);
+      const usage = await keep(asked, choices[0]!.message, counted);
+      return {
+        sessionId: conversation.sessionId,
+        answer: { object: 'chat.completion', ...head, choices, usage, service_tier, system_fingerprint },
+      };
+    } catch (error) {
+      throw conversation.failure(error);
+    }
+  }
+
+  async function stream(clientRequest: ClientRequest, call: ChatCall): Promise<Answered<SendAnswer>> {
+    const asked = await ask(clientRequest, call);
+    const { conversation } = asked;
+    const head = answerHead(clientRequest.model, parts);
+    const chunks = asked.model.stream(asked.request, asked.context)[Symbol.asyncIterator]();
+    let first: IteratorResult<ChatChunk>;
+    try {
+      first = await chunks.next();
+      if (first.done) throw ModelErrors.upstream('The model provider gave an empty answer.');
+    } catch (error) {
+      await conversation[Symbol.asyncDispose]();
+      throw conversation.failure(error);
+    }
+    const writer = createChunkWriter(head, clientRequest.stream_options?.include_usage === true);
+    const guarded = createGuardedChunks(guard, conversation.secretPrompt);
+    async function send(sink: EventSink): Promise<void> {
+      await using _ = conversation;
+      try {
+        const counted = await forward(first, chunks, guarded, writer, sink);
+        const held = guarded.end();
+        // The end is told only when the turn is durable.
+        const usage = await keep(asked, guarded.message(), counted);
+        for (const choices of held) await sink.data(writer.choices(choices));
+        const last = writer.usage(usage);
+        if (last !== undefined) await sink.data(last);
+        await sink.data('[DONE]');
+      } catch (error) {
+        throw conversation.failure(error);
+      }
+    }
+    return { sessionId: conversation.sessionId, answer: send };
+  }
+
+  return { complete, stream };
+}
+
+/** Hands chunks on at the reader's pace. However it ends, the provider's call has ended with it. */
+async function forward(
+  first: IteratorResult<ChatChunk>,
+  chunks: AsyncIterator<ChatChunk>,
+  guarded: GuardedChunks,
+  writer: ChunkWriter,
+  sink: EventSink,
+): Promise<Usage | undefined> {
+  let usage: Usage | undefined;
+  try {
+    for (let result = first; !result.done; result = await chunks.next()) {
+      const chunk = result.value;
+      // Some servers report the running total with every chunk: only the last one counts.
+      if (chunk.usage) usage = chunk.usage;
+      // Of chunks without choices only the usage is meant for clients; the others are a provider's notices.
+      const choices = chunk.choices.length === 0 ? undefined : guarded.next(chunk.choices);
+      if (choices === undefined) continue;
+      const slow = sink.data(writer.choices(choices, chunk));
+      if (slow !== undefined) await slow;
+    }
+  } finally {
+    await chunks.return?.();
+  }
+  return usage;
+}

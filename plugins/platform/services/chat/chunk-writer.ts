@@ -1,0 +1,46 @@
+import type { ChatChunk, Usage } from '../../../agent-engine/contract.ts';
+import type { AnswerHead } from './answer-head.ts';
+
+/** Writes the chunks of one answer, as JSON text. */
+export interface ChunkWriter {
+  /** A chunk with these choices; what belongs to the provider's chunk (`system_fingerprint`) is taken from `chunk`. */
+  choices(choices: ChatChunk['choices'], chunk?: ChatChunk): string;
+  /** The usage chunk, which goes last; `undefined` when it was not asked for. */
+  usage(usage: Usage): string | undefined;
+}
+
+/**
+ * A writer for one stream (decisions 1.6). The first delta has a role, also where the provider leaves it out. Usage comes once, in a chunk of
+ * its own after the `finish_reason`, however the provider reports it, and only with `stream_options.include_usage`; the other chunks then
+ * say `usage: null`, as OpenAI's do.
+ */
+export function createChunkWriter(head: AnswerHead, includeUsage: boolean): ChunkWriter {
+  let hasRole = false;
+
+  function write(choices: ChatChunk['choices'], usage: Usage | null | undefined, chunk?: ChatChunk): string {
+    return JSON.stringify({
+      id: head.id,
+      object: 'chat.completion.chunk',
+      created: head.created,
+      model: head.model,
+      service_tier: chunk?.service_tier,
+      system_fingerprint: chunk?.system_fingerprint,
+      choices,
+      usage,
+    });
+  }
+
+  return {
+    choices(choices, chunk) {
+      const told = hasRole ? choices : withRole(choices);
+      hasRole = true;
+      return write(told, includeUsage ? null : undefined, chunk);
+    },
+    usage: (usage) => (includeUsage ? write([], usage) : undefined),
+  };
+}
+
+function withRole(choices: ChatChunk['choices']): ChatChunk['choices'] {
+  if (choices.every((choice) => choice.delta?.role !== undefined)) return choices;
+  return choices.map((choice) => ({ ...choice, delta: { role: 'assistant', ...choice.delta } }));
+}

@@ -1,0 +1,174 @@
+import type {
+  ChatChunk,
+  ChatDelta,
+  ChatMessage,
+  Guard,
+  StreamRedactor,
+  ToolCall,
+  ToolCallDelta,
+} from '../../../agent-engine/contract.ts';
+import { blocked, MAX_ANSWER, redactValue, tooLong } from './guarded-answer.ts';
+
+type Choice = ChatChunk['choices'][number];
+
+/** Passes a stream through the guardrails, and remembers what left. */
+export interface GuardedChunks {
+  /** What of a chunk may leave now; `undefined` for nothing. The end of the answer is held back until `end`. */
+  next(choices: ChatChunk['choices']): ChatChunk['choices'] | undefined;
+  /** What was held back, the `finish_reason` last. */
+  end(): readonly ChatChunk['choices'][];
+  /** The answer as it left, once `end` was called. */
+  message(): ChatMessage;
+}
+
+/** Calls that one answer may have: as many as a request may bring back. */
+const MAX_CALLS = 1024;
+/** Members of deltas with a text of their own; providers have a handful. */
+const MAX_MEMBERS = 32;
+
+interface PendingCall {
+  id: string;
+  name: string;
+  arguments: string;
+  readonly redactor: StreamRedactor;
+}
+
+/**
+ * The guardrails of one stream with one answer: credentials are replaced whatever the pieces are, an unsafe answer throws
+ * `guard.output-blocked`, and one that is too long `model.upstream`. Log probabilities are left out, since they repeat the text token by token.
+ */
+export function createGuardedChunks(guard: Guard, secretPrompt: string | undefined): GuardedChunks {
+  const check = guard.checkOutput(secretPrompt);
+  const texts = new Map<string, StreamRedactor>();
+  const calls = new Map<number, PendingCall>();
+  const content = guard.redactStream();
+  let said = '';
+  let size = 0;
+  let finish: Choice | undefined;
+
+  function grow(characters: number): void {
+    size += characters;
+    if (size > MAX_ANSWER) throw tooLong();
+  }
+
+  function speak(text: string): string {
+    grow(text.length);
+    const finding = check.push(text);
+    if (finding !== undefined) throw blocked(finding.reason);
+    const safe = content.push(text);
+    said += safe;
+    return safe;
+  }
+
+  function callOf({ index, id, function: called }: ToolCallDelta): PendingCall {
+    let call = calls.get(index);
+    if (call === undefined) {
+      if (calls.size >= MAX_CALLS) throw tooLong();
+      call = { id: '', name: '', arguments: '', redactor: guard.redactStream() };
+      calls.set(index, call);
+    }
+    if (id !== undefined) call.id = id;
+    if (called?.name !== undefined) {
+      grow(called.name.length);
+      call.name += called.name;
+    }
+    return call;
+  }
+
+  function guardCall(delta: ToolCallDelta): ToolCallDelta {
+    const call = callOf(delta);
+    const text = delta.function?.arguments;
+    if (delta.function === undefined) {
+      // A call in a provider's own form. What the provider wants back with it stays as it is.
+      const { extra_content, ...own } = delta;
+      const safe = redactValue(own, guard) as ToolCallDelta;
+      return extra_content === undefined ? safe : { ...safe, extra_content };
+    }
+    if (text === undefined) return delta;
+    grow(text.length);
+    const safe = call.redactor.push(text);
+    call.arguments += safe;
+    return { ...delta, function: { ...delta.function, arguments: safe } };
+  }
+
+  function guardText(name: string, text: string): string {
+    let redactor = texts.get(name);
+    if (redactor === undefined) {
+      if (texts.size >= MAX_MEMBERS) throw tooLong();
+      redactor = guard.redactStream();
+      texts.set(name, redactor);
+    }
+    return redactor.push(text);
+  }
+
+  /** Members that are not spoken text: reasoning, tool calls, and what providers invent. */
+  function guardMember(name: string, value: unknown): unknown {
+    if (name === 'role' || value === null) return value;
+    if (name === 'content') return typeof value === 'string' ? speak(value) : redactValue(value, guard);
+    if (name === 'tool_calls') return (value as readonly ToolCallDelta[]).map(guardCall);
+    return typeof value === 'string' ? guardText(name, value) : redactValue(value, guard);
+  }
+
+  function guardDelta(delta: ChatDelta): ChatDelta {
+    const guarded: Record<string, unknown> = {};
+    for (const name in delta) guarded[name] = guardMember(name, delta[name]);
+    return guarded;
+  }
+
+  function next(choices: ChatChunk['choices']): ChatChunk['choices'] | undefined {
+    const leaving: Choice[] = [];
+    for (const { logprobs: _, ...choice } of choices) {
+      const delta = guardDelta(choice.delta);
+      const { finish_reason: reason } = choice;
+      if (reason !== undefined && reason !== null) finish = { ...choice, delta: {} };
+      if (saysSomething(delta)) leaving.push({ ...choice, delta, finish_reason: null });
+    }
+    return leaving.length === 0 ? undefined : leaving;
+  }
+
+  /** What the redactors held back, as one delta. */
+  function rest(): ChatDelta {
+    const delta: Record<string, unknown> = {};
+    const finding = check.end();
+    if (finding !== undefined) throw blocked(finding.reason);
+    const text = content.end();
+    said += text;
+    if (text !== '') delta.content = text;
+    for (const [name, redactor] of texts) {
+      const held = redactor.end();
+      if (held !== '') delta[name] = held;
+    }
+    const held = [...calls].flatMap(([index, call]) => {
+      const safe = call.redactor.end();
+      call.arguments += safe;
+      return safe === '' ? [] : [{ index, function: { arguments: safe } }];
+    });
+    if (held.length > 0) delta.tool_calls = held;
+    return delta;
+  }
+
+  return {
+    next,
+    end() {
+      const delta = rest();
+      const index = finish?.index ?? 0;
+      const held = saysSomething(delta) ? [[{ index, delta, finish_reason: null }]] : [];
+      return finish === undefined ? held : [...held, [finish]];
+    },
+    message: () => ({
+      role: 'assistant',
+      content: said === '' && calls.size > 0 ? null : said,
+      ...(calls.size > 0 && { tool_calls: [...calls.values()].map(toToolCall) }),
+    }),
+  };
+}
+
+function toToolCall(call: PendingCall): ToolCall {
+  return { id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } };
+}
+
+/** False for a delta of which nothing is left. */
+function saysSomething(delta: ChatDelta): boolean {
+  for (const name in delta) if (delta[name] !== '' && delta[name] !== undefined) return true;
+  return false;
+}

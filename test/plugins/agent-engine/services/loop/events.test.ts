@@ -1,0 +1,83 @@
+import test from 'ava';
+import { eventsOf } from '../../../../../plugins/agent-engine/services/loop/events.ts';
+import { inParallel } from '../../../../../plugins/agent-engine/services/loop/parallel.ts';
+
+const never = new AbortController().signal;
+
+test('work goes no faster than its reader', async (t) => {
+  let made = 0;
+  const events = eventsOf<number>(never, async (emit) => {
+    for (let n = 1; n <= 5; n += 1) {
+      made = n;
+      await emit(n);
+    }
+  });
+  t.is(made, 0);
+  t.is((await events.next()).value, 1);
+  await new Promise((resolve) => setImmediate(resolve));
+  t.true(made <= 2);
+  await events.return();
+});
+
+test('the reader gets all events, then what the work throws', async (t) => {
+  const seen: number[] = [];
+  const events = eventsOf<number>(never, async (emit) => {
+    await Promise.all([emit(1), emit(2)]);
+    throw new Error('broken');
+  });
+  await t.throwsAsync(
+    async () => {
+      for await (const event of events) seen.push(event);
+    },
+    { message: 'broken' },
+  );
+  t.deepEqual(seen, [1, 2]);
+});
+
+test('when the reader leaves, the work is ended and waited for', async (t) => {
+  let isOver = false;
+  const events = eventsOf<number>(never, async (emit, end) => {
+    try {
+      await emit(1);
+      await new Promise((_, reject) => end.signal.addEventListener('abort', () => reject(end.signal.reason)));
+    } finally {
+      await new Promise((resolve) => setImmediate(resolve));
+      isOver = true;
+    }
+  });
+  for await (const _ of events) break;
+  t.true(isOver);
+});
+
+test('work that emits without being read ends with the caller’s signal', async (t) => {
+  const caller = new AbortController();
+  const events = eventsOf<number>(caller.signal, async (emit) => {
+    await emit(1);
+    await emit(2);
+  });
+  await events.next();
+  const reason = new Error('gone');
+  caller.abort(reason);
+  await t.throwsAsync(events.next(), { is: reason });
+});
+
+test('after a failure nothing new is begun, and what is under way is waited for', async (t) => {
+  const begun: number[] = [];
+  let ended = 0;
+  const stop = Promise.withResolvers<void>();
+  const work = inParallel(
+    [0, 1, 2, 3, 4],
+    2,
+    async (item) => {
+      begun.push(item);
+      if (item === 0) throw new Error('first');
+      await stop.promise;
+      ended += 1;
+      throw new Error('second');
+    },
+    () => stop.resolve(),
+  );
+  await t.throwsAsync(work, { message: 'first' });
+  t.deepEqual(begun, [0, 1]);
+  t.is(ended, 1);
+});

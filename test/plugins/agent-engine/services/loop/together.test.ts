@@ -1,0 +1,70 @@
+import test from 'ava';
+import pino from 'pino';
+import { fakeEgress } from '../../../../../kernel/testing/fakes/fake-egress.ts';
+import { createGuard } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
+import { createAgents } from '../../../../../plugins/agent-engine/services/loop/create-agents.ts';
+import { createDemoModel } from '../../../../../plugins/agent-engine/services/models/demo-model.ts';
+import { createModelRegistry } from '../../../../../plugins/agent-engine/services/models/model-registry.ts';
+import { createReceipts } from '../../../../../plugins/agent-engine/services/receipts/receipts.ts';
+import { createArgumentCheck } from '../../../../../plugins/agent-engine/services/tools/argument-check.ts';
+import { builtinTools } from '../../../../../plugins/agent-engine/services/tools/builtin-tools.ts';
+import { createToolCatalog } from '../../../../../plugins/agent-engine/services/tools/tool-catalog.ts';
+import { receipts as migration } from '../../../../../plugins/agent-engine/store/receipts/002-receipts.ts';
+import { ExecutionReceipt } from '../../../../../plugins/agent-engine/store/receipts/execution-receipt.ts';
+import { eachDatabase } from '../../../../support/databases.ts';
+import { engineTables } from '../../engine-tables.ts';
+import { collect, context, liveAgents, tool, user } from './fakes.ts';
+
+const TENANT = '01900000-0000-7000-8000-00000000000a';
+
+/** Made when the test runs, so that nobody who looks for secrets finds one here. */
+const secret = `ghp_${'a1B2'.repeat(9)}`;
+
+eachDatabase(
+  test,
+  'the demo model uses the calculator, and the receipt is in the database, redacted',
+  async (t, fresh) => {
+    const engine = await engineTables(t, fresh, { entities: [ExecutionReceipt], migrations: [migration] });
+    const { clock, ids, database } = engine;
+    const receipts = createReceipts(engine);
+    const guard = createGuard({ input: 'block', output: 'block', onFinding: () => {} });
+    const vault = tool('vault', () => ({ content: JSON.stringify({ token: secret }) }));
+    const agents = createAgents({
+      ...{ guard, receipts, database, clock, ids, checkArguments: createArgumentCheck() },
+      models: createModelRegistry({
+        settings: {},
+        demo: createDemoModel({ clock, ids, chunkDelayMs: 0 }),
+        clock,
+      }),
+      toolCatalog: createToolCatalog({
+        sources: () => [
+          builtinTools({ clock, egress: fakeEgress(() => undefined) }),
+          { prefix: 'builtin/', list: () => [vault] },
+        ],
+        policies: { of: () => ({ allowedTools: null }) as never },
+        log: pino({ enabled: false }),
+      }),
+      agents: liveAgents().view,
+    });
+    const principal = { tenantId: TENANT, identityId: 'key-1', userId: 'anna' };
+    const ask = (text: string) =>
+      collect(agents.run({ messages: [user(text)], pauses: 'allow', context: context({ principal }) }));
+    const { result } = await ask('Use the calculator: what is 17 * 23?');
+    t.regex(result.text, /391/);
+    t.is(result.uses.length, 2);
+    t.is(result.uses[0]?.provider, 'demo');
+
+    const again = await ask('Open the vault');
+    t.false(JSON.stringify(again).includes(secret));
+    const page = await receipts.list(database.forTenant(TENANT), {}, { limit: 10, offset: 0 });
+    t.deepEqual(
+      page.receipts.map(({ toolName, input, output, status }) => [toolName, input, output, status]).sort(),
+      [
+        ['calculator', '{"expression":"17 * 23"}', '391', 'success'],
+        ['vault', '{}', page.receipts.find(({ toolName }) => toolName === 'vault')?.output, 'success'],
+      ],
+    );
+    t.true(page.receipts.some(({ output }) => output.includes('[REDACTED:')));
+    t.notThrows(() => page.receipts.map(({ output }) => JSON.parse(output)));
+  },
+);

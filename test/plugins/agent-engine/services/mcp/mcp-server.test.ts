@@ -1,0 +1,160 @@
+import path from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import type { LiveResource, Resource, ResourceView } from '../../../../../kernel/index.ts';
+import { systemClock } from '../../../../../kernel/services/clock.ts';
+import type { McpServerSpec } from '../../../../../plugins/agent-engine/kinds/mcp-server.ts';
+import {
+  type McpServer,
+  mcpServerKind,
+} from '../../../../../plugins/agent-engine/services/mcp/mcp-server.ts';
+import { mcpToolSources } from '../../../../../plugins/agent-engine/services/mcp/mcp-tools.ts';
+import { startMcpHttpServer } from '../../../../support/mcp-http-server.ts';
+import { until } from '../../../../support/until.ts';
+import { toolContext } from '../tool-context.ts';
+
+const PROGRAM = path.resolve('test/support/mcp-program.ts');
+const STDIO: McpServerSpec = { transport: 'stdio', command: process.execPath, args: [PROGRAM] };
+
+const kind = mcpServerKind({
+  stdioAllow: [process.execPath],
+  resolveSecret: async (reference) => `secret of ${reference}`,
+  clock: systemClock,
+  version: '1.0.0',
+});
+
+function resource(spec: McpServerSpec): Resource<McpServerSpec> {
+  return { apiVersion: 'svc/v1', kind: 'McpServer', metadata: { name: 'tools' }, spec };
+}
+
+/** The tools of a server, as the catalog sees them. */
+async function open(t: ExecutionContext, spec: McpServerSpec) {
+  const value = await kind.build(resource(spec), {} as never);
+  t.teardown(() => value[Symbol.asyncDispose]());
+  const live = { name: 'tools', value, resource: resource(spec), file: 'x.yaml', generation: 1 };
+  const view: ResourceView<McpServer> = {
+    get: () => value,
+    acquire: () => ({ value, generation: 1, release: () => {}, [Symbol.dispose]: () => {} }),
+    list: () => [live as LiveResource<McpServer>],
+    onChange: () => () => {},
+  };
+  const source = mcpToolSources(view)()[0]!;
+  const tools = await source.list('tenant', AbortSignal.timeout(20_000));
+  return { value, source, tool: (name: string) => tools.find((tool) => tool.name === name)!, tools };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+test('the tools of a program are listed and called', async (t) => {
+  const { source, tools, tool } = await open(t, STDIO);
+  t.is(source.prefix, 'mcp://tools/');
+  t.deepEqual(
+    tools.map(({ ref }) => ref),
+    ['mcp://tools/add', 'mcp://tools/client', 'mcp://tools/broken', 'mcp://tools/slow'],
+  );
+  t.deepEqual(await tool('add').invoke({ a: 2, b: 40 }, toolContext()), { content: '42', isError: false });
+});
+
+test('a program finds nothing in its environment but PATH and what its resource says', async (t) => {
+  const { tool } = await open(t, { ...STDIO, env: { TOKEN: 'env:SEARCH_TOKEN' } });
+  const result = await tool('client').invoke({}, toolContext());
+  const { env } = JSON.parse('content' in result ? result.content : '');
+  t.deepEqual(env, { PATH: '/usr/local/bin:/usr/bin:/bin', TOKEN: 'secret of env:SEARCH_TOKEN' });
+});
+
+test('each tenant has a program of its own', async (t) => {
+  const { tool, source } = await open(t, STDIO);
+  await source.list('other', AbortSignal.timeout(20_000));
+  const pidOf = async (tenantId: string) => {
+    const context = toolContext({ principal: { tenantId, identityId: 'i', userId: 'u' } });
+    const result = await tool('client').invoke({}, context);
+    return JSON.parse('content' in result ? result.content : '').pid;
+  };
+  t.not(await pidOf('tenant'), await pidOf('other'));
+  t.is(await pidOf('tenant'), await pidOf('tenant'));
+});
+
+test('disposing a server ends its programs', async (t) => {
+  const { value, tool } = await open(t, STDIO);
+  const result = await tool('client').invoke({}, toolContext());
+  const { pid } = JSON.parse('content' in result ? result.content : '');
+  await value[Symbol.asyncDispose]();
+  await until(() => !isAlive(pid));
+  t.pass();
+});
+
+test('a program that died is started again by the next call', async (t) => {
+  const { tool } = await open(t, STDIO);
+  const pid = async () => {
+    const result = await tool('client').invoke({}, toolContext());
+    return JSON.parse('content' in result ? result.content : '').pid;
+  };
+  const first = await pid();
+  process.kill(first, 'SIGKILL');
+  await until(() => !isAlive(first));
+  const isAnother = async () => (await pid().catch(() => first)) !== first;
+  await until(isAnother);
+  t.true(await isAnother());
+});
+
+test('tools over HTTP are called with the headers of the resource', async (t) => {
+  await using server = await startMcpHttpServer();
+  const { tool } = await open(t, {
+    transport: 'http',
+    url: server.url,
+    headers: { authorization: 'env:SEARCH_TOKEN' },
+  });
+  t.deepEqual(await tool('add').invoke({ a: 1, b: 2 }, toolContext()), { content: '3', isError: false });
+  t.true(server.requests.every(({ authorization }) => authorization === 'secret of env:SEARCH_TOKEN'));
+});
+
+test("a tool's own failure and bad arguments are results for the model", async (t) => {
+  const { tool } = await open(t, STDIO);
+  t.deepEqual(await tool('broken').invoke({}, toolContext()), { content: 'It is broken.', isError: true });
+  const result = await tool('add').invoke({ a: 'x' }, toolContext());
+  t.true('isError' in result && result.isError);
+});
+
+test('a call ends when it is aborted', async (t) => {
+  const { tool } = await open(t, STDIO);
+  const abort = new AbortController();
+  const call = tool('slow').invoke({}, toolContext({ signal: abort.signal }));
+  abort.abort(new Error('enough'));
+  await t.throwsAsync(call, { message: 'enough' });
+});
+
+test('a server that is away is mcp.unavailable, without its words', async (t) => {
+  const value = await kind.build(resource({ transport: 'http', url: 'http://127.0.0.1:9/mcp' }), {} as never);
+  const error = await t.throwsAsync(value.tools('tenant', AbortSignal.timeout(20_000)), {
+    code: 'mcp.unavailable',
+  });
+  t.is(error?.message, 'The MCP server is not available');
+});
+
+for (const { title, spec, pointers } of [
+  {
+    title: 'a program that is not allowed',
+    spec: { transport: 'stdio', command: 'rm' },
+    pointers: ['/spec/command'],
+  },
+  { title: 'a program without command', spec: { transport: 'stdio' }, pointers: ['/spec/command'] },
+  { title: 'a server without url', spec: { transport: 'http' }, pointers: ['/spec/url'] },
+  {
+    title: 'members of the other transport',
+    spec: { transport: 'http', url: 'https://example.com', command: 'x', env: {} },
+    pointers: ['/spec/command', '/spec/env'],
+  },
+] as const) {
+  test(`${title} is a problem of the resource`, (t) => {
+    const problems = kind.check!(resource(spec as McpServerSpec));
+    t.deepEqual(
+      problems.map(({ pointer }) => pointer),
+      [...pointers],
+    );
+  });
+}

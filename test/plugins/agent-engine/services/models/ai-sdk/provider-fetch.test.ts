@@ -1,0 +1,65 @@
+import test from 'ava';
+import { systemClock } from '../../../../../../kernel/services/clock.ts';
+import { createIds } from '../../../../../../kernel/services/ids.ts';
+import { createProviderFetch } from '../../../../../../plugins/agent-engine/services/models/ai-sdk/provider-fetch.ts';
+import { createRedact } from '../../../../../../plugins/agent-engine/services/models/redact.ts';
+import { DEFAULT_RETRY } from '../../../../../../plugins/agent-engine/services/models/retry.ts';
+import { DEFAULT_TIMEOUTS } from '../../../../../../plugins/agent-engine/services/models/timeouts.ts';
+import { json, silence, startFakeProvider } from '../../../../../support/fake-provider.ts';
+import { until } from '../../../../../support/until.ts';
+import { failureOf } from '../calls.ts';
+
+function connections() {
+  return createProviderFetch({
+    ...{ timeouts: DEFAULT_TIMEOUTS, retry: { ...DEFAULT_RETRY, baseMs: 1 }, connections: 8, maxWaiting: 8 },
+    ...{ answerBytes: 1000, clock: systemClock, ids: createIds(systemClock), redact: createRedact([]) },
+    beforeCall: undefined,
+  });
+}
+
+test('a request beside the calls, such as one for a token, is answered too', async (t) => {
+  await using provider = await startFakeProvider(json(200, { token: 'x' }, { 'x-answer': 'yes' }));
+  await using connected = connections();
+  const response = await connected.fetch(new URL(`${provider.url}/token?a=1`), {
+    headers: [['X-Ask', 'me']],
+  });
+  t.is(response.headers.get('x-answer'), 'yes');
+  t.deepEqual(await response.json(), { token: 'x' });
+  await connected.fetch(`${provider.url}/token`, { method: 'GET', body: null });
+  t.like(provider.requests[0], { method: 'POST', path: '/v1/token?a=1' });
+  t.like(provider.requests[0]?.headers, { 'x-ask': 'me', 'accept-encoding': 'identity' });
+  t.is(provider.requests[1]?.method, 'GET');
+});
+
+test('a request with a signal of its own ends with it', async (t) => {
+  await using provider = await startFakeProvider(silence());
+  await using connected = connections();
+  const own = new AbortController();
+  const failed = t.throwsAsync(connected.fetch(`${provider.url}/x`, { body: '{}', signal: own.signal }));
+  await until(() => provider.requests.length === 1);
+  own.abort(new Error('enough'));
+  await failed;
+  await until(() => provider.requests[0]!.isAborted);
+});
+
+test('a body that cannot be sent again, and more servers than a provider needs, are refused', async (t) => {
+  await using provider = await startFakeProvider(json(200, {}));
+  await using connected = connections();
+  await t.throwsAsync(connected.fetch(provider.url, { body: new FormData() }), { message: /sent again/ });
+  for (const port of [1, 2, 3]) {
+    t.is((await failureOf(t, connected.fetch(`http://127.0.0.1:${port}/`))).code, 'model.upstream');
+  }
+  await t.throwsAsync(connected.fetch('http://127.0.0.1:4/'), { message: /too many servers/ });
+});
+
+test('a body that is cancelled is cancelled at the provider', async (t) => {
+  await using provider = await startFakeProvider(({ response }) => {
+    response.writeHead(200);
+    response.write('the beginning');
+  });
+  await using connected = connections();
+  const response = await connected.fetch(provider.url, { body: '{}' });
+  await response.body?.cancel();
+  await until(() => provider.requests[0]!.isAborted, 1000);
+  t.pass();
+});

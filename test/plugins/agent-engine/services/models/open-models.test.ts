@@ -1,0 +1,40 @@
+import { ConfigurationError } from 'agent-gateway';
+import test from 'ava';
+import { systemClock } from '../../../../../kernel/services/clock.ts';
+import { createIds } from '../../../../../kernel/services/ids.ts';
+import { createDemoModel } from '../../../../../plugins/agent-engine/services/models/demo-model.ts';
+import { openModels } from '../../../../../plugins/agent-engine/services/models/open-models.ts';
+
+const clock = systemClock;
+const ids = createIds(clock);
+const observer = { request: () => {}, tokens: () => {}, firstByte: () => {} };
+
+const open = (settings: { api_url: string; api_key?: string }) =>
+  openModels({
+    settings: {
+      ...{ api_key: undefined, model: undefined, include_usage: true, max_retries: 0 },
+      ...{ timeout: 1000, idle_timeout: 1000 },
+      ...settings,
+    },
+    demo: createDemoModel({ clock, ids }),
+    ...{ clock, ids, observer },
+    beforeCall: () => {},
+  });
+
+for (const [variable, settings, message] of [
+  ['LLM_API_URL', { api_url: 'https://user:pass@models.example/v1' }, /must not hold credentials/],
+  ['LLM_API_KEY', { api_url: 'https://models.example/v1', api_key: 'a key' }, /cannot carry/],
+] as const) {
+  test(`what cannot work in ${variable} is told with its name, and never shown`, (t) => {
+    const error = t.throws(() => open(settings), { instanceOf: ConfigurationError });
+    t.is(error.problems[0]?.name, variable);
+    t.regex(error.message, message);
+    t.notRegex(error.message, /user:pass|a key$/);
+  });
+}
+
+test('an address and a key that can work are taken', async (t) => {
+  const { models, close } = open({ api_url: 'https://models.example/v1', api_key: 'key' });
+  t.true(models.list().some(({ id }) => id === 'default'));
+  await close();
+});

@@ -1,0 +1,83 @@
+import test, { type ExecutionContext } from 'ava';
+import {
+  DEFAULT_SANDBOX_POLICY,
+  type SandboxPolicy,
+  SandboxPolicyChanged,
+} from '../../../../../plugins/agent-engine/contract.ts';
+import { createSandboxPolicies } from '../../../../../plugins/agent-engine/services/policies/sandbox-policies.ts';
+import { sandboxPolicies as migration } from '../../../../../plugins/agent-engine/store/policies/004-sandbox-policies.ts';
+import { SandboxPolicyRow } from '../../../../../plugins/agent-engine/store/policies/sandbox-policy-row.ts';
+import { eachDatabase, type FreshDatabase } from '../../../../support/databases.ts';
+import { engineTables } from '../../engine-tables.ts';
+
+const A = '01900000-0000-7000-8000-00000000000a';
+const B = '01900000-0000-7000-8000-00000000000b';
+const STRICT: SandboxPolicy = {
+  enabled: false,
+  maxTimeoutSeconds: 5,
+  allowedTools: ['calculator', 'current_time'],
+  allowDocker: false,
+  restrictNetwork: false,
+  maxOutputKb: 1,
+};
+
+async function open(t: ExecutionContext, fresh: FreshDatabase) {
+  const tables = { entities: [SandboxPolicyRow], migrations: [migration] };
+  const engine = await engineTables(t, fresh, tables);
+  const told: unknown[] = [];
+  const events = { emit: (event: { id: string }, payload: unknown) => void told.push([event.id, payload]) };
+  const { clock, database } = engine;
+  const replica = () => createSandboxPolicies({ database, clock, events });
+  return { ...engine, told, replica, policies: replica(), of: (id: string) => database.forTenant(id) };
+}
+
+eachDatabase(test, "a policy is replaced whole, removed, and is one tenant's", async (t, fresh) => {
+  const { policies, of, told, database } = await open(t, fresh);
+  t.is(await database.schemaDrift(), '');
+  t.is(await policies.find(of(A)), undefined);
+  t.false(await policies.remove(of(A)));
+  await policies.replace(of(A), STRICT);
+  t.deepEqual(await policies.find(of(A)), STRICT);
+  t.is(await policies.find(of(B)), undefined);
+  t.is(await policies.of(B), DEFAULT_SANDBOX_POLICY);
+  const open_ = { ...STRICT, allowedTools: null, enabled: true };
+  await policies.replace(of(A), open_);
+  t.deepEqual(await policies.find(of(A)), open_);
+  await policies.replace(of(A), { ...open_, allowedTools: [] });
+  t.deepEqual((await policies.of(A)).allowedTools, [], 'no tool is something else than every tool');
+  t.true(await policies.remove(of(A)));
+  t.is(await policies.find(of(A)), undefined);
+  t.deepEqual(told.at(-1), [SandboxPolicyChanged.id, { tenantId: A }]);
+});
+
+eachDatabase(
+  test,
+  'a change holds at once here, and in another replica when it is told or a second later',
+  async (t, fresh) => {
+    const { policies, replica, of, clock } = await open(t, fresh);
+    const [second, third] = [replica(), replica()];
+    for (const each of [policies, second, third]) t.is(await each.of(A), DEFAULT_SANDBOX_POLICY);
+    t.is(policies.of(A), DEFAULT_SANDBOX_POLICY, 'at hand');
+    await policies.replace(of(A), STRICT);
+    t.deepEqual(await policies.of(A), STRICT);
+    t.is(second.of(A), DEFAULT_SANDBOX_POLICY);
+    second.forget(A);
+    t.deepEqual(await second.of(A), STRICT);
+    clock.advance(999);
+    t.is(third.of(A), DEFAULT_SANDBOX_POLICY);
+    clock.advance(1);
+    t.deepEqual(await third.of(A), STRICT);
+    third.forgetAll();
+    const asked = third.of(A);
+    t.true(asked instanceof Promise, 'asks the database again');
+    await asked;
+  },
+);
+
+eachDatabase(test, 'policies that are written at one time leave one of them', async (t, fresh) => {
+  const { policies, of } = await open(t, fresh);
+  const written = Array.from({ length: 10 }, (_, index) => ({ ...STRICT, maxTimeoutSeconds: index + 1 }));
+  await Promise.all(written.map((policy) => policies.replace(of(A), policy)));
+  const kept = await policies.find(of(A));
+  t.true(written.some(({ maxTimeoutSeconds }) => maxTimeoutSeconds === kept?.maxTimeoutSeconds));
+});

@@ -1,0 +1,220 @@
+import { manualClock } from 'agent-gateway/testing';
+import test from 'ava';
+import type { SandboxJob } from '../../../../../plugins/agent-engine/contract.ts';
+import type { EngineEnd, EngineRun } from '../../../../../plugins/agent-engine/services/sandbox/engine.ts';
+import {
+  MAX_CODE_BYTES,
+  MAX_DISCARDED_BYTES,
+  MAX_OUTPUT_BYTES,
+  MAX_STDIN_BYTES,
+} from '../../../../../plugins/agent-engine/services/sandbox/limits.ts';
+import {
+  createSandboxRunner,
+  disabledSandbox,
+} from '../../../../../plugins/agent-engine/services/sandbox/sandbox-runner.ts';
+
+function job(overrides: Partial<SandboxJob> = {}): SandboxJob {
+  return {
+    tenantId: 'acme',
+    language: 'python',
+    code: 'print(1)',
+    timeoutMs: 5000,
+    maxOutputBytes: 100,
+    allowNetwork: false,
+    signal: new AbortController().signal,
+    ...overrides,
+  };
+}
+
+/** A sandbox whose engine does what the test says. */
+function setUp(run: (run: EngineRun) => Promise<EngineEnd>, options: { startTimeoutMs?: number } = {}) {
+  const outcomes: string[] = [];
+  const loads: string[] = [];
+  const clock = manualClock();
+  let isDisposed = false;
+  const sandbox = createSandboxRunner({
+    mode: 'docker',
+    engine: {
+      graceMs: 0,
+      run,
+      async [Symbol.asyncDispose]() {
+        isDisposed = true;
+      },
+    },
+    maxConcurrent: 1,
+    maxWaiting: 4,
+    startTimeoutMs: 5000,
+    ...options,
+    clock,
+    observer: {
+      ended: (language, outcome, seconds) => outcomes.push(`${language} ${outcome} ${seconds}`),
+      load: (running, waiting) => loads.push(`${running}/${waiting}`),
+    },
+  });
+  return { sandbox, outcomes, loads, clock, isDisposed: () => isDisposed };
+}
+
+function stopped(stop: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (stop.aborted) resolve();
+    stop.addEventListener('abort', () => resolve());
+  });
+}
+
+test('without a mode every execution is refused', async (t) => {
+  await using sandbox = disabledSandbox();
+  t.is(sandbox.mode, undefined);
+  await t.throwsAsync(sandbox.run(job()), { code: 'sandbox.disabled' });
+});
+
+test('the result says how the code ended, what it wrote, and how long it took', async (t) => {
+  const { sandbox, outcomes, loads, clock } = setUp(async ({ started, stdout, stderr }) => {
+    clock.advance(700);
+    started();
+    clock.advance(300);
+    stdout(Buffer.from('out'));
+    stderr(Buffer.from('err'));
+    return { exitCode: 3 };
+  });
+  t.deepEqual(await sandbox.run(job()), {
+    status: 'error',
+    exitCode: 3,
+    stdout: 'out',
+    stderr: 'err',
+    isTruncated: false,
+    durationMs: 300,
+  });
+  t.deepEqual(outcomes, ['python error 0.3']);
+  t.is(loads.at(-1), '0/0');
+});
+
+test('the time of the code counts from its start', async (t) => {
+  const { sandbox } = setUp(async ({ started, stop, stdout }) => {
+    started();
+    stdout(Buffer.from('half'));
+    await stopped(stop);
+    throw new Error('the connection is closed');
+  });
+  t.like(await sandbox.run(job({ timeoutMs: 20 })), { status: 'timeout', exitCode: null, stdout: 'half' });
+});
+
+test('an engine that watches the time itself tells of a timeout', async (t) => {
+  const { sandbox } = setUp(async ({ started }) => {
+    started();
+    return { exitCode: null, isTimeout: true };
+  });
+  t.like(await sandbox.run(job()), { status: 'timeout', exitCode: null });
+});
+
+test('code that does not begin in time is unavailable', async (t) => {
+  const { sandbox, outcomes } = setUp(
+    async ({ stop }) => {
+      await stopped(stop);
+      return { exitCode: null };
+    },
+    { startTimeoutMs: 20 },
+  );
+  await t.throwsAsync(sandbox.run(job()), { code: 'sandbox.unavailable' });
+  t.deepEqual(outcomes, ['python unavailable 0']);
+});
+
+test('an aborted execution throws the reason at once, and keeps its place until the engine is through', async (t) => {
+  const engineDone = Promise.withResolvers<void>();
+  let runs = 0;
+  const begun = Promise.withResolvers<void>();
+  const { sandbox, outcomes } = setUp(async ({ started }) => {
+    started();
+    runs += 1;
+    begun.resolve();
+    if (runs === 1) await engineDone.promise;
+    return { exitCode: 0 };
+  });
+  const controller = new AbortController();
+  const aborted = sandbox.run(job({ signal: controller.signal }));
+  const next = sandbox.run(job());
+  await begun.promise;
+  controller.abort(new Error('cancelled'));
+  await t.throwsAsync(aborted, { message: 'cancelled' });
+  t.is(runs, 1);
+  engineDone.resolve();
+  t.like(await next, { status: 'success' });
+  t.deepEqual(outcomes, ['python aborted 0', 'python success 0']);
+  await t.throwsAsync(sandbox.run(job({ signal: controller.signal })), { message: 'cancelled' });
+});
+
+test('too much output ends the code', async (t) => {
+  const { sandbox } = setUp(async ({ started, stop, stdout }) => {
+    started();
+    const block = Buffer.alloc(1024 * 1024, 'x');
+    for (let bytes = 0; bytes <= MAX_DISCARDED_BYTES && !stop.aborted; bytes += block.length) stdout(block);
+    await stopped(stop);
+    return { exitCode: 0 };
+  });
+  const result = await sandbox.run(job());
+  t.like(result, { status: 'error', exitCode: null, isTruncated: true });
+  t.is(result.stdout.length, 100);
+  t.true(result.stderr.includes('it wrote too much'));
+});
+
+test('no job makes the gateway keep more output than it has room for', async (t) => {
+  const { sandbox } = setUp(async ({ started, stdout }) => {
+    started();
+    stdout(Buffer.alloc(MAX_OUTPUT_BYTES + 1, 'x'));
+    return { exitCode: 0 };
+  });
+  const result = await sandbox.run(job({ maxOutputBytes: Number.MAX_SAFE_INTEGER }));
+  t.is(result.stdout.length, MAX_OUTPUT_BYTES);
+  t.true(result.isTruncated);
+});
+
+test('code and stdin have a size, in bytes', async (t) => {
+  const { sandbox } = setUp(async () => ({ exitCode: 0 }));
+  const half = 'é'.repeat(MAX_CODE_BYTES / 2);
+  t.like(await sandbox.run(job({ code: half })), { status: 'success' });
+  await t.throwsAsync(sandbox.run(job({ code: `${half}x` })), { code: 'sandbox.too-large', message: /code/ });
+  const stdin = 'x'.repeat(MAX_STDIN_BYTES + 1);
+  await t.throwsAsync(sandbox.run(job({ stdin })), { code: 'sandbox.too-large', message: /stdin/ });
+});
+
+test('an engine that fails frees its place', async (t) => {
+  let runs = 0;
+  const { sandbox, outcomes } = setUp(async () => {
+    runs += 1;
+    if (runs === 1) throw new Error('broken');
+    return { exitCode: 0 };
+  });
+  await t.throwsAsync(sandbox.run(job()), { message: 'broken' });
+  t.like(await sandbox.run(job()), { status: 'success' });
+  t.deepEqual(outcomes, ['python failed 0', 'python success 0']);
+});
+
+test('disposing it ends what runs and what waits, waits for the engine, and lets nothing more begin', async (t) => {
+  let isThrough = false;
+  const begun = Promise.withResolvers<void>();
+  const { sandbox, isDisposed } = setUp(async ({ started, stop }) => {
+    started();
+    begun.resolve();
+    await stopped(stop);
+    await new Promise((resolve) => setImmediate(resolve));
+    isThrough = true;
+    return { exitCode: null };
+  });
+  const runs = [sandbox.run(job()), sandbox.run(job())];
+  const ended = Promise.allSettled(runs);
+  await begun.promise;
+  await sandbox[Symbol.asyncDispose]();
+  t.true(isThrough && isDisposed());
+  for (const end of await ended) t.like(end, { status: 'rejected', reason: { code: 'sandbox.unavailable' } });
+  await t.throwsAsync(sandbox.run(job()), { code: 'sandbox.unavailable' });
+});
+
+test('an execution that is aborted between its turn and its start never begins', async (t) => {
+  const { sandbox } = setUp(async () => {
+    t.fail();
+    return { exitCode: 0 };
+  });
+  const controller = new AbortController();
+  const run = sandbox.run(job({ signal: controller.signal }));
+  controller.abort(new Error('cancelled'));
+  await t.throwsAsync(run, { message: 'cancelled' });
+});

@@ -1,0 +1,69 @@
+import test from 'ava';
+import { createArgumentCheck } from '../../../../../plugins/agent-engine/services/tools/argument-check.ts';
+
+const check = createArgumentCheck();
+const problemsOf = (ref: string, parameters: Record<string, unknown>, text: string) => {
+  const checked = check({ ref, parameters }, text);
+  return 'problems' in checked ? checked.problems : [];
+};
+
+test('all that is wrong is told at once', (t) => {
+  const parameters = {
+    type: 'object',
+    properties: { a: { type: 'number' }, b: { enum: ['x', 'y'] } },
+    required: ['c'],
+    additionalProperties: false,
+  };
+  t.deepEqual(problemsOf('builtin/a', parameters, '{"a":"1","b":"z","d":1}'), [
+    "The arguments must have required property 'c'",
+    'The arguments must NOT have additional properties (d)',
+    '/a must be number',
+    '/b must be equal to one of the allowed values: ["x","y"]',
+  ]);
+});
+
+test('no arguments are an empty object', (t) => {
+  t.deepEqual(check({ ref: 'builtin/a', parameters: { type: 'object' } }, ' '), { input: {} });
+});
+
+test('schemas of any draft are taken', (t) => {
+  for (const $schema of [
+    'http://json-schema.org/draft-07/schema#',
+    'https://json-schema.org/draft/2020-12/schema',
+    'x:y',
+  ])
+    t.deepEqual(
+      problemsOf('mcp://s/t', { $schema, $id: 'same', type: 'object', required: ['a'] }, '{"a":1}'),
+      [],
+    );
+});
+
+test('a schema that cannot be compiled refuses the call', (t) => {
+  for (const parameters of [
+    { type: 'nonsense' },
+    { $ref: 'https://example.com/other.json' },
+    { description: 'x'.repeat(200_000) },
+  ])
+    t.regex(problemsOf('mcp://s/t', parameters, '{}')[0] ?? '', /schema is unusable/);
+});
+
+test('a regular expression of an MCP server cannot hold the gateway up', (t) => {
+  const evil = { type: 'string', pattern: '^(a+)+$' };
+  const text = JSON.stringify({ a: `${'a'.repeat(60)}!` });
+  // With the pattern tried, this would not end.
+  t.deepEqual(problemsOf('mcp://s/t', { type: 'object', properties: { a: evil } }, text), []);
+  t.deepEqual(problemsOf('mcp://s/t', { type: 'object', patternProperties: { '^(a+)+$': {} } }, text), []);
+  t.deepEqual(problemsOf('builtin/t', { type: 'object', properties: { a: { pattern: '^b' } } }, text), [
+    '/a must match pattern "^b"',
+  ]);
+});
+
+test('arguments of any length are refused quickly', (t) => {
+  t.regex(problemsOf('builtin/a', { type: 'object' }, `"${'x'.repeat(1024 * 1024)}"`)[0] ?? '', /too long/);
+});
+
+test('names of the prototype are ordinary names', (t) => {
+  const checked = check({ ref: 'builtin/a', parameters: { type: 'object' } }, '{"__proto__":{"x":1}}');
+  t.true('input' in checked && Object.getPrototypeOf(checked.input) === Object.prototype);
+  t.is(({} as { x?: number }).x, undefined);
+});

@@ -1,0 +1,64 @@
+import type { ExecutionContext } from 'ava';
+import { definePlugin } from '../../../../kernel/index.ts';
+import {
+  startTestGateway,
+  type TestGateway,
+  type TestGatewayOptions,
+} from '../../../../kernel/testing/index.ts';
+import { createRedaction } from '../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
+import {
+  openTenantContext,
+  type TenantContext,
+} from '../../../../plugins/agent-engine/services/preamble/open-tenant-context.ts';
+import {
+  BUILTIN_FOLDER,
+  readCatalog,
+} from '../../../../plugins/agent-engine/services/skills/skill-catalog.ts';
+import { memoriesMigration } from '../../../../plugins/agent-engine/store/memories/005-memories.ts';
+import { MemoryEntity } from '../../../../plugins/agent-engine/store/memories/memory.ts';
+import { ProfileEntity } from '../../../../plugins/agent-engine/store/memories/profile.ts';
+import { skillsMigration } from '../../../../plugins/agent-engine/store/skills/006-skills.ts';
+import { SkillProvisioningEntity } from '../../../../plugins/agent-engine/store/skills/skill-provisioning.ts';
+import { memoryRoutes } from '../../../../plugins/platform/routes/memories.ts';
+import { profileRoutes } from '../../../../plugins/platform/routes/profile.ts';
+import { skillRoutes } from '../../../../plugins/platform/routes/skills.ts';
+import { soulRoutes } from '../../../../plugins/platform/routes/soul.ts';
+import { testEmbeddings } from '../../agent-engine/services/memories/kit.ts';
+
+/** A gateway with nothing but the routes of memories, profiles, skills and SOUL.md; stopped when the test ends. */
+export async function startContextGateway(
+  t: ExecutionContext,
+  options: Omit<TestGatewayOptions, 'plugins'> = {},
+) {
+  let context: TenantContext | undefined;
+  const plugin = definePlugin({
+    name: 'context-test',
+    summary: 'Memories and skills without the rest',
+    kernel: '^1.0.0',
+    entities: [MemoryEntity, ProfileEntity, SkillProvisioningEntity],
+    migrations: [memoriesMigration, skillsMigration],
+    async setup(scope) {
+      const catalog = await readCatalog(BUILTIN_FOLDER);
+      context = openTenantContext(scope, { embeddings: testEmbeddings(), catalog, guard: createRedaction() });
+      const { memories, profiles, skills, souls } = context;
+      scope.route(...memoryRoutes(memories), ...profileRoutes(profiles));
+      scope.route(...skillRoutes(skills), ...soulRoutes(souls));
+    },
+  });
+  const gateway = await startTestGateway({ ...options, plugins: [plugin] });
+  t.teardown(gateway.stop);
+  return { ...bound(gateway), context: context! };
+}
+
+function bound(gateway: TestGateway) {
+  const { request, makeTenant } = gateway;
+  const { apiKeys } = gateway.gateway.services;
+  return {
+    ...{ gateway, request, makeTenant },
+    /** A raw key of a tenant with these roles and scopes. */
+    key: async (tenantId: string, roles: readonly string[], scopes: readonly string[] = []) => {
+      const wanted = { tenantId, name: 'test', roles: [...roles], scopes: [...scopes] };
+      return (await apiKeys.create({ ...wanted, expiresAt: null, createdBy: null })).key;
+    },
+  };
+}

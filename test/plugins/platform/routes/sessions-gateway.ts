@@ -1,0 +1,83 @@
+import type { ExecutionContext } from 'ava';
+import { createPermits } from '../../../../kernel/services/permits/create-permits.ts';
+import { createMemoryStore } from '../../../../kernel/services/permits/memory-store.ts';
+import { startTestGateway, type TestGateway } from '../../../../kernel/testing/index.ts';
+import type { ChatMessage, Principal, Sessions, Turns } from '../../../../plugins/agent-engine/contract.ts';
+import { createSessions } from '../../../../plugins/agent-engine/services/sessions/sessions.ts';
+import { createTurns } from '../../../../plugins/agent-engine/services/sessions/turns.ts';
+import { sessions as sessionTables } from '../../../../plugins/agent-engine/store/sessions/001-sessions.ts';
+import { SessionMessageEntity } from '../../../../plugins/agent-engine/store/sessions/session-message-row.ts';
+import { Session } from '../../../../plugins/agent-engine/store/sessions/session-row.ts';
+import { mockSessionRoute, sessionRoutes } from '../../../../plugins/platform/routes/sessions.ts';
+import { testPlugin } from '../../../support/plugins.ts';
+
+/** A gateway with sessions, their routes, and nothing else. */
+export interface SessionsGateway extends TestGateway {
+  readonly turns: Turns;
+  readonly sessions: Sessions;
+  /** Makes a key of a tenant. */
+  key(
+    tenantId: string,
+    settings?: { readonly roles?: readonly string[]; readonly scopes?: readonly string[] },
+  ): Promise<{ readonly id: string; readonly token: string }>;
+  /** Stores one turn and returns the session's id. */
+  talk(principal: Principal, sessionId?: string, messages?: readonly ChatMessage[]): Promise<string>;
+}
+
+/** What `talk` says unless it is told. */
+export const MESSAGES: readonly ChatMessage[] = [
+  { role: 'user', content: 'Hello?' },
+  { role: 'assistant', content: 'Hello!' },
+];
+
+/** Starts it; it is stopped when the test ends. */
+export async function startSessionsGateway(
+  t: ExecutionContext,
+  options: { readonly env?: Readonly<Record<string, string>>; readonly hasMocks?: boolean } = {},
+): Promise<SessionsGateway> {
+  let services: Pick<SessionsGateway, 'turns' | 'sessions'> | undefined;
+  const plugin = testPlugin('session-routes', {
+    entities: [Session, SessionMessageEntity],
+    migrations: [sessionTables],
+    setup(scope) {
+      const { database, locks, clock, ids } = scope.services;
+      const permits = createPermits({ store: createMemoryStore(), clock, ids, log: scope.log });
+      scope.defer(() => permits.close());
+      const metering = { record: async () => {} };
+      const turns = createTurns({ database, locks, permits, metering, clock, ids });
+      const sessions = createSessions({ locks, permits });
+      services = { turns, sessions };
+      scope.route(...sessionRoutes(sessions, turns));
+      if (options.hasMocks === true) scope.route(mockSessionRoute(sessions, turns));
+    },
+  });
+  const gateway = await startTestGateway({ env: options.env ?? {}, plugins: [plugin] });
+  t.teardown(gateway.stop);
+  if (services === undefined) throw new Error('the plugin was not set up');
+  const { turns } = services;
+  const { apiKeys } = gateway.gateway.services;
+  return Object.assign(gateway, services, {
+    key: async (
+      tenantId: string,
+      { roles = ['user'], scopes = [] }: Parameters<SessionsGateway['key']>[1] = {},
+    ) => {
+      const settings = { tenantId, name: 'test', roles, scopes, expiresAt: null, createdBy: null };
+      const { record, key } = await apiKeys.create(settings);
+      return { id: record.id, token: key };
+    },
+    talk: async (principal: Principal, sessionId?: string, messages = MESSAGES) => {
+      const { signal } = new AbortController();
+      await using turn = await turns.begin({ principal, sessionId, isAdmin: false, maxSessions: 10, signal });
+      const counted = {
+        model: 'demo',
+        provider: 'demo',
+        providerModel: 'demo',
+        inputTokens: 7,
+        outputTokens: 3,
+      };
+      const use = { ...counted, cacheReadTokens: 0, cacheWriteTokens: 0, isEstimated: false, costUsd: '0' };
+      await turn.commit({ model: 'demo', source: 'chat', messages, uses: [use] });
+      return turn.sessionId;
+    },
+  });
+}

@@ -1,0 +1,149 @@
+import test from 'ava';
+import { until } from '../../../support/until.ts';
+import { skillText } from '../../agent-engine/services/skills/kit.ts';
+import { startContextGateway } from './context-gateway.ts';
+
+const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
+const put = (body: string, type = 'text/plain') => ({
+  method: 'PUT',
+  body,
+  headers: { 'content-type': type },
+});
+
+test('a skill is uploaded, listed, read and deleted', async (t) => {
+  const { request } = await startContextGateway(t);
+  t.deepEqual((await request('/v1/skills')).body, { tenant_id: DEFAULT_TENANT, skills: [], total: 0 });
+  const text = `${skillText('my-skill')}\r\n🍵\t\n`;
+  const made = await request('/v1/skills/my-skill', put(text));
+  t.deepEqual([made.status, made.body], [200, { status: 'uploaded', skill: 'my-skill' }]);
+  t.deepEqual((await request('/v1/skills')).body, {
+    tenant_id: DEFAULT_TENANT,
+    skills: [
+      {
+        name: 'my-skill',
+        description: 'About my-skill',
+        version: '1.0.0',
+        source: 'user',
+        user_modified: true,
+      },
+    ],
+    total: 1,
+  });
+  const read = await request('/v1/skills/my-skill');
+  t.deepEqual([read.body, read.headers.get('content-type')], [text, 'text/markdown; charset=utf-8']);
+  t.is((await request('/v1/skills/my-skill', put(text, 'text/markdown; charset=utf-8'))).status, 200);
+  t.is((await request('/v1/skills/my-skill', { method: 'DELETE' })).status, 204);
+  const again = await request('/v1/skills/my-skill', { method: 'DELETE' });
+  t.deepEqual([again.status, again.body.code], [404, 'skill.not-found']);
+  t.is((await request('/v1/skills/my-skill')).status, 404);
+});
+
+test('what is wrong with an upload is told, and nothing is stored', async (t) => {
+  const { request } = await startContextGateway(t);
+  const code = async (path: string, body: string, type?: string) => {
+    const response = await request(path, put(body, type));
+    return [response.status, response.body.code];
+  };
+  t.deepEqual(await code('/v1/skills/a', skillText('b')), [400, 'skill.invalid']);
+  t.deepEqual(await code('/v1/skills/a', ''), [400, 'skill.invalid']);
+  for (const name of ['A', 'a%2Fb', '..%2Fa', '%2e%2e%2fSOUL.md', 'a.b', 'x'.repeat(65)]) {
+    t.deepEqual(await code(`/v1/skills/${name}`, skillText('a')), [400, 'skill.invalid-name'], name);
+    t.is((await request(`/v1/skills/${name}`)).status, 400, name);
+  }
+  t.is((await code('/v1/skills/a', skillText('a').padEnd(1024 * 1024 + 1, 'x')))[0], 413);
+  t.is((await code('/v1/skills/a', skillText('a'), 'application/json'))[0], 415);
+  t.is((await request('/v1/skills')).body.total, 0);
+  t.deepEqual(await code('/v1/skills/a', skillText('a').padEnd(1024 * 1024, 'x')), [200, undefined]);
+});
+
+test('the role admin or the scope skills:write may write; users read their own tenant alone', async (t) => {
+  const { request, makeTenant, key } = await startContextGateway(t);
+  const [{ id }, other] = [await makeTenant(), await makeTenant()];
+  const write = async (roles: string[], scopes: string[] = []) =>
+    (await request('/v1/skills/a', { ...put(skillText('a')), token: await key(id, roles, scopes) })).status;
+  t.is(await write(['user']), 403);
+  t.is(await write(['user'], ['write']), 403);
+  t.is(await write(['auditor']), 403);
+  t.is(await write(['user'], ['skills:write']), 200);
+  t.is(await write(['auditor'], ['skills:*']), 200);
+  t.is(await write(['admin']), 200);
+  t.is(await write(['admin'], ['read']), 200);
+  t.is(await write(['owner']), 200);
+  const user = await key(id, ['user']);
+  t.is((await request('/v1/skills', { token: user })).body.total, 1);
+  t.is((await request('/v1/skills/a', { token: user })).status, 200);
+  t.is((await request('/v1/skills/a', { method: 'DELETE', token: user })).status, 403);
+  t.is((await request('/v1/soul', { ...put('x'), token: user })).status, 403);
+  t.is((await request('/v1/skills', { token: other.token })).body.total, 0);
+  t.is((await request('/v1/skills/a', { token: other.token })).status, 404);
+  t.is((await request('/v1/skills', { token: null })).status, 401);
+});
+
+test('a tenant that was kicked has the built-in skills and SOUL.md; one deleted there stays away', async (t) => {
+  const { request, makeTenant, context } = await startContextGateway(t);
+  const { id, token } = await makeTenant();
+  await context.provisioning.kick(id);
+  await until(async () => (await request('/v1/skills', { token })).body.total === 10);
+  const { skills } = (await request('/v1/skills', { token })).body;
+  t.true(
+    skills.every((skill: Record<string, unknown>) => skill.source === 'builtin' && !skill.user_modified),
+  );
+  await until(async () => (await request('/v1/soul', { token })).status === 200);
+  t.is((await request('/v1/skills/write-sql', { method: 'DELETE', token })).status, 204);
+  await context.provisioning.kick(id);
+  await request('/v1/skills/write-email', { ...put(skillText('write-email')), token });
+  const after = (await request('/v1/skills', { token })).body;
+  t.is(after.total, 9);
+  t.like(
+    after.skills.find(({ name }: { name: string }) => name === 'write-email'),
+    {
+      ...{ source: 'builtin', user_modified: true },
+    },
+  );
+});
+
+test('a preamble shows what routes changed', async (t) => {
+  const { request, makeTenant, context } = await startContextGateway(t);
+  const { id, token } = await makeTenant();
+  const ana = { tenantId: id, identityId: 'key', userId: 'ana' };
+  const shows = (text: string) =>
+    until(async () => (await context.preambles.of(ana, 2000)).text.includes(text), 900);
+  t.is((await context.preambles.of(ana, 2000)).text, '');
+  const headers = { 'x-svc-user-id': 'ana', 'content-type': 'text/plain' };
+  await request('/v1/soul', { ...put('Be kind.'), token });
+  await shows('Be kind.');
+  await request('/v1/skills/a', { ...put(skillText('a')), token });
+  await shows('- a: About a');
+  await request('/v1/profile', { method: 'PUT', body: 'I am Ana.', headers, token });
+  await shows('I am Ana.');
+  await request('/v1/memories/tea', {
+    method: 'PUT',
+    body: { value: 'green' },
+    headers: { 'x-svc-user-id': 'ana' },
+    token,
+  });
+  await shows('- tea: green');
+  t.pass();
+});
+
+test('without object storage skills answer 503, memories and profiles work, and no tool of skills is offered', async (t) => {
+  const { request, context } = await startContextGateway(t, { env: { OBJECT_STORE_URL: 'none' } });
+  for (const [path, options] of [
+    ['/v1/skills', {}],
+    ['/v1/skills/a', {}],
+    ['/v1/skills/a', put(skillText('a'))],
+    ['/v1/skills/a', { method: 'DELETE' }],
+    ['/v1/soul', {}],
+    ['/v1/soul', put('x')],
+  ] as const) {
+    const { status, body } = await request(path, options);
+    t.deepEqual([status, body.code], [503, 'objects.unavailable'], path);
+  }
+  t.is((await request('/v1/memories/a', { method: 'PUT', body: { value: 'x' } })).status, 200);
+  t.deepEqual(
+    (await context.builtinTools.list(DEFAULT_TENANT, new AbortController().signal)).map(({ name }) => name),
+    ['memory_save', 'memory_search', 'memory_forget'],
+  );
+  t.deepEqual(await context.skillTools.list(DEFAULT_TENANT, new AbortController().signal), []);
+  await context.provisioning.kick(DEFAULT_TENANT);
+});

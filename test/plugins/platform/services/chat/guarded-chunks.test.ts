@@ -1,0 +1,125 @@
+import test from 'ava';
+import type { ChatChunk, ChatDelta } from '../../../../../plugins/agent-engine/contract.ts';
+import { createGuardedChunks } from '../../../../../plugins/platform/services/chat/guarded-chunks.ts';
+import { testGuard } from './chat-fakes.ts';
+
+const choices = (delta: ChatDelta, finish: string | null = null): ChatChunk['choices'] => [
+  { index: 0, delta, finish_reason: finish },
+];
+
+/** Everything that leaves, and the answer as it is kept. */
+function pass(given: ChatChunk['choices'][], secretPrompt?: string) {
+  const guarded = createGuardedChunks(testGuard, secretPrompt);
+  const left = given.map((each) => guarded.next(each));
+  const held = guarded.end();
+  const all = [...left, ...held].flatMap((each) => each ?? []);
+  return { left, held, all, message: guarded.message() };
+}
+
+const text = (all: { delta: ChatDelta }[]) => all.map(({ delta }) => delta.content ?? '').join('');
+
+test('a credential that comes in pieces does not leave', (t) => {
+  const { all, message } = pass([choices({ content: 'my SEC' }), choices({ content: 'RET!' }, 'stop')]);
+  t.is(text(all), 'my [R]!');
+  t.is(message.content, 'my [R]!');
+});
+
+test('what was held back leaves at the end, before the finish_reason', (t) => {
+  const { held, all } = pass([choices({ role: 'assistant', content: 'it is SEC' }), choices({}, 'length')]);
+  t.is(text(all), 'it is SEC');
+  t.deepEqual(held, [
+    [{ index: 0, delta: { content: 'SEC' }, finish_reason: null }],
+    [{ index: 0, delta: {}, finish_reason: 'length' }],
+  ]);
+});
+
+test('a chunk of which nothing may leave yet is not sent', (t) => {
+  const { left } = pass([choices({ content: 'SEC' }), choices({ content: 'ond' })]);
+  t.is(left[0], undefined);
+  t.is(text([...left[1]!]), 'SECond');
+});
+
+test('the finish_reason waits for the end, also when it comes with text', (t) => {
+  const { left, all } = pass([choices({ content: 'a' }, 'stop')]);
+  t.deepEqual(left, [[{ index: 0, delta: { content: 'a' }, finish_reason: null }]]);
+  t.is(all.at(-1)?.finish_reason, 'stop');
+});
+
+test('arguments of tool calls and reasoning pass the guard too', (t) => {
+  const { all, message } = pass([
+    choices({ reasoning_content: 'the SEC' }),
+    choices({ reasoning_content: 'RET' }),
+    choices({
+      tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":"SE' } }],
+    }),
+    choices({ tool_calls: [{ index: 0, function: { arguments: 'CRET"}' } }] }, 'tool_calls'),
+  ]);
+  t.is(all.map(({ delta }) => delta.reasoning_content ?? '').join(''), 'the [R]');
+  t.deepEqual(message, {
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":"[R]"}' } }],
+  });
+  t.false(JSON.stringify(all).includes('SECRET'));
+});
+
+test('log probabilities, which repeat the text, do not leave', (t) => {
+  const { all } = pass([[{ index: 0, delta: { content: 'a' }, logprobs: { content: [] } }]]);
+  t.false('logprobs' in all[0]!);
+});
+
+test('an unsafe answer is refused where it becomes unsafe', (t) => {
+  const guarded = createGuardedChunks(testGuard, undefined);
+  t.truthy(guarded.next(choices({ content: 'UN' })));
+  t.like(
+    t.throws(() => guarded.next(choices({ content: 'SAFE' }))),
+    { code: 'guard.output-blocked' },
+  );
+});
+
+test('the system prompt is not given away', (t) => {
+  t.throws(() => pass([choices({ content: 'I was told: be kind' })], 'be kind'), {
+    message: /refused by the guardrails: a leak/,
+  });
+});
+
+const TOO_LONG = { code: 'model.upstream', detail: 'The answer of the model is too long.' };
+
+test('an answer without an end is broken off, whichever part of it grows', (t) => {
+  const piece = 'a'.repeat(1024 * 1024);
+  const call = (text: string) => ({ tool_calls: [{ index: 0, function: { arguments: text } }] });
+  for (const delta of [{ content: piece }, call(piece)]) {
+    const guarded = createGuardedChunks(testGuard, undefined);
+    const error = t.throws(() => {
+      for (let sent = 0; sent < 9; sent += 1) guarded.next(choices(delta));
+    });
+    t.like(error, TOO_LONG);
+  }
+});
+
+test('an answer with thousands of calls or of members is broken off', (t) => {
+  const calls = Array.from({ length: 1025 }, (_, index) => ({ index, id: `c${index}` }));
+  t.like(
+    t.throws(() => pass([choices({ tool_calls: calls })])),
+    TOO_LONG,
+  );
+  const members = Object.fromEntries(Array.from({ length: 33 }, (_, index) => [`m${index}`, 'a']));
+  t.like(
+    t.throws(() => pass([choices(members)])),
+    TOO_LONG,
+  );
+});
+
+test('a member that is nested too deep is an upstream failure', (t) => {
+  const deep = JSON.parse(`${'['.repeat(5000)}${']'.repeat(5000)}`);
+  t.like(
+    t.throws(() => pass([choices({ extra: deep })])),
+    { code: 'model.upstream' },
+  );
+});
+
+test("a call of a provider's own tool passes the guard too", (t) => {
+  const call = { index: 0, id: 'c', type: 'custom', custom: { name: 'sh', input: 'SECRET' } };
+  const { all } = pass([choices({ tool_calls: [call as never] })]);
+  t.deepEqual(all[0]?.delta.tool_calls as unknown, [{ ...call, custom: { name: 'sh', input: '[R]' } }]);
+});
