@@ -54,6 +54,8 @@ async function main(): Promise<void> {
   );
   if (acpToken.token === undefined) await warnWithoutAdministrator(gateway, logging);
   else if (!settings.production && serves(gateway, FIRST_CHAT_PATH)) {
+    // Otherwise the lines of the start, which are written a moment later, would push it out of sight.
+    await logging.flush();
     process.stderr.write(firstChat(gateway.url, acpToken.token));
   }
 }

@@ -65,6 +65,13 @@ export const AgentEngineConfig = Type.Object({
     unset: '`LLM_API_KEY`, where the URL is the same',
     description: 'API key for that server',
   }),
+  embedding_dimensions: field.integer({
+    env: 'EMBEDDING_DIMENSIONS',
+    min: 1,
+    max: 8192,
+    unset: "the model's own",
+    description: 'Size of the vectors to ask for, of models that let it be chosen',
+  }),
   guard_input: field.choice(['block', 'report'], {
     env: 'SVC_GUARD_INPUT',
     default: 'block',

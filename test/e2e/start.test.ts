@@ -1,5 +1,6 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -10,6 +11,7 @@ import {
   startGatewayProcess,
   temporaryFolder,
 } from '../support/gateway-process.ts';
+import { until } from '../support/until.ts';
 
 /** A failed start says so in a sentence: no stack, and exit code 1. */
 function refused(t: ExecutionContext, { code, stderr }: Ended, ...sentences: readonly (string | RegExp)[]) {
@@ -21,6 +23,22 @@ function refused(t: ExecutionContext, { code, stderr }: Ended, ...sentences: rea
     else t.regex(stderr, sentence);
   }
 }
+
+test('the first chat is the last that a start shows, when it can be asked', async (t) => {
+  const folder = await temporaryFolder(t);
+  const shown = path.join(folder, 'shown.txt');
+  await using file = await open(shown, 'w');
+  const child = spawn(process.execPath, [path.resolve('kernel/main.ts')], {
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? '', SVC_HOST: '127.0.0.1', SAAS_API_PORT: '0' },
+    stdio: ['ignore', file.fd, file.fd],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  await until(async () => (await readFile(shown, 'utf8')).includes('A first chat'), 60_000);
+  const text = await readFile(shown, 'utf8');
+  const ready = text.indexOf('"msg":"ready"');
+  t.true(ready >= 0 && ready < text.indexOf('A first chat'));
+});
 
 test('with no configuration at all it runs, and prints a first chat that works', async (t) => {
   const folder = await temporaryFolder(t);

@@ -38,6 +38,8 @@ export interface Guard {
   /** The text with every credential replaced by `[REDACTED:<kind>]`; all else is byte-identical. */
   redact(text: string): string;
   redactStream(): StreamRedactor;
+  /** The same for JSON as text (arguments of a tool), which stays JSON; other text is redacted as text. */
+  redactJsonText(text: string): string;
 }
 
 /** What the guardrails answer with. The reason names the rule, never the text. */

@@ -1,6 +1,6 @@
 import { defineErrors, defineEvent, type Page, serviceRef, type TenantEntityManager } from 'agent-gateway';
 import Type from 'typebox';
-import type { ChatMessage, ModelInfo, Usage } from './models.ts';
+import type { ChatMessage, ChatRequest, ModelInfo, Usage } from './models.ts';
 import type { Principal } from './principal.ts';
 
 /** What one model call consumed. */
@@ -45,8 +45,9 @@ export interface MeasuredCall {
   readonly answeredBy: ModelInfo;
   /** As the provider counted; absent where it did not. */
   readonly usage?: Usage | undefined;
-  readonly messages: readonly ChatMessage[];
-  readonly answer: readonly ChatMessage[];
+  /** What was asked, tools included. */
+  readonly request: Pick<ChatRequest, 'messages' | 'tools'>;
+  readonly answer: ChatMessage;
 }
 
 /** Counts and prices model calls. Reports on them are asked of `UsageReports`. */

@@ -20,7 +20,7 @@ export function createGuard(options: {
   const { input, output, onFinding } = options;
   const findInput = createInputCheck();
   const watchOutput = createOutputCheck();
-  const { redact, redactStream } = createRedaction();
+  const { redact, redactStream, redactJsonText } = createRedaction();
 
   function checkInput(text: string, origin: TextOrigin): Finding | undefined | Promise<Finding | undefined> {
     if (text.length <= PIECE) return tellInput(findInput(text, origin), origin);
@@ -50,5 +50,5 @@ export function createGuard(options: {
   }
 
   const inspect = (messages: readonly ChatMessage[]) => inspectInput(checkInput, messages);
-  return { checkInput, inspect, checkOutput, redact, redactStream };
+  return { checkInput, inspect, checkOutput, redact, redactStream, redactJsonText };
 }

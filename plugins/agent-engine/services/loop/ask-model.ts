@@ -1,6 +1,7 @@
 import type { ChatMessage, ChatRequest, ModelInfo, ToolDefinition } from '../../contract.ts';
+import { estimateUse } from '../models/estimate-use.ts';
 import { toModelUse } from '../models/model-use.ts';
-import { estimateMessageTokens, estimateTokens } from '../tokens/estimate-tokens.ts';
+import { estimateTokens } from '../tokens/estimate-tokens.ts';
 import { type Answer, joinAnswer } from './answer.ts';
 import { fitWindow } from './fit-window.ts';
 import type { Frame } from './frame.ts';
@@ -66,7 +67,11 @@ export async function askModel(
   await emit('text', text.end());
 
   const answer = joined.answer();
-  turn.uses.push(toModelUse(frame.model, answeredBy, answer.usage, () => estimate(request, answer)));
+  turn.uses.push(
+    toModelUse(frame.model, answeredBy, answer.usage, () =>
+      estimateUse(request, assistantMessage(answer.text, answer.calls)),
+    ),
+  );
   return answer;
 }
 
@@ -90,13 +95,6 @@ function requestOf(frame: Frame, tools: readonly ToolDefinition[], info: ModelIn
     model: frame.model,
     messages,
     ...(tools.length === 0 ? {} : { tools, ...(choice === undefined ? {} : { tool_choice: choice }) }),
-  };
-}
-
-function estimate({ messages, tools = [] }: ChatRequest, { text, calls }: Answer) {
-  return {
-    inputTokens: messages.reduce((sum, message) => sum + estimateMessageTokens(message), toolTokens(tools)),
-    outputTokens: estimateMessageTokens(assistantMessage(text, calls)),
   };
 }
 

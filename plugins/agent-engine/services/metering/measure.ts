@@ -1,16 +1,14 @@
 import type { MeasuredCall, ModelUse, Usage } from '../../contract.ts';
+import { estimateUse } from '../models/estimate-use.ts';
 import { toModelUse } from '../models/model-use.ts';
-import { estimateMessageTokens } from '../tokens/estimate-tokens.ts';
 
 /** Usage as a client is told it; marked where a part of it is an estimate. */
 type ToldUsage = Usage & { readonly estimated?: true };
 
 /** What one call consumed, and what its client is told: what the provider counted, untouched, or the estimate. Pure. */
 export function measure(call: MeasuredCall): { readonly use: ModelUse; readonly usage: ToldUsage } {
-  const use = toModelUse(call.alias, call.answeredBy, call.usage, () => ({
-    inputTokens: tokensOf(call.messages),
-    outputTokens: tokensOf(call.answer),
-  }));
+  const { alias, answeredBy, request, answer } = call;
+  const use = toModelUse(alias, answeredBy, call.usage, () => estimateUse(request, answer));
   return { use, usage: use.isEstimated || !call.usage ? total([use]) : call.usage };
 }
 
@@ -30,8 +28,4 @@ export function total(uses: readonly ModelUse[]): ToldUsage {
     }),
     ...(uses.some((use) => use.isEstimated) && { estimated: true }),
   };
-}
-
-function tokensOf(messages: MeasuredCall['messages']): number {
-  return messages.reduce((tokens, message) => tokens + estimateMessageTokens(message), 0);
 }

@@ -98,8 +98,8 @@ export function createChatCompletions(parts: ChatCompletionParts): ChatCompletio
       alias: model.info.id,
       answeredBy,
       usage: counted ?? undefined,
-      messages: request.messages,
-      answer: [answer],
+      request,
+      answer,
     });
     await conversation.keep({ model: model.info.id, source: 'chat', messages: [answer], uses: [use] });
     return usage;

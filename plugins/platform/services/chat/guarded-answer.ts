@@ -4,8 +4,10 @@ import {
   type Guard,
   GuardErrors,
   ModelErrors,
+  type ToolCall,
 } from '../../../agent-engine/contract.ts';
 import { MAX_KEPT } from './kept-messages.ts';
+import { redactValue } from './redact-value.ts';
 
 type Choices = ChatCompletion['choices'];
 
@@ -43,27 +45,23 @@ export function blocked(reason: string) {
   });
 }
 
+/** Arguments are JSON as text, and stay JSON. A call in a provider's own form is any other value. */
+function redactCall(call: ToolCall, guard: Guard): unknown {
+  const given: unknown = call.function?.arguments;
+  const redacted = redactValue(call, guard) as ToolCall;
+  if (typeof given !== 'string') return redacted;
+  return { ...redacted, function: { ...redacted.function, arguments: guard.redactJsonText(given) } };
+}
+
 /** An answer's message; every text that it holds passes the redaction. */
 function redactMessage<M extends ChatMessage>(message: M, guard: Guard): M {
   const redacted: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(message)) {
     redacted[name] = name === 'role' ? value : redactValue(value, guard);
   }
+  const { tool_calls } = message;
+  if (Array.isArray(tool_calls)) redacted.tool_calls = tool_calls.map((call) => redactCall(call, guard));
   return redacted as M;
-}
-
-/** Levels that a member of an answer may have, as many as a request's. More would exhaust the stack, here or where it is written. */
-const MAX_DEPTH = 256;
-
-/** Strings at any depth. Throws `model.upstream` for what is nested more than 256 levels deep. */
-export function redactValue(value: unknown, guard: Guard, depth = 0): unknown {
-  if (typeof value === 'string') return guard.redact(value);
-  if (typeof value !== 'object' || value === null) return value;
-  if (depth > MAX_DEPTH) throw ModelErrors.upstream("The model provider's answer is nested too deep.");
-  if (Array.isArray(value)) return value.map((item) => redactValue(item, guard, depth + 1));
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [name, redactValue(item, guard, depth + 1)]),
-  );
 }
 
 /** Characters of an answer's text and calls; more could not be kept, and would be held in memory until then. */

@@ -7,7 +7,8 @@ import type {
   ToolCall,
   ToolCallDelta,
 } from '../../../agent-engine/contract.ts';
-import { blocked, MAX_ANSWER, redactValue, tooLong } from './guarded-answer.ts';
+import { blocked, MAX_ANSWER, tooLong } from './guarded-answer.ts';
+import { redactValue } from './redact-value.ts';
 
 type Choice = ChatChunk['choices'][number];
 

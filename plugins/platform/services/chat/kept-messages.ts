@@ -5,6 +5,7 @@ import {
   SessionErrors,
   type ToolCall,
 } from '../../../agent-engine/contract.ts';
+import { redactValue } from './redact-value.ts';
 
 /** Characters of media inside a message that are kept; larger ones are named only. */
 const MAX_MEDIA = 256 * 1024;
@@ -21,12 +22,11 @@ const ALWAYS_FIT = 1024 * 1024;
  */
 export function keptMessages(messages: readonly ChatMessage[], guard: Guard): readonly ChatMessage[] {
   let size = 0;
-  const redact = (text: string) => {
-    size += text.length;
+  const count = (characters: number) => {
+    size += characters;
     if (size > MAX_KEPT) throw SessionErrors.turnTooLarge();
-    return guard.redact(text);
   };
-  const kept = messages.map((message) => keep(message, redact));
+  const kept = messages.map((message) => keep(message, guard, count));
   if (size > ALWAYS_FIT && statementBytes(kept) > MAX_STATEMENT) throw SessionErrors.turnTooLarge();
   return kept;
 }
@@ -39,29 +39,44 @@ function statementBytes(messages: readonly ChatMessage[]): number {
   );
 }
 
-function keep(message: ChatMessage, redact: (text: string) => string): ChatMessage {
+/** Told of the characters of all that is kept. Throws when they become too many. */
+type Count = (characters: number) => void;
+
+function keep(message: ChatMessage, guard: Guard, count: Count): ChatMessage {
   const { role, content, name, tool_call_id, tool_calls } = message;
   return {
     role,
-    content: typeof content === 'string' ? redact(content) : content?.map((part) => keepPart(part, redact)),
+    content:
+      typeof content === 'string'
+        ? keepText(content, guard, count)
+        : content?.map((part) => keepPart(part, guard, count)),
     ...(typeof name === 'string' && { name }),
     ...(typeof tool_call_id === 'string' && { tool_call_id }),
-    ...(tool_calls && {
-      tool_calls: tool_calls.map((call) => keepCall(call, redact)),
-    }),
+    ...(tool_calls && { tool_calls: tool_calls.map((call) => keepCall(call, guard, count)) }),
   };
 }
 
-function keepCall(call: ToolCall, redact: (text: string) => string): ToolCall {
-  const called: ToolCall['function'] | undefined = call.function;
-  // A tool of a provider's own is called in a form of its own.
-  if (called === undefined) return JSON.parse(redact(JSON.stringify(call)));
-  return { ...call, function: { name: called.name, arguments: redact(called.arguments) } };
+function keepText(text: string, guard: Guard, count: Count): string {
+  count(text.length);
+  return guard.redact(text);
 }
 
-function keepPart(part: ContentPart, redact: (text: string) => string): ContentPart {
-  if (part.type === 'text') return { type: 'text', text: redact(part.text ?? '') };
-  const json = JSON.stringify(part);
-  if (json.length <= MAX_MEDIA) return JSON.parse(redact(json));
-  return { type: 'text', text: `[${part.type} of ${json.length} characters, not kept]` };
+function keepCall(call: ToolCall, guard: Guard, count: Count): ToolCall {
+  const called: ToolCall['function'] | undefined = call.function;
+  // A tool of a provider's own is called in a form of its own.
+  if (called === undefined) return keepValue(call, guard, count);
+  count(called.arguments.length);
+  return { ...call, function: { name: called.name, arguments: guard.redactJsonText(called.arguments) } };
+}
+
+function keepPart(part: ContentPart, guard: Guard, count: Count): ContentPart {
+  if (part.type === 'text') return { type: 'text', text: keepText(part.text ?? '', guard, count) };
+  const { length } = JSON.stringify(part);
+  if (length <= MAX_MEDIA) return keepValue(part, guard, count);
+  return { type: 'text', text: `[${part.type} of ${length} characters, not kept]` };
+}
+
+function keepValue<T>(value: T, guard: Guard, count: Count): T {
+  count(JSON.stringify(value).length);
+  return redactValue(value, guard) as T;
 }

@@ -128,6 +128,7 @@ export const guard: Guard = {
     };
   },
   redact: (text) => text.replaceAll('SECRET', '[REDACTED:test]'),
+  redactJsonText: (text) => guard.redact(text),
   redactStream(): StreamRedactor {
     let held = '';
     return {

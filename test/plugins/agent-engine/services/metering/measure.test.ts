@@ -6,8 +6,8 @@ import { modelUse } from './usage-tables.ts';
 const CALL: MeasuredCall = {
   alias: 'fast',
   answeredBy: { id: 'fast', provider: 'openai', model: 'gpt-x', owned_by: 'openai', created: 0 },
-  messages: [{ role: 'user', content: 'four letters a token' }],
-  answer: [{ role: 'assistant', content: 'yes, about that' }],
+  request: { messages: [{ role: 'user', content: 'four letters a token' }] },
+  answer: { role: 'assistant', content: 'yes, about that' },
 };
 
 test('what the provider counted is measured and told as it is', (t) => {
@@ -36,6 +36,12 @@ test('what the provider did not count is estimated, and marked', (t) => {
       estimated: true,
     });
   }
+});
+
+test('tools are a part of what was asked', (t) => {
+  const tools = [{ type: 'function', function: { name: 'look', description: 'Looks around' } }] as const;
+  const { use } = measure({ ...CALL, request: { ...CALL.request, tools } });
+  t.true(use.inputTokens > measure(CALL).use.inputTokens);
 });
 
 test('several calls are one usage, an estimate where one of them is', (t) => {

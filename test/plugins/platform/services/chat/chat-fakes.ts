@@ -34,6 +34,7 @@ export const testGuard: Guard = {
     };
   },
   redact: (text) => text.replaceAll('SECRET', '[R]'),
+  redactJsonText: (text) => text.replaceAll('SECRET', '[R]'),
   redactStream: () => testRedactor(),
 };
 

@@ -1,5 +1,6 @@
 import test from 'ava';
 import type { ChatMessage, ToolCall } from '../../../../../plugins/agent-engine/contract.ts';
+import { createGuard } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
 import { keptMessages, MAX_KEPT } from '../../../../../plugins/platform/services/chat/kept-messages.ts';
 import { testGuard } from './chat-fakes.ts';
 
@@ -50,3 +51,20 @@ for (const [name, character, most] of [
     );
   });
 }
+
+test('a credential that never ends takes nothing but its own text, and JSON stays JSON', (t) => {
+  const guard = createGuard({ input: 'block', output: 'block', onFinding: () => {} });
+  const key = `-----BEGIN RSA PRIVATE ${'KEY'}-----\n${'MIIEowIBAAKCAQEA'.repeat(4)}`;
+  const file = { type: 'file', file: { name: 'key.pem', data: key }, detail: 'low' };
+  const call = {
+    id: 'c',
+    type: 'function',
+    function: { name: 'f', arguments: JSON.stringify({ key, a: 1 }) },
+  };
+  const [kept] = keptMessages([{ role: 'user', content: [file], tool_calls: [call as never] }], guard);
+  const [part] = kept!.content as (typeof file)[];
+  t.like(part, { type: 'file', detail: 'low', file: { name: 'key.pem' } });
+  const { key: redacted, a } = JSON.parse(kept!.tool_calls![0]!.function.arguments);
+  t.is(a, 1);
+  for (const text of [redacted, part!.file.data]) t.regex(text, /^\[REDACTED:[a-z-]+\]$/);
+});
