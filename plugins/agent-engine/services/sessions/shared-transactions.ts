@@ -1,4 +1,4 @@
-import type { Database, TenantEntityManager } from 'agent-gateway';
+import { type Database, DatabaseErrors, GatewayError, type TenantEntityManager } from 'agent-gateway';
 
 /** Work inside a transaction. It may be run again when the transaction fails. */
 export type TransactionWork = (entities: TenantEntityManager) => Promise<void>;
@@ -50,7 +50,12 @@ export function createSharedTransactions(
         });
         for (const { resolve } of together) resolve();
         return;
-      } catch {
+      } catch (error) {
+        // Each on its own would wait as long again for the same answer.
+        if (isUnavailable(error)) {
+          for (const { reject } of together) reject(error);
+          return;
+        }
         // Nothing of it was written; whose failure it is shows when each is on its own.
       }
     }
@@ -78,4 +83,8 @@ export function createSharedTransactions(
       return promise;
     },
   };
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === DatabaseErrors.unavailable.definition.code;
 }

@@ -67,6 +67,20 @@ test('a turn that calls three tools has three receipts and one audit record', as
   const session = answer.headers.get('x-svc-session-id')!;
   const receipts = await gateway.request(`/v1/execution-receipts?session_id=${session}`);
   t.is(receipts.body.total, 3);
+  const find = async () => {
+    const { body } = await gateway.request('/v1/audit-logs?limit=500');
+    return body.audit_logs.filter(({ session_id }: { session_id: string | null }) => session_id === session);
+  };
+  // Records are written in batches: the one of a later request tells that this one's are there.
+  await gateway.request('/v1/me', { headers: { 'x-request-id': 'later' } });
+  await until(async () => {
+    const { body } = await gateway.request('/v1/audit-logs?limit=500');
+    return body.audit_logs.some(({ request_id }: { request_id: string }) => request_id === 'later');
+  });
+  t.deepEqual(
+    (await find()).map(({ action }: { action: string }) => action),
+    [`POST ${AGENT}`],
+  );
 });
 
 test('an unknown agent is 404', async (t) => {

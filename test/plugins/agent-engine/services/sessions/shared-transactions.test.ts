@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { TenantEntityManager } from '../../../../../kernel/index.ts';
+import { DatabaseErrors, type TenantEntityManager } from '../../../../../kernel/index.ts';
 import { createSharedTransactions } from '../../../../../plugins/agent-engine/services/sessions/shared-transactions.ts';
 
 /** A database that notes its transactions: which works were in each, and whether it was committed. */
@@ -54,6 +54,18 @@ test('a work that fails is alone with its failure', async (t) => {
       ['3', true],
     ],
   );
+});
+
+test('a database that is away is waited for once, and not by each', async (t) => {
+  const { database, transactions } = notedDatabase('sqlite');
+  const shared = createSharedTransactions(database);
+  const away = DatabaseErrors.unavailable();
+  const results = await Promise.allSettled([shared.run('a', work('1', away)), shared.run('a', work('2'))]);
+  t.deepEqual(
+    results.map((result) => result.status === 'rejected' && result.reason),
+    [away, away],
+  );
+  t.is(transactions.length, 1);
 });
 
 test('a transaction is shared by 32 at most', async (t) => {
