@@ -1,7 +1,7 @@
 import type { Clock, Database, KernelServices } from 'agent-gateway';
 import { PricingChanged, PricingErrors, type PricingRule, type PricingRules } from '../../contract.ts';
 import { deleteRule, findRules, type PricingRow, saveRule } from '../../store/pricing/pricing-rule-row.ts';
-import { createRecent } from '../skills/recent.ts';
+import { createRecent } from '../recent/recent.ts';
 import type { NanoPrices } from './cost.ts';
 import { nanosOf, priceOf } from './dollars.ts';
 

@@ -10,8 +10,8 @@ import {
   type PutOptions,
 } from 'agent-gateway';
 import { SkillsChanged } from '../../contract.ts';
+import { createRecent } from '../recent/recent.ts';
 import { type Manifest, parseManifest, printManifest } from './manifest.ts';
-import { createRecent } from './recent.ts';
 import type { SkillCatalog } from './skill-catalog.ts';
 import { MANIFEST_KEY, manifestOfObjects, readVersion } from './skill-objects.ts';
 

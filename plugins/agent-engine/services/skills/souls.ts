@@ -1,6 +1,6 @@
 import type { Clock, Events, Objects } from 'agent-gateway';
 import { SkillErrors, SkillsChanged, type Souls } from '../../contract.ts';
-import { createRecent } from './recent.ts';
+import { createRecent } from '../recent/recent.ts';
 import { MARKDOWN, SOUL_KEY } from './skill-objects.ts';
 
 /** Bytes of a SOUL.md. */
