@@ -177,6 +177,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     audit: createAuditQuery(database),
     ...{ locks: parts.locks, permits: parts.permits, queue: parts.queue, objects: parts.objects },
     ...{ egress: parts.egress, secrets: parts.secrets, events: parts.events, resources },
+    openSqlite: (file) =>
+      openDatabase({
+        ...{ driver: 'sqlite', log, clock, guardTransactions: options.guardTransactions ?? false },
+        ...(file === undefined ? {} : { file }),
+      }),
     openapi: () => openApiDocument(listeners.routes(), { title: 'Agent gateway', version: VERSION }),
     assertOutsideTransaction,
     ...options.services,
@@ -256,10 +261,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     read: () => [...folders.generations().values()].reduce((sum, count) => sum + count, 0),
   });
   const following = new AbortController();
+  /** What is left of the drain time for plugins when the requests have ended. */
+  let drainLeft = 0;
   opened.defer(async () => {
     following.abort();
     await configuration.close();
-    await host.stop(0);
+    await host.stop(drainLeft);
     listeners.destroy();
     grpc.destroy();
     await listeners.close();
@@ -288,11 +295,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     following.abort();
     void configuration.close();
     if (settings.stopDelay > 0) await pause(settings.stopDelay);
+    const until = clock.monotonic() + settings.drainTimeout;
+    // Work in the background ends beside the requests: a stream that lasts does not take its time.
+    host.drain(settings.drainTimeout);
     await within(
       settings.drainTimeout,
       'the requests in flight',
       Promise.all([listeners.close(), grpc.close()]),
     ).catch((err: unknown) => log.warn({ err }, 'what is still in flight is aborted'));
+    drainLeft = Math.max(0, until - clock.monotonic());
     await closing.disposeAsync();
   };
   return {

@@ -62,7 +62,9 @@ export type { ApiKeyRecord, NewApiKey } from './auth/api-key-record.ts';
 export type { ApiKeyPage, ApiKeyStore } from './auth/api-key-store.ts';
 export { ApiKeyErrors, AuthErrors } from './auth/errors.ts';
 export { ConfigurationError, type ConfigurationProblem } from './config/configuration-error.ts';
+export { parseDuration } from './config/duration.ts';
 export { field } from './config/field.ts';
+export { nearestName } from './config/nearest-name.ts';
 export type {
   ColumnTypes,
   Database,
@@ -72,11 +74,19 @@ export type {
   PlainCondition,
   PlainWhere,
   RowsQuery,
+  RowWrite,
   TenantData,
   TenantEntityManager,
   TransactionOptions,
 } from './database/database.ts';
-export { column, DatabaseErrors, isUniqueViolation } from './database/database.ts';
+export {
+  assertOutsideTransaction,
+  column,
+  DatabaseErrors,
+  isDatabaseUnavailable,
+  isUniqueViolation,
+  writes,
+} from './database/database.ts';
 export { KernelErrors } from './errors/catalogue.ts';
 export type { ErrorExtras, ErrorFactory, FieldError } from './errors/gateway-error.ts';
 export { defineErrors, GatewayError } from './errors/gateway-error.ts';

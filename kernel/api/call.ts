@@ -40,4 +40,8 @@ export interface CallSource {
 /** What a handler may add to its audit record. */
 export interface AuditExtra {
   readonly sessionId?: string;
+  /**
+   * What the call made or changed, by name: ids, versions, states (`{definition_id, version}`). 16 at most; a text is cut to 256 characters.
+   */
+  readonly changes?: Readonly<Record<string, string | number | boolean | null>>;
 }

@@ -60,8 +60,22 @@ export interface Scope<C = unknown> {
    * plugin also looks for work in its own tables, with `every`.
    */
   worker<T>(queue: QueueRef<T>, handle: MessageHandler<NoInfer<T>>, options?: ConsumeOptions): void;
-  /** Runs `task` every `milliseconds` (never two at once) until the plugin stops; a failure is logged and counted. */
-  every(name: string, milliseconds: number, task: (signal: AbortSignal) => Promise<void>): void;
+  /**
+   * Runs `task` every `milliseconds` (never two at once) until the plugin stops; a failure is logged and counted. The first time after one
+   * period, or `immediately` when the plugin was published.
+   */
+  every(
+    name: string,
+    milliseconds: number,
+    task: (signal: AbortSignal) => Promise<void>,
+    options?: { readonly immediately?: boolean },
+  ): void;
+  /**
+   * Ends work that goes on in the background, when the plugin stops. Called once at the begin of the stop, beside the calls in flight: takes
+   * no new work and resolves when what is under way has ended or was handed over. `signal` aborts when the drain time is over; then it has
+   * 3 seconds more. Not called for a plugin that never became active.
+   */
+  drain(name: string, finish: (signal: AbortSignal) => Promise<void>): void;
   /** Joins `/health/ready`: resolves when healthy, throws when not. Has 2 seconds. */
   probe(name: string, check: (signal: AbortSignal) => Promise<void>): void;
   /** Makes Prometheus metrics that leave the registry with the plugin. */

@@ -41,6 +41,11 @@ export interface KernelServices {
   readonly events: Pick<Events, 'emit' | 'onMissed' | 'reach'>;
   /** The YAML resources of agents.d, for their administration. They belong to the deployment and have no tenant. */
   readonly resources: Resources;
+  /**
+   * Opens a database of the plugin's own beside the gateway's: a SQLite file (its folder is made), or one in memory. It has no tables but
+   * what the plugin registers there, and is closed by the plugin (`scope.defer`).
+   */
+  openSqlite(file?: string): Promise<Database>;
   /** The OpenAPI 3.0 document of the routes that are live now. */
   openapi(): OpenApiDocument;
   /** Fails when called inside a database transaction: outbound calls say so before they wait (DESIGN 1.4). */

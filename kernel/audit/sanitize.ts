@@ -1,9 +1,11 @@
+import type { AuditExtra } from '../api/call.ts';
 import { REDACTED, redactText } from '../observability/redact-text.ts';
 import { isSecretName } from '../observability/secret-names.ts';
 import type { AuditDetail } from './audit-entry.ts';
 
 const MAX_PARAMETERS = 32;
 const MAX_BODY_FIELDS = 64;
+const MAX_CHANGES = 16;
 const MAX_NAME = 64;
 const MAX_VALUE = 256;
 /** Characters of all names and values together. */
@@ -17,8 +19,8 @@ const QUERY_SECRET =
 
 /**
  * What an audit record says about a request beyond its columns (decisions 1.4): the query without credentials (`query`), the
- * names of body members, never their values (`body_fields`), and whom an `X-Svc-User-Id` named (`svc_user_id`). Bounded:
- * what is cut off or left out is marked by `truncated`. Members that would be empty are absent.
+ * names of body members, never their values (`body_fields`), whom an `X-Svc-User-Id` named (`svc_user_id`), and what the route says that
+ * it made or changed (`changes`). Bounded: what is cut off or left out is marked by `truncated`. Members that would be empty are absent.
  *
  * @param query with or without its question mark
  */
@@ -26,12 +28,15 @@ export function auditDetail(
   query: URLSearchParams | string,
   bodyFields: readonly string[],
   userIdHeader: string | undefined,
+  changes?: AuditExtra['changes'],
 ): AuditDetail {
   const hasQuery = typeof query === 'string' ? query !== '' && query !== '?' : query.size > 0;
-  if (!hasQuery && bodyFields.length === 0 && userIdHeader === undefined) return NOTHING;
+  if (!hasQuery && bodyFields.length === 0 && userIdHeader === undefined && changes === undefined)
+    return NOTHING;
   const budget = new Budget(MAX_TOTAL);
   const detail: Record<string, unknown> = {};
   if (userIdHeader !== undefined) detail.svc_user_id = budget.take(userIdHeader, MAX_VALUE);
+  if (changes !== undefined) detail.changes = sanitizeChanges(changes, budget);
   if (hasQuery) detail.query = sanitizeQuery(query, budget);
   if (bodyFields.length > 0) {
     if (bodyFields.length > MAX_BODY_FIELDS) budget.isExceeded = true;
@@ -63,6 +68,17 @@ function sanitizeQuery(query: URLSearchParams | string, budget: Budget): Record<
     values.set(name, known === undefined ? value : [known, value].flat());
   }
   return Object.fromEntries(values);
+}
+
+/** What the route's own code names: its names are trusted, its texts may come from a client. */
+function sanitizeChanges(changes: NonNullable<AuditExtra['changes']>, budget: Budget): object {
+  const entries = Object.entries(changes);
+  if (entries.length > MAX_CHANGES) budget.isExceeded = true;
+  return Object.fromEntries(
+    entries
+      .slice(0, MAX_CHANGES)
+      .map(([name, value]) => [name, typeof value === 'string' ? budget.take(value, MAX_VALUE) : value]),
+  );
 }
 
 function hide(name: string, value: string): string {

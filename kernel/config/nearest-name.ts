@@ -1,16 +1,21 @@
+/** Longer names are nobody's typing error. */
 const MAX_LENGTH = 64;
 
-/** The known name that somebody probably meant, or undefined when none is close (two typing errors; one in names below five letters). */
+/**
+ * The known name that somebody probably meant: with two typing errors at most (one in names below five letters, none below three), the first
+ * of the nearest ones. Undefined when none is close.
+ */
 export function nearestName(wrong: string, known: readonly string[]): string | undefined {
   if (wrong.length > MAX_LENGTH) return undefined;
   let best: string | undefined;
-  let bestDistance = wrong.length < 3 ? 1 : wrong.length < 5 ? 2 : 3;
+  let allowed = wrong.length < 3 ? 0 : wrong.length < 5 ? 1 : 2;
+  const spelt = spelling(wrong);
   for (const name of known) {
-    const distance = editDistance(spelling(wrong), spelling(name));
-    if (distance < bestDistance) {
-      best = name;
-      bestDistance = distance;
-    }
+    if (allowed < 0) break;
+    const distance = distanceWithin(allowed, spelt, spelling(name));
+    if (distance === undefined) continue;
+    best = name;
+    allowed = distance - 1;
   }
   return best;
 }
@@ -20,16 +25,28 @@ function spelling(name: string): string {
   return name.replace(/[-_]/g, '').toLowerCase();
 }
 
-/** Levenshtein distance, one row at a time. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+/** Levenshtein distance, or undefined when it is above `most`. Looks at `2 × most + 1` cells of each row alone, and gives up as soon as it can. */
+function distanceWithin(most: number, a: string, b: string): number | undefined {
+  if (Math.abs(a.length - b.length) > most) return undefined;
+  const outside = most + 1;
+  const width = 2 * most + 1;
+  // Cell `k` of row `i` stands for the first `i` characters of one and `i + k - most` of the other.
+  let row = Array.from({ length: width }, (_, k) => (k < most ? outside : k - most));
+  let next = row.slice();
   for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const substitution = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substitution, row[j]! + 1, next[j - 1]! + 1));
+    let least = outside;
+    for (let k = 0; k < width; k++) {
+      const j = i + k - most;
+      const substitution = j < 1 || j > b.length ? outside : row[k]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const deletion = (row[k + 1] ?? outside) + 1;
+      const insertion = (k === 0 ? outside : next[k - 1]!) + 1;
+      const cell = j < 0 || j > b.length ? outside : Math.min(substitution, deletion, insertion, outside);
+      next[k] = cell;
+      if (cell < least) least = cell;
     }
-    row = next;
+    if (least === outside) return undefined;
+    [row, next] = [next, row];
   }
-  return row[b.length]!;
+  const distance = row[b.length - a.length + most]!;
+  return distance <= most ? distance : undefined;
 }

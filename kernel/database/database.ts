@@ -10,10 +10,11 @@ import type { TenantEntityManager, TransactionOptions } from './tenant-entity-ma
 
 export type { ColumnTypes } from './columns.ts';
 export { column } from './columns.ts';
-export { DatabaseDefect, DatabaseErrors, isUniqueViolation } from './errors.ts';
+export { DatabaseDefect, DatabaseErrors, isDatabaseUnavailable, isUniqueViolation } from './errors.ts';
 export type { Family } from './family.ts';
 export type { Migration, MigrationSchema } from './migration.ts';
 export type { PlainCondition, PlainWhere } from './rows/conditions.ts';
+export { type RowWrite, writes } from './rows/row-writes.ts';
 export type { RowsQuery } from './rows/select-statement.ts';
 export type { EntityRegistration } from './tenancy.ts';
 export type { TenantData, TenantEntityManager, TransactionOptions } from './tenant-entity-manager.ts';

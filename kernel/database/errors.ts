@@ -1,5 +1,5 @@
 import { UniqueConstraintViolationException } from '@mikro-orm/core';
-import { defineErrors } from '../errors/gateway-error.ts';
+import { defineErrors, GatewayError } from '../errors/gateway-error.ts';
 
 /** What callers may learn about the database. Everything else is a defect or the operator's business, and stays inside. */
 export const DatabaseErrors = defineErrors({
@@ -35,9 +35,25 @@ export class DatabaseDefect extends Error {
   }
 }
 
+/** Throws for a row that is of another tenant. */
+export function refuseForeign(entity: string): never {
+  throw new DatabaseDefect(
+    'foreign-tenant',
+    `This ${entity} is not of the tenant to which the entity manager is bound`,
+  );
+}
+
 /** The database cannot be opened or migrated. The message says what the operator can do and holds no password. */
 export class DatabaseStartError extends Error {
   override readonly name = 'DatabaseStartError';
+}
+
+/**
+ * True when the database did not answer: whether what was asked of it is done nobody knows. After any other failure of a transaction it is
+ * not done.
+ */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === DatabaseErrors.unavailable.definition.code;
 }
 
 /** True when a write failed because a unique key (or primary key) is taken. The same on all three families. */

@@ -17,8 +17,13 @@ export function refuseRawSql(value: unknown, depth = 0): void {
   }
   const prototype = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return;
-  if (Object.getOwnPropertySymbols(value).length > 0) refuse();
+  refuseSymbols(value);
   for (const key of Object.keys(value)) refuseRawSql((value as Record<string, unknown>)[key], depth + 1);
+}
+
+/** Refuses raw SQL that is a key: MikroORM makes symbols for it. What else an object holds is left to others. */
+export function refuseSymbols(value: object): void {
+  if (Object.getOwnPropertySymbols(value).length > 0) refuse();
 }
 
 function refuse(): never {

@@ -10,7 +10,7 @@ import {
   ReferenceKind,
   Utils,
 } from '@mikro-orm/core';
-import { DatabaseDefect } from './errors.ts';
+import { refuseForeign } from './errors.ts';
 import { TENANT_FILTER, TENANT_PROPERTY, type Tenancies } from './tenancy.ts';
 
 /** The tenant to which an entity manager is bound, `undefined` for one that sees all. */
@@ -52,13 +52,13 @@ export class TenantFlush implements EventSubscriber {
     this.#tenancies.assertWritable(meta.className);
     const now = tenantOf(entity);
     if (type === ChangeSetType.CREATE) {
-      if (now !== undefined && now !== null && now !== tenant) refuse(meta.className);
+      if (now !== undefined && now !== null && now !== tenant) refuseForeign(meta.className);
       entity[TENANT_PROPERTY] = tenant;
       (payload as Record<string, unknown>)[TENANT_PROPERTY] = tenant;
       return;
     }
     // What was loaded decides, not only what the property says now.
-    if (loadedTenant(entity) !== tenant || now !== tenant) refuse(meta.className);
+    if (loadedTenant(entity) !== tenant || now !== tenant) refuseForeign(meta.className);
   }
 }
 
@@ -89,7 +89,7 @@ export class References {
       const reader = em.fork({ keepTransactionContext: true });
       const keys = unknown.map((id) => (Utils.isEntity<AnyEntity>(id) ? id[key] : id));
       const found = await reader.count(target.class, { [key]: { $in: keys } } as object);
-      if (found !== new Set(keys).size) refuse(target.className);
+      if (found !== new Set(keys).size) refuseForeign(target.className);
     }
   }
 }
@@ -120,10 +120,3 @@ function loadedTenant(entity: AnyEntity): unknown {
 
 const isDelete = (type: ChangeSetType) =>
   type === ChangeSetType.DELETE || type === ChangeSetType.DELETE_EARLY;
-
-function refuse(name: string): never {
-  throw new DatabaseDefect(
-    'foreign-tenant',
-    `This ${name} is not of the tenant to which the entity manager is bound`,
-  );
-}

@@ -9,6 +9,14 @@ export interface PeriodicTask {
   readonly name: string;
   readonly milliseconds: number;
   readonly task: (signal: AbortSignal) => Promise<void>;
+  /** The first run comes at once, not after one period. */
+  readonly immediately: boolean;
+}
+
+/** Ends what a plugin does in the background. */
+export interface Drain {
+  readonly name: string;
+  readonly finish: (signal: AbortSignal) => Promise<void>;
 }
 
 /** A check that joins readiness. */
@@ -39,6 +47,7 @@ export class Effects {
   readonly provided = new Map<string, unknown>();
   readonly contributions: Contribution[] = [];
   readonly tasks: PeriodicTask[] = [];
+  readonly drains: Drain[] = [];
   readonly probes: Probe[] = [];
   readonly listeners: Started<() => void>[] = [];
   readonly workers: Started<QueueConsumer>[] = [];

@@ -8,20 +8,22 @@ export interface RunningTask {
 }
 
 /**
- * Runs a task every so often, the first time after one period. A run that takes longer than the period delays the next
+ * Runs a task every so often, the first time at once or after one period. A run that takes longer than the period delays the next
  * one, so two never overlap. A failure is logged, and the task goes on.
  */
 export function runPeriodically(task: PeriodicTask, signal: AbortSignal, log: Logger): RunningTask {
   let running: Promise<void> | undefined;
-  const timer = setInterval(() => {
+  const run = () => {
     running ??= task
       .task(signal)
       .catch((err: unknown) => log.error({ err, task: task.name }, 'a periodic task failed'))
       .finally(() => {
         running = undefined;
       });
-  }, task.milliseconds);
+  };
+  const timer = setInterval(run, task.milliseconds);
   timer.unref();
+  if (task.immediately) run();
   return {
     stop: async () => {
       clearInterval(timer);

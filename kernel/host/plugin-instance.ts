@@ -7,14 +7,12 @@ import { Effects } from './effects.ts';
 import { InFlight } from './in-flight.ts';
 import { type RunningTask, runPeriodically } from './periodic.ts';
 import { PluginScope, type ScopeParts } from './plugin-scope.ts';
+import { DRAIN_GRACE, runDrain } from './run-drain.ts';
 
 /** Milliseconds that each undo may take. */
 const UNDO_TIMEOUT = 10_000;
 /** Milliseconds that calls may take to end after they were aborted. */
 const ABORT_GRACE = 2_000;
-
-/** Milliseconds beyond the drain time in which a queue's consumer ends the messages in hand. */
-const CONSUMER_GRACE = 3_000;
 
 /** What the host gives to a new instance. */
 export interface InstanceParts
@@ -42,6 +40,7 @@ export class PluginInstance {
   readonly #log: Logger;
   #tasks: RunningTask[] = [];
   #consumers: QueueConsumer[] = [];
+  #drained: Promise<readonly (string | undefined)[]> | undefined;
 
   private constructor(parts: InstanceParts) {
     this.plugin = parts.plugin;
@@ -87,6 +86,11 @@ export class PluginInstance {
     this.#tasks = this.effects.tasks.map((task) => runPeriodically(task, this.#controller.signal, this.#log));
   }
 
+  /** Has the work in the background end, within `drainTimeout` ms, while the routes still serve. A second call changes nothing. */
+  drain(drainTimeout: number): void {
+    this.#drained ??= Promise.all(this.effects.drains.map((drain) => runDrain(drain, drainTimeout)));
+  }
+
   /**
    * Ends an instance whose routes are no longer published: waits for its calls up to `drainTimeout` ms, aborts the
    * rest, undoes its effects in reverse order. Returns what could not be ended, as sentences.
@@ -95,20 +99,24 @@ export class PluginInstance {
     const stopping = this.#tasks.map((task) => task.stop());
     const leaks: string[] = [];
     const consumed = Promise.all(this.#consumers.map((consumer) => consumer.stop(drainTimeout)));
+    this.drain(drainTimeout);
     if (!(await this.inFlight.idle(drainTimeout))) {
       this.inFlight.abortAll(KernelErrors.draining());
     }
-    await within(drainTimeout + CONSUMER_GRACE, 'the queues', consumed).catch((failure: Error) =>
+    await within(drainTimeout + DRAIN_GRACE, 'the queues', consumed).catch((failure: Error) =>
       leaks.push(failure.message),
     );
+    leaks.push(...((await this.#drained) ?? []).filter((leak) => leak !== undefined));
     this.#controller.abort(KernelErrors.draining());
     if (!(await this.inFlight.idle(ABORT_GRACE))) {
       leaks.push(`${this.inFlight.size} calls did not end after they were aborted`);
     }
-    for (const [index, stopped] of stopping.entries()) {
-      const name = `the task ${this.effects.tasks[index]!.name}`;
-      await within(ABORT_GRACE, name, stopped).catch((failure: Error) => leaks.push(failure.message));
-    }
+    const ended = stopping.map((stopped, index) =>
+      within(ABORT_GRACE, `the task ${this.effects.tasks[index]!.name}`, stopped).catch((failure: Error) =>
+        leaks.push(failure.message),
+      ),
+    );
+    await Promise.all(ended);
     leaks.push(...(await this.#undo()));
     return leaks;
   }

@@ -128,8 +128,17 @@ export class PluginScope implements Scope {
     });
   }
 
-  every(name: string, milliseconds: number, task: (signal: AbortSignal) => Promise<void>): void {
-    this.#open('every').tasks.push({ name, milliseconds, task });
+  every(
+    name: string,
+    milliseconds: number,
+    task: (signal: AbortSignal) => Promise<void>,
+    { immediately = false }: { readonly immediately?: boolean } = {},
+  ): void {
+    this.#open('every').tasks.push({ name, milliseconds, task, immediately });
+  }
+
+  drain(name: string, finish: (signal: AbortSignal) => Promise<void>): void {
+    this.#open('drain').drains.push({ name, finish });
   }
 
   probe(name: string, check: (signal: AbortSignal) => Promise<void>): void {

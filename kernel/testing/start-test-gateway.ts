@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { DEFAULT_TENANT_ID } from '../access/identity.ts';
 import type { Plugin } from '../api/plugin.ts';
 import { readKernelSettings } from '../config/kernel-settings.ts';
 import { type FakedServices, type Gateway, startGateway } from '../gateway.ts';
@@ -90,7 +91,7 @@ const TOKEN = 'acp_static_token_of_a_test_gateway_0123456789';
 
 /**
  * Starts a whole gateway with SQLite (or whatever `env` says) on a free port of the loopback interface. Transactions that
- * wait for anything but the database are refused.
+ * wait for anything but the database are refused. The rate limit of the default tenant is out of every test's reach.
  *
  * @example
  * const gateway = await startTestGateway({ plugins: [weather] });
@@ -134,6 +135,8 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       ...(options.services === undefined ? {} : { services: options.services }),
       ...(options.setupTimeout === undefined ? {} : { setupTimeout: options.setupTimeout }),
     });
+    // The default tenant's own 120 requests a minute are soon used up by a test that asks until something is so.
+    await gateway.services.tenants.update(DEFAULT_TENANT_ID, { rateLimitRpm: PLENTY });
     return new RunningTestGateway(gateway, folder, lines, options.allowLeaks ?? false);
   } catch (failure) {
     await rm(folder, { recursive: true, force: true });

@@ -6,7 +6,6 @@ import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/until.ts';
 
 const PORTS = { postgres: 5432, mysql: 3306 } as const;
-const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
 const CHAT = { model: 'default', messages: [{ role: 'user', content: 'hello' }] };
 
 interface SetUp {
@@ -22,8 +21,6 @@ async function setUp(t: ExecutionContext, family: 'postgres' | 'mysql'): Promise
   const DATABASE_URL = fresh.environment.DATABASE_URL!.replace(`:${PORTS[family]}/`, `:${proxy.port}/`);
   const gateway = await startTestGateway({ env: { DATABASE_URL } });
   t.teardown(gateway.stop);
-  const widen = { method: 'PUT', body: { rate_limit_rpm: 100_000 } };
-  await gateway.request(`/v1/tenants/${DEFAULT_TENANT}`, widen);
   return { gateway, proxy };
 }
 

@@ -11,8 +11,6 @@ const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
 async function start(t: ExecutionContext, env: Record<string, string> = {}): Promise<TestGateway> {
   const gateway = await startTestGateway({ env: { SVC_ANON_RATE_LIMIT_RPM: '100000', ...env } });
   t.teardown(gateway.stop);
-  const widen = { method: 'PUT', body: { rate_limit_rpm: 100_000 } };
-  await gateway.request(`/v1/tenants/${DEFAULT_TENANT}`, widen);
   return gateway;
 }
 

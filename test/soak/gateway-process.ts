@@ -18,16 +18,11 @@ export type SoakMessage =
     }
   | { readonly kind: 'heap'; readonly bytes: number; readonly leaks: readonly string[] };
 
-/** Requests a minute that no soak run reaches. */
-const PLENTY = 100_000_000;
-const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
-
 const collect = globalThis.gc;
 if (collect === undefined) throw new Error('run this with --expose-gc');
 
 const env = JSON.parse(process.env.SOAK_ENV ?? '{}') as Record<string, string>;
 const gateway = await startTestGateway({ plugins: [steady, toggled, words], env });
-await gateway.gateway.services.tenants.update(DEFAULT_TENANT, { rateLimitRpm: PLENTY });
 
 process.on('message', (question) => {
   if (question === 'heap') void heap();

@@ -1,11 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Resolves once the condition holds; rejects after `deadlineMs` (default 5 s). Polls every 5 ms. */
+/** Milliseconds between two looks at most where to look is to ask somebody: who is busy answering does not get ahead. */
+const MOST_PAUSE_MS = 40;
+
+/**
+ * Resolves once the condition holds; rejects after `deadlineMs` (default 5 s). Looks every 5 ms, and ever more seldom where the condition gives a
+ * promise.
+ */
 export async function until(condition: () => boolean | Promise<boolean>, deadlineMs = 5000): Promise<void> {
   const deadline = performance.now() + deadlineMs;
-  while (!(await condition())) {
+  for (let pauseMs = 5; ; ) {
+    const answer = condition();
+    if (await answer) return;
     if (performance.now() > deadline) throw new Error(`not so within ${deadlineMs} ms: ${condition}`);
-    await pause(5);
+    await pause(pauseMs);
+    if (typeof answer !== 'boolean') pauseMs = Math.min(pauseMs * 1.2, MOST_PAUSE_MS);
   }
 }
 

@@ -80,7 +80,7 @@ export function withoutPassword(url: string): string {
 
 /** The text of a failed connection for the operator: the original one where it was translated for callers. */
 export function reason(error: unknown): string {
-  const original = error instanceof GatewayError ? error.cause : error;
+  const original = error instanceof GatewayError ? (error.cause ?? error) : error;
   const { message, code } = original as { message?: string; code?: unknown };
   return message || String(code);
 }

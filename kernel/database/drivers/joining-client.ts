@@ -1,3 +1,6 @@
+import { FusedStatements } from './fused-statements.ts';
+import { ServerPlans } from './server-plans.ts';
+
 /** Prefix of a statement that is to travel with the next one. A comment for the server. */
 export const JOIN_NEXT = '/* join next */ ';
 
@@ -10,6 +13,7 @@ interface PgResult {
 interface PgClient {
   // biome-ignore lint/suspicious/noExplicitAny: pg's query takes texts, configurations and cursors, with or without callback
   query(...args: any[]): any;
+  end(): Promise<void>;
 }
 
 /** The class that pg's pool makes its clients of. */
@@ -22,13 +26,18 @@ const NOTHING: PgResult = { command: null, rowCount: null, rows: [] };
  * A pg client that holds back `begin` and every statement marked with `JOIN_NEXT` and sends them in one message with the
  * next statement: a transaction costs no round trip to open. A transaction in which nothing was asked is never sent at all.
  * An error in the joined message leaves the transaction failed, as usual; the caller rolls it back.
+ *
+ * A query whose value is `FusedStatements` is one message too: its text, and then these, with plans that the server keeps.
  */
 export function joiningClient(Client: PgClientClass): PgClientClass {
   return class JoiningClient extends Client {
     #held = '';
+    readonly #plans = new ServerPlans();
 
     override query(query: unknown, ...rest: unknown[]): unknown {
       const [values] = rest;
+      const [fused] = Array.isArray(values) ? values : [];
+      if (fused instanceof FusedStatements) return this.#sendFused(String(query), fused);
       if (typeof query !== 'string' || (Array.isArray(values) && values.length > 0)) {
         return this.#afterHeld(() => super.query(query, ...rest));
       }
@@ -36,6 +45,7 @@ export function joiningClient(Client: PgClientClass): PgClientClass {
         this.#held += `${query}; `;
         return Promise.resolve(NOTHING);
       }
+      if (this.#held === '' && query === 'rollback') return super.query(query).catch(this.#endAndThrow);
       if (this.#held === '') return super.query(query).then(last);
       const held = this.#takeHeld();
       if (query === 'commit' || query === 'rollback') return Promise.resolve(NOTHING);
@@ -48,6 +58,24 @@ export function joiningClient(Client: PgClientClass): PgClientClass {
       const opened: Promise<unknown> = super.query(this.#takeHeld());
       return opened.then(send);
     }
+
+    /** Outside a transaction a message that failed has done nothing, and can be sent again. */
+    async #sendFused(text: string, { statements }: FusedStatements): Promise<unknown> {
+      if (this.#held !== '') throw new Error('A transaction is open: what is fused is one of its own');
+      const composed = this.#plans.compose(statements);
+      try {
+        return last(await super.query(text + composed.text));
+      } catch (error) {
+        if (!composed.failed(error)) throw error;
+        return last(await super.query(text + this.#plans.compose(statements).text));
+      }
+    }
+
+    /** Whether the transaction is still open nobody knows: the next user of the pool must not find himself inside it. */
+    #endAndThrow = (error: unknown): never => {
+      this.end().catch(() => {});
+      throw error;
+    };
 
     #takeHeld(): string {
       const held = this.#held;

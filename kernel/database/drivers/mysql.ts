@@ -61,8 +61,14 @@ async function connect(orm: AnyOrm, options: ConnectOptions): Promise<AnyOrm> {
       ? { answerTimeoutMs: options.statementTimeoutMs + ANSWER_GRACE_MS }
       : {}),
   });
-  await orm.connect();
-  return orm;
+  try {
+    await orm.connect();
+    return orm;
+  } catch (error) {
+    // Its pool would keep trying, and the process alive.
+    await orm.close(true).catch(() => undefined);
+    throw error;
+  }
 }
 
 function ormSettings(url: string, options: ConnectOptions): Options {

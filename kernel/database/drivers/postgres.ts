@@ -1,5 +1,5 @@
 import { MikroORM } from '@mikro-orm/postgresql';
-import type { AbstractSqlConnection, Dictionary } from '@mikro-orm/sql';
+import type { AbstractSqlConnection } from '@mikro-orm/sql';
 import { CompiledQuery } from 'kysely';
 import { DatabaseStartError } from '../errors.ts';
 import {
@@ -62,7 +62,7 @@ interface SessionContext {
  * Sets tenant and role without round trips of their own. MikroORM sends `begin`, `set_config`, `set local role`, the
  * statement and `commit` one after the other, for a single read too. Here:
  * - a transaction sends the first three together with its first statement;
- * - a statement outside a transaction is one message: `select set_config(…, true); <statement>`. PostgreSQL runs such a
+ * - a statement outside a transaction is one message: `set local …; <statement>`. PostgreSQL runs such a
  *   message as one transaction, so the settings hold for the statement and end with it.
  */
 function saveRoundTrips(connection: AbstractSqlConnection): void {
@@ -80,25 +80,35 @@ function saveRoundTrips(connection: AbstractSqlConnection): void {
     // real transactions (transactional, flush) announce themselves through a broadcaster.
     const single = ctx === undefined && eventBroadcaster === undefined && sessionContext !== undefined;
     if (!single) return transactional(callback, options);
-    const settings = `${settingsSql(sessionContext)}; `;
     const statements: Statements = {
-      executeQuery: (query) => connection.getClient().executeQuery(CompiledQuery.raw(settings + query.sql)),
+      executeQuery: (query) => connection.getClient().executeQuery(withSettings(query, sessionContext)),
     };
     return callback(statements as never);
   };
 }
 
-/** The part of a Kysely transaction through which MikroORM runs its statements. Their parameters are in the text already. */
+/** The part of a Kysely transaction through which MikroORM runs its statements. Their parameters are in the text already, but for those that are fused. */
 interface Statements {
   executeQuery(query: CompiledQuery): Promise<unknown>;
 }
 
+/** A query that begins with the settings it is to run under. */
+function withSettings({ sql, parameters }: CompiledQuery, context: SessionContext): CompiledQuery {
+  return CompiledQuery.raw(`${settingsSql(context)}; ${sql}`, [...parameters]);
+}
+
+/** Settings until the end of the transaction. Unlike `select set_config(…)` they are not planned, and there is no row to answer with. */
 function settingsSql({ variables = {}, role }: SessionContext): string {
-  const settings = { ...variables, ...(role === undefined ? {} : { role }) } as Dictionary;
-  const calls = Object.entries(settings).map(
-    ([name, value]) => `set_config(${literal(name)}, ${literal(String(value))}, true)`,
-  );
-  return `select ${calls.join(', ')}`;
+  const settings = Object.entries({ ...variables, ...(role === undefined ? {} : { role }) });
+  return settings
+    .map(([name, value]) => `set local ${settingName(name)} =${literal(String(value))}`)
+    .join('; ');
+}
+
+/** `svc.tenant_id` */
+function settingName(name: string): string {
+  if (!/^[a-z_]+(\.[a-z_]+)?$/.test(name)) throw new TypeError(`${name} is no name of a setting`);
+  return name;
 }
 
 /** A string literal that means the same whatever `standard_conforming_strings` says. */

@@ -67,7 +67,9 @@ class SupervisedDriver implements Driver {
     return this.#operation(async () => {
       await this.#turnstile?.enter();
       try {
-        return this.#supervised(await this.#acquire());
+        const connection = this.#supervised(await this.#acquire());
+        connection.isReleased = false;
+        return connection;
       } catch (error) {
         this.#turnstile?.leave();
         throw error;
@@ -77,10 +79,11 @@ class SupervisedDriver implements Driver {
 
   beginTransaction(connection: SupervisedConnection, settings: TransactionSettings): Promise<void> {
     const { begin } = this.#supervision;
-    if (begin !== undefined && settings.accessMode !== 'read only') {
-      return connection.executeQuery(CompiledQuery.raw(begin)).then(() => {});
-    }
-    return this.#operation(() => this.#driver.beginTransaction(connection.inner, settings));
+    const begun =
+      begin !== undefined && settings.accessMode !== 'read only'
+        ? connection.executeQuery(CompiledQuery.raw(begin)).then(() => {})
+        : this.#operation(() => this.#driver.beginTransaction(connection.inner, settings));
+    return begun.catch((error) => this.#letGo(connection, error));
   }
 
   commitTransaction(connection: SupervisedConnection): Promise<void> {
@@ -88,7 +91,9 @@ class SupervisedDriver implements Driver {
   }
 
   rollbackTransaction(connection: SupervisedConnection): Promise<void> {
-    return this.#operation(() => this.#driver.rollbackTransaction(connection.inner));
+    return this.#operation(() => this.#driver.rollbackTransaction(connection.inner)).catch((error) =>
+      this.#letGo(connection, error),
+    );
   }
 
   savepoint(connection: SupervisedConnection, name: string, compile: QueryCompiler['compileQuery']) {
@@ -108,6 +113,8 @@ class SupervisedDriver implements Driver {
   }
 
   async releaseConnection(connection: SupervisedConnection): Promise<void> {
+    if (connection.isReleased) return;
+    connection.isReleased = true;
     try {
       await this.#driver.releaseConnection(connection.inner);
     } finally {
@@ -117,6 +124,15 @@ class SupervisedDriver implements Driver {
 
   destroy(): Promise<void> {
     return this.#driver.destroy();
+  }
+
+  /**
+   * Gives back the connection of a transaction that could not begin, or not be rolled back. Kysely's controlled transactions give theirs back
+   * only after a commit or a rollback that succeeds: each connection that breaks inside one would be missing in the pool for ever.
+   */
+  async #letGo(connection: SupervisedConnection, error: unknown): Promise<never> {
+    await this.releaseConnection(connection);
+    throw error;
   }
 
   #operation<T>(run: () => Promise<T>): Promise<T> {
@@ -160,6 +176,8 @@ class SupervisedDriver implements Driver {
 
 class SupervisedConnection implements DatabaseConnection {
   readonly inner: DatabaseConnection;
+  /** True while nobody has it. */
+  isReleased = false;
   readonly #supervision: Supervision;
 
   constructor(inner: DatabaseConnection, supervision: Supervision) {

@@ -5,9 +5,11 @@ import type { Family } from '../family.ts';
 import { conditions } from './conditions.ts';
 import { insertStatement } from './insert-statement.ts';
 import { type PlainEntity, plainEntity } from './plain-entity.ts';
+import type { RowWrite } from './row-writes.ts';
 import { type RowsQuery, selectStatement } from './select-statement.ts';
 import { createStatementRunner, type Place } from './statement-runner.ts';
 import { updateStatement } from './update-statement.ts';
+import { type ReadyWrite, runAsMessage, runInOrder } from './write-together.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -26,6 +28,17 @@ export interface PlainRows {
     data: Row,
     place: Place,
   ): Promise<number | undefined>;
+  /**
+   * Makes a write ready for `together`; undefined for an insert of no rows.
+   *
+   * Throws a `DatabaseDefect` where only MikroORM can do it.
+   */
+  ready(meta: EntityMetadata, bound: Row, write: RowWrite): ReadyWrite | undefined;
+  /**
+   * Runs writes in one transaction: the open one, or one of their own. False when one matched another number of rows than it expects: in a
+   * transaction of their own everything is undone then.
+   */
+  together(ready: readonly ReadyWrite[], place: Place, begin: Begin): Promise<boolean>;
   /** Reads rows. Throws a `DatabaseDefect` for an entity or a condition that is not plain. */
   select(
     meta: EntityMetadata,
@@ -36,11 +49,17 @@ export interface PlainRows {
   ): Promise<Record<string, unknown>[]>;
 }
 
+/** Runs `work` in a transaction of its own, which is undone when it throws. */
+export type Begin = (work: (place: Place) => Promise<void>) => Promise<void>;
+
+/** Undoes a transaction whose writes did not match. */
+const UNDO = Symbol('undo');
+
 /** Makes the short way over the connections of an ORM. */
 export function createPlainRows(orm: MikroORM, family: Family): PlainRows {
   const { driver } = orm;
   const platform = driver.getPlatform();
-  const run = createStatementRunner(orm, family);
+  const { run, runFused } = createStatementRunner(orm, family);
   const defaultSql = platform.usesDefaultKeyword() ? 'default' : undefined;
   const entities = new WeakMap<EntityMetadata, PlainEntity | 'other'>();
 
@@ -69,6 +88,37 @@ export function createPlainRows(orm: MikroORM, family: Family): PlainRows {
       const statement = updateStatement(entity as PlainEntity, data, both);
       if (statement === undefined) return undefined;
       return Number((await run(statement, place)).numAffectedRows ?? 0);
+    },
+
+    ready(meta, bound, write) {
+      const entity = entityOf(meta);
+      if (entity === undefined) refuse(`${meta.className} has more than plain columns: write it alone`);
+      if (write.kind === 'insert') {
+        if (write.rows.length === 0) return undefined;
+        const statement = insertStatement(entity, write.rows, defaultSql, bound);
+        if (statement === undefined) refuse(`A row of ${meta.className} has a value that is not plain`);
+        return { statement, expect: undefined };
+      }
+      const both = [conditions(entity, bound), conditions(entity, write.where)];
+      const isPlain = both.every((one) => one !== undefined);
+      const statement = isPlain ? updateStatement(entity, write.data as Row, both) : undefined;
+      if (statement === undefined) refuse(`A change of ${meta.className} is not plain, or empty`);
+      return { statement, expect: write.expect };
+    },
+
+    async together(ready, place, begin) {
+      if (ready.length === 0) return true;
+      if (place.transaction !== undefined) return runInOrder(run, ready, place);
+      if (family === 'postgres') return runAsMessage(runFused, ready, place);
+      try {
+        await begin(async (inside) => {
+          if (!(await runInOrder(run, ready, inside))) throw UNDO;
+        });
+        return true;
+      } catch (reason) {
+        if (reason === UNDO) return false;
+        throw reason;
+      }
     },
 
     async select(meta, bound, where, query, place) {

@@ -1,12 +1,17 @@
 import type { SessionContext } from '@mikro-orm/core';
 import type { MikroORM } from '@mikro-orm/sql';
 import { CompiledQuery, type ControlledTransaction, type QueryResult } from 'kysely';
+import { type FusedStatement, FusedStatements } from '../drivers/fused-statements.ts';
 import type { Family } from '../family.ts';
 import { type PlainValue, sqliteBinding } from './plain-value.ts';
-import type { Put, Statement } from './statement.ts';
+import { type Put, type Statement, templateOf } from './statement.ts';
 
 /** Placeholders that SQLite takes in one statement. */
 const MAX_BINDINGS = 32_766;
+
+/** Characters that a family's literals may write otherwise. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for
+const SPECIAL = /[\0-\x1f'\\\x7f]/;
 
 /** Where a statement runs. */
 export interface Place {
@@ -19,20 +24,27 @@ export interface Place {
 /** What a statement gave back. Stored values in `rows`, by column. */
 export type Answer = Pick<QueryResult<Record<string, unknown>>, 'rows' | 'numAffectedRows'>;
 
+/** Runs statements as one message, which is one transaction. Only PostgreSQL takes such. */
+export type RunFused = (statements: readonly Statement[], place: Place) => Promise<Answer>;
+
+/** What runs statements. */
+export interface StatementRunner {
+  run(statement: Statement, place: Place): Promise<Answer>;
+  readonly runFused: RunFused;
+}
+
 /**
  * Runs statements on the connections of an ORM: under the same guard, with the same errors. SQLite gets placeholders, so that it
  * prepares a statement once; the servers get MikroORM's literals, which save PostgreSQL the round trip of a parametrised message.
  */
-export function createStatementRunner(
-  orm: MikroORM,
-  family: Family,
-): (statement: Statement, place: Place) => Promise<Answer> {
+export function createStatementRunner(orm: MikroORM, family: Family): StatementRunner {
   const { driver } = orm;
   const connection = driver.getConnection();
   const platform = driver.getPlatform();
   const logger = orm.config.getLogger();
-  // MikroORM leaves null as it is for its own concatenation.
-  const literal: Put = (value) => String(platform.quoteValue(value));
+  // MikroORM looks at a text character by character, and leaves null as it is for its own concatenation.
+  const literal: Put = (value) =>
+    typeof value === 'string' && !SPECIAL.test(value) ? `'${value}'` : String(platform.quoteValue(value));
 
   const compile = (statement: Statement): CompiledQuery => {
     if (family !== 'sqlite') return CompiledQuery.raw(statement(literal));
@@ -47,9 +59,16 @@ export function createStatementRunner(
       : CompiledQuery.raw(text, bindings);
   };
 
-  return async (statement, { transaction, session }) => {
-    if (logger.isEnabled('query')) logger.logQuery({ level: 'info', query: statement(() => '?') });
-    const query = compile(statement);
+  const fuse = (statement: Statement): FusedStatement => ({
+    toText: () => statement(literal),
+    toPlannable() {
+      const template = templateOf(statement);
+      if (template === undefined || !template.values.every(isSameAsParameter)) return undefined;
+      return { text: template.text, args: template.values.map(literal) };
+    },
+  });
+
+  const execute = async (query: CompiledQuery, { transaction, session }: Place): Promise<Answer> => {
     try {
       if (transaction !== undefined) return (await transaction.executeQuery(query)) as Answer;
       if (session === undefined) return (await connection.getClient().executeQuery(query)) as Answer;
@@ -60,4 +79,27 @@ export function createStatementRunner(
       throw driver.convertException(error as Error);
     }
   };
+
+  const log = (statement: Statement) => {
+    if (logger.isEnabled('query')) logger.logQuery({ level: 'info', query: statement(() => '?') });
+  };
+
+  return {
+    run(statement, place) {
+      log(statement);
+      return execute(compile(statement), place);
+    },
+    runFused(statements, place) {
+      for (const statement of statements) log(statement);
+      return execute(CompiledQuery.raw('', [new FusedStatements(statements.map(fuse))]), place);
+    },
+  };
+}
+
+/**
+ * A parameter has the type of the column beside it, a literal number has its own: rounded, or refused as too large, it would be compared with
+ * something else.
+ */
+function isSameAsParameter(value: PlainValue): boolean {
+  return typeof value !== 'number' || (value | 0) === value;
 }

@@ -149,6 +149,7 @@ test('close ends at its deadline, and the next start finds the rest', async (t) 
   const [away, back] = [new FakeSink(), new FakeSink()];
   away.hangs = true;
   const first = startTrail(t, folder, away, { segmentBytes: 1_000 }).trail;
+  t.teardown(() => away.leave());
   const given = recordMany((one) => first.record(one), 50);
   const start = performance.now();
   await first.close(30);

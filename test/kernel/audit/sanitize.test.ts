@@ -14,6 +14,17 @@ test('keeps the query, the names of body fields and the user that a header names
     t.deepEqual(auditDetail(nothing, [], undefined), {});
 });
 
+test('keeps what a route says that it changed, without credentials and bounded', (t) => {
+  const key = `sk-proj-${'a1B2'.repeat(12)}`;
+  t.deepEqual(auditDetail('', [], undefined, { run_id: 'r1', version: 3, forced: true, note: key }), {
+    changes: { run_id: 'r1', version: 3, forced: true, note: 'sk-[REDACTED]' },
+  });
+  const many = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`n${n}`, n]));
+  const { changes, truncated } = auditDetail('', [], undefined, many);
+  t.is(Object.keys(changes as object).length, 16);
+  t.true(truncated);
+});
+
 test('a name that is repeated has all its values', (t) => {
   t.deepEqual(auditDetail('tag=a&tag=b&tag=c', [], undefined), { query: { tag: ['a', 'b', 'c'] } });
 });

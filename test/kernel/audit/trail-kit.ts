@@ -45,10 +45,11 @@ export class FakeSink implements AuditSink {
   /** Writes never settle. */
   hangs = false;
   refuses: (entry: AuditEntry) => boolean = () => false;
+  readonly #hanging: ((reason: Error) => void)[] = [];
 
   async write(entries: readonly AuditEntry[]): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
-    if (this.hangs) return new Promise(() => {});
+    if (this.hangs) return new Promise((_, reject) => this.#hanging.push(reject));
     if (this.isAway) throw new Error('connection refused');
     if (entries.some(this.refuses)) throw new Error('value too long');
     this.batches.push(entries.length);
@@ -56,6 +57,13 @@ export class FakeSink implements AuditSink {
       if (this.stored.has(written.id)) this.repeated += 1;
       this.stored.set(written.id, written);
     }
+  }
+
+  /** Goes away for good, and fails the writes that hang: whoever waits for them does not keep the process. */
+  leave(): void {
+    this.isAway = true;
+    this.hangs = false;
+    for (const reject of this.#hanging.splice(0)) reject(new Error('connection lost'));
   }
 }
 

@@ -236,6 +236,23 @@ test('a periodic task runs while the plugin is active, and never after', async (
   t.is(runs, after);
 });
 
+test('a periodic task may run at once, and then again after its period', async (t) => {
+  let runs = 0;
+  const count = async () => {
+    runs += 1;
+  };
+  const ticker = testPlugin('ticker', {
+    setup(scope) {
+      scope.every('first', 3_600_000, count, { immediately: true });
+      scope.every('later', 3_600_000, () => Promise.reject(new Error('too early')));
+    },
+  });
+  await using gateway = await startTestGateway({ plugins: [ticker] });
+  await until(() => runs > 0);
+  t.is(runs, 1);
+  t.notRegex(gateway.logs().join(''), /too early/);
+});
+
 test('disable waits for calls in flight, then undoes in reverse order', async (t) => {
   const { open, opened } = gate();
   const events: string[] = [];

@@ -57,3 +57,32 @@ test('a call that does not end after its abort is reported as a leak', async (t)
   t.deepEqual(await instance.retire(0), ['1 calls did not end after they were aborted']);
   t.deepEqual(reasons, ['The plugin or the gateway is stopping']);
 });
+
+test('work in the background is ended with the plugin: at once where it can, else told when the drain time is over', async (t) => {
+  const log: string[] = [];
+  const instance = await PluginInstance.setUp(
+    parts((scope) => {
+      scope.defer(() => void log.push('undone'));
+      scope.drain('quick', async (signal) => void log.push(`quick ${signal.aborted}`));
+      scope.drain('slow', async (signal) => {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        log.push(`slow until ${(signal.reason as Error).message}`);
+      });
+      scope.drain('broken', () => Promise.reject(new Error('stuck')));
+    }, log),
+  );
+  t.deepEqual(await instance.retire(20), ['broken was not drained: stuck']);
+  t.deepEqual(log, [
+    'quick false',
+    'slow until The plugin or the gateway is stopping',
+    'undone',
+    'metrics disposed',
+  ]);
+});
+
+test('background work of a plugin that was never published is not drained', async (t) => {
+  const instance = await PluginInstance.setUp(
+    parts((scope) => scope.drain('work', async () => t.fail('it never began'))),
+  );
+  await t.notThrowsAsync(instance.discard());
+});

@@ -37,7 +37,6 @@ export async function startPlatform(
     return response.body;
   }
 
-  await request(`/v1/tenants/${DEFAULT_TENANT}`, { method: 'PUT', body: { rate_limit_rpm: PLENTY } });
   return Object.assign(gateway, {
     tenant: async (name = 'Acme') => (await post('/v1/tenants', { name, rate_limit_rpm: PLENTY })).id,
     key: (settings: Record<string, unknown> = {}) => post('/v1/api-keys', { name: 'test', ...settings }),

@@ -1,4 +1,4 @@
-import { type Database, DatabaseErrors, GatewayError, type TenantEntityManager } from 'agent-gateway';
+import { type Database, isDatabaseUnavailable, type TenantEntityManager } from 'agent-gateway';
 
 /** Work inside a transaction. It may be run again when the transaction fails. */
 export type TransactionWork = (entities: TenantEntityManager) => Promise<void>;
@@ -52,7 +52,7 @@ export function createSharedTransactions(
         return;
       } catch (error) {
         // Each on its own would wait as long again for the same answer.
-        if (isUnavailable(error)) {
+        if (isDatabaseUnavailable(error)) {
           for (const { reject } of together) reject(error);
           return;
         }
@@ -83,8 +83,4 @@ export function createSharedTransactions(
       return promise;
     },
   };
-}
-
-function isUnavailable(error: unknown): boolean {
-  return error instanceof GatewayError && error.code === DatabaseErrors.unavailable.definition.code;
 }

@@ -187,7 +187,10 @@ eachSharedForm('a process that died while it waited does not hold up the line', 
   const dying = await store.replica();
   const { locks } = await store.replica();
   const held = await holder.locks.acquire('k');
-  dying.locks.acquire('k', { wait: 60_000 }).catch(() => {}); // nobody hears of the dead
+  // Nobody hears of the dead; without an end of its wait this process would go on until the wait is over.
+  const end = new AbortController();
+  t.teardown(() => end.abort());
+  dying.locks.acquire('k', { wait: 60_000, signal: end.signal }).catch(() => {});
   await until(async () => (await store.tickets('k')) === 1, PATIENT);
   dying.kill();
   const next = locks.acquire('k', { wait: 60_000 });
