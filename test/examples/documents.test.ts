@@ -52,7 +52,12 @@ test('every npm script that a document names exists', async (t) => {
 });
 
 test('every plugin has a README that tells its settings and every code of its errors', async (t) => {
-  for (const plugin of ['plugins/agent-engine', 'plugins/platform', 'examples/plugins/notes']) {
+  for (const plugin of [
+    'plugins/agent-engine',
+    'plugins/platform',
+    'plugins/workflow',
+    'examples/plugins/notes',
+  ]) {
     const text = await read(`${plugin}/README.md`);
     for (const file of await readdir(path.join(root, plugin), { recursive: true })) {
       if (!file.endsWith('.ts')) continue;

@@ -1,0 +1,258 @@
+import { type Database, defineErrors, type Identity, type Scope, serviceRef } from 'agent-gateway';
+import type { Graph, JsonObject } from './graph.ts';
+import type { NodeType } from './node-types.ts';
+import type { RunEventRecord, RunRecord, RunStatus, StepRecord, TaskCompletion, TaskRecord } from './runs.ts';
+
+/** What workflows answer with. */
+export const WorkflowErrors = defineErrors({
+  definitionNotFound: {
+    code: 'workflow.definition-not-found',
+    kind: 'not-found',
+    title: 'There is no such workflow definition',
+  },
+  versionNotFound: {
+    code: 'workflow.version-not-found',
+    kind: 'not-found',
+    title: 'The definition has no such version',
+  },
+  runNotFound: { code: 'workflow.run-not-found', kind: 'not-found', title: 'There is no such workflow run' },
+  taskNotFound: { code: 'workflow.task-not-found', kind: 'not-found', title: 'There is no such human task' },
+  stepNotFound: { code: 'workflow.step-not-found', kind: 'not-found', title: 'There is no such step run' },
+  /** 400; `errors` has all problems, with `code`, `pointer`, `node` and `edge`. */
+  graphInvalid: { code: 'workflow.graph-invalid', kind: 'invalid', title: 'The graph breaks a rule' },
+  /** 409 */
+  notPublished: {
+    code: 'workflow.not-published',
+    kind: 'conflict',
+    title: 'The definition has no published version',
+  },
+  archived: { code: 'workflow.archived', kind: 'conflict', title: 'The definition is archived' },
+  published: {
+    code: 'workflow.published',
+    kind: 'conflict',
+    title: 'A published definition cannot be deleted',
+  },
+  readOnly: {
+    code: 'workflow.read-only',
+    kind: 'conflict',
+    title: 'The workflow is a file of the deployment',
+  },
+  /** 412 */
+  revisionMismatch: {
+    code: 'workflow.revision-mismatch',
+    kind: 'precondition-failed',
+    title: 'The definition was changed by somebody else',
+  },
+  notPaused: { code: 'workflow.not-paused', kind: 'conflict', title: 'The run is not paused' },
+  alreadyCompleted: {
+    code: 'workflow.already-completed',
+    kind: 'conflict',
+    title: 'The run is already completed',
+  },
+  notAssigned: {
+    code: 'workflow.not-assigned',
+    kind: 'forbidden',
+    title: 'The task is assigned to somebody else',
+  },
+  taskNotOpen: {
+    code: 'workflow.task-not-open',
+    kind: 'conflict',
+    title: 'The step is not a human task that waits',
+  },
+  taskCompleted: {
+    code: 'workflow.task-completed',
+    kind: 'conflict',
+    title: 'The task was completed with another payload',
+  },
+  outcomeNotRoutable: {
+    code: 'outcome_not_routable',
+    kind: 'invalid',
+    title: 'No edge leads on from this outcome',
+  },
+  idempotencyMismatch: {
+    code: 'workflow.idempotency-mismatch',
+    kind: 'conflict',
+    title: 'The idempotency key was used with another body',
+  },
+  contextTooLarge: {
+    code: 'workflow.context-too-large',
+    kind: 'too-large',
+    title: 'The data of the run are too large',
+  },
+  /** Too many others changed the run, or the definition, at the same time. */
+  busy: { code: 'workflow.busy', kind: 'conflict', title: 'This is changed by too many at once' },
+});
+
+/** A version that is there to start runs from. */
+export interface StartableVersion {
+  readonly id: string;
+  readonly definitionId: string;
+  readonly version: number;
+}
+
+/** How a run starts. */
+export interface StartRequest {
+  readonly tenantId: string;
+  readonly version: StartableVersion;
+  readonly input: JsonObject;
+  /** The identity that starts it. */
+  readonly startedBy: string;
+  /** The same key and body give the same run; the same key with another body is `workflow.idempotency-mismatch`. */
+  readonly idempotency?: { readonly key: string; readonly fingerprint: string } | undefined;
+}
+
+/** A run that was asked for. */
+export interface Started {
+  readonly run: RunRecord;
+  /** False where an idempotency key gave a run that was there. */
+  readonly isNew: boolean;
+}
+
+/** Which run. */
+export interface RunPlace {
+  readonly tenantId: string;
+  readonly runId: string;
+}
+
+/** What is asked of a list of runs. Newest first. */
+export interface RunQuery {
+  readonly definitionId?: string | undefined;
+  readonly status?: RunStatus | undefined;
+  /** By the start: from this time on, and before that one. */
+  readonly from?: Date | undefined;
+  readonly to?: Date | undefined;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** A step with its attempts, oldest first. */
+export interface StepHistory extends StepRecord {
+  readonly attempts: readonly AttemptRecord[];
+}
+
+/** One delivery of one attempt of a step, from the run's events. Wire names. */
+export interface AttemptRecord {
+  readonly attempt: number;
+  readonly delivery: number;
+  /** `interrupted`: whoever carried it out was lost or stopped, and it was delivered again. */
+  readonly status: 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted';
+  readonly started_at: string;
+  readonly completed_at: string | null;
+  readonly error: JsonObject | null;
+  /** What the node type tells of it; redacted. */
+  readonly record: JsonObject | null;
+}
+
+/**
+ * Runs of workflows over one database. All that comes out is redacted. Every method throws errors of `WorkflowErrors`, and those of the
+ * database.
+ */
+export interface WorkflowEngine {
+  /** Makes sure that a version of this content exists for a tenant; the same content gives the same version. */
+  ensureVersion(request: {
+    readonly tenantId: string;
+    /** 1 to 128 characters. */
+    readonly definitionId: string;
+    readonly graph: Graph;
+    readonly publishedBy: string;
+  }): Promise<StartableVersion>;
+  /** Starts a run and returns when it is durable; it goes on by itself. */
+  start(request: StartRequest): Promise<Started>;
+  /** The run that an idempotency key gave before; undefined when it is new. Throws `workflow.idempotency-mismatch`. */
+  startedWith(
+    request: Pick<StartRequest, 'tenantId'> & {
+      readonly idempotency: NonNullable<StartRequest['idempotency']>;
+    },
+  ): Promise<RunRecord | undefined>;
+  get(place: RunPlace): Promise<RunRecord & { readonly steps: readonly StepRecord[] }>;
+  list(
+    tenantId: string,
+    query: RunQuery,
+  ): Promise<{ readonly runs: readonly RunRecord[]; readonly total: number }>;
+  /** Cancels; a second call gives the same. Throws `workflow.already-completed`. */
+  cancel(place: RunPlace & { readonly by: string }): Promise<RunRecord>;
+  /** Runs every failed step again. Throws `workflow.not-paused`. */
+  retry(place: RunPlace & { readonly by: string }): Promise<RunRecord>;
+  /** The tasks that wait and that somebody may complete; `identity` absent: all of the tenant. Oldest first. */
+  tasks(query: {
+    readonly tenantId: string;
+    readonly identity?: Identity | undefined;
+    readonly limit: number;
+    readonly offset: number;
+  }): Promise<readonly TaskRecord[]>;
+  /** Completes a task. The first one wins; the same payload again gives the same step. `identity` absent: on behalf of the system. */
+  completeTask(request: {
+    readonly tenantId: string;
+    readonly stepRunId: string;
+    readonly identity?: Identity | undefined;
+    readonly completion: TaskCompletion;
+  }): Promise<StepRecord>;
+  /** The merged outputs of the nodes that lead into `end` by an edge that was taken; null while the run is not completed. */
+  result(place: RunPlace): Promise<JsonObject | null>;
+  /** One step with its attempts. */
+  step(place: RunPlace & { readonly stepRunId: string }): Promise<StepHistory>;
+  /** Events after a number, oldest first. */
+  events(
+    place: RunPlace & { readonly after?: number | undefined; readonly limit: number },
+  ): Promise<{ readonly events: readonly RunEventRecord[]; readonly total: number }>;
+  /** All events after a number, those to come too; ends after the run's terminal event, and when `signal` aborts. */
+  follow(
+    place: RunPlace & { readonly after?: number | undefined; readonly signal: AbortSignal },
+  ): AsyncIterable<RunEventRecord>;
+  /** Resolves when the run is no longer `running`, or with what it is when the time is over or `signal` aborts. */
+  settled(place: RunPlace & { readonly timeoutMs: number; readonly signal: AbortSignal }): Promise<RunRecord>;
+}
+
+/** Limits of an engine. Milliseconds. */
+export interface WorkflowLimits {
+  /** Activated steps of one run at most, start and end included. */
+  readonly maxSteps: number;
+  /** Time of one attempt of a step. */
+  readonly stepTimeoutMs: number;
+  /** After this time without a sign of life a replica's steps go to others. */
+  readonly leaseMs: number;
+  /** How often an engine looks for work that nobody told it of. */
+  readonly sweepIntervalMs: number;
+  /** Steps that this process carries out at one time. */
+  readonly concurrency: number;
+}
+
+/** How a further engine is made. */
+export interface EngineOptions {
+  /** Names its tables (`<name>_runs` …), its queue and its events: `[a-z][a-z0-9]{0,15}`, once in a database. */
+  readonly name: string;
+  readonly database: Database;
+  /** Types beside `agent_task`, `service_task` and those of `NodeTypesPoint`. */
+  readonly nodeTypes?: readonly NodeType[];
+  /** Default: those of the plugin's configuration. */
+  readonly limits?: Partial<WorkflowLimits>;
+  /** Whether its events go to `EventSinksPoint`. Default false. */
+  readonly isDelivered?: boolean;
+}
+
+/** Makes engines over databases of other plugins. */
+export interface WorkflowEngines {
+  /**
+   * Makes an engine during the set-up of a plugin, which needs `WorkflowEnginesRef`, and binds its life to that plugin: it begins to work when the plugin
+   * is published, and hands its runs over when it stops. The database outlives it: close it with a `scope.defer` that stands before.
+   *
+   * @throws TypeError for a name that is none; DatabaseDefect for one that is taken
+   */
+  open(scope: Scope, options: EngineOptions): Promise<WorkflowEngine>;
+}
+
+/** Workflows by what people call them. */
+export interface WorkflowDefinitions {
+  /**
+   * The version that runs start from now: of a published definition of the tenant, by its id, or of a `kind: Workflow` of agents.d, by its
+   * name. Throws `workflow.definition-not-found`, `workflow.not-published`, `workflow.archived`.
+   */
+  resolve(tenantId: string, idOrName: string): Promise<StartableVersion>;
+}
+
+/** The definitions that the gateway's own engine runs. */
+export const WorkflowDefinitionsRef = serviceRef<WorkflowDefinitions>('workflow.definitions');
+/** The gateway's own engine, over its database. */
+export const WorkflowEngineRef = serviceRef<WorkflowEngine>('workflow.engine');
+/** The factory, for plugins with databases of their own. */
+export const WorkflowEnginesRef = serviceRef<WorkflowEngines>('workflow.engines');

@@ -1,0 +1,92 @@
+import { extensionPoint, type Logger, type TenantEntityManager } from 'agent-gateway';
+import type { TSchema } from 'typebox';
+import type { JsonObject } from './graph.ts';
+
+/** One attempt of one step, for whoever carries it out. */
+export interface StepTask {
+  readonly tenantId: string;
+  readonly runId: string;
+  readonly stepRunId: string;
+  readonly nodeId: string;
+  readonly nodeName: string;
+  /** 1 for the first. A redelivery after a crash has the number of the attempt that it repeats. */
+  readonly attempt: number;
+  /** 1 for the first; above it the attempt is repeated because whoever had it was lost, or stopped. */
+  readonly delivery: number;
+  /** `<step_run_id>-<attempt>`: the same for every delivery of an attempt. Whoever has effects outside sends it along. */
+  readonly idempotencyKey: string;
+  /** The node's configuration with its templates filled in; the same for every delivery of an attempt. */
+  readonly input: JsonObject;
+  /** The identity that started the run. */
+  readonly startedBy: string;
+  /** Aborts at the step's deadline, when the run is cancelled, when the gateway stops, and when the step was given to somebody else. */
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+}
+
+/** What came of a step. A type throws `StepFailure` (or anything else) to fail. */
+export interface StepResult {
+  /** Reachable as `steps.<nodeId>.output`; 1 MiB of JSON at most. */
+  readonly output: JsonObject;
+  /** What the attempt's history shows (`{status: 200, duration_ms: 12}`), without secrets; 4 KiB of JSON at most. */
+  readonly record?: JsonObject;
+  /** Writes that commit with the step's completion, or not at all. It may wait for nothing but the database. */
+  also?(entities: TenantEntityManager): Promise<void>;
+}
+
+/** Why a step failed. */
+export class StepFailure extends Error {
+  readonly code: string;
+  /** False: another attempt would end alike, and the node's `retry` does not apply. */
+  readonly isRetryable: boolean;
+  readonly record: JsonObject | undefined;
+
+  /**
+   * @param code stable, `[a-z0-9_]{1,64}`
+   * @param message for the author of the graph, without secrets
+   */
+  constructor(
+    code: string,
+    message: string,
+    options: { readonly isRetryable?: boolean; readonly record?: JsonObject; readonly cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.name = 'StepFailure';
+    this.code = code;
+    this.isRetryable = options.isRetryable ?? true;
+    this.record = options.record;
+  }
+}
+
+/** How a text of the configuration is filled in: `url` percent-encodes what is inserted. `none`: it is not a template. */
+export type TemplateMode = 'text' | 'url' | 'none';
+
+/** A kind of automatic node. */
+export interface NodeType {
+  /** `agent_task`; of another plugin `<plugin>/<type>`, lower-case letters, digits, `_` and `-`. */
+  readonly type: string;
+  /** One sentence for people who draw graphs. */
+  readonly summary: string;
+  /**
+   * Schema of `config`, before templates are filled in: what may be a template is a string. `retry` is added by the engine. Says no to
+   * unknown members.
+   */
+  readonly config: TSchema;
+  /** How members of `config` are filled in; those not named are `text`, at any depth. */
+  readonly templates?: Readonly<Record<string, TemplateMode>>;
+  /**
+   * What the schema cannot say, asked when the schema says yes; `pointer` is relative to the configuration (`/url`), `message` goes on after the name of
+   * the member, `code` is stable and by default `workflow.graph.config-invalid`. Pure.
+   */
+  check?(
+    config: JsonObject,
+  ): readonly { readonly pointer: string; readonly message: string; readonly code?: string }[];
+  /**
+   * Does the work, outside any transaction. May be called again for the same attempt after a crash: effects outside are
+   * at-least-once. Must end soon after `signal` has aborted.
+   */
+  execute(task: StepTask): Promise<StepResult>;
+}
+
+/** Node types of other plugins, for every graph of every tenant. */
+export const NodeTypesPoint = extensionPoint<NodeType>('workflow.node-types');

@@ -1,0 +1,70 @@
+import { definePlugin } from 'agent-gateway';
+import { AgentsRef, GuardRef, MeteringRef, PreamblesRef, ToolsPoint } from '../agent-engine/contract.ts';
+import { PersonalDataPoint } from '../platform/contract.ts';
+import { WorkflowConfig } from './config.ts';
+import {
+  EventSinksPoint,
+  NodeTypesPoint,
+  WorkflowDefinitionsRef,
+  WorkflowEngineRef,
+  WorkflowEnginesRef,
+} from './contract.ts';
+import { workflowMetrics } from './metrics.ts';
+import { definitionVersionRoutes } from './routes/definition-versions.ts';
+import { definitionRoutes } from './routes/definitions.ts';
+import { eventRoutes } from './routes/events.ts';
+import { runRoutes } from './routes/runs.ts';
+import { taskRoutes } from './routes/tasks.ts';
+import { personalDataOf } from './services/data-protection/personal-data-of.ts';
+import { openDefinitions } from './services/definitions/open-definitions.ts';
+import { createEngines } from './services/engine/engines.ts';
+import { limitsOf } from './services/engine/limits.ts';
+import { openEngine } from './services/engine/open-engine.ts';
+import { openNodeTypes } from './services/nodes/open-node-types.ts';
+import { createStartByName } from './services/tools/create-start-by-name.ts';
+import { createNesting } from './services/tools/nesting.ts';
+import { startWorkflowSource } from './services/tools/start-workflow.ts';
+import { entities, gatewayTables, migrations } from './store/entities.ts';
+
+export default definePlugin({
+  name: 'workflow',
+  summary: 'Durable workflows: graphs of agent tasks, HTTP calls and human tasks',
+  kernel: '^1.0.0',
+  config: WorkflowConfig,
+  entities,
+  migrations,
+  needs: { agents: AgentsRef, guard: GuardRef, metering: MeteringRef, preambles: PreamblesRef },
+  offers: [WorkflowEngineRef, WorkflowEnginesRef, WorkflowDefinitionsRef],
+  points: [NodeTypesPoint, EventSinksPoint],
+  async setup(scope, { agents, guard, metering, preambles }) {
+    const { database } = scope.services;
+    const nesting = createNesting();
+    const typesOf = openNodeTypes(scope, { agents, metering, preambles, redactor: guard, nesting });
+    const shared = {
+      redactor: guard,
+      sinks: scope.contributions(EventSinksPoint),
+      limits: limitsOf(scope.config),
+      metrics: workflowMetrics(scope.metric),
+    };
+    const types = typesOf(database);
+    const { engine, versions } = await openEngine(scope, {
+      ...{ ...shared, database, types },
+      tables: gatewayTables,
+    });
+    const definitions = openDefinitions(scope, { types, versions, redactor: guard });
+    const workflows = createStartByName({ engine, definitions });
+
+    scope.provide(WorkflowEngineRef, engine);
+    scope.provide(WorkflowEnginesRef, createEngines({ ...shared, typesOf }));
+    scope.provide(WorkflowDefinitionsRef, definitions);
+    scope.contribute(ToolsPoint, startWorkflowSource({ workflows, nesting }));
+    scope.contribute(PersonalDataPoint, personalDataOf(scope, { versions, redactor: guard }));
+    scope.route(
+      ...definitionRoutes(definitions),
+      ...definitionVersionRoutes(definitions),
+      ...runRoutes({ engine, resolve: definitions.resolve }),
+      ...taskRoutes(engine),
+      ...eventRoutes(engine),
+    );
+  },
+});

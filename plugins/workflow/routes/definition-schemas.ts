@@ -1,0 +1,110 @@
+import { pageQuery } from 'agent-gateway';
+import Type, { type Static } from 'typebox';
+import type { WrittenDefinition } from '../services/definitions/definitions.ts';
+import { GraphInput, GraphSchema } from '../services/graph/graph-schema.ts';
+import { MAX_IF_MATCH } from './if-match.ts';
+
+const Name = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]+$',
+  description: 'For people, without control characters; several definitions may have the same',
+});
+const Description = Type.String({
+  maxLength: 2_000,
+  // Databases refuse NUL and half a surrogate pair.
+  pattern: '^[^\\u0000\\p{Cs}]*$',
+  description: 'For people; it may have several lines',
+});
+const Timestamp = Type.String({ format: 'date-time' });
+const Page = { total: Type.Integer(), limit: Type.Integer(), offset: Type.Integer() } as const;
+
+/** The `{id}` of a path. What is no id of ours is unknown, not malformed: 404. */
+export const IdParams = Type.Object({
+  id: Type.String({ description: 'Id of a definition, or the name of a workflow of agents.d' }),
+});
+
+/** The `{id}` and `{version}` of a path. */
+export const VersionParams = Type.Object({
+  ...IdParams.properties,
+  version: Type.String({ description: 'Number of the version, from 1' }),
+});
+
+/** Which part of a list is asked for. */
+export const PageParams = pageQuery({ defaultLimit: 50 });
+
+/** The header that keeps a change from undoing somebody else's. */
+export const IfMatch = Type.Object({
+  'if-match': Type.Optional(
+    Type.String({
+      maxLength: MAX_IF_MATCH,
+      description: 'The revision that the change is meant for, as in the ETag of an answer; else 412',
+    }),
+  ),
+});
+
+/** The body that makes a definition (specification 2, Endpoints). */
+export const CreateDefinition = Type.Object({
+  name: Name,
+  description: Type.Optional(Description),
+  graph: GraphInput,
+});
+
+/** The body that changes a definition: what is absent stays as it is. */
+export const UpdateDefinition = Type.Object({
+  name: Type.Optional(Name),
+  description: Type.Optional(Description),
+  graph: Type.Optional(GraphInput),
+});
+
+/** A definition as it is told (decisions 2.3). */
+export const DefinitionSchema = Type.Object({
+  id: Type.String({ description: 'Of a workflow of agents.d its name' }),
+  name: Type.String(),
+  description: Type.String(),
+  status: Type.Enum(['draft', 'published', 'archived'], {
+    description:
+      'draft: never published. published: its newest version starts runs. archived: nothing starts any more',
+  }),
+  graph: GraphSchema,
+  latest_version: Type.Unsafe<number | null>({
+    type: ['integer', 'null'],
+    description:
+      'The version that runs start from; null for a draft, and for a file, whose versions follow its content',
+  }),
+  revision: Type.Integer({ description: 'Grows with each change; for If-Match' }),
+  created_by: Type.String(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  source: Type.Enum(['api', 'file'], { description: 'file: of agents.d, which only the deployment changes' }),
+});
+
+/** A page of definitions. */
+export const DefinitionList = Type.Object({ workflow_definitions: Type.Array(DefinitionSchema), ...Page });
+
+/** A version as it is told (decisions 2.3). */
+export const VersionSchema = Type.Object({
+  id: Type.String(),
+  definition_id: Type.String(),
+  version: Type.Integer({ description: 'From 1, without gaps' }),
+  graph: GraphSchema,
+  published_by: Type.String(),
+  published_at: Timestamp,
+});
+
+/** A page of versions. */
+export const VersionList = Type.Object({ versions: Type.Array(VersionSchema), ...Page });
+
+/** What a body says of a new definition. */
+export function toContent(body: Static<typeof CreateDefinition>): WrittenDefinition {
+  return { name: body.name, description: body.description ?? '', graph: body.graph };
+}
+
+/** What a body changes. */
+export function toChanges(body: Static<typeof UpdateDefinition>): Partial<WrittenDefinition> {
+  return {
+    ...(body.name === undefined ? {} : { name: body.name }),
+    ...(body.description === undefined ? {} : { description: body.description }),
+    ...(body.graph === undefined ? {} : { graph: body.graph }),
+  };
+}

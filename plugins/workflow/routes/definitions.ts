@@ -1,0 +1,137 @@
+import { access, type Call, hasAnyScope, pageOf, type Route, reply, route } from 'agent-gateway';
+import type { DefinitionCaller } from '../services/definitions/definition-caller.ts';
+import type { DefinitionRecord } from '../services/definitions/definition-record.ts';
+import type { Definitions } from '../services/definitions/definitions.ts';
+import {
+  CreateDefinition,
+  DefinitionList,
+  DefinitionSchema,
+  IdParams,
+  IfMatch,
+  PageParams,
+  toChanges,
+  toContent,
+  UpdateDefinition,
+} from './definition-schemas.ts';
+import { expectedRevision } from './if-match.ts';
+
+/** Definitions of one answer: each may be as large as a body. */
+const MAX_PAGE = 100;
+const PATH = '/v1/workflow-definitions';
+
+/** Scopes that let somebody write definitions, and see graphs as they were written. */
+const WRITE: readonly string[] = ['workflow:write', 'write'];
+const tag = 'workflow-definitions';
+const readers = { tag, access: access.role('user', { scopes: ['workflow:read', 'read'] }) } as const;
+const writers = { tag, access: access.role('user', { scopes: WRITE }) } as const;
+const publishers = { tag, access: access.role('user', { scopes: ['workflow:publish', 'write'] }) } as const;
+
+/** Definitions of workflows and their states (specification 2, Endpoints; decisions 2.3, 2.4, 2.7). */
+export function definitionRoutes(definitions: Definitions): readonly Route[] {
+  return [
+    route({
+      ...writers,
+      method: 'POST',
+      path: PATH,
+      summary: 'Create a workflow definition, as a draft',
+      schema: { body: CreateDefinition, responses: { 201: DefinitionSchema } },
+      handle: async (call) => {
+        const record = await definitions.create(callerOf(call), toContent(call.body));
+        tell(call, record);
+        return reply.created(record, etagOf(record));
+      },
+    }),
+    route({
+      ...readers,
+      method: 'GET',
+      path: PATH,
+      summary: 'List workflow definitions, newest first, and after them the workflows of agents.d',
+      schema: { query: PageParams, responses: { 200: DefinitionList } },
+      handle: async (call) => {
+        const page = pageOf(call.query, MAX_PAGE);
+        const found = await definitions.list(callerOf(call), page);
+        return { workflow_definitions: found.definitions, total: found.total, ...page };
+      },
+    }),
+    route({
+      ...readers,
+      method: 'GET',
+      path: `${PATH}/{id}`,
+      summary: 'Read a workflow definition, or by its name a workflow of agents.d',
+      description: 'Credentials in the graph are redacted for callers who may not write definitions.',
+      schema: { params: IdParams, responses: { 200: DefinitionSchema } },
+      handle: async (call) => answer(await definitions.get(callerOf(call), call.params.id)),
+    }),
+    route({
+      ...writers,
+      method: 'PUT',
+      path: `${PATH}/{id}`,
+      summary: 'Change the draft of a workflow definition; absent fields stay as they are',
+      description: 'Versions, and runs of them, stay as they are until the next publishing.',
+      schema: {
+        params: IdParams,
+        headers: IfMatch,
+        body: UpdateDefinition,
+        responses: { 200: DefinitionSchema },
+      },
+      handle: async (call) => {
+        const { id } = call.params;
+        const record = await definitions.update(callerOf(call), id, toChanges(call.body), expectedBy(call));
+        tell(call, record);
+        return answer(record);
+      },
+    }),
+    route({
+      ...writers,
+      method: 'DELETE',
+      path: `${PATH}/{id}`,
+      summary: 'Delete a draft that was never published',
+      schema: { params: IdParams, headers: IfMatch, responses: { 204: null } },
+      handle: async (call) => {
+        const { id } = call.params;
+        await definitions.remove(callerOf(call), id, expectedBy(call));
+        call.audit({ changes: { definition_id: id, deleted: true } });
+        return reply.empty();
+      },
+    }),
+    route({
+      ...publishers,
+      method: 'POST',
+      path: `${PATH}/{id}/archive`,
+      summary: 'Let no more runs start from a definition; runs go on',
+      schema: { params: IdParams, headers: IfMatch, responses: { 200: DefinitionSchema } },
+      handle: async (call) => {
+        const record = await definitions.archive(callerOf(call), call.params.id, expectedBy(call));
+        tell(call, record);
+        return answer(record);
+      },
+    }),
+  ];
+}
+
+/** Who calls. */
+export function callerOf({ identity, tenant }: Pick<Call, 'identity' | 'tenant'>): DefinitionCaller {
+  return {
+    tenantId: tenant.id,
+    identityId: identity.id,
+    isAuthor: hasAnyScope(identity.scopes, WRITE),
+  };
+}
+
+function expectedBy(call: { readonly headers: { readonly 'if-match'?: string } }) {
+  return expectedRevision(call.headers['if-match']);
+}
+
+/** What came of a change, for its audit record. */
+function tell(call: Pick<Call, 'audit'>, { id, status, revision }: DefinitionRecord): void {
+  call.audit({ changes: { definition_id: id, status, revision } });
+}
+
+function answer(record: DefinitionRecord) {
+  return reply.json(200, record, etagOf(record));
+}
+
+/** Files have none: replicas count their loadings, each for itself, and nobody changes them here. */
+function etagOf({ source, revision }: DefinitionRecord): Record<string, string> {
+  return source === 'api' ? { etag: `"${revision}"` } : {};
+}

@@ -1,0 +1,166 @@
+import { type FieldError, KernelErrors, pageQuery, parseAuditTime } from 'agent-gateway';
+import Type, { type Static, type TSchema } from 'typebox';
+import type { RunQuery } from '../contract/engine.ts';
+import { RUN_EVENT_TYPES, RUN_STATUSES } from '../contract/runs.ts';
+
+const Timestamp = Type.String({ format: 'date-time' });
+const Moment = Type.String({
+  maxLength: 40,
+  description: 'RFC 3339, or a date (UTC), which as `to` includes that day',
+});
+/** Any JSON object. */
+const Data = Type.Object({}, { additionalProperties: true });
+const StepError = Type.Object({
+  code: Type.String(),
+  message: Type.String(),
+  node: Type.Optional(Type.String()),
+});
+
+function nullable<S extends TSchema & { type: string }>(schema: S) {
+  return Type.Unsafe<Static<S> | null>({ ...schema, type: [schema.type, 'null'] });
+}
+
+/** A run as it is told (decisions 2.3). */
+export const RunSchema = Type.Object({
+  id: Type.String(),
+  definition_id: Type.String(),
+  version_id: Type.String(),
+  version: Type.Integer(),
+  status: Type.String({ enum: [...RUN_STATUSES] }),
+  input: Data,
+  variables: Data,
+  error: nullable(StepError),
+  started_by: Type.String(),
+  started_at: Timestamp,
+  completed_at: nullable(Timestamp),
+  updated_at: Timestamp,
+});
+
+/** A step run as it is told (decisions 2.3). */
+export const StepSchema = Type.Object({
+  id: Type.String(),
+  run_id: Type.String(),
+  node_id: Type.String(),
+  node_name: Type.String(),
+  node_type: Type.String(),
+  status: Type.String({
+    enum: ['pending', 'running', 'waiting', 'completed', 'failed', 'skipped', 'cancelled'],
+  }),
+  attempt: Type.Integer(),
+  assignee: nullable(Type.String()),
+  input: nullable(Data),
+  output: nullable(Data),
+  outcome: nullable(Type.String()),
+  error: nullable(StepError),
+  due_at: nullable(Timestamp),
+  created_at: Timestamp,
+  started_at: nullable(Timestamp),
+  completed_at: nullable(Timestamp),
+});
+
+/** A run with its steps. */
+export const RunWithSteps = Type.Object({ ...RunSchema.properties, steps: Type.Array(StepSchema) });
+
+/** A step run with every delivery of every attempt. */
+export const StepWithAttempts = Type.Object({
+  ...StepSchema.properties,
+  attempts: Type.Array(
+    Type.Object({
+      attempt: Type.Integer(),
+      delivery: Type.Integer(),
+      status: Type.String({ enum: ['running', 'completed', 'failed', 'cancelled', 'interrupted'] }),
+      started_at: Timestamp,
+      completed_at: nullable(Timestamp),
+      error: nullable(Data),
+      record: nullable(Data),
+    }),
+  ),
+});
+
+/** An event of a run as it is told (decisions 2.7). */
+export const RunEventSchema = Type.Object({
+  seq: Type.Integer({ description: 'Counts from 1 in its run, without gaps' }),
+  type: Type.String({ enum: [...RUN_EVENT_TYPES] }),
+  node_id: Type.Optional(Type.String()),
+  step_run_id: Type.Optional(Type.String()),
+  data: Data,
+  created_at: Timestamp,
+});
+
+/** The `{id}` of a path. What is no id of ours is unknown, not malformed: 404. */
+export const RunParams = Type.Object({ id: Type.String() });
+
+/** The place of a step in a path. */
+export const StepParams = Type.Object({ ...RunParams.properties, step_run_id: Type.String() });
+
+/** What a run is started with. */
+export const StartRun = Type.Object({
+  definition_id: Type.String({
+    minLength: 1,
+    maxLength: 128,
+    description: 'Id of a published definition, or the name of a workflow of agents.d',
+  }),
+  input: Type.Optional(
+    Type.Object({}, { additionalProperties: true, description: '512 KiB of JSON at most' }),
+  ),
+});
+
+/** How a run is started. */
+export const StartQuery = Type.Object({
+  wait: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      maximum: 30,
+      description:
+        'Seconds to wait for the run to settle: completed, paused, cancelled, or waiting for somebody',
+    }),
+  ),
+});
+
+/** The header by which a start that is repeated is known. */
+export const StartHeaders = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({
+      pattern: '^[\\x20-\\x7e]{1,255}$',
+      description: '1 to 255 printable characters; the same key and body give the same run',
+    }),
+  ),
+});
+
+/** Which runs are asked for. */
+export const RunListQuery = Type.Object({
+  ...pageQuery({ defaultLimit: 50 }).properties,
+  definition_id: Type.Optional(Type.String({ maxLength: 128, pattern: '^[^\\u0000]*$' })),
+  status: Type.Optional(Type.Unsafe<RunQuery['status']>(Type.String({ enum: [...RUN_STATUSES] }))),
+  from: Type.Optional(Moment),
+  to: Type.Optional(Moment),
+});
+
+/** The runs of an answer. */
+export const RunList = Type.Object({
+  workflow_runs: Type.Array(RunSchema),
+  total: Type.Integer(),
+  limit: Type.Integer(),
+  offset: Type.Integer(),
+});
+
+/** The filter in a query. Throws 400 naming every end of the period that is no moment. */
+export function toRunFilter(query: Static<typeof RunListQuery>): Omit<RunQuery, 'limit' | 'offset'> {
+  const errors: FieldError[] = [];
+  const moment = (bound: 'from' | 'to') => {
+    const text = query[bound];
+    if (text === undefined) return undefined;
+    // The `+` of an offset that the client did not percent-encode arrives as a blank.
+    const parsed = parseAuditTime(text.replace(/ (?=\d{2}:\d{2}$)/, '+'), bound);
+    if (parsed === undefined) {
+      errors.push({ pointer: `/query/${bound}`, message: 'must be an RFC 3339 timestamp or a date' });
+    }
+    return parsed;
+  };
+  const from = moment('from');
+  const last = moment('to');
+  if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
+  // `to` itself belongs to the period, for callers; the engine wants the first moment behind it.
+  const to = last && new Date(last.getTime() + 1);
+  return { definitionId: query.definition_id, status: query.status, from, to };
+}

@@ -1,0 +1,51 @@
+import { access, pageOf, ROLES, type Route, route } from 'agent-gateway';
+import { type WorkflowEngine, WorkflowErrors } from '../contract/engine.ts';
+import type { TaskCompletion } from '../contract/runs.ts';
+import { isTaskAdmin } from '../services/engine/assignees.ts';
+import { StepSchema } from './run-schemas.ts';
+import { CompleteTask, TaskList, TaskParams, TaskQuery } from './task-schemas.ts';
+
+const MAX_PAGE = 500;
+const tag = 'workflow-tasks';
+
+/**
+ * Human tasks (specification 2, Human task completion payload; decisions 2.5). Any role may call: a task may be assigned to each of them.
+ * Who may complete which task is decided by the credential alone, whatever `X-Svc-User-Id` says.
+ */
+export function taskRoutes(engine: WorkflowEngine): readonly Route[] {
+  return [
+    route({
+      tag,
+      method: 'GET',
+      path: '/v1/workflow-tasks',
+      access: access.role(ROLES, { scopes: ['workflow:read', 'read'] }),
+      summary: 'List the human tasks that wait for you, your roles, or anybody, oldest first',
+      schema: { query: TaskQuery, responses: { 200: TaskList } },
+      handle: ({ identity, query, tenant }) => {
+        if (query.all && !isTaskAdmin(identity)) {
+          throw WorkflowErrors.notAssigned('Only administrators of the tenant see the tasks of everybody.');
+        }
+        const page = pageOf(query, MAX_PAGE);
+        return engine.tasks({ tenantId: tenant.id, identity: query.all ? undefined : identity, ...page });
+      },
+    }),
+    route({
+      tag,
+      method: 'POST',
+      path: '/v1/workflow-tasks/{step_run_id}/complete',
+      access: access.role(ROLES, { scopes: ['workflow:run', 'execute'] }),
+      summary: 'Complete a human task; the first completion counts',
+      schema: { params: TaskParams, body: CompleteTask, responses: { 200: StepSchema } },
+      handle: async (call) => {
+        const { body, identity, params, tenant } = call;
+        const step = await engine.completeTask({
+          ...{ tenantId: tenant.id, stepRunId: params.step_run_id, identity },
+          completion: (body ?? {}) as TaskCompletion,
+        });
+        const { id: step_run_id, run_id, node_id, outcome } = step;
+        call.audit({ changes: { step_run_id, run_id, node_id, outcome } });
+        return step;
+      },
+    }),
+  ];
+}

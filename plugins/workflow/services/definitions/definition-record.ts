@@ -1,0 +1,79 @@
+import type { Graph } from '../../contract/graph.ts';
+import type { VersionRecord } from '../../contract/runs.ts';
+import type { DefinitionStatus, StoredDefinition } from '../ports/definition-store.ts';
+import type { StoredVersion } from '../ports/versions.ts';
+import { timestamp } from '../views/timestamp.ts';
+import type { WorkflowFile } from './workflow-file.ts';
+
+/** Where a definition comes from: made through the API, or a file of agents.d, which the API cannot change. */
+export type DefinitionSource = 'api' | 'file';
+
+/** Who made the definitions that are files. */
+export const DEPLOYMENT = 'deployment';
+
+/** A definition as it is told. Wire names (decisions 2.3). */
+export interface DefinitionRecord {
+  /** A UUID; of a file its `metadata.name`. */
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly status: DefinitionStatus;
+  /** The draft: what the next publishing makes a version of. */
+  readonly graph: Graph;
+  /** Null before the first publishing, and for files, whose versions are made by content when runs start. */
+  readonly latest_version: number | null;
+  readonly revision: number;
+  readonly created_by: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly source: DefinitionSource;
+}
+
+/** How a graph is shown to somebody. */
+export type ShowGraph = (graph: Graph) => Graph;
+
+/** A stored definition on the wire. */
+export function definitionRecord(stored: StoredDefinition, show: ShowGraph): DefinitionRecord {
+  return {
+    id: stored.id,
+    name: stored.name,
+    description: stored.description,
+    status: stored.status,
+    graph: show(stored.graph),
+    latest_version: stored.latestVersion,
+    revision: stored.revision,
+    created_by: stored.createdBy,
+    created_at: timestamp(stored.createdAt),
+    updated_at: timestamp(stored.updatedAt),
+    source: 'api',
+  };
+}
+
+/** A workflow of agents.d on the wire: a draft while it names node types that no plugin brings. */
+export function fileRecord(file: WorkflowFile, generation: number, show: ShowGraph): DefinitionRecord {
+  return {
+    id: file.name,
+    name: file.name,
+    description: file.description,
+    status: file.problems().length === 0 ? 'published' : 'draft',
+    graph: show(file.graph),
+    latest_version: null,
+    revision: generation,
+    created_by: DEPLOYMENT,
+    created_at: timestamp(file.loadedAt),
+    updated_at: timestamp(file.loadedAt),
+    source: 'file',
+  };
+}
+
+/** A version on the wire. */
+export function versionRecord(stored: StoredVersion, show: ShowGraph): VersionRecord {
+  return {
+    id: stored.id,
+    definition_id: stored.definitionId,
+    version: stored.version,
+    graph: show(stored.graph) as unknown as VersionRecord['graph'],
+    published_by: stored.publishedBy,
+    published_at: timestamp(stored.publishedAt),
+  };
+}

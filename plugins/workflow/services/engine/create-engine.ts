@@ -1,0 +1,210 @@
+import type { Clock } from 'agent-gateway';
+import type { RunPlace, WorkflowEngine } from '../../contract/engine.ts';
+import { WorkflowErrors } from '../../contract/engine.ts';
+import type { JsonObject } from '../../contract/graph.ts';
+import type { RunRecord, TaskCompletion } from '../../contract/runs.ts';
+import type { Occurrence, TaskPayload } from '../core/occurrence.ts';
+import { resultOf } from '../core/result.ts';
+import type { RunState, StepState } from '../core/run-state.ts';
+import type { Followers } from '../follow/create-followers.ts';
+import type { Graphs } from '../ports/graphs.ts';
+import type { RunQueries } from '../ports/run-queries.ts';
+import type { RunStore } from '../ports/run-store.ts';
+import type { Runner } from '../ports/runner.ts';
+import type { Versions } from '../ports/versions.ts';
+import { mapBreathing } from '../views/breathing.ts';
+import { toEventRecord } from '../views/event-record.ts';
+import { type Redactor, redactJson } from '../views/redaction.ts';
+import { toRunRecord } from '../views/run-record.ts';
+import { toStepHistory } from '../views/step-history.ts';
+import { toStepRecord, toStepRecords } from '../views/step-record.ts';
+import { toTaskRecord } from '../views/task-record.ts';
+import { assigneesOf, requireAssignee } from './assignees.ts';
+import { refusalOf } from './refusals.ts';
+
+/** Bytes of JSON that the input of a run may have. */
+const MAX_INPUT = 512 * 1024;
+/** Events of one step that its history is made of: ten attempts, each delivered four times at most, need less than a tenth. */
+const MAX_STEP_EVENTS = 1_000;
+/** Who completes a task where nobody is named. */
+const SYSTEM = 'system';
+
+/** What an engine works with. */
+export interface EngineParts {
+  readonly runner: Pick<Runner, 'start' | 'apply'>;
+  readonly store: Pick<RunStore, 'read' | 'runOfStep'>;
+  readonly queries: RunQueries;
+  readonly versions: Pick<Versions, 'ensure'>;
+  readonly graphs: Graphs;
+  readonly followers: Pick<Followers, 'follow' | 'settled'>;
+  readonly redactor: Redactor;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}
+
+/** The engine that routes and other plugins use: asks the runner, reads the store, and tells nothing that was not redacted. */
+export function createEngine(parts: EngineParts): WorkflowEngine {
+  const { runner, store, queries, versions, graphs, followers, redactor, clock } = parts;
+
+  async function read(place: RunPlace): Promise<RunState> {
+    return (await store.read(place)) ?? notFound();
+  }
+
+  /** Applies what somebody did, and throws what it was refused with. */
+  async function apply(place: RunPlace, occurrence: Occurrence): Promise<RunState> {
+    const applied = await runner.apply(place, occurrence);
+    if (applied === undefined) return notFound();
+    const refusal = refusalOf(applied);
+    if (refusal !== undefined) throw refusal;
+    return applied.state;
+  }
+
+  async function completeTask(
+    place: RunPlace,
+    step: StepState,
+    by: string,
+    payload: TaskPayload,
+  ): Promise<StepState> {
+    // Who may complete it was decided by this attempt of the task.
+    const { id: stepId, attempt } = step;
+    const applied = await runner.apply(place, { type: 'task_completed', stepId, attempt, by, payload });
+    if (applied === undefined) throw WorkflowErrors.taskNotFound();
+    const { state, verdict } = applied;
+    const now = stepOf(state, step.id) ?? step;
+    const graph = verdict === 'outcome-not-routable' ? await graphOf(state) : undefined;
+    const outcomes = graph?.outcomesOf(step.nodeId) ?? [];
+    const task = { node: step.nodeId, status: now.status, outcome: payload.outcome, outcomes };
+    const refusal = refusalOf({ verdict, state, task });
+    if (refusal !== undefined) throw refusal;
+    return now;
+  }
+
+  /** The run that an idempotency key gave before. */
+  async function startedBefore(
+    tenantId: string,
+    { runId, fingerprint }: { readonly runId: string; readonly fingerprint: string },
+    asked: string | undefined,
+  ): Promise<RunRecord> {
+    if (fingerprint !== asked) throw WorkflowErrors.idempotencyMismatch();
+    const place = { tenantId, runId };
+    return toRunRecord((await queries.head(place)) ?? notFound(), redactor);
+  }
+
+  const graphOf = ({ tenantId, versionId }: Pick<RunState, 'tenantId' | 'versionId'>) =>
+    graphs.get(tenantId, versionId);
+
+  return {
+    async ensureVersion(request) {
+      const { id, definitionId, version } = await versions.ensure(request);
+      return { id, definitionId, version };
+    },
+
+    async start({ tenantId, version, input, startedBy, idempotency }) {
+      requireFittingInput(input);
+      const started = await runner.start({
+        ...{ tenantId, input, startedBy, idempotency },
+        definitionId: version.definitionId,
+        versionId: version.id,
+        version: version.version,
+      });
+      if ('state' in started) return { run: toRunRecord(started.state, redactor), isNew: true };
+      const run = await startedBefore(tenantId, started.existing, idempotency?.fingerprint);
+      return { run, isNew: false };
+    },
+
+    async startedWith({ tenantId, idempotency }) {
+      const existing = await queries.startOf(tenantId, idempotency.key);
+      return existing && startedBefore(tenantId, existing, idempotency.fingerprint);
+    },
+
+    async get(place) {
+      const run = await read(place);
+      const steps = await toStepRecords(run, await graphOf(run), redactor, clock);
+      return { ...toRunRecord(run, redactor), steps };
+    },
+
+    async list(tenantId, query) {
+      const { runs, total } = await queries.list(tenantId, query);
+      return { runs: await mapBreathing(runs, (run) => toRunRecord(run, redactor), clock), total };
+    },
+
+    async cancel({ tenantId, runId, by }) {
+      return toRunRecord(await apply({ tenantId, runId }, { type: 'cancel', by }), redactor);
+    },
+
+    async retry({ tenantId, runId, by }) {
+      return toRunRecord(await apply({ tenantId, runId }, { type: 'retry', by }), redactor);
+    },
+
+    async tasks({ tenantId, identity, limit, offset }) {
+      const filter = { assignees: identity && assigneesOf(identity), limit, offset };
+      const open = await queries.openTasks(tenantId, filter);
+      const found = await Promise.all(
+        open.map(async (task) => ({ task, graph: await graphs.get(tenantId, task.versionId) })),
+      );
+      return mapBreathing(found, ({ task, graph }) => toTaskRecord(task, graph, redactor), clock);
+    },
+
+    async completeTask({ tenantId, stepRunId, identity, completion }) {
+      const runId = await store.runOfStep(tenantId, stepRunId);
+      if (runId === undefined) throw WorkflowErrors.taskNotFound();
+      const place = { tenantId, runId };
+      const step = await queries.step({ ...place, stepId: stepRunId });
+      if (step === undefined) throw WorkflowErrors.taskNotFound();
+      if (identity !== undefined) requireAssignee(step.assignee, identity);
+      const payload = payloadOf(completion);
+      return toStepRecord(runId, await completeTask(place, step, identity?.id ?? SYSTEM, payload), redactor);
+    },
+
+    async result(place) {
+      const state = await read(place);
+      const result = resultOf(await graphOf(state), state);
+      return result && redactJson(redactor, result);
+    },
+
+    async step({ stepRunId, ...place }) {
+      const step = await queries.step({ ...place, stepId: stepRunId });
+      if (step === undefined) throw WorkflowErrors.stepNotFound();
+      const events = await queries.eventsOfStep({ ...place, stepId: step.id, limit: MAX_STEP_EVENTS });
+      return toStepHistory(toStepRecord(place.runId, step, redactor), events);
+    },
+
+    async events(place) {
+      const { events, total } = await queries.events(place);
+      // Every run has events: without any it is not there.
+      return total === 0 ? notFound() : { events: events.map(toEventRecord), total };
+    },
+
+    follow: ({ after = 0, signal, ...place }) => followers.follow(place, after, signal),
+
+    async settled({ timeoutMs, signal, ...place }) {
+      const run = await followers.settled(place, timeoutMs, signal);
+      return toRunRecord(run ?? (await queries.head(place)) ?? notFound(), redactor);
+    },
+  };
+}
+
+/** The id is not repeated: what belongs to another tenant is answered like what was never there. */
+function notFound(): never {
+  throw WorkflowErrors.runNotFound();
+}
+
+function stepOf(run: RunState, stepId: string): StepState | undefined {
+  return run.steps.values().find((step) => step.id === stepId);
+}
+
+/** Members that are undefined are absent: completions are compared as JSON. */
+function payloadOf({ outcome, output, variables }: TaskCompletion): TaskPayload {
+  return {
+    ...(outcome !== undefined && { outcome }),
+    ...(output !== undefined && { output }),
+    ...(variables !== undefined && { variables }),
+  };
+}
+
+function requireFittingInput(input: JsonObject): void {
+  const bytes = Buffer.byteLength(JSON.stringify(input));
+  if (bytes <= MAX_INPUT) return;
+  throw WorkflowErrors.contextTooLarge(
+    `The input has ${bytes} bytes of JSON, ${MAX_INPUT} are allowed. Put large data where the steps can fetch them, and pass the address.`,
+  );
+}

@@ -1,0 +1,111 @@
+import type { Database, Scope } from 'agent-gateway';
+import type { WorkflowEngine, WorkflowLimits } from '../../contract/engine.ts';
+import type { EventSink } from '../../contract/event-sinks.ts';
+import type { WorkflowMetrics } from '../../metrics.ts';
+import { createOutbox } from '../../store/outbox.ts';
+import { createRunQueries } from '../../store/run-queries.ts';
+import { createRunStore } from '../../store/run-store.ts';
+import { createVersions } from '../../store/versions.ts';
+import type { WorkflowTables } from '../../store/workflow-tables.ts';
+import { createRelay } from '../delivery/relay.ts';
+import { createFollowers } from '../follow/create-followers.ts';
+import { compileGraph } from '../graph/compile-graph.ts';
+import { createExecute } from '../nodes/create-execute.ts';
+import type { NodeTypes } from '../ports/graphs.ts';
+import type { Versions } from '../ports/versions.ts';
+import { createRunner } from '../runner/create-runner.ts';
+import { redactingStore } from '../views/redacting-store.ts';
+import type { Redactor } from '../views/redaction.ts';
+import { createEngine } from './create-engine.ts';
+import { createGraphs } from './graphs.ts';
+import { engineHints, placeOf } from './hints.ts';
+import { processTimers } from './process-timers.ts';
+import { createWake } from './wake.ts';
+
+/** Runs that one process looks at, at one time, because of hints. */
+const HINTS_AT_ONCE = 32;
+
+/** What an engine is made of. */
+export interface OpenEngineParts {
+  /** Where the tables are, which are registered already. */
+  readonly database: Database;
+  readonly tables: WorkflowTables;
+  readonly types: NodeTypes;
+  readonly limits: WorkflowLimits;
+  readonly sinks: () => readonly EventSink[];
+  readonly redactor: Redactor;
+  readonly metrics: WorkflowMetrics;
+}
+
+/** An engine, with the versions that its runs start from. */
+export interface OpenedEngine {
+  readonly engine: WorkflowEngine;
+  readonly versions: Versions;
+}
+
+/**
+ * Puts an engine together and binds its life to a plugin's: its workers, listeners and tasks begin when the plugin is published, and what
+ * it has in hand is handed over when the plugin stops.
+ */
+export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<OpenedEngine> {
+  const { database, tables, types, limits, sinks, redactor, metrics } = parts;
+  const { clock, ids, queue, events } = scope.services;
+  const log = scope.log.child({ engine: tables.name });
+  const timers = processTimers(clock);
+  const hints = engineHints(tables.name);
+  const versions = createVersions({ database, tables, clock, ids });
+  const queries = createRunQueries({ database, tables });
+  const graphs = createGraphs({ versions, compile: (graph) => compileGraph(graph, types) });
+  const store = redactingStore(createRunStore({ database, tables }), redactor);
+  const followers = createFollowers({
+    ...{ queries, events, hints, redactor, timers, log },
+    isRunningHere: (place) => runner.isRunningHere(place),
+  });
+  const outbox = createOutbox({ database, tables, ids });
+  const relay = createRelay({ outbox, queries, sinks, clock, log, observer: metrics.relay });
+  const runner = createRunner({
+    ...{ store, graphs, timers, limits, log },
+    execute: metrics.counted(createExecute({ types, redactor, clock, log })),
+    wake: createWake({ queue, events, hints, clock, log, count: metrics.hinted }),
+    newId: ids.uuid,
+    isDelivered: relay.isWanted,
+    observer: metrics.runner,
+    committed(state, committed) {
+      metrics.committed(committed);
+      followers.committed(state, committed);
+      if (relay.isWanted(state.tenantId)) void relayNow();
+    },
+  });
+
+  async function relayNow(): Promise<void> {
+    await relay
+      .relay(scope.signal)
+      .catch((err: unknown) => log.warn({ err }, 'events of runs wait for their delivery'));
+  }
+
+  scope.worker(
+    hints.look,
+    async (hint) => {
+      await runner.look(placeOf(hint));
+    },
+    { concurrency: HINTS_AT_ONCE },
+  );
+  scope.on(hints.touched, (hint) => runner.changed(placeOf(hint)));
+  scope.on(hints.follow, followers.onFollow);
+  scope.on(hints.changed, followers.onChanged);
+  // At once: what another process handed over, or left, waits for whoever comes.
+  scope.every(`${tables.name}-sweep`, limits.sweepIntervalMs, (signal) => runner.sweep(signal), {
+    immediately: true,
+  });
+  scope.every(`${tables.name}-outbox`, limits.sweepIntervalMs, relayNow);
+  scope.drain(`${tables.name} runs`, (signal) => runner.close(signal));
+  // Followers of runs that wait would hold up the stop for all of its time; they go on elsewhere, from where they were.
+  scope.drain(`${tables.name} followers`, async () => followers.close());
+  scope.defer(() => relay.idle());
+  // A set-up that fails is never drained; closing again does nothing.
+  scope.defer(() => runner.close(AbortSignal.abort()));
+  await runner.open();
+
+  const engine = createEngine({ runner, store, queries, versions, graphs, followers, redactor, clock });
+  return { engine, versions };
+}

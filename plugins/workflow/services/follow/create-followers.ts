@@ -1,0 +1,180 @@
+import type { Events, Logger } from 'agent-gateway';
+import { type RunPlace, WorkflowErrors } from '../../contract/engine.ts';
+import type { RunEventRecord } from '../../contract/runs.ts';
+import type { NewEvent } from '../core/occurrence.ts';
+import type { RunState } from '../core/run-state.ts';
+import { type EngineHints, hintOf, type PlaceHint, placeOf } from '../engine/hints.ts';
+import type { RunQueries } from '../ports/run-queries.ts';
+import type { Timers } from '../ports/timers.ts';
+import { isTerminal, redactEvents, toEventRecord } from '../views/event-record.ts';
+import type { Redactor } from '../views/redaction.ts';
+import { createInterests, keyOf } from './interests.ts';
+import { createWatch, type Watch } from './watch.ts';
+
+/** Events that a follower reads at one time. */
+const PAGE = 100;
+/** Other replicas are told that a run is followed so soon after the beginning, and then again and again. Milliseconds. */
+const FIRST_ANNOUNCEMENT_MS = 20;
+const ANNOUNCEMENT_MS = 10_000;
+
+/** What followers work with. */
+export interface FollowersParts {
+  readonly queries: Pick<RunQueries, 'events' | 'position'>;
+  /** Whether a run is running in this process. */
+  readonly isRunningHere: (place: RunPlace) => boolean;
+  readonly events: Pick<Events, 'emit' | 'reach'>;
+  readonly hints: Pick<EngineHints, 'follow' | 'changed'>;
+  readonly redactor: Redactor;
+  readonly timers: Timers;
+  readonly log: Logger;
+}
+
+/**
+ * Follows runs as they go on. Events come from the table or, straight after their commit, from this process; hints of other replicas and a
+ * poll say when there is more, so that with all hints lost a follower is a second late (five while the run waits).
+ */
+export interface Followers {
+  /**
+   * All events after a number, in order, each once. Throws `workflow.run-not-found` for a run that is not there. Ends after the terminal
+   * event, when there is nothing to come any more, and when the signal aborts. A follower that is slow reads from the table.
+   */
+  follow(place: RunPlace, after: number, signal: AbortSignal): AsyncIterable<RunEventRecord>;
+  /** Resolves when the run is not `running` any more, with its state where that is at hand; else when the time is over or `signal` aborts. */
+  settled(place: RunPlace, timeoutMs: number, signal: AbortSignal): Promise<RunState | undefined>;
+  /** The runner's hook: these events were committed here. Never throws; costs nothing for a run that nobody follows. */
+  committed(state: RunState, events: readonly NewEvent[]): void;
+  /** Another replica says that it follows a run. */
+  onFollow(hint: PlaceHint, meta: { readonly origin: 'local' | 'remote' }): void;
+  /** Some replica says that a run has changed. */
+  onChanged(hint: PlaceHint & { readonly seq: number }): void;
+  /** Ends all followers. */
+  close(): void;
+}
+
+interface Watched {
+  readonly watch: Watch;
+  followers: number;
+  stopAnnouncing: () => void;
+}
+
+/** Makes the followers of one engine in this process. */
+export function createFollowers(parts: FollowersParts): Followers {
+  const { queries, isRunningHere, events, hints, redactor, timers, log } = parts;
+  const watched = new Map<string, Watched>();
+  let isClosed = false;
+  const interests = createInterests(timers, (place, seq) => emit(hints.changed, { ...hintOf(place), seq }));
+
+  function emit<T>(event: Parameters<typeof events.emit<T>>[0], payload: NoInfer<T>): void {
+    try {
+      events.emit(event, payload);
+    } catch (error) {
+      log.warn({ err: error, event: event.id }, 'an event could not be emitted');
+    }
+  }
+
+  /** Says again and again that the run is followed; with one replica there is nobody to hear it. */
+  function announce(place: RunPlace, entry: Watched, inMs: number): void {
+    if (events.reach === 'process') return;
+    entry.stopAnnouncing = timers.after(inMs, () => {
+      emit(hints.follow, hintOf(place));
+      announce(place, entry, ANNOUNCEMENT_MS);
+    });
+  }
+
+  function enter(place: RunPlace): Watch & Disposable {
+    const key = keyOf(place);
+    let entry = watched.get(key);
+    if (entry === undefined) {
+      entry = {
+        watch: createWatch(place, { queries, isRunningHere, timers, log }),
+        followers: 0,
+        stopAnnouncing() {},
+      };
+      watched.set(key, entry);
+      if (isClosed) entry.watch.close();
+      else announce(place, entry, FIRST_ANNOUNCEMENT_MS);
+    }
+    const { watch } = entry;
+    entry.followers += 1;
+    return { ...watch, [Symbol.dispose]: () => leave(key, entry) };
+  }
+
+  function leave(key: string, entry: Watched): void {
+    entry.followers -= 1;
+    if (entry.followers > 0) return;
+    entry.stopAnnouncing();
+    entry.watch.close();
+    if (watched.get(key) === entry) watched.delete(key);
+  }
+
+  async function* follow(place: RunPlace, after: number, signal: AbortSignal) {
+    using watch = enter(place);
+    let last = after;
+    while (!signal.aborted) {
+      const page = await queries.events({ ...place, after: last, limit: PAGE });
+      // Every run has events: without any it is not there.
+      if (page.total === 0) throw WorkflowErrors.runNotFound(`There is no workflow run "${place.runId}".`);
+      watch.heard(page.total);
+      let records: readonly RunEventRecord[] = page.events.map(toEventRecord);
+      let wasEmpty = records.length === 0;
+      for (;;) {
+        for (const record of records) {
+          yield record;
+          if (isTerminal(record)) return;
+          last = record.seq;
+        }
+        const news = await watch.next(last, wasEmpty, signal);
+        if (news === 'ended') return;
+        if (news === 'read') break;
+        ({ records } = news);
+        wasEmpty = false;
+      }
+    }
+  }
+
+  return {
+    follow,
+
+    async settled(place, timeoutMs, signal) {
+      using watch = enter(place);
+      const timeout = new AbortController();
+      const cancel = timers.after(timeoutMs, () => timeout.abort());
+      try {
+        return await watch.settled(AbortSignal.any([signal, timeout.signal]));
+      } finally {
+        cancel();
+      }
+    },
+
+    committed(state, committedEvents) {
+      const place = { tenantId: state.tenantId, runId: state.id };
+      interests.changed(place, state.seq);
+      const entry = watched.size === 0 ? undefined : watched.get(keyOf(place));
+      if (entry === undefined) return;
+      let records: readonly RunEventRecord[] | undefined;
+      entry.watch.committed(state, () => {
+        // They come from the runner, before the gate of the store.
+        records ??= redactEvents(committedEvents, redactor).map(toEventRecord);
+        return records;
+      });
+    },
+
+    onFollow(hint, { origin }) {
+      // Followers of this process hear of its commits anyway.
+      if (origin === 'remote') interests.announce(placeOf(hint));
+    },
+
+    onChanged(hint) {
+      watched.get(keyOf(placeOf(hint)))?.watch.heard(hint.seq);
+    },
+
+    close() {
+      isClosed = true;
+      for (const { watch, stopAnnouncing } of watched.values()) {
+        stopAnnouncing();
+        watch.close();
+      }
+      watched.clear();
+    },
+  };
+}

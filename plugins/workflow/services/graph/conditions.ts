@@ -1,0 +1,54 @@
+import type { Condition, Json, Operator, OutcomeCondition } from '../../contract/graph.ts';
+import { compareText } from './compare-text.ts';
+import type { CompiledEdge } from './compiled-graph.ts';
+import { jsonEqual } from './json-equal.ts';
+import { isFault, parseReference, readReference } from './reference.ts';
+
+/** Makes a condition ready to be asked. Throws for one whose `field` is no path; `checkGraph` tells of it before. */
+export function compileCondition(condition: Condition): NonNullable<CompiledEdge['condition']> {
+  if (isOutcome(condition)) return { kind: 'outcome', outcome: condition.outcome };
+  const { field, op, value = null } = condition;
+  const reference = parseReference(field);
+  if (isFault(reference)) throw new Error(`The field of a condition ${reference.message}`);
+  return { kind: 'field', matches: (data) => compare(op, readReference(reference, data), value) };
+}
+
+/**
+ * Compares what a path led to with the value of a condition (decisions 2.2). `undefined` is a path that led nowhere: every operator is false then,
+ * except `ne` and `exists: false`. `null` is there.
+ */
+export function compare(op: Operator, found: Json | undefined, value: Json): boolean {
+  if (op === 'exists') return value === (found !== undefined);
+  if (found === undefined) return op === 'ne';
+  return COMPARISONS[op](found, value);
+}
+
+/** Nothing is coerced: values of other kinds than an operator is about do not match. */
+const COMPARISONS: Readonly<Record<Exclude<Operator, 'exists'>, (found: Json, value: Json) => boolean>> = {
+  eq: jsonEqual,
+  ne: (found, value) => !jsonEqual(found, value),
+  gt: (found, value) => order(found, value) > 0,
+  gte: (found, value) => order(found, value) >= 0,
+  lt: (found, value) => order(found, value) < 0,
+  lte: (found, value) => order(found, value) <= 0,
+  contains: (found, value) =>
+    Array.isArray(found)
+      ? (found as readonly Json[]).some((member) => jsonEqual(member, value))
+      : areTexts(found, value) && found.includes(value as string),
+  startsWith: (found, value) => areTexts(found, value) && found.startsWith(value as string),
+  endsWith: (found, value) => areTexts(found, value) && found.endsWith(value as string),
+};
+
+/** Below, at or above zero for two numbers, or for two texts, which are ordered by their UTF-16 code units; NaN for everything else. */
+function order(found: Json, value: Json): number {
+  if (typeof found === 'number' && typeof value === 'number') return found - value;
+  return areTexts(found, value) ? compareText(found, value as string) : Number.NaN;
+}
+
+function areTexts(found: Json, value: Json): found is string {
+  return typeof found === 'string' && typeof value === 'string';
+}
+
+function isOutcome(condition: Condition): condition is OutcomeCondition {
+  return Object.hasOwn(condition, 'outcome');
+}

@@ -1,0 +1,97 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormatsModule from 'ajv-formats';
+import type { TSchema } from 'typebox';
+import type { JsonObject } from '../../contract/graph.ts';
+import type { GraphRule } from './graph-rules.ts';
+import { pointerTo } from './json-pointer.ts';
+import type { Suggest } from './suggest.ts';
+
+/** Something that a schema says no to. */
+export interface SchemaProblem {
+  readonly rule: Extract<GraphRule, 'config-missing' | 'config-unknown' | 'config-invalid'>;
+  /** Relative to the value. */
+  readonly pointer: string;
+  /** Goes on after the name of the member. */
+  readonly message: string;
+}
+
+/** Problems that are told of one value. */
+const MAX_TOLD = 50;
+/** Errors that are looked at: they are compared with one another. */
+const MAX_READ = 500;
+
+// The package is CommonJS: its function is the default of the default.
+const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default;
+
+/** A plugin that is set up anew brings the same schema again. They go with their schemas. */
+const compiled = new WeakMap<TSchema, ValidateFunction>();
+
+/** What a schema says of a value, one problem for each member. Throws for a schema that is no valid JSON Schema. */
+export function schemaProblems(
+  schema: TSchema,
+  value: JsonObject,
+  suggest: Suggest,
+): readonly SchemaProblem[] {
+  const validate = compiled.get(schema) ?? compile(schema);
+  compiled.set(schema, validate);
+  if (validate(value)) return [];
+  const byPointer = new Map<string, SchemaProblem>();
+  for (const error of withoutBranches((validate.errors ?? []).slice(0, MAX_READ))) {
+    if (byPointer.size === MAX_TOLD) break;
+    const problem = describe(error, suggest);
+    if (!byPointer.has(problem.pointer)) byPointer.set(problem.pointer, problem);
+  }
+  return [...byPointer.values()];
+}
+
+/** An instance of its own: a shared one would keep every schema for ever. */
+function compile(schema: TSchema): ValidateFunction {
+  return addFormats(new Ajv2020({ strict: false, verbose: true, allErrors: true })).compile(schema);
+}
+
+/** A value that has none of several forms fails each of them: that it has none is enough. */
+function withoutBranches(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const choices = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf');
+  return errors.filter((error) =>
+    choices.every(
+      (choice) =>
+        !error.schemaPath.startsWith(`${choice.schemaPath}/`) ||
+        !error.instancePath.startsWith(choice.instancePath),
+    ),
+  );
+}
+
+function describe(error: ErrorObject, suggest: Suggest): SchemaProblem {
+  const { instancePath, params, parentSchema } = error;
+  const { missingProperty, additionalProperty, unevaluatedProperty } = params as Record<
+    string,
+    string | undefined
+  >;
+  if (missingProperty !== undefined) {
+    const pointer = instancePath + pointerTo(missingProperty);
+    return { rule: 'config-missing', pointer, message: 'is missing.' };
+  }
+  const extra = additionalProperty ?? unevaluatedProperty;
+  if (extra === undefined) {
+    return { rule: 'config-invalid', pointer: instancePath, message: `${messageOf(error)}.` };
+  }
+  const known = Object.keys((parentSchema?.properties as object | undefined) ?? {});
+  const listed = known.length === 0 ? '' : ` Known are ${known.join(', ')}.`;
+  return {
+    rule: 'config-unknown',
+    pointer: instancePath + pointerTo(extra),
+    message: `is not known.${suggest(extra, known)}${listed}`,
+  };
+}
+
+function messageOf({ keyword, params, parentSchema, message }: ErrorObject): string {
+  const told = (parentSchema as { patternErrorMessage?: string } | undefined)?.patternErrorMessage;
+  if (keyword === 'pattern' && told !== undefined) return told;
+  if (keyword === 'minLength' && params.limit === 1) return 'must not be empty';
+  if (keyword === 'const') return `must be ${JSON.stringify(params.allowedValue)}`;
+  if (keyword === 'anyOf' || keyword === 'oneOf') return 'has none of the allowed forms';
+  if (keyword === 'enum') {
+    return `must be one of ${(params.allowedValues as unknown[]).map((allowed) => JSON.stringify(allowed)).join(', ')}`;
+  }
+  return message ?? 'is not valid';
+}

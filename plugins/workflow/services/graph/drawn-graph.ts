@@ -1,0 +1,168 @@
+import type { GraphProblems, ProblemPlace } from './graph-problems.ts';
+import { isObject, ownMember } from './json-object.ts';
+import { pointerTo } from './json-pointer.ts';
+import { GRAPH_LIMITS } from './limits.ts';
+import { kindOf, quote } from './quote.ts';
+import type { Suggest } from './suggest.ts';
+
+/** A graph as somebody drew it. Members that are missing or of the wrong type are `undefined`, and their problem is told. */
+export interface DrawnGraph {
+  readonly nodes: readonly DrawnNode[];
+  readonly edges: readonly DrawnEdge[];
+}
+
+export interface DrawnNode {
+  readonly place: ProblemPlace;
+  /** How messages call it. */
+  readonly label: string;
+  readonly id: string | undefined;
+  readonly type: string | undefined;
+  /** Empty when there is none. */
+  readonly config: object | undefined;
+}
+
+export interface DrawnEdge {
+  readonly place: ProblemPlace;
+  /** How messages call it. */
+  readonly label: string;
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  /** `null` when there is none. */
+  readonly condition: object | null | undefined;
+}
+
+/** What reading works with. */
+export interface Reading {
+  readonly problems: GraphProblems;
+  readonly suggest: Suggest;
+}
+
+/**
+ * Reads the shape of a graph. `undefined` when there is nothing to look at, or far too much: then nobody looks at the rest.
+ */
+export function readGraph(graph: unknown, reading: Reading): DrawnGraph | undefined {
+  const { problems } = reading;
+  if (!isObject(graph)) {
+    const message = `A graph is an object with "nodes" and "edges"; this is ${kindOf(graph)}.`;
+    problems.add('shape', message, { pointer: '' });
+    return undefined;
+  }
+  reportUnknown(graph, ['nodes', 'edges'], 'The graph', { pointer: '' }, reading);
+  const nodes = readList(graph, 'nodes', problems);
+  const edges = readList(graph, 'edges', problems);
+  if (nodes === undefined || edges === undefined) return undefined;
+  return {
+    nodes: nodes.map((node, index) => readNode(node, index, reading)),
+    edges: edges.map((edge, index) => readEdge(edge, index, reading)),
+  };
+}
+
+const TOO_MANY = { nodes: 'too-many-nodes', edges: 'too-many-edges' } as const;
+
+function readList(
+  graph: object,
+  name: 'nodes' | 'edges',
+  problems: GraphProblems,
+): readonly unknown[] | undefined {
+  const list = ownMember(graph, name);
+  const pointer = pointerTo(name);
+  if (!Array.isArray(list)) {
+    problems.add('shape', `"${name}" must be an array; it is ${kindOf(list)}.`, { pointer });
+    return undefined;
+  }
+  if (list.length <= GRAPH_LIMITS[name]) return list;
+  const message = `There are ${list.length} ${name}; ${GRAPH_LIMITS[name]} are allowed. Split the workflow, or start another one from a step.`;
+  problems.add(TOO_MANY[name], message, { pointer });
+  return undefined;
+}
+
+function readNode(node: unknown, index: number, reading: Reading): DrawnNode {
+  const pointer = pointerTo('nodes', index);
+  const written = isObject(node) ? ownMember(node, 'id') : undefined;
+  const id = typeof written === 'string' ? written : undefined;
+  const label = id === undefined ? `Node ${index}` : `Node ${quote(id)}`;
+  const place = { pointer, ...(id === undefined ? {} : { node: id }) };
+  const members = openMembers(node, ['id', 'type', 'name', 'config'], { label, place }, reading);
+  if (members === undefined) return { place, label, id, type: undefined, config: undefined };
+  const name = members.text('name', false);
+  if (name !== undefined && name.length > GRAPH_LIMITS.name) {
+    const message = `${label} has a name of ${name.length} characters; ${GRAPH_LIMITS.name} are allowed.`;
+    reading.problems.add('name-too-long', message, { ...place, pointer: `${pointer}/name` });
+  }
+  return {
+    ...{ place, label, id: members.text('id', true), type: members.text('type', true) },
+    config: members.object('config', {}),
+  };
+}
+
+function readEdge(edge: unknown, index: number, reading: Reading): DrawnEdge {
+  const place = { pointer: pointerTo('edges', index), edge: index };
+  const [from, to] = ['from', 'to'].map((end) => (isObject(edge) ? ownMember(edge, end) : undefined));
+  const label =
+    typeof from === 'string' && typeof to === 'string'
+      ? `The edge ${quote(from)} → ${quote(to)}`
+      : `Edge ${index}`;
+  const members = openMembers(edge, ['from', 'to', 'condition'], { label, place }, reading);
+  return {
+    ...{ place, label, from: members?.text('from', true), to: members?.text('to', true) },
+    condition: members?.object('condition', null),
+  };
+}
+
+/** Members of a node or an edge, whose types are told when they are wrong. */
+interface Members {
+  text(name: string, isRequired: boolean): string | undefined;
+  /** `absent` when there is none. */
+  object<T>(name: string, absent: T): object | T | undefined;
+}
+
+function openMembers(
+  value: unknown,
+  known: readonly string[],
+  { label, place }: { readonly label: string; readonly place: ProblemPlace },
+  reading: Reading,
+): Members | undefined {
+  const { problems } = reading;
+  if (!isObject(value)) {
+    problems.add('shape', `${label} must be an object; it is ${kindOf(value)}.`, place);
+    return undefined;
+  }
+  reportUnknown(value, known, label, place, reading);
+  const wrong = (name: string, needed: string, found: unknown): undefined => {
+    const pointer = place.pointer + pointerTo(name);
+    problems.add('shape', `${label}: "${name}" must be ${needed}; it is ${kindOf(found)}.`, {
+      ...place,
+      pointer,
+    });
+  };
+  return {
+    text(name, isRequired) {
+      const member = ownMember(value, name);
+      if (typeof member === 'string' || (member === undefined && !isRequired)) return member;
+      return wrong(name, 'a string', member);
+    },
+    object(name, absent) {
+      const member = ownMember(value, name);
+      if (member === undefined) return absent;
+      return isObject(member) ? member : wrong(name, 'an object, or left out', member);
+    },
+  };
+}
+
+/** Unknown members that are told of one object. */
+const MAX_UNKNOWN = 10;
+
+/** Tells of members that are not known: a misspelt one should not pass silently. */
+export function reportUnknown(
+  value: object,
+  known: readonly string[],
+  label: string,
+  place: ProblemPlace,
+  { problems, suggest }: Reading,
+): void {
+  const unknown = Object.keys(value).filter((name) => !known.includes(name));
+  for (const name of unknown.slice(0, MAX_UNKNOWN)) {
+    const message = `${label} has a member ${quote(name)}, which is not known.${suggest(name, known)} Known are ${known.join(', ')}.`;
+    problems.add('unknown-member', message, { ...place, pointer: place.pointer + pointerTo(name) });
+  }
+}

@@ -1,0 +1,74 @@
+import type { Json, JsonObject } from '../../contract/graph.ts';
+import type { TemplateMode } from '../../contract/node-types.ts';
+import type { Filled, RunData } from './compiled-graph.ts';
+import { createInsertion, type Insertion } from './insertion.ts';
+import { isObject } from './json-object.ts';
+import { GRAPH_LIMITS } from './limits.ts';
+import { parseTemplate, type Template, wholeReference } from './template.ts';
+
+/** How members of a configuration are filled in; those not named are `text`. */
+export type TemplateModes = Readonly<Record<string, TemplateMode>>;
+
+/** Fills a configuration in with the data of a run. */
+export type Fill = (data: RunData) => Filled;
+
+/** Part of a configuration, ready to be filled in. */
+type Part = (insertion: Insertion) => Json;
+
+/**
+ * Reads the templates of a configuration once, to fill them in often (decisions 2.2). Values are filled in at any depth, names of members never. A text that
+ * is exactly one reference becomes what it leads to, with its JSON type; elsewhere text is inserted, once, and never scanned again. In mode `url`
+ * what is inserted is percent-encoded; a URL that is exactly one reference is a whole URL from the data and stays as it is. Inherited members do not
+ * count, neither in the configuration nor in the data. Throws for configurations of more than `GRAPH_LIMITS.jsonDepth` levels.
+ */
+export function createFill(config: JsonObject, modes: TemplateModes): Fill {
+  const parts = Object.entries(config).map(([name, value]) => {
+    const mode = (Object.hasOwn(modes, name) ? modes[name] : undefined) ?? 'text';
+    return [name, readPart(value, mode, 1)] as const;
+  });
+  return (data) => {
+    const insertion = createInsertion(data);
+    const input = Object.fromEntries(parts.map(([name, part]) => [name, part(insertion)]));
+    const { missing } = insertion;
+    return insertion.isTooLarge ? { input: {}, missing, failure: TOO_LARGE } : { input, missing };
+  };
+}
+
+const TOO_LARGE = {
+  code: 'input_too_large',
+  message:
+    'The configuration became too large when its templates were filled in. Refer to single fields instead of whole outputs.',
+};
+
+function readPart(value: Json, mode: TemplateMode, depth: number): Part {
+  if (depth > GRAPH_LIMITS.jsonDepth) throw new Error('The configuration of a node is nested too deeply.');
+  if (mode === 'none') return () => value;
+  if (typeof value === 'string') return readText(value, mode);
+  if (Array.isArray(value)) {
+    const parts = (value as readonly Json[]).map((element) => readPart(element, mode, depth + 1));
+    return (insertion) => parts.map((part) => part(insertion));
+  }
+  if (!isObject(value)) return () => value;
+  const parts = Object.entries(value).map(
+    ([name, member]) => [name, readPart(member, mode, depth + 1)] as const,
+  );
+  // Not by assignment: that of `__proto__` would set a prototype.
+  return (insertion) => Object.fromEntries(parts.map(([name, part]) => [name, part(insertion)]));
+}
+
+function readText(text: string, mode: Exclude<TemplateMode, 'none'>): Part {
+  const template = parseTemplate(text);
+  const whole = wholeReference(template);
+  if (whole !== undefined) return (insertion) => insertion.value(whole);
+  if (template.parts.every((part) => typeof part === 'string')) return () => text;
+  return (insertion) => fillText(template, mode, insertion);
+}
+
+function fillText({ parts }: Template, mode: 'text' | 'url', insertion: Insertion): string {
+  let filled = '';
+  for (const part of parts) {
+    if (typeof part === 'string') filled += part;
+    else filled += mode === 'url' ? insertion.urlText(part) : insertion.text(part);
+  }
+  return filled;
+}

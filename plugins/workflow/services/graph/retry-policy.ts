@@ -1,0 +1,65 @@
+import Type from 'typebox';
+import type { Json } from '../../contract/graph.ts';
+import type { RetryPolicy } from './compiled-graph.ts';
+import { readDuration } from './durations.ts';
+import { isObject, ownMember } from './json-object.ts';
+import { GRAPH_LIMITS } from './limits.ts';
+
+/** What holds where a `retry` does not say it. */
+const DEFAULTS = { delay: '1s', maxDelay: '5m', backoff: 'exponential' } as const;
+
+/** Member `retry` of the configuration of automatic nodes (decisions 2.6). */
+export const RetryConfig = Type.Object(
+  {
+    max_attempts: Type.Integer({
+      minimum: 1,
+      maximum: GRAPH_LIMITS.attempts,
+      description: 'Attempts in all, the first included',
+    }),
+    delay: Type.Optional(
+      Type.String({ description: `Time before the second attempt; default ${DEFAULTS.delay}` }),
+    ),
+    backoff: Type.Optional(
+      Type.Enum(['fixed', 'exponential'], {
+        description: '`fixed`: always the same delay. `exponential`: each is twice the one before; default',
+      }),
+    ),
+    max_delay: Type.Optional(
+      Type.String({ description: `The longest delay; default ${DEFAULTS.maxDelay}, or the delay if longer` }),
+    ),
+  },
+  {
+    additionalProperties: false,
+    description: 'How often a failed attempt is repeated; without it, it is not',
+  },
+);
+
+/** Reads a checked `retry`. Throws for one that `checkGraph` refuses. */
+export function readRetry(retry: Json): RetryPolicy {
+  const attempts = isObject(retry) ? ownMember(retry, 'max_attempts') : undefined;
+  if (
+    !isObject(retry) ||
+    typeof attempts !== 'number' ||
+    !(attempts >= 1 && attempts <= GRAPH_LIMITS.attempts)
+  ) {
+    throw new Error('The retry of a node has no usable max_attempts.');
+  }
+  const delayMs = milliseconds(ownMember(retry, 'delay') ?? DEFAULTS.delay);
+  const longest = ownMember(retry, 'max_delay');
+  return {
+    maxAttempts: attempts,
+    delayMs,
+    backoff: ownMember(retry, 'backoff') === 'fixed' ? 'fixed' : DEFAULTS.backoff,
+    maxDelayMs:
+      longest === undefined ? Math.max(delayMs, milliseconds(DEFAULTS.maxDelay)) : milliseconds(longest),
+  };
+}
+
+/** Members of a `retry` that are durations. */
+export const RETRY_DURATIONS = ['delay', 'max_delay'] as const;
+
+function milliseconds(written: unknown): number {
+  const duration = readDuration(written, 0);
+  if ('fault' in duration) throw new Error(`A duration of a retry ${duration.fault}`);
+  return duration.milliseconds;
+}

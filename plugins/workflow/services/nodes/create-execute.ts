@@ -1,0 +1,108 @@
+import { type Clock, isDatabaseUnavailable, type Logger } from 'agent-gateway';
+import type { JsonObject } from '../../contract/graph.ts';
+import { type NodeType, StepFailure, type StepResult, type StepTask } from '../../contract/node-types.ts';
+import { type Execute, MAX_RECORD } from '../ports/execution.ts';
+import type { NodeTypes } from '../ports/graphs.ts';
+import { type Redactor, redactJson } from '../views/redaction.ts';
+import { againWhile } from './again-while.ts';
+
+/** Milliseconds between tries of a step while the gateway's own database does not answer. */
+const AWAY_PAUSE = { first: 100, most: 2_000 };
+/** Causes that are looked through. */
+const MAX_CAUSES = 5;
+
+/** What carries out steps. */
+export interface ExecuteParts {
+  readonly types: NodeTypes;
+  readonly redactor: Redactor;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/**
+ * Makes what carries out automatic steps: finds the type of the node and calls it. A type that is away fails the step as `node_type_missing`,
+ * which may be retried. What a type tells of an attempt (its record, the message of a failure) comes out redacted, with `duration_ms`; a record
+ * that is too large is left out, which the log and the record say. Deadlines, and whether the output may be kept, are the runner's.
+ *
+ * While the gateway's own database is away a step does not fail, which would pause its run: the type is called again until it answers, or the
+ * step is over.
+ */
+export function createExecute({ types, redactor, clock, log }: ExecuteParts): Execute {
+  /** A record as it may be kept. */
+  function kept(record: JsonObject | undefined, startedAt: number, own: Logger): JsonObject {
+    const duration = { duration_ms: Math.max(0, Math.round(clock.monotonic() - startedAt)) };
+    if (record === undefined) return duration;
+    try {
+      const told = redactJson(redactor, { ...duration, ...record });
+      const size = Buffer.byteLength(JSON.stringify(told));
+      if (size <= MAX_RECORD) return told;
+      own.warn({ bytes: size }, 'the record of an attempt is too large and is left out');
+      return { ...duration, left_out: `a record of ${size} bytes; ${MAX_RECORD} are kept at most` };
+    } catch (err) {
+      own.warn({ err }, 'the record of an attempt is no JSON and is left out');
+      return { ...duration, left_out: 'a record that is no JSON' };
+    }
+  }
+
+  async function carryOut(type: NodeType, task: StepTask): Promise<StepResult> {
+    const startedAt = clock.monotonic();
+    try {
+      const result = await executeWhenThere(type, task);
+      return {
+        output: result.output,
+        record: kept(result.record, startedAt, task.log),
+        ...(result.also !== undefined && { also: (entities) => result.also!(entities) }),
+      };
+    } catch (error) {
+      // What ends a step from outside is no failure of its type: the runner knows the reason.
+      if (task.signal.aborted || !(error instanceof StepFailure)) throw error;
+      const { code, message, isRetryable, cause } = error;
+      const record = kept(error.record, startedAt, task.log);
+      throw new StepFailure(code, redactor.redact(message), { isRetryable, record, cause });
+    }
+  }
+
+  return async ({ run, step, signal }) => {
+    const type = types.get(step.nodeType);
+    if (type === undefined) throw missing(step.nodeType);
+    return carryOut(type, {
+      tenantId: run.tenantId,
+      runId: run.id,
+      stepRunId: step.id,
+      nodeId: step.nodeId,
+      nodeName: step.nodeName,
+      attempt: step.attempt,
+      delivery: step.delivery,
+      idempotencyKey: `${step.id}-${step.attempt}`,
+      input: step.input ?? {},
+      startedBy: run.startedBy,
+      signal,
+      log: log.child({ tenant_id: run.tenantId, run_id: run.id, step_run_id: step.id, node: step.nodeId }),
+    });
+  };
+}
+
+function executeWhenThere(type: NodeType, task: StepTask): Promise<StepResult> {
+  const begins = (err: unknown) =>
+    task.log.warn({ err }, 'the database does not answer: the step is tried again');
+  const patience = { isPassing: isDatabaseAway, pauses: AWAY_PAUSE, begins };
+  return againWhile(() => type.execute(task), patience, task.signal);
+}
+
+function isDatabaseAway(thrown: unknown): boolean {
+  let error = thrown;
+  for (let depth = 0; depth < MAX_CAUSES && error instanceof Error; depth += 1) {
+    if (isDatabaseUnavailable(error)) return true;
+    error = error.cause;
+  }
+  return false;
+}
+
+function missing(name: string): StepFailure {
+  const end = name.indexOf('/');
+  const message =
+    end < 0
+      ? `This gateway has no node type "${name}".`
+      : `The node type "${name}" is not here: it needs the plugin "${name.slice(0, end)}". Have the operator enable it, then retry the run.`;
+  return new StepFailure('node_type_missing', message);
+}

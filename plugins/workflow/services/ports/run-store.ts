@@ -1,0 +1,55 @@
+import type { TenantEntityManager } from 'agent-gateway';
+import type { RunPlace } from '../../contract/engine.ts';
+import type { NewEvent } from '../core/occurrence.ts';
+import type { RunState } from '../core/run-state.ts';
+
+/** A run that is new. */
+export interface Creation {
+  readonly state: RunState;
+  readonly events: readonly NewEvent[];
+  /** True when a receiver wants the events delivered: they are noted in the outbox. */
+  readonly isDelivered: boolean;
+  readonly idempotency?: { readonly key: string; readonly fingerprint: string } | undefined;
+}
+
+/** The next state of a run. */
+export interface Commit {
+  /** What it was computed from. */
+  readonly before: RunState;
+  /** `revision` is that of `before` and one. Steps that are the same objects as in `before` are not written. */
+  readonly after: RunState;
+  readonly events: readonly NewEvent[];
+  readonly isDelivered: boolean;
+  /** Writes of others that commit together with it. */
+  readonly also?: ((entities: TenantEntityManager) => Promise<void>) | undefined;
+}
+
+/**
+ * Where runs are kept. Each write is one transaction, and correct whoever else writes: a commit is stored only when the run still has the
+ * revision of `before`. A write that rejects may or may not have been stored: read again.
+ */
+export interface RunStore {
+  /** Milliseconds on the database's clock. */
+  now(): Promise<number>;
+  /** Stores a run with its first events. Its id may be there already (a repeated call): then it is `exists`. */
+  create(
+    creation: Creation,
+  ): Promise<'created' | 'exists' | { readonly runId: string; readonly fingerprint: string }>;
+  read(place: RunPlace): Promise<RunState | undefined>;
+  /** The run that a step belongs to. */
+  runOfStep(tenantId: string, stepId: string): Promise<string | undefined>;
+  /** True when it was stored; false when the run has another revision. */
+  commit(commit: Commit): Promise<boolean>;
+  /** Runs whose `wakeAt` is over, on the database's clock: fair over tenants (the first of each, then the second …), older first. */
+  due(limit: number): Promise<readonly RunPlace[]>;
+  /** Runs whose owner is no living worker. */
+  orphans(limit: number): Promise<readonly (RunPlace & { readonly owner: string })[]>;
+  /** What a worker owns, with its revision. */
+  owned(worker: string): Promise<readonly (RunPlace & { readonly revision: number })[]>;
+  /** Makes a worker known, alive for `leaseMs` by the database's clock. */
+  join(worker: string, leaseMs: number): Promise<void>;
+  /** Prolongs its life. False when it was over: others may have its runs. */
+  renew(worker: string, leaseMs: number): Promise<boolean>;
+  /** Forgets a worker, and those that have been dead for long and own nothing. */
+  leave(worker: string): Promise<void>;
+}

@@ -1,0 +1,57 @@
+import type { RunPlace } from '../../contract/engine.ts';
+import { LiveRun } from './live-run.ts';
+import type { RunnerCore } from './runner-core.ts';
+
+/** The runs that this process has to do with now, one actor for each. */
+export class LiveRuns {
+  readonly #core: RunnerCore;
+  readonly #runs = new Map<string, LiveRun>();
+  #whenEmpty: (() => void)[] = [];
+
+  constructor(core: RunnerCore) {
+    this.#core = core;
+  }
+
+  get size(): number {
+    return this.#runs.size;
+  }
+
+  /** The run, when we have to do with it. */
+  get(place: RunPlace): LiveRun | undefined {
+    return this.#runs.get(keyOf(place));
+  }
+
+  /** The run; it is forgotten as soon as it has nothing to do. */
+  of(place: RunPlace): LiveRun {
+    const key = keyOf(place);
+    let run = this.#runs.get(key);
+    if (run === undefined) {
+      run = new LiveRun(this.#core, place, (left) => this.#drop(key, left));
+      this.#runs.set(key, run);
+    }
+    return run;
+  }
+
+  /** All of them, as of now. */
+  all(): readonly LiveRun[] {
+    return [...this.#runs.values()];
+  }
+
+  /** Resolves when there is none. */
+  whenEmpty(): Promise<void> {
+    if (this.#runs.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#whenEmpty.push(resolve));
+  }
+
+  #drop(key: string, run: LiveRun): void {
+    if (this.#runs.get(key) !== run) return;
+    this.#runs.delete(key);
+    if (this.#runs.size > 0) return;
+    for (const tell of this.#whenEmpty.splice(0)) tell();
+  }
+}
+
+/** Run ids have no slash. */
+function keyOf({ tenantId, runId }: RunPlace): string {
+  return `${tenantId}/${runId}`;
+}

@@ -1,0 +1,59 @@
+import type { Guard } from '../../../agent-engine/contract.ts';
+import type { Json, JsonObject } from '../../contract/graph.ts';
+
+/** What the views need of the guardrails. */
+export type Redactor = Pick<Guard, 'redact' | 'redactJsonText'>;
+
+/**
+ * The value with every credential in its strings replaced, at any depth; a string is judged together with the name of its member. What is
+ * clean comes back as the very value that was given.
+ */
+export function redactJson<T extends Json>(redactor: Redactor, value: T): T {
+  if (!holdsText(value)) return value;
+  const text = JSON.stringify(value);
+  const redacted = redactor.redactJsonText(text);
+  return redacted === text ? value : (JSON.parse(redacted) as T);
+}
+
+/** True when some string is in it: numbers and flags need no look at their text. */
+export function holdsText(value: Json): boolean {
+  if (typeof value === 'string') return value !== '';
+  if (value === null || typeof value !== 'object') return false;
+  return (Array.isArray(value) ? value : Object.values(value)).some(holdsText);
+}
+
+const MASKED = '[REDACTED:header]';
+const MASKED_QUERY = '[REDACTED:query]';
+/** As in the history of an attempt: what is hidden there is not shown beside it. */
+const SENSITIVE = /auth|cookie|credential|key|pass|pwd|secret|session|signature|token/i;
+/** A parameter of a query. No part of it can begin in another one, so that long texts take no longer than they are. */
+const PARAMETER = /([?&])([^?&=#]*)=([^&#]*)/g;
+const WHOLE_TEMPLATE = /^\{\{[^{}]*\}\}$/;
+
+/**
+ * A configuration, filled in or as written, with the values of sensitive headers and of sensitive parameters of its URL masked, whatever they look
+ * like: what is a credential for the service that it is sent to need not look like one here.
+ */
+export function maskConfig(config: JsonObject): JsonObject {
+  return maskUrl(maskHeaders(config));
+}
+
+function maskHeaders(config: JsonObject): JsonObject {
+  const headers = Object.hasOwn(config, 'headers') ? config.headers : undefined;
+  if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) return config;
+  const entries = Object.entries(headers);
+  if (!entries.some(([name]) => SENSITIVE.test(name))) return config;
+  const masked = entries.map(([name, value]) => [name, SENSITIVE.test(name) ? MASKED : value]);
+  return { ...config, headers: Object.fromEntries(masked) };
+}
+
+function maskUrl(config: JsonObject): JsonObject {
+  const url = Object.hasOwn(config, 'url') ? config.url : undefined;
+  if (typeof url !== 'string') return config;
+  const masked = url.replaceAll(PARAMETER, (parameter: string, mark: string, name: string, value: string) =>
+    SENSITIVE.test(name) && value !== '' && !WHOLE_TEMPLATE.test(value)
+      ? `${mark}${name}=${MASKED_QUERY}`
+      : parameter,
+  );
+  return masked === url ? config : { ...config, url: masked };
+}

@@ -1,0 +1,96 @@
+import type { TenantEntityManager } from 'agent-gateway';
+import type { RunEventType } from '../contract/runs.ts';
+import type { PersonalTraces } from '../services/data-protection/personal-traces.ts';
+import { fromText, toText } from './json-text.ts';
+import { isSearchable } from './searchable.ts';
+import type { DefinitionTables, WorkflowTables } from './workflow-tables.ts';
+
+/** Rows that are looked at together. */
+const BATCH = 200;
+/** The events whose data name people. */
+const NAMING: readonly RunEventType[] = [
+  'run.started',
+  'run.resumed',
+  'run.cancelled',
+  'task.created',
+  'task.completed',
+];
+/** Members of an event's data, and of a completion, that name people. */
+const NAMES = ['by', 'assignee'] as const;
+
+/** Where users are named in the tables of an engine. */
+export function createPersonalTraces({
+  tables,
+  definitions: { definitions },
+}: {
+  readonly tables: WorkflowTables;
+  readonly definitions: DefinitionTables;
+}): PersonalTraces {
+  async function inCompletions(entities: TenantEntityManager, rename: Rename): Promise<number> {
+    let changed = 0;
+    for (let last = ''; ; ) {
+      const where = { id: { $gt: last }, completion: { $ne: null } };
+      const query = { orderBy: { id: 'asc' }, limit: BATCH, fields: ['id', 'completion'] } as const;
+      const page = await entities.rows(tables.steps, where, query);
+      for (const { id, completion } of page) {
+        const renamed = rename(completion as string);
+        if (renamed === undefined) continue;
+        changed += await entities.update(tables.steps, { id }, { completion: renamed });
+      }
+      if (page.length < BATCH) return changed;
+      last = page.at(-1)!.id;
+    }
+  }
+
+  async function inEvents(entities: TenantEntityManager, rename: Rename): Promise<number> {
+    let changed = 0;
+    const order = { orderBy: { runId: 'asc', seq: 'asc' }, limit: BATCH } as const;
+    const type = { $in: NAMING };
+    for (let last = { runId: '', seq: 0 }; ; ) {
+      // The rest of the run that the last page ended in, then those after it.
+      const rest = await entities.rows(
+        tables.events,
+        { type, runId: last.runId, seq: { $gt: last.seq } },
+        order,
+      );
+      const page =
+        rest.length > 0
+          ? rest
+          : await entities.rows(tables.events, { type, runId: { $gt: last.runId } }, order);
+      for (const { runId, seq, data } of page) {
+        const renamed = rename(data);
+        if (renamed !== undefined)
+          changed += await entities.update(tables.events, { runId, seq }, { data: renamed });
+      }
+      const end = page.at(-1);
+      if (end === undefined) return changed;
+      last = end;
+    }
+  }
+
+  return {
+    async pseudonymize(entities, userId, pseudonym) {
+      if (!isSearchable(userId)) return 0;
+      const rename: Rename = (text) => renamed(text, userId, pseudonym);
+      const assignee = { assignee: toText(userId) };
+      return (
+        (await entities.update(tables.steps, assignee, { assignee: toText(pseudonym) })) +
+        (await inCompletions(entities, rename)) +
+        (await inEvents(entities, rename)) +
+        (await entities.update(tables.versions, { publishedBy: userId }, { publishedBy: pseudonym })) +
+        (await entities.update(definitions, { createdBy: userId }, { createdBy: pseudonym }))
+      );
+    },
+  };
+}
+
+/** The JSON text with the pseudonym in it, or undefined where the user is not named. */
+type Rename = (text: string) => string | undefined;
+
+function renamed(text: string, userId: string, pseudonym: string): string | undefined {
+  const value = fromText<Record<string, unknown>>(text);
+  const named = NAMES.filter((name) => value[name] === userId);
+  if (named.length === 0) return undefined;
+  for (const name of named) value[name] = pseudonym;
+  return toText(value);
+}

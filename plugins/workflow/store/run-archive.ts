@@ -1,0 +1,76 @@
+import type { Database, TenantEntityManager } from 'agent-gateway';
+import type { ArchivedRun, ArchiveScope, RunArchive } from '../services/ports/run-archive.ts';
+import type { StoredEvent } from '../services/ports/run-queries.ts';
+import { storedEvent } from './event-rows.ts';
+import { inPages } from './in-pages.ts';
+import { readRun } from './read-run.ts';
+import { isSearchable } from './searchable.ts';
+import type { WorkflowTables } from './workflow-tables.ts';
+
+/** Runs that are found, or deleted, at one time. */
+const BATCH = 200;
+/** Events that are read at one time. */
+const EVENTS = 1_000;
+
+/** Runs in tables of the database, for data protection. */
+export function createRunArchive({
+  database,
+  tables,
+}: {
+  readonly database: Database;
+  readonly tables: WorkflowTables;
+}): RunArchive {
+  /** Ids of runs, oldest first, in pages. */
+  async function* idsOf(entities: TenantEntityManager, { startedBy }: ArchiveScope) {
+    if (startedBy !== undefined && !isSearchable(startedBy)) return;
+    const scope = startedBy === undefined ? {} : { startedBy };
+    const query = {
+      orderBy: { startedAt: 'asc', id: 'asc' },
+      limit: BATCH,
+      fields: ['id', 'startedAt'],
+    } as const;
+    const pages = inPages(async ({ time, ...start }) => {
+      const where = { ...scope, ...start, ...(time === undefined ? {} : { startedAt: time }) };
+      const rows = await entities.rows(tables.runs, where, query);
+      return rows.map(({ id, startedAt }) => ({ id, time: startedAt }));
+    });
+    for await (const page of pages) yield page.map(({ id }) => id);
+  }
+
+  async function eventsOf(entities: TenantEntityManager, runId: string): Promise<StoredEvent[]> {
+    const events: StoredEvent[] = [];
+    for (;;) {
+      const where = { runId, seq: { $gt: events.at(-1)?.seq ?? 0 } };
+      const page = await entities.rows(tables.events, where, { orderBy: { seq: 'asc' }, limit: EVENTS });
+      for (const row of page) events.push(storedEvent(row));
+      if (page.length < EVENTS) return events;
+    }
+  }
+
+  return {
+    async *all(tenantId, scope): AsyncGenerator<ArchivedRun> {
+      const entities = database.forTenant(tenantId);
+      for await (const ids of idsOf(entities, scope)) {
+        for (const id of ids) {
+          const run = await readRun(entities, tables, id);
+          if (run !== undefined) yield { run, events: await eventsOf(entities, id) };
+        }
+      }
+    },
+
+    async erase(entities, scope) {
+      const erased = { runs: 0, steps: 0, events: 0, versions: 0 };
+      for await (const ids of idsOf(entities, scope)) {
+        const ofRuns = { runId: { $in: ids } };
+        // The runs first: a commit that is under way ends before, so that what it added is deleted too; one that comes later finds nothing.
+        erased.runs += await entities.delete(tables.runs, { id: { $in: ids } });
+        erased.steps += await entities.delete(tables.steps, ofRuns);
+        erased.events += await entities.delete(tables.events, ofRuns);
+        await entities.delete(tables.starts, ofRuns);
+        await entities.delete(tables.outbox, ofRuns);
+      }
+      if (scope.startedBy === undefined) erased.versions = await entities.delete(tables.versions, {});
+      return erased;
+    },
+  };
+}

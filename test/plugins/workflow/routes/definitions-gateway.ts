@@ -1,0 +1,48 @@
+import type { ExecutionContext } from 'ava';
+import { startTestGateway, type TestGatewayOptions } from '../../../../kernel/testing/index.ts';
+import { createRedaction } from '../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
+import type { Graph } from '../../../../plugins/workflow/contract/graph.ts';
+import { definitionVersionRoutes } from '../../../../plugins/workflow/routes/definition-versions.ts';
+import { definitionRoutes } from '../../../../plugins/workflow/routes/definitions.ts';
+import { openDefinitions } from '../../../../plugins/workflow/services/definitions/open-definitions.ts';
+import { entities, gatewayTables, migrations } from '../../../../plugins/workflow/store/entities.ts';
+import { createVersions } from '../../../../plugins/workflow/store/versions.ts';
+import { testPlugin } from '../../../support/plugins.ts';
+import { testTypes } from '../services/definitions/graphs.ts';
+
+const redactor = createRedaction();
+
+/** A gateway with nothing but definitions of workflows, over its real tables; stopped when the test ends. */
+export async function startDefinitions(
+  t: ExecutionContext,
+  options: Omit<TestGatewayOptions, 'plugins'> = {},
+) {
+  const types = testTypes();
+  const plugin = testPlugin('definitions-test', {
+    entities,
+    migrations,
+    setup(scope) {
+      const { database, clock, ids } = scope.services;
+      const versions = createVersions({ database, tables: gatewayTables, clock, ids });
+      const definitions = openDefinitions(scope, { types, versions, redactor });
+      scope.route(...definitionRoutes(definitions), ...definitionVersionRoutes(definitions));
+    },
+  });
+  const gateway = await startTestGateway({ ...options, plugins: [plugin] });
+  t.teardown(gateway.stop);
+  const { resources, apiKeys } = gateway.gateway.services;
+  return Object.assign(gateway, {
+    types,
+    /** A raw key of a tenant with these roles and scopes. */
+    key: async (tenantId: string, roles: readonly string[], scopes: readonly string[] = []) => {
+      const wanted = { tenantId, name: 'test', roles: [...roles], scopes: [...scopes] };
+      return (await apiKeys.create({ ...wanted, expiresAt: null, createdBy: null })).key;
+    },
+    /** Puts a file into agents.d. */
+    writeWorkflow: (name: string, graph: Graph) =>
+      resources.write(
+        `${name}.yaml`,
+        JSON.stringify({ apiVersion: 'svc/v1', kind: 'Workflow', metadata: { name }, spec: { graph } }),
+      ),
+  });
+}

@@ -1,0 +1,229 @@
+import test from 'ava';
+import { until } from '../../../../support/until.ts';
+import { keepingSink, relayOver } from './relay-kit.ts';
+
+const DAY = 86_400_000;
+const fails = () => Promise.reject(new Error('away'));
+
+test('events reach each sink that wants them once, as wire records of their run', async (t) => {
+  const [hooks, bus, other] = [keepingSink('hooks'), keepingSink('bus'), keepingSink('other')];
+  other.state.wants = (tenantId) => tenantId === 'somebody else';
+  const { add, round, waiting } = relayOver([hooks.sink, bus.sink, other.sink]);
+  add('run-1', 2);
+  await round();
+  t.deepEqual(hooks.got[0], {
+    ...{ tenant_id: 'tenant', run_id: 'run-1', definition_id: 'invoices' },
+    ...{ seq: 1, type: 'step.started', node_id: 'a', data: {}, created_at: '2023-11-14T22:13:20.000Z' },
+  });
+  t.deepEqual([hooks.seqs(), bus.seqs(), other.seqs()], [[1, 2], [1, 2], []]);
+  t.is(waiting.size, 0);
+  add('run-1', 2);
+  await round();
+  t.is(hooks.state.calls, 1);
+});
+
+test('what fails comes again after 1, 5, 30 and 120 seconds, later and later, after an hour at most', async (t) => {
+  const hooks = keepingSink('hooks', fails);
+  const { add, round, clock, postponed, waiting } = relayOver([hooks.sink]);
+  add('run-1', 1);
+  for (let attempt = 1; attempt <= 10; attempt += 1) {
+    await round();
+    t.is(hooks.state.calls, attempt);
+    // Not a moment earlier.
+    clock.advance(postponed.at(-1)! - 1);
+    await round();
+    t.is(hooks.state.calls, attempt);
+    clock.advance(1);
+  }
+  t.deepEqual(
+    postponed.map((ms) => ms / 1_000),
+    [1, 5, 30, 120, 300, 900, 1_800, 3_600, 3_600, 3_600],
+  );
+  t.is(waiting.size, 1);
+});
+
+test('after three days events are given up, with an error in the log that names the sink', async (t) => {
+  const hooks = keepingSink('hooks', fails);
+  const { add, round, clock, waiting, lines, counted } = relayOver([hooks.sink]);
+  add('run-1', 4);
+  await round();
+  clock.advance(3 * DAY);
+  await round();
+  t.is(waiting.size, 1);
+  clock.advance(3_600_000);
+  await round();
+  t.is(waiting.size, 0);
+  t.deepEqual(counted.at(-1), ['gave up', 4]);
+  t.like(lines.at(-1), { level: 50, run_id: 'run-1', sinks: ['hooks'] });
+});
+
+test('a sink that has its events does not get them again because another one fails', async (t) => {
+  let isAway = true;
+  const [hooks, bus] = [keepingSink('hooks', () => (isAway ? fails() : undefined)), keepingSink('bus')];
+  const { add, round, clock, waiting } = relayOver([hooks.sink, bus.sink]);
+  add('run-1', 2);
+  for (let attempt = 0; attempt < 4; attempt += 1) {
+    await round();
+    clock.advance(3_600_000);
+  }
+  t.deepEqual(bus.seqs(), [1, 2]);
+  add('run-1', 5);
+  isAway = false;
+  await round();
+  t.deepEqual(
+    [hooks.seqs(), bus.seqs()],
+    [
+      [1, 2, 3, 4, 5],
+      [1, 2, 3, 4, 5],
+    ],
+  );
+  t.is(waiting.size, 0);
+});
+
+test('a sink that hangs holds up neither other sinks nor other tenants, and is left alone for a while', async (t) => {
+  const hangs = keepingSink('hangs', () => new Promise(() => {}));
+  hangs.state.wants = (tenantId) => tenantId === 'slow';
+  const bus = keepingSink('bus');
+  const { add, relay, end, clock, waiting } = relayOver([hangs.sink, bus.sink], 200);
+  for (let run = 0; run < 31; run += 1) add(`slow-${run}`, 1, 'slow');
+  add('fast', 1, 'fast');
+  await relay.relay(end.signal);
+  await until(() => bus.got.length === 32);
+  // The others are through before the first delivery of the slow sink is over.
+  t.false(waiting.has('fast'));
+  await relay.idle();
+  t.is(hangs.state.calls, 31);
+  clock.advance(1_000);
+  await relay.relay(end.signal);
+  await relay.idle();
+  t.is(hangs.state.calls, 31);
+  clock.advance(60_000);
+  await relay.relay(end.signal);
+  t.true(hangs.state.calls > 31);
+  await relay.idle();
+});
+
+test('no more than 32 runs are under way at one time, and the rest follows', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const hooks = keepingSink('hooks', () => gate.promise);
+  const { add, relay, end } = relayOver([hooks.sink]);
+  for (let run = 0; run < 100; run += 1) add(`run-${run}`, 1);
+  const all = relay.relay(end.signal);
+  await until(() => hooks.state.calls === 32);
+  gate.resolve();
+  await all;
+  await relay.idle();
+  t.is(hooks.got.length, 100);
+});
+
+test('events of a run are delivered in order, however often somebody asks', async (t) => {
+  const turns: (() => void)[] = [];
+  let running = 0;
+  const hooks = keepingSink('hooks', async () => {
+    running += 1;
+    t.is(running, 1);
+    await new Promise<void>((resolve) => turns.push(resolve));
+    running -= 1;
+  });
+  const { add, relay, end, waiting } = relayOver([hooks.sink]);
+  add('run-1', 1);
+  await relay.relay(end.signal);
+  for (let seq = 2; seq <= 6; seq += 1) {
+    add('run-1', seq);
+    await Promise.all([relay.relay(end.signal), relay.relay(end.signal)]);
+  }
+  while (waiting.size > 0) {
+    await until(() => turns.length > 0);
+    turns.shift()!();
+    await until(() => turns.length > 0 || waiting.size === 0);
+  }
+  await relay.idle();
+  t.deepEqual(hooks.seqs(), [1, 2, 3, 4, 5, 6]);
+});
+
+test('what came for a run while its events were under way is delivered without another call', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const hooks = keepingSink('hooks', () => gate.promise);
+  const { add, relay, end } = relayOver([hooks.sink]);
+  add('run-1', 1);
+  await relay.relay(end.signal);
+  add('run-1', 2);
+  await relay.relay(end.signal);
+  gate.resolve();
+  await until(() => hooks.got.length === 2);
+  t.deepEqual(hooks.seqs(), [1, 2]);
+});
+
+test('while no sink is there events wait, and come when one is', async (t) => {
+  const hooks = keepingSink('hooks');
+  const { add, round, live, clock } = relayOver([]);
+  add('run-1', 1);
+  await round();
+  live.sinks = [hooks.sink];
+  clock.advance(1_000);
+  await round();
+  t.deepEqual(hooks.seqs(), [1]);
+});
+
+test('events that nobody wants any more are forgotten, and so are those of a run that is gone', async (t) => {
+  const hooks = keepingSink('hooks');
+  const { add, round, waiting, gone } = relayOver([hooks.sink]);
+  hooks.state.wants = () => false;
+  add('run-1', 1);
+  await round();
+  t.is(waiting.size, 0);
+  hooks.state.wants = () => true;
+  gone.add('run-2');
+  add('run-2', 1);
+  await round();
+  t.is(waiting.size, 0);
+  t.is(hooks.state.calls, 0);
+});
+
+test('a sink that cannot say what it wants gets the events, and that is logged once until it answers again', async (t) => {
+  const hooks = keepingSink('hooks');
+  const { relay, add, round, lines } = relayOver([hooks.sink]);
+  hooks.state.wants = () => {
+    throw new Error('no memory');
+  };
+  t.true(relay.isWanted('tenant'));
+  add('run-1', 1);
+  await round();
+  t.deepEqual(hooks.seqs(), [1]);
+  t.is(lines.length, 1);
+  hooks.state.wants = () => false;
+  t.false(relay.isWanted('tenant'));
+});
+
+test('nobody is there: nothing is wanted', (t) => {
+  t.false(relayOver([]).relay.isWanted('tenant'));
+});
+
+test('the end of the process ends deliveries, and gives the events back at once', async (t) => {
+  const ended: unknown[] = [];
+  const hooks = keepingSink('hooks', (_events, signal) => {
+    return new Promise((_, reject) =>
+      signal.addEventListener('abort', () => reject(ended.push(signal.reason))),
+    );
+  });
+  const { add, relay, end, postponed, counted } = relayOver([hooks.sink]);
+  add('run-1', 1);
+  await relay.relay(end.signal);
+  await until(() => hooks.state.calls === 1);
+  end.abort();
+  await relay.idle();
+  t.is(ended.length, 1);
+  t.deepEqual(postponed, [0]);
+  t.deepEqual(counted, []);
+});
+
+test('an outbox that is away rejects the call, and what is under way ends', async (t) => {
+  const hooks = keepingSink('hooks');
+  const { add, relay, round, end, state } = relayOver([hooks.sink]);
+  state.failure = new Error('away');
+  await t.throwsAsync(relay.relay(end.signal), { message: 'away' });
+  state.failure = undefined;
+  add('run-1', 1);
+  await round();
+  t.deepEqual(hooks.seqs(), [1]);
+});

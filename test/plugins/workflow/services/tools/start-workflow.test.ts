@@ -1,0 +1,149 @@
+import test from 'ava';
+import type { Tool, ToolContext } from '../../../../../plugins/agent-engine/contract.ts';
+import { createArgumentCheck } from '../../../../../plugins/agent-engine/services/tools/argument-check.ts';
+import { createToolCatalog } from '../../../../../plugins/agent-engine/services/tools/tool-catalog.ts';
+import { WorkflowErrors } from '../../../../../plugins/workflow/contract/engine.ts';
+import type { RunRecord, RunStatus } from '../../../../../plugins/workflow/contract/runs.ts';
+import { createNesting } from '../../../../../plugins/workflow/services/tools/nesting.ts';
+import type {
+  StartByName,
+  StartByNameRequest,
+} from '../../../../../plugins/workflow/services/tools/start-by-name.ts';
+import { startWorkflowSource } from '../../../../../plugins/workflow/services/tools/start-workflow.ts';
+import { toolContext } from '../../../agent-engine/services/tool-context.ts';
+import { heardLog } from '../nodes/kit.ts';
+
+const run = (id: string, status: RunStatus, error: RunRecord['error'] = null) =>
+  ({ id, status, error }) as RunRecord;
+
+/** The tool over workflows that begin as `running` and end as they are told. */
+async function fixture(
+  settles: Awaited<ReturnType<StartByName['settled']>> = {
+    run: run('run-1', 'completed'),
+    output: { sum: 3 },
+  },
+) {
+  const started: StartByNameRequest[] = [];
+  const waits: number[] = [];
+  const workflows: StartByName = {
+    async start(request) {
+      started.push(request);
+      if (request.workflow === 'unknown') throw WorkflowErrors.definitionNotFound();
+      return { run: run(`run-${started.length}`, 'running'), isNew: true };
+    },
+    async settled({ timeoutMs }) {
+      waits.push(timeoutMs);
+      return settles;
+    },
+  };
+  const nesting = createNesting();
+  const source = startWorkflowSource({ workflows, nesting });
+  const [tool] = await source.list('tenant', new AbortController().signal);
+  return { source, started, waits, nesting, tool: tool as Tool };
+}
+
+async function told(tool: Tool, input: object, context: Partial<ToolContext> = {}) {
+  const result = await tool.invoke(input as Record<string, unknown>, toolContext(context));
+  if ('question' in result) throw new Error('a question');
+  return result.isError === true ? result.content : JSON.parse(result.content);
+}
+
+test('a run is started for the tenant and in the name of the turn, and goes on by itself', async (t) => {
+  const { tool, started, waits } = await fixture();
+  t.deepEqual(await told(tool, { workflow: 'add', input: { a: 1 } }), { run_id: 'run-1', status: 'running' });
+  t.deepEqual(started, [
+    { tenantId: 'tenant', workflow: 'add', input: { a: 1 }, startedBy: 'identity', idempotency: undefined },
+  ]);
+  t.deepEqual(waits, []);
+});
+
+test('a call that waits is told the output', async (t) => {
+  const { tool, waits } = await fixture();
+  t.deepEqual(await told(tool, { workflow: 'add', wait_seconds: 60 }), {
+    ...{ run_id: 'run-1', status: 'completed', output: { sum: 3 } },
+  });
+  t.deepEqual(waits, [60_000]);
+  t.true(tool.timeoutMs! > 60_000);
+});
+
+test('a run that is paused is told with its error', async (t) => {
+  const error = { code: 'service_status', message: 'answered 500', node: 'call' };
+  const { tool } = await fixture({ run: run('run-1', 'paused', error), output: null });
+  t.deepEqual(await told(tool, { workflow: 'add', wait_seconds: 1 }), {
+    run_id: 'run-1',
+    status: 'paused',
+    error,
+  });
+});
+
+test('a workflow that is not there is the words of its error', async (t) => {
+  const { tool } = await fixture();
+  await t.throwsAsync(told(tool, { workflow: 'unknown' }), { code: 'workflow.definition-not-found' });
+});
+
+test('a turn that is done again starts the same workflow with the same input once, whatever the provider calls the call', async (t) => {
+  const { tool, started } = await fixture();
+  const again = { idempotencyId: 'checkpoint-1' };
+  await told(tool, { workflow: 'add', input: { a: 1 } }, { ...again, callId: 'call_1' });
+  await told(tool, { workflow: 'add', input: { a: 1 } }, { ...again, callId: 'call_2' });
+  await told(tool, { workflow: 'add', input: { a: 2 } }, again);
+  await told(tool, { workflow: 'add', input: { a: 1 } }, { idempotencyId: 'checkpoint-2' });
+  const keys = started.map(({ idempotency }) => idempotency?.key);
+  t.is(keys[0], keys[1]);
+  t.is(started[0]?.idempotency?.fingerprint, started[1]?.idempotency?.fingerprint);
+  t.is(new Set(keys).size, 3);
+  t.true(keys.every((key) => key !== undefined && /^tool-[0-9a-f]{64}$/.test(key)));
+});
+
+test('a turn that is done once starts a run at each call', async (t) => {
+  const { tool, started } = await fixture();
+  await told(tool, { workflow: 'add' });
+  await told(tool, { workflow: 'add' });
+  t.deepEqual(
+    started.map(({ idempotency }) => idempotency),
+    [undefined, undefined],
+  );
+});
+
+test('inside an agent task no workflow is started', async (t) => {
+  const { tool, started, nesting } = await fixture();
+  const principal = { tenantId: 'tenant', identityId: 'identity', userId: 'user' };
+  nesting.enter(principal);
+  t.regex(await told(tool, { workflow: 'add' }, { principal }), /^Error: .*cannot start workflows/);
+  t.is(started.length, 0);
+  // Somebody else of the same name is somebody else.
+  t.is((await told(tool, { workflow: 'add' }, { principal: { ...principal } })).run_id, 'run-1');
+});
+
+for (const [given, isGood] of [
+  [{ workflow: 'a' }, true],
+  [{ workflow: 'a', input: {}, wait_seconds: 60 }, true],
+  [{}, false],
+  [{ workflow: '' }, false],
+  [{ workflow: 'a', input: 'text' }, false],
+  [{ workflow: 'a', wait_seconds: 61 }, false],
+  [{ workflow: 'a', wait_seconds: -1 }, false],
+  [{ workflow: 'a', more: 1 }, false],
+] as const) {
+  test(`arguments ${JSON.stringify(given)} are ${isGood ? 'taken' : 'refused'}`, async (t) => {
+    const { tool } = await fixture();
+    t.is('input' in createArgumentCheck()(tool, JSON.stringify(given)), isGood);
+  });
+}
+
+test('the catalog offers it as builtin/start_workflow, beside the tools of the agent engine', async (t) => {
+  const { source } = await fixture();
+  const own = { prefix: 'builtin/', list: () => [] };
+  const catalog = createToolCatalog({
+    sources: () => [own, source],
+    policies: { of: () => ({ allowedTools: null }) as never },
+    log: heardLog().log,
+  });
+  const wishes = [{ ref: 'builtin/start_workflow', requiresApproval: true }];
+  const { tools, missing } = await catalog.offer({
+    ...{ tenantId: 'tenant', wishes },
+    signal: new AbortController().signal,
+  });
+  t.deepEqual(missing, []);
+  t.like(tools[0], { name: 'start_workflow', requiresApproval: true });
+});

@@ -1,0 +1,47 @@
+import test from 'ava';
+import { createGuard } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
+import type { Json } from '../../../../../plugins/workflow/contract/graph.ts';
+import type { StepState } from '../../../../../plugins/workflow/services/core/run-state.ts';
+import type { CompiledGraph } from '../../../../../plugins/workflow/services/graph/compiled-graph.ts';
+import { toStepRecord } from '../../../../../plugins/workflow/services/views/step-record.ts';
+import { toTaskRecord } from '../../../../../plugins/workflow/services/views/task-record.ts';
+
+const guard = createGuard({ input: 'block', output: 'block', onFinding: () => undefined });
+const graph = { outcomesOf: () => ['approved'] } as unknown as CompiledGraph;
+const KEY = 'AKIAIOSFODNN7EXAMPLE';
+
+function stepOf(change: Partial<StepState>): StepState {
+  const names = { id: 's', nodeId: 'n', nodeName: 'N', nodeType: 'human_task', status: 'waiting' } as const;
+  const counts = { attempt: 1, delivery: 0, lost: 0, createdAt: 0, startedAt: 0 };
+  const nothing = { readyAt: null, assignee: null, input: null, output: null, outcome: null, error: null };
+  const unknown = { taken: null, completion: null, dueAt: null, completedAt: null };
+  return { ...names, ...counts, ...nothing, ...unknown, ...change };
+}
+
+function taskOf(change: Partial<StepState>) {
+  return toTaskRecord({ runId: 'r', definitionId: 'd', versionId: 'v', step: stepOf(change) }, graph, guard);
+}
+
+const instructed = (instructions: Json) => taskOf({ input: { instructions } }).instructions;
+
+test('instructions that one template made of other data are shown as JSON', (t) => {
+  t.is(instructed(250), '250');
+  t.is(instructed({ amount: 250, for: 'paper' }), '{"amount":250,"for":"paper"}');
+  t.is(instructed('Approve 250'), 'Approve 250');
+  t.is(instructed(null), null);
+  t.is(taskOf({ input: {} }).instructions, null);
+});
+
+test('instructions hold no credential, whatever their form', (t) => {
+  t.is(instructed(`use ${KEY}`), 'use [REDACTED:aws-access-key-id]');
+  t.is(instructed({ use: [KEY] }), '{"use":["[REDACTED:aws-access-key-id]"]}');
+});
+
+test('an assignee that a template made of a credential is not shown, neither of a task nor of a step', (t) => {
+  const step = { assignee: KEY, input: {} };
+  t.is(taskOf(step).assignee, '[REDACTED:aws-access-key-id]');
+  t.is(toStepRecord('r', stepOf(step), guard).assignee, '[REDACTED:aws-access-key-id]');
+  for (const assignee of ['role:admin', 'alice@example.com', '01a20137-5a09-707c-85d5-145546b1de8d', null]) {
+    t.is(taskOf({ assignee }).assignee, assignee);
+  }
+});
