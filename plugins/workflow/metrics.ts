@@ -123,7 +123,8 @@ function relayMetrics(metric: Scope['metric']): RelayObserver {
   });
   const givenUp = metric.counter({
     name: 'svc_workflow_outbox_given_up_total',
-    help: 'Events that were given up, since nobody took them for three days.',
+    help: 'Events that were given up, since the sink did not take them for three days.',
+    labels: ['sink'],
   });
   return {
     delivered(sink, events, delayMs) {
@@ -132,6 +133,6 @@ function relayMetrics(metric: Scope['metric']): RelayObserver {
       seconds.observe({ sink }, delayMs / 1_000);
     },
     failed: (sink) => deliveries.inc({ sink, result: 'failed' }),
-    gaveUp: (events) => givenUp.inc(events),
+    gaveUp: (sink, events) => givenUp.inc({ sink }, events),
   };
 }

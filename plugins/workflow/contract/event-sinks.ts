@@ -13,7 +13,7 @@ export interface DeliveredEvent extends RunEventRecord {
  * Events are named `workflow.` and their type outside: `workflow.run.completed`.
  */
 export interface EventSink {
-  /** `[a-z][a-z0-9-]{0,63}`, once in the deployment. */
+  /** `[a-z][a-z0-9-]{0,63}`, once in the deployment, and the same after every restart: what waits for the sink is kept by it. */
   readonly name: string;
   /** Whether somebody of the tenant wants any events now. Asked at each commit: it answers from memory. */
   wants(tenantId: string): boolean;

@@ -12,7 +12,7 @@ import type { WorkflowTables } from './workflow-tables.ts';
 /** The writes of a new run. */
 export function creationWrites(
   tables: WorkflowTables,
-  { state, events, isDelivered, idempotency }: Creation,
+  { state, events, sinks, idempotency }: Creation,
 ): RowWrite[] {
   const steps = [...state.steps.values()].map((step) => stepRow(state, step));
   const starts =
@@ -23,7 +23,7 @@ export function creationWrites(
     writes.insert(tables.runs, [runRow(state)]),
     writes.insert(tables.starts, starts),
     ...stepWrites(tables, steps),
-    ...eventWrites(tables, state, events, isDelivered),
+    ...eventWrites(tables, state, events, sinks),
   ];
 }
 
@@ -31,10 +31,7 @@ export function creationWrites(
  * The writes of a commit: what changed, and nothing else. The first one holds the run's row, so that of two commits the second waits and
  * then finds another revision.
  */
-export function commitWrites(
-  tables: WorkflowTables,
-  { before, after, events, isDelivered }: Commit,
-): RowWrite[] {
+export function commitWrites(tables: WorkflowTables, { before, after, events, sinks }: Commit): RowWrite[] {
   const { id, revision } = before;
   const changed: RowWrite[] = [];
   const added: NewStepRow[] = [];
@@ -53,7 +50,7 @@ export function commitWrites(
     writes.update(tables.runs, { id, revision }, runChanges(before, after), { expect: 1 }),
     ...changed,
     ...stepWrites(tables, added),
-    ...eventWrites(tables, after, events, isDelivered),
+    ...eventWrites(tables, after, events, sinks),
   ];
 }
 
@@ -64,23 +61,24 @@ function eventWrites(
   tables: WorkflowTables,
   { id, updatedAt }: RunState,
   events: readonly NewEvent[],
-  isDelivered: boolean,
+  sinks: readonly string[],
 ): RowWrite[] {
   const [first, last] = [events[0], events.at(-1)];
   if (first === undefined || last === undefined) return [];
   const rows = events.map((event) => eventRow(id, event));
   const written = inStatements(rows).map((batch) => writes.insert(tables.events, batch));
-  if (!isDelivered) return written;
-  const noted = {
+  if (sinks.length === 0) return written;
+  const noted = sinks.map((sink) => ({
     runId: id,
+    sink,
     fromSeq: first.seq,
     toSeq: last.seq,
     createdAt: updatedAt,
     nextAt: updatedAt,
     attempts: 0,
     claim: null,
-  };
-  return [...written, writes.insert(tables.outbox, [noted])];
+  }));
+  return [...written, writes.insert(tables.outbox, noted)];
 }
 
 /** An idempotency key as it is stored. */

@@ -23,7 +23,7 @@ test('what happens to steps, runs and events is counted', async (t) => {
   metrics.committed([{ type: 'run.started' }, { type: 'step.started' }, { type: 'run.completed' }]);
   relay.delivered('hooks', 4, 250);
   relay.failed('hooks');
-  relay.gaveUp(2);
+  relay.gaveUp('hooks', 2);
   const output = await text();
   for (const line of [
     'svc_workflow_steps_total{type="service_task",result="succeeded"} 1',
@@ -42,7 +42,7 @@ test('what happens to steps, runs and events is counted', async (t) => {
     'svc_workflow_outbox_deliveries_total{sink="hooks",result="failed"} 1',
     'svc_workflow_outbox_events_total{sink="hooks"} 4',
     'svc_workflow_outbox_delay_seconds_sum{sink="hooks"} 0.25',
-    'svc_workflow_outbox_given_up_total 2',
+    'svc_workflow_outbox_given_up_total{sink="hooks"} 2',
   ]) {
     t.true(output.includes(`${line}\n`), line);
   }

@@ -2,7 +2,6 @@ import type { Clock, Logger } from 'agent-gateway';
 import { LRUCache } from 'lru-cache';
 import type { DeliveredEvent, EventSink } from '../../contract/event-sinks.ts';
 import type { OutboxEntry } from '../ports/outbox.ts';
-import type { Progress } from './progress.ts';
 import type { RelayObserver } from './relay-observer.ts';
 
 /** Milliseconds for which a sink that took too long is left alone, for one tenant. */
@@ -11,7 +10,6 @@ const MAX_RESTING = 10_000;
 
 /** What deliveries work with. */
 export interface DeliverParts {
-  readonly progress: Progress;
   readonly clock: Clock;
   readonly log: Logger;
   readonly observer: RelayObserver;
@@ -19,7 +17,7 @@ export interface DeliverParts {
   readonly timeoutMs: number;
 }
 
-/** Gives the events of an entry to one sink: true when it has all of them now. Never rejects. */
+/** Gives the events of an entry to its sink: true when it has all of them now. Never rejects. */
 export type Deliver = (
   sink: EventSink,
   entry: OutboxEntry,
@@ -29,16 +27,13 @@ export type Deliver = (
 
 /**
  * Makes it. A sink that does not end in time is left alone for half a minute with what else there is for the tenant, so that it does not hold up
- * other sinks and tenants.
+ * other tenants.
  */
-export function createDeliver({ progress, clock, log, observer, timeoutMs }: DeliverParts): Deliver {
+export function createDeliver({ clock, log, observer, timeoutMs }: DeliverParts): Deliver {
   // Monotonic time, by sink and tenant.
   const restingUntil = new LRUCache<string, number>({ max: MAX_RESTING });
 
   return async (sink, entry, events, signal) => {
-    const missing = events.filter(({ seq }) => seq > progress.of(sink.name, entry));
-    const last = missing.at(-1);
-    if (last === undefined) return true;
     const key = `${sink.name} ${entry.tenantId}`;
     if (clock.monotonic() < (restingUntil.get(key) ?? 0)) return false;
     const deadline = new AbortController();
@@ -47,9 +42,8 @@ export function createDeliver({ progress, clock, log, observer, timeoutMs }: Del
       timeoutMs,
     );
     try {
-      await unlessAborted(AbortSignal.any([signal, deadline.signal]), (end) => sink.deliver(missing, end));
-      progress.note(sink.name, entry, last.seq);
-      observer.delivered(sink.name, missing.length, Math.max(0, clock.now() - entry.createdAt));
+      await unlessAborted(AbortSignal.any([signal, deadline.signal]), (end) => sink.deliver(events, end));
+      observer.delivered(sink.name, events.length, Math.max(0, clock.now() - entry.createdAt));
       return true;
     } catch (err) {
       if (signal.aborted) return false;

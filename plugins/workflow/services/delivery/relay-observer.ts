@@ -4,8 +4,8 @@ export interface RelayObserver {
   delivered(sink: string, events: number, delayMs: number): void;
   /** A sink did not take them; they come again. */
   failed(sink: string): void;
-  /** So many events were given up. */
-  gaveUp(events: number): void;
+  /** So many events for a sink were given up. */
+  gaveUp(sink: string, events: number): void;
 }
 
 /** For whoever does not want to know. */

@@ -5,13 +5,11 @@ import type { Outbox, OutboxEntry } from '../ports/outbox.ts';
 import type { RunQueries } from '../ports/run-queries.ts';
 import { toEventRecord } from '../views/event-record.ts';
 import { createDeliver } from './deliver.ts';
+import { Lane } from './lane.ts';
 import { GIVE_UP_MS, pauseAfter } from './pauses.ts';
-import { createProgress } from './progress.ts';
 import { NO_RELAY_OBSERVER, type RelayObserver } from './relay-observer.ts';
 import { createSinkChoice } from './sink-choice.ts';
 
-/** Runs whose events are under way at one time, in one process. */
-const CONCURRENCY = 32;
 /** Milliseconds that one delivery may take. */
 const DELIVERY_MS = 30_000;
 /** Milliseconds of a claim beyond that: for reading the events and telling the outbox. */
@@ -35,20 +33,22 @@ export interface RelayParts {
 
 /** Brings the events of runs to the sinks (contract/event-sinks.ts). */
 export interface Relay {
-  /** Whether somebody wants the events of a tenant. Never throws. */
-  isWanted(tenantId: string): boolean;
+  /** Names of the sinks that want the events of a tenant. Never throws. */
+  sinksOf(tenantId: string): readonly string[];
   /**
-   * Begins to deliver what is due, and resolves when nothing more is; deliveries that take their time go on until `signal` aborts. Called at an interval,
-   * and whenever there may be something; calls that meet are one. Rejects with what the outbox throws.
+   * Begins to deliver what is due to sinks (default: to all that are here), and resolves when nothing more is; deliveries that take their time go on until
+   * `signal` aborts. Called at an interval, and whenever there may be something; calls that meet are one. Rejects with what the outbox throws.
    */
-  relay(signal: AbortSignal): Promise<void>;
+  relay(signal: AbortSignal, sinks?: readonly string[]): Promise<void>;
+  /** Gives up what waits for sinks that have been away for three days. Rejects with what the outbox throws. */
+  forget(): Promise<void>;
   /** Resolves when no delivery is under way. */
   idle(): Promise<void>;
 }
 
 /**
- * Makes the relay. Events of one run reach each sink in order and at least once: whoever has claimed a run's events delivers them, and nobody else. What
- * fails comes again after 1, 5, 30, 120 s … an hour at most, and is given up after three days, with an error in the log.
+ * Makes the relay. Events of one run reach each sink in order and at least once: whoever has claimed a run's events for a sink delivers them, and nobody
+ * else. What fails comes again after 1, 5, 30, 120 s … an hour at most, and is given up after three days, with an error in the log.
  */
 export function createRelay(parts: RelayParts): Relay {
   const {
@@ -61,13 +61,10 @@ export function createRelay(parts: RelayParts): Relay {
     deliveryMs = DELIVERY_MS,
   } = parts;
   const choice = createSinkChoice({ sinks, log });
-  const progress = createProgress();
-  const deliver = createDeliver({ progress, clock, log, observer, timeoutMs: deliveryMs });
+  const deliver = createDeliver({ clock, log, observer, timeoutMs: deliveryMs });
   const definitions = new LRUCache<string, string>({ max: MAX_KNOWN_RUNS });
-  const underWay = new Set<Promise<void>>();
-  let taking: Promise<void> | undefined;
-  /** How often somebody said that there may be something. */
-  let asked = 0;
+  /** By sink. There are as many as sinks ever came in the life of the process. */
+  const lanes = new Map<string, Lane>();
 
   /** Undefined where the run is gone. */
   async function definitionOf(entry: OutboxEntry): Promise<string | undefined> {
@@ -89,85 +86,73 @@ export function createRelay(parts: RelayParts): Relay {
     return events.filter(({ seq }) => seq <= toSeq).map((event) => ({ ...toEventRecord(event), ...run }));
   }
 
-  /** Delivers an entry as far as it goes; the names of the sinks that do not have it. */
-  async function pass(entry: OutboxEntry, signal: AbortSignal): Promise<readonly string[]> {
+  /** Delivers an entry; true when the sink has it, or does not want it any more. */
+  async function pass(entry: OutboxEntry, signal: AbortSignal): Promise<boolean> {
     const takenAt = clock.monotonic();
-    const wanting = choice.wanting(entry.tenantId);
+    const sink = choice.named(entry.sink);
     // A plugin that is set up anew is back soon, and its events are still there.
-    if (wanting === undefined) return ['(no sink is here)'];
-    if (wanting.length === 0) return [];
+    if (sink === undefined) return false;
+    if (!choice.wants(sink, entry.tenantId)) return true;
     const events = await read(entry);
+    if (events.length === 0) return true;
     // The claim would end under way, and somebody else deliver what comes next.
     if (clock.monotonic() - takenAt > CLAIM_RESERVE_MS / 2) throw new Error('reading them took too long');
-    const results = await Promise.all(
-      wanting.map(async (sink) => ((await deliver(sink, entry, events, signal)) ? [] : [sink.name])),
-    );
-    return results.flat();
+    return await deliver(sink, entry, events, signal);
   }
 
   /** Never rejects; true where the outbox may have more of the run, which could not be taken before. */
-  async function handle(entry: OutboxEntry, signal: AbortSignal): Promise<boolean> {
-    const { tenantId: tenant_id, runId: run_id, fromSeq, toSeq } = entry;
-    const askedBefore = asked;
+  async function handle(lane: Lane, entry: OutboxEntry, signal: AbortSignal): Promise<boolean> {
+    const { tenantId: tenant_id, runId: run_id, sink, fromSeq, toSeq } = entry;
+    const askedBefore = lane.asked;
     try {
-      const failed = await pass(entry, signal);
-      if (failed.length === 0) {
-        await outbox.done([entry]);
-        return asked !== askedBefore || toSeq - fromSeq + 1 >= LARGE_ENTRY;
+      if (await pass(entry, signal)) {
+        await outbox.done(entry);
+        return lane.asked !== askedBefore || toSeq - fromSeq + 1 >= LARGE_ENTRY;
       }
       if (signal.aborted || clock.now() - entry.createdAt <= GIVE_UP_MS) {
         await outbox.postpone(entry, signal.aborted ? 0 : pauseAfter(entry.attempts));
         return false;
       }
-      await outbox.done([entry]);
-      observer.gaveUp(toSeq - fromSeq + 1);
+      await outbox.done(entry);
+      observer.gaveUp(sink, toSeq - fromSeq + 1);
       log.error(
-        { tenant_id, run_id, from_seq: fromSeq, to_seq: toSeq, sinks: failed },
-        'events of a run are given up, since nobody took them for three days',
+        { tenant_id, run_id, from_seq: fromSeq, to_seq: toSeq, sink },
+        'events of a run are given up, since the sink did not take them for three days',
       );
       return true;
     } catch (err) {
       // The claim ends by itself, and whoever takes the entry then goes on.
-      log.error({ err, tenant_id, run_id }, 'events of a run could not be relayed now');
+      log.error({ err, tenant_id, run_id, sink }, 'events of a run could not be relayed now');
       return false;
     }
   }
 
-  function begin(entry: OutboxEntry, signal: AbortSignal): void {
-    const work = handle(entry, signal).then((hasMore) => {
-      underWay.delete(work);
-      if (hasMore && !signal.aborted) relay(signal).catch(logFailure);
+  function laneOf(sink: string): Lane {
+    const known = lanes.get(sink);
+    if (known !== undefined) return known;
+    const lane: Lane = new Lane({
+      take: (limit) => outbox.take({ sink, limit, claimMs: deliveryMs + CLAIM_RESERVE_MS }),
+      handle: (entry, signal) => handle(lane, entry, signal),
+      failed: (err) => log.error({ err, sink }, 'the outbox could not be looked at'),
     });
-    underWay.add(work);
-  }
-
-  const logFailure = (err: unknown) => log.error({ err }, 'the outbox could not be looked at');
-
-  async function takeAll(signal: AbortSignal): Promise<void> {
-    const claimMs = deliveryMs + CLAIM_RESERVE_MS;
-    while (!signal.aborted) {
-      if (underWay.size >= CONCURRENCY) await Promise.race(underWay);
-      const room = CONCURRENCY - underWay.size;
-      const askedBefore = asked;
-      const entries = await outbox.take({ limit: room, claimMs });
-      for (const entry of entries) begin(entry, signal);
-      if (entries.length < room && asked === askedBefore) return;
-    }
-  }
-
-  function relay(signal: AbortSignal): Promise<void> {
-    asked += 1;
-    taking ??= takeAll(signal).finally(() => {
-      taking = undefined;
-    });
-    return taking;
+    lanes.set(sink, lane);
+    return lane;
   }
 
   return {
-    isWanted: choice.isWanted,
-    relay,
+    sinksOf: choice.wanting,
+    async relay(signal, names = choice.names()) {
+      await Promise.all(names.map((sink) => laneOf(sink).relay(signal)));
+    },
+    async forget() {
+      const forgotten = await outbox.forget({ dueForMs: GIVE_UP_MS, here: choice.names() });
+      for (const { sink, events } of forgotten) {
+        observer.gaveUp(sink, events);
+        log.error({ sink, events }, 'events are given up, since their sink was away for three days');
+      }
+    },
     async idle() {
-      while (underWay.size > 0) await Promise.all(underWay);
+      await Promise.all([...lanes.values()].map((lane) => lane.idle()));
     },
   };
 }

@@ -25,6 +25,9 @@ import { createWake } from './wake.ts';
 /** Runs that one process looks at, at one time, because of hints. */
 const HINTS_AT_ONCE = 32;
 
+/** Milliseconds between two looks for events whose sink has gone. */
+const FORGET_EVERY_MS = 3_600_000;
+
 /** What an engine is made of. */
 export interface OpenEngineParts {
   /** Where the tables are, which are registered already. */
@@ -68,18 +71,19 @@ export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<
     execute: metrics.counted(createExecute({ types, redactor, clock, log })),
     wake: createWake({ queue, events, hints, clock, log, count: metrics.hinted }),
     newId: ids.uuid,
-    isDelivered: relay.isWanted,
+    sinksOf: relay.sinksOf,
     observer: metrics.runner,
     committed(state, committed) {
       metrics.committed(committed);
       followers.committed(state, committed);
-      if (relay.isWanted(state.tenantId)) void relayNow();
+      const wanting = relay.sinksOf(state.tenantId);
+      if (wanting.length > 0) void relayNow(scope.signal, wanting);
     },
   });
 
-  async function relayNow(): Promise<void> {
+  async function relayNow(signal: AbortSignal, to?: readonly string[]): Promise<void> {
     await relay
-      .relay(scope.signal)
+      .relay(signal, to)
       .catch((err: unknown) => log.warn({ err }, 'events of runs wait for their delivery'));
   }
 
@@ -97,7 +101,8 @@ export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<
   scope.every(`${tables.name}-sweep`, limits.sweepIntervalMs, (signal) => runner.sweep(signal), {
     immediately: true,
   });
-  scope.every(`${tables.name}-outbox`, limits.sweepIntervalMs, relayNow);
+  scope.every(`${tables.name}-outbox`, limits.sweepIntervalMs, () => relayNow(scope.signal));
+  scope.every(`${tables.name}-outbox-expiry`, FORGET_EVERY_MS, () => relay.forget());
   scope.drain(`${tables.name} runs`, (signal) => runner.close(signal));
   // Followers of runs that wait would hold up the stop for all of its time; they go on elsewhere, from where they were.
   scope.drain(`${tables.name} followers`, async () => followers.close());

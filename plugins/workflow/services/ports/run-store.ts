@@ -7,8 +7,8 @@ import type { RunState } from '../core/run-state.ts';
 export interface Creation {
   readonly state: RunState;
   readonly events: readonly NewEvent[];
-  /** True when a receiver wants the events delivered: they are noted in the outbox. */
-  readonly isDelivered: boolean;
+  /** Names of the sinks that want the events: for each of them they are noted in the outbox. */
+  readonly sinks: readonly string[];
   readonly idempotency?: { readonly key: string; readonly fingerprint: string } | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface Commit {
   /** `revision` is that of `before` and one. Steps that are the same objects as in `before` are not written. */
   readonly after: RunState;
   readonly events: readonly NewEvent[];
-  readonly isDelivered: boolean;
+  readonly sinks: readonly string[];
   /** Writes of others that commit together with it. */
   readonly also?: ((entities: TenantEntityManager) => Promise<void>) | undefined;
 }

@@ -19,8 +19,8 @@ export interface RunnerParts {
   readonly limits: WorkflowLimits;
   readonly newId: () => string;
   readonly log: Logger;
-  /** Whether somebody wants the events of a tenant's runs delivered. */
-  readonly isDelivered: (tenantId: string) => boolean;
+  /** Names of the sinks that want the events of a tenant's runs delivered. */
+  readonly sinksOf: (tenantId: string) => readonly string[];
   /** Hears what was committed here, in the order of the commits of a run. Never throws. */
   readonly committed: (state: RunState, events: readonly NewEvent[]) => void;
   readonly observer?: RunnerObserver | undefined;

@@ -253,7 +253,7 @@ export class LiveRun {
   }
 
   async #turn(before: RunState): Promise<void> {
-    const { store, heartbeat, isDelivered } = this.#core;
+    const { store, heartbeat, sinksOf } = this.#core;
     const batch = this.#entries.take(before, this.#setbacks.isSuspicious);
     this.#isWanted = false;
     const facts = this.#core.facts();
@@ -271,7 +271,7 @@ export class LiveRun {
         before,
         after,
         events,
-        isDelivered: isDelivered(after.tenantId),
+        sinks: sinksOf(after.tenantId),
         also: alsoOf(batch, transition),
       });
       if (!isStored) return await this.#conflicted(batch);

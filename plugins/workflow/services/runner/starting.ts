@@ -30,7 +30,7 @@ export async function start(core: RunnerCore, runs: LiveRuns, run: NewRun): Prom
   const live = runs.of({ tenantId: run.tenantId, runId: id });
   live.opening(claimed);
   const asker = new Asker<Started>(core.timers);
-  const creation = { state, events, isDelivered: core.isDelivered(run.tenantId), idempotency };
+  const creation = { state, events, sinks: core.sinksOf(run.tenantId), idempotency };
   void create(core, creation, asker, live, () => live.opened(graph, transition));
   return asker.answer;
 }

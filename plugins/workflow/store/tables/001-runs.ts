@@ -93,6 +93,7 @@ export function runsMigration(name: string): Migration {
       schema
         .createTable(`${name}_outbox`)
         .addColumn('run_id', types.id, (is) => is.notNull())
+        .addColumn('sink', types.string(LENGTHS.sink), (is) => is.notNull())
         .addColumn('from_seq', types.integer, (is) => is.notNull())
         .addColumn('tenant_id', types.tenant, (is) => is.notNull())
         .addColumn('to_seq', types.integer, (is) => is.notNull())
@@ -100,8 +101,8 @@ export function runsMigration(name: string): Migration {
         .addColumn('next_at', types.bigint, (is) => is.notNull())
         .addColumn('attempts', types.integer, (is) => is.notNull())
         .addColumn('claim', types.id)
-        .addPrimaryKeyConstraint(`${name}_outbox_pkey`, ['run_id', 'from_seq']),
-      schema.createIndex(`${name}_outbox_next`).on(`${name}_outbox`).columns(['next_at']),
+        .addPrimaryKeyConstraint(`${name}_outbox_pkey`, ['run_id', 'sink', 'from_seq']),
+      schema.createIndex(`${name}_outbox_next`).on(`${name}_outbox`).columns(['sink', 'next_at']),
       schema
         .createTable(`${name}_workers`)
         .addColumn('id', types.string(LENGTHS.worker), (is) => is.notNull().primaryKey())

@@ -5,6 +5,8 @@ export const LENGTHS = {
   /** A status of a run, a step or a definition. */
   status: 16,
   eventType: 32,
+  /** Name of an event sink. */
+  sink: 64,
   /** One incarnation of a process. */
   worker: 64,
   identity: 255,

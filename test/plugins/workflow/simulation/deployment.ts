@@ -10,9 +10,9 @@ import type { Member, World } from './world.ts';
 /** How long a process that is told to end lets its steps end, in milliseconds. */
 const DRAIN_MS = 4000;
 
-/** Somebody wants the events of all tenants but the first. */
-export function isDelivered(tenantId: string): boolean {
-  return tenantId !== 't0';
+/** Two sinks want the events of all tenants but the first. */
+export function sinksOf(tenantId: string): readonly string[] {
+  return tenantId === 't0' ? [] : ['hooks', 'bus'];
 }
 
 /** Starts, ends and replaces the processes of a simulation. */
@@ -100,7 +100,7 @@ export function createDeployment(world: World): Deployment {
       },
       log: logOf((line) => process.isAlive && scheduler.note(`${process.name} logs: ${line}`)),
       observer: observer(),
-      isDelivered,
+      sinksOf,
       committed(state, events) {
         if (!process.isAlive) return;
         for (const { seq } of events) {

@@ -9,7 +9,7 @@ export interface StoredRun {
   readonly state: RunState;
   readonly events: readonly NewEvent[];
   /** Numbers of the events that were noted for delivery. */
-  readonly outbox: readonly number[];
+  readonly outbox: readonly string[];
 }
 
 /** One write that was stored. */
@@ -64,7 +64,10 @@ export function createMemoryStore(options: {
     const after: StoredRun = {
       state: stored(given, believed, before?.state),
       events: [...(before?.events ?? []), ...events],
-      outbox: [...(before?.outbox ?? []), ...(commit.isDelivered ? events.map((event) => event.seq) : [])],
+      outbox: [
+        ...(before?.outbox ?? []),
+        ...events.flatMap(({ seq }) => commit.sinks.map((sink) => `${sink} ${seq}`)),
+      ],
     };
     runs.set(given.id, after);
     for (const step of given.steps.values()) {

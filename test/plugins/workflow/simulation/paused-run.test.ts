@@ -54,7 +54,7 @@ test('a paused run with a step that goes on and one that is pending leaves its p
       return `id-${ids}`;
     },
     log: log as unknown as Logger,
-    isDelivered: () => false,
+    sinksOf: () => [],
     committed: nothing,
   });
 

@@ -4,7 +4,7 @@ import type { Runner, RunnerParts } from '../../../../plugins/workflow/services/
 import { createRunner } from '../../../../plugins/workflow/services/runner/create-runner.ts';
 import { createClients } from './clients.ts';
 import type { Database } from './connection.ts';
-import { createDeployment, type Deployment, isDelivered } from './deployment.ts';
+import { createDeployment, type Deployment, sinksOf } from './deployment.ts';
 import { type Faults, NO_FAULTS } from './faults.ts';
 import { createMemoryStore } from './memory-store.ts';
 import { scheduleMishaps } from './mishaps.ts';
@@ -186,7 +186,7 @@ function checkAll(world: World, acknowledged: readonly string[]): void {
   const noted = new Map<string, number>();
   for (const { fence } of store.ledger) noted.set(String(fence), (noted.get(String(fence)) ?? 0) + 1);
   for (const { state, events, outbox } of store.runs()) {
-    const expected = isDelivered(state.tenantId) ? events.map(({ seq }) => seq) : [];
+    const expected = events.flatMap(({ seq }) => sinksOf(state.tenantId).map((sink) => `${sink} ${seq}`));
     if (String(outbox) !== String(expected))
       world.violate(`${state.id} has the events [${outbox}] in its outbox`);
     for (const one of checkReplay(state, events)) world.violate(`${state.id}: ${one}`);

@@ -56,7 +56,7 @@ async function nameIn({ store }: Opened, user: string, tenantId = TENANT) {
   });
   const open = stepOf('open', { nodeType: 'human_task', status: 'waiting', assignee: user });
   const state = runOf({ tenantId, startedBy: 'starter', seq: 6 }, [ask, open]);
-  await store.create({ state, events: told(user), isDelivered: false });
+  await store.create({ state, events: told(user), sinks: [] });
   return { tenantId, runId: state.id };
 }
 
@@ -121,7 +121,7 @@ eachDatabase(test, 'every page of many runs is looked through', async (t, fresh)
   const long = runOf({ seq: 451 });
   const last = { ...told(ADA)[5]!, seq: 451 };
   const others = eventsOf(1, 450, { by: BOB }).map((event) => ({ ...event, type: 'run.resumed' as const }));
-  await opened.store.create({ state: long, events: [...others, last], isDelivered: false });
+  await opened.store.create({ state: long, events: [...others, last], sinks: [] });
   t.is(await opened.rename(ADA), 60 * 8 + 1);
   for (const [n, place] of places.entries()) {
     const { assignees } = await seen(opened, place);

@@ -12,7 +12,7 @@ async function open(t: ExecutionContext, fresh: FreshDatabase) {
   const start = async (startedBy: string, given: Parameters<typeof runOf>[0] = {}) => {
     const state = runOf({ startedBy, seq: 2, ...given }, [stepOf('a'), stepOf('b')]);
     const idempotency = { key: state.id, fingerprint: '' };
-    await store.create({ state, events: eventsOf(1, 2), isDelivered: true, idempotency });
+    await store.create({ state, events: eventsOf(1, 2), sinks: ['hooks'], idempotency });
     return state;
   };
   return { ...kit, store, start, archive: createRunArchive(kit) };
@@ -49,7 +49,7 @@ eachDatabase(test, 'all runs are taken out, each once, with everything', async (
 
 eachDatabase(test, 'long histories are taken out whole', async (t, fresh) => {
   const { archive, store } = await open(t, fresh);
-  await store.create({ state: runOf({ seq: 2_500 }), events: eventsOf(1, 2_500), isDelivered: false });
+  await store.create({ state: runOf({ seq: 2_500 }), events: eventsOf(1, 2_500), sinks: [] });
   const [one] = await taken(archive, TENANT);
   t.deepEqual(
     one!.events.map(({ seq }) => seq),
@@ -93,7 +93,7 @@ eachDatabase(test, 'runs of one person are deleted with all that belongs to them
       before,
       after: nextOf(before, { seq: 3 }, [stepOf('c')]),
       events: eventsOf(3, 1),
-      isDelivered: true,
+      sinks: ['hooks'],
     });
   t.false(await commit());
   t.true(await commit(stays));
@@ -130,7 +130,7 @@ eachDatabase(test, 'a run that goes on while it is deleted leaves nothing behind
       for (let n = 0; !isGone; n += 1) {
         const after = nextOf(state, { seq: state.seq + 1 }, [stepOf(`n${n}`)]);
         const events = eventsOf(after.seq, 1);
-        if (!(await store.commit({ before: state, after, events, isDelivered: true }))) return;
+        if (!(await store.commit({ before: state, after, events, sinks: ['hooks'] }))) return;
         state = after;
       }
     };

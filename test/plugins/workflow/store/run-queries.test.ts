@@ -11,7 +11,7 @@ async function open(t: ExecutionContext, fresh: FreshDatabase) {
   const store = createRunStore(kit);
   const start = async (given: Parameters<typeof runOf>[0] = {}, steps: readonly StepState[] = []) => {
     const state = runOf(given, steps);
-    await store.create({ state, events: eventsOf(1, state.seq), isDelivered: false });
+    await store.create({ state, events: eventsOf(1, state.seq), sinks: [] });
     return state;
   };
   return { ...kit, store, start, queries: createRunQueries(kit) };
@@ -90,7 +90,7 @@ eachDatabase(test, 'events come in order after a number, and those of a step alo
   const before = await start({ seq: 5 }, [step]);
   const own = eventsOf(6, 2, NASTY).map((event) => ({ ...event, stepId: step.id }));
   const after = nextOf(before, { seq: 7 });
-  await store.commit({ before, after, events: own, isDelivered: false });
+  await store.commit({ before, after, events: own, sinks: [] });
   const place = { tenantId: TENANT, runId: after.id };
   const seen = await queries.events({ ...place, limit: 100 });
   t.is(seen.total, 7);
@@ -133,7 +133,7 @@ eachDatabase(
     t.deepEqual(await open_(undefined, { limit: 2, offset: 1 }), ['odd', 'upper']);
 
     const completed = { ...steps[1]!, status: 'completed' as const };
-    await store.commit({ before: run, after: nextOf(run, {}, [completed]), events: [], isDelivered: false });
+    await store.commit({ before: run, after: nextOf(run, {}, [completed]), events: [], sinks: [] });
     t.deepEqual(await open_([]), []);
   },
 );

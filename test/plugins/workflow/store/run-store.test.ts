@@ -38,7 +38,7 @@ eachDatabase(test, 'two engines over one database know nothing of each other', a
   const creation = {
     state,
     events: eventsOf(1, 1),
-    isDelivered: true,
+    sinks: ['hooks'],
     idempotency: { key: 'k', fingerprint: '1' },
   };
   t.is(await store.create(creation), 'created');
@@ -53,13 +53,13 @@ eachDatabase(test, 'writes of others commit with a step, or not at all', async (
   const { database, tables } = await storeKit(t, fresh);
   const store = createRunStore({ database, tables });
   const first = runOf({}, [stepOf('a')]);
-  await store.create({ state: first, events: [], isDelivered: false });
+  await store.create({ state: first, events: [], sinks: [] });
   const commit = (before: typeof first, also: 'writes' | 'fails') =>
     store.commit({
       before,
       after: nextOf(before, { seq: before.seq + 1 }, [stepOf('b')]),
       events: eventsOf(before.seq + 1, 1),
-      isDelivered: true,
+      sinks: ['hooks'],
       async also(entities) {
         await entities.insert(tables.starts, {
           keyDigest: `of ${before.revision}`,
@@ -87,7 +87,7 @@ eachDatabase(test, 'who leaves takes long dead workers along, but those that own
   const { database, tables } = await storeKit(t, fresh);
   const store = createRunStore({ database, tables });
   for (const worker of ['long dead', 'dead owner', 'leaving', 'alive']) await store.join(worker, 60_000);
-  await store.create({ state: runOf({ owner: 'dead owner' }), events: [], isDelivered: false });
+  await store.create({ state: runOf({ owner: 'dead owner' }), events: [], sinks: [] });
   const hoursAgo = (await store.now()) - 4 * 3_600_000;
   const dead = { id: { $in: ['long dead', 'dead owner'] } };
   await database.system().nativeUpdate(tables.workers, dead, { expiresAt: hoursAgo });
@@ -103,9 +103,9 @@ eachDatabase(test, 'a run of another tenant with the same id is another run', as
   const { database, tables } = await storeKit(t, fresh);
   const store = createRunStore({ database, tables });
   const run = runOf();
-  await store.create({ state: run, events: [], isDelivered: false });
+  await store.create({ state: run, events: [], sinks: [] });
   const other = { ...run, tenantId: OTHER_TENANT, input: { of: 'the other' } };
-  t.is(await store.create({ state: other, events: [], isDelivered: false }), 'created');
+  t.is(await store.create({ state: other, events: [], sinks: [] }), 'created');
   t.deepEqual(comparable(await store.read({ tenantId: TENANT, runId: run.id })), comparable(run));
   t.deepEqual(comparable(await store.read({ tenantId: OTHER_TENANT, runId: run.id })), comparable(other));
 });

@@ -21,7 +21,7 @@ export async function storeKit(t: ExecutionContext, fresh: FreshDatabase, name =
   await database.register({ owner: `${name}-definitions`, ...definitions });
   const eventually = (condition: () => Promise<boolean>) =>
     until(async () => {
-      clock.advance(10);
+      clock.advance(50);
       return condition();
     }, 10_000);
   return { database, tables, definitions, clock, ids, eventually };

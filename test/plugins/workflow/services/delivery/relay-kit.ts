@@ -8,6 +8,7 @@ import { eventsOf } from '../../store/states.ts';
 import { heardLog } from '../nodes/kit.ts';
 
 interface Waiting extends RunPlace {
+  readonly sink: string;
   fromSeq: number;
   toSeq: number;
   createdAt: number;
@@ -15,33 +16,43 @@ interface Waiting extends RunPlace {
   attempts: number;
 }
 
-/** An outbox in memory, with one entry a run, and the events of any run that are asked for. */
+/** An outbox in memory, with one entry a run and sink, and the events of any run that are asked for. */
 export function memoryOutbox() {
   const clock = manualClock();
   const waiting = new Map<string, Waiting>();
+  /** The last event that was ever added. */
+  const added = new Map<string, number>();
   const postponed: number[] = [];
   const state = { failure: undefined as Error | undefined, takes: 0 };
   const outbox: Outbox = {
-    async take({ limit, claimMs }) {
+    async take({ sink, limit, claimMs }) {
       state.takes += 1;
       if (state.failure !== undefined) throw state.failure;
-      const due = [...waiting.values()].filter(({ nextAt }) => nextAt <= clock.now()).slice(0, limit);
+      const due = [...waiting.values()]
+        .filter((one) => one.sink === sink && one.nextAt <= clock.now())
+        .slice(0, limit);
       return due.map((one) => {
         one.attempts += 1;
         one.nextAt = clock.now() + claimMs;
         return { ...one, claim: 'claim' };
       });
     },
-    async done(entries) {
-      for (const { runId, toSeq } of entries) {
-        const left = waiting.get(runId);
-        if (left === undefined || left.toSeq <= toSeq) waiting.delete(runId);
-        else Object.assign(left, { fromSeq: toSeq + 1, attempts: 0, nextAt: clock.now() });
-      }
+    async done({ sink, runId, toSeq }) {
+      const key = `${sink} ${runId}`;
+      const left = waiting.get(key);
+      if (left === undefined || left.toSeq <= toSeq) waiting.delete(key);
+      else Object.assign(left, { fromSeq: toSeq + 1, attempts: 0, nextAt: clock.now() });
     },
-    async postpone({ runId }: OutboxEntry, delayMs) {
+    async postpone({ sink, runId }: OutboxEntry, delayMs) {
       postponed.push(delayMs);
-      waiting.get(runId)!.nextAt = clock.now() + delayMs;
+      waiting.get(`${sink} ${runId}`)!.nextAt = clock.now() + delayMs;
+    },
+    async forget({ dueForMs, here }) {
+      const forgotten = [...waiting].filter(
+        ([, { sink, nextAt }]) => nextAt < clock.now() - dueForMs && !here.includes(sink),
+      );
+      for (const [key] of forgotten) waiting.delete(key);
+      return forgotten.map(([, { sink, fromSeq, toSeq }]) => ({ sink, events: toSeq - fromSeq + 1 }));
     },
   };
   const gone = new Set<string>();
@@ -51,15 +62,19 @@ export function memoryOutbox() {
   };
   return {
     ...{ clock, outbox, queries, postponed, state, gone, waiting },
-    /** Events of a run up to a number wait now. */
-    add(runId: string, toSeq: number, tenantId = 'tenant') {
-      const known = waiting.get(runId);
-      if (known !== undefined) known.toSeq = toSeq;
-      else {
-        const now = clock.now();
-        waiting.set(runId, {
-          ...{ tenantId, runId, fromSeq: 1, toSeq, createdAt: now, nextAt: now, attempts: 0 },
-        });
+    /** Events of a run up to a number wait for these sinks now. */
+    addFor(sinks: readonly string[], runId: string, toSeq: number, tenantId: string) {
+      for (const sink of sinks) {
+        const key = `${sink} ${runId}`;
+        const known = waiting.get(key);
+        if (known !== undefined) known.toSeq = toSeq;
+        else {
+          const [now, fromSeq] = [clock.now(), (added.get(key) ?? 0) + 1];
+          waiting.set(key, {
+            ...{ sink, tenantId, runId, fromSeq, toSeq, createdAt: now, nextAt: now, attempts: 0 },
+          });
+        }
+        added.set(key, toSeq);
       }
     },
   };
@@ -96,12 +111,15 @@ export function relayOver(sinks: readonly EventSink[], deliveryMs = 5_000) {
     observer: {
       delivered: (sink, events) => void counted.push(['delivered', sink, events]),
       failed: (sink) => void counted.push(['failed', sink]),
-      gaveUp: (events) => void counted.push(['gave up', events]),
+      gaveUp: (sink, events) => void counted.push(['gave up', sink, events]),
     },
   });
   const end = new AbortController();
   return {
     ...{ ...memory, relay, lines, live, counted, end },
+    /** Events of a run up to a number wait now, for those who want them. */
+    add: (runId: string, toSeq: number, tenantId = 'tenant') =>
+      memory.addFor(relay.sinksOf(tenantId), runId, toSeq, tenantId),
     /** Delivers what is due, until nothing is under way. */
     async round() {
       await relay.relay(end.signal);

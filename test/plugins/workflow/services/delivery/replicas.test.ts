@@ -41,14 +41,14 @@ eachDatabase(
     );
     const { signal } = new AbortController();
     let runs = Array.from({ length: 5 }, () => runOf({ seq: 1, updatedAt: now }));
-    for (const state of runs) await store.create({ state, events: eventsOf(1, 1), isDelivered: true });
+    for (const state of runs) await store.create({ state, events: eventsOf(1, 1), sinks: ['hooks'] });
     for (let round = 0; round < 6; round += 1) {
       const asked = relays.map((relay) => relay.relay(signal));
       const next = runs.map((before) => nextOf(before, { seq: before.seq + 2 }));
       for (const [index, after] of next.entries()) {
         const before = runs[index]!;
         const events = eventsOf(before.seq + 1, 2);
-        t.true(await store.commit({ before, after, events, isDelivered: true }));
+        t.true(await store.commit({ before, after, events, sinks: ['hooks'] }));
       }
       runs = next;
       await Promise.all(asked);

@@ -103,7 +103,7 @@ export class World {
       limits: { ...LIMITS, ...limits },
       newId: () => `id-${++this.#ids}`,
       log: pino({}, { write: (line) => void log.push(line) }),
-      isDelivered: () => false,
+      sinksOf: () => [],
       committed: (state, events) => void committed.push({ state, events }),
       wake: {
         look: (place, delay) => {

@@ -8,7 +8,7 @@ export function guardedCommits(define: Define): void {
     async (t, subject) => {
       const { store, events } = subject;
       let state = runOf({}, [stepOf('a')]);
-      await store.create({ state, events: [], isDelivered: false });
+      await store.create({ state, events: [], sinks: [] });
       for (let round = 0; round < 5; round += 1) {
         const before = state;
         const commits = Array.from({ length: 8 }, (_, n) => {
@@ -17,7 +17,7 @@ export function guardedCommits(define: Define): void {
         });
         const stored = await Promise.all(
           commits.map((after, n) =>
-            store.commit({ before, after, events: eventsOf(before.seq + 1, 2, { n }), isDelivered: true }),
+            store.commit({ before, after, events: eventsOf(before.seq + 1, 2, { n }), sinks: ['hooks'] }),
           ),
         );
         t.is(stored.filter(Boolean).length, 1);
@@ -36,11 +36,11 @@ export function guardedCommits(define: Define): void {
 
   define('a commit on a state that is over stores nothing', async (t, { store }) => {
     const first = runOf({}, [stepOf('a')]);
-    await store.create({ state: first, events: [], isDelivered: false });
+    await store.create({ state: first, events: [], sinks: [] });
     const second = nextOf(first, { status: 'waiting' });
-    t.true(await store.commit({ before: first, after: second, events: [], isDelivered: false }));
+    t.true(await store.commit({ before: first, after: second, events: [], sinks: [] }));
     const late = nextOf(first, { status: 'cancelled' }, [{ ...first.steps.get('a')!, status: 'cancelled' }]);
-    t.false(await store.commit({ before: first, after: late, events: eventsOf(1, 3), isDelivered: true }));
+    t.false(await store.commit({ before: first, after: late, events: eventsOf(1, 3), sinks: ['hooks'] }));
     const place = { tenantId: TENANT, runId: first.id };
     t.deepEqual(comparable(await store.read(place)), comparable(second));
   });
@@ -52,10 +52,10 @@ export function guardedCommits(define: Define): void {
       const commit = (before = run) =>
         store.commit({
           ...{ before, after: nextOf(before, { status: 'cancelled' }, [stepOf('a')]) },
-          ...{ events: eventsOf(1, 1), isDelivered: false },
+          ...{ events: eventsOf(1, 1), sinks: [] },
         });
       t.false(await commit());
-      await store.create({ state: run, events: [], isDelivered: false });
+      await store.create({ state: run, events: [], sinks: [] });
       t.false(await commit({ ...run, tenantId: OTHER_TENANT }));
       t.deepEqual(comparable(await store.read({ tenantId: TENANT, runId: run.id })), comparable(run));
       t.true(await commit());
@@ -66,7 +66,7 @@ export function guardedCommits(define: Define): void {
     const runs = Array.from({ length: 100 }, (_, n) =>
       runOf({ tenantId: n % 2 === 0 ? TENANT : OTHER_TENANT }, [stepOf('a')]),
     );
-    await Promise.all(runs.map((state) => store.create({ state, events: [], isDelivered: false })));
+    await Promise.all(runs.map((state) => store.create({ state, events: [], sinks: [] })));
     const states = await Promise.all(
       runs.map(async (run, n) => {
         let state = run;
@@ -74,7 +74,7 @@ export function guardedCommits(define: Define): void {
           const changed = { ...state.steps.get('a')!, output: { n, round } };
           const after = nextOf(state, { seq: state.seq + 2 }, [changed, stepOf(`b${round}`)]);
           const events = eventsOf(state.seq + 1, 2);
-          t.true(await store.commit({ before: state, after, events, isDelivered: true }));
+          t.true(await store.commit({ before: state, after, events, sinks: ['hooks'] }));
           state = after;
         }
         return state;

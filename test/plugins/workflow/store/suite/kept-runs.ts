@@ -53,7 +53,7 @@ export function keptRuns(define: Define): void {
       [step, stepOf('b')],
     );
     const written = eventsOf(1, 2, NASTY);
-    t.is(await store.create({ state: run, events: written, isDelivered: false }), 'created');
+    t.is(await store.create({ state: run, events: written, sinks: [] }), 'created');
     const found = await store.read({ tenantId: TENANT, runId: run.id });
     t.deepEqual(comparable(found), comparable(run));
     t.is(JSON.stringify(found?.input), JSON.stringify(NASTY));
@@ -64,7 +64,7 @@ export function keptRuns(define: Define): void {
   define('a run and its steps are there for their tenant alone', async (t, { store }) => {
     const step = stepOf('a');
     const run = runOf({}, [step]);
-    await store.create({ state: run, events: [], isDelivered: false });
+    await store.create({ state: run, events: [], sinks: [] });
     t.is(await store.read({ tenantId: OTHER_TENANT, runId: run.id }), undefined);
     t.is(await store.runOfStep(OTHER_TENANT, step.id), undefined);
     t.is(await store.runOfStep(TENANT, step.id), run.id);
@@ -77,11 +77,11 @@ export function keptRuns(define: Define): void {
 
   define('steps that are large together are stored together', async (t, { store }) => {
     const before = runOf();
-    await store.create({ state: before, events: [], isDelivered: false });
+    await store.create({ state: before, events: [], sinks: [] });
     const text = 'x'.repeat(1_000_000);
     const steps = Array.from({ length: 18 }, (_, n) => stepOf(`n${n}`, { input: { text, n } }));
     const after = nextOf(before, {}, steps);
-    t.true(await store.commit({ before, after, events: [], isDelivered: false }));
+    t.true(await store.commit({ before, after, events: [], sinks: [] }));
     const found = await store.read({ tenantId: TENANT, runId: before.id });
     t.is(found?.steps.size, 18);
     t.true(steps.every(({ nodeId, input }) => found?.steps.get(nodeId)?.input?.n === input?.n));
@@ -134,14 +134,16 @@ export function keptRuns(define: Define): void {
     await fc.assert(
       fc.asyncProperty(fc.array(commit, { minLength: 1, maxLength: 5 }), async (commits) => {
         let state = runOf({}, [stepOf('a')]);
-        await store.create({ state, events: [], isDelivered: false });
+        await store.create({ state, events: [], sinks: [] });
         for (const { steps, run, events: count } of commits) {
           const written = eventsOf(state.seq + 1, count);
           const changed = Object.entries(steps).map(
             ([node, given]) => ({ ...(state.steps.get(node) ?? stepOf(node)), ...given }) as StepState,
           );
           const after = nextOf(state, { ...(run as object), seq: state.seq + count }, changed);
-          t.true(await store.commit({ before: state, after, events: written, isDelivered: count > 1 }));
+          t.true(
+            await store.commit({ before: state, after, events: written, sinks: count > 1 ? ['hooks'] : [] }),
+          );
           state = after;
         }
         const place = { tenantId: TENANT, runId: state.id };
@@ -159,12 +161,12 @@ export function keptRuns(define: Define): void {
   define('who reads while others write sees a moment, never parts of two', async (t, { store }) => {
     const step = stepOf('a', { output: { n: 0 } });
     let state = runOf({ variables: { n: 0 } }, [step]);
-    await store.create({ state, events: [], isDelivered: false });
+    await store.create({ state, events: [], sinks: [] });
     const place = { tenantId: TENANT, runId: state.id };
     const write = async () => {
       for (let n = 1; n <= 60; n += 1) {
         const after = nextOf(state, { variables: { n } }, [{ ...state.steps.get('a')!, output: { n } }]);
-        t.true(await store.commit({ before: state, after, events: [], isDelivered: false }));
+        t.true(await store.commit({ before: state, after, events: [], sinks: [] }));
         state = after;
       }
     };

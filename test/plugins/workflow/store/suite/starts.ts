@@ -6,11 +6,11 @@ export function starts(define: Define): void {
   define('a run that is created again is there, and stays as it is', async (t, { store, events }) => {
     const run = runOf({ seq: 1 }, [stepOf('a')]);
     const idempotency = { key: 'k', fingerprint: 'f' };
-    const creation = { state: run, events: eventsOf(1, 1), isDelivered: true, idempotency };
+    const creation = { state: run, events: eventsOf(1, 1), sinks: ['hooks'], idempotency };
     t.is(await store.create(creation), 'created');
     t.is(await store.create(creation), 'exists');
     const other = { ...run, variables: { other: true }, steps: new Map([['b', stepOf('b')]]) };
-    t.is(await store.create({ state: other, events: [], isDelivered: false }), 'exists');
+    t.is(await store.create({ state: other, events: [], sinks: [] }), 'exists');
     const place = { tenantId: TENANT, runId: run.id };
     t.deepEqual(comparable(await store.read(place)), comparable(run));
     t.is((await events(place)).length, 1);
@@ -21,7 +21,7 @@ export function starts(define: Define): void {
     for (const key of keys) {
       const first = runOf();
       const create = (state = runOf(), fingerprint = 'other') =>
-        store.create({ state, events: [], isDelivered: false, idempotency: { key, fingerprint } });
+        store.create({ state, events: [], sinks: [], idempotency: { key, fingerprint } });
       t.is(await create(first, NASTY.quotes as string), 'created');
       const second = runOf({}, [stepOf('a')]);
       t.deepEqual(await create(second), { runId: first.id, fingerprint: NASTY.quotes as string });
@@ -36,7 +36,7 @@ export function starts(define: Define): void {
       const idempotency = { key: `round ${round}`, fingerprint: 'f' };
       const runs = Array.from({ length: 8 }, () => runOf({}, [stepOf('a')]));
       const answers = await Promise.all(
-        runs.map((state) => store.create({ state, events: [], isDelivered: false, idempotency })),
+        runs.map((state) => store.create({ state, events: [], sinks: [], idempotency })),
       );
       const created = runs.filter((_, index) => answers[index] === 'created');
       t.is(created.length, 1);
@@ -51,7 +51,7 @@ export function starts(define: Define): void {
   define('of many creations of one run at once, one is it', async (t, { store }) => {
     const state = runOf({}, [stepOf('a')]);
     const answers = await Promise.all(
-      Array.from({ length: 8 }, () => store.create({ state, events: [], isDelivered: false })),
+      Array.from({ length: 8 }, () => store.create({ state, events: [], sinks: [] })),
     );
     t.deepEqual(answers.sort(), ['created', ...Array(7).fill('exists')]);
   });

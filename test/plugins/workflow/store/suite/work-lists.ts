@@ -9,7 +9,7 @@ export function workLists(define: Define): void {
     const now = await store.now();
     const start = async (tenantId: string, wakeAt: number | null) => {
       const run = runOf({ tenantId, wakeAt });
-      await store.create({ state: run, events: [], isDelivered: false });
+      await store.create({ state: run, events: [], sinks: [] });
       return { tenantId, runId: run.id };
     };
     const crowd = [];
@@ -29,12 +29,12 @@ export function workLists(define: Define): void {
     async (t, { store, eventually }) => {
       const now = await store.now();
       const state = runOf({ wakeAt: now + 2_000 });
-      await store.create({ state, events: [], isDelivered: false });
+      await store.create({ state, events: [], sinks: [] });
       t.deepEqual(await store.due(10), []);
       await eventually(async () => (await store.due(10)).length === 1);
       t.true((await store.now()) >= now + 2_000);
       const after = nextOf(state, { wakeAt: null });
-      t.true(await store.commit({ before: state, after, events: [], isDelivered: false }));
+      t.true(await store.commit({ before: state, after, events: [], sinks: [] }));
       t.deepEqual(await store.due(10), []);
     },
   );
@@ -42,7 +42,7 @@ export function workLists(define: Define): void {
   define('who owns runs is told which, over all tenants, with their revisions', async (t, { store }) => {
     const mine = [runOf({ owner: 'w1' }), runOf({ owner: 'w1', tenantId: OTHER_TENANT, revision: 4 })];
     for (const state of [...mine, runOf({ owner: 'w2' }), runOf()]) {
-      await store.create({ state, events: [], isDelivered: false });
+      await store.create({ state, events: [], sinks: [] });
     }
     const expected = mine.map(({ tenantId, id, revision }) => ({ tenantId, runId: id, revision }));
     const byId = (a: { runId: string }, b: { runId: string }) => (a.runId < b.runId ? -1 : 1);
@@ -52,7 +52,7 @@ export function workLists(define: Define): void {
       before: first,
       after: nextOf(first, { owner: null }),
       events: [],
-      isDelivered: false,
+      sinks: [],
     });
     t.is((await store.owned('w1')).length, 1);
     t.deepEqual(await store.owned('nobody'), []);

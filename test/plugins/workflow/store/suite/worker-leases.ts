@@ -9,7 +9,7 @@ const SHORT = 2_000;
 export function workerLeases(define: Define): void {
   const own = async ({ store }: Subject, owner: string, tenantId?: string) => {
     const run = runOf({ owner, ...(tenantId === undefined ? {} : { tenantId }) });
-    await store.create({ state: run, events: [], isDelivered: false });
+    await store.create({ state: run, events: [], sinks: [] });
     return { tenantId: run.tenantId, runId: run.id, owner };
   };
 
@@ -17,7 +17,7 @@ export function workerLeases(define: Define): void {
     const { store } = subject;
     await store.join('alive', LONG);
     await own(subject, 'alive');
-    await store.create({ state: runOf(), events: [], isDelivered: false });
+    await store.create({ state: runOf(), events: [], sinks: [] });
     t.deepEqual(await store.orphans(10), []);
     const strange = await own(subject, 'stranger', OTHER_TENANT);
     t.deepEqual(await store.orphans(10), [strange]);
