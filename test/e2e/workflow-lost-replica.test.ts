@@ -79,7 +79,7 @@ for (const form of FORMS) {
   const name = nameOf(form);
 
   test(`${name}: the runs of a replica that is killed go on on another`, async (t) => {
-    const parts = await setUp(t, form, { WORKFLOW_LEASE: '2s', WORKFLOW_SWEEP_INTERVAL: '1s' });
+    const parts = await setUp(t, form, { WORKFLOW_LEASE: '6s', WORKFLOW_SWEEP_INTERVAL: '1s' });
     if (parts === undefined) return;
     const { fresh, service, stays, lost, definition } = parts;
     const runs: Runs = new Map();

@@ -67,7 +67,7 @@ for (const [what, text] of [
     await Promise.race([drip(connection, text.slice(HEAD.length)), connection.closed]);
     await connection.closed;
     t.is(statusOf(connection.received()), 408);
-    t.true(performance.now() - began < 10 * REQUEST_TIMEOUT);
+    t.true(performance.now() - began < 60 * REQUEST_TIMEOUT);
   });
 }
 

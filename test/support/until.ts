@@ -4,10 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 const MOST_PAUSE_MS = 40;
 
 /**
- * Resolves once the condition holds; rejects after `deadlineMs` (default 5 s). Looks every 5 ms, and ever more seldom where the condition gives a
+ * Resolves once the condition holds; rejects after `deadlineMs` (default 20 s, since machines that test are busy). Looks every 5 ms, and ever more seldom where the condition gives a
  * promise.
  */
-export async function until(condition: () => boolean | Promise<boolean>, deadlineMs = 5000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, deadlineMs = 20_000): Promise<void> {
   const deadline = performance.now() + deadlineMs;
   for (let pauseMs = 5; ; ) {
     const answer = condition();

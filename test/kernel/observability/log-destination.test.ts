@@ -80,11 +80,11 @@ test('a reader that stands still costs lines, which are counted and reported, bu
 
   const started = performance.now();
   await log.flush();
-  t.true(performance.now() - started < 3000, 'flush gives up on a reader that stands still');
+  t.true(performance.now() - started < 15_000, 'flush gives up on a reader that stands still');
 
   const stopped = performance.now();
   log.flushSync();
-  t.true(performance.now() - stopped < 1000, 'the end of the process does not wait for it either');
+  t.true(performance.now() - stopped < 10_000, 'the end of the process does not wait for it either');
 
   reader.stdin.write('go\n');
   const deadline = performance.now() + 5000;

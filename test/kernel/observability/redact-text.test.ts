@@ -1,6 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { clipText, REDACTED, redactLine, redactText } from '../../../kernel/observability/redact-text.ts';
+import { cpuNow } from '../../support/cpu-time.ts';
 
 const BODY = 'Zx81kLmQ9-_rT4uVwXyZ012345abcDEF';
 
@@ -91,12 +92,12 @@ test('a backslash at the end of a string does not let a pattern run over its end
 });
 
 test('a text with many beginnings of secrets is searched in linear time', (t) => {
-  const started = performance.now();
+  const started = cpuNow();
   redactText('://a:'.repeat(20_000));
   redactText('password="'.repeat(10_000));
   redactText('x.x.x:'.repeat(20_000));
   redactText(`cookie:${' '.repeat(50_000)}`);
-  t.true(performance.now() - started < 3000);
+  t.true(cpuNow() - started < 3000);
 });
 
 test('a text is cut after its secrets are gone', (t) => {

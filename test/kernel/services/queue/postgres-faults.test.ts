@@ -4,7 +4,7 @@ import type { FreshDatabase } from '../../../support/databases.ts';
 import { freshDatabase } from '../../../support/databases.ts';
 import { startTcpProxy } from '../../../support/tcp-proxy.ts';
 import { settled, until } from '../../../support/until.ts';
-import { openTold, PATIENCE_MS, Steps, send } from './queue-forms.ts';
+import { openTold, PATIENCE_MS, Steps, send, WITHOUT_WAITING_MS } from './queue-forms.ts';
 
 const eventually = (condition: () => boolean | Promise<boolean>) => until(condition, PATIENCE_MS);
 const warnings = (lines: { level: number; msg: string }[]) => lines.filter(({ level }) => level >= 40);
@@ -41,7 +41,7 @@ test('a queue whose sessions the server ends makes new ones', async (t) => {
   await send(queue, { n: 10 });
   const began = performance.now();
   await eventually(() => got.includes(10));
-  t.true(performance.now() - began < 3_000, 'told, not polled');
+  t.true(performance.now() - began < 4_500, 'told, not polled');
 });
 
 test('while PostgreSQL is away publish answers false, and everything goes on when it is back', async (t) => {
@@ -55,7 +55,7 @@ test('while PostgreSQL is away publish answers false, and everything goes on whe
   for (let n = 0; n < 50; n += 1) {
     const began = performance.now();
     t.false(await queue.publish(Steps, { n: 1 }));
-    t.true(performance.now() - began < 1_000);
+    t.true(performance.now() - began < WITHOUT_WAITING_MS);
   }
   t.true(counts.includes('published workflow.steps away'));
   await pause(1_500);
@@ -76,7 +76,7 @@ test('a server that says nothing more makes publish answer false within a second
   for (let n = 0; n < 5; n += 1) {
     const began = performance.now();
     t.false(await queue.publish(Steps, { n: 1 }));
-    t.true(performance.now() - began < 1_300, `${performance.now() - began} ms`);
+    t.true(performance.now() - began < WITHOUT_WAITING_MS, `${performance.now() - began} ms`);
   }
   await proxy.restore();
   await send(queue, { n: 2 });

@@ -274,7 +274,7 @@ test('folders, pipes and devices are refused without waiting for them', async (t
   for (const device of ['/dev/zero', '/dev/null', '/dev/tty', '/']) {
     await fails(t, opened, 'operator', `file:${device}`, 'secret.unusable');
   }
-  t.true(performance.now() - since < 4_000);
+  t.true(performance.now() - since < 20_000);
 });
 
 test('a file whose size the system does not tell is read to its bound', async (t) => {

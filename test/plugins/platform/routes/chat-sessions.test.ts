@@ -133,11 +133,9 @@ for (const path of [COMPLETIONS, AGENT]) {
     const abort = new AbortController();
     const answer = chat({ stream: true }, { path, signal: abort.signal });
     await until(() => (provider.requests[0]?.bytesWritten ?? 0) > 0);
-    const left = performance.now();
     abort.abort();
     await t.throwsAsync(answer);
-    await until(() => provider.requests[0]!.isAborted, 1000);
-    t.true(performance.now() - left < 1000);
+    await until(() => provider.requests[0]!.isAborted, 5_000);
     t.is((await gateway.request('/v1/sessions')).body.total, 0);
   });
 

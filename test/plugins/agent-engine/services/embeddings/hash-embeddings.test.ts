@@ -2,6 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import { createHashEmbeddings } from '../../../../../plugins/agent-engine/services/embeddings/hash-embeddings.ts';
 import { cosine, toBytes } from '../../../../../plugins/agent-engine/services/embeddings/vector.ts';
+import { cpuNow } from '../../../../support/cpu-time.ts';
 
 const { id, embed } = createHashEmbeddings();
 const { signal } = new AbortController();
@@ -71,9 +72,9 @@ test('every text has a vector of length 1 and of whole numbers of bytes, whateve
 
 test('a megabyte of anything costs a bounded time', async (t) => {
   for (const piece of ['a', 'a ', '\u0301', '漢', '🙂']) {
-    const start = performance.now();
+    const start = cpuNow();
     await embed([piece.repeat((1 << 20) / piece.length)], signal);
-    t.true(performance.now() - start < 2000, piece);
+    t.true(cpuNow() - start < 2000, piece);
   }
 });
 

@@ -120,7 +120,7 @@ test('a stream whose body does not end after [DONE] loses its connection', async
   await using provider = await startFakeProvider(stream(['a'], { hangAfter: events.length }));
   await using client = clientFor(provider.url);
   t.is(textOf(await collect(client.stream(ask(), context()))), 'a');
-  await until(() => provider.requests[0]?.isAborted === true, 3000);
+  await until(() => provider.requests[0]?.isAborted === true, 5_000);
 });
 
 test('no more connections are opened than allowed, and the calls that wait are answered', async (t) => {

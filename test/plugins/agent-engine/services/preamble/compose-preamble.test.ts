@@ -5,6 +5,7 @@ import {
   type PreambleParts,
 } from '../../../../../plugins/agent-engine/services/preamble/compose-preamble.ts';
 import { estimateTokens } from '../../../../../plugins/agent-engine/services/tokens/estimate-tokens.ts';
+import { cpuNow } from '../../../../support/cpu-time.ts';
 
 /** The text alone. */
 const compose = (parts: PreambleParts, maxTokens: number) => composePreamble(parts, maxTokens).text;
@@ -128,8 +129,8 @@ test('whatever the parts are, the budget holds and blocks are closed', (t) => {
 test('a hostile megabyte is composed in no time', (t) => {
   for (const piece of ['<', '< ', '</', '<skill', '\n', ' ']) {
     const soul = piece.repeat(1_000_000 / piece.length);
-    const start = performance.now();
+    const start = cpuNow();
     compose({ soul: `<${soul}`, profile: soul, memories: [{ key: 'k', value: soul }], skills: [] }, 2000);
-    t.true(performance.now() - start < 1000, JSON.stringify(piece));
+    t.true(cpuNow() - start < 1000, JSON.stringify(piece));
   }
 });

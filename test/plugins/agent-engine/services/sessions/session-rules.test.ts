@@ -9,6 +9,7 @@ import {
   storedName,
 } from '../../../../../plugins/agent-engine/services/sessions/ownership.ts';
 import { isSessionId } from '../../../../../plugins/agent-engine/services/sessions/session-id.ts';
+import { cpuNow } from '../../../../support/cpu-time.ts';
 
 const ASKED = { role: 'user', content: 'Hello?' };
 const ANSWERED = { role: 'assistant', content: 'Hello!' };
@@ -58,8 +59,8 @@ test('the mark of an owner lets in whom its session would', (t) => {
 });
 
 test('an id is read in linear time', (t) => {
-  const started = performance.now();
+  const started = cpuNow();
   for (const text of ['a'.repeat(1_000_000), `${'.'.repeat(1_000_000)}/`, '\0'.repeat(1_000_000)])
     t.false(isSessionId(text));
-  t.true(performance.now() - started < 1_000);
+  t.true(cpuNow() - started < 1_000);
 });

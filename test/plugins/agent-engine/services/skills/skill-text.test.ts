@@ -1,6 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { isSkillName, readSkill } from '../../../../../plugins/agent-engine/services/skills/skill-text.ts';
+import { cpuNow } from '../../../../support/cpu-time.ts';
 import { skillText } from './kit.ts';
 
 const pointers = (name: string, text: string) => {
@@ -85,9 +86,9 @@ test('a hostile megabyte is refused in no time', (t) => {
     `---\n${' '.repeat(1_000_000)}`,
     `---${' '.repeat(1_000_000)}`,
   ]) {
-    const start = performance.now();
+    const start = cpuNow();
     t.true('problems' in readSkill('a', text));
-    t.true(performance.now() - start < 1000, `${text.slice(0, 20)} took ${performance.now() - start} ms`);
+    t.true(cpuNow() - start < 1000, `${text.slice(0, 20)} took ${cpuNow() - start} ms`);
   }
 });
 

@@ -71,7 +71,7 @@ test('hanging up cancels the call at the provider, before and while it answers',
     await until(() => provider.requests.length > known);
     caller.abort();
     t.is((await failed).code, 'model.aborted');
-    await until(() => provider.requests.at(-1)!.isAborted, 1000);
+    await until(() => provider.requests.at(-1)!.isAborted, 5_000);
   }
 });
 
@@ -85,7 +85,7 @@ test('leaving a stream cancels it at the provider', async (t) => {
   for await (const chunk of client.stream(ask(), context())) {
     if (chunk.choices[0]?.delta.content) break;
   }
-  await until(() => provider.requests[0]!.isAborted, 1000);
+  await until(() => provider.requests[0]!.isAborted, 5_000);
   t.pass();
 });
 
@@ -218,5 +218,5 @@ test('a response that a package leaves unread does not keep its connection', asy
       }),
   });
   t.is((await failureOf(t, client.complete(ask(), context()))).code, 'model.upstream');
-  await until(() => provider.requests[0]!.isAborted, 1000);
+  await until(() => provider.requests[0]!.isAborted, 5_000);
 });

@@ -2,6 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import type { ChatMessage } from '../../../../../../plugins/agent-engine/contract.ts';
 import { toPrompt } from '../../../../../../plugins/agent-engine/services/models/ai-sdk/prompt.ts';
+import { cpuNow } from '../../../../../support/cpu-time.ts';
 
 const NO_URLS = {};
 const call = (id: string, args: string) =>
@@ -127,11 +128,11 @@ test('a URL is handed on where the provider loads that type by itself', (t) => {
 });
 
 test('a data: URL of a megabyte costs no time', (t) => {
-  const start = performance.now();
+  const start = cpuNow();
   for (const hostile of ['data:image/png;'.padEnd(1 << 20, ';'), `data:${'a'.repeat(1 << 20)}`]) {
     toPrompt([{ role: 'user', content: [{ type: 'image_url', image_url: { url: hostile } }] }], NO_URLS);
   }
-  t.true(performance.now() - start < 500);
+  t.true(cpuNow() - start < 500);
 });
 
 test('whatever clients write into messages, the conversion does not throw', (t) => {

@@ -60,6 +60,6 @@ test('a body that is cancelled is cancelled at the provider', async (t) => {
   await using connected = connections();
   const response = await connected.fetch(provider.url, { body: '{}' });
   await response.body?.cancel();
-  await until(() => provider.requests[0]!.isAborted, 1000);
+  await until(() => provider.requests[0]!.isAborted, 5_000);
   t.pass();
 });

@@ -10,6 +10,7 @@ import {
   RUN_SCRIPT,
   reportBytes,
 } from '../../../../../../plugins/agent-engine/services/sandbox/k8s-job/run-script.ts';
+import { cpuNow } from '../../../../../support/cpu-time.ts';
 
 /** Runs the script as a pod would, as process 1 of a container that bubblewrap makes. Undefined where it is not installed. */
 async function runScript(
@@ -106,8 +107,8 @@ test('any output survives the report, and a log without one is none', (t) => {
 
 test('a hostile log is read in linear time', (t) => {
   const log = '\nsvc-sandbox-report stdout 0\nsvc-sandbox-report stderr\n'.repeat(20_000);
-  const begin = performance.now();
+  const begin = cpuNow();
   parseReport(log);
   parseReport(`${log}\nsvc-sandbox-report end`);
-  t.true(performance.now() - begin < 1000);
+  t.true(cpuNow() - begin < 1000);
 });
