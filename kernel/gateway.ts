@@ -44,8 +44,12 @@ import { VERSION } from './version.ts';
 
 /** Milliseconds that a database may take to answer readiness. */
 const PING_TIMEOUT = 2_000;
-/** Milliseconds that the last audit records get to reach the database at the end. */
+/** Milliseconds that the last audit records get to reach the database at the end; those that do not are in the journal. */
 const AUDIT_DRAIN = 5_000;
+/** The same where closing everything else has taken long: then the database does not answer anyway. */
+const AUDIT_DRAIN_LATE = 500;
+/** Milliseconds after the drain within which plugins and services are closed where everything answers. */
+const CLOSING = 6_000;
 /** Silence after which an event stream gets a comment line, and standstill after which its client is given up. */
 const STREAM_TIMES = { heartbeat: 15_000, slowClient: 60_000 };
 
@@ -133,7 +137,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ids,
     log,
   });
-  opened.defer(() => trail.close(AUDIT_DRAIN));
+  /** Until when everything is as it should be, once the drain is over. Milliseconds, monotonic. */
+  let closesBy = Number.POSITIVE_INFINITY;
+  opened.defer(() => trail.close(clock.monotonic() < closesBy ? AUDIT_DRAIN : AUDIT_DRAIN_LATE));
   metrics.watchAudit({ queued: () => trail.stats().queued, spooled: () => trail.stats().spooledBytes });
 
   const windows = openRateLimits({
@@ -304,6 +310,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       Promise.all([listeners.close(), grpc.close()]),
     ).catch((err: unknown) => log.warn({ err }, 'what is still in flight is aborted'));
     drainLeft = Math.max(0, until - clock.monotonic());
+    closesBy = clock.monotonic() + drainLeft + CLOSING;
     await closing.disposeAsync();
   };
   return {

@@ -56,7 +56,10 @@ export interface Services extends AsyncDisposable {
   readonly secrets: Secrets;
 }
 
-/** Opens all of them. When one cannot be opened, those before it are closed. Disposing closes them, the last one first. */
+/**
+ * Opens all of them. When one cannot be opened, those before it are closed. Disposing closes them side by side, since each may wait for a server that
+ * does not answer, and then the events, which locks and permits use until their end.
+ */
 export async function openServices(parts: ServicesParts): Promise<Services> {
   const { settings, env, database, postgresUrl, redisUrl, trail, registry, clock, ids, log } = parts;
   const { deployment } = settings;
@@ -115,9 +118,14 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
   });
   opened.defer(() => egress.close());
 
-  const closing = opened.move();
+  opened.move();
   return {
     ...{ events, locks, permits, queue, objects, egress, secrets },
-    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+    async [Symbol.asyncDispose]() {
+      const closed = [egress, objects, queue, permits, locks].map(async (service) => service.close());
+      await Promise.allSettled(closed);
+      await events.close();
+      await Promise.all(closed);
+    },
   };
 }
