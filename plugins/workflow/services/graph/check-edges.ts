@@ -16,6 +16,22 @@ export function checkEdges({ edges }: DrawnGraph, check: ConfigCheck): void {
     checkEnds(edge, check);
     if (isObject(edge.condition)) checkCondition(edge, edge.condition, check);
   }
+  checkComparisons(edges, check);
+}
+
+/** Tells of the first edge that is one too many, of each node. */
+function checkComparisons(edges: readonly DrawnEdge[], { problems }: ConfigCheck): void {
+  const counts = new Map<string, number>();
+  for (const { from, condition, label, place } of edges) {
+    if (from === undefined || !isObject(condition) || !Object.hasOwn(condition, 'field')) continue;
+    const count = (counts.get(from) ?? 0) + 1;
+    counts.set(from, count);
+    if (count !== GRAPH_LIMITS.comparisons + 1) continue;
+    const message =
+      `${label} is comparison ${count} of those that leave ${quote(from)}; ${GRAPH_LIMITS.comparisons} are allowed. ` +
+      'Have a step compute where to go, and compare its output.';
+    problems.add('too-many-comparisons', message, place);
+  }
 }
 
 function checkEnds(edge: DrawnEdge, { problems, suggest, index }: ConfigCheck): void {

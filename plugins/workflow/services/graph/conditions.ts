@@ -1,6 +1,7 @@
 import type { Condition, Json, Operator, OutcomeCondition } from '../../contract/graph.ts';
 import { compareText } from './compare-text.ts';
 import type { CompiledEdge } from './compiled-graph.ts';
+import { containsText } from './contains-text.ts';
 import { jsonEqual } from './json-equal.ts';
 import { isFault, parseReference, readReference } from './reference.ts';
 
@@ -33,11 +34,16 @@ const COMPARISONS: Readonly<Record<Exclude<Operator, 'exists'>, (found: Json, va
   lte: (found, value) => order(found, value) <= 0,
   contains: (found, value) =>
     Array.isArray(found)
-      ? (found as readonly Json[]).some((member) => jsonEqual(member, value))
-      : areTexts(found, value) && found.includes(value as string),
+      ? hasMember(found, value)
+      : areTexts(found, value) && containsText(found, value as string),
   startsWith: (found, value) => areTexts(found, value) && found.startsWith(value as string),
   endsWith: (found, value) => areTexts(found, value) && found.endsWith(value as string),
 };
+
+function hasMember(list: readonly Json[], value: Json): boolean {
+  const isScalar = typeof value !== 'object' || value === null;
+  return isScalar ? list.includes(value) : list.some((member) => jsonEqual(member, value));
+}
 
 /** Below, at or above zero for two numbers, or for two texts, which are ordered by their UTF-16 code units; NaN for everything else. */
 function order(found: Json, value: Json): number {

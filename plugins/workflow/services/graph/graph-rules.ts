@@ -29,6 +29,7 @@ export const GRAPH_RULES = {
   'value-missing': 'A condition with `field` and `op` has a `value`.',
   'value-too-large':
     'The value that a condition compares with is at most 16 KiB of JSON, on at most 64 levels.',
+  'too-many-comparisons': 'At most 100 edges with `{field, op, value}` leave a node.',
   'exists-value': 'The value of the operator `exists` is `true` or `false`.',
   outcome: 'An outcome has 1 to 64 characters.',
   'outcome-source': 'Edges with an outcome leave human tasks only.',

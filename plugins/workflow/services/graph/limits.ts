@@ -2,6 +2,8 @@
 export const GRAPH_LIMITS = {
   nodes: 500,
   edges: 2_000,
+  /** Edges that compare something and leave the same node: all of them are asked when it completes. */
+  comparisons: 100,
   /** Characters of a node's `name`. */
   name: 200,
   /** Characters of an outcome. */

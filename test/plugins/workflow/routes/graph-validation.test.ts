@@ -13,7 +13,8 @@ const out = { from: 'work', to: 'end' };
 /** start → work → end, with another node in the middle, or another edge out of it. */
 const around = (node: object, edge: object = out) => ({ nodes: [start, node, end], edges: [in_, edge] });
 const when = (condition: unknown, node: object = work()) => around(node, { ...out, condition });
-const compare = (extra: object) => when({ field: 'input.a', op: 'eq', value: 1, ...extra });
+const EQ = { field: 'input.a', op: 'eq', value: 1 };
+const compare = (extra: object) => when({ ...EQ, ...extra });
 const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels - 1)]);
 const call = (config: object) => around(work(config, 'service_task'));
 const person = (config: object) => around(work(config, 'human_task'));
@@ -118,6 +119,12 @@ const BROKEN: Record<GraphRule, readonly (readonly [graph: unknown, pointer: str
   'value-missing': [[when({ field: 'input.a', op: 'eq' }), '/graph/edges/1/condition/value']],
   'value-too-large': [[compare({ value: 'x'.repeat(16 * 1024) }), '/graph/edges/1/condition/value']],
   'exists-value': [[compare({ op: 'exists', value: 'yes' }), '/graph/edges/1/condition/value']],
+  'too-many-comparisons': [
+    [
+      { nodes: [start, work(), end], edges: [in_, ...Array(101).fill({ ...out, condition: EQ })] },
+      '/graph/edges/101',
+    ],
+  ],
   outcome: [[when({ outcome: 'x'.repeat(65) }, work({}, 'human_task')), '/graph/edges/1/condition/outcome']],
   'outcome-source': [[when({ outcome: 'ok' }), '/graph/edges/1/condition/outcome']],
   path: [

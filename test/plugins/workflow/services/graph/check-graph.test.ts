@@ -148,6 +148,21 @@ const ROWS: readonly Row[] = [
     ...{ problem: edge(0, '/condition/value'), says: /must be true or false; it is a string/ },
   },
   {
+    ...{
+      rule: 'too-many-comparisons',
+      title: 'more edges that compare than are asked when a node completes',
+    },
+    graph: changed(({ edges }) =>
+      edges.push(
+        ...Array.from({ length: 101 }, (_, value) => ({
+          ...{ from: 'start', to: 'ask' },
+          condition: { field: 'input.a', op: 'eq', value },
+        })),
+      ),
+    ),
+    ...{ problem: edge(105, ''), says: /comparison 101 of those that leave "start"; 100 are allowed/ },
+  },
+  {
     ...{ rule: 'outcome', title: 'an outcome of more than 64 characters' },
     graph: changed(({ edges }) => Object.assign(edges[3], { condition: { outcome: 'y'.repeat(65) } })),
     ...{ problem: edge(3, '/condition/outcome'), says: /1 to 64 characters; this one has 65/ },

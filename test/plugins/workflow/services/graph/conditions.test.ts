@@ -2,6 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import { type Json, OPERATORS, type Operator } from '../../../../../plugins/workflow/contract/graph.ts';
 import { compare, compileCondition } from '../../../../../plugins/workflow/services/graph/conditions.ts';
+import { cpuNow } from '../../../../support/cpu-time.ts';
 import { runData } from './kit.ts';
 
 /** One value of each JSON type, and those that are easily taken for one another. */
@@ -117,6 +118,30 @@ test('values that are nested 100,000 times are compared', (t) => {
   };
   t.true(compare('eq', deep(1), deep(1)));
   t.false(compare('eq', deep(1), deep(2)));
+});
+
+test('a text contains what it would by the definition, with few different characters too', (t) => {
+  const text = (maxLength: number) => fc.string({ unit: fc.constantFrom('a', 'b'), maxLength });
+  fc.assert(
+    fc.property(text(200), text(40), fc.nat(200), (whole, part, from) => {
+      t.is(compare('contains', whole, part), whole.includes(part));
+      const own = whole.slice(from, from + 60);
+      t.true(compare('contains', whole, own));
+    }),
+  );
+});
+
+test('whatever an author compares with whatever data, the work grows with both and not with their product', (t) => {
+  const started = cpuNow();
+  const half = 'a'.repeat(8_000);
+  t.false(compare('contains', 'a'.repeat(1_000_000), `${half}b${half}`));
+  t.false(compare('contains', 'a'.repeat(1_000_000), `b${half}${half}`));
+  t.false(compare('contains', Array(300_000).fill(1), 2));
+  const members = Array.from({ length: 300_000 }, () => ({ b: 1, c: 2 }));
+  t.false(compare('contains', members, { a: 1 }));
+  const large = Object.fromEntries(Array.from({ length: 70_000 }, (_, index) => [`k${index}`, index]));
+  for (let edge = 0; edge < 100; edge += 1) t.false(compare('eq', large, { a: 1 }));
+  t.true(cpuNow() - started < 1_500);
 });
 
 test('what JSON writes and reads again is equal, and a change is seen', (t) => {
