@@ -9,6 +9,8 @@ export interface TcpProxy {
   cut(): Promise<void>;
   /** Keeps connections and takes new ones, but lets nothing through any more. */
   silence(): void;
+  /** As `silence` for the connections that there are, for good; new ones go through. */
+  abandon(): void;
   /** Everything goes through again, on new connections. */
   restore(): Promise<void>;
 }
@@ -17,6 +19,8 @@ export interface TcpProxy {
 export async function startTcpProxy(t: ExecutionContext, target: number): Promise<TcpProxy> {
   const sockets = new Set<net.Socket>();
   let isSilent = false;
+  /** What the connections that are made now share. */
+  let generation = { isOver: false };
   const keep = (socket: net.Socket) => {
     sockets.add(socket);
     socket.on('error', () => {});
@@ -25,10 +29,12 @@ export async function startTcpProxy(t: ExecutionContext, target: number): Promis
   const server = net.createServer((client) => {
     keep(client);
     if (isSilent) return;
+    const own = generation;
+    const passes = () => !isSilent && !own.isOver;
     const upstream = net.connect({ host: '127.0.0.1', port: target });
     keep(upstream);
-    client.on('data', (bytes) => !isSilent && upstream.write(bytes));
-    upstream.on('data', (bytes) => !isSilent && client.write(bytes));
+    client.on('data', (bytes) => passes() && upstream.write(bytes));
+    upstream.on('data', (bytes) => passes() && client.write(bytes));
     client.once('close', () => upstream.destroy());
     upstream.once('close', () => client.destroy());
   });
@@ -50,6 +56,10 @@ export async function startTcpProxy(t: ExecutionContext, target: number): Promis
     cut: close,
     silence: () => {
       isSilent = true;
+    },
+    abandon: () => {
+      generation.isOver = true;
+      generation = { isOver: false };
     },
     restore: async () => {
       isSilent = false;

@@ -20,6 +20,9 @@ interface PgClient {
 // biome-ignore lint/suspicious/noExplicitAny: the constructor's argument belongs to pg
 export type PgClientClass = new (...args: any[]) => PgClient;
 
+/** How pg says that no answer came within `query_timeout`. */
+const READ_TIMEOUT = 'Query read timeout';
+
 const NOTHING: PgResult = { command: null, rowCount: null, rows: [] };
 
 /**
@@ -39,24 +42,30 @@ export function joiningClient(Client: PgClientClass): PgClientClass {
       const [fused] = Array.isArray(values) ? values : [];
       if (fused instanceof FusedStatements) return this.#sendFused(String(query), fused);
       if (typeof query !== 'string' || (Array.isArray(values) && values.length > 0)) {
-        return this.#afterHeld(() => super.query(query, ...rest));
+        return this.#afterHeld(() => this.#send(query, ...rest));
       }
       if (isBegin(query) || query.startsWith(JOIN_NEXT)) {
         this.#held += `${query}; `;
         return Promise.resolve(NOTHING);
       }
       if (this.#held === '' && query === 'rollback') return super.query(query).catch(this.#endAndThrow);
-      if (this.#held === '') return super.query(query).then(last);
+      if (this.#held === '') return super.query(query).then(last, this.#endIfSilent);
       const held = this.#takeHeld();
       if (query === 'commit' || query === 'rollback') return Promise.resolve(NOTHING);
-      return super.query(held + query).then(last);
+      return super.query(held + query).then(last, this.#endIfSilent);
     }
 
     /** A statement with parameters, or a cursor, is a message of its own kind: what was held goes before it. */
     #afterHeld(send: () => unknown): unknown {
       if (this.#held === '') return send();
       const opened: Promise<unknown> = super.query(this.#takeHeld());
-      return opened.then(send);
+      return opened.then(send, this.#endIfSilent);
+    }
+
+    /** Of cursors and callbacks nothing comes back here. */
+    #send(...query: readonly unknown[]): unknown {
+      const sent: unknown = super.query(...query);
+      return sent instanceof Promise ? sent.catch(this.#endIfSilent) : sent;
     }
 
     /** Outside a transaction a message that failed has done nothing, and can be sent again. */
@@ -66,14 +75,23 @@ export function joiningClient(Client: PgClientClass): PgClientClass {
       try {
         return last(await super.query(text + composed.text));
       } catch (error) {
-        if (!composed.failed(error)) throw error;
-        return last(await super.query(text + this.#plans.compose(statements).text));
+        if (!composed.failed(error)) return this.#endIfSilent(error);
+        return last(await super.query(text + this.#plans.compose(statements).text).catch(this.#endIfSilent));
       }
     }
 
     /** Whether the transaction is still open nobody knows: the next user of the pool must not find himself inside it. */
     #endAndThrow = (error: unknown): never => {
       this.end().catch(() => {});
+      throw error;
+    };
+
+    /**
+     * pg gives up waiting for an answer, and keeps the connection and its query: the next user of the pool would wait behind it, and so on until the
+     * network notices.
+     */
+    #endIfSilent = (error: unknown): never => {
+      if ((error as Error | undefined)?.message === READ_TIMEOUT) return this.#endAndThrow(error);
       throw error;
     };
 

@@ -129,8 +129,9 @@ export class ServerPlans {
    * @param doubtful texts by name
    */
   #failed(error: unknown, doubtful: ReadonlyMap<string, string>): boolean {
-    this.#isOff = (error as { code?: unknown }).code === NO_SUCH_STATEMENT;
-    if (this.#isOff) {
+    if ((error as { code?: unknown }).code === NO_SUCH_STATEMENT) {
+      // A pooler is between: that stays so for as long as the connection.
+      this.#isOff = true;
       this.#forgetAll();
       return true;
     }

@@ -82,22 +82,22 @@ class SupervisedDriver implements Driver {
     const begun =
       begin !== undefined && settings.accessMode !== 'read only'
         ? connection.executeQuery(CompiledQuery.raw(begin)).then(() => {})
-        : this.#operation(() => this.#driver.beginTransaction(connection.inner, settings));
+        : this.#asked(connection, () => this.#driver.beginTransaction(connection.inner, settings));
     return begun.catch((error) => this.#letGo(connection, error));
   }
 
   commitTransaction(connection: SupervisedConnection): Promise<void> {
-    return this.#operation(() => this.#driver.commitTransaction(connection.inner));
+    return this.#asked(connection, () => this.#driver.commitTransaction(connection.inner));
   }
 
   rollbackTransaction(connection: SupervisedConnection): Promise<void> {
-    return this.#operation(() => this.#driver.rollbackTransaction(connection.inner)).catch((error) =>
+    return this.#asked(connection, () => this.#driver.rollbackTransaction(connection.inner)).catch((error) =>
       this.#letGo(connection, error),
     );
   }
 
   savepoint(connection: SupervisedConnection, name: string, compile: QueryCompiler['compileQuery']) {
-    return this.#operation(async () => this.#driver.savepoint?.(connection.inner, name, compile));
+    return this.#asked(connection, async () => this.#driver.savepoint?.(connection.inner, name, compile));
   }
 
   rollbackToSavepoint(
@@ -105,11 +105,15 @@ class SupervisedDriver implements Driver {
     name: string,
     compile: QueryCompiler['compileQuery'],
   ) {
-    return this.#operation(async () => this.#driver.rollbackToSavepoint?.(connection.inner, name, compile));
+    return this.#asked(connection, async () =>
+      this.#driver.rollbackToSavepoint?.(connection.inner, name, compile),
+    );
   }
 
   releaseSavepoint(connection: SupervisedConnection, name: string, compile: QueryCompiler['compileQuery']) {
-    return this.#operation(async () => this.#driver.releaseSavepoint?.(connection.inner, name, compile));
+    return this.#asked(connection, async () =>
+      this.#driver.releaseSavepoint?.(connection.inner, name, compile),
+    );
   }
 
   async releaseConnection(connection: SupervisedConnection): Promise<void> {
@@ -137,6 +141,11 @@ class SupervisedDriver implements Driver {
 
   #operation<T>(run: () => Promise<T>): Promise<T> {
     return this.#supervision.guard.operation(run).catch(asUnavailable);
+  }
+
+  /** An operation that is a statement too: a server that went silent does not answer it either. */
+  #asked<T>(connection: SupervisedConnection, run: () => Promise<T>): Promise<T> {
+    return this.#operation(() => connection.inTime(run));
   }
 
   /** A connection of the pool, or `database.unavailable`; one that arrives too late goes back to the pool. */
@@ -186,12 +195,12 @@ class SupervisedConnection implements DatabaseConnection {
   }
 
   executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    const { busyTimeoutMs, answerTimeoutMs } = this.#supervision;
-    return this.#operation(() => {
-      if (busyTimeoutMs !== undefined) return this.#executeWhenFree<R>(query, busyTimeoutMs);
-      if (answerTimeoutMs !== undefined) return this.#executeInTime<R>(query, answerTimeoutMs);
-      return this.inner.executeQuery<R>(query);
-    });
+    const { busyTimeoutMs } = this.#supervision;
+    return this.#operation(() =>
+      busyTimeoutMs === undefined
+        ? this.inTime(() => this.inner.executeQuery<R>(query))
+        : this.#executeWhenFree<R>(query, busyTimeoutMs),
+    );
   }
 
   async *streamQuery<R>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<R>> {
@@ -229,16 +238,18 @@ class SupervisedConnection implements DatabaseConnection {
   }
 
   /** A server that went silent keeps the connection; the caller gets an error and the pool a free place. */
-  async #executeInTime<R>(query: CompiledQuery, timeoutMs: number): Promise<QueryResult<R>> {
+  async inTime<T>(run: () => Promise<T>): Promise<T> {
+    const { answerTimeoutMs } = this.#supervision;
+    if (answerTimeoutMs === undefined) return run();
     let timer: NodeJS.Timeout | undefined;
     const silence = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         this.inner.killSession?.(async () => {}).catch(() => {}); // closes the socket; nobody is there to be asked
         reject(DatabaseErrors.unavailable('The database did not answer in time'));
-      }, timeoutMs);
+      }, answerTimeoutMs);
     });
     try {
-      return await Promise.race([this.inner.executeQuery<R>(query), silence]);
+      return await Promise.race([run(), silence]);
     } finally {
       clearTimeout(timer);
     }
