@@ -302,7 +302,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     void configuration.close();
     if (settings.stopDelay > 0) await pause(settings.stopDelay);
     const until = clock.monotonic() + settings.drainTimeout;
-    // Work in the background ends beside the requests: a stream that lasts does not take its time.
+    // Work in the background ends beside the requests: a stream that lasts does not take its time. What of it is left when they have
+    // ended is waited for by `host.stop`, in the rest of that time and before any plugin ends.
     host.drain(settings.drainTimeout);
     await within(
       settings.drainTimeout,

@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox';
+import type { FieldError, GatewayError } from '../errors/gateway-error.ts';
 import type { Access } from './access.ts';
 import type { Call } from './call.ts';
 
@@ -8,7 +9,10 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** In which shape errors are told (decisions 0.1). */
 export type ErrorDialect = 'problem' | 'openai' | 'coze';
 
-/** The schemas of a route's input and answers; what is named here is validated, documented and typed. */
+/**
+ * The schemas of a route's input and answers; what is named here is validated, documented and typed. `patternErrorMessage` beside a pattern is told
+ * instead of the pattern.
+ */
 export interface RouteSchema {
   /** An object schema of the `{name}` parts of the path. */
   readonly params?: TSchema;
@@ -52,10 +56,15 @@ export interface RouteDefinition<S extends RouteSchema = RouteSchema> {
   readonly bodyLimit?: number;
   /** Default `json` when the schema has a body. */
   readonly bodyType?: 'json' | 'text';
-  /** An open event stream counts against `SVC_MAX_STREAMS_PER_USER`. */
+  /** An open event stream counts against `SVC_MAX_STREAMS_PER_USER`. A route that has this is documented as one that may answer with a stream. */
   readonly countsAsStream?: (call: RouteCall<S>) => boolean;
   /** A limit beside the tenant's and the user's windows; `bootstrap` counts per source address. */
   readonly rateLimit?: 'standard' | 'bootstrap' | 'none';
+  /**
+   * The error for input that the schemas refuse, from what they say of it and the body as it came. Default: `request.invalid` with `errors`. For routes
+   * that know more of the same body than a schema can say, so that everything is told at once.
+   */
+  readonly refuse?: (errors: readonly FieldError[], body: unknown) => GatewayError;
   /** Returns the body of a 200, or a `Reply`. Throws catalogued errors. */
   handle(call: RouteCall<S>): unknown;
 }

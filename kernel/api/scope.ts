@@ -48,11 +48,15 @@ export interface Scope<C = unknown> {
   provide<T>(ref: ServiceRef<T>, value: T): void;
   /** Adds to an extension point, also of a plugin that is not there (yet). */
   contribute<T>(point: ExtensionPoint<T>, value: T): void;
-  /** The live contributions to a point, in order of arrival; a fresh array at each call. */
+  /**
+   * The live contributions to a point, in order of arrival; a fresh array at each call. Also those of plugins that stop, while background work of what
+   * stops with them goes on.
+   */
   contributions<T>(point: ExtensionPoint<T>): () => readonly T[];
   /**
    * Hears an event of this and of every other replica, until the plugin is gone. A listener that throws is logged. An event
-   * may be missed: `services.events.onMissed` tells when to drop what was cached.
+   * may be missed: `services.events.onMissed` tells when to drop what was cached. At the start of the gateway listeners, workers and tasks begin when
+   * every plugin has been set up or has failed; events and messages of the time before wait.
    */
   on<T>(event: EventRef<T>, listener: EventListener<NoInfer<T>>): void;
   /**
@@ -62,7 +66,7 @@ export interface Scope<C = unknown> {
   worker<T>(queue: QueueRef<T>, handle: MessageHandler<NoInfer<T>>, options?: ConsumeOptions): void;
   /**
    * Runs `task` every `milliseconds` (never two at once) until the plugin stops; a failure is logged and counted. The first time after one
-   * period, or `immediately` when the plugin was published.
+   * period, or `immediately`: when the plugin was published, at the start of the gateway when all were.
    */
   every(
     name: string,
@@ -73,7 +77,7 @@ export interface Scope<C = unknown> {
   /**
    * Ends work that goes on in the background, when the plugin stops. Called once at the begin of the stop, beside the calls in flight: takes
    * no new work and resolves when what is under way has ended or was handed over. `signal` aborts when the drain time is over; then it has
-   * 3 seconds more. Not called for a plugin that never became active.
+   * 3 seconds more. Until it has ended, every plugin that stops at the same time is still there. Not called for a plugin that never became active.
    */
   drain(name: string, finish: (signal: AbortSignal) => Promise<void>): void;
   /** Joins `/health/ready`: resolves when healthy, throws when not. Has 2 seconds. */

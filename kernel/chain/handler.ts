@@ -78,8 +78,12 @@ async function readCall(
     if (isObject(call.body)) context.state.bodyFields = Object.keys(call.body).slice(0, 64);
     errors.push(...validators.body(call.body));
   }
-  if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
+  if (errors.length > 0) throw (definition.refuse ?? refuse)(errors, call.body);
   return call;
+}
+
+function refuse(errors: readonly FieldError[]): Error {
+  return KernelErrors.invalidRequest(undefined, { errors });
 }
 
 function readBody(context: Context, definition: Route): Promise<unknown> {

@@ -22,7 +22,7 @@ export const SERVICE_VARIABLES = {
     env: 'SVC_TENANT_SECRETS',
     default: [],
     description:
-      'Secrets that tenants may refer to through the API: variables (`ACME_KEY`, `ACME_*`) and files of the folder (`file:acme/*`)',
+      'Secrets that every tenant may refer to through the API, and send wherever egress lets it: variables (`ACME_KEY`, `ACME_*`) and files of the folder (`file:acme/*`)',
   }),
   egressDefault: field.choice(['allow', 'deny'], {
     env: 'SVC_EGRESS_DEFAULT',

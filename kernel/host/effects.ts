@@ -31,11 +31,19 @@ export interface Contribution {
   readonly value: unknown;
 }
 
-/** Something that runs from publication to the end: an event listener, a queue's consumer. */
-export interface Started<T> {
-  /** Id of the event or queue. */
+/** A queue's consumer, which runs from the activation to the end. */
+export interface Worker {
+  /** Id of the queue. */
   readonly name: string;
-  readonly start: () => T;
+  readonly start: () => QueueConsumer;
+}
+
+/** An event listener, which hears from the publication to the end. */
+export interface Listener {
+  /** Id of the event. */
+  readonly name: string;
+  /** What is heard waits until `begun` resolves, with false where it shall not be told any more; absent: it is told at once. Returns the undo. */
+  readonly start: (begun?: Promise<boolean>) => () => void;
 }
 
 /** All that one set-up registered. Nothing of it is visible before the whole is published. */
@@ -49,8 +57,8 @@ export class Effects {
   readonly tasks: PeriodicTask[] = [];
   readonly drains: Drain[] = [];
   readonly probes: Probe[] = [];
-  readonly listeners: Started<() => void>[] = [];
-  readonly workers: Started<QueueConsumer>[] = [];
+  readonly listeners: Listener[] = [];
+  readonly workers: Worker[] = [];
   /** Run in reverse order at stop. */
   readonly undo: (() => void | Promise<void>)[] = [];
 }

@@ -47,6 +47,8 @@ export interface Exchange {
   readonly before: Catalogue;
   /** Milliseconds; default: what `desired` says of each. */
   readonly drainTimeout?: number;
+  /** What runs by itself begins when `activate` is called, not in the turn of the exchange; events are heard, and wait. */
+  readonly isHeldBack?: boolean;
 }
 
 /** A change that serves already. */
@@ -71,8 +73,31 @@ export class PluginExchange {
     await Promise.all(this.#retiring);
   }
 
+  /**
+   * Begins what plugins that were published do by themselves: listeners, workers, periodic tasks. They serve already, so what cannot begin
+   * is told in the log and noted in the slot, and hinders no other.
+   */
+  activate(names: Iterable<string>): void {
+    this.#begin(names, (instance) => instance.activate());
+  }
+
+  #begin(names: Iterable<string>, begin: (instance: PluginInstance) => void): void {
+    for (const name of names) {
+      const slot = this.#slotOf(name);
+      try {
+        if (slot.current !== undefined) begin(slot.current);
+      } catch (err) {
+        slot.fail(err);
+        this.#parts.log.error(
+          { err, plugin: name },
+          'a plugin serves, but cannot begin what it does by itself',
+        );
+      }
+    }
+  }
+
   /** Sets up `arriving` in order, publishes them in place of `leaving` in one turn, and lets those drain. */
-  async run({ arriving, leaving, reason, drainTimeout, ...target }: Exchange): Promise<Changed> {
+  async run({ arriving, leaving, reason, drainTimeout, isHeldBack, ...target }: Exchange): Promise<Changed> {
     const staged = new Map<string, Arrival & { readonly milliseconds: number }>();
     let current = '';
     try {
@@ -94,7 +119,10 @@ export class PluginExchange {
         this.#slotOf(name).started(instance, milliseconds, reason);
         this.#parts.log.info({ plugin: name, ms: Math.round(milliseconds) }, `plugin ${reason}`);
       }
-      return { drained: retire() };
+      const drained = retire();
+      if (isHeldBack) this.#begin(staged.keys(), (instance) => instance.listen());
+      else this.activate(staged.keys());
+      return { drained };
     } catch (failure) {
       await this.#parts.publication.abandon();
       for (const { instance } of [...staged.values()].toReversed()) await instance.discard();
@@ -158,7 +186,11 @@ export class PluginExchange {
     return { instance, address: address ?? this.#parts.address, milliseconds: clock.monotonic() - began };
   }
 
-  /** Takes the instances that leave out of their slots at once; the returned function drains them, dependents first. */
+  /**
+   * Takes the instances that leave out of their slots at once; the returned function drains all of them side by side, and then ends them,
+   * dependents first. None is ended before all have drained: what one has in hand may need any other, a step of a workflow for example the
+   * plugin of its node type.
+   */
   #retire(
     before: Catalogue,
     leaving: ReadonlySet<string>,
@@ -169,6 +201,7 @@ export class PluginExchange {
     const instances = order.map((name) => ({
       slot: this.#slotOf(name),
       instance: this.#slotOf(name).current!,
+      time: drainTimeout(name),
     }));
     return () => {
       for (const { slot } of instances) {
@@ -176,14 +209,16 @@ export class PluginExchange {
         slot.current = undefined;
         slot.status.set('draining', 'its calls in flight end');
       }
-      // All were unpublished at the same moment, so their times run together while they are waited for in order.
-      const { clock } = this.#parts;
-      const began = clock.monotonic();
       const work = (async () => {
-        for (const { slot, instance } of instances) {
-          slot.leaks = await instance.retire(
-            Math.max(0, began + drainTimeout(slot.name) - clock.monotonic()),
-          );
+        const ending = instances.map(({ instance, time }) => instance.windDown(time));
+        // Where nothing goes on in the background, what was contributed goes in this very turn.
+        const draining = instances.filter(({ instance }) => instance.hasDrains);
+        if (draining.length > 0)
+          await Promise.all(draining.map(({ instance, time }) => instance.drain(time)));
+        this.#parts.publication.forget(instances.map(({ instance }) => instance));
+        await Promise.all(ending);
+        for (const { slot, instance, time } of instances) {
+          slot.leaks = await instance.retire(time);
           for (const leak of slot.leaks)
             this.#parts.log.error({ plugin: slot.name, leak }, 'a plugin left something');
           if (slot.status.state !== 'draining') continue;

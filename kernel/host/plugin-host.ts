@@ -71,7 +71,8 @@ export class PluginHost {
   }
 
   /**
-   * The first start. A plugin that fails is reported, and the others serve.
+   * The first start. A plugin that fails is reported, and the others serve. Each serves as soon as it is set up; what runs by itself begins
+   * when all have been tried, since it may need what a later one contributes.
    *
    * @throws PluginChangeError when one with `onFailure: abort` fails.
    */
@@ -81,11 +82,15 @@ export class PluginHost {
       this.#noteUnknown(desired);
       const catalogue = this.#catalogue;
       const failed = new Set(this.#failed());
+      const started: string[] = [];
       for (const name of failed) this.#abortIfAsked(name, this.#slots.get(name)!.lastError?.message);
       for (;;) {
         const plan = planRun({ ...this.#conditions(desired, catalogue), failed });
         const name = plan.run.find((candidate) => this.#slots.get(candidate)!.current === undefined);
-        if (name === undefined) return this.#noteIdle(plan.idle);
+        if (name === undefined) {
+          this.#activate(started);
+          return this.#noteIdle(plan.idle);
+        }
         try {
           await this.#exchange.run({
             arriving: [name],
@@ -94,7 +99,9 @@ export class PluginHost {
             desired,
             catalogue,
             before: catalogue,
+            isHeldBack: true,
           });
+          started.push(name);
         } catch (failure) {
           const cause = failure instanceof PluginChangeError ? failure.cause : failure;
           this.#slots.get(name)!.fail(cause);
@@ -138,7 +145,7 @@ export class PluginHost {
 
   /** Has the background work of every plugin end, within `drainTimeout` ms; `stop` waits for it. The plugins still serve. */
   drain(drainTimeout: number): void {
-    for (const { current } of this.slots) current?.drain(drainTimeout);
+    for (const { current } of this.slots) void current?.drain(drainTimeout);
   }
 
   /**
@@ -163,6 +170,15 @@ export class PluginHost {
       });
       await this.#exchange.retired();
     });
+  }
+
+  /** @throws PluginChangeError when one with `onFailure: abort` cannot begin. */
+  #activate(names: readonly string[]): void {
+    this.#exchange.activate(names);
+    for (const name of names) {
+      const { lastError } = this.#slots.get(name)!;
+      if (lastError !== undefined) this.#abortIfAsked(name, lastError.message);
+    }
   }
 
   /** Goes to another desired state and catalogue, whole or not at all. */

@@ -38,9 +38,14 @@ export class PluginInstance {
   readonly inFlight = new InFlight();
   readonly #controller = new AbortController();
   readonly #log: Logger;
+  /** Resolves when it begins what runs by itself: false where it ends before that. */
+  readonly #begun = Promise.withResolvers<boolean>();
+  #isListening = false;
   #tasks: RunningTask[] = [];
-  #consumers: QueueConsumer[] = [];
-  #drained: Promise<readonly (string | undefined)[]> | undefined;
+  readonly #consumers: QueueConsumer[] = [];
+  #stopping: readonly Promise<void>[] = [];
+  #drained: Promise<readonly string[]> | undefined;
+  #ended: Promise<readonly string[]> | undefined;
 
   private constructor(parts: InstanceParts) {
     this.plugin = parts.plugin;
@@ -79,39 +84,87 @@ export class PluginInstance {
     }
   }
 
-  /** Begins what runs by itself. Called in the turn in which the routes are published. */
-  activate(): void {
-    for (const { start } of this.effects.listeners) this.effects.undo.push(start());
-    this.#consumers = this.effects.workers.map(({ start }) => start());
-    this.#tasks = this.effects.tasks.map((task) => runPeriodically(task, this.#controller.signal, this.#log));
+  /**
+   * Hears events from now on, as one that serves has to: what it keeps in memory would be out of date otherwise. What it hears waits for
+   * `activate`.
+   */
+  listen(): void {
+    this.#listen(this.#begun.promise);
   }
 
-  /** Has the work in the background end, within `drainTimeout` ms, while the routes still serve. A second call changes nothing. */
-  drain(drainTimeout: number): void {
-    this.#drained ??= Promise.all(this.effects.drains.map((drain) => runDrain(drain, drainTimeout)));
+  #listen(begun?: Promise<boolean>): void {
+    if (this.#isListening) return;
+    this.#isListening = true;
+    for (const { start } of this.effects.listeners) this.effects.undo.push(start(begun));
   }
 
   /**
-   * Ends an instance whose routes are no longer published: waits for its calls up to `drainTimeout` ms, aborts the
-   * rest, undoes its effects in reverse order. Returns what could not be ended, as sentences.
+   * Begins what runs by itself. Called once, when the plugins that are published with it, or started with it, are published too.
+   *
+   * @throws what a queue throws; what has begun until then ends with the instance.
    */
-  async retire(drainTimeout: number): Promise<readonly string[]> {
-    const stopping = this.#tasks.map((task) => task.stop());
-    const leaks: string[] = [];
-    const consumed = Promise.all(this.#consumers.map((consumer) => consumer.stop(drainTimeout)));
-    this.drain(drainTimeout);
+  activate(): void {
+    this.#begun.resolve(true);
+    this.#listen();
+    for (const { start } of this.effects.workers) this.#consumers.push(start());
+    this.#tasks = this.effects.tasks.map((task) => runPeriodically(task, this.#controller.signal, this.#log));
+  }
+
+  /** Whether there is work in the background that `drain` waits for. */
+  get hasDrains(): boolean {
+    return this.effects.drains.length > 0;
+  }
+
+  /**
+   * Has the work in the background end, within `drainTimeout` ms, while the routes still serve. Resolves when it has ended, with what did
+   * not, as sentences. A second call changes nothing, and waits for the first. Never rejects.
+   */
+  drain(drainTimeout: number): Promise<readonly string[]> {
+    this.#drained ??= Promise.all(this.effects.drains.map((drain) => runDrain(drain, drainTimeout))).then(
+      (leaks) => leaks.filter((leak) => leak !== undefined),
+    );
+    return this.#drained;
+  }
+
+  /**
+   * Ends what is under way in an instance whose routes are no longer published: periodic tasks and queues begin nothing more, calls,
+   * messages in hand and background work get `drainTimeout` ms, then they are told to end. Everything that they use is still there.
+   * Resolves with what did not end, as sentences. A second call changes nothing, and waits for the first. Never rejects.
+   */
+  windDown(drainTimeout: number): Promise<readonly string[]> {
+    this.#ended ??= this.#windDown(drainTimeout);
+    return this.#ended;
+  }
+
+  async #windDown(drainTimeout: number): Promise<readonly string[]> {
+    this.#begun.resolve(false);
+    this.#stopping = this.#tasks.map((task) => task.stop());
+    const consumed = within(
+      drainTimeout + DRAIN_GRACE,
+      'the queues',
+      Promise.all(this.#consumers.map((consumer) => consumer.stop(drainTimeout))),
+    ).then(
+      () => [],
+      (failure: Error) => [failure.message],
+    );
+    const drained = this.drain(drainTimeout);
     if (!(await this.inFlight.idle(drainTimeout))) {
       this.inFlight.abortAll(KernelErrors.draining());
     }
-    await within(drainTimeout + DRAIN_GRACE, 'the queues', consumed).catch((failure: Error) =>
-      leaks.push(failure.message),
-    );
-    leaks.push(...((await this.#drained) ?? []).filter((leak) => leak !== undefined));
+    return [...(await consumed), ...(await drained)];
+  }
+
+  /**
+   * Ends an instance whose routes are no longer published: winds it down, aborts its signal, undoes its effects in reverse order. Returns
+   * what could not be ended, as sentences.
+   */
+  async retire(drainTimeout: number): Promise<readonly string[]> {
+    const leaks = [...(await this.windDown(drainTimeout))];
     this.#controller.abort(KernelErrors.draining());
     if (!(await this.inFlight.idle(ABORT_GRACE))) {
       leaks.push(`${this.inFlight.size} calls did not end after they were aborted`);
     }
-    const ended = stopping.map((stopped, index) =>
+    const ended = this.#stopping.map((stopped, index) =>
       within(ABORT_GRACE, `the task ${this.effects.tasks[index]!.name}`, stopped).catch((failure: Error) =>
         leaks.push(failure.message),
       ),

@@ -115,7 +115,13 @@ export class PluginScope implements Scope {
 
   on<T>(event: EventRef<T>, listener: EventListener<NoInfer<T>>): void {
     const { events } = this.#parts;
-    this.#open('on').listeners.push({ name: event.id, start: () => events.on(event, listener) });
+    const start = (begun?: Promise<boolean>) => {
+      if (begun === undefined) return events.on(event, listener);
+      return events.on(event, async (payload, meta) => {
+        if (await begun) await listener(payload, meta);
+      });
+    };
+    this.#open('on').listeners.push({ name: event.id, start });
   }
 
   worker<T>(queue: QueueRef<T>, handle: MessageHandler<NoInfer<T>>, options?: ConsumeOptions): void {

@@ -38,6 +38,8 @@ export interface PublicationParts {
 export class Publication {
   readonly #parts: PublicationParts;
   #live: ReadonlyMap<string, Published> = new Map();
+  /** Those that have left, while background work of what left with them goes on. By name, the latest of each. */
+  readonly #leaving = new Map<string, PluginInstance>();
   readonly #kernelRoutes = new Map<string, readonly CompiledRoute[]>();
 
   constructor(parts: PublicationParts) {
@@ -59,9 +61,12 @@ export class Publication {
     return undefined;
   }
 
+  /** Of the live plugins, and of those that left until `forget` is told of them, unless they are back. */
   contributions(pointId: string): readonly unknown[] {
-    return [...this.#live.values()]
-      .flatMap(({ instance }) => instance.effects.contributions)
+    const live = [...this.#live.values()].map(({ instance }) => instance);
+    const left = [...this.#leaving].filter(([name]) => !this.#live.has(name)).map(([, instance]) => instance);
+    return [...live, ...left]
+      .flatMap((instance) => instance.effects.contributions)
       .filter((contribution) => contribution.pointId === pointId)
       .map((contribution) => contribution.value);
   }
@@ -101,7 +106,7 @@ export class Publication {
 
   /**
    * Prepares an exchange whole, resources too; the returned function makes it. It has to be called, and at once: reloads of
-   * agents.d wait for it.
+   * agents.d wait for it. What those that leave contribute stays until `forget`: work that they have in hand may need it.
    *
    * @throws like `check`.
    */
@@ -111,7 +116,11 @@ export class Publication {
     const all = [...next.values(), ...arriving.values()];
     const kinds = await this.#parts.resources.prepare(all.flatMap(({ instance }) => instance.effects.kinds));
     return () => {
-      for (const name of leaving) for (const withdraw of this.#live.get(name)?.withdraw ?? []) withdraw();
+      for (const [name, { instance, withdraw }] of this.#live) {
+        if (!leaving.has(name)) continue;
+        for (const one of withdraw) one();
+        this.#leaving.set(name, instance);
+      }
       for (const [name, { instance, address }] of arriving) {
         const withdraw = instance.effects.authenticators.map((one) => this.#parts.authentication.add(one));
         next.set(name, { instance, address, withdraw });
@@ -119,8 +128,13 @@ export class Publication {
       this.#live = next;
       kinds.publish();
       swap();
-      for (const { instance } of arriving.values()) instance.activate();
     };
+  }
+
+  /** From now on nothing of these instances, which left, is seen any more. */
+  forget(instances: readonly PluginInstance[]): void {
+    for (const [name, instance] of this.#leaving)
+      if (instances.includes(instance)) this.#leaving.delete(name);
   }
 
   /** Gives up what was checked and not published: closes the addresses that were opened for it. */

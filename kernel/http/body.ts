@@ -8,8 +8,8 @@ export const DEFAULT_BODY_LIMIT = 1024 * 1024;
 /**
  * Reads and parses a JSON body. An absent body is `undefined`.
  *
- * @throws 413 above `limit` bytes, 415 for another content type or a compressed body, 400 for JSON that is malformed or
- * nested too deeply.
+ * @throws 413 above `limit` bytes, 415 for another content type, another charset than UTF-8 or a compressed body, 400 for JSON that is malformed,
+ * not UTF-8, or nested too deeply.
  */
 export async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {
   if (!hasBody(request)) return undefined;
@@ -50,7 +50,7 @@ function isDeeperThan(value: unknown, levels: number): boolean {
 /**
  * Reads a text body (`text/plain`, `text/markdown` …). An absent body is the empty string.
  *
- * @throws 413 above `limit` bytes, 415 for another content type or a compressed body.
+ * @throws 413 above `limit` bytes, 415 for another content type, another charset than UTF-8 or a compressed body, 400 for what is not UTF-8.
  */
 export async function readPlainText(request: IncomingMessage, limit: number): Promise<string> {
   if (!hasBody(request)) return '';
@@ -71,12 +71,37 @@ async function readText(request: IncomingMessage, limit: number): Promise<string
       },
     );
   }
+  requireUtf8(request);
+  return decode(await readBytes(request, limit));
+}
+
+async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
   try {
-    return await rawBody(request, { limit, length: request.headers['content-length'], encoding: 'utf-8' });
+    return await rawBody(request, { limit, length: request.headers['content-length'] });
   } catch (cause) {
     throw readFailure(cause, limit);
   }
 }
+
+const CHARSET = /;\s*charset="?([^\s;"]+)/i;
+const UTF8_NAMES: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii']);
+
+function requireUtf8(request: IncomingMessage): void {
+  const charset = CHARSET.exec(request.headers['content-type'] ?? '')?.[1];
+  if (charset === undefined || UTF8_NAMES.has(charset.toLowerCase())) return;
+  throw KernelErrors.unsupportedMedia('The body has another charset than UTF-8: send it in UTF-8');
+}
+
+/** Never guesses: characters that were replaced would be stored as if the client had sent them. */
+function decode(bytes: Buffer): string {
+  try {
+    return UTF8.decode(bytes);
+  } catch (cause) {
+    throw KernelErrors.malformedBody('The body is not well-formed UTF-8', { cause });
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 function readFailure(cause: unknown, limit: number): Error {
   const type = (cause as { type?: string }).type;

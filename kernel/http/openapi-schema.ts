@@ -1,6 +1,6 @@
 /**
  * A JSON Schema in the dialect of OpenAPI 3.0, which knows neither `const`, nor lists of types, nor `null` as a type.
- * Annotations that start with `~` or are symbols stay behind.
+ * Annotations that start with `~` or are symbols stay behind, and so does `patternErrorMessage`, which is for our own messages.
  */
 export function toOpenApiSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(toOpenApiSchema);
@@ -10,10 +10,13 @@ export function toOpenApiSchema(schema: unknown): unknown {
 
 type Schema = Record<string, unknown>;
 
+/** Keywords that OpenAPI 3.0 does not have. */
+const OWN: ReadonlySet<string> = new Set(['$schema', '$id', 'patternErrorMessage']);
+
 function convertKeywords(schema: Schema): Schema {
   const converted: Schema = {};
   for (const [key, value] of Object.entries(schema)) {
-    if (key.startsWith('~') || key === '$schema' || key === '$id') continue;
+    if (key.startsWith('~') || OWN.has(key)) continue;
     if (key === 'const') converted.enum = [value];
     else if (key === 'examples' && Array.isArray(value)) converted.example = value[0];
     else if (key === 'exclusiveMinimum') Object.assign(converted, { minimum: value, exclusiveMinimum: true });

@@ -38,7 +38,7 @@ export function openApiDocument(
 
 function operation(route: CompiledRoute): object {
   const { definition, access } = route;
-  const { schema = {}, summary, description, tag, bodyType } = definition!;
+  const { schema = {}, summary, description, tag, bodyType, countsAsStream } = definition!;
   const parameters = [
     ...parametersOf(schema.params, 'path', true),
     ...parametersOf(schema.query, 'query', false),
@@ -56,7 +56,7 @@ function operation(route: CompiledRoute): object {
       : {
           requestBody: { required: true, content: { [mediaType]: { schema: toOpenApiSchema(schema.body) } } },
         }),
-    responses: responsesOf(schema.responses),
+    responses: responsesOf(schema.responses, countsAsStream !== undefined),
     security: access.kind === 'public' ? [] : SECURED,
     'x-access': access,
   };
@@ -80,13 +80,25 @@ function parametersOf(schema: TSchema | undefined, place: string, isRequired: bo
   }));
 }
 
-function responsesOf(responses: Readonly<Record<number, TSchema | null>> = { 200: {} }): object {
+/** A route that counts as an event stream may answer with one where it else answers 200. */
+function responsesOf(
+  responses: Readonly<Record<number, TSchema | null>> = { 200: {} },
+  mayStream: boolean,
+): object {
+  const stream = { 'text/event-stream': { schema: { type: 'string' } } };
   const entries = Object.entries(responses).map(([status, schema]) => [
     status,
     {
       description:
         (schema as { description?: string } | null)?.description ?? DESCRIPTIONS[status] ?? 'Success',
-      ...(schema === null ? {} : { content: { 'application/json': { schema: toOpenApiSchema(schema) } } }),
+      ...(schema === null
+        ? {}
+        : {
+            content: {
+              'application/json': { schema: toOpenApiSchema(schema) },
+              ...(mayStream && status === '200' ? stream : {}),
+            },
+          }),
     },
   ]);
   return Object.fromEntries([

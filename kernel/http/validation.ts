@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import addFormatsModule from 'ajv-formats';
 import type { TSchema } from 'typebox';
+import { nearestName } from '../config/nearest-name.ts';
 import type { FieldError } from '../errors/gateway-error.ts';
 
 /** Checks a value in place (defaults are filled in, strings coerced where asked) and tells every bad field. */
@@ -12,7 +13,8 @@ export type InputPlace = 'params' | 'query' | 'headers' | 'body';
 // The package is CommonJS: its function is the default of the default.
 const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default;
 
-const OPTIONS = { useDefaults: true, strict: false } as const;
+// Verbose, since what a schema says of itself makes better messages.
+const OPTIONS = { useDefaults: true, strict: false, verbose: true } as const;
 
 /** Coercion is for what arrives as text; a body has types of its own. */
 function createAjv(place: InputPlace, allErrors: boolean): Ajv {
@@ -76,7 +78,10 @@ function hasFewerNodes(value: unknown, limit: number): boolean {
   return true;
 }
 
-/** Ajv's errors as pointers and sentences: one per field, the most specific. */
+/**
+ * Ajv's errors as pointers and sentences: one per field, the most specific. Of an Ajv that is `verbose`, a pattern tells its schema's
+ * `patternErrorMessage`, and an unknown member the known one that was probably meant.
+ */
 export function fieldErrors(errors: readonly ErrorObject[], place: string): readonly FieldError[] {
   const byPointer = new Map<string, FieldError>();
   for (const error of withoutFailedBranches(errors)) {
@@ -122,8 +127,10 @@ function messageOf(error: ErrorObject): string {
   switch (error.keyword) {
     case 'required':
       return 'is required';
+    case 'pattern':
+      return schemaOf(error).patternErrorMessage ?? error.message ?? 'is not valid';
     case 'additionalProperties':
-      return 'is not known here';
+      return unknownMember(error);
     case 'enum':
       return `must be one of ${(error.params.allowedValues as unknown[]).map((v) => JSON.stringify(v)).join(', ')}`;
     case 'const':
@@ -134,4 +141,21 @@ function messageOf(error: ErrorObject): string {
     default:
       return error.message ?? 'is not valid';
   }
+}
+
+/** What messages need of the schema that said no. */
+interface TellingSchema {
+  /** Told instead of the pattern, which nobody wants to read. */
+  readonly patternErrorMessage?: string;
+  readonly properties?: object;
+}
+
+function schemaOf({ parentSchema }: ErrorObject): TellingSchema {
+  return (parentSchema ?? {}) as TellingSchema;
+}
+
+function unknownMember(error: ErrorObject): string {
+  const { additionalProperty } = error.params as { readonly additionalProperty: string };
+  const meant = nearestName(additionalProperty, Object.keys(schemaOf(error).properties ?? {}));
+  return meant === undefined ? 'is not known here' : `is not known here, did you mean ${meant}?`;
 }

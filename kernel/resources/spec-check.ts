@@ -2,10 +2,8 @@ import { Ajv, type ErrorObject } from 'ajv';
 import addFormatsModule from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import type { ResourceProblem } from '../api/kind.ts';
-import { nearestName } from '../config/nearest-name.ts';
 import { fieldErrors } from '../http/validation.ts';
-import { closedSchema, type JsonSchema } from './closed-schema.ts';
-import { pointerSegment } from './problem.ts';
+import { closedSchema } from './closed-schema.ts';
 
 /** Checks a `spec`, filling in the schema's defaults in place. Tells what is wrong, pointers beginning with `/spec`. */
 export type SpecCheck = (spec: unknown, limit: number) => readonly ResourceProblem[];
@@ -44,22 +42,5 @@ function compileCheck(schema: TSchema): SpecCheck {
 const MAX_LENGTH_FOR_ALL = 64 * 1024;
 
 function describe(errors: readonly ErrorObject[]): readonly ResourceProblem[] {
-  const better = new Map(errors.map(ownMessage).filter((told) => told !== undefined));
-  return fieldErrors(errors, 'spec').map(({ pointer, message }) => ({
-    pointer,
-    message: better.get(pointer) ?? message,
-  }));
-}
-
-/** What can be said better with the schema at hand, by pointer. */
-function ownMessage(error: ErrorObject): [string, string] | undefined {
-  const { keyword, instancePath, params, parentSchema } = error;
-  const at = `/spec${instancePath}`;
-  const told = parentSchema as JsonSchema & { patternErrorMessage?: string };
-  if (keyword === 'pattern' && told.patternErrorMessage !== undefined) return [at, told.patternErrorMessage];
-  if (keyword !== 'additionalProperties') return undefined;
-  const name = String((params as { additionalProperty: string }).additionalProperty);
-  const meant = nearestName(name, Object.keys((told.properties as object | undefined) ?? {}));
-  if (meant === undefined) return undefined;
-  return [`${at}/${pointerSegment(name)}`, `is not known here, did you mean ${meant}?`];
+  return fieldErrors(errors, 'spec');
 }

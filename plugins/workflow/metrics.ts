@@ -123,7 +123,7 @@ function relayMetrics(metric: Scope['metric']): RelayObserver {
   });
   const givenUp = metric.counter({
     name: 'svc_workflow_outbox_given_up_total',
-    help: 'Events that were given up, since the sink did not take them for three days.',
+    help: 'Events that were given up: refused when older than three days, or their sink was away for as long.',
     labels: ['sink'],
   });
   return {

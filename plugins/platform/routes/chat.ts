@@ -1,4 +1,5 @@
 import { access, type Call, type Route, reply, route } from 'agent-gateway';
+import type { AuditChanges } from '../../agent-engine/contract.ts';
 import type { AgentChat } from '../services/chat/agent-chat.ts';
 import type { ChatCall } from '../services/chat/chat-call.ts';
 import type { ChatCompletions } from '../services/chat/chat-completions.ts';
@@ -70,6 +71,7 @@ export function chatRoutes(chat: ChatCompletions, agentChat: AgentChat): readonl
 /** The part of a request that is not in its body. */
 function toChatCall(call: Call, sessionId: string | undefined): ChatCall {
   const { identity, tenant } = call;
+  let changes: AuditChanges = {};
   return {
     principal: { tenantId: tenant.id, identityId: identity.id, userId: userOf(call) },
     isAdmin: isTenantAdmin(identity),
@@ -78,6 +80,10 @@ function toChatCall(call: Call, sessionId: string | undefined): ChatCall {
     signal: call.signal,
     requestId: call.requestId,
     traceHeaders: call.traceHeaders(),
+    audit: (more) => {
+      changes = { ...changes, ...more };
+      call.audit({ changes });
+    },
     log: call.log,
   };
 }

@@ -1,10 +1,16 @@
-import { type Database, defineErrors, type Identity, type Scope, serviceRef } from 'agent-gateway';
+import {
+  type Database,
+  defineErrors,
+  type ErrorExtras,
+  type Identity,
+  type Scope,
+  serviceRef,
+} from 'agent-gateway';
 import type { Graph, JsonObject } from './graph.ts';
 import type { NodeType } from './node-types.ts';
 import type { RunEventRecord, RunRecord, RunStatus, StepRecord, TaskCompletion, TaskRecord } from './runs.ts';
 
-/** What workflows answer with. */
-export const WorkflowErrors = defineErrors({
+const catalogue = defineErrors({
   definitionNotFound: {
     code: 'workflow.definition-not-found',
     kind: 'not-found',
@@ -54,6 +60,12 @@ export const WorkflowErrors = defineErrors({
     kind: 'forbidden',
     title: 'The task is assigned to somebody else',
   },
+  /** Of the list of everybody's tasks. */
+  allTasksForbidden: {
+    code: 'workflow.all-tasks-forbidden',
+    kind: 'forbidden',
+    title: 'Only administrators may list the tasks of everybody',
+  },
   taskNotOpen: {
     code: 'workflow.task-not-open',
     kind: 'conflict',
@@ -79,9 +91,22 @@ export const WorkflowErrors = defineErrors({
     kind: 'too-large',
     title: 'The data of the run are too large',
   },
-  /** Too many others changed the run, or the definition, at the same time. */
-  busy: { code: 'workflow.busy', kind: 'conflict', title: 'This is changed by too many at once' },
+  /** Too many others changed the run, or the definition, at the same time. Carries `retry-after`. */
+  busy: { code: 'workflow.busy', kind: 'unavailable', title: 'This is changed by too many at once' },
 });
+
+/** Seconds after which who was told `workflow.busy` should try again. */
+const BUSY_SECONDS = '1';
+
+/** What workflows answer with. */
+export const WorkflowErrors: typeof catalogue = {
+  ...catalogue,
+  busy: Object.assign(
+    (detail = 'It is changed by too many at once. Try again.', extras: ErrorExtras = {}) =>
+      catalogue.busy(detail, { ...extras, headers: { 'retry-after': BUSY_SECONDS, ...extras.headers } }),
+    { definition: catalogue.busy.definition },
+  ),
+};
 
 /** A version that is there to start runs from. */
 export interface StartableVersion {

@@ -75,8 +75,10 @@ export interface NodeType {
   /** How members of `config` are filled in; those not named are `text`, at any depth. */
   readonly templates?: Readonly<Record<string, TemplateMode>>;
   /**
-   * What the schema cannot say, asked when the schema says yes; `pointer` is relative to the configuration (`/url`), `message` goes on after the name of
-   * the member, `code` is stable and by default `workflow.graph.config-invalid`. Pure.
+   * What the schema cannot say; `pointer` is relative to the configuration (`/url`), `message` goes on after the name of the member, `code` is stable and
+   * by default `workflow.graph.config-invalid`. Asked with a configuration that the schema takes, or, so that all problems are told at once, with
+   * what is left of one without the members that the schema refuses: then members of its first level may be missing although the schema requires
+   * them, and neither what it throws nor what it says of the whole configuration counts. Pure.
    */
   check?(
     config: JsonObject,

@@ -1,4 +1,4 @@
-import { pageQuery } from 'agent-gateway';
+import { KernelErrors, pageQuery } from 'agent-gateway';
 import Type, { type Static } from 'typebox';
 import type { WrittenDefinition } from '../services/definitions/definitions.ts';
 import { GraphInput, GraphSchema } from '../services/graph/graph-schema.ts';
@@ -8,12 +8,14 @@ const Name = Type.String({
   minLength: 1,
   maxLength: 200,
   pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]+$',
+  patternErrorMessage: 'must not be blank, and not hold control characters',
   description: 'For people, without control characters; several definitions may have the same',
 });
 const Description = Type.String({
   maxLength: 2_000,
   // Databases refuse NUL and half a surrogate pair.
   pattern: '^[^\\u0000\\p{Cs}]*$',
+  patternErrorMessage: 'must not hold the character U+0000, or half of a surrogate pair',
   description: 'For people; it may have several lines',
 });
 const Timestamp = Type.String({ format: 'date-time' });
@@ -43,20 +45,6 @@ export const IfMatch = Type.Object({
   ),
 });
 
-/** The body that makes a definition (specification 2, Endpoints). */
-export const CreateDefinition = Type.Object({
-  name: Name,
-  description: Type.Optional(Description),
-  graph: GraphInput,
-});
-
-/** The body that changes a definition: what is absent stays as it is. */
-export const UpdateDefinition = Type.Object({
-  name: Type.Optional(Name),
-  description: Type.Optional(Description),
-  graph: Type.Optional(GraphInput),
-});
-
 /** A definition as it is told (decisions 2.3). */
 export const DefinitionSchema = Type.Object({
   id: Type.String({ description: 'Of a workflow of agents.d its name' }),
@@ -79,6 +67,30 @@ export const DefinitionSchema = Type.Object({
   source: Type.Enum(['api', 'file'], { description: 'file: of agents.d, which only the deployment changes' }),
 });
 
+/** What the gateway says of a definition. A record that was read can be sent back as it is: these members are let pass, and change nothing. */
+const Told: Record<never, never> = Object.fromEntries(
+  Object.keys(DefinitionSchema.properties)
+    .filter((name) => !['name', 'description', 'graph'].includes(name))
+    .map((name) => [name, Type.Optional(Type.Unknown({ readOnly: true, description: 'Changes nothing' }))]),
+);
+
+/** The body that makes a definition (specification 2, Endpoints). */
+export const CreateDefinition = Type.Object(
+  { name: Name, description: Type.Optional(Description), graph: GraphInput, ...Told },
+  { additionalProperties: false },
+);
+
+/** The body that changes a definition: what is absent stays as it is. */
+export const UpdateDefinition = Type.Object(
+  {
+    name: Type.Optional(Name),
+    description: Type.Optional(Description),
+    graph: Type.Optional(GraphInput),
+    ...Told,
+  },
+  { additionalProperties: false },
+);
+
 /** A page of definitions. */
 export const DefinitionList = Type.Object({ workflow_definitions: Type.Array(DefinitionSchema), ...Page });
 
@@ -100,11 +112,16 @@ export function toContent(body: Static<typeof CreateDefinition>): WrittenDefinit
   return { name: body.name, description: body.description ?? '', graph: body.graph };
 }
 
-/** What a body changes. */
+/** What a body changes. Throws `request.invalid` for one that changes nothing. */
 export function toChanges(body: Static<typeof UpdateDefinition>): Partial<WrittenDefinition> {
+  const { name, description, graph } = body;
+  if (name === undefined && description === undefined && graph === undefined) {
+    const message = 'must have at least one of name, description, graph';
+    throw KernelErrors.invalidRequest(undefined, { errors: [{ pointer: '/body', message }] });
+  }
   return {
-    ...(body.name === undefined ? {} : { name: body.name }),
-    ...(body.description === undefined ? {} : { description: body.description }),
-    ...(body.graph === undefined ? {} : { graph: body.graph }),
+    ...(name === undefined ? {} : { name }),
+    ...(description === undefined ? {} : { description }),
+    ...(graph === undefined ? {} : { graph }),
   };
 }

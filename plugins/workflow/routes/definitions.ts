@@ -14,6 +14,7 @@ import {
   UpdateDefinition,
 } from './definition-schemas.ts';
 import { expectedRevision } from './if-match.ts';
+import { refuseDefinition } from './refuse-definition.ts';
 
 /** Definitions of one answer: each may be as large as a body. */
 const MAX_PAGE = 100;
@@ -28,6 +29,7 @@ const publishers = { tag, access: access.role('user', { scopes: ['workflow:publi
 
 /** Definitions of workflows and their states (specification 2, Endpoints; decisions 2.3, 2.4, 2.7). */
 export function definitionRoutes(definitions: Definitions): readonly Route[] {
+  const refuse = refuseDefinition(definitions);
   return [
     route({
       ...writers,
@@ -35,6 +37,7 @@ export function definitionRoutes(definitions: Definitions): readonly Route[] {
       path: PATH,
       summary: 'Create a workflow definition, as a draft',
       schema: { body: CreateDefinition, responses: { 201: DefinitionSchema } },
+      refuse,
       handle: async (call) => {
         const record = await definitions.create(callerOf(call), toContent(call.body));
         tell(call, record);
@@ -74,6 +77,7 @@ export function definitionRoutes(definitions: Definitions): readonly Route[] {
         body: UpdateDefinition,
         responses: { 200: DefinitionSchema },
       },
+      refuse,
       handle: async (call) => {
         const { id } = call.params;
         const record = await definitions.update(callerOf(call), id, toChanges(call.body), expectedBy(call));

@@ -19,6 +19,7 @@ export const EventHeaders = Type.Object({
   'last-event-id': Type.Optional(
     Type.String({
       pattern: '^[0-9]{0,15}$',
+      patternErrorMessage: 'must be the `seq` of an event: 15 digits at most',
       description: '`seq` of the last event that a stream has brought; counts before `after`',
     }),
   ),

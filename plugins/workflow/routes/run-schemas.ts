@@ -94,16 +94,19 @@ export const RunParams = Type.Object({ id: Type.String() });
 export const StepParams = Type.Object({ ...RunParams.properties, step_run_id: Type.String() });
 
 /** What a run is started with. */
-export const StartRun = Type.Object({
-  definition_id: Type.String({
-    minLength: 1,
-    maxLength: 128,
-    description: 'Id of a published definition, or the name of a workflow of agents.d',
-  }),
-  input: Type.Optional(
-    Type.Object({}, { additionalProperties: true, description: '512 KiB of JSON at most' }),
-  ),
-});
+export const StartRun = Type.Object(
+  {
+    definition_id: Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description: 'Id of a published definition, or the name of a workflow of agents.d',
+    }),
+    input: Type.Optional(
+      Type.Object({}, { additionalProperties: true, description: '512 KiB of JSON at most' }),
+    ),
+  },
+  { additionalProperties: false },
+);
 
 /** How a run is started. */
 export const StartQuery = Type.Object({
@@ -122,6 +125,7 @@ export const StartHeaders = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({
       pattern: '^[\\x20-\\x7e]{1,255}$',
+      patternErrorMessage: 'must have 1 to 255 printable ASCII characters',
       description: '1 to 255 printable characters; the same key and body give the same run',
     }),
   ),
@@ -130,7 +134,13 @@ export const StartHeaders = Type.Object({
 /** Which runs are asked for. */
 export const RunListQuery = Type.Object({
   ...pageQuery({ defaultLimit: 50 }).properties,
-  definition_id: Type.Optional(Type.String({ maxLength: 128, pattern: '^[^\\u0000]*$' })),
+  definition_id: Type.Optional(
+    Type.String({
+      maxLength: 128,
+      pattern: '^[^\\u0000]*$',
+      patternErrorMessage: 'must not hold the character U+0000',
+    }),
+  ),
   status: Type.Optional(Type.Unsafe<RunQuery['status']>(Type.String({ enum: [...RUN_STATUSES] }))),
   from: Type.Optional(Moment),
   to: Type.Optional(Moment),

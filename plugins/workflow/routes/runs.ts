@@ -1,5 +1,5 @@
-import { access, type Call, pageOf, type Route, reply, route } from 'agent-gateway';
-import type { StartableVersion, WorkflowEngine } from '../contract/engine.ts';
+import { access, type Call, GatewayError, pageOf, type Route, reply, route } from 'agent-gateway';
+import { type StartableVersion, type WorkflowEngine, WorkflowErrors } from '../contract/engine.ts';
 import type { RunRecord } from '../contract/runs.ts';
 import { fingerprintOf } from '../services/engine/fingerprint.ts';
 import {
@@ -68,7 +68,7 @@ export function runRoutes({ engine, resolve }: RunRoutesParts): readonly Route[]
           before === undefined
             ? await engine.start({
                 ...{ tenantId: tenant.id, input, startedBy: identity.id, idempotency },
-                version: await resolve(tenant.id, body.definition_id),
+                version: await resolve(tenant.id, body.definition_id).catch(tellPlace),
               })
             : { run: before, isNew: false };
         tell(call, started.run);
@@ -138,6 +138,14 @@ export function runRoutes({ engine, resolve }: RunRoutesParts): readonly Route[]
 function tell(call: Pick<Call, 'audit'>, run: RunRecord): void {
   const { id, definition_id, version, status } = run;
   call.audit({ changes: { run_id: id, definition_id, version, status } });
+}
+
+/** Says which member of the body named a definition that is not there. */
+function tellPlace(thrown: unknown): never {
+  const { definitionNotFound: notFound } = WorkflowErrors;
+  if (!(thrown instanceof GatewayError) || thrown.code !== notFound.definition.code) throw thrown;
+  const message = 'must be the id of a published definition, or the name of a workflow of agents.d';
+  throw notFound(thrown.detail, { cause: thrown, errors: [{ pointer: '/body/definition_id', message }] });
 }
 
 function placeOf({ tenant, params }: Pick<Call, 'tenant'> & { readonly params: { readonly id: string } }) {

@@ -31,16 +31,20 @@ export const TaskList = Type.Array(
 );
 
 /** What a person says of a task. */
-export const CompleteTask = Type.Object({
-  outcome: Type.Optional(
-    Type.String({
-      maxLength: 256,
-      pattern: '^[^\\u0000]*$',
-      description: 'Decides which edge is taken',
-    }),
-  ),
-  output: Type.Optional(Object.assign({ ...Data }, { description: 'Becomes the output of the step' })),
-  variables: Type.Optional(
-    Object.assign({ ...Data }, { description: 'Merged into the variables of the run, member by member' }),
-  ),
-});
+export const CompleteTask = Type.Object(
+  {
+    outcome: Type.Optional(
+      Type.String({
+        maxLength: 256,
+        pattern: '^[^\\u0000\\p{Cs}]*$',
+        patternErrorMessage: 'must not hold the character U+0000, or half of a surrogate pair',
+        description: 'Decides which edge is taken',
+      }),
+    ),
+    output: Type.Optional(Object.assign({ ...Data }, { description: 'Becomes the output of the step' })),
+    variables: Type.Optional(
+      Object.assign({ ...Data }, { description: 'Merged into the variables of the run, member by member' }),
+    ),
+  },
+  { additionalProperties: false },
+);

@@ -1,4 +1,4 @@
-import { access, pageOf, ROLES, type Route, route } from 'agent-gateway';
+import { access, hasAnyScope, pageOf, ROLES, type Route, route } from 'agent-gateway';
 import { type WorkflowEngine, WorkflowErrors } from '../contract/engine.ts';
 import type { TaskCompletion } from '../contract/runs.ts';
 import { isTaskAdmin } from '../services/engine/assignees.ts';
@@ -7,6 +7,8 @@ import { CompleteTask, TaskList, TaskParams, TaskQuery } from './task-schemas.ts
 
 const MAX_PAGE = 500;
 const tag = 'workflow-tasks';
+/** Scopes that let somebody complete tasks. */
+const COMPLETE: readonly string[] = ['workflow:run', 'execute'];
 
 /**
  * Human tasks (specification 2, Human task completion payload; decisions 2.5). Any role may call: a task may be assigned to each of them.
@@ -20,11 +22,14 @@ export function taskRoutes(engine: WorkflowEngine): readonly Route[] {
       path: '/v1/workflow-tasks',
       access: access.role(ROLES, { scopes: ['workflow:read', 'read'] }),
       summary: 'List the human tasks that wait for you, your roles, or anybody, oldest first',
+      description:
+        'Without `all`, a credential that may not complete any task (scopes `workflow:run`, `execute`) sees none.',
       schema: { query: TaskQuery, responses: { 200: TaskList } },
       handle: ({ identity, query, tenant }) => {
         if (query.all && !isTaskAdmin(identity)) {
-          throw WorkflowErrors.notAssigned('Only administrators of the tenant see the tasks of everybody.');
+          throw WorkflowErrors.allTasksForbidden('Leave "all" out to list the tasks that you may complete.');
         }
+        if (!query.all && !hasAnyScope(identity.scopes, COMPLETE)) return [];
         const page = pageOf(query, MAX_PAGE);
         return engine.tasks({ tenantId: tenant.id, identity: query.all ? undefined : identity, ...page });
       },
@@ -33,7 +38,7 @@ export function taskRoutes(engine: WorkflowEngine): readonly Route[] {
       tag,
       method: 'POST',
       path: '/v1/workflow-tasks/{step_run_id}/complete',
-      access: access.role(ROLES, { scopes: ['workflow:run', 'execute'] }),
+      access: access.role(ROLES, { scopes: COMPLETE }),
       summary: 'Complete a human task; the first completion counts',
       schema: { params: TaskParams, body: CompleteTask, responses: { 200: StepSchema } },
       handle: async (call) => {

@@ -1,30 +1,34 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database, Ids } from 'agent-gateway';
-import { type RawBuilder, sql } from 'kysely';
-import type { Outbox, OutboxEntry } from '../services/ports/outbox.ts';
+import { sql } from 'kysely';
+import type { Outbox, OutboxEntry, TakeRequest } from '../services/ports/outbox.ts';
 import { nowSql } from './clock-sql.ts';
 import { createEngineSql } from './engine-sql.ts';
+import { createOutboxRows, type ReachedRow, type WaitingRow } from './outbox-rows.ts';
+import { behind, type Room, roomOnce, turnsOf } from './outbox-turns.ts';
+import { READY } from './tables/outbox-table.ts';
 import type { WorkflowTables } from './workflow-tables.ts';
 
 /** Events of one run that are given out together. */
 const MAX_EVENTS = 500;
-
-interface Head {
-  readonly run_id: string;
-  readonly from_seq: unknown;
-}
-
-interface Row extends Head {
-  readonly sink: string;
-  readonly tenant_id: string;
-  readonly to_seq: unknown;
-  readonly created_at: unknown;
-  readonly attempts: unknown;
-  readonly claim: string | null;
-}
+/** Rows that are read together where somebody looks for what is ready. */
+const PAGE = 64;
+/** Pages that one look reads at most. Each but the last ones goes on with another tenant. */
+const MAX_PAGES = 32;
+/** Rows that one look makes ready since their time has come, and that are forgotten together. */
+const BATCH = 128;
+/** Milliseconds that rows behind another one are left alone longer than that one: by then it has its next time. */
+const BEHIND_MS = 60_000;
+/** Sinks whose events can wait at one time; more are not looked for. */
+const MAX_SINKS = 1_000;
 
 /**
  * The outbox in a table of the database. Of a run and a sink only the first row is ever taken, and while it is there no other of them: that keeps
  * its events in order.
+ *
+ * A commit inserts rows that are ready, knowing nothing of what else waits. A look that finds one behind another one of its run puts it off until
+ * a minute after that one's time, so that it is not read again by each look; who removes the first row of a run makes the next one ready. Whoever dies in between
+ * costs that minute, no event.
  */
 export function createOutbox({
   database,
@@ -36,106 +40,171 @@ export function createOutbox({
   readonly ids: Ids;
 }): Outbox {
   const run = createEngineSql(database);
+  const rows = createOutboxRows(database, tables);
   const outbox = sql.table(tables.outbox.meta.tableName);
+  /** After which tenant the next look begins, by sink. There are as many as sinks ever came in the life of the process. */
+  const begins = new Map<string, string>();
 
-  /** First rows of runs that are due for a sink, fair over tenants. */
-  async function dueHeads(sink: string, limit: number): Promise<readonly Head[]> {
-    const now = await nowSql(database);
-    const { rows } = await run(sql<Head>`
-      select run_id, from_seq from (
-        select run_id, from_seq, next_at, row_number() over (partition by tenant_id order by next_at, run_id) as turn
-        from ${outbox} as head where sink = ${sink} and next_at <= ${now} and not exists (
-          select 1 from ${outbox} as earlier
-          where earlier.run_id = head.run_id and earlier.sink = head.sink and earlier.from_seq < head.from_seq)) as due
-      order by turn, next_at, run_id limit ${sql.lit(limit)}`);
-    return rows;
+  /** Makes ready what was put off until now, but what is still behind another row. True when there may be more. */
+  async function release(sink: string): Promise<boolean> {
+    const timely = await rows.timely(sink, BATCH);
+    if (timely.length === 0) return false;
+    const isBehind = (row: WaitingRow) => row.fromSeq !== row.firstSeq && row.firstNextAt > row.now;
+    const [late, due] = [timely.filter(isBehind), timely.filter((row) => !isBehind(row))];
+    const until = new Map(late.map(({ runId, firstNextAt }) => [runId, firstNextAt + BEHIND_MS]));
+    const changed = (await rows.release(sink, due)) + (await rows.park(sink, late, until));
+    return changed > 0 && timely.length === BATCH;
   }
 
-  /** Of those who claim a row at one time the first changes its time, and the others find it no longer due. */
-  async function claimHeads(
-    sink: string,
-    heads: readonly Head[],
-    claim: string,
-    claimMs: number,
-  ): Promise<void> {
-    const now = await nowSql(database);
-    await run(sql`update ${outbox} set claim = ${claim}, next_at = ${now} + ${claimMs}, attempts = attempts + 1
-      where next_at <= ${now} and ${either(heads.map((head) => isRow(sink, head)))}`);
+  /** What is ready of some tenants: of all, or of so many that enough of them can be taken. The next look begins after them. */
+  async function someReady(sink: string, room: Room, limit: number): Promise<readonly WaitingRow[]> {
+    const start = begins.get(sink) ?? '';
+    const found: WaitingRow[] = [];
+    let after = start;
+    let isAround = start === '';
+    for (let page = 0; page < MAX_PAGES; page += 1) {
+      const some = await rows.ready(sink, after, isAround && start !== '' ? start : undefined, PAGE);
+      found.push(...some.filter(({ tenantId }) => room(tenantId) > 0));
+      const isEnd = some.length < PAGE;
+      if (isEnd && isAround) {
+        begins.delete(sink);
+        return found;
+      }
+      isAround ||= isEnd;
+      after = isEnd ? '' : some.at(-1)!.tenantId;
+      if (turnsOf(found, room, limit).length === limit) break;
+    }
+    begins.set(sink, after);
+    return found;
   }
 
-  /** The rows from the heads on, as far as one entry reaches. */
-  async function rowsFrom(sink: string, heads: readonly Head[]): Promise<readonly Row[]> {
-    const reach = heads.map(
-      ({ run_id, from_seq }) => sql`run_id = ${run_id} and sink = ${sink} and from_seq >= ${Number(from_seq)}
-        and from_seq < ${Number(from_seq) + MAX_EVENTS}`,
-    );
-    const { rows } = await run(sql<Row>`
-      select run_id, sink, from_seq, tenant_id, to_seq, created_at, attempts, claim from ${outbox}
-      where ${either(reach)} order by run_id, from_seq`);
-    return rows;
+  async function take({ sink, limit, claimMs, room: ask = () => limit }: TakeRequest) {
+    const room = roomOnce(ask);
+    const isReleasing = await release(sink);
+    const found = await someReady(sink, room, limit);
+    const heads = turnsOf(found, room, limit);
+    const { keys, until } = behind(found, heads, claimMs);
+    const later = new Map([...until].map(([runId, at]) => [runId, at + BEHIND_MS]));
+    const hasMore = (await rows.park(sink, keys, later)) > 0 || isReleasing;
+    if (heads.length === 0) return { entries: [], hasMore };
+    const claim = ids.uuid();
+    await rows.claim(sink, heads, claim, claimMs);
+    const reached = Map.groupBy(await rows.from(sink, heads, MAX_EVENTS), ({ runId }) => runId);
+    return {
+      entries: heads.flatMap(({ runId }) => entryOf(sink, reached.get(runId) ?? [], claim) ?? []),
+      hasMore,
+    };
+  }
+
+  /** Whether the claim of an entry is still its own. In a table of its own, since MySQL does not read the one that it changes. */
+  const isClaimed = ({ runId, sink, fromSeq, claim }: OutboxEntry) => sql`(select mine.rows_found from
+    (select count(*) as rows_found from ${outbox}
+      where run_id = ${runId} and sink = ${sink} and from_seq = ${fromSeq} and claim = ${claim}) as mine) = 1`;
+
+  /** Makes the first row ready that is left of a run. True when there is one, and nobody has it. */
+  async function wakeNext({ runId, sink }: OutboxEntry): Promise<boolean> {
+    const woken = await rows.change(sql`update ${outbox} set next_at = ${READY}
+      where run_id = ${runId} and sink = ${sink} and claim is null and from_seq = (select next_one.first_seq from
+        (select min(from_seq) as first_seq from ${outbox} where run_id = ${runId} and sink = ${sink}) as next_one)`);
+    return woken > 0;
+  }
+
+  async function putOff({ runId, sink, fromSeq, claim }: OutboxEntry, delayMs: number, counted: number) {
+    const now = await nowSql(database);
+    const nextAt = delayMs === 0 ? sql`${READY}` : sql`${now} + ${delayMs}`;
+    await run(sql`update ${outbox} set claim = null, next_at = ${nextAt}, attempts = attempts - ${sql.lit(1 - counted)}
+      where run_id = ${runId} and sink = ${sink} and from_seq = ${fromSeq} and claim = ${claim}`);
+  }
+
+  /** Names of the sinks for which something waits. */
+  async function sinksThatWait(): Promise<readonly string[]> {
+    const names: string[] = [];
+    while (names.length < MAX_SINKS) {
+      const { rows: found } = await run(sql<{ readonly sink: string | null }>`
+        select min(sink) as sink from ${outbox} where sink > ${names.at(-1) ?? ''}`);
+      const sink = found[0]?.sink ?? undefined;
+      if (sink === undefined) break;
+      names.push(sink);
+    }
+    return names;
+  }
+
+  /** Forgets what is so old of a sink of which nobody has taken anything for that long: it is here in no replica. */
+  async function forgetOf(sink: string, olderThanMs: number): Promise<number> {
+    const then = sql`${await nowSql(database)} - ${olderThanMs}`;
+    const { rows: touched } = await run(sql<{ readonly one: unknown }>`
+      select 1 as one from ${outbox} where sink = ${sink} and next_at > ${then} limit 1`);
+    if (touched.length > 0) return 0;
+    let events = 0;
+    for (;;) {
+      const { rows: old } = await run(sql<Pick<ReachedRow, 'runId' | 'fromSeq' | 'toSeq'>>`
+        select run_id as ${sql.ref('runId')}, from_seq as ${sql.ref('fromSeq')}, to_seq as ${sql.ref('toSeq')}
+        from ${outbox} where sink = ${sink} and created_at < ${then} limit ${sql.lit(BATCH)}`);
+      if (old.length === 0) return events;
+      if ((await rows.remove(sink, old)) === 0) return events;
+      events += eventsOf(old);
+      await nextTurn();
+    }
   }
 
   return {
-    async take({ sink, limit, claimMs }) {
-      const heads = await dueHeads(sink, limit);
-      if (heads.length === 0) return [];
-      const claim = ids.uuid();
-      await claimHeads(sink, heads, claim, claimMs);
-      const rows = Map.groupBy(await rowsFrom(sink, heads), (row) => row.run_id);
-      return heads.flatMap(({ run_id }) => entryOf(rows.get(run_id) ?? [], claim) ?? []);
+    take,
+
+    async done(entry) {
+      const { runId, sink, fromSeq, toSeq } = entry;
+      const removed = await rows.change(sql`delete from ${outbox} where run_id = ${runId} and sink = ${sink}
+        and from_seq >= ${fromSeq} and to_seq <= ${toSeq} and ${isClaimed(entry)}`);
+      // After that, and not together with it: whoever puts off what is behind the row looks again when he has done so.
+      return removed > 0 && (await wakeNext(entry));
     },
 
-    async done({ runId, sink, fromSeq, toSeq }) {
-      await run(sql`delete from ${outbox}
-        where run_id = ${runId} and sink = ${sink} and from_seq >= ${fromSeq} and to_seq <= ${toSeq}`);
-    },
+    postpone: (entry, delayMs) => putOff(entry, delayMs, 1),
+    giveBack: (entry, delayMs) => putOff(entry, delayMs, 0),
 
-    async postpone({ runId, sink, fromSeq, claim }, delayMs) {
+    async giveUp(entry, olderThanMs) {
+      const { runId, sink, fromSeq, toSeq } = entry;
       const now = await nowSql(database);
-      await run(sql`update ${outbox} set claim = null, next_at = ${now} + ${delayMs}
-        where ${isRow(sink, { run_id: runId, from_seq: fromSeq })} and claim = ${claim}`);
+      const { rows: old } = await run(sql<Pick<ReachedRow, 'fromSeq' | 'toSeq'>>`
+        select from_seq as ${sql.ref('fromSeq')}, to_seq as ${sql.ref('toSeq')} from ${outbox}
+        where run_id = ${runId} and sink = ${sink} and from_seq >= ${fromSeq} and to_seq <= ${toSeq}
+          and created_at < ${now} - ${olderThanMs}`);
+      if (old.length === 0) return 0;
+      const numbers = sql.join(old.map((row) => sql.lit(Number(row.fromSeq))));
+      const removed = await rows.change(sql`delete from ${outbox} where run_id = ${runId} and sink = ${sink}
+        and from_seq in (${numbers}) and ${isClaimed(entry)}`);
+      if (removed === 0) return 0;
+      await wakeNext(entry);
+      return eventsOf(old);
     },
 
-    async forget({ dueForMs, here }) {
-      const now = await nowSql(database);
-      const isElsewhere = here.length === 0 ? sql`` : sql` and sink not in (${sql.join(here)})`;
-      const isForgotten = sql`next_at < ${now} - ${dueForMs}${isElsewhere}`;
-      const { rows } = await run(sql<{ readonly sink: string; readonly events: unknown }>`
-        select sink, sum(to_seq - from_seq + 1) as events from ${outbox} where ${isForgotten} group by sink order by sink`);
-      if (rows.length === 0) return [];
-      await run(sql`delete from ${outbox} where ${isForgotten}`);
-      return rows.map(({ sink, events }) => ({ sink, events: Number(events) }));
+    async forget({ olderThanMs, here }) {
+      const forgotten: { readonly sink: string; readonly events: number }[] = [];
+      for (const sink of await sinksThatWait()) {
+        if (here.includes(sink)) continue;
+        const events = await forgetOf(sink, olderThanMs);
+        if (events > 0) forgotten.push({ sink, events });
+      }
+      return forgotten;
     },
   };
 }
 
-const isRow = (sink: string, { run_id, from_seq }: Head) =>
-  sql`run_id = ${run_id} and sink = ${sink} and from_seq = ${Number(from_seq)}`;
-
-const either = (conditions: readonly RawBuilder<unknown>[]) =>
-  sql`(${sql.join(
-    conditions.map((condition) => sql`(${condition})`),
-    sql` or `,
-  )})`;
+const eventsOf = (rows: readonly Pick<ReachedRow, 'fromSeq' | 'toSeq'>[]): number =>
+  rows.reduce((events, { fromSeq, toSeq }) => events + Number(toSeq) - Number(fromSeq) + 1, 0);
 
 /** The events of a run from its first row on, without a gap; undefined where somebody else has claimed it. */
-function entryOf([head, ...others]: readonly Row[], claim: string): OutboxEntry | undefined {
+function entryOf(
+  sink: string,
+  [head, ...others]: readonly ReachedRow[],
+  claim: string,
+): OutboxEntry | undefined {
   if (head?.claim !== claim) return undefined;
-  const fromSeq = Number(head.from_seq);
-  let toSeq = Number(head.to_seq);
+  const { runId, tenantId, fromSeq, ageMs, attempts } = head;
+  let { toSeq } = head;
   for (const row of others) {
     // What nobody wanted when it happened is not in the outbox.
-    if (Number(row.from_seq) !== toSeq + 1 || Number(row.to_seq) >= fromSeq + MAX_EVENTS) break;
-    toSeq = Number(row.to_seq);
+    if (row.fromSeq !== toSeq + 1 || row.toSeq >= fromSeq + MAX_EVENTS) break;
+    toSeq = row.toSeq;
   }
-  return {
-    tenantId: head.tenant_id,
-    runId: head.run_id,
-    sink: head.sink,
-    claim,
-    fromSeq,
-    toSeq,
-    createdAt: Number(head.created_at),
-    attempts: Number(head.attempts),
-  };
+  return { tenantId, runId, sink, claim, fromSeq, toSeq, ageMs, attempts };
 }

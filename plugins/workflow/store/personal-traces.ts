@@ -15,7 +15,7 @@ const NAMING: readonly RunEventType[] = [
   'task.created',
   'task.completed',
 ];
-/** Members of an event's data, and of a completion, that name people. */
+/** Members of an event's data, of a completion and of a task's input that name people. */
 const NAMES = ['by', 'assignee'] as const;
 
 /** Where users are named in the tables of an engine. */
@@ -26,6 +26,30 @@ export function createPersonalTraces({
   readonly tables: WorkflowTables;
   readonly definitions: DefinitionTables;
 }): PersonalTraces {
+  /** The column that finds the tasks of somebody, and the input from which it was filled. */
+  async function inAssignees(
+    entities: TenantEntityManager,
+    userId: string,
+    pseudonym: string,
+    rename: Rename,
+  ): Promise<number> {
+    let changed = 0;
+    const assignee = toText(pseudonym);
+    const query = { limit: BATCH, fields: ['id', 'input'] } as const;
+    for (;;) {
+      const page = await entities.rows(tables.steps, { assignee: toText(userId) }, query);
+      for (const { id, input } of page) {
+        const renamed = typeof input === 'string' ? rename(input) : undefined;
+        changed += await entities.update(
+          tables.steps,
+          { id },
+          renamed === undefined ? { assignee } : { assignee, input: renamed },
+        );
+      }
+      if (page.length < BATCH) return changed;
+    }
+  }
+
   async function inCompletions(entities: TenantEntityManager, rename: Rename): Promise<number> {
     let changed = 0;
     for (let last = ''; ; ) {
@@ -72,9 +96,8 @@ export function createPersonalTraces({
     async pseudonymize(entities, userId, pseudonym) {
       if (!isSearchable(userId)) return 0;
       const rename: Rename = (text) => renamed(text, userId, pseudonym);
-      const assignee = { assignee: toText(userId) };
       return (
-        (await entities.update(tables.steps, assignee, { assignee: toText(pseudonym) })) +
+        (await inAssignees(entities, userId, pseudonym, rename)) +
         (await inCompletions(entities, rename)) +
         (await inEvents(entities, rename)) +
         (await entities.update(tables.versions, { publishedBy: userId }, { publishedBy: pseudonym })) +

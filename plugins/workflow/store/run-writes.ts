@@ -7,6 +7,7 @@ import { eventRow } from './event-rows.ts';
 import { runChanges, runRow } from './run-rows.ts';
 import { inStatements } from './statement-batches.ts';
 import { type NewStepRow, stepChanges, stepRow } from './step-rows.ts';
+import { READY } from './tables/outbox-table.ts';
 import type { WorkflowTables } from './workflow-tables.ts';
 
 /** The writes of a new run. */
@@ -74,7 +75,7 @@ function eventWrites(
     fromSeq: first.seq,
     toSeq: last.seq,
     createdAt: updatedAt,
-    nextAt: updatedAt,
+    nextAt: READY,
     attempts: 0,
     claim: null,
   }));

@@ -80,3 +80,27 @@ for (const [index, [schema, expected]] of conversions.entries()) {
     t.deepEqual(JSON.parse(JSON.stringify(toOpenApiSchema(schema))), expected);
   });
 }
+
+test('what our own messages need of a schema is not in the document', (t) => {
+  const schema = Type.String({ pattern: '^a$', patternErrorMessage: 'must be a' });
+  t.deepEqual(toOpenApiSchema(schema), { type: 'string', pattern: '^a$' });
+});
+
+test('a route that may answer with an event stream says so beside its JSON', (t) => {
+  const events = route({
+    ...{ method: 'GET', path: '/v1/events', access: access.public(), summary: 'Events' },
+    countsAsStream: () => true,
+    schema: { responses: { 200: Type.Array(Type.String()), 202: Type.Object({}) } },
+    handle: () => undefined,
+  });
+  const [streams, plain] = [events, { ...events, countsAsStream: undefined }].map((one) => {
+    const { paths } = openApiDocument([compileRoute(one, 'plugin', new InFlight())], {
+      title: 'T',
+      version: '1',
+    });
+    const { get } = paths['/v1/events'] as { get: { responses: Record<string, { content: object }> } };
+    return [200, 202].map((status) => Object.keys(get.responses[status]!.content));
+  });
+  t.deepEqual(streams, [['application/json', 'text/event-stream'], ['application/json']]);
+  t.deepEqual(plain, [['application/json'], ['application/json']]);
+});

@@ -11,6 +11,7 @@ import { publicRoute, testPlugin } from '../../support/plugins.ts';
 
 const Errors = defineErrors({
   taken: { code: 'thing.taken', kind: 'conflict', title: 'The name is taken' },
+  odd: { code: 'thing.odd', kind: 'invalid', title: 'The thing is odd' },
 });
 
 const open = { access: access.public(), rateLimit: 'none', summary: 'a test route' } as const;
@@ -36,6 +37,18 @@ const routes: Route[] = [
     bodyLimit: 100,
     schema: { params: Type.Object({ name: Type.String() }), body: Type.String({ minLength: 1 }) },
     handle: ({ body }) => ({ length: body.length }),
+  }),
+  route({
+    ...open,
+    method: 'POST',
+    path: '/odd',
+    schema: {
+      query: Type.Object({ limit: Type.Optional(Type.Integer()) }),
+      body: Type.Object({ name: Type.String() }),
+    },
+    refuse: (errors, body) =>
+      Errors.odd(undefined, { errors: [...errors, { pointer: '/body', message: JSON.stringify(body) }] }),
+    handle: () => ({}),
   }),
   publicRoute('/taken', () => {
     throw Errors.taken('There is one called that already');
@@ -100,6 +113,18 @@ test('every problem of a request is reported together, as RFC 9457', async (t) =
   });
 });
 
+test('a route may refuse in words of its own what its schemas refuse, and nothing else', async (t) => {
+  const refused = await gateway.request('/odd?limit=x', { method: 'POST', body: { name: 7 } });
+  t.is(refused.status, 400);
+  t.is(refused.body.code, 'thing.odd');
+  t.deepEqual(refused.body.errors, [
+    { pointer: '/query/limit', message: 'must be integer' },
+    { pointer: '/body/name', message: 'must be string' },
+    { pointer: '/body', message: '{"name":7}' },
+  ]);
+  t.is((await gateway.request('/odd', { method: 'POST', body: { name: 'a' } })).status, 200);
+});
+
 test('an absent body is reported as its missing fields', async (t) => {
   const { status, body } = await gateway.request('/things/1', { method: 'POST' });
   t.is(status, 400);
@@ -107,6 +132,7 @@ test('an absent body is reported as its missing fields', async (t) => {
 });
 
 const json = { 'content-type': 'application/json' };
+const LATIN_1 = Buffer.from('{"name": "Zo\u00eb"}', 'latin1');
 const refusals = [
   ['malformed JSON', '{"name": ', json, 400, 'request.malformed'],
   [
@@ -119,6 +145,27 @@ const refusals = [
   ['a compressed body', 'xx', { ...json, 'content-encoding': 'gzip' }, 415, 'request.unsupported-media'],
   ['a body above the limit', JSON.stringify({ name: 'a'.repeat(1000) }), json, 413, 'request.too-large'],
 ] as const;
+
+for (const [what, type, bytes, status, code] of [
+  [
+    'a charset that is named UTF-8',
+    'application/json; charset="utf-8"',
+    '{"name": "Zo\u00eb"}',
+    200,
+    undefined,
+  ],
+  ['a byte order mark', 'application/json', '\ufeff{"name": "Zo\u00eb"}', 200, undefined],
+  ['a body that is not UTF-8', 'application/json', LATIN_1, 400, 'request.malformed'],
+  ['another charset', 'application/json; charset=ISO-8859-1', LATIN_1, 415, 'request.unsupported-media'],
+] as const) {
+  test(`${what} is ${status}`, async (t) => {
+    const headers = { authorization: `Bearer ${gateway.token}`, 'content-type': type };
+    const answer = await fetch(`${gateway.url}/things/1`, { method: 'POST', headers, body: bytes });
+    const body = (await answer.json()) as { code?: string };
+    t.is(answer.ok ? 200 : answer.status, status, JSON.stringify(body));
+    t.is(body.code, code);
+  });
+}
 
 for (const [what, body, headers, status, code] of refusals) {
   test(`${what} is ${status}`, async (t) => {

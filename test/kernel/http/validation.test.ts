@@ -67,3 +67,32 @@ for (const text of ['1e3', ' 1', '1.0', '0x10', '+5', '']) {
     t.deepEqual(isFine({ limit: text }), [{ pointer: '/query/limit', message: 'must be integer' }]);
   });
 }
+
+test('a pattern is told in the words of its schema', (t) => {
+  const name = Type.String({ pattern: '^[a-z]+$', patternErrorMessage: 'must be lower case' });
+  const validate = createValidator(
+    Type.Object({ name, tags: Type.Array(name), plain: Type.Optional(Type.String({ pattern: '^x' })) }),
+    'body',
+  );
+  t.deepEqual(validate({ name: 'A', tags: ['a', 'B'], plain: 'y' }), [
+    { pointer: '/body/name', message: 'must be lower case' },
+    { pointer: '/body/tags/1', message: 'must be lower case' },
+    { pointer: '/body/plain', message: 'must match pattern "^x"' },
+  ]);
+});
+
+test('a member that is not known is told with the one that was probably meant', (t) => {
+  const closed = { additionalProperties: false };
+  const validate = createValidator(
+    Type.Object(
+      { input: Type.Optional(Type.Object({ size: Type.Optional(Type.Integer()) }, closed)) },
+      closed,
+    ),
+    'body',
+  );
+  t.deepEqual(validate({ inputs: {}, 'odd/one': 1, input: { siz: 1 } }), [
+    { pointer: '/body/inputs', message: 'is not known here, did you mean input?' },
+    { pointer: '/body/odd~1one', message: 'is not known here' },
+    { pointer: '/body/input/siz', message: 'is not known here, did you mean size?' },
+  ]);
+});

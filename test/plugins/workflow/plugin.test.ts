@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import test from 'ava';
 import { pluginConformance } from '../../../kernel/testing/index.ts';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
@@ -30,6 +31,11 @@ test('an agent of a chat starts a workflow once, and answers with its output', a
   const { workflow_runs: runs, total } = await gateway.get(RUNS);
   t.deepEqual([total, runs[0].id, runs[0].definition_id], [1, result.run_id, definition_id]);
   t.is(runs[0].started_by, (await gateway.get('/v1/me')).identity);
+  const started = { [`workflow_run ${result.run_id}`]: `${definition_id} version 1` };
+  await until(async () => {
+    const { audit_logs } = await gateway.get(`/v1/audit-logs?action=${encodeURIComponent(`POST ${AGENT}`)}`);
+    return isDeepStrictEqual(audit_logs[0]?.detail.changes, started);
+  });
 });
 
 test('an agent task is metered, leaves receipts, and gives no credential away', async (t) => {

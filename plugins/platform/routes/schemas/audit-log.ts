@@ -11,7 +11,11 @@ import Type, { type Static } from 'typebox';
 import { nullable, Timestamp, toTimestamp } from './common.ts';
 
 // No database keeps NUL in text, and some refuse to look for it.
-const SearchText = Type.String({ maxLength: 2100, pattern: '^[^\\u0000]*$' });
+const SearchText = Type.String({
+  maxLength: 2100,
+  pattern: '^[^\\u0000]*$',
+  patternErrorMessage: 'must not hold the character U+0000',
+});
 const Moment = Type.String({
   maxLength: 40,
   description: 'RFC 3339, or a date (UTC), which as `to` includes that day',

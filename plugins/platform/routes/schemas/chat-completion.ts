@@ -96,6 +96,7 @@ export const SessionHeaders = Type.Object({
   [SESSION_HEADER]: Type.Optional(
     Type.String({
       pattern: '^[A-Za-z0-9._-]{1,128}$',
+      patternErrorMessage: 'must have 1 to 128 of the characters A-Z a-z 0-9 . _ -',
       description: 'The session to go on with, or the name of a new one; absent: a new session',
     }),
   ),

@@ -5,6 +5,7 @@ export const Name = Type.String({
   minLength: 1,
   maxLength: 200,
   pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]+$',
+  patternErrorMessage: 'must not be blank, and not hold control characters',
   description: 'Without control characters',
 });
 

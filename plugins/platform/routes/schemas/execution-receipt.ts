@@ -5,7 +5,11 @@ import { nullable, Timestamp, toTimestamp } from './common.ts';
 
 const Status = Type.Enum(['success', 'error', 'timeout']);
 // No database keeps NUL in text, and some refuse to look for it.
-const Exactly = Type.String({ maxLength: 128, pattern: '^[^\\u0000]*$' });
+const Exactly = Type.String({
+  maxLength: 128,
+  pattern: '^[^\\u0000]*$',
+  patternErrorMessage: 'must not hold the character U+0000',
+});
 
 /** Which receipts are asked for (specification 1, Execution receipts). */
 export const ReceiptQuery = Type.Object({

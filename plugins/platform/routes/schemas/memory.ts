@@ -17,6 +17,7 @@ export const KeyParams = Type.Object({ key: Type.String() });
 export const NewKeyParams = Type.Object({
   key: Type.String({
     pattern: '^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]{1,128}$',
+    patternErrorMessage: 'must have 1 to 128 characters, without control characters, and be neither . nor ..',
     description: '1 to 128 characters, percent-encoded; no control characters, neither . nor ..',
   }),
 });

@@ -14,7 +14,12 @@ const CachePrice = nullable({ ...Price, description: 'Like `input_per_1k`; null:
 
 /** The `{model}` of a path: a provider's model id or an alias, `/` percent-encoded. */
 export const ModelParams = Type.Object({
-  model: Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\p{Cc}\\p{Cs}]+$' }),
+  model: Type.String({
+    minLength: 1,
+    maxLength: 200,
+    pattern: '^[^\\p{Cc}\\p{Cs}]+$',
+    patternErrorMessage: 'must not hold control characters',
+  }),
 });
 
 /** The body that sets the prices of a model. A rule that was read can be sent back. */

@@ -3,11 +3,17 @@ import { DEFAULT_SANDBOX_POLICY as DEFAULT, type SandboxPolicy } from '../../../
 import type { PolicyInForce } from '../../services/sandbox-policy-administration.ts';
 import { nullable } from './common.ts';
 
+const ToolName = Type.String({
+  pattern: '^[a-zA-Z0-9_-]{1,64}$',
+  patternErrorMessage: 'must have 1 to 64 of the characters A-Z a-z 0-9 _ -',
+  description: 'The name of a tool',
+});
+
 const Policy = {
   enabled: Type.Boolean({ default: DEFAULT.enabled, description: 'False: no code runs' }),
   max_timeout_seconds: Type.Integer({ minimum: 1, maximum: 3600, default: DEFAULT.maxTimeoutSeconds }),
   allowed_tools: nullable(
-    Type.Array(Type.String({ pattern: '^[a-zA-Z0-9_-]{1,64}$', description: 'The name of a tool' }), {
+    Type.Array(ToolName, {
       maxItems: 500,
       uniqueItems: true,
       default: null,

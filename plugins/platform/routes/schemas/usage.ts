@@ -47,7 +47,12 @@ export const TenantUsageQuery = Type.Object({ ...pageQuery({ defaultLimit: 50 })
 /** Whose calls are asked for. */
 export const UsageDetailsQuery = Type.Object({
   ...pageQuery({ defaultLimit: 50 }).properties,
-  session_id: Type.String({ minLength: 1, maxLength: 128, pattern: '^[^\\u0000]*$' }),
+  session_id: Type.String({
+    minLength: 1,
+    maxLength: 128,
+    pattern: '^[^\\u0000]*$',
+    patternErrorMessage: 'must not hold the character U+0000',
+  }),
 });
 
 const Period = Type.Object({ from: Timestamp, to: Timestamp });

@@ -95,6 +95,7 @@ export function createAgentChat(parts: AgentChatParts): AgentChat {
         requestId: call.requestId,
         signal: conversation.signal,
         traceHeaders: call.traceHeaders,
+        audit: call.audit,
         log: call.log,
       },
     });

@@ -1,5 +1,5 @@
 import type { Logger } from 'agent-gateway';
-import type { Principal } from '../../../agent-engine/contract.ts';
+import type { AuditChanges, Principal } from '../../../agent-engine/contract.ts';
 
 /** Everything about a chat request that is not in its body. */
 export interface ChatCall {
@@ -13,6 +13,8 @@ export interface ChatCall {
   readonly signal: AbortSignal;
   readonly requestId: string;
   readonly traceHeaders: Readonly<Record<string, string>>;
+  /** Adds what tools made or changed to the audit record of the request. */
+  readonly audit: (changes: AuditChanges) => void;
   readonly log: Logger;
 }
 

@@ -1,12 +1,11 @@
 import { type Draft, putStep } from './draft.ts';
 import { failStep, finishStep } from './finishing.ts';
-import { openTask } from './human-tasks.ts';
 import { maxStepsExceeded } from './problems.ts';
 import type { StepState } from './run-state.ts';
 import { MAX_STEPS_EXCEEDED } from './run-status.ts';
 
 /**
- * Begins an attempt of a step: `start` and `end` complete at once, a human task opens, an automatic step waits for a worker. Where the
+ * Begins an attempt of a step: `start` and `end` complete at once, an automatic step waits for a worker, a human task until `openTasks`. Where the
  * run has activated all the steps that it may, the step fails instead (decisions 2.6).
  *
  * @param step a pending step that is not written yet
@@ -22,10 +21,8 @@ export function activate(draft: Draft, step: StepState): void {
   }
   switch (node.behavior) {
     case 'automatic':
-      putStep(draft, step);
-      break;
     case 'human':
-      openTask(draft, step);
+      putStep(draft, step);
       break;
     case 'start':
     case 'end':

@@ -5,7 +5,7 @@ import { decideSuccessors } from './deciding.ts';
 import { closeDraft, type Draft, openDraft } from './draft.ts';
 import { tellOfRun } from './event-writer.ts';
 import { failed, succeeded } from './finishing.ts';
-import { taskCompleted, tick } from './human-tasks.ts';
+import { openTasks, taskCompleted, tick } from './human-tasks.ts';
 import type { Facts, Occurrence, Transition, Verdict } from './occurrence.ts';
 import { cancel, retry } from './orders.ts';
 import { released, workerIsLost } from './redelivery.ts';
@@ -79,6 +79,7 @@ function nothing(origin: Origin, { now }: Facts): RunState {
 /** What follows from every change. */
 function follow(draft: Draft): void {
   decideSuccessors(draft);
+  openTasks(draft);
   settle(draft);
 }
 

@@ -21,8 +21,3 @@ export function tellOfStep(draft: Draft, type: StepEvent, step: StepState, data 
   const { seq, facts } = draft;
   draft.events.push({ seq, type, nodeId: step.nodeId, stepId: step.id, data, createdAt: facts.now });
 }
-
-/** A time as events show it: RFC 3339, UTC. */
-export function timeText(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
-}

@@ -3,7 +3,7 @@ import type { StepError } from '../../contract/runs.ts';
 import type { CompiledNode } from '../graph/compiled-graph.ts';
 import { contextSize } from './context-size.ts';
 import { type Draft, putStep } from './draft.ts';
-import { tellOfStep, timeText } from './event-writer.ts';
+import { tellOfStep } from './event-writer.ts';
 import type { Occurrence, Verdict } from './occurrence.ts';
 import { contextTooLarge, noMatchingEdge } from './problems.ts';
 import { retryDelay } from './retry-delay.ts';
@@ -11,6 +11,7 @@ import { chooseEdges } from './routing.ts';
 import { runData } from './run-data.ts';
 import type { StepState } from './run-state.ts';
 import { deliveryOf, errorData, nextAttempt, runningStep } from './step.ts';
+import { timestamp } from './timestamp.ts';
 
 type Of<T extends Occurrence['type']> = Extract<Occurrence, { readonly type: T }>;
 
@@ -80,7 +81,7 @@ export function failStep(
   const data = { ...deliveryOf(step), error: errorData(error), ...(record === undefined ? {} : { record }) };
   if (delay !== undefined) {
     putStep(draft, nextAttempt(step, now + delay));
-    tellOfStep(draft, 'step.failed', step, { ...data, retry_at: timeText(now + delay) });
+    tellOfStep(draft, 'step.failed', step, { ...data, retry_at: timestamp(now + delay) });
     return;
   }
   putStep(draft, { ...step, status: 'failed', error, completedAt: now });

@@ -3,7 +3,7 @@ import { jsonEqual } from '../graph/json-equal.ts';
 import { ownMember } from '../graph/json-object.ts';
 import { contextSize, jsonLength, MAX_TASK_INPUT, MAX_VARIABLES } from './context-size.ts';
 import { type Draft, putStep } from './draft.ts';
-import { tellOfStep, timeText } from './event-writer.ts';
+import { tellOfStep } from './event-writer.ts';
 import { completeStep, failStep } from './finishing.ts';
 import type { Occurrence, TaskPayload, Verdict } from './occurrence.ts';
 import { humanTaskTimeout, inputTooLarge } from './problems.ts';
@@ -11,13 +11,29 @@ import { chooseEdges, leadsOnWith } from './routing.ts';
 import { runData } from './run-data.ts';
 import type { StepState } from './run-state.ts';
 import { stepById, warnOfMissing } from './step.ts';
+import { timestamp } from './timestamp.ts';
 import { inOrder } from './topology.ts';
 
 /** The outcome with which a task completes when its time is over (decisions 2.5). */
 const TIMEOUT = 'timeout';
 
-/** Opens the task of an attempt that begins: somebody may complete it from now on, and its time runs. */
-export function openTask(draft: Draft, step: StepState): void {
+/**
+ * Opens the human tasks that are reached, unless the run is paused: then they wait as all successors do, and open when it goes on (decisions 2.3).
+ * After all else that an occurrence brings, so that the order in which a graph is written does not decide.
+ */
+export function openTasks(draft: Draft): void {
+  if (draft.tally.pending === 0) return;
+  const reached = [...draft.steps.values()].filter(
+    ({ status, nodeId }) => status === 'pending' && draft.graph.nodes.get(nodeId)!.behavior === 'human',
+  );
+  for (const step of inOrder(draft.graph, reached)) {
+    if (draft.tally.failed > 0) return;
+    openTask(draft, step);
+  }
+}
+
+/** Somebody may complete it from now on, and its time runs. */
+function openTask(draft: Draft, step: StepState): void {
   const { graph, facts } = draft;
   const node = graph.nodes.get(step.nodeId)!;
   const { input, missing, failure: fault } = node.fill(runData(draft));
@@ -41,7 +57,7 @@ export function openTask(draft: Draft, step: StepState): void {
   tellOfStep(draft, 'task.created', waiting, {
     attempt: step.attempt,
     assignee,
-    ...(dueAt === null ? {} : { due_at: timeText(dueAt) }),
+    ...(dueAt === null ? {} : { due_at: timestamp(dueAt) }),
     outcomes: graph.outcomesOf(node.id),
   });
   warnOfMissing(draft, waiting, missing);

@@ -54,7 +54,8 @@ export function workerLost({ nodeId, lost }: StepState): StepError {
   return { code: 'worker_lost', message };
 }
 
-function conditionText(condition: Condition): string {
+/** A condition in the words of its graph, 120 characters at most. */
+export function conditionText(condition: Condition): string {
   const text =
     'outcome' in condition
       ? `outcome is ${JSON.stringify(condition.outcome)}`

@@ -1,5 +1,6 @@
 import type { Clock, ResourceView } from 'agent-gateway';
 import { WorkflowErrors } from '../../contract/engine.ts';
+import { checkGraph } from '../graph/check-graph.ts';
 import type { DefinitionStore, StoredDefinition } from '../ports/definition-store.ts';
 import type { NodeTypes } from '../ports/graphs.ts';
 import type { Versions } from '../ports/versions.ts';
@@ -17,7 +18,7 @@ import {
 import type { Definitions, WrittenDefinition } from './definitions.ts';
 import { type ExpectedRevision, requireRevision } from './expected-revision.ts';
 import { redactGraph } from './redact-graph.ts';
-import { requireValid } from './require-valid.ts';
+import { requireValid, toFieldErrors } from './require-valid.ts';
 import { createResolve } from './resolve.ts';
 import type { WorkflowFile } from './workflow-file.ts';
 
@@ -68,22 +69,36 @@ export function createDefinitions(parts: DefinitionsParts): Definitions {
       const after = await apply(before);
       if (after !== undefined) return after;
     }
-    throw WorkflowErrors.busy('The definition is changed by too many at once. Try again.');
+    throw WorkflowErrors.busy();
   }
 
-  /** How a caller is shown the graphs of a definition. Throws where there is none that he may see. */
-  async function visible(caller: DefinitionCaller, id: string): Promise<ShowGraph> {
-    if (files.get(id) !== undefined) return redacted;
-    await stored(caller, id);
-    return showTo(caller);
+  /**
+   * How a caller is shown the versions of a definition. Throws where there is none that he may see. A file that was removed leaves the versions that
+   * runs were started from: they are what is there of it.
+   */
+  async function showVersions(caller: DefinitionCaller, id: string): Promise<ShowGraph> {
+    if (isDefinitionId(id)) {
+      await stored(caller, id);
+      return showTo(caller);
+    }
+    if (files.get(id) === undefined && !(await hasVersions(caller, id))) {
+      throw WorkflowErrors.definitionNotFound();
+    }
+    return redacted;
+  }
+
+  async function hasVersions({ tenantId }: DefinitionCaller, id: string): Promise<boolean> {
+    return (await versions.list(tenantId, id, { limit: 0, offset: 0 })).total > 0;
   }
 
   return {
     resolve: createResolve({ store, versions, files }),
 
+    graphErrors: (graph) => toFieldErrors(checkGraph(graph, types), '/body/graph'),
+
     async create(caller, content) {
       const { name, description } = content;
-      const graph = requireValid(content.graph, types);
+      const graph = requireValid(content.graph, types, '/body/graph');
       const createdBy = caller.identityId;
       const created = await store.create(caller.tenantId, { name, description, graph, createdBy });
       return definitionRecord(created, showTo(caller));
@@ -115,7 +130,8 @@ export function createDefinitions(parts: DefinitionsParts): Definitions {
       return change(caller, id, expected, async (before) => {
         requireLive(before);
         const { name = before.name, description = before.description } = changes;
-        const graph = changes.graph === undefined ? before.graph : requireValid(changes.graph, types);
+        const graph =
+          changes.graph === undefined ? before.graph : requireValid(changes.graph, types, '/body/graph');
         const after = hasChanges(changes) ? await store.update(before, { name, description, graph }) : before;
         return after && definitionRecord(after, showTo(caller));
       });
@@ -133,7 +149,7 @@ export function createDefinitions(parts: DefinitionsParts): Definitions {
     publish(caller, id, expected) {
       return change(caller, id, expected, async (before) => {
         requireLive(before);
-        requireValid(before.graph, types);
+        requireValid(before.graph, types, '/graph');
         const published = await store.publish(before, caller.identityId);
         return published && versionRecord(published.version, showTo(caller));
       });
@@ -150,14 +166,14 @@ export function createDefinitions(parts: DefinitionsParts): Definitions {
     },
 
     async versions(caller, id, page) {
-      const show = await visible(caller, id);
+      const show = await showVersions(caller, id);
       const found = await versions.list(caller.tenantId, id, page);
       const shown = await mapBreathing(found.versions, (version) => versionRecord(version, show), clock);
       return { versions: shown, total: found.total };
     },
 
     async version(caller, id, number) {
-      const show = await visible(caller, id);
+      const show = await showVersions(caller, id);
       const found = await versions.ofNumber(caller.tenantId, id, number);
       if (found === undefined) throw WorkflowErrors.versionNotFound();
       return versionRecord(found, show);

@@ -1,4 +1,4 @@
-import type { Page } from 'agent-gateway';
+import type { FieldError, Page } from 'agent-gateway';
 import type { StartableVersion } from '../../contract/engine.ts';
 import type { VersionRecord } from '../../contract/runs.ts';
 import type { DefinitionCaller } from './definition-caller.ts';
@@ -17,6 +17,8 @@ export interface WrittenDefinition {
  * another tenant is not there. Unknown ids are `workflow.definition-not-found`; whatever would change a file is `workflow.read-only`.
  */
 export interface Definitions {
+  /** All that is wrong with a graph that somebody sent, pointers beginning with `/body/graph`. */
+  graphErrors(graph: unknown): readonly FieldError[];
   /** Stores a draft. Throws `workflow.graph-invalid`. */
   create(caller: DefinitionCaller, content: WrittenDefinition): Promise<DefinitionRecord>;
   get(caller: DefinitionCaller, id: string): Promise<DefinitionRecord>;
@@ -43,7 +45,7 @@ export interface Definitions {
   publish(caller: DefinitionCaller, id: string, expected?: ExpectedRevision): Promise<VersionRecord>;
   /** Nothing starts any more; runs go on. A second time changes nothing. Throws `workflow.not-published` for a draft. */
   archive(caller: DefinitionCaller, id: string, expected?: ExpectedRevision): Promise<DefinitionRecord>;
-  /** Newest first. Of a file: those that runs of the tenant were started from. */
+  /** Newest first. Of a file: those that runs of the tenant were started from, also when the file was removed meanwhile. */
   versions(
     caller: DefinitionCaller,
     id: string,

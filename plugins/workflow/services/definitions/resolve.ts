@@ -1,4 +1,4 @@
-import type { ResourceView } from 'agent-gateway';
+import { nearestName, type ResourceView } from 'agent-gateway';
 import { type StartableVersion, WorkflowErrors } from '../../contract/engine.ts';
 import type { DefinitionStore } from '../ports/definition-store.ts';
 import type { StoredVersion, Versions } from '../ports/versions.ts';
@@ -11,8 +11,11 @@ import type { WorkflowFile } from './workflow-file.ts';
 export interface ResolveParts {
   readonly store: Pick<DefinitionStore, 'get' | 'latest'>;
   readonly versions: Pick<Versions, 'ensure'>;
-  readonly files: Pick<ResourceView<WorkflowFile>, 'get'>;
+  readonly files: Pick<ResourceView<WorkflowFile>, 'get' | 'list'>;
 }
+
+/** Names of files that an error lists at most. */
+const MAX_LISTED = 20;
 
 /** Finds what a run starts from; see `Definitions.resolve`. */
 export function createResolve({ store, versions, files }: ResolveParts) {
@@ -30,6 +33,18 @@ export function createResolve({ store, versions, files }: ResolveParts) {
     return latest;
   }
 
+  /** People and models misspell names. Those of files are no secret: every tenant may list and start them. */
+  function unknown(name: string) {
+    const names = files.list().map((file) => file.name);
+    const meant = nearestName(name, names);
+    const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+    const more = names.length > MAX_LISTED ? `, and ${names.length - MAX_LISTED} more` : '';
+    const listed = names.length === 0 ? 'none' : names.slice(0, MAX_LISTED).join(', ') + more;
+    return WorkflowErrors.definitionNotFound(
+      `No workflow of agents.d has this name.${hint} There are: ${listed}. Definitions that were made through the API are named by their id.`,
+    );
+  }
+
   /** By content: a file that changed, and changed back, is the version that it was. */
   function ofFile(tenantId: string, file: WorkflowFile): Promise<StoredVersion> {
     const problems = file.problems();
@@ -45,7 +60,7 @@ export function createResolve({ store, versions, files }: ResolveParts) {
 
   return async (tenantId: string, idOrName: string): Promise<StartableVersion> => {
     const file = files.get(idOrName);
-    if (file === undefined && !isDefinitionId(idOrName)) throw WorkflowErrors.definitionNotFound();
+    if (file === undefined && !isDefinitionId(idOrName)) throw unknown(idOrName);
     const version =
       file === undefined ? await ofDefinition(tenantId, idOrName) : await ofFile(tenantId, file);
     return { id: version.id, definitionId: version.definitionId, version: version.version };

@@ -1,78 +1,83 @@
 import type { Clock, Logger } from 'agent-gateway';
-import { LRUCache } from 'lru-cache';
 import type { DeliveredEvent, EventSink } from '../../contract/event-sinks.ts';
 import type { OutboxEntry } from '../ports/outbox.ts';
 import type { RelayObserver } from './relay-observer.ts';
-
-/** Milliseconds for which a sink that took too long is left alone, for one tenant. */
-const REST_MS = 30_000;
-const MAX_RESTING = 10_000;
+import type { Rests } from './rests.ts';
 
 /** What deliveries work with. */
 export interface DeliverParts {
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Logger;
   readonly observer: RelayObserver;
   /** Milliseconds that a sink may take for one delivery. */
   readonly timeoutMs: number;
 }
 
-/** Gives the events of an entry to its sink: true when it has all of them now. Never rejects. */
-export type Deliver = (
-  sink: EventSink,
-  entry: OutboxEntry,
-  events: readonly DeliveredEvent[],
-  signal: AbortSignal,
-) => Promise<boolean>;
+/** A delivery. */
+export interface Delivery {
+  readonly sink: EventSink;
+  readonly rests: Rests;
+  readonly entry: OutboxEntry;
+  readonly events: readonly DeliveredEvent[];
+  /** When the entry was taken, in monotonic time. */
+  readonly takenAt: number;
+}
 
-/**
- * Makes it. A sink that does not end in time is left alone for half a minute with what else there is for the tenant, so that it does not hold up
- * other tenants.
- */
+/** The sink has all of the events, or refused them (an end that did not come in time is one), or was not let end: `signal` aborted. */
+export type Outcome = 'delivered' | 'refused' | 'ended';
+
+/** Gives the events of an entry to its sink. Never rejects. */
+export type Deliver = (delivery: Delivery, signal: AbortSignal) => Promise<Outcome>;
+
+/** Makes it. A sink that does not end in time is then left alone for a while, for the tenant. */
 export function createDeliver({ clock, log, observer, timeoutMs }: DeliverParts): Deliver {
-  // Monotonic time, by sink and tenant.
-  const restingUntil = new LRUCache<string, number>({ max: MAX_RESTING });
-
-  return async (sink, entry, events, signal) => {
-    const key = `${sink.name} ${entry.tenantId}`;
-    if (clock.monotonic() < (restingUntil.get(key) ?? 0)) return false;
-    const deadline = new AbortController();
-    const timer = setTimeout(
-      () => deadline.abort(new Error(`it did not end within ${timeoutMs / 1_000} s`)),
-      timeoutMs,
-    );
+  return async ({ sink, rests, entry, events, takenAt }, signal) => {
+    const { tenantId, runId: run_id, attempts } = entry;
+    const timeout = new Error(`it did not end within ${timeoutMs / 1_000} s`);
     try {
-      await unlessAborted(AbortSignal.any([signal, deadline.signal]), (end) => sink.deliver(events, end));
-      observer.delivered(sink.name, events.length, Math.max(0, clock.now() - entry.createdAt));
-      return true;
+      await withDeadline(signal, timeoutMs, timeout, (end) => sink.deliver(events, end));
+      rests.end(tenantId);
+      observer.delivered(sink.name, events.length, entry.ageMs + Math.max(0, clock.monotonic() - takenAt));
+      return 'delivered';
     } catch (err) {
-      if (signal.aborted) return false;
-      if (deadline.signal.aborted) restingUntil.set(key, clock.monotonic() + REST_MS);
+      if (signal.aborted) return 'ended';
+      if (err === timeout) rests.begin(tenantId);
+      else rests.end(tenantId);
       observer.failed(sink.name);
-      const { tenantId: tenant_id, runId: run_id, attempts } = entry;
       log.warn(
-        { err, sink: sink.name, tenant_id, run_id, attempts },
+        { err, sink: sink.name, tenant_id: tenantId, run_id, attempts },
         'events of a run were not delivered and come again later',
       );
-      return false;
-    } finally {
-      clearTimeout(timer);
+      return 'refused';
     }
   };
 }
 
-/** A sink that ignores its signal is not waited for. */
-async function unlessAborted(
+/**
+ * Ends work when its time is over or `signal` aborts; whoever ignores that is not waited for. The work has a signal of its own: listeners that it
+ * leaves there go with it, while those at a signal that lives as long as the plugin would stay.
+ */
+async function withDeadline(
   signal: AbortSignal,
+  timeoutMs: number,
+  timeout: Error,
   work: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
+  const own = new AbortController();
+  const end = (reason: unknown) => {
+    // First: what the sink throws because of the signal would hide the reason.
+    reject(reason);
+    own.abort(reason);
+  };
+  const onAbort = () => end(signal.reason);
+  const timer = setTimeout(() => end(timeout), timeoutMs);
   signal.addEventListener('abort', onAbort, { once: true });
   try {
-    await Promise.race([work(signal), promise]);
+    await Promise.race([promise, work(own.signal)]);
   } finally {
+    clearTimeout(timer);
     signal.removeEventListener('abort', onAbort);
   }
 }

@@ -1,22 +1,30 @@
-import type { OutboxEntry } from '../ports/outbox.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { OutboxEntry, Taken } from '../ports/outbox.ts';
 
 /** Runs whose events are under way to one sink at one time, in one process. */
 const CONCURRENCY = 32;
 
 /** What a lane works with. */
 export interface LaneParts {
-  /** Takes what is due; rejects when it cannot be known. */
-  readonly take: (limit: number) => Promise<readonly OutboxEntry[]>;
+  /** Takes what is due, of each tenant no more than it has room; rejects when it cannot be known. */
+  readonly take: (limit: number, room: (tenantId: string) => number) => Promise<Taken>;
+  /** How many runs of a tenant may be under way at one time, now. */
+  readonly share: (tenantId: string) => number;
   /** Delivers, and tells the outbox. True when it is worth looking for more at once. Never rejects. */
   readonly handle: (entry: OutboxEntry, signal: AbortSignal) => Promise<boolean>;
   /** Told when a look that nobody waits for fails. */
   readonly failed: (error: unknown) => void;
 }
 
-/** The way of events to one sink: whatever holds it up holds up nobody else. */
+/** The way of events to one sink: whatever holds it up holds up nobody else, and a tenant whose receiver hangs no other tenant. */
 export class Lane {
   readonly #parts: LaneParts;
-  readonly #underWay = new Set<Promise<void>>();
+  /** Deliveries, with the tenant of each. */
+  readonly #underWay = new Map<Promise<void>, string>();
+  /** Tenants of which the last look may have left something, since they had no more room. */
+  readonly #held = new Set<string>();
+  /** Whether the last look had no place for anything. */
+  #isFull = false;
   #taking: Promise<void> | undefined;
   /** How often somebody said that there may be something. */
   #asked = 0;
@@ -25,41 +33,74 @@ export class Lane {
     this.#parts = parts;
   }
 
-  /** How often somebody said that there may be something: who sees it change has to look again. */
-  get asked(): number {
-    return this.#asked;
-  }
-
-  /** Begins to deliver what is due, and resolves when nothing more is. Calls that meet are one. Rejects when the outbox cannot be looked at. */
+  /**
+   * Begins to deliver what is due, and resolves when nothing more is, or nothing more can be taken before a delivery ends; then it goes on by itself. Calls
+   * that meet are one. Rejects when the outbox cannot be looked at.
+   */
   relay(signal: AbortSignal): Promise<void> {
     this.#asked += 1;
-    this.#taking ??= this.#takeAll(signal).finally(() => {
-      this.#taking = undefined;
-    });
+    this.#taking ??= this.#takeAll(signal);
     return this.#taking;
   }
 
-  /** Resolves when no delivery is under way. */
+  /** Resolves when neither a look nor a delivery is under way. */
   async idle(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    while (this.#taking !== undefined || this.#underWay.size > 0) {
+      await Promise.allSettled([this.#taking, ...this.#underWay.keys()]);
+    }
   }
 
   async #takeAll(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      if (this.#underWay.size >= CONCURRENCY) await Promise.race(this.#underWay);
-      const room = CONCURRENCY - this.#underWay.size;
-      const askedBefore = this.#asked;
-      const entries = await this.#parts.take(room);
-      for (const entry of entries) this.#begin(entry, signal);
-      if (entries.length < room && this.#asked === askedBefore) return;
+    // Until whoever asked holds the promise: it is not over before.
+    await Promise.resolve();
+    try {
+      while (!signal.aborted) {
+        const places = CONCURRENCY - this.#underWay.size;
+        this.#isFull = places === 0;
+        if (this.#isFull) return;
+        const askedBefore = this.#asked;
+        const { count, hasMore } = await this.#look(places, signal);
+        // Nothing is waited for between this and the end: who asks later finds that no look is under way.
+        if (count < places && !hasMore && this.#asked === askedBefore) return;
+        // SQLite answers at once: others have their turn between two looks.
+        await nextTurn();
+      }
+    } finally {
+      this.#taking = undefined;
     }
+  }
+
+  async #look(places: number, signal: AbortSignal) {
+    this.#held.clear();
+    const rooms = new Map<string, number>();
+    const { entries, hasMore } = await this.#parts.take(places, (tenantId) => {
+      const room = Math.max(0, this.#parts.share(tenantId) - this.#countOf(tenantId));
+      rooms.set(tenantId, room);
+      // At once: a delivery that makes room ends before the look does, perhaps.
+      this.#held.add(tenantId);
+      return room;
+    });
+    for (const entry of entries) this.#begin(entry, signal);
+    const taken = Map.groupBy(entries, ({ tenantId }) => tenantId);
+    for (const [tenantId, room] of rooms) {
+      if ((taken.get(tenantId)?.length ?? 0) < room) this.#held.delete(tenantId);
+    }
+    return { count: entries.length, hasMore };
+  }
+
+  #countOf(tenantId: string): number {
+    let count = 0;
+    for (const tenant of this.#underWay.values()) if (tenant === tenantId) count += 1;
+    return count;
   }
 
   #begin(entry: OutboxEntry, signal: AbortSignal): void {
     const work = this.#parts.handle(entry, signal).then((hasMore) => {
       this.#underWay.delete(work);
-      if (hasMore && !signal.aborted) this.relay(signal).catch(this.#parts.failed);
+      if (signal.aborted) return;
+      if (hasMore || this.#isFull || this.#held.has(entry.tenantId))
+        this.relay(signal).catch(this.#parts.failed);
     });
-    this.#underWay.add(work);
+    this.#underWay.set(work, entry.tenantId);
   }
 }

@@ -1,8 +1,18 @@
-import type { Logger } from 'agent-gateway';
+import type { Clock, Logger } from 'agent-gateway';
 import type { EventSink } from '../../contract/event-sinks.ts';
 
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;
 const NOBODY: readonly string[] = [];
+/** Milliseconds for which events are noted for a sink that has left: three days. */
+const REMEMBERED_MS = 3 * 86_400_000;
+/** Sinks that have left and are remembered; of more, those that left first are forgotten. */
+const MAX_LEFT = 100;
+
+interface LeftSink {
+  readonly sink: EventSink;
+  /** Monotonic time. */
+  readonly leftAt: number;
+}
 
 /** Which sinks there are, and which want what. */
 export interface SinkChoice {
@@ -10,10 +20,11 @@ export interface SinkChoice {
   names(): readonly string[];
   /** The sink of a name; undefined while it is not here. */
   named(name: string): EventSink | undefined;
-  /** Names of the sinks that want events of the tenant now. Never throws; asked at each commit. */
+  /**
+   * Names of the sinks that want events of the tenant now, with those that have left in the last three days and would have wanted them. Never
+   * throws; asked at each commit.
+   */
   wanting(tenantId: string): readonly string[];
-  /** Whether a sink wants events of the tenant now. Never throws. */
-  wants(sink: EventSink, tenantId: string): boolean;
 }
 
 /**
@@ -22,15 +33,19 @@ export interface SinkChoice {
  */
 export function createSinkChoice({
   sinks,
+  clock,
   log,
 }: {
   readonly sinks: () => readonly EventSink[];
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Logger;
 }): SinkChoice {
   const broken = new WeakSet<EventSink>();
   const refused = new WeakSet<EventSink>();
   let seen: readonly EventSink[] = [];
   let usable: ReadonlyMap<string, EventSink> = new Map();
+  /** By name, those first that left first. */
+  const left = new Map<string, LeftSink>();
 
   function isUsable(sink: EventSink, others: ReadonlyMap<string, EventSink>): boolean {
     const fault = NAME.test(sink.name)
@@ -47,9 +62,27 @@ export function createSinkChoice({
     if (now.length === seen.length && now.every((sink, index) => sink === seen[index])) return usable;
     const found = new Map<string, EventSink>();
     for (const sink of now) if (isUsable(sink, found)) found.set(sink.name, sink);
+    for (const [name, sink] of usable) if (!found.has(name)) remember(name, sink);
+    for (const name of found.keys()) left.delete(name);
     seen = [...now];
     usable = found;
     return found;
+  }
+
+  function remember(name: string, sink: EventSink): void {
+    left.set(name, { sink, leftAt: clock.monotonic() });
+    const [first] = left.keys();
+    if (left.size <= MAX_LEFT || first === undefined) return;
+    left.delete(first);
+    log.error({ sink: first }, 'too many event sinks are away: no events are noted for this one any more');
+  }
+
+  function forgetOld(): void {
+    const now = clock.monotonic();
+    for (const [name, { leftAt }] of left) {
+      if (now - leftAt <= REMEMBERED_MS) return;
+      left.delete(name);
+    }
   }
 
   function wants(sink: EventSink, tenantId: string): boolean {
@@ -68,10 +101,13 @@ export function createSinkChoice({
     names: () => [...byName().keys()],
     named: (name) => byName().get(name),
     wanting(tenantId) {
-      const all = byName();
-      if (all.size === 0) return NOBODY;
-      return [...all].flatMap(([name, sink]) => (wants(sink, tenantId) ? [name] : []));
+      const here = byName();
+      forgetOld();
+      if (here.size + left.size === 0) return NOBODY;
+      const names: string[] = [];
+      for (const [name, sink] of here) if (wants(sink, tenantId)) names.push(name);
+      for (const [name, { sink }] of left) if (wants(sink, tenantId)) names.push(name);
+      return names;
     },
-    wants,
   };
 }

@@ -7,6 +7,7 @@ import type { Occurrence, TaskPayload } from '../core/occurrence.ts';
 import { resultOf } from '../core/result.ts';
 import type { RunState, StepState } from '../core/run-state.ts';
 import type { Followers } from '../follow/create-followers.ts';
+import { jsonFault } from '../graph/json-fault.ts';
 import type { Graphs } from '../ports/graphs.ts';
 import type { RunQueries } from '../ports/run-queries.ts';
 import type { RunStore } from '../ports/run-store.ts';
@@ -20,12 +21,17 @@ import { toStepHistory } from '../views/step-history.ts';
 import { toStepRecord, toStepRecords } from '../views/step-record.ts';
 import { toTaskRecord } from '../views/task-record.ts';
 import { assigneesOf, requireAssignee } from './assignees.ts';
+import { comparisonsOf, sizeWith } from './completion-words.ts';
 import { refusalOf } from './refusals.ts';
 
 /** Bytes of JSON that the input of a run may have. */
 const MAX_INPUT = 512 * 1024;
+/** Levels of JSON that it may have. */
+const MAX_INPUT_DEPTH = 256;
 /** Events of one step that its history is made of: ten attempts, each delivered four times at most, need less than a tenth. */
 const MAX_STEP_EVENTS = 1_000;
+const OTHER_BODY =
+  'Another run was started with this key and another body. To start a new run, send a new key; to learn of the first, send its body again.';
 /** Who completes a task where nobody is named. */
 const SYSTEM = 'system';
 
@@ -72,7 +78,12 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
     const now = stepOf(state, step.id) ?? step;
     const graph = verdict === 'outcome-not-routable' ? await graphOf(state) : undefined;
     const outcomes = graph?.outcomesOf(step.nodeId) ?? [];
-    const task = { node: step.nodeId, status: now.status, outcome: payload.outcome, outcomes };
+    const compared = graph && outcomes.length === 0 ? comparisonsOf(graph, step.nodeId) : [];
+    // Who completes a task may be somebody to whom graphs are shown without credentials.
+    const conditions = compared.map((text) => redactor.redact(text));
+    const size = verdict === 'context-too-large' ? sizeWith(state, payload) : '';
+    const { nodeId: node } = step;
+    const task = { node, status: now.status, outcome: payload.outcome, outcomes, conditions, size };
     const refusal = refusalOf({ verdict, state, task });
     if (refusal !== undefined) throw refusal;
     return now;
@@ -84,7 +95,7 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
     { runId, fingerprint }: { readonly runId: string; readonly fingerprint: string },
     asked: string | undefined,
   ): Promise<RunRecord> {
-    if (fingerprint !== asked) throw WorkflowErrors.idempotencyMismatch();
+    if (fingerprint !== asked) throw WorkflowErrors.idempotencyMismatch(OTHER_BODY);
     const place = { tenantId, runId };
     return toRunRecord((await queries.head(place)) ?? notFound(), redactor);
   }
@@ -202,6 +213,11 @@ function payloadOf({ outcome, output, variables }: TaskCompletion): TaskPayload 
 }
 
 function requireFittingInput(input: JsonObject): void {
+  if (jsonFault(input, { bytes: Number.POSITIVE_INFINITY, depth: MAX_INPUT_DEPTH }) !== undefined) {
+    throw WorkflowErrors.contextTooLarge(
+      `The input is no JSON of at most ${MAX_INPUT_DEPTH} levels. Make it flatter.`,
+    );
+  }
   const bytes = Buffer.byteLength(JSON.stringify(input));
   if (bytes <= MAX_INPUT) return;
   throw WorkflowErrors.contextTooLarge(

@@ -28,6 +28,9 @@ const HINTS_AT_ONCE = 32;
 /** Milliseconds between two looks for events whose sink has gone. */
 const FORGET_EVERY_MS = 3_600_000;
 
+/** Milliseconds in which the events of the last steps may reach their sinks, whose plugins end with the engine; else they go out after the next start. */
+const LAST_DELIVERIES_MS = 2_000;
+
 /** What an engine is made of. */
 export interface OpenEngineParts {
   /** Where the tables are, which are registered already. */
@@ -68,7 +71,7 @@ export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<
   const relay = createRelay({ outbox, queries, sinks, clock, log, observer: metrics.relay });
   const runner = createRunner({
     ...{ store, graphs, timers, limits, log },
-    execute: metrics.counted(createExecute({ types, redactor, clock, log })),
+    execute: metrics.counted(createExecute({ types, tenants: scope.services.tenants, redactor, clock, log })),
     wake: createWake({ queue, events, hints, clock, log, count: metrics.hinted }),
     newId: ids.uuid,
     sinksOf: relay.sinksOf,
@@ -87,6 +90,14 @@ export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<
       .catch((err: unknown) => log.warn({ err }, 'events of runs wait for their delivery'));
   }
 
+  /** Resolves when no delivery is under way, or after so many milliseconds. */
+  async function idleFor(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = timers.after(ms, resolve);
+    await Promise.race([relay.idle(), promise]);
+    cancel();
+  }
+
   scope.worker(
     hints.look,
     async (hint) => {
@@ -103,7 +114,11 @@ export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<
   });
   scope.every(`${tables.name}-outbox`, limits.sweepIntervalMs, () => relayNow(scope.signal));
   scope.every(`${tables.name}-outbox-expiry`, FORGET_EVERY_MS, () => relay.forget());
-  scope.drain(`${tables.name} runs`, (signal) => runner.close(signal));
+  scope.drain(`${tables.name} runs`, async (signal) => {
+    await runner.close(signal);
+    await relayNow(signal);
+    await idleFor(LAST_DELIVERIES_MS);
+  });
   // Followers of runs that wait would hold up the stop for all of its time; they go on elsewhere, from where they were.
   scope.drain(`${tables.name} followers`, async () => followers.close());
   scope.defer(() => relay.idle());

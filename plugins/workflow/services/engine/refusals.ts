@@ -16,6 +16,10 @@ export interface Asked {
         readonly outcome: string | undefined;
         /** Outcomes that lead on. */
         readonly outcomes: readonly string[];
+        /** Where no outcome leads on: the conditions of the edges that leave it, as text. */
+        readonly conditions: readonly string[];
+        /** Of a completion that is too large: how large, and what is allowed. */
+        readonly size: string;
       }
     | undefined;
 }
@@ -39,19 +43,40 @@ export function refusalOf({ verdict, state, task }: Asked): GatewayError | undef
         'Somebody has completed the task with another outcome, output or variables; the first completion counts.',
       );
     case 'outcome-not-routable':
-      return WorkflowErrors.outcomeNotRoutable(unroutable(task?.outcome, task?.outcomes ?? []));
+      return unroutable(task?.outcome, task?.outcomes ?? [], task?.conditions ?? []);
     case 'context-too-large':
       return WorkflowErrors.contextTooLarge(
-        'With this output and these variables the data of the run would be too large. Nothing was written.',
+        `With this output and these variables ${task?.size ?? 'the data of the run would be too large'}. Nothing was written.`,
       );
   }
 }
 
-function unroutable(outcome: string | undefined, outcomes: readonly string[]): string {
+/** Conditions that a message lists. */
+const MAX_LISTED = 5;
+
+function unroutable(
+  outcome: string | undefined,
+  outcomes: readonly string[],
+  conditions: readonly string[],
+): GatewayError {
   const given = outcome === undefined ? 'Without an outcome' : `With the outcome ${JSON.stringify(outcome)}`;
-  const known =
-    outcomes.length === 0
-      ? 'the edges that leave it ask for other data'
-      : `outcomes that lead on: ${outcomes.map((name) => JSON.stringify(name)).join(', ')}`;
-  return `${given} no edge leads on from this task; ${known}. Nothing was written, and the task stays open.`;
+  const tell = (why: string, pointer: string, message: string) =>
+    WorkflowErrors.outcomeNotRoutable(
+      `${given} no edge leads on from this task; ${why}. Nothing was written, and the task stays open.`,
+      { errors: [{ pointer, message }] },
+    );
+  if (outcomes.length > 0) {
+    const known = outcomes.map((name) => JSON.stringify(name)).join(', ');
+    return tell(`outcomes that lead on: ${known}`, '/body/outcome', `must be one of ${known}`);
+  }
+  if (conditions.length === 0)
+    return tell('its edges are those of its timeout', '/body/outcome', 'leads nowhere');
+  // Outcomes play no part: it is the data that lead nowhere.
+  const more = conditions.length > MAX_LISTED ? `; and ${conditions.length - MAX_LISTED} more` : '';
+  const listed = conditions.slice(0, MAX_LISTED).join('; ') + more;
+  return tell(
+    `none of the conditions of its edges holds: ${listed}`,
+    '/body',
+    `must make one of these hold, by "output" or "variables": ${listed}`,
+  );
 }

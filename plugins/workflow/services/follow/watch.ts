@@ -2,6 +2,7 @@ import type { Logger } from 'agent-gateway';
 import type { RunPlace } from '../../contract/engine.ts';
 import type { RunEventRecord, RunStatus } from '../../contract/runs.ts';
 import type { RunState } from '../core/run-state.ts';
+import { isTerminal } from '../core/run-status.ts';
 import type { RunPosition, RunQueries } from '../ports/run-queries.ts';
 import type { Timers } from '../ports/timers.ts';
 
@@ -49,8 +50,6 @@ interface Follower {
 /** The position of a run that was deleted. */
 const GONE: RunPosition = { status: 'cancelled', seq: 0 };
 
-const isOver = (status: RunStatus) => status === 'completed' || status === 'cancelled';
-
 /** Watches one run. */
 export function createWatch(place: RunPlace, { queries, isRunningHere, timers, log }: WatchParts): Watch {
   const followers = new Set<Follower>();
@@ -96,7 +95,7 @@ export function createWatch(place: RunPlace, { queries, isRunningHere, timers, l
     for (const { after, tell } of [...followers]) {
       // What the table says counts, not what was heard: a wrong hint must not make followers read again and again.
       if (after < seq) tell('read');
-      else if (isOver(status)) tell('ended');
+      else if (isTerminal(status)) tell('ended');
     }
     if (status !== 'running') settle(undefined);
     if (askAgain) ask();
@@ -122,7 +121,7 @@ export function createWatch(place: RunPlace, { queries, isRunningHere, timers, l
       followers.add(follower);
       signal.addEventListener('abort', stop, { once: true });
       // Nothing behind what a follower has: perhaps nothing is to come.
-      if (wasEmpty || isOver(knownStatus)) ask();
+      if (wasEmpty || isTerminal(knownStatus)) ask();
       else arm();
       return promise;
     },

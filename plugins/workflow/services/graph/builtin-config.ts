@@ -4,6 +4,7 @@ import type { JsonObject } from '../../contract/graph.ts';
 import type { NodeType } from '../../contract/node-types.ts';
 import type { TemplateModes } from './fill-config.ts';
 import { graphCode } from './graph-rules.ts';
+import { GATEWAY_HEADERS, isHeaderName, isHeaderValue } from './header-rules.ts';
 import { isObject, ownMember } from './json-object.ts';
 import { pointerTo } from './json-pointer.ts';
 import { isLiteral, parseTemplate } from './template.ts';
@@ -116,17 +117,6 @@ function checkMethod(config: JsonObject): ConfigProblems {
   return [{ pointer: '/body', message: `cannot be sent with ${method}. Leave it out, or use POST.` }];
 }
 
-/** Fields of the connection (RFC 9110, 7.6.1), and those that come from the URL and the body: the gateway makes them. Lower-case. */
-export const GATEWAY_HEADERS: ReadonlySet<string> = new Set(
-  'connection content-length expect host http2-settings keep-alive proxy-authorization proxy-connection te trailer transfer-encoding upgrade'.split(
-    ' ',
-  ),
-);
-
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
-const CONTROL = /[\u0000-\u0008\u000a-\u001f\u007f]/;
-
 function checkHeaders(config: JsonObject): ConfigProblems {
   const headers = ownMember(config, 'headers');
   if (!isObject(headers)) return [];
@@ -137,9 +127,15 @@ function checkHeaders(config: JsonObject): ConfigProblems {
 }
 
 function headerFault(name: string, value: string): string | undefined {
-  if (!HEADER_NAME.test(name)) return 'is no name of a header: letters, digits and - only, no templates.';
+  if (!isHeaderName(name)) return 'is no name of a header: letters, digits and - only, no templates.';
   if (GATEWAY_HEADERS.has(name.toLowerCase())) return 'cannot be set: the gateway makes it. Leave it out.';
-  return CONTROL.test(value) ? 'must not hold line breaks or other control characters.' : undefined;
+  // What templates insert is looked at when the request is made.
+  const isSendable = parseTemplate(value).parts.every(
+    (part) => typeof part !== 'string' || isHeaderValue(part),
+  );
+  return isSendable
+    ? undefined
+    : 'must not hold line breaks, other control characters, or characters outside of ISO 8859-1: it could not be sent.';
 }
 
 function textOf(config: JsonObject, name: string): string {

@@ -11,15 +11,15 @@ import { HumanTaskConfig, MIN_TIMEOUT } from './human-task.ts';
 import { jsonFault } from './json-fault.ts';
 import { ownMember } from './json-object.ts';
 import { GRAPH_LIMITS } from './limits.ts';
+import type { UsableConfig } from './usable-config.ts';
 
-/** Checks the configuration of a node whose type is known, or missing. */
+/** Checks the configuration of a node. Its type is known, or `undefined`: then what holds for all types is checked. */
 export function checkConfig(node: DrawnNode, types: NodeTypes, check: ConfigCheck): void {
   if (!isFair(node, check)) return;
   const { type } = node;
-  if (type === undefined) return;
   if (type === 'start' || type === 'end') checkMarker(node, check);
   else if (type === 'human_task') checkHumanTask(node, check);
-  else checkAutomatic(node, types.get(type), check);
+  else checkAutomatic(node, type === undefined ? undefined : types.get(type), check);
 }
 
 function isFair(node: DrawnNode, { problems }: ConfigCheck): node is ConfiguredNode {
@@ -50,15 +50,15 @@ function checkHumanTask(node: ConfiguredNode, check: ConfigCheck): void {
     const message = `${label} is a human task, which cannot have a "retry". Leave it out.`;
     check.problems.add('retry-misplaced', message, { ...place, pointer: `${place.pointer}/config/retry` });
   }
-  const isUsable = checkMembers(node, config, HumanTaskConfig, check);
+  const usable = checkMembers(node, config, HumanTaskConfig, check);
   checkTemplates(node, config, { timeout: 'none' }, check);
-  if (!isUsable) return;
-  const timeout = ownMember(config, 'timeout');
+  if (usable === undefined) return;
+  const timeout = ownMember(usable.config, 'timeout');
   const duration = timeout === undefined ? undefined : readDuration(timeout, MIN_TIMEOUT);
   if (duration !== undefined && 'fault' in duration) {
     reportMember(node, '/timeout', duration.fault, graphCode('duration'), check);
   }
-  if (ownMember(config, 'assignee') === 'role:') {
+  if (ownMember(usable.config, 'assignee') === 'role:') {
     reportMember(node, '/assignee', 'names no role. Write role:<name>.', graphCode('config-invalid'), check);
   }
 }
@@ -66,12 +66,31 @@ function checkHumanTask(node: ConfiguredNode, check: ConfigCheck): void {
 function checkAutomatic(node: ConfiguredNode, type: NodeType | undefined, check: ConfigCheck): void {
   const { retry, ...config } = node.config;
   if (retry !== undefined) checkRetry(node, retry, check);
-  if (type === undefined) return;
-  const isUsable = checkMembers(node, config, type.config, check);
-  const modes: TemplateModes = type.templates ?? {};
+  const usable = type && checkMembers(node, config, type.config, check);
+  const modes: TemplateModes = type?.templates ?? {};
   checkTemplates(node, config, modes, check);
-  if (!isUsable) return;
-  for (const { pointer, message, code = graphCode('config-invalid') } of type.check?.(config) ?? []) {
+  if (type === undefined || usable === undefined) return;
+  for (const { pointer, message, code = graphCode('config-invalid') } of typeProblems(type, usable)) {
     reportMember(node, pointer, message, code, check);
   }
+}
+
+type TypeProblems = ReturnType<NonNullable<NodeType['check']>>;
+
+/** What the type itself says, but for members whose fault is told already. */
+function typeProblems(type: NodeType, { config, without }: UsableConfig): TypeProblems {
+  if (type.check === undefined) return [];
+  if (without.length === 0) return type.check(config);
+  let found: TypeProblems;
+  try {
+    found = type.check(config);
+  } catch {
+    // It needs a member that is missing, which is told: it is asked again when the member is there, and what it throws then counts.
+    return [];
+  }
+  // Of the whole configuration nothing is known while a part of it is not there.
+  return found.filter(
+    ({ pointer }) =>
+      pointer !== '' && !without.some((faulty) => pointer === faulty || pointer.startsWith(`${faulty}/`)),
+  );
 }

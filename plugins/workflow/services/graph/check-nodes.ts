@@ -15,8 +15,9 @@ export function checkNodes({ nodes }: DrawnGraph, types: NodeTypes, check: Confi
   const seen = new Set<string>();
   for (const node of nodes) {
     checkId(node, seen, check);
-    if (node.type !== undefined && !known.includes(node.type)) reportType(node, node.type, known, check);
-    else checkConfig(node, types, check);
+    const isUnknown = node.type !== undefined && !known.includes(node.type);
+    if (isUnknown) reportType(node, node.type, known, check);
+    checkConfig(isUnknown ? { ...node, type: undefined } : node, types, check);
   }
 }
 

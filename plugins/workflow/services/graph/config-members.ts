@@ -4,6 +4,7 @@ import { schemaProblems } from './config-schema.ts';
 import type { DrawnNode, Reading } from './drawn-graph.ts';
 import { graphCode } from './graph-rules.ts';
 import type { NodeIndex } from './node-index.ts';
+import { type UsableConfig, usableConfig } from './usable-config.ts';
 
 /** What checking configurations works with. */
 export interface ConfigCheck extends Reading {
@@ -15,18 +16,18 @@ export interface ConfiguredNode extends DrawnNode {
   readonly config: JsonObject;
 }
 
-/** False when the schema says no to something. */
+/** Tells what the schema says no to. Gives back what can be looked at further. */
 export function checkMembers(
   node: ConfiguredNode,
   config: JsonObject,
   schema: TSchema,
   check: ConfigCheck,
-): boolean {
+): UsableConfig | undefined {
   const problems = schemaProblems(schema, config, check.suggest);
   for (const { rule, pointer, message } of problems) {
     reportMember(node, pointer, message, graphCode(rule), check);
   }
-  return problems.length === 0;
+  return problems.length === 0 ? { config, without: [] } : usableConfig(schema, config);
 }
 
 /** Tells of a member of the configuration; `message` goes on after its name. */
@@ -38,7 +39,8 @@ export function reportMember(
   { problems }: ConfigCheck,
 ): void {
   const name = pointer === '' ? 'the configuration' : `config${pointer}`;
-  problems.addCoded(code, `${label} (${type}): ${name} ${message}`, {
+  const called = type === undefined ? label : `${label} (${type})`;
+  problems.addCoded(code, `${called}: ${name} ${message}`, {
     ...place,
     pointer: `${place.pointer}/config${pointer}`,
   });

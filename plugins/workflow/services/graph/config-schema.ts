@@ -32,16 +32,24 @@ export function schemaProblems(
   value: JsonObject,
   suggest: Suggest,
 ): readonly SchemaProblem[] {
-  const validate = compiled.get(schema) ?? compile(schema);
-  compiled.set(schema, validate);
-  if (validate(value)) return [];
   const byPointer = new Map<string, SchemaProblem>();
-  for (const error of withoutBranches((validate.errors ?? []).slice(0, MAX_READ))) {
+  for (const error of schemaErrors(schema, value).errors) {
     if (byPointer.size === MAX_TOLD) break;
     const problem = describe(error, suggest);
     if (!byPointer.has(problem.pointer)) byPointer.set(problem.pointer, problem);
   }
   return [...byPointer.values()];
+}
+
+/** What Ajv says of a value, without what concerns forms that it does not have. `isCut`: there is more, which nobody looks at. */
+export function schemaErrors(
+  schema: TSchema,
+  value: JsonObject,
+): { readonly errors: readonly ErrorObject[]; readonly isCut: boolean } {
+  const validate = compiled.get(schema) ?? compile(schema);
+  compiled.set(schema, validate);
+  const errors = validate(value) ? [] : (validate.errors ?? []);
+  return { errors: withoutBranches(errors.slice(0, MAX_READ)), isCut: errors.length > MAX_READ };
 }
 
 /** An instance of its own: a shared one would keep every schema for ever. */
@@ -62,16 +70,12 @@ function withoutBranches(errors: readonly ErrorObject[]): readonly ErrorObject[]
 }
 
 function describe(error: ErrorObject, suggest: Suggest): SchemaProblem {
-  const { instancePath, params, parentSchema } = error;
-  const { missingProperty, additionalProperty, unevaluatedProperty } = params as Record<
-    string,
-    string | undefined
-  >;
-  if (missingProperty !== undefined) {
-    const pointer = instancePath + pointerTo(missingProperty);
+  const { instancePath, parentSchema } = error;
+  const { missing, extra } = memberOf(error);
+  if (missing !== undefined) {
+    const pointer = instancePath + pointerTo(missing);
     return { rule: 'config-missing', pointer, message: 'is missing.' };
   }
-  const extra = additionalProperty ?? unevaluatedProperty;
   if (extra === undefined) {
     return { rule: 'config-invalid', pointer: instancePath, message: `${messageOf(error)}.` };
   }
@@ -82,6 +86,18 @@ function describe(error: ErrorObject, suggest: Suggest): SchemaProblem {
     pointer: instancePath + pointerTo(extra),
     message: `is not known.${suggest(extra, known)}${listed}`,
   };
+}
+
+/** The member of the value at `instancePath` that an error is about, where it is not about that value. */
+export function memberOf({ params }: ErrorObject): {
+  readonly missing: string | undefined;
+  readonly extra: string | undefined;
+} {
+  const { missingProperty, additionalProperty, unevaluatedProperty } = params as Record<
+    string,
+    string | undefined
+  >;
+  return { missing: missingProperty, extra: additionalProperty ?? unevaluatedProperty };
 }
 
 function messageOf({ keyword, params, parentSchema, message }: ErrorObject): string {

@@ -26,6 +26,7 @@ export function jsonFault(
     }
     if (least > limits.bytes) return 'too-large';
   }
+  if (limits.bytes === Number.POSITIVE_INFINITY) return undefined;
   // It is small and flat by now, so that writing it out is cheap.
   return Buffer.byteLength(JSON.stringify(value)) > limits.bytes ? 'too-large' : undefined;
 }

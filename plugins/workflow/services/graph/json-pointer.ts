@@ -6,3 +6,9 @@ export function pointerTo(...segments: readonly (string | number)[]): string {
 function escapeSegment(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
+
+/** The segments of a pointer. */
+export function pathOf(pointer: string): readonly string[] {
+  const [, ...segments] = pointer.split('/');
+  return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
+}

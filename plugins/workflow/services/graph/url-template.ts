@@ -4,6 +4,12 @@ const WEB = /^https?:\/\//i;
 /** Scheme, host and port, and what ends them. */
 const ORIGIN = /^https?:\/\/[^/?#\\]+[/?#\\]/i;
 
+/** Whether scheme, host and port are written out, so that nothing that is inserted decides who gets the request. */
+export function hasLiteralOrigin(written: string): boolean {
+  const [first, ...rest] = parseTemplate(written).parts;
+  return typeof first === 'string' && (rest.length === 0 ? WEB.test(first) : ORIGIN.test(first));
+}
+
 /**
  * What is wrong with the URL of a service task, as far as it is known before its templates are filled in; `undefined` when nothing is.
  */

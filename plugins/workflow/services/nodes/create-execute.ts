@@ -1,4 +1,4 @@
-import { type Clock, isDatabaseUnavailable, type Logger } from 'agent-gateway';
+import { type Clock, isDatabaseUnavailable, type Logger, type Tenants } from 'agent-gateway';
 import type { JsonObject } from '../../contract/graph.ts';
 import { type NodeType, StepFailure, type StepResult, type StepTask } from '../../contract/node-types.ts';
 import { type Execute, MAX_RECORD } from '../ports/execution.ts';
@@ -14,6 +14,7 @@ const MAX_CAUSES = 5;
 /** What carries out steps. */
 export interface ExecuteParts {
   readonly types: NodeTypes;
+  readonly tenants: Pick<Tenants, 'get'>;
   readonly redactor: Redactor;
   readonly clock: Clock;
   readonly log: Logger;
@@ -21,13 +22,13 @@ export interface ExecuteParts {
 
 /**
  * Makes what carries out automatic steps: finds the type of the node and calls it. A type that is away fails the step as `node_type_missing`,
- * which may be retried. What a type tells of an attempt (its record, the message of a failure) comes out redacted, with `duration_ms`; a record
+ * which may be retried; for a tenant that is deleted nothing is done any more (`tenant_deleted`). What a type tells of an attempt (its record, the message of a failure) comes out redacted, with `duration_ms`; a record
  * that is too large is left out, which the log and the record say. Deadlines, and whether the output may be kept, are the runner's.
  *
  * While the gateway's own database is away a step does not fail, which would pause its run: the type is called again until it answers, or the
  * step is over.
  */
-export function createExecute({ types, redactor, clock, log }: ExecuteParts): Execute {
+export function createExecute({ types, tenants, redactor, clock, log }: ExecuteParts): Execute {
   /** A record as it may be kept. */
   function kept(record: JsonObject | undefined, startedAt: number, own: Logger): JsonObject {
     const duration = { duration_ms: Math.max(0, Math.round(clock.monotonic() - startedAt)) };
@@ -47,7 +48,10 @@ export function createExecute({ types, redactor, clock, log }: ExecuteParts): Ex
   async function carryOut(type: NodeType, task: StepTask): Promise<StepResult> {
     const startedAt = clock.monotonic();
     try {
-      const result = await executeWhenThere(type, task);
+      const result = await whenDatabaseIsThere(task, async () => {
+        await requireLiveTenant(tenants, task.tenantId);
+        return type.execute(task);
+      });
       return {
         output: result.output,
         record: kept(result.record, startedAt, task.log),
@@ -82,11 +86,22 @@ export function createExecute({ types, redactor, clock, log }: ExecuteParts): Ex
   };
 }
 
-function executeWhenThere(type: NodeType, task: StepTask): Promise<StepResult> {
+/** Its credentials are refused already; its runs must not go on calling others, at the cost of whoever runs the deployment. */
+async function requireLiveTenant(tenants: Pick<Tenants, 'get'>, tenantId: string): Promise<void> {
+  const tenant = await tenants.get(tenantId);
+  if (tenant === undefined || tenant.deletedAt === null) return;
+  throw new StepFailure(
+    'tenant_deleted',
+    'The tenant is deleted, and nothing is done for it. When it is restored, retry the run.',
+    { isRetryable: false },
+  );
+}
+
+function whenDatabaseIsThere(task: StepTask, execute: () => Promise<StepResult>): Promise<StepResult> {
   const begins = (err: unknown) =>
     task.log.warn({ err }, 'the database does not answer: the step is tried again');
   const patience = { isPassing: isDatabaseAway, pauses: AWAY_PAUSE, begins };
-  return againWhile(() => type.execute(task), patience, task.signal);
+  return againWhile(execute, patience, task.signal);
 }
 
 function isDatabaseAway(thrown: unknown): boolean {

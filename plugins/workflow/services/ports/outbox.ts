@@ -12,32 +12,56 @@ export interface OutboxEntry extends RunPlace {
   /** Numbers of the first and the last event. */
   readonly fromSeq: number;
   readonly toSeq: number;
-  /** When the first of them was written. Milliseconds on the database's clock. */
-  readonly createdAt: number;
-  /** How often they were taken, this time included. */
+  /** How long ago the first of them was written, when they were taken. Milliseconds by the database's clock. */
+  readonly ageMs: number;
+  /** How often they were taken, this time included, and what was given back not. */
   readonly attempts: number;
 }
 
+/** What is to be taken. */
+export interface TakeRequest {
+  readonly sink: string;
+  readonly limit: number;
+  readonly claimMs: number;
+  /** How many entries of a tenant may be taken, 0 for none; default: as many as there are. Asked for tenants that have something due. */
+  readonly room?: (tenantId: string) => number;
+}
+
+/** What was taken. */
+export interface Taken {
+  readonly entries: readonly OutboxEntry[];
+  /** Whether the look ended before it was through: the next one may find more at once. */
+  readonly hasMore: boolean;
+}
+
 /**
- * Events that wait for their delivery, over all tenants, for each sink on its own. Each is delivered at least once, those of a run in order.
+ * Events that wait for their delivery, over all tenants, for each sink on its own. Each is delivered at least once, those of a run in order. Rejects
+ * with what the database throws.
  */
 export interface Outbox {
   /**
    * Takes what is due for a sink, for `claimMs`: one entry a run, with all of its events that wait (500 at most, or those of one commit), fair over
-   * tenants (the first of each, then the second …), older first. Of several callers at one time each gets other entries.
+   * tenants (the first of each, then the second …), older first. Of several callers at one time each gets other entries. The work of one call
+   * is bounded, whatever waits.
    */
-  take(request: {
-    readonly sink: string;
-    readonly limit: number;
-    readonly claimMs: number;
-  }): Promise<readonly OutboxEntry[]>;
-  /** Forgets events that were delivered, or given up. Whatever the claim: delivered is delivered. */
-  done(entry: OutboxEntry): Promise<void>;
-  /** Gives an entry back, to be taken again after `delayMs`. Nothing when the claim was over and somebody else has it. */
+  take(request: TakeRequest): Promise<Taken>;
+  /** Forgets events that were delivered. True when more of the run waits, and is due now. Nothing, and false, when somebody else has them. */
+  done(entry: OutboxEntry): Promise<boolean>;
+  /** Puts off an entry that the sink refused: it is taken again after `delayMs`. Nothing when the claim was over and somebody else has it. */
   postpone(entry: OutboxEntry, delayMs: number): Promise<void>;
-  /** Forgets what has been due for that long for other sinks than those that are here. Gives how many events of which sinks. */
+  /** Like `postpone`, of an entry with which nothing was tried: the attempt does not count. */
+  giveBack(entry: OutboxEntry, delayMs: number): Promise<void>;
+  /**
+   * Forgets those events of an entry whose commits are older than `olderThanMs` by the database's clock, and makes the rest due now. Gives how
+   * many were forgotten; 0, and nothing is done, when somebody else has the entry.
+   */
+  giveUp(entry: OutboxEntry, olderThanMs: number): Promise<number>;
+  /**
+   * Forgets events older than `olderThanMs` of sinks that are not here, and of which nothing was taken for that long by any replica. Gives how many
+   * events of which sinks.
+   */
   forget(request: {
-    readonly dueForMs: number;
+    readonly olderThanMs: number;
     readonly here: readonly string[];
   }): Promise<readonly { readonly sink: string; readonly events: number }[]>;
 }

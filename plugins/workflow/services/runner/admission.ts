@@ -3,8 +3,10 @@ import { each } from './each.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { RunnerCore } from './runner-core.ts';
 
-/** Runs beyond the free places that are asked for at one time: they wait here, so that not each place asks the database. */
+/** Runs beyond the free places that are looked at as soon as they are found: timers need no place. */
 const AHEAD = 16;
+/** Runs beyond these that wait here until places come free, so that not each place asks the database, which sorts all that is due. */
+const REMEMBERED = 256;
 /** Runs that are read at one time. */
 export const LOOKS_AT_ONCE = 8;
 /** Looks without a place at one time: they serve timers, which need none. */
@@ -27,7 +29,7 @@ export class Admission {
 
   /** How many due runs are worth asking for. */
   get appetite(): number {
-    return this.#core.places.free + AHEAD;
+    return this.#core.places.free + AHEAD + REMEMBERED;
   }
 
   /** See `Runner.look`. */
@@ -65,7 +67,10 @@ export class Admission {
   /** Looks at runs that are due; a full answer means that there are more. */
   async found(due: readonly RunPlace[], limit: number, signal?: AbortSignal): Promise<void> {
     if (due.length >= limit) this.#hasBacklog = true;
-    await each(due, LOOKS_AT_ONCE, signal, (place) => this.look(place));
+    const { claimant, places } = this.#core;
+    const first = places.free + AHEAD;
+    if (claimant !== undefined) for (const place of due.slice(first)) this.#remember(place);
+    await each(due.slice(0, first), LOOKS_AT_ONCE, signal, (place) => this.look(place));
   }
 
   #fill(): void {

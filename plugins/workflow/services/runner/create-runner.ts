@@ -17,7 +17,7 @@ import { WaitingList } from './waiting-list.ts';
 /** Deliveries of one attempt: the first, and three more after it was interrupted by a crash (decisions 2.6). */
 const MAX_DELIVERIES = 4;
 /** Characters of JSON of the input, variables and outputs of one run together. */
-const MAX_CONTEXT = 8 * 1024 * 1024;
+export const MAX_CONTEXT = 8 * 1024 * 1024;
 
 /** One process's share in the runs of an engine. It takes time, ids and all that it does outside from its parts alone. */
 export function createRunner(parts: RunnerParts): Runner {

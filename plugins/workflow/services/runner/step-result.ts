@@ -1,8 +1,11 @@
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import { StepFailure, type StepResult } from '../../contract/node-types.ts';
 import type { Fence, Occurrence } from '../core/occurrence.ts';
+import { jsonFault } from '../graph/json-fault.ts';
 import { MAX_RECORD } from '../ports/execution.ts';
 
+/** Levels of JSON that an output may have: whoever reads it looks through all of them. */
+const MAX_DEPTH = 256;
 /** Bytes of JSON that the output of a step may have. */
 export const MAX_OUTPUT = 1024 * 1024;
 /** Characters of a message that are kept. */
@@ -26,7 +29,11 @@ export function endingOf(fence: Fence, result: StepResult): Ending {
     );
   }
   if (output === 'invalid') {
-    return final(fence, 'output_invalid', 'The step gave back something that is not a JSON object.');
+    return final(
+      fence,
+      'output_invalid',
+      `The step gave back something that is not a JSON object of ${MAX_DEPTH} levels at most.`,
+    );
   }
   return { type: 'succeeded', fence, output, ...recordOf(result.record) };
 }
@@ -80,7 +87,8 @@ function plainObject(value: unknown, maxBytes: number): JsonObject | 'invalid' |
   if (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes) return 'too-large';
   const plain = JSON.parse(text) as Json;
   const isObject = typeof plain === 'object' && plain !== null && !Array.isArray(plain);
-  return isObject ? (plain as JsonObject) : 'invalid';
+  const isFlat = jsonFault(plain, { bytes: Number.POSITIVE_INFINITY, depth: MAX_DEPTH }) === undefined;
+  return isObject && isFlat ? (plain as JsonObject) : 'invalid';
 }
 
 /** Undefined for what has no JSON: cycles, big integers, endless nesting. */

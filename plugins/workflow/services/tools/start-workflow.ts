@@ -75,6 +75,9 @@ function startWorkflow({ workflows, nesting }: StartWorkflowParts): Tool {
         ...{ tenantId, workflow, input, startedBy: identityId },
         idempotency: idempotencyOf(context, workflow, input),
       });
+      const { id, definition_id, version } = run;
+      // A turn may start several.
+      context.audit?.({ [`workflow_run ${id}`]: `${definition_id} version ${version}` });
       if (wait === 0 || run.status !== 'running') return { content: tell({ run, output: null }) };
       const place = { tenantId, runId: run.id };
       const settled = await workflows.settled({

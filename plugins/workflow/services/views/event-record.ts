@@ -1,7 +1,7 @@
 import type { RunEventRecord } from '../../contract/runs.ts';
 import type { NewEvent } from '../core/occurrence.ts';
+import { timestamp } from '../core/timestamp.ts';
 import { type Redactor, redactJson } from './redaction.ts';
-import { timestamp } from './timestamp.ts';
 
 /** An event on the wire. Its data were redacted before they were stored. */
 export function toEventRecord(event: NewEvent): RunEventRecord {

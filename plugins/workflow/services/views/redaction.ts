@@ -1,5 +1,6 @@
 import type { Guard } from '../../../agent-engine/contract.ts';
 import type { Json, JsonObject } from '../../contract/graph.ts';
+import { isSensitiveName } from './sensitive-name.ts';
 
 /** What the views need of the guardrails. */
 export type Redactor = Pick<Guard, 'redact' | 'redactJsonText'>;
@@ -24,8 +25,6 @@ export function holdsText(value: Json): boolean {
 
 const MASKED = '[REDACTED:header]';
 const MASKED_QUERY = '[REDACTED:query]';
-/** As in the history of an attempt: what is hidden there is not shown beside it. */
-const SENSITIVE = /auth|cookie|credential|key|pass|pwd|secret|session|signature|token/i;
 /** A parameter of a query. No part of it can begin in another one, so that long texts take no longer than they are. */
 const PARAMETER = /([?&])([^?&=#]*)=([^&#]*)/g;
 const WHOLE_TEMPLATE = /^\{\{[^{}]*\}\}$/;
@@ -42,8 +41,8 @@ function maskHeaders(config: JsonObject): JsonObject {
   const headers = Object.hasOwn(config, 'headers') ? config.headers : undefined;
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) return config;
   const entries = Object.entries(headers);
-  if (!entries.some(([name]) => SENSITIVE.test(name))) return config;
-  const masked = entries.map(([name, value]) => [name, SENSITIVE.test(name) ? MASKED : value]);
+  if (!entries.some(([name]) => isSensitiveName(name))) return config;
+  const masked = entries.map(([name, value]) => [name, isSensitiveName(name) ? MASKED : value]);
   return { ...config, headers: Object.fromEntries(masked) };
 }
 
@@ -51,7 +50,7 @@ function maskUrl(config: JsonObject): JsonObject {
   const url = Object.hasOwn(config, 'url') ? config.url : undefined;
   if (typeof url !== 'string') return config;
   const masked = url.replaceAll(PARAMETER, (parameter: string, mark: string, name: string, value: string) =>
-    SENSITIVE.test(name) && value !== '' && !WHOLE_TEMPLATE.test(value)
+    isSensitiveName(name) && value !== '' && !WHOLE_TEMPLATE.test(value)
       ? `${mark}${name}=${MASKED_QUERY}`
       : parameter,
   );

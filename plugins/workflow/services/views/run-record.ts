@@ -1,7 +1,7 @@
 import type { RunRecord } from '../../contract/runs.ts';
 import type { RunState } from '../core/run-state.ts';
+import { nullableTimestamp, timestamp } from '../core/timestamp.ts';
 import { type Redactor, redactJson } from './redaction.ts';
-import { nullableTimestamp, timestamp } from './timestamp.ts';
 
 /** What is told of a run: all of its state but the steps and the engine's own affairs. */
 export type RunFacts = Pick<

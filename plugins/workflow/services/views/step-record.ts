@@ -1,10 +1,10 @@
 import type { Clock } from 'agent-gateway';
 import type { StepRecord } from '../../contract/runs.ts';
 import type { RunState, StepState } from '../core/run-state.ts';
+import { nullableTimestamp, timestamp } from '../core/timestamp.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
 import { mapBreathing } from './breathing.ts';
 import { maskConfig, type Redactor, redactJson } from './redaction.ts';
-import { nullableTimestamp, timestamp } from './timestamp.ts';
 
 /** A step on the wire, redacted. */
 export function toStepRecord(runId: string, step: StepState, redactor: Redactor): StepRecord {

@@ -1,9 +1,9 @@
 import type { Json } from '../../contract/graph.ts';
 import type { TaskRecord } from '../../contract/runs.ts';
+import { nullableTimestamp, timestamp } from '../core/timestamp.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
 import type { OpenTask } from '../ports/run-queries.ts';
 import type { Redactor } from './redaction.ts';
-import { nullableTimestamp, timestamp } from './timestamp.ts';
 
 /** A waiting task on the wire, redacted. */
 export function toTaskRecord(task: OpenTask, graph: CompiledGraph, redactor: Redactor): TaskRecord {

@@ -102,7 +102,10 @@ export function runsMigration(name: string): Migration {
         .addColumn('attempts', types.integer, (is) => is.notNull())
         .addColumn('claim', types.id)
         .addPrimaryKeyConstraint(`${name}_outbox_pkey`, ['run_id', 'sink', 'from_seq']),
-      schema.createIndex(`${name}_outbox_next`).on(`${name}_outbox`).columns(['sink', 'next_at']),
+      schema
+        .createIndex(`${name}_outbox_next`)
+        .on(`${name}_outbox`)
+        .columns(['sink', 'next_at', 'tenant_id', 'created_at', 'run_id', 'from_seq']),
       schema
         .createTable(`${name}_workers`)
         .addColumn('id', types.string(LENGTHS.worker), (is) => is.notNull().primaryKey())

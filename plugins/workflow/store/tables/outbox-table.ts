@@ -1,12 +1,25 @@
 import { column, defineEntity } from 'agent-gateway';
 import { entityName, LENGTHS } from './names.ts';
 
-/** Events that wait for their delivery: one row for the events of one commit and each sink that wants them, so that no sink waits for another. */
+/** `next_at` of a row that may be taken at once, if it is the first of its run: every row begins with it. */
+export const READY = 0;
+
+/**
+ * Events that wait for their delivery: one row for the events of one commit and each sink that wants them, so that no sink waits for another.
+ *
+ * The index has what is ready by tenant, the oldest first, and everything else by the time when it is looked at again: each is found by reading
+ * nothing else, however much waits.
+ */
 export function outboxTable(name: string) {
   return defineEntity({
     name: entityName(name, 'outbox'),
     tableName: `${name}_outbox`,
-    indexes: [{ name: `${name}_outbox_next`, properties: ['sink', 'nextAt'] }],
+    indexes: [
+      {
+        name: `${name}_outbox_next`,
+        properties: ['sink', 'nextAt', 'tenantId', 'createdAt', 'runId', 'fromSeq'],
+      },
+    ],
     properties: {
       runId: column.id().primary(),
       sink: column.string(LENGTHS.sink).primary(),
@@ -14,10 +27,10 @@ export function outboxTable(name: string) {
       tenantId: column.tenant(),
       toSeq: column.integer(),
       createdAt: column.bigint(),
-      /** When it may be taken: its creation, the end of a claim, or of a pause after a failure. */
+      /** `READY`, or when it is looked at again: the end of a claim, of a pause after a failure, or a while after that of the row before it. */
       nextAt: column.bigint(),
       attempts: column.integer(),
-      /** Who has it, while `next_at` is to come. */
+      /** Who has it, or had it last; null in what was put off, and in what has never been the first of its run. */
       claim: column.id().nullable(),
     },
   });

@@ -1,6 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import { startTestGateway, type TestGatewayOptions } from '../../../../kernel/testing/index.ts';
 import { createRedaction } from '../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
+import type { WorkflowDefinitions } from '../../../../plugins/workflow/contract/engine.ts';
 import type { Graph } from '../../../../plugins/workflow/contract/graph.ts';
 import { definitionVersionRoutes } from '../../../../plugins/workflow/routes/definition-versions.ts';
 import { definitionRoutes } from '../../../../plugins/workflow/routes/definitions.ts';
@@ -18,6 +19,7 @@ export async function startDefinitions(
   options: Omit<TestGatewayOptions, 'plugins'> = {},
 ) {
   const types = testTypes();
+  let resolve: WorkflowDefinitions['resolve'] | undefined;
   const plugin = testPlugin('definitions-test', {
     entities,
     migrations,
@@ -25,6 +27,7 @@ export async function startDefinitions(
       const { database, clock, ids } = scope.services;
       const versions = createVersions({ database, tables: gatewayTables, clock, ids });
       const definitions = openDefinitions(scope, { types, versions, redactor });
+      resolve = definitions.resolve;
       scope.route(...definitionRoutes(definitions), ...definitionVersionRoutes(definitions));
     },
   });
@@ -33,6 +36,10 @@ export async function startDefinitions(
   const { resources, apiKeys } = gateway.gateway.services;
   return Object.assign(gateway, {
     types,
+    /** What a run would start from. */
+    resolve: resolve!,
+    /** Takes a file of agents.d away. */
+    removeWorkflow: (name: string) => resources.remove(`${name}.yaml`),
     /** A raw key of a tenant with these roles and scopes. */
     key: async (tenantId: string, roles: readonly string[], scopes: readonly string[] = []) => {
       const wanted = { tenantId, name: 'test', roles: [...roles], scopes: [...scopes] };

@@ -208,6 +208,15 @@ test('what is wrong with a body is told by field', async (t) => {
     t.deepEqual(await pointers('PUT', `${PATH}/${id}`, { description }), ['/body/description']);
   for (const sent of [[], 'null', '7'])
     t.is((await request(PATH, { method: 'POST', body: sent })).status >= 400, true);
+  for (const sent of [{}, { status: 'archived' }])
+    t.deepEqual(await pointers('PUT', `${PATH}/${id}`, sent), ['/body']);
+  t.deepEqual(await pointers('PUT', `${PATH}/${id}`, { grph: asking('Hello') }), ['/body/grph']);
+  t.deepEqual(await pointers('POST', PATH, body({ titel: 'x' })), ['/body/titel']);
+  const misspelt = await request(`${PATH}/${id}`, { method: 'PUT', body: { grph: {}, name: ' ' } });
+  t.deepEqual(misspelt.body.errors, [
+    { pointer: '/body/grph', message: 'is not known here, did you mean graph?' },
+    { pointer: '/body/name', message: 'must not be blank, and not hold control characters' },
+  ]);
   const malformed = await request(PATH, {
     ...{ method: 'POST', body: '{"name":', headers: { 'content-type': 'application/json' } },
   });
@@ -331,7 +340,7 @@ test('a graph that breaks a rule is refused at create, at PUT and at publish, wi
   t.deepEqual(await invalid(request(`${PATH}/${id}`, { method: 'PUT', body: { graph: BROKEN } })), created);
   t.true(created.some(({ code }) => code === 'workflow.graph.end-count'));
   t.true(created.some(({ code }) => code === 'workflow.graph.dead-end'));
-  t.true(created.every(({ pointer, message }) => pointer.startsWith('/graph') && message !== ''));
+  t.true(created.every(({ pointer, message }) => pointer.startsWith('/body/graph') && message !== ''));
 
   types.plugins.push(pluginType());
   const graph = graphOf('acme/translate', { text: 'Hi' });
@@ -372,4 +381,24 @@ test('the audit log says who made, changed, published, archived and deleted what
       ['PUT', 409, undefined],
     ],
   );
+});
+
+test('versions that runs were started from outlive their file', async (t) => {
+  const { request, makeTenant, writeWorkflow, removeWorkflow, resolve } = await startDefinitions(t);
+  await writeWorkflow('triage', asking('Hello'));
+  const { id: tenantId, token } = await makeTenant();
+  const { token: foreign } = await makeTenant();
+  const { id } = await resolve(tenantId, 'triage');
+  await removeWorkflow('triage');
+  const listed = await request(`${PATH}/triage/versions`, { token });
+  t.deepEqual([listed.status, listed.body.total, listed.body.versions[0].id], [200, 1, id]);
+  t.is((await request(`${PATH}/triage/versions/1`, { token })).body.id, id);
+  for (const [path, as] of [
+    ['/triage', token],
+    ['/triage/versions', foreign],
+    ['/triage/versions/1', foreign],
+  ] as const) {
+    const gone = await request(`${PATH}${path}`, { token: as });
+    t.deepEqual([gone.status, gone.body.code], [404, 'workflow.definition-not-found'], path);
+  }
 });

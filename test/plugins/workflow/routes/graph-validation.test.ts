@@ -176,7 +176,7 @@ test('every rule of graphs is told with its code and its place, at create and at
       const errors: { code: string; pointer: string; message: string }[] = created.body.errors;
       const found = errors.filter(({ code }) => code === `workflow.graph.${rule}`);
       t.true(
-        found.some((error) => error.pointer === pointer && error.message.length > 20),
+        found.some((error) => error.pointer === `/body${pointer}` && error.message.length > 20),
         `${what}\n${JSON.stringify(errors.slice(0, 5), null, 1)}`,
       );
       const put = await request(`${PATH}/${id}`, { method: 'PUT', body: { graph } });
@@ -195,6 +195,40 @@ test('problems name the node or the edge that they are about', async (t) => {
   const { body } = await request(PATH, { method: 'POST', body: { name: 'bad', graph } });
   const told = (code: string) =>
     body.errors.find((error: { code: string }) => error.code === `workflow.graph.${code}`);
-  t.like(told('config-missing'), { node: 'work', pointer: '/graph/nodes/1/config/prompt' });
-  t.like(told('edge-endpoint'), { edge: 1, pointer: '/graph/edges/1/to' });
+  t.like(told('config-missing'), { node: 'work', pointer: '/body/graph/nodes/1/config/prompt' });
+  t.like(told('edge-endpoint'), { edge: 1, pointer: '/body/graph/edges/1/to' });
+});
+
+test('what is wrong with the graph and with the rest of the body is told in one answer', async (t) => {
+  const { request } = await startDefinitions(t);
+  const { id } = (await request(PATH, { method: 'POST', body: { name: 'good', graph: asking('Hello') } }))
+    .body;
+  const graph = around(work({}), { from: 'work', to: 'nowhere' });
+  const alone = (await request(PATH, { method: 'POST', body: { name: 'bad', graph } })).body.errors;
+  t.true(alone.length >= 2);
+  for (const [method, path] of [
+    ['POST', PATH],
+    ['PUT', `${PATH}/${id}`],
+  ] as const) {
+    const ask = (body: object) => request(path, { method, body });
+    const { status, body } = await ask({ name: '', descripton: 'x', graph });
+    t.deepEqual([status, body.code], [400, 'workflow.graph-invalid'], method);
+    t.regex(body.detail, /rules are broken, and the request has other faults/);
+    t.deepEqual(
+      body.errors
+        .slice(0, 2)
+        .map(({ pointer }: { pointer: string }) => pointer)
+        .toSorted(),
+      ['/body/descripton', '/body/name'],
+    );
+    t.deepEqual(body.errors.slice(2), alone);
+    const sound = await ask({ name: '', graph: asking('Hello') });
+    t.deepEqual([sound.status, sound.body.code, sound.body.errors.length], [400, 'request.invalid', 1]);
+    const none = await ask({ name: 7 });
+    t.is(none.body.code, 'request.invalid');
+    const nothing = await ask({ name: 7, graph: null });
+    t.deepEqual([nothing.body.code, nothing.body.errors.length], ['workflow.graph-invalid', 2]);
+  }
+  t.is((await request(PATH, { method: 'POST', body: [] })).body.code, 'request.invalid');
+  t.is((await request(PATH)).body.total, 1);
 });

@@ -94,6 +94,7 @@ test('the same idempotency key gives the same run, with another body it is a con
   const mismatch = await start({ definition_id, input: { a: 2 } });
   t.is(mismatch.status, 409);
   t.is(mismatch.body.code, 'workflow.idempotency-mismatch');
+  t.regex(mismatch.body.detail, /send a new key/);
   t.is((await start({ definition_id, input: { a: 2 } }, 'key-2')).status, 201);
   const elsewhere = await other.post(
     RUNS,
@@ -107,7 +108,14 @@ test('the same idempotency key gives the same run, with another body it is a con
   t.is(new Set(many.map(({ body }) => body.id)).size, 1);
   t.is(many.filter(({ status }) => status === 201).length, 1);
   for (const key of ['x'.repeat(256), 'tab\there']) {
-    t.is((await start({ definition_id }, key)).status, 400, key);
+    const odd = await start({ definition_id }, key);
+    t.deepEqual(
+      [odd.status, odd.body.errors],
+      [
+        400,
+        [{ pointer: '/headers/idempotency-key', message: 'must have 1 to 255 printable ASCII characters' }],
+      ],
+    );
   }
 });
 
@@ -198,7 +206,17 @@ test('input is bounded, must be an object, and may be left out', async (t) => {
     t.is(body.errors[0].pointer, '/body/input');
   }
   t.is((await tenant.post(RUNS, {})).status, 400);
-  t.is((await tenant.post(RUNS, { definition_id: 'unknown' })).status, 404);
+  const unknown = await tenant.post(RUNS, { definition_id: 'unknown' });
+  t.deepEqual([unknown.status, unknown.body.code], [404, 'workflow.definition-not-found']);
+  t.deepEqual(
+    unknown.body.errors.map(({ pointer }: { pointer: string }) => pointer),
+    ['/body/definition_id'],
+  );
+  const misspelt = await tenant.post(RUNS, { definition_id, inputs: { x: 1 } });
+  t.deepEqual(
+    [misspelt.status, misspelt.body.errors],
+    [400, [{ pointer: '/body/inputs', message: 'is not known here, did you mean input?' }]],
+  );
 });
 
 test('runs are listed newest first, by definition, status and time', async (t) => {

@@ -52,9 +52,15 @@ function told(user: string): readonly NewEvent[] {
 async function nameIn({ store }: Opened, user: string, tenantId = TENANT) {
   const ask = stepOf('ask', {
     ...{ nodeType: 'human_task', status: 'completed', assignee: user, output: { name: user } },
+    input: { assignee: user, instructions: `Ask ${user}` },
     completion: { by: user, payload: { output: { name: user } } },
   });
-  const open = stepOf('open', { nodeType: 'human_task', status: 'waiting', assignee: user });
+  const open = stepOf('open', {
+    nodeType: 'human_task',
+    status: 'waiting',
+    assignee: user,
+    input: { assignee: user },
+  });
   const state = runOf({ tenantId, startedBy: 'starter', seq: 6 }, [ask, open]);
   await store.create({ state, events: told(user), sinks: [] });
   return { tenantId, runId: state.id };
@@ -65,6 +71,7 @@ async function seen({ store, queries }: Opened, place: Awaited<ReturnType<typeof
   const { events } = await queries.events({ ...place, limit: 1_000 });
   return {
     assignees: [...run.steps.values()].map(({ assignee }) => assignee),
+    inputs: [...run.steps.values()].map(({ input }) => input),
     completion: run.steps.get('ask')!.completion,
     output: run.steps.get('ask')!.output,
     events: events.map(({ data }) => data),
@@ -82,8 +89,10 @@ eachDatabase(test, 'a pseudonym takes the place of a user wherever others name h
   // Two assignees, a completion, five events, a version and a definition.
   t.is(await rename(ADA), 10);
 
-  const { assignees, completion, output, events } = await seen(opened, his);
+  const { assignees, inputs, completion, output, events } = await seen(opened, his);
   t.deepEqual(assignees, ['erased-1', 'erased-1']);
+  // Words that a graph or its data hold stay as they are.
+  t.deepEqual(inputs, [{ assignee: 'erased-1', instructions: `Ask ${ADA}` }, { assignee: 'erased-1' }]);
   // What a person wrote belongs to the run of somebody else.
   t.deepEqual(completion, { by: 'erased-1', payload: { output: { name: ADA } } });
   t.deepEqual(output, { name: ADA });

@@ -80,23 +80,24 @@ async function readBytes(body: EgressResponse['body'], most: number) {
 function outputOf(bytes: Buffer, type: string, hide: (text: string) => string): JsonObject {
   if (bytes.length === 0) return {};
   const { mime, charset } = contentType(type);
-  if (JSON_TYPE.test(mime)) return jsonOutput(hide(decode(bytes)));
+  if (JSON_TYPE.test(mime)) return jsonOutput(decode(bytes), hide);
   if (TEXTUAL.test(mime)) return { body: hide(decode(bytes, charset)) };
   const text = mime === '' ? decodeStrictly(bytes) : undefined;
   if (text !== undefined) return { body: hide(text) };
   return {
-    body: bytes.toString('base64'),
+    body: hiddenInBytes(bytes, hide).toString('base64'),
     encoding: 'base64',
     content_type: mime === '' ? 'application/octet-stream' : mime,
   };
 }
 
-function jsonOutput(text: string): JsonObject {
+/** Secrets are taken out of what was read, not of its text: JSON has many ways to write the same character. */
+function jsonOutput(text: string, hide: (text: string) => string): JsonObject {
   let value: Json;
   try {
     value = JSON.parse(text) as Json;
   } catch {
-    return { body: text };
+    return { body: hide(text) };
   }
   if (jsonFault(value, { bytes: Number.POSITIVE_INFINITY, depth: MAX_DEPTH }) === 'too-deep') {
     throw new StepFailure(
@@ -105,7 +106,24 @@ function jsonOutput(text: string): JsonObject {
       { isRetryable: false },
     );
   }
-  return isObject(value) ? value : { body: value };
+  const shown = hiddenIn(value, hide);
+  return isObject(shown) ? shown : { body: shown };
+}
+
+/** In all strings and names of members. What holds none comes back as it was given. Its depth has a bound. */
+function hiddenIn(value: Json, hide: (text: string) => string): Json {
+  if (typeof value === 'string') return hide(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((member: Json) => hiddenIn(member, hide));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [hide(name), hiddenIn(member, hide)]),
+  );
+}
+
+/** Of bytes that are UTF-8: anything else is left as it came. */
+function hiddenInBytes(bytes: Buffer, hide: (text: string) => string): Buffer {
+  const text = decodeStrictly(bytes);
+  return text === undefined ? bytes : Buffer.from(hide(text));
 }
 
 function contentType(text: string): { readonly mime: string; readonly charset: string | undefined } {

@@ -1,13 +1,10 @@
 import type { Json } from '../../../contract/graph.ts';
 import { StepFailure } from '../../../contract/node-types.ts';
-import { GATEWAY_HEADERS } from '../../graph/builtin-config.ts';
+import { GATEWAY_HEADERS, isHeaderName, isHeaderValue } from '../../graph/header-rules.ts';
 
 /** Names of header fields are lower-case. */
 export type ServiceHeaders = ReadonlyMap<string, string>;
 
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/;
-/** No line feed ends a field early, and nothing needs an encoding that the other side has to guess. */
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** The key that names an attempt is the engine's own: what a configuration says there is left out. */
 const KEY = 'idempotency-key';
 
@@ -31,7 +28,7 @@ export function serviceHeaders(given: Json | undefined): ServiceHeaders {
   let characters = 0;
   for (const [spelling, value] of Object.entries(given)) {
     const name = spelling.toLowerCase();
-    if (!TOKEN.test(name)) throw badHeader('A name in `headers` is no name of a header.');
+    if (!isHeaderName(name)) throw badHeader('A name in `headers` is no name of a header.');
     if (GATEWAY_HEADERS.has(name)) throw badHeader(`The header ${name} cannot be set; the gateway makes it.`);
     if (name === KEY || value === null) continue;
     if (typeof value === 'object') throw badHeader(`The header ${name} is no text.`);
@@ -46,7 +43,7 @@ export function serviceHeaders(given: Json | undefined): ServiceHeaders {
 
 /** The value of a header, when it can be sent. Throws `bad_header`. */
 export function headerValue(name: string, value: string): string {
-  if (VALUE.test(value)) return value;
+  if (isHeaderValue(value)) return value;
   throw badHeader(
     `The value of the header ${name} holds a line break, or characters outside of ISO 8859-1, and cannot be sent.`,
   );

@@ -68,9 +68,10 @@ export async function resolveSecrets(secrets: Secrets, given: Json | undefined):
     values.push(value);
     headers[name.toLowerCase()] = headerValue(name, scheme === undefined ? value : `${scheme} ${value}`);
   }
+  // Also as JSON, for excerpts and for what only looks like JSON.
   const hidden = values
     .filter(({ length }) => length >= LEAST_HIDDEN)
-    .flatMap((value) => [value, JSON.stringify(value).slice(1, -1)]);
+    .flatMap((value) => [...new Set([value, JSON.stringify(value).slice(1, -1)])]);
   return {
     headers,
     hide: (text) => hidden.reduce((left, value) => left.replaceAll(value, HIDDEN), text),

@@ -4,7 +4,9 @@ import Type from 'typebox';
 import type { JsonObject } from '../../../contract/graph.ts';
 import { type NodeType, StepFailure, type StepTask } from '../../../contract/node-types.ts';
 import { checkServiceTask, ServiceTaskConfig, serviceTaskTemplates } from '../../graph/builtin-config.ts';
+import { isObject } from '../../graph/json-object.ts';
 import { pointerTo } from '../../graph/json-pointer.ts';
+import { hasLiteralOrigin } from '../../graph/url-template.ts';
 import type { Redactor } from '../../views/redaction.ts';
 import { readAnswer, readExcerpt } from './service-answer.ts';
 import { egressFailure, isPassingStatus } from './service-failure.ts';
@@ -96,6 +98,7 @@ export function serviceTask(parts: ServiceTaskParts): NodeType {
         pointer: pointerTo('secret_headers', name),
         message,
       })),
+      ...receiverProblems(config),
     ],
     async execute(task) {
       const request = serviceRequest(task.input, task.idempotencyKey);
@@ -115,6 +118,15 @@ export function serviceTask(parts: ServiceTaskParts): NodeType {
       return { output, record: { ...record, bytes } };
     },
   };
+}
+
+/** What the data of a run could be made to say, by whoever starts it or by a model, must not choose who gets a secret. */
+function receiverProblems({ url, secret_headers: secret }: JsonObject) {
+  if (!isObject(secret) || Object.keys(secret).length === 0) return [];
+  if (typeof url !== 'string' || hasLiteralOrigin(url)) return [];
+  const message =
+    'goes to whatever host the data of a run name. Write scheme and host of "url" out (https://api.example.com/{{input.path}}), or leave the secrets out.';
+  return [{ pointer: pointerTo('secret_headers'), message }];
 }
 
 function withRecord({ code, message, isRetryable, cause }: StepFailure, record: JsonObject): StepFailure {

@@ -1,14 +1,14 @@
 import type { Redactor } from '../../views/redaction.ts';
+import { isSensitiveName } from '../../views/sensitive-name.ts';
 
 /** Characters of a URL that is shown at most. */
 const MAX_SHOWN = 1_000;
 const HIDDEN = '[REDACTED]';
-const SENSITIVE = /auth|cookie|credential|key|pass|pwd|secret|session|sig|token/i;
 
 /** A URL for histories: without user, password and fragment, with credentials in its query taken out, 1,000 characters at most. Pure. */
 export function shownUrl(url: URL, redactor: Pick<Redactor, 'redact'>): string {
   const query = [...url.searchParams].map(([name, value]) =>
-    SENSITIVE.test(name)
+    isSensitiveName(name)
       ? `${encodeURIComponent(name)}=${HIDDEN}`
       : `${encodeURIComponent(name)}=${encodeURIComponent(value)}`,
   );

@@ -138,6 +138,7 @@ export function chatCall(parts: Partial<ChatCall> = {}): ChatCall {
     sessionId: undefined,
     signal: new AbortController().signal,
     requestId: 'request-1',
+    audit: () => {},
     traceHeaders: {},
     log: pino({ enabled: false }),
     ...parts,

@@ -42,6 +42,7 @@ export class RunModel {
   readonly maxDeliveries: number;
   readonly log: Entry[] = [];
   readonly #lives = new Map<string, Life | undefined>();
+  readonly #reach = new Map<string, Life | undefined>();
 
   constructor(plan: Plan, maxDeliveries: number, at: number) {
     this.plan = plan;
@@ -128,15 +129,34 @@ export class RunModel {
   }
 
   #ask(node: PlannedNode, k: number): Life | undefined {
-    const before = k === 0 ? undefined : this.life(node.id, k - 1);
-    return before === undefined ? this.#decided(node, k) : this.#after(before, node, k);
+    const life = this.#reached(node, k);
+    const isTask = node.kind === 'human' && life?.status === 'pending';
+    return isTask && !this.#isPaused(k) ? this.#opened(life, node, k) : life;
+  }
+
+  /** Without the opening of tasks, which waits while the run is paused. */
+  #reached(node: PlannedNode, k: number): Life | undefined {
+    const key = `${node.id} ${k}`;
+    if (!this.#reach.has(key)) {
+      const before = k === 0 ? undefined : this.life(node.id, k - 1);
+      this.#reach.set(key, before === undefined ? this.#decided(node, k) : this.#after(before, node, k));
+    }
+    return this.#reach.get(key);
+  }
+
+  #isPaused(k: number): boolean {
+    return this.plan.nodes.some((node) => this.#reached(node, k)?.status === 'failed');
+  }
+
+  #opened(life: Life, { timeoutMs }: PlannedNode, k: number): Life {
+    return { ...life, status: 'waiting', dueAt: timeoutMs === 0 ? NEVER : this.log[k]!.at + timeoutMs };
   }
 
   #decided(node: PlannedNode, k: number): Life | undefined {
     const fates = [...this.plan.edges.entries()]
       .filter(([, { to }]) => to === node.id)
       .map(([index, { from }]) => {
-        const source = this.life(from, k);
+        const source = this.#reached(this.#node(from), k);
         if (source?.status === 'skipped') return 'dead';
         if (source?.status !== 'completed') return 'open';
         return source.taken.includes(index) ? 'taken' : 'dead';
@@ -147,12 +167,8 @@ export class RunModel {
   }
 
   #begun(node: PlannedNode, attempt: number, k: number): Life {
-    const { at } = this.log[k]!;
     const fresh = { attempt, delivery: 0, lost: 0, readyAt: 0, dueAt: NEVER, taken: [], since: k };
-    if (node.kind === 'auto') return { ...fresh, status: 'pending' };
-    if (node.kind === 'human') {
-      return { ...fresh, status: 'waiting', dueAt: node.timeoutMs === 0 ? NEVER : at + node.timeoutMs };
-    }
+    if (node.kind === 'auto' || node.kind === 'human') return { ...fresh, status: 'pending' };
     return { ...fresh, status: 'completed', taken: this.route(node.id, undefined, {}, this.variables(k)) };
   }
 

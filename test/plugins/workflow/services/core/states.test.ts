@@ -123,11 +123,14 @@ test('a run with a pending or running step beside a waiting one is running', (t)
   t.is(run.told().at(-1), 'run.waiting');
 });
 
-test('a paused run lets running steps finish, decides what follows, and claims nothing', (t) => {
+test('a paused run lets running steps finish, decides what follows, opens no task and claims nothing', (t) => {
+  const task = human({ timeoutMs: 1000 });
   const run = new TestRun(
-    buildGraph({ start, a: auto(), b: auto(), after: auto(), h: human(), end }, [
+    buildGraph({ start, a: auto(), b: auto(), after: auto(), h: task, open: human(), end }, [
       ['start', 'a'],
       ['start', 'b'],
+      ['start', 'open'],
+      ['open', 'end'],
       ['b', 'after'],
       ['b', 'h'],
       ['a', 'end'],
@@ -140,11 +143,15 @@ test('a paused run lets running steps finish, decides what follows, and claims n
   t.is(run.succeed('b', { kept: true }), 'applied');
   t.is(run.state.status, 'paused');
   t.deepEqual(run.step('b').output, { kept: true });
-  t.like(run.statuses, { a: 'failed', b: 'completed', after: 'pending', h: 'waiting' });
+  t.like(run.statuses, { a: 'failed', b: 'completed', after: 'pending', h: 'pending', open: 'waiting' });
   t.is(run.claim(), 'unchanged');
-  t.is(run.complete('h'), 'applied');
+  t.is(run.complete('h'), 'task-not-open');
+  t.is(run.complete('open'), 'applied');
   t.is(run.state.status, 'paused');
+  run.now += 5000;
   run.retry();
+  // Its time counts from now.
+  t.like(run.step('h'), { status: 'waiting', attempt: 1, dueAt: run.now + 1000 });
   t.is(run.claim(), 'applied');
   t.like(run.statuses, { a: 'running', after: 'running' });
 });

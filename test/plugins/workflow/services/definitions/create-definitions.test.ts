@@ -1,4 +1,5 @@
 import test from 'ava';
+import type { GatewayError } from '../../../../../kernel/index.ts';
 import { createRedaction } from '../../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
 import type { Graph } from '../../../../../plugins/workflow/contract/graph.ts';
 import { createDefinitions } from '../../../../../plugins/workflow/services/definitions/create-definitions.ts';
@@ -119,8 +120,11 @@ test('a change that others always get in between of gives up', async (t) => {
     return undefined;
   };
   const definitions = createDefinitions({ ...parts, store: { ...memory.store, update } });
-  await t.throwsAsync(definitions.update(ann, id, { name: 'x' }), { code: 'workflow.busy' });
+  const busy = await t.throwsAsync(definitions.update(ann, id, { name: 'x' }), { code: 'workflow.busy' });
   t.is(tries, 5);
+  const { kind, extras, detail } = busy as GatewayError;
+  t.deepEqual([kind, extras.headers, extras.retryable], ['unavailable', { 'retry-after': '1' }, undefined]);
+  t.regex(detail, /Try again/);
 });
 
 test('each publishing makes a version of its own, and a later change of the draft leaves it', async (t) => {
@@ -176,12 +180,11 @@ test('a graph that breaks rules is refused when it comes, when it changes, and w
   const { definitions, types } = started();
   const invalid = { code: 'workflow.graph-invalid' };
   const refusal = await t.throwsAsync(definitions.create(ann, content(BROKEN)), invalid);
-  const errors = (refusal as unknown as { extras: { errors: { pointer: string; code: string }[] } }).extras
-    .errors;
+  const { errors = [] } = (refusal as GatewayError).extras;
   t.true(errors.length >= 2, 'all problems at once');
   for (const { pointer, code } of errors) {
-    t.regex(pointer, /^\/graph(?:\/|$)/);
-    t.regex(code, /^workflow\.graph\./);
+    t.regex(pointer, /^\/body\/graph(?:\/|$)/);
+    t.regex(code ?? '', /^workflow\.graph\./);
   }
   t.is((await definitions.list(ann, { limit: 9, offset: 0 })).total, 1);
 
@@ -192,7 +195,8 @@ test('a graph that breaks rules is refused when it comes, when it changes, and w
   types.plugins.push(pluginType());
   await definitions.update(ann, id, { graph: graphOf('acme/translate', { text: 'Hi' }) });
   types.plugins.pop();
-  await t.throwsAsync(definitions.publish(ann, id), invalid, 'the plugin of a node is gone');
+  const gone = await t.throwsAsync(definitions.publish(ann, id), invalid, 'the plugin of a node is gone');
+  t.like((gone as GatewayError).extras.errors, [{ pointer: '/graph/nodes/1/type' }]);
   t.is((await definitions.get(ann, id)).status, 'draft');
 });
 
@@ -288,4 +292,52 @@ test('who may write a graph reads it as it was written; others read it without c
   );
   const ofFile = JSON.stringify((await definitions.get(ann, 'triage')).graph);
   t.false(ofFile.includes(KEY), 'what is in a file is of the deployment, not of the tenants');
+});
+
+test('versions of a file that was removed stay readable, by those whose runs were started from it', async (t) => {
+  const memory = memoryDefinitions();
+  const types = testTypes();
+  const graph = asking(`Use ${KEY}`);
+  const file = workflowFile({ name: 'triage', description: '', graph, loadedAt: 0 }, types);
+  const parts = { ...memory, types, redactor };
+  await createDefinitions({ ...parts, files: memoryFiles(file) }).resolve('acme', 'triage');
+  const later = createDefinitions({ ...parts, files: memoryFiles() });
+  const page = { limit: 9, offset: 0 };
+  const { versions, total } = await later.versions(ann, 'triage', page);
+  t.is(total, 1);
+  t.deepEqual(await later.version(ann, 'triage', 1), versions[0]!);
+  t.false(JSON.stringify(versions).includes(KEY), 'as before it was removed');
+  await t.throwsAsync(later.version(ann, 'triage', 2), { code: 'workflow.version-not-found' });
+  const unknown = { code: 'workflow.definition-not-found' };
+  await t.throwsAsync(later.get(ann, 'triage'), unknown);
+  await t.throwsAsync(later.versions(stranger, 'triage', page), unknown);
+  await t.throwsAsync(later.version(stranger, 'triage', 1), unknown);
+});
+
+test('who starts a workflow by an unknown name is told the names that there are', async (t) => {
+  const { definitions } = started();
+  await t.throwsAsync(definitions.resolve('acme', 'triagge'), {
+    code: 'workflow.definition-not-found',
+    message: /Did you mean triage\? There are: triage\..*by their id/,
+  });
+  const types = testTypes();
+  const files = Array.from({ length: 23 }, (_, n) =>
+    workflowFile({ name: `w${n}`, description: '', graph: asking('Hello'), loadedAt: 0 }, types),
+  );
+  const parts = { ...memoryDefinitions(), types, redactor };
+  const many = createDefinitions({ ...parts, files: memoryFiles(...files) });
+  await t.throwsAsync(many.resolve('acme', 'unknown'), {
+    message: /There are: w0, w1, .*, w19, and 3 more\./,
+  });
+  const none = createDefinitions({ ...parts, files: memoryFiles() });
+  await t.throwsAsync(none.resolve('acme', 'unknown'), { message: /There are: none\./ });
+});
+
+test('more problems than are told are more than were counted', async (t) => {
+  const { definitions } = started();
+  const nodes = Array.from({ length: 500 }, () => ({ id: 'a.b', type: 'robot', x: 1 }));
+  await t.throwsAsync(definitions.create(ann, content({ nodes, edges: [] })), {
+    message: /^More than 1,000 rules are broken\./,
+  });
+  await t.throwsAsync(definitions.create(ann, content(BROKEN)), { message: /^2 rules are broken\./ });
 });

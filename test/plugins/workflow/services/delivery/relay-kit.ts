@@ -23,33 +23,65 @@ export function memoryOutbox() {
   /** The last event that was ever added. */
   const added = new Map<string, number>();
   const postponed: number[] = [];
-  const state = { failure: undefined as Error | undefined, takes: 0 };
+  const givenBack: number[] = [];
+  const state = {
+    failure: undefined as Error | undefined,
+    takes: 0,
+    /** What a look waits for before it answers. */
+    gate: undefined as Promise<void> | undefined,
+    /** How many of the first events of an entry are old enough to be given up; default: all of them. */
+    old: Number.POSITIVE_INFINITY,
+  };
+  const find = ({ sink, runId }: OutboxEntry) => waiting.get(`${sink} ${runId}`);
+  function removeUpTo({ sink, runId }: OutboxEntry, toSeq: number): boolean {
+    const key = `${sink} ${runId}`;
+    const left = waiting.get(key);
+    if (left === undefined || left.toSeq <= toSeq) waiting.delete(key);
+    else Object.assign(left, { fromSeq: toSeq + 1, attempts: 0, nextAt: clock.now() });
+    return waiting.has(key);
+  }
   const outbox: Outbox = {
-    async take({ sink, limit, claimMs }) {
+    async take({ sink, limit, claimMs, room = () => limit }) {
       state.takes += 1;
       if (state.failure !== undefined) throw state.failure;
-      const due = [...waiting.values()]
-        .filter((one) => one.sink === sink && one.nextAt <= clock.now())
-        .slice(0, limit);
-      return due.map((one) => {
+      const rooms = new Map<string, number>();
+      const due: Waiting[] = [];
+      for (const one of waiting.values()) {
+        if (one.sink !== sink || one.nextAt > clock.now()) continue;
+        const left = rooms.get(one.tenantId) ?? room(one.tenantId);
+        rooms.set(one.tenantId, left - 1);
+        if (left > 0 && due.length < limit) due.push(one);
+      }
+      const entries = due.map((one) => {
         one.attempts += 1;
         one.nextAt = clock.now() + claimMs;
-        return { ...one, claim: 'claim' };
+        return { ...one, claim: 'claim', ageMs: clock.now() - one.createdAt };
       });
+      await state.gate;
+      return { entries, hasMore: false };
     },
-    async done({ sink, runId, toSeq }) {
-      const key = `${sink} ${runId}`;
-      const left = waiting.get(key);
-      if (left === undefined || left.toSeq <= toSeq) waiting.delete(key);
-      else Object.assign(left, { fromSeq: toSeq + 1, attempts: 0, nextAt: clock.now() });
+    async done(entry) {
+      return removeUpTo(entry, entry.toSeq);
     },
-    async postpone({ sink, runId }: OutboxEntry, delayMs) {
+    async postpone(entry, delayMs) {
       postponed.push(delayMs);
-      waiting.get(`${sink} ${runId}`)!.nextAt = clock.now() + delayMs;
+      find(entry)!.nextAt = clock.now() + delayMs;
     },
-    async forget({ dueForMs, here }) {
+    async giveBack(entry, delayMs) {
+      givenBack.push(delayMs);
+      const one = find(entry)!;
+      one.nextAt = clock.now() + delayMs;
+      one.attempts -= 1;
+    },
+    async giveUp(entry, olderThanMs) {
+      if (clock.now() - find(entry)!.createdAt <= olderThanMs) return 0;
+      const toSeq = Math.min(entry.toSeq, entry.fromSeq + state.old - 1);
+      removeUpTo(entry, toSeq);
+      return toSeq - entry.fromSeq + 1;
+    },
+    async forget({ olderThanMs, here }) {
       const forgotten = [...waiting].filter(
-        ([, { sink, nextAt }]) => nextAt < clock.now() - dueForMs && !here.includes(sink),
+        ([, { sink, nextAt }]) => nextAt < clock.now() - olderThanMs && !here.includes(sink),
       );
       for (const [key] of forgotten) waiting.delete(key);
       return forgotten.map(([, { sink, fromSeq, toSeq }]) => ({ sink, events: toSeq - fromSeq + 1 }));
@@ -61,7 +93,7 @@ export function memoryOutbox() {
     events: async ({ after = 0, limit }) => ({ events: eventsOf(after + 1, limit), total: 0 }),
   };
   return {
-    ...{ clock, outbox, queries, postponed, state, gone, waiting },
+    ...{ clock, outbox, queries, postponed, givenBack, state, gone, waiting },
     /** Events of a run up to a number wait for these sinks now. */
     addFor(sinks: readonly string[], runId: string, toSeq: number, tenantId: string) {
       for (const sink of sinks) {
@@ -104,7 +136,7 @@ export function relayOver(sinks: readonly EventSink[], deliveryMs = 5_000) {
   const memory = memoryOutbox();
   const { log, lines } = heardLog();
   const live = { sinks };
-  const counted: unknown[] = [];
+  const counted: unknown[][] = [];
   const relay = createRelay({
     ...{ outbox: memory.outbox, queries: memory.queries, clock: memory.clock, log, deliveryMs },
     sinks: () => live.sinks,

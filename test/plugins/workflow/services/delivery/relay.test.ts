@@ -1,8 +1,8 @@
+import { getEventListeners } from 'node:events';
 import test from 'ava';
 import { until } from '../../../../support/until.ts';
 import { keepingSink, relayOver } from './relay-kit.ts';
 
-const DAY = 86_400_000;
 const SEQS = [1, 2, 3, 4, 5];
 const fails = () => Promise.reject(new Error('away'));
 
@@ -42,21 +42,6 @@ test('what fails comes again after 1, 5, 30 and 120 seconds, later and later, af
   t.is(waiting.size, 1);
 });
 
-test('after three days events are given up, with an error in the log that names the sink', async (t) => {
-  const hooks = keepingSink('hooks', fails);
-  const { add, round, clock, waiting, lines, counted } = relayOver([hooks.sink]);
-  add('run-1', 4);
-  await round();
-  clock.advance(3 * DAY);
-  await round();
-  t.is(waiting.size, 1);
-  clock.advance(3_600_000);
-  await round();
-  t.is(waiting.size, 0);
-  t.deepEqual(counted.at(-1), ['gave up', 'hooks', 4]);
-  t.like(lines.at(-1), { level: 50, run_id: 'run-1', sink: 'hooks' });
-});
-
 test('a sink gets all events of a run once and at once, however long another one fails', async (t) => {
   let isAway = true;
   const [hooks, bus] = [keepingSink('hooks', () => (isAway ? fails() : undefined)), keepingSink('bus')];
@@ -78,34 +63,11 @@ test('a sink gets all events of a run once and at once, however long another one
   t.is(waiting.size, 0);
 });
 
-test('a sink that hangs holds up neither other sinks nor other tenants, and is left alone for a while', async (t) => {
-  const hangs = keepingSink('hangs', () => new Promise(() => {}));
-  hangs.state.wants = (tenantId) => tenantId === 'slow';
-  const bus = keepingSink('bus');
-  const { add, relay, end, clock, waiting } = relayOver([hangs.sink, bus.sink], 200);
-  for (let run = 0; run < 31; run += 1) add(`slow-${run}`, 1, 'slow');
-  add('fast', 1, 'fast');
-  await relay.relay(end.signal);
-  await until(() => bus.got.length === 32);
-  // The others are through before the first delivery of the slow sink is over.
-  t.is(waiting.size, 31);
-  await relay.idle();
-  t.is(hangs.state.calls, 31);
-  clock.advance(1_000);
-  await relay.relay(end.signal);
-  await relay.idle();
-  t.is(hangs.state.calls, 31);
-  clock.advance(60_000);
-  await relay.relay(end.signal);
-  t.true(hangs.state.calls > 31);
-  await relay.idle();
-});
-
 test('no more than 32 runs are under way at one time, and the rest follows', async (t) => {
   const gate = Promise.withResolvers<void>();
   const hooks = keepingSink('hooks', () => gate.promise);
   const { add, relay, end } = relayOver([hooks.sink]);
-  for (let run = 0; run < 100; run += 1) add(`run-${run}`, 1);
+  for (let run = 0; run < 100; run += 1) add(`run-${run}`, 1, `tenant-${run % 20}`);
   const all = relay.relay(end.signal);
   await until(() => hooks.state.calls === 32);
   gate.resolve();
@@ -163,38 +125,24 @@ test('while no sink is there events wait, and come when one is', async (t) => {
   t.deepEqual(hooks.seqs(), [1]);
 });
 
-test('events that nobody wants any more are forgotten, and so are those of a run that is gone', async (t) => {
+test('what was noted is delivered, whatever the sink wants by then', async (t) => {
   const hooks = keepingSink('hooks');
-  const { add, round, waiting, gone } = relayOver([hooks.sink]);
+  const { add, round, waiting } = relayOver([hooks.sink]);
   add('run-1', 1);
   hooks.state.wants = () => false;
   await round();
   t.is(waiting.size, 0);
-  hooks.state.wants = () => true;
+  t.deepEqual(hooks.seqs(), [1]);
+});
+
+test('events of a run that is gone are forgotten', async (t) => {
+  const hooks = keepingSink('hooks');
+  const { add, round, waiting, gone } = relayOver([hooks.sink]);
   gone.add('run-2');
   add('run-2', 1);
   await round();
   t.is(waiting.size, 0);
   t.is(hooks.state.calls, 0);
-});
-
-test('a sink that cannot say what it wants gets the events, and that is logged once until it answers again', async (t) => {
-  const hooks = keepingSink('hooks');
-  const { relay, add, round, lines } = relayOver([hooks.sink]);
-  hooks.state.wants = () => {
-    throw new Error('no memory');
-  };
-  t.deepEqual(relay.sinksOf('tenant'), ['hooks']);
-  add('run-1', 1);
-  await round();
-  t.deepEqual(hooks.seqs(), [1]);
-  t.is(lines.length, 1);
-  hooks.state.wants = () => false;
-  t.deepEqual(relay.sinksOf('tenant'), []);
-});
-
-test('nobody is there: nothing is wanted', (t) => {
-  t.deepEqual(relayOver([]).relay.sinksOf('tenant'), []);
 });
 
 test('the end of the process ends deliveries, and gives the events back at once', async (t) => {
@@ -204,14 +152,15 @@ test('the end of the process ends deliveries, and gives the events back at once'
       signal.addEventListener('abort', () => reject(ended.push(signal.reason))),
     );
   });
-  const { add, relay, end, postponed, counted } = relayOver([hooks.sink]);
+  const { add, relay, end, postponed, givenBack, counted, waiting } = relayOver([hooks.sink]);
   add('run-1', 1);
   await relay.relay(end.signal);
   await until(() => hooks.state.calls === 1);
   end.abort();
   await relay.idle();
   t.is(ended.length, 1);
-  t.deepEqual(postponed, [0]);
+  t.deepEqual([postponed, givenBack], [[], [0]]);
+  t.is(waiting.get('hooks run-1')?.attempts, 0);
   t.deepEqual(counted, []);
 });
 
@@ -226,36 +175,41 @@ test('an outbox that is away rejects the call, and what is under way ends', asyn
   t.deepEqual(hooks.seqs(), [1]);
 });
 
-test('what waits for a sink that has been away for three days is given up, and nothing else', async (t) => {
-  const hooks = keepingSink('hooks', fails);
-  const { addFor, relay, waiting, clock, lines, counted } = relayOver([hooks.sink]);
-  addFor(['hooks', 'gone'], 'run-1', 3, 'tenant');
-  clock.advance(3 * DAY);
-  await relay.forget();
-  t.is(waiting.size, 2);
-  clock.advance(1);
-  await relay.forget();
-  t.deepEqual([...waiting.keys()], ['hooks run-1']);
-  t.deepEqual(counted, [['gave up', 'gone', 3]]);
-  t.like(lines.at(-1), { level: 50, sink: 'gone', events: 3 });
+test('what a look takes when the process ends is given back, and the end waits for that', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const hooks = keepingSink('hooks');
+  const { add, relay, end, state, givenBack, waiting } = relayOver([hooks.sink]);
+  add('run-1', 1);
+  state.gate = gate.promise;
+  void relay.relay(end.signal);
+  await until(() => state.takes === 1);
+  end.abort();
+  let isIdle = false;
+  const idle = relay.idle().then(() => {
+    isIdle = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  t.false(isIdle);
+  gate.resolve();
+  await idle;
+  t.is(hooks.state.calls, 0);
+  t.deepEqual(givenBack, [0]);
+  t.is(waiting.get('hooks run-1')?.attempts, 0);
 });
 
-test('a sink whose name cannot be, or is taken, gets nothing, and that is logged once', async (t) => {
-  const [hooks, second] = [keepingSink('hooks'), keepingSink('hooks')];
-  const { relay, add, round, live, lines } = relayOver([
-    hooks.sink,
-    second.sink,
-    keepingSink('No Name').sink,
-  ]);
-  t.deepEqual(relay.sinksOf('tenant'), ['hooks']);
-  t.deepEqual(relay.sinksOf('tenant'), ['hooks']);
+test('the signal of a delivery ends with it, whatever listens there', async (t) => {
+  const signals: AbortSignal[] = [];
+  let heard = 0;
+  const hooks = keepingSink('hooks', (_events, signal) => {
+    signals.push(signal);
+    signal.addEventListener('abort', () => {
+      heard += 1;
+    });
+  });
+  const { add, round, end } = relayOver([hooks.sink]);
   add('run-1', 1);
   await round();
-  t.deepEqual([hooks.seqs(), second.seqs()], [[1], []]);
-  t.is(lines.length, 2);
-  // Its plugin is there anew, with another object.
-  live.sinks = [second.sink];
-  add('run-1', 2);
-  await round();
-  t.deepEqual(second.seqs(), [2]);
+  t.is(getEventListeners(end.signal, 'abort').length, 0);
+  end.abort();
+  t.deepEqual([signals.length, signals[0]?.aborted, heard], [1, false, 0]);
 });

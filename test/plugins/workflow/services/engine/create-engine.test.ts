@@ -109,7 +109,10 @@ const REFUSALS: readonly [Verdict, 'cancel' | 'retry' | 'complete', string, RegE
   ['task-not-open', 'complete', 'workflow.task-not-open', /"ask" is waiting/],
   ['task-completed-otherwise', 'complete', 'workflow.task-completed', /first completion/],
   ['outcome-not-routable', 'complete', 'outcome_not_routable', /"maybe".*"yes", "no".*Nothing was written/],
-  ['context-too-large', 'complete', 'workflow.context-too-large', /Nothing was written/],
+  [
+    ...(['context-too-large', 'complete', 'workflow.context-too-large'] as const),
+    /would have \d+ characters of JSON; 8388608 characters are allowed\. Nothing was written/,
+  ],
 ];
 
 for (const [verdict, what, code, message] of REFUSALS) {

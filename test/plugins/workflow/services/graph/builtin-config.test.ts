@@ -25,6 +25,17 @@ const ROWS: readonly Row[] = [
   agent('an empty prompt', { prompt: '' }, 'config-invalid /prompt'),
   agent('a blank prompt', { prompt: ' \n' }, 'config-invalid /prompt'),
   agent('a prompt that is a number', { prompt: 5 }, 'config-invalid /prompt'),
+  agent(
+    'a prompt that is a number, and a model from the data',
+    { prompt: 5, model: '{{input.model}}' },
+    ...['config-invalid /prompt', 'template /model'],
+  ),
+  agent(
+    'no prompt, and an agent from the data',
+    { agent: '{{x}}' },
+    'config-missing /prompt',
+    'template /agent',
+  ),
   agent('no iterations', { prompt: 'Go', max_iterations: 0 }, 'config-invalid /max_iterations'),
   agent('half an iteration', { prompt: 'Go', max_iterations: 1.5 }, 'config-invalid /max_iterations'),
   agent('iterations as text', { prompt: 'Go', max_iterations: '5' }, 'config-invalid /max_iterations'),
@@ -71,6 +82,26 @@ const ROWS: readonly Row[] = [
   service('a header of two lines', { headers: { a: 'b\r\nc: d' } }, 'config-invalid /headers/a'),
   service('a host header', { headers: { Host: 'b' } }, 'config-invalid /headers/Host'),
   service('the length', { headers: { 'Content-Length': '3' } }, 'config-invalid /headers/Content-Length'),
+  service('characters that no header can hold', { headers: { a: 'Łukasz' } }, 'config-invalid /headers/a'),
+  service('characters of ISO 8859-1 in a header', { headers: { a: 'Zoë \u00ff' } }),
+  service(
+    'characters that no header can hold beside a template',
+    { headers: { a: 'Ł{{input.a}}' } },
+    'config-invalid /headers/a',
+  ),
+  service('a header that is a template', { headers: { a: '{{input.łukasz}}' } }),
+  service(
+    'faults that the schema sees and faults that it does not',
+    { url: 'ftp://x', method: 'FETCH', headers: { 'a b': 'x', Host: 'y', X: 5 }, body: '{{oops}}' },
+    ...['config-invalid /headers/X', 'template /body', 'url /url', 'method /method'],
+    ...['config-invalid /headers/a b', 'config-invalid /headers/Host'],
+  ),
+  service(
+    'a URL that is a number, once',
+    { url: 7, method: 'FETCH' },
+    'config-invalid /url',
+    'method /method',
+  ),
   service('a slash in a pointer', { headers: { 'a/b~': 'c' } }, 'config-invalid /headers/a~1b~0'),
 
   human('nothing', {}),
@@ -84,6 +115,16 @@ const ROWS: readonly Row[] = [
   human('a timeout that is a number', { timeout: 30 }, 'config-invalid /timeout'),
   human('a timeout from the data', { timeout: '{{input.time}}' }, 'duration /timeout'),
   human('a bare number is seconds', { timeout: '90' }),
+  human(
+    'an assignee that is a number, and a bad timeout',
+    { assignee: 7, timeout: 'soon' },
+    ...['config-invalid /assignee', 'duration /timeout'],
+  ),
+  human(
+    'instructions that are a number, a role without name and a misspelt member',
+    { instructions: 7, assignee: 'role:', timout: '1h' },
+    ...['config-unknown /timout', 'config-invalid /instructions', 'config-invalid /assignee'],
+  ),
   human('bad instructions', { instructions: '{{who}}' }, 'template /instructions'),
 
   agent('a retry', {
@@ -126,6 +167,11 @@ const ROWS: readonly Row[] = [
   copy('what a plugin’s pattern refuses', { tags: ['a', 'B'] }, 'config-invalid /tags/1'),
   copy('what a plugin’s schema does not know', { rwa: '' }, 'config-unknown /rwa'),
   copy('what a plugin’s check refuses', { raw: 'forbidden' }, 'files.forbidden /raw'),
+  copy(
+    'what both a plugin’s schema and its check refuse',
+    { size: 0, raw: 'forbidden', tags: ['A'] },
+    ...['config-invalid /size', 'config-invalid /tags/0', 'files.forbidden /raw'],
+  ),
   copy('a bad template of a plugin’s type', { fetch: 'x{{y}}' }, 'template /fetch'),
   copy('what is no template of a plugin’s type', { raw: '{{y}}' }),
 ];

@@ -485,6 +485,35 @@ test('a type whose plugin is away is told as unknown', (t) => {
   );
 });
 
+test('a type that is not known, or not there, hides nothing of what holds for all types', (t) => {
+  const config = {
+    url: 'https://a.example',
+    body: '{{oops}} {{steps.nobody.output}}',
+    retry: { max_attempts: 0, delay: 'x' },
+  };
+  for (const type of ['robot', undefined]) {
+    const graph = withConfig(2, config);
+    graph.nodes[2].type = type;
+    graph.nodes.push({ id: 'large', type, config: { a: 'x'.repeat(64 * 1024) } });
+    graph.edges.push({ from: 'start', to: 'large' }, { from: 'large', to: 'end' });
+    const problems = checkGraph(graph, TYPES);
+    t.deepEqual(
+      problems.map(({ code, pointer }) => `${code.slice(15)} ${pointer}`).toSorted(),
+      [
+        'config-too-large /nodes/5/config',
+        'duration /nodes/2/config/retry/delay',
+        ...['/nodes/2/type', '/nodes/5/type'].map(
+          (pointer) => `${type === undefined ? 'shape' : 'node-type'} ${pointer}`,
+        ),
+        'retry /nodes/2/config/retry/max_attempts',
+        'template /nodes/2/config/body',
+        'unknown-node /nodes/2/config/body',
+      ].toSorted(),
+    );
+    t.false(problems.some(({ message }) => message.includes('undefined')));
+  }
+});
+
 test('what is about one node id that two nodes have is not guessed', (t) => {
   const graph = changed(({ nodes }) => nodes.push({ id: 'end', type: 'human_task' }));
   t.deepEqual(

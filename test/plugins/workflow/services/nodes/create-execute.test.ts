@@ -1,5 +1,6 @@
 import test from 'ava';
 import Type from 'typebox';
+import type { TenantRecord } from '../../../../../kernel/tenancy/tenant-record.ts';
 import { manualClock } from '../../../../../kernel/testing/index.ts';
 import {
   type NodeType,
@@ -11,7 +12,7 @@ import { createNodeTypes } from '../../../../../plugins/workflow/services/nodes/
 import { CREDENTIAL, failureOf, heardLog, redaction } from './kit.ts';
 
 /** Carries out one step whose type does this. */
-function execution(execute: NodeType['execute'], nodeType = 'acme/ship') {
+function execution(execute: NodeType['execute'], nodeType = 'acme/ship', deletedAt: Date | null = null) {
   const { log, lines } = heardLog();
   const clock = manualClock();
   const type = { type: 'acme/ship', summary: 'Ships', config: Type.Object({}), execute };
@@ -21,7 +22,8 @@ function execution(execute: NodeType['execute'], nodeType = 'acme/ship') {
     ...{ id: 'step-1', nodeId: 'ship', nodeName: 'Ship it', nodeType },
     ...{ attempt: 2, delivery: 3, input: { to: 'Oslo' } },
   };
-  const carryOut = createExecute({ types, redactor: redaction, clock, log });
+  const tenants = { get: () => ({ deletedAt }) as TenantRecord };
+  const carryOut = createExecute({ types, tenants, redactor: redaction, clock, log });
   const call = (signal = new AbortController().signal) =>
     carryOut({ run, step, signal, node: {} } as unknown as Parameters<typeof carryOut>[0]);
   return { call, clock, lines };
@@ -51,6 +53,14 @@ test('a type whose plugin is away fails the step, says which one is needed, and 
   const unknown = await failureOf(t, execution(async () => ({ output: {} }), 'pack').call());
   t.is(unknown.code, 'node_type_missing');
   t.regex(unknown.message, /"pack"/);
+});
+
+test('nothing is done for a tenant that is deleted, and a retry after its restore is up to people', async (t) => {
+  const never = async () => t.fail() as never;
+  const failure = await failureOf(t, execution(never, undefined, new Date(0)).call());
+  t.is(failure.code, 'tenant_deleted');
+  t.false(failure.isRetryable);
+  t.regex(failure.message, /restored, retry the run/);
 });
 
 test('an attempt has its duration in its record, and what the type tells is redacted', async (t) => {

@@ -45,6 +45,16 @@ for (const [what, output] of [
   });
 }
 
+test('an output may have 256 levels', (t) => {
+  const nested = (levels: number) => {
+    let value: unknown = 1;
+    for (let level = 0; level < levels; level += 1) value = { value };
+    return value;
+  };
+  t.is(codeOf({ output: nested(256) }), 'succeeded');
+  t.is(codeOf({ output: nested(257) }), 'output_invalid false');
+});
+
 test('no result at all is an invalid output', (t) => {
   t.is(codeOf(undefined), 'output_invalid false');
 });

@@ -6,7 +6,8 @@ import type { StoredWrite } from '../memory-store.ts';
 /** What a step may become in one write. A write may join several transitions: `running → running` is a redelivery, `failed → running` a retry. */
 const NEXT: Readonly<Record<StepStatus | 'none', readonly StepStatus[]>> = {
   none: ['pending', 'running', 'waiting', 'completed', 'failed', 'skipped', 'cancelled'],
-  pending: ['pending', 'running', 'failed', 'cancelled'],
+  // `pending → waiting` is a human task that was reached while the run was paused.
+  pending: ['pending', 'running', 'waiting', 'failed', 'cancelled'],
   running: ['running', 'pending', 'completed', 'failed', 'cancelled'],
   waiting: ['completed', 'failed', 'cancelled'],
   failed: ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled'],
@@ -47,6 +48,11 @@ export function checkState(write: StoredWrite, now: number, maxLost: number): st
   }
   for (const step of state.steps.values()) {
     wrong.push(...checkStep(before?.state.steps.get(step.nodeId), step, maxLost));
+  }
+  const stayedPaused = before?.state.status === 'paused' && state.status === 'paused';
+  if (stayedPaused && events.every(({ type }) => type !== 'run.resumed')) {
+    const opened = events.filter(({ type }) => type === 'task.created');
+    if (opened.length > 0) wrong.push(`a paused run opened ${opened.map(({ nodeId }) => nodeId)}`);
   }
 
   const has = (status: StepStatus) => [...state.steps.values()].some((step) => step.status === status);

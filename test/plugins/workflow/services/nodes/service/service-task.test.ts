@@ -4,6 +4,7 @@ import net from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
+import type { JsonObject } from '../../../../../../plugins/workflow/contract/graph.ts';
 import { until } from '../../../../../support/until.ts';
 import { CREDENTIAL, failureOf } from '../kit.ts';
 import { startService } from './service-kit.ts';
@@ -369,6 +370,47 @@ test('a secret of the deployment is resolved when it is sent, and taken out of w
   const { output, record } = await run({ secret_headers: { Authorization: 'Bearer env:ACME_TOKEN' } });
   t.is((output.headers as Record<string, string>).authorization, 'Bearer [REDACTED:secret]');
   t.false(JSON.stringify([output, record]).includes('secret-token'));
+});
+
+for (const [how, type, text] of [
+  [
+    'with escapes of JSON',
+    'application/json',
+    '{"token": "acme\\/secret\\u002dtoken", "acme/secret-token": 1}',
+  ],
+  ['as JSON that is broken', 'application/json', '{"token": "acme/secret-token"'],
+  ['as bytes', 'application/octet-stream', 'token=acme/secret-token'],
+] as const) {
+  test(`a secret that comes back ${how} is taken out too`, async (t) => {
+    const { run } = await startService(t, answers(200, text, { 'content-type': type }), {
+      env: { ACME_TOKEN: 'acme/secret-token' },
+    });
+    const { output } = await run({ secret_headers: { Authorization: 'env:ACME_TOKEN' } });
+    const body = String(output.body ?? '');
+    const told = `${JSON.stringify(output)} ${Buffer.from(body, 'base64')}`;
+    t.false(told.includes('secret-token'), told);
+    t.true(told.includes('[REDACTED:secret]'), told);
+  });
+}
+
+test('data of a run cannot choose who gets a secret', async (t) => {
+  const { type } = await startService(t, echo);
+  const secret_headers = { Authorization: 'env:ACME_TOKEN' };
+  const pointers = (url: string, secrets: object = secret_headers) =>
+    type.check?.({ url, secret_headers: secrets } as JsonObject)?.map(({ pointer }) => pointer);
+  for (const url of [
+    ...['{{steps.agent.output.url}}', 'https://{{input.host}}/x', 'https://api.{{input.h}}'],
+    ...['https://api.example.com{{input.more}}', 'https://api.example.com:{{input.port}}/'],
+  ]) {
+    t.deepEqual(pointers(url), ['/secret_headers'], url);
+    t.deepEqual(pointers(url, {}), [], url);
+  }
+  for (const url of [
+    ...['https://api.example.com', 'https://api.example.com/{{input.path}}', 'HTTP://a?{{input.q}}'],
+    'https://api.example.com#{{input.f}}',
+  ]) {
+    t.deepEqual(pointers(url), [], url);
+  }
 });
 
 test('the secret was really sent', async (t) => {
