@@ -6,7 +6,7 @@ import type { RunnerCore } from './runner-core.ts';
 /** Runs beyond the free places that are looked at as soon as they are found: timers need no place. */
 const AHEAD = 16;
 /** Runs beyond these that wait here until places come free, so that not each place asks the database, which sorts all that is due. */
-const REMEMBERED = 256;
+const REMEMBERED = 64;
 /** Runs that are read at one time. */
 export const LOOKS_AT_ONCE = 8;
 /** Looks without a place at one time: they serve timers, which need none. */

@@ -120,7 +120,7 @@ export const PROFILES: readonly Profile[] = [
     name: 'crowd',
     processes: 2,
     limits: { ...USUAL.limits, concurrency: 2 },
-    tenants: [90, 1, 1],
+    tenants: [150, 1, 1],
     nodes: 3,
     humans: 0,
     cancels: 0,
