@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { DeliveredEvent, EventSink } from '../../contract/event-sinks.ts';
 import type { Outbox, OutboxEntry, Taken } from '../ports/outbox.ts';
 import type { RunQueries } from '../ports/run-queries.ts';
+import { runKey } from '../run-key.ts';
 import { toEventRecord } from '../views/event-record.ts';
 import { createDeliver, type Outcome } from './deliver.ts';
 import { Lane } from './lane.ts';
@@ -78,7 +79,7 @@ export function createRelay(parts: RelayParts): Relay {
 
   /** Undefined where the run is gone. */
   async function definitionOf(entry: OutboxEntry): Promise<string | undefined> {
-    const key = `${entry.tenantId} ${entry.runId}`;
+    const key = runKey(entry);
     const known = definitions.get(key) ?? (await queries.head(entry))?.definitionId;
     if (known !== undefined) definitions.set(key, known);
     return known;

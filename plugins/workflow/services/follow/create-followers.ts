@@ -6,9 +6,10 @@ import type { RunState } from '../core/run-state.ts';
 import { type EngineHints, hintOf, type PlaceHint, placeOf } from '../engine/hints.ts';
 import type { RunQueries } from '../ports/run-queries.ts';
 import type { Timers } from '../ports/timers.ts';
+import { runKey } from '../run-key.ts';
 import { isTerminal, redactEvents, toEventRecord } from '../views/event-record.ts';
 import type { Redactor } from '../views/redaction.ts';
-import { createInterests, keyOf } from './interests.ts';
+import { createInterests } from './interests.ts';
 import { createWatch, type Watch } from './watch.ts';
 
 /** Events that a follower reads at one time. */
@@ -82,7 +83,7 @@ export function createFollowers(parts: FollowersParts): Followers {
   }
 
   function enter(place: RunPlace): Watch & Disposable {
-    const key = keyOf(place);
+    const key = runKey(place);
     let entry = watched.get(key);
     if (entry === undefined) {
       entry = {
@@ -149,7 +150,7 @@ export function createFollowers(parts: FollowersParts): Followers {
     committed(state, committedEvents) {
       const place = { tenantId: state.tenantId, runId: state.id };
       interests.changed(place, state.seq);
-      const entry = watched.size === 0 ? undefined : watched.get(keyOf(place));
+      const entry = watched.size === 0 ? undefined : watched.get(runKey(place));
       if (entry === undefined) return;
       let records: readonly RunEventRecord[] | undefined;
       entry.watch.committed(state, () => {
@@ -165,7 +166,7 @@ export function createFollowers(parts: FollowersParts): Followers {
     },
 
     onChanged(hint) {
-      watched.get(keyOf(placeOf(hint)))?.watch.heard(hint.seq);
+      watched.get(runKey(placeOf(hint)))?.watch.heard(hint.seq);
     },
 
     close() {

@@ -1,5 +1,6 @@
 import type { RunPlace } from '../../contract/engine.ts';
 import type { Timers } from '../ports/timers.ts';
+import { runKey } from '../run-key.ts';
 
 /** After so long without a word from a follower, nobody is told any more. Milliseconds. */
 const INTEREST_MS = 30_000;
@@ -36,7 +37,7 @@ export function createInterests(timers: Timers, tell: (place: RunPlace, seq: num
 
   return {
     announce(place) {
-      const key = keyOf(place);
+      const key = runKey(place);
       const now = timers.monotonic();
       const interest = interests.get(key) ?? { until: 0, seq: 0, quietUntil: 0, isScheduled: false };
       interest.until = now + INTEREST_MS;
@@ -50,7 +51,7 @@ export function createInterests(timers: Timers, tell: (place: RunPlace, seq: num
     },
     changed(place, seq) {
       if (interests.size === 0) return;
-      const key = keyOf(place);
+      const key = runKey(place);
       const interest = interests.get(key);
       if (interest === undefined) return;
       const now = timers.monotonic();
@@ -71,9 +72,4 @@ export function createInterests(timers: Timers, tell: (place: RunPlace, seq: num
       });
     },
   };
-}
-
-/** Names a run in a map. */
-export function keyOf({ tenantId, runId }: RunPlace): string {
-  return `${tenantId} ${runId}`;
 }

@@ -1,4 +1,5 @@
 import type { RunPlace } from '../../contract/engine.ts';
+import { runKey } from '../run-key.ts';
 import { LiveRun } from './live-run.ts';
 import type { RunnerCore } from './runner-core.ts';
 
@@ -18,12 +19,12 @@ export class LiveRuns {
 
   /** The run, when we have to do with it. */
   get(place: RunPlace): LiveRun | undefined {
-    return this.#runs.get(keyOf(place));
+    return this.#runs.get(runKey(place));
   }
 
   /** The run; it is forgotten as soon as it has nothing to do. */
   of(place: RunPlace): LiveRun {
-    const key = keyOf(place);
+    const key = runKey(place);
     let run = this.#runs.get(key);
     if (run === undefined) {
       run = new LiveRun(this.#core, place, (left) => this.#drop(key, left));
@@ -49,9 +50,4 @@ export class LiveRuns {
     if (this.#runs.size > 0) return;
     for (const tell of this.#whenEmpty.splice(0)) tell();
   }
-}
-
-/** Run ids have no slash. */
-function keyOf({ tenantId, runId }: RunPlace): string {
-  return `${tenantId}/${runId}`;
 }
