@@ -1,7 +1,11 @@
+import type { Database, Registration } from '../data/database.ts';
 import type { Migration } from '../data/migration.ts';
-
-/** Written out: a migration never changes with the code around it. */
-const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
+import { egressRegistration } from '../egress/rule.ts';
+import { lockRegistration } from '../leases/locks/lock-tables.ts';
+import { permitRegistration } from '../leases/permits/permit-tables.ts';
+import { ApiKey } from './api-key.ts';
+import { AuditLog } from './audit-log.ts';
+import { Tenant } from './tenant.ts';
 
 /** Tenants with the default tenant, API keys, audit logs. */
 export const initial: Migration = {
@@ -71,3 +75,20 @@ export const initial: Migration = {
     schema.createIndex('audit_logs_created').on('audit_logs').columns(['created_at', 'id']),
   ],
 };
+
+/** Makes the tables of the kernel and its services, or brings them to their newest form. */
+export async function registerKernelTables(database: Database): Promise<void> {
+  for (const registration of [kernelRegistration, egressRegistration, lockRegistration, permitRegistration]) {
+    await database.register(registration);
+  }
+}
+
+/** What the kernel itself keeps in the database. Registered first, before any plugin. */
+export const kernelRegistration: Registration = {
+  owner: 'kernel',
+  entities: [{ entity: Tenant, tenancy: 'self' }, ApiKey, AuditLog],
+  migrations: [initial],
+};
+
+/** Written out: a migration never changes with the code around it. */
+const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
