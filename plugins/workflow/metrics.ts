@@ -1,9 +1,9 @@
 import type { Scope } from 'agent-gateway';
 import type { NewEvent } from './services/core/occurrence.ts';
 import type { RelayObserver } from './services/delivery/relay-observer.ts';
-import type { WakeResult } from './services/engine/wake.ts';
 import type { Execute } from './services/ports/execution.ts';
 import type { RunnerObserver } from './services/ports/runner-observer.ts';
+import type { WakeResult } from './services/replica-messages.ts';
 
 /** What is measured of workflows. One set for all engines of the process. */
 export interface WorkflowMetrics {

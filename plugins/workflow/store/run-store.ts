@@ -1,11 +1,11 @@
 import { type Database, isUniqueViolation } from 'agent-gateway';
 import type { Commit, Creation, RunStore } from '../services/ports/run-store.ts';
-import { readRun } from './read-run.ts';
+import { createWorkLists } from './due-and-orphaned-runs.ts';
+import { isSearchable } from './rows.ts';
+import { readRun } from './run-rows.ts';
 import { commitWrites, creationWrites, keyDigest } from './run-writes.ts';
-import { isSearchable } from './searchable.ts';
-import { createWorkLists } from './work-lists.ts';
-import { createWorkers } from './workers.ts';
-import type { WorkflowTables } from './workflow-tables.ts';
+import type { WorkflowTables } from './tables.ts';
+import { createWorkers } from './worker-leases.ts';
 import { createWriteGroups } from './write-groups.ts';
 
 /** Attempts to store a run while the one that stood in its way vanishes each time. */

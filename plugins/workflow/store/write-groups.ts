@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { assertOutsideTransaction, type Database, isDatabaseUnavailable, type RowWrite } from 'agent-gateway';
-import { sizeOf } from './statement-batches.ts';
+import { sizeOf } from './run-writes.ts';
 
 /** Writes of one run, stored whole or not at all. */
 export interface RunWrites {

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { openDatabase } from '../../../kernel/database/database.ts';
 import { createLogger } from '../../../kernel/observability/logger.ts';
 import { systemClock } from '../../../kernel/services/clock.ts';
-import { workflowTables } from '../../../plugins/workflow/store/workflow-tables.ts';
+import { workflowTables } from '../../../plugins/workflow/store/tables.ts';
 import { type Contender, type Shape, STEPS, serve } from './contender.ts';
 
 /*

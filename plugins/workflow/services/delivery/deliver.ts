@@ -2,7 +2,7 @@ import type { Clock, Logger } from 'agent-gateway';
 import type { DeliveredEvent, EventSink } from '../../contract/event-sinks.ts';
 import type { OutboxEntry } from '../ports/outbox.ts';
 import type { RelayObserver } from './relay-observer.ts';
-import type { Rests } from './rests.ts';
+import type { Rests } from './sink-dispatcher.ts';
 
 /** What deliveries work with. */
 export interface DeliverParts {

@@ -1,16 +1,14 @@
 import type { Clock, Logger } from 'agent-gateway';
 import { LRUCache } from 'lru-cache';
 import type { DeliveredEvent, EventSink } from '../../contract/event-sinks.ts';
+import type { RunQueries } from '../../store/run-queries.ts';
 import type { Outbox, OutboxEntry, Taken } from '../ports/outbox.ts';
-import type { RunQueries } from '../ports/run-queries.ts';
 import { runKey } from '../run-key.ts';
 import { toEventRecord } from '../views/event-record.ts';
 import { createDeliver, type Outcome } from './deliver.ts';
-import { Lane } from './lane.ts';
-import { GIVE_UP_MS, pauseAfter } from './pauses.ts';
 import { NO_RELAY_OBSERVER, type RelayObserver } from './relay-observer.ts';
-import { createRests, type Rests } from './rests.ts';
 import { createSinkChoice } from './sink-choice.ts';
+import { createRests, Lane, type Rests } from './sink-dispatcher.ts';
 
 /** Milliseconds that one delivery may take. */
 const DELIVERY_MS = 30_000;
@@ -22,7 +20,7 @@ const MAX_KNOWN_RUNS = 10_000;
 const NOTHING: Taken = { entries: [], hasMore: false };
 
 /** What events are relayed with. */
-export interface RelayParts {
+interface RelayParts {
   readonly outbox: Outbox;
   readonly queries: Pick<RunQueries, 'head' | 'events'>;
   /** The sinks that there are now. */
@@ -35,7 +33,7 @@ export interface RelayParts {
 }
 
 /** Brings the events of runs to the sinks (contract/event-sinks.ts). */
-export interface Relay {
+interface Relay {
   /** Names of the sinks for which events of a tenant are to be noted, those that left lately too. Never throws. */
   sinksOf(tenantId: string): readonly string[];
   /**
@@ -177,4 +175,15 @@ export function createRelay(parts: RelayParts): Relay {
       await Promise.all([...ways.values()].map(({ lane }) => lane.idle()));
     },
   };
+}
+
+/** Milliseconds before the next attempt, by the attempts that failed; the last one holds from then on. */
+const PAUSES = [1, 5, 30, 120, 300, 900, 1_800, 3_600].map((seconds) => seconds * 1_000);
+
+/** Milliseconds, by the database's clock, after which events that a sink does not take are given up: three days. */
+const GIVE_UP_MS = 3 * 86_400_000;
+
+/** How long events wait after so many attempts that failed, 1 or more. Milliseconds. Pure. */
+function pauseAfter(attempts: number): number {
+  return PAUSES[Math.min(Math.max(1, attempts), PAUSES.length) - 1]!;
 }

@@ -1,18 +1,17 @@
 import type { Clock } from 'agent-gateway';
-import type { RunPlace, WorkflowEngine } from '../../contract/engine.ts';
-import { WorkflowErrors } from '../../contract/engine.ts';
+import { type RunPlace, type WorkflowEngine, WorkflowErrors } from '../../contract/engine.ts';
 import type { JsonObject } from '../../contract/graph.ts';
 import type { RunRecord, TaskCompletion } from '../../contract/runs.ts';
+import type { RunQueries } from '../../store/run-queries.ts';
 import type { Occurrence, TaskPayload } from '../core/occurrence.ts';
 import { resultOf } from '../core/result.ts';
 import type { RunState, StepState } from '../core/run-state.ts';
 import type { Followers } from '../follow/create-followers.ts';
 import { jsonFault } from '../graph/json-fault.ts';
-import type { Graphs } from '../ports/graphs.ts';
-import type { RunQueries } from '../ports/run-queries.ts';
+import type { Graphs } from '../graphs.ts';
+import type { Versions } from '../ports/definition-store.ts';
 import type { RunStore } from '../ports/run-store.ts';
-import type { Runner } from '../ports/runner.ts';
-import type { Versions } from '../ports/versions.ts';
+import type { Runner } from '../runner/runner.ts';
 import { mapBreathing } from '../views/breathing.ts';
 import { toEventRecord } from '../views/event-record.ts';
 import { type Redactor, redactJson } from '../views/redaction.ts';
@@ -20,9 +19,7 @@ import { toRunRecord } from '../views/run-record.ts';
 import { toStepHistory } from '../views/step-history.ts';
 import { toStepRecord, toStepRecords } from '../views/step-record.ts';
 import { toTaskRecord } from '../views/task-record.ts';
-import { assigneesOf, requireAssignee } from './assignees.ts';
-import { comparisonsOf, sizeWith } from './completion-words.ts';
-import { refusalOf } from './refusals.ts';
+import { assigneesOf, comparisonsOf, refusalOf, requireAssignee, sizeWith } from './refusals.ts';
 
 /** Bytes of JSON that the input of a run may have. */
 const MAX_INPUT = 512 * 1024;

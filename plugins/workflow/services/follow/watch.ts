@@ -1,10 +1,10 @@
 import type { Logger } from 'agent-gateway';
 import type { RunPlace } from '../../contract/engine.ts';
 import type { RunEventRecord, RunStatus } from '../../contract/runs.ts';
+import type { RunPosition, RunQueries } from '../../store/run-queries.ts';
 import type { RunState } from '../core/run-state.ts';
 import { isTerminal } from '../core/run-status.ts';
-import type { RunPosition, RunQueries } from '../ports/run-queries.ts';
-import type { Timers } from '../ports/timers.ts';
+import type { Timers } from '../ports/runtime.ts';
 
 /** How often the table is asked, whatever was heard: a run that moves, and one that waits for somebody. Milliseconds. */
 const POLL_RUNNING_MS = 1_000;

@@ -1,10 +1,10 @@
 import { type Clock, isDatabaseUnavailable, type Logger, type Tenants } from 'agent-gateway';
 import type { JsonObject } from '../../contract/graph.ts';
 import { type NodeType, StepFailure, type StepResult, type StepTask } from '../../contract/node-types.ts';
+import type { NodeTypes } from '../ports/execution.ts';
 import { type Execute, MAX_RECORD } from '../ports/execution.ts';
-import type { NodeTypes } from '../ports/graphs.ts';
 import { type Redactor, redactJson } from '../views/redaction.ts';
-import { againWhile } from './again-while.ts';
+import { againWhile } from './retry-while.ts';
 
 /** Milliseconds between tries of a step while the gateway's own database does not answer. */
 const AWAY_PAUSE = { first: 100, most: 2_000 };

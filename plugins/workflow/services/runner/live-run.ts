@@ -1,23 +1,17 @@
-import type { RunPlace } from '../../contract/engine.ts';
-import { WorkflowErrors } from '../../contract/engine.ts';
+import { type RunPlace, WorkflowErrors } from '../../contract/engine.ts';
 import type { StepResult } from '../../contract/node-types.ts';
 import { advance } from '../core/advance.ts';
 import type { Facts, Occurrence, Transition } from '../core/occurrence.ts';
 import type { RunState, StepState } from '../core/run-state.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
-import { alsoOf } from './also.ts';
-import type { Effect } from './effect.ts';
-import { Entries } from './entries.ts';
-import { type Answer, Asker, type Entry } from './entry.ts';
-import { Hand } from './hand.ts';
-import { LocalCopy } from './local-copy.ts';
-import { Lookers } from './lookers.ts';
-import { Outlook } from './outlook.ts';
-import type { RunnerCore } from './runner-core.ts';
-import { Setbacks } from './setbacks.ts';
-import { settle } from './settling.ts';
-import { Stake } from './stake.ts';
-import type { Ending } from './step-result.ts';
+import { runKey } from '../run-key.ts';
+import { LocalCopy } from './cached-state.ts';
+import { Hand, Stake } from './in-flight-steps.ts';
+import { type Answer, Asker, Entries, type Entry, Lookers, settle } from './mailbox.ts';
+import { Setbacks } from './retry-state.ts';
+import { Outlook } from './run-timers.ts';
+import type { RunnerCore } from './runner.ts';
+import type { Effect, Ending } from './step-call.ts';
 
 /** Those who may ask for changes of one run at the same time. */
 const MAX_ASKERS = 1_000;
@@ -376,4 +370,62 @@ export class LiveRun {
     }
     this.#stake.giveBackKept();
   }
+}
+
+/** The runs that this process has to do with now, one actor for each. */
+export class LiveRuns {
+  readonly #core: RunnerCore;
+  readonly #runs = new Map<string, LiveRun>();
+  #whenEmpty: (() => void)[] = [];
+
+  constructor(core: RunnerCore) {
+    this.#core = core;
+  }
+
+  get size(): number {
+    return this.#runs.size;
+  }
+
+  /** The run, when we have to do with it. */
+  get(place: RunPlace): LiveRun | undefined {
+    return this.#runs.get(runKey(place));
+  }
+
+  /** The run; it is forgotten as soon as it has nothing to do. */
+  of(place: RunPlace): LiveRun {
+    const key = runKey(place);
+    let run = this.#runs.get(key);
+    if (run === undefined) {
+      run = new LiveRun(this.#core, place, (left) => this.#drop(key, left));
+      this.#runs.set(key, run);
+    }
+    return run;
+  }
+
+  /** All of them, as of now. */
+  all(): readonly LiveRun[] {
+    return [...this.#runs.values()];
+  }
+
+  /** Resolves when there is none. */
+  whenEmpty(): Promise<void> {
+    if (this.#runs.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#whenEmpty.push(resolve));
+  }
+
+  #drop(key: string, run: LiveRun): void {
+    if (this.#runs.get(key) !== run) return;
+    this.#runs.delete(key);
+    if (this.#runs.size > 0) return;
+    for (const tell of this.#whenEmpty.splice(0)) tell();
+  }
+}
+
+/** The writes of a result go into the commit in which its step is completed, and into no other. Such a result is alone in its batch (`Entries.take`). */
+function alsoOf(batch: readonly Entry[], { state, verdicts }: Transition): StepResult['also'] {
+  const entry = batch[0];
+  if (entry?.also === undefined || entry.occurrence.type !== 'succeeded' || verdicts[0] !== 'applied') return;
+  const { stepId } = entry.occurrence.fence;
+  const step = state.steps.values().find(({ id }) => id === stepId);
+  return step?.status === 'completed' ? entry.also : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'agent-gateway';
-import type { RunnerParts } from '../../../../plugins/workflow/services/ports/runner.ts';
 import type { RunnerObserver } from '../../../../plugins/workflow/services/ports/runner-observer.ts';
+import type { RunnerParts } from '../../../../plugins/workflow/services/runner/runner.ts';
 import { connect } from './connection.ts';
 import { createExecute } from './effects.ts';
 import { type SimulatedProcess, startProcess } from './process.ts';

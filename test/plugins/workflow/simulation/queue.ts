@@ -1,6 +1,6 @@
 import type { RunPlace } from '../../../../plugins/workflow/contract.ts';
-import type { Runner } from '../../../../plugins/workflow/services/ports/runner.ts';
-import type { Wake } from '../../../../plugins/workflow/services/ports/wake.ts';
+import type { Wake } from '../../../../plugins/workflow/services/ports/runtime.ts';
+import type { Runner } from '../../../../plugins/workflow/services/runner/runner.ts';
 import type { Faults } from './faults.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { Random } from './random.ts';

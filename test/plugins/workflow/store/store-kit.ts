@@ -4,7 +4,7 @@ import { createIds } from '../../../../kernel/services/ids.ts';
 import { manualClock } from '../../../../kernel/testing/index.ts';
 import { storedEvent } from '../../../../plugins/workflow/store/event-rows.ts';
 import { createRunStore } from '../../../../plugins/workflow/store/run-store.ts';
-import { definitionTables, workflowTables } from '../../../../plugins/workflow/store/workflow-tables.ts';
+import { definitionTables, workflowTables } from '../../../../plugins/workflow/store/tables.ts';
 import type { FreshDatabase } from '../../../support/databases.ts';
 import { until } from '../../../support/until.ts';
 import type { Subject } from './run-store-suite.ts';

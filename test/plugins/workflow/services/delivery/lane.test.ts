@@ -1,5 +1,5 @@
 import test from 'ava';
-import { Lane } from '../../../../../plugins/workflow/services/delivery/lane.ts';
+import { Lane } from '../../../../../plugins/workflow/services/delivery/sink-dispatcher.ts';
 import type { OutboxEntry } from '../../../../../plugins/workflow/services/ports/outbox.ts';
 import { until } from '../../../../support/until.ts';
 

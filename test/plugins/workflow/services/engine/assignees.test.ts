@@ -4,7 +4,7 @@ import {
   assigneesOf,
   isTaskAdmin,
   requireAssignee,
-} from '../../../../../plugins/workflow/services/engine/assignees.ts';
+} from '../../../../../plugins/workflow/services/engine/refusals.ts';
 
 function identity(id: string, roles: readonly string[] = ['user'], scopes: readonly string[] = []): Identity {
   return { id, tenantId: 'tenant', roles, scopes: new Set(scopes), method: 'jwt' };

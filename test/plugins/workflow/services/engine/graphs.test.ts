@@ -1,6 +1,6 @@
 import test from 'ava';
-import { createGraphs } from '../../../../../plugins/workflow/services/engine/graphs.ts';
 import type { CompiledGraph } from '../../../../../plugins/workflow/services/graph/compiled-graph.ts';
+import { createGraphs } from '../../../../../plugins/workflow/services/graphs.ts';
 
 function bench() {
   const calls = { reads: 0, compiled: 0 };

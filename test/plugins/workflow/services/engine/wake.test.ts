@@ -2,8 +2,11 @@ import test from 'ava';
 import pino from 'pino';
 import type { PublishOptions } from '../../../../../kernel/services/queue/queue.ts';
 import { manualClock } from '../../../../../kernel/testing/index.ts';
-import { engineHints } from '../../../../../plugins/workflow/services/engine/hints.ts';
-import { createWake, type WakeResult } from '../../../../../plugins/workflow/services/engine/wake.ts';
+import {
+  createWake,
+  engineHints,
+  type WakeResult,
+} from '../../../../../plugins/workflow/services/replica-messages.ts';
 import { until } from '../../../../support/until.ts';
 
 const PLACE = { tenantId: 'tenant', runId: 'run' };

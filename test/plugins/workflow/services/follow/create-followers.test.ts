@@ -1,11 +1,11 @@
 import test from 'ava';
 import pino from 'pino';
 import type { RunEventRecord } from '../../../../../plugins/workflow/contract/runs.ts';
-import { engineHints } from '../../../../../plugins/workflow/services/engine/hints.ts';
 import {
   createFollowers,
   type Followers,
 } from '../../../../../plugins/workflow/services/follow/create-followers.ts';
+import { engineHints } from '../../../../../plugins/workflow/services/replica-messages.ts';
 import { until } from '../../../../support/until.ts';
 import { type ManualTimers, manualTimers } from './manual-timers.ts';
 import { PLACE, type RunTable, runTable } from './run-table.ts';

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { RunState } from '../../../../../plugins/workflow/services/core/run-state.ts';
-import { LocalCopy } from '../../../../../plugins/workflow/services/runner/local-copy.ts';
+import { LocalCopy } from '../../../../../plugins/workflow/services/runner/cached-state.ts';
 import { chain } from '../core/graph-builder.ts';
 
 const graph = chain(1);

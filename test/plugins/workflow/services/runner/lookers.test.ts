@@ -1,5 +1,5 @@
 import test from 'ava';
-import { Lookers } from '../../../../../plugins/workflow/services/runner/lookers.ts';
+import { Lookers } from '../../../../../plugins/workflow/services/runner/mailbox.ts';
 
 test('all who wait are told together, each once', async (t) => {
   const lookers = new Lookers();

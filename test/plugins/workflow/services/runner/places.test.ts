@@ -1,7 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { Places } from '../../../../../plugins/workflow/services/runner/places.ts';
-import { WaitingList } from '../../../../../plugins/workflow/services/runner/waiting-list.ts';
+import { Places, WaitingList } from '../../../../../plugins/workflow/services/runner/fair-slots.ts';
 
 /** Tenants with chains of steps, on places alone: every step takes one turn, and what is under way ends in the order of `ends`. */
 function work(capacity: number, chains: readonly (readonly number[])[], ends: readonly number[]) {

@@ -1,8 +1,8 @@
 import test from 'ava';
 import type { RunState } from '../../../../../plugins/workflow/services/core/run-state.ts';
-import type { Effect } from '../../../../../plugins/workflow/services/runner/effect.ts';
-import { type Answer, Asker, type Entry } from '../../../../../plugins/workflow/services/runner/entry.ts';
-import { Setbacks } from '../../../../../plugins/workflow/services/runner/setbacks.ts';
+import { type Answer, Asker, type Entry } from '../../../../../plugins/workflow/services/runner/mailbox.ts';
+import { Setbacks } from '../../../../../plugins/workflow/services/runner/retry-state.ts';
+import type { Effect } from '../../../../../plugins/workflow/services/runner/step-call.ts';
 import { ManualTime } from './manual-timers.ts';
 
 const before = { revision: 7 } as RunState;

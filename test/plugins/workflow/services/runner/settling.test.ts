@@ -3,9 +3,13 @@ import pino from 'pino';
 import type { Verdict } from '../../../../../plugins/workflow/services/core/occurrence.ts';
 import type { RunState } from '../../../../../plugins/workflow/services/core/run-state.ts';
 import { NO_OBSERVER } from '../../../../../plugins/workflow/services/ports/runner-observer.ts';
-import type { Effect } from '../../../../../plugins/workflow/services/runner/effect.ts';
-import { type Answer, Asker, type Entry } from '../../../../../plugins/workflow/services/runner/entry.ts';
-import { settle } from '../../../../../plugins/workflow/services/runner/settling.ts';
+import {
+  type Answer,
+  Asker,
+  type Entry,
+  settle,
+} from '../../../../../plugins/workflow/services/runner/mailbox.ts';
+import type { Effect } from '../../../../../plugins/workflow/services/runner/step-call.ts';
 import { ManualTime } from './manual-timers.ts';
 
 const state = { tenantId: 'tenant', id: 'run' } as RunState;

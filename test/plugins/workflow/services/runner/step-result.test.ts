@@ -4,7 +4,7 @@ import {
   endingOf,
   endingOfError,
   MAX_OUTPUT,
-} from '../../../../../plugins/workflow/services/runner/step-result.ts';
+} from '../../../../../plugins/workflow/services/runner/step-call.ts';
 
 const fence = { stepId: 's', attempt: 1, delivery: 1 };
 const codeOf = (result: unknown) => {

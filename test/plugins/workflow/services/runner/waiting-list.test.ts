@@ -1,5 +1,5 @@
 import test from 'ava';
-import { WaitingList } from '../../../../../plugins/workflow/services/runner/waiting-list.ts';
+import { WaitingList } from '../../../../../plugins/workflow/services/runner/fair-slots.ts';
 
 const place = (tenantId: string, runId: string) => ({ tenantId, runId });
 

@@ -6,9 +6,9 @@ import type { NewEvent, Occurrence } from '../../../../../plugins/workflow/servi
 import type { RunState, StepState } from '../../../../../plugins/workflow/services/core/run-state.ts';
 import type { CompiledGraph } from '../../../../../plugins/workflow/services/graph/compiled-graph.ts';
 import type { Execute } from '../../../../../plugins/workflow/services/ports/execution.ts';
-import type { Runner } from '../../../../../plugins/workflow/services/ports/runner.ts';
 import { NO_OBSERVER } from '../../../../../plugins/workflow/services/ports/runner-observer.ts';
 import { createRunner } from '../../../../../plugins/workflow/services/runner/create-runner.ts';
+import type { Runner } from '../../../../../plugins/workflow/services/runner/runner.ts';
 import { chain } from '../core/graph-builder.ts';
 import { ManualTime, settle } from './manual-timers.ts';
 import { type Connection, MemoryStore } from './memory-store.ts';

@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava';
 import { createSecrets } from '../../../../../../kernel/services/secrets/secrets.ts';
 import type { JsonObject } from '../../../../../../plugins/workflow/contract/graph.ts';
 import type { StepTask } from '../../../../../../plugins/workflow/contract/node-types.ts';
-import { serviceTask } from '../../../../../../plugins/workflow/services/nodes/service/service-task.ts';
+import { serviceTask } from '../../../../../../plugins/workflow/services/nodes/service-task.ts';
 import {
   openTestEgress,
   startServer,

@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { shownUrl } from '../../../../../../plugins/workflow/services/nodes/service/shown-url.ts';
+import { shownUrl } from '../../../../../../plugins/workflow/services/nodes/service-task.ts';
 import { maskConfig } from '../../../../../../plugins/workflow/services/views/redaction.ts';
 import { CREDENTIAL, redaction } from '../kit.ts';
 

@@ -1,0 +1,29 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { growing } from '../runner/retry-state.ts';
+
+/** What is tried again, and how patiently. */
+interface Patience {
+  /** True for a failure that will pass by itself and is no fault of the workflow. */
+  readonly isPassing: (error: unknown) => boolean;
+  /** Milliseconds between tries: the first, and the longest. */
+  readonly pauses: { readonly first: number; readonly most: number };
+  /** Hears of the first such failure. */
+  readonly begins?: (error: unknown) => void;
+}
+
+/** Calls again while it fails in a way that passes, until the deadline of the step aborts `signal`. Every other failure is thrown. */
+export async function againWhile<T>(
+  call: () => Promise<T>,
+  { isPassing, pauses, begins }: Patience,
+  signal: AbortSignal,
+): Promise<T> {
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await call();
+    } catch (error) {
+      if (signal.aborted || !isPassing(error)) throw error;
+      if (failures === 1) begins?.(error);
+    }
+    await pause(growing(failures, pauses.first, pauses.most), undefined, { signal });
+  }
+}

@@ -1,0 +1,113 @@
+import type { Logger } from 'agent-gateway';
+import type { RunPlace, WorkflowLimits } from '../../contract/engine.ts';
+import type { Facts, NewEvent, Occurrence, Verdict } from '../core/occurrence.ts';
+import type { RunState } from '../core/run-state.ts';
+import type { Graphs } from '../graphs.ts';
+import type { Execute } from '../ports/execution.ts';
+import type { Creation, RunStore } from '../ports/run-store.ts';
+import type { RunnerObserver } from '../ports/runner-observer.ts';
+import type { Timers, Wake } from '../ports/runtime.ts';
+import type { Places, WaitingList } from './fair-slots.ts';
+import type { Pauses } from './retry-state.ts';
+import type { DatabaseClock, Heartbeat } from './worker-lease.ts';
+
+/** What a runner works with. */
+export interface RunnerParts {
+  readonly store: RunStore;
+  readonly graphs: Graphs;
+  readonly execute: Execute;
+  readonly wake: Wake;
+  readonly timers: Timers;
+  readonly limits: WorkflowLimits;
+  readonly newId: () => string;
+  readonly log: Logger;
+  /** Names of the sinks that want the events of a tenant's runs delivered. */
+  readonly sinksOf: (tenantId: string) => readonly string[];
+  /** Hears what was committed here, in the order of the commits of a run. Never throws. */
+  readonly committed: (state: RunState, events: readonly NewEvent[]) => void;
+  readonly observer?: RunnerObserver | undefined;
+}
+
+/** A new run, before its first transition. */
+export interface NewRun {
+  readonly tenantId: string;
+  readonly definitionId: string;
+  readonly versionId: string;
+  readonly version: number;
+  readonly input: RunState['input'];
+  readonly startedBy: string;
+  readonly idempotency?: Creation['idempotency'];
+}
+
+/**
+ * One process's share in all runs: applies what happens, carries out the steps that it claims, takes over what others lost.
+ */
+export interface Runner {
+  /** Makes this process known as a worker and begins to renew its lease. */
+  open(): Promise<void>;
+  /**
+   * Stores a run, with its first steps claimed where there is room. `existing`: the idempotency key is known, and nothing was stored.
+   */
+  start(
+    run: NewRun,
+  ): Promise<
+    | { readonly state: RunState }
+    | { readonly existing: { readonly runId: string; readonly fingerprint: string } }
+  >;
+  /** Applies what somebody did to a run, wherever the run is owned. Undefined: there is no such run. Rejects when the database is away. */
+  apply(
+    place: RunPlace,
+    occurrence: Occurrence,
+  ): Promise<{ readonly state: RunState; readonly verdict: Verdict } | undefined>;
+  /** Looks at a run: timers that are over, steps to be claimed. Never rejects; false where it could not look now (no room, no database). */
+  look(place: RunPlace): Promise<boolean>;
+  /** Whether a run is `running` and steps of it are in the hands of this process: then it is the first to know how they end. */
+  isRunningHere(place: RunPlace): boolean;
+  /** Somebody else changed a run that this process may own. */
+  changed(place: RunPlace): void;
+  /** Looks for due runs, orphans, and what was changed behind the back. Called every `sweepIntervalMs`. */
+  sweep(signal: AbortSignal): Promise<void>;
+  /**
+   * Takes no new work; gives back at once what was claimed and not begun, lets running steps end until `signal` aborts, then gives
+   * them back too, forgets the worker. Hints go out for everything that is handed over. Resolves when nothing of it is owned any more.
+   */
+  close(signal: AbortSignal): Promise<void>;
+  /** Steps that are carried out here now, for metrics. */
+  readonly running: number;
+}
+
+/** What everything in a runner shares. */
+export interface RunnerCore extends Omit<RunnerParts, 'newId'> {
+  readonly observer: RunnerObserver;
+  readonly clock: DatabaseClock;
+  readonly heartbeat: Heartbeat;
+  readonly places: Places;
+  readonly waiting: WaitingList;
+  readonly pauses: Pauses;
+  readonly counts: Counts;
+  readonly phase: Phase;
+  /** The name to claim new steps under; undefined when none may be claimed. */
+  readonly claimant: string | undefined;
+  /** What a transition knows now. */
+  facts(): Facts;
+  /** Places may be free: whoever waits for one gets it. */
+  placesFreed(): void;
+  /** There is work that nobody here remembers: it has to be looked for when there is room. */
+  leftBehind(): void;
+}
+
+/** Counters of a runner. */
+interface Counts {
+  /** Calls under way that count. */
+  running: number;
+  /** Calls that were begun so far. */
+  begun: number;
+}
+
+/** How far the end is. */
+interface Phase {
+  /** No new work is taken. */
+  isClosing: boolean;
+  /** Nothing is tried any more. */
+  isClosed: boolean;
+}
