@@ -3,14 +3,14 @@ import type { NewEvent } from './services/core/occurrence.ts';
 import type { RelayObserver } from './services/delivery/relay-observer.ts';
 import type { Execute } from './services/ports/execution.ts';
 import type { RunnerObserver } from './services/ports/runner-observer.ts';
-import type { WakeResult } from './services/replica-messages.ts';
+import type { NotifyResult } from './services/replica-messages.ts';
 
 /** What is measured of workflows. One set for all engines of the process. */
 export interface WorkflowMetrics {
   readonly runner: RunnerObserver;
   readonly relay: RelayObserver;
   /** Counts what became of a hint to the queue. */
-  hinted(result: WakeResult): void;
+  hinted(result: NotifyResult): void;
   /** Counts what happened to runs; for what was committed here. */
   committed(events: readonly Pick<NewEvent, 'type'>[]): void;
   /** The same work, counted while it is under way. */

@@ -10,7 +10,7 @@ import {
 } from 'agent-gateway';
 import Type from 'typebox';
 import type { RunPlace } from '../contract/engine.ts';
-import type { Wake } from './ports/runtime.ts';
+import type { Notifier } from './ports/runtime.ts';
 
 /** A run, as replicas tell each other of it. */
 const Place = Type.Object({
@@ -20,25 +20,25 @@ const Place = Type.Object({
 const Changed = Type.Object({ ...Place.properties, seq: Type.Integer({ minimum: 0 }) });
 
 /** A run on the wire between replicas. */
-export interface PlaceHint {
+export interface RunMessage {
   readonly tenant_id: string;
   readonly run_id: string;
 }
 
 /** What the replicas of one engine tell each other. All of them are hints: the tables say what is so. */
-export interface EngineHints {
+export interface ReplicaMessages {
   /** Some replica should look at a run. */
-  readonly look: QueueRef<PlaceHint>;
+  readonly look: QueueRef<RunMessage>;
   /** Whoever owns the run should look at it: somebody else has changed it. */
-  readonly touched: EventRef<PlaceHint>;
+  readonly touched: EventRef<RunMessage>;
   /** Somebody follows a run here: whoever changes it, tell. */
-  readonly follow: EventRef<PlaceHint>;
+  readonly follow: EventRef<RunMessage>;
   /** A run that somebody follows has events up to this number. */
-  readonly changed: EventRef<PlaceHint & { readonly seq: number }>;
+  readonly changed: EventRef<RunMessage & { readonly seq: number }>;
 }
 
 /** The hints of the engine of that name; engines over other tables do not hear them. */
-export function engineHints(name: string): EngineHints {
+export function replicaMessages(name: string): ReplicaMessages {
   return {
     look: defineQueue(`${name}.look`, Place),
     touched: defineEvent(`${name}.run-touched`, Place),
@@ -48,12 +48,12 @@ export function engineHints(name: string): EngineHints {
 }
 
 /** The run of a hint. */
-export function placeOf({ tenant_id, run_id }: PlaceHint): RunPlace {
+export function toPlace({ tenant_id, run_id }: RunMessage): RunPlace {
   return { tenantId: tenant_id, runId: run_id };
 }
 
 /** A run as a hint tells of it. */
-export function hintOf({ tenantId, runId }: RunPlace): PlaceHint {
+export function toMessage({ tenantId, runId }: RunPlace): RunMessage {
   return { tenant_id: tenantId, run_id: runId };
 }
 
@@ -65,31 +65,31 @@ const MAX_DELAY_MS = 24 * 60 * 60 * 1000;
 const GRAIN_MS = 100;
 
 /** What became of a hint to the queue. `lost`: the queue is full or away; `dropped`: too many were on their way. */
-export type WakeResult = 'sent' | 'lost' | 'failed' | 'dropped';
+export type NotifyResult = 'sent' | 'lost' | 'failed' | 'dropped';
 
 /** What hints go out through. */
-interface WakeParts {
+interface NotifierParts {
   readonly queue: Pick<Queue, 'publish' | 'delivers'>;
   readonly events: Pick<Events, 'emit'>;
-  readonly hints: Pick<EngineHints, 'look' | 'touched'>;
+  readonly hints: Pick<ReplicaMessages, 'look' | 'touched'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Logger;
   /** Counts what became of each hint to the queue. Must not throw. */
-  readonly count: (result: WakeResult) => void;
+  readonly count: (result: NotifyResult) => void;
 }
 
 /**
  * Tells replicas that there is something to do: one of them through the queue, the owner of a run through an event. Fire and forget: what
  * fails is logged and counted, and the sweepers find the work.
  */
-export function createWake({ queue, events, hints, clock, log, count }: WakeParts): Wake {
+export function createNotifier({ queue, events, hints, clock, log, count }: NotifierParts): Notifier {
   let inFlight = 0;
 
-  async function publish(place: RunPlace, { id, delay }: Timing): Promise<WakeResult> {
+  async function publish(place: RunPlace, { id, delay }: Timing): Promise<NotifyResult> {
     if (inFlight >= MAX_IN_FLIGHT) return 'dropped';
     inFlight += 1;
     try {
-      return (await queue.publish(hints.look, hintOf(place), { id, delay })) ? 'sent' : 'lost';
+      return (await queue.publish(hints.look, toMessage(place), { id, delay })) ? 'sent' : 'lost';
     } catch (error) {
       log.warn({ err: error, runId: place.runId }, 'a hint could not be published');
       return 'failed';
@@ -99,13 +99,13 @@ export function createWake({ queue, events, hints, clock, log, count }: WakePart
   }
 
   return {
-    look(place, delayMs = 0) {
+    poll(place, delayMs = 0) {
       if (!queue.delivers) return;
       void publish(place, timingOf(place, delayMs, clock.now())).then(count);
     },
     changed(place) {
       try {
-        events.emit(hints.touched, hintOf(place));
+        events.emit(hints.touched, toMessage(place));
       } catch (error) {
         log.warn({ err: error, runId: place.runId }, 'an event could not be emitted');
       }

@@ -13,7 +13,7 @@ interface PlaceRow {
 const place = ({ tenant_id, id }: PlaceRow): RunPlace => ({ tenantId: tenant_id, runId: id });
 
 /** What there is to do for workers, over all tenants. Reads without locks: a commit is guarded by the run's revision anyway. */
-export function createWorkLists(
+export function createDueAndOrphanedRuns(
   database: Database,
   tables: WorkflowTables,
 ): Pick<RunStore, 'due' | 'orphans' | 'owned'> {

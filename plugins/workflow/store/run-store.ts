@@ -1,11 +1,11 @@
 import { type Database, isUniqueViolation } from 'agent-gateway';
 import type { Commit, Creation, RunStore } from '../services/ports/run-store.ts';
-import { createWorkLists } from './due-and-orphaned-runs.ts';
+import { createDueAndOrphanedRuns } from './due-and-orphaned-runs.ts';
 import { isSearchable } from './rows.ts';
 import { readRun } from './run-rows.ts';
 import { commitWrites, creationWrites, keyDigest } from './run-writes.ts';
 import type { WorkflowTables } from './tables.ts';
-import { createWorkers } from './worker-leases.ts';
+import { createWorkerLeases } from './worker-leases.ts';
 import { createWriteGroups } from './write-groups.ts';
 
 /** Attempts to store a run while the one that stood in its way vanishes each time. */
@@ -57,8 +57,8 @@ export function createRunStore({
   }
 
   return {
-    ...createWorkLists(database, tables),
-    ...createWorkers(database, tables),
+    ...createDueAndOrphanedRuns(database, tables),
+    ...createWorkerLeases(database, tables),
 
     now: () => database.now(),
 

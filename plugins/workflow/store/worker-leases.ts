@@ -23,7 +23,7 @@ export type WorkerTable = ReturnType<typeof workerTable>;
 const REMEMBERED_MS = 3_600_000;
 
 /** The leases of workers, on the database's clock; one statement each. */
-export function createWorkers(
+export function createWorkerLeases(
   database: Database,
   tables: WorkflowTables,
 ): Pick<RunStore, 'join' | 'renew' | 'leave'> {

@@ -53,7 +53,7 @@ export function createWriteGroups(
   if (maxUnderWay === undefined) return { write: (one) => store(one.tenantId, [one]) };
   // SQLite answers in the same turn of the event loop: before whoever asks it again and again a tick would never come.
   const soon = database.family === 'sqlite' ? queueMicrotask : process.nextTick;
-  const lanes = new Map<string, Lane>();
+  const lanes = new Map<string, TenantWrites>();
   // What is stored together has the context of none of those who wait for it.
   const inOwnContext = AsyncLocalStorage.snapshot();
   return {
@@ -62,7 +62,7 @@ export function createWriteGroups(
       const { tenantId } = one;
       let lane = lanes.get(tenantId);
       if (lane === undefined) {
-        lane = new Lane({
+        lane = new TenantWrites({
           tenantId,
           store,
           maxUnderWay,
@@ -78,7 +78,7 @@ export function createWriteGroups(
   };
 }
 
-interface LaneParts {
+interface TenantWritesParts {
   readonly tenantId: string;
   readonly store: Store;
   readonly maxUnderWay: number;
@@ -90,8 +90,8 @@ interface LaneParts {
 }
 
 /** What one tenant stores. */
-class Lane {
-  readonly #parts: LaneParts;
+class TenantWrites {
+  readonly #parts: TenantWritesParts;
   readonly #waiting: Waiting[] = [];
   /** Transactions that count. */
   readonly #underWay = new Set<object>();
@@ -99,7 +99,7 @@ class Lane {
   #isGoing = false;
   #isWatching = false;
 
-  constructor(parts: LaneParts) {
+  constructor(parts: TenantWritesParts) {
     this.#parts = parts;
   }
 

@@ -2,7 +2,7 @@ import type { Clock, Logger } from 'agent-gateway';
 import type { DeliveredEvent, EventSink } from '../../contract/event-sinks.ts';
 import type { OutboxEntry } from '../ports/outbox.ts';
 import type { RelayObserver } from './relay-observer.ts';
-import type { Rests } from './sink-dispatcher.ts';
+import type { SinkCooldown } from './sink-dispatcher.ts';
 
 /** What deliveries work with. */
 export interface DeliverParts {
@@ -16,7 +16,7 @@ export interface DeliverParts {
 /** A delivery. */
 export interface Delivery {
   readonly sink: EventSink;
-  readonly rests: Rests;
+  readonly rests: SinkCooldown;
   readonly entry: OutboxEntry;
   readonly events: readonly DeliveredEvent[];
   /** When the entry was taken, in monotonic time. */

@@ -8,7 +8,7 @@ import { toEventRecord } from '../views/event-record.ts';
 import { createDeliver, type Outcome } from './deliver.ts';
 import { NO_RELAY_OBSERVER, type RelayObserver } from './relay-observer.ts';
 import { createSinkChoice } from './sink-choice.ts';
-import { createRests, Lane, type Rests } from './sink-dispatcher.ts';
+import { createSinkCooldown, SinkDispatcher, type SinkCooldown } from './sink-dispatcher.ts';
 
 /** Milliseconds that one delivery may take. */
 const DELIVERY_MS = 30_000;
@@ -50,8 +50,8 @@ interface Relay {
 
 /** The way to one sink. */
 interface Way {
-  readonly lane: Lane;
-  readonly rests: Rests;
+  readonly lane: SinkDispatcher;
+  readonly rests: SinkCooldown;
 }
 
 /**
@@ -96,7 +96,7 @@ export function createRelay(parts: RelayParts): Relay {
   }
 
   /** Delivers an entry, or says for how many milliseconds it is left alone without that. */
-  async function pass(entry: OutboxEntry, rests: Rests, signal: AbortSignal): Promise<Outcome | number> {
+  async function pass(entry: OutboxEntry, rests: SinkCooldown, signal: AbortSignal): Promise<Outcome | number> {
     const takenAt = clock.monotonic();
     if (signal.aborted) return 'ended';
     const sink = choice.named(entry.sink);
@@ -128,7 +128,7 @@ export function createRelay(parts: RelayParts): Relay {
   }
 
   /** Never rejects; true where the outbox may have more, which could not be taken before. */
-  async function handle(entry: OutboxEntry, rests: Rests, signal: AbortSignal): Promise<boolean> {
+  async function handle(entry: OutboxEntry, rests: SinkCooldown, signal: AbortSignal): Promise<boolean> {
     const { tenantId: tenant_id, runId: run_id, sink } = entry;
     try {
       const outcome = await pass(entry, rests, signal);
@@ -145,9 +145,9 @@ export function createRelay(parts: RelayParts): Relay {
   function wayTo(sink: string): Way {
     const known = ways.get(sink);
     if (known !== undefined) return known;
-    const rests = createRests(clock);
+    const rests = createSinkCooldown(clock);
     const claimMs = deliveryMs + CLAIM_RESERVE_MS;
-    const lane = new Lane({
+    const lane = new SinkDispatcher({
       take: async (limit, room) =>
         choice.named(sink) === undefined ? NOTHING : await outbox.take({ sink, limit, claimMs, room }),
       share: rests.share,

@@ -7,7 +7,7 @@ import type { OutboxEntry, Taken } from '../ports/outbox.ts';
 const CONCURRENCY = 32;
 
 /** What a lane works with. */
-interface LaneParts {
+interface SinkDispatcherParts {
   /** Takes what is due, of each tenant no more than it has room; rejects when it cannot be known. */
   readonly take: (limit: number, room: (tenantId: string) => number) => Promise<Taken>;
   /** How many runs of a tenant may be under way at one time, now. */
@@ -19,8 +19,8 @@ interface LaneParts {
 }
 
 /** The way of events to one sink: whatever holds it up holds up nobody else, and a tenant whose receiver hangs no other tenant. */
-export class Lane {
-  readonly #parts: LaneParts;
+export class SinkDispatcher {
+  readonly #parts: SinkDispatcherParts;
   /** Deliveries, with the tenant of each. */
   readonly #underWay = new Map<Promise<void>, string>();
   /** Tenants of which the last look may have left something, since they had no more room. */
@@ -31,7 +31,7 @@ export class Lane {
   /** How often somebody said that there may be something. */
   #asked = 0;
 
-  constructor(parts: LaneParts) {
+  constructor(parts: SinkDispatcherParts) {
     this.#parts = parts;
   }
 
@@ -114,7 +114,7 @@ const MAX_RESTING = 10_000;
 const SHARE = 4;
 
 /** Which tenants a sink is left alone for, since it did not end in time for them. */
-export interface Rests {
+export interface SinkCooldown {
   /** Begins one. */
   begin(tenantId: string): void;
   /** The sink has answered for the tenant: it is as good as any other again. */
@@ -126,7 +126,7 @@ export interface Rests {
 }
 
 /** Makes those of one sink. */
-export function createRests(clock: Pick<Clock, 'monotonic'>): Rests {
+export function createSinkCooldown(clock: Pick<Clock, 'monotonic'>): SinkCooldown {
   // Monotonic time. What falls out is tried like any other.
   const until = new LRUCache<string, number>({ max: MAX_RESTING });
   const leftMs = (tenantId: string) => Math.max(0, (until.get(tenantId) ?? 0) - clock.monotonic());

@@ -17,7 +17,7 @@ import type { NodeTypesOf } from '../nodes/node-types.ts';
 import type { Versions } from '../ports/definition-store.ts';
 import type { NodeTypes } from '../ports/execution.ts';
 import type { Timers } from '../ports/runtime.ts';
-import { createWake, engineHints, placeOf } from '../replica-messages.ts';
+import { createNotifier, replicaMessages, toPlace } from '../replica-messages.ts';
 import { createRunner } from '../runner/create-runner.ts';
 import { redactingStore } from '../views/redacting-store.ts';
 import type { Redactor } from '../views/redaction.ts';
@@ -59,7 +59,7 @@ export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<
   const { clock, ids, queue, events } = scope.services;
   const log = scope.log.child({ engine: tables.name });
   const timers = processTimers(clock);
-  const hints = engineHints(tables.name);
+  const hints = replicaMessages(tables.name);
   const versions = createVersions({ database, tables, clock, ids });
   const queries = createRunQueries({ database, tables });
   const graphs = createGraphs({ versions, compile: (graph) => compileGraph(graph, types) });
@@ -73,7 +73,7 @@ export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<
   const runner = createRunner({
     ...{ store, graphs, timers, limits, log },
     execute: metrics.counted(createExecute({ types, tenants: scope.services.tenants, redactor, clock, log })),
-    wake: createWake({ queue, events, hints, clock, log, count: metrics.hinted }),
+    notifier: createNotifier({ queue, events, hints, clock, log, count: metrics.hinted }),
     newId: ids.uuid,
     sinksOf: relay.sinksOf,
     observer: metrics.runner,
@@ -102,11 +102,11 @@ export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<
   scope.worker(
     hints.look,
     async (hint) => {
-      await runner.look(placeOf(hint));
+      await runner.poll(toPlace(hint));
     },
     { concurrency: HINTS_AT_ONCE },
   );
-  scope.on(hints.touched, (hint) => runner.changed(placeOf(hint)));
+  scope.on(hints.touched, (hint) => runner.changed(toPlace(hint)));
   scope.on(hints.follow, followers.onFollow);
   scope.on(hints.changed, followers.onChanged);
   // At once: what another process handed over, or left, waits for whoever comes.

@@ -5,7 +5,7 @@ import type { RunQueries } from '../../store/run-queries.ts';
 import type { NewEvent } from '../core/occurrence.ts';
 import type { RunState } from '../core/run-state.ts';
 import type { Timers } from '../ports/runtime.ts';
-import { type EngineHints, hintOf, type PlaceHint, placeOf } from '../replica-messages.ts';
+import { type ReplicaMessages, toMessage, type RunMessage, toPlace } from '../replica-messages.ts';
 import { runKey } from '../run-key.ts';
 import { isTerminal, redactEvents, toEventRecord } from '../views/event-record.ts';
 import type { Redactor } from '../views/redaction.ts';
@@ -23,7 +23,7 @@ interface FollowersParts {
   /** Whether a run is running in this process. */
   readonly isRunningHere: (place: RunPlace) => boolean;
   readonly events: Pick<Events, 'emit' | 'reach'>;
-  readonly hints: Pick<EngineHints, 'follow' | 'changed'>;
+  readonly hints: Pick<ReplicaMessages, 'follow' | 'changed'>;
   readonly redactor: Redactor;
   readonly timers: Timers;
   readonly log: Logger;
@@ -44,9 +44,9 @@ export interface Followers {
   /** The runner's hook: these events were committed here. Never throws; costs nothing for a run that nobody follows. */
   committed(state: RunState, events: readonly NewEvent[]): void;
   /** Another replica says that it follows a run. */
-  onFollow(hint: PlaceHint, meta: { readonly origin: 'local' | 'remote' }): void;
+  onFollow(hint: RunMessage, meta: { readonly origin: 'local' | 'remote' }): void;
   /** Some replica says that a run has changed. */
-  onChanged(hint: PlaceHint & { readonly seq: number }): void;
+  onChanged(hint: RunMessage & { readonly seq: number }): void;
   /** Ends all followers. */
   close(): void;
 }
@@ -62,7 +62,7 @@ export function createFollowers(parts: FollowersParts): Followers {
   const { queries, isRunningHere, events, hints, redactor, timers, log } = parts;
   const watched = new Map<string, Watched>();
   let isClosed = false;
-  const interests = createInterests(timers, (place, seq) => emit(hints.changed, { ...hintOf(place), seq }));
+  const interests = createInterests(timers, (place, seq) => emit(hints.changed, { ...toMessage(place), seq }));
 
   function emit<T>(event: Parameters<typeof events.emit<T>>[0], payload: NoInfer<T>): void {
     try {
@@ -76,7 +76,7 @@ export function createFollowers(parts: FollowersParts): Followers {
   function announce(place: RunPlace, entry: Watched, inMs: number): void {
     if (events.reach === 'process') return;
     entry.stopAnnouncing = timers.after(inMs, () => {
-      emit(hints.follow, hintOf(place));
+      emit(hints.follow, toMessage(place));
       announce(place, entry, ANNOUNCEMENT_MS);
     });
   }
@@ -161,11 +161,11 @@ export function createFollowers(parts: FollowersParts): Followers {
 
     onFollow(hint, { origin }) {
       // Followers of this process hear of its commits anyway.
-      if (origin === 'remote') interests.announce(placeOf(hint));
+      if (origin === 'remote') interests.announce(toPlace(hint));
     },
 
     onChanged(hint) {
-      watched.get(runKey(placeOf(hint)))?.watch.heard(hint.seq);
+      watched.get(runKey(toPlace(hint)))?.watch.heard(hint.seq);
     },
 
     close() {

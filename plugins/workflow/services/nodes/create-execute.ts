@@ -4,7 +4,7 @@ import { type NodeType, StepFailure, type StepResult, type StepTask } from '../.
 import type { NodeTypes } from '../ports/execution.ts';
 import { type Execute, MAX_RECORD } from '../ports/execution.ts';
 import { type Redactor, redactJson } from '../views/redaction.ts';
-import { againWhile } from './retry-while.ts';
+import { retryWhile } from './retry-while.ts';
 
 /** Milliseconds between tries of a step while the gateway's own database does not answer. */
 const AWAY_PAUSE = { first: 100, most: 2_000 };
@@ -101,7 +101,7 @@ function whenDatabaseIsThere(task: StepTask, execute: () => Promise<StepResult>)
   const begins = (err: unknown) =>
     task.log.warn({ err }, 'the database does not answer: the step is tried again');
   const patience = { isPassing: isDatabaseAway, pauses: AWAY_PAUSE, begins };
-  return againWhile(execute, patience, task.signal);
+  return retryWhile(execute, patience, task.signal);
 }
 
 function isDatabaseAway(thrown: unknown): boolean {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { growing } from '../runner/retry-state.ts';
 
 /** What is tried again, and how patiently. */
-interface Patience {
+interface RetryOptions {
   /** True for a failure that will pass by itself and is no fault of the workflow. */
   readonly isPassing: (error: unknown) => boolean;
   /** Milliseconds between tries: the first, and the longest. */
@@ -12,9 +12,9 @@ interface Patience {
 }
 
 /** Calls again while it fails in a way that passes, until the deadline of the step aborts `signal`. Every other failure is thrown. */
-export async function againWhile<T>(
+export async function retryWhile<T>(
   call: () => Promise<T>,
-  { isPassing, pauses, begins }: Patience,
+  { isPassing, pauses, begins }: RetryOptions,
   signal: AbortSignal,
 ): Promise<T> {
   for (let failures = 1; ; failures += 1) {

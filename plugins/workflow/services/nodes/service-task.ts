@@ -9,7 +9,7 @@ import { pointerTo } from '../graph/json-pointer.ts';
 import { hasLiteralOrigin } from '../graph/url-template.ts';
 import type { Redactor } from '../views/redaction.ts';
 import { isSensitiveName } from '../views/sensitive-name.ts';
-import { againWhile } from './retry-while.ts';
+import { retryWhile } from './retry-while.ts';
 import { readAnswer, readExcerpt } from './service-answer.ts';
 import {
   type ResolvedSecrets,
@@ -189,7 +189,7 @@ const PAUSES = { first: 50, most: 1_000 };
  * request before it is repeated, with the same key. Everything else that `send` throws is thrown.
  */
 function whenAdmitted<T>(send: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  return againWhile(send, { isPassing: isBusy, pauses: PAUSES }, signal);
+  return retryWhile(send, { isPassing: isBusy, pauses: PAUSES }, signal);
 }
 
 function isBusy(error: unknown): boolean {

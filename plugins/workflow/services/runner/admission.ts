@@ -28,18 +28,18 @@ export class Admission {
 
   /** How many due runs are worth asking for. */
   get appetite(): number {
-    return this.#core.places.free + AHEAD + REMEMBERED;
+    return this.#core.slots.free + AHEAD + REMEMBERED;
   }
 
   /** See `Runner.look`. */
   async look(place: RunPlace): Promise<boolean> {
-    const { claimant, places, waiting } = this.#core;
+    const { claimant, slots, waiting } = this.#core;
     if (claimant === undefined) return false;
     const live = this.#runs.get(place);
-    if (live !== undefined) return live.look(0);
-    if (places.roomFor(place.tenantId, waiting.tenants()) > 0) {
-      places.take(place.tenantId, 1);
-      return this.#runs.of(place).look(1);
+    if (live !== undefined) return live.poll(0);
+    if (slots.roomFor(place.tenantId, waiting.tenants()) > 0) {
+      slots.take(place.tenantId, 1);
+      return this.#runs.of(place).poll(1);
     }
     if (this.#placeless >= PLACELESS_LOOKS) {
       this.#remember(place);
@@ -47,7 +47,7 @@ export class Admission {
     }
     this.#placeless += 1;
     try {
-      return await this.#runs.of(place).look(0);
+      return await this.#runs.of(place).poll(0);
     } finally {
       this.#placeless -= 1;
     }
@@ -66,25 +66,25 @@ export class Admission {
   /** Looks at runs that are due; a full answer means that there are more. */
   async found(due: readonly RunPlace[], limit: number, signal?: AbortSignal): Promise<void> {
     if (due.length >= limit) this.#hasBacklog = true;
-    const { claimant, places } = this.#core;
-    const first = places.free + AHEAD;
+    const { claimant, slots } = this.#core;
+    const first = slots.free + AHEAD;
     if (claimant !== undefined) for (const place of due.slice(first)) this.#remember(place);
     await each(due.slice(0, first), LOOKS_AT_ONCE, signal, (place) => this.look(place));
   }
 
   #fill(): void {
-    const { places, waiting } = this.#core;
+    const { slots, waiting } = this.#core;
     // What is done here gives places back, and comes here again.
     if (this.#isFilling || waiting.size === 0) return;
     this.#isFilling = true;
     while (this.#core.claimant !== undefined) {
-      const tenantId = places.next(waiting.tenants());
+      const tenantId = slots.next(waiting.tenants());
       const place = tenantId === undefined ? undefined : waiting.take(tenantId);
       if (place === undefined) break;
-      places.take(place.tenantId, 1);
+      slots.take(place.tenantId, 1);
       const live = this.#runs.get(place);
       if (live?.isInHand) live.grant();
-      else void this.#runs.of(place).look(1);
+      else void this.#runs.of(place).poll(1);
     }
     this.#isFilling = false;
   }
@@ -110,8 +110,8 @@ export class Admission {
   }
 
   get #isHungry(): boolean {
-    const { claimant, places, waiting } = this.#core;
-    return this.#hasBacklog && claimant !== undefined && waiting.size === 0 && places.free > 0;
+    const { claimant, slots, waiting } = this.#core;
+    return this.#hasBacklog && claimant !== undefined && waiting.size === 0 && slots.free > 0;
   }
 
   #remember(place: RunPlace): void {
@@ -141,7 +141,7 @@ export async function sweep(
   const due = await core.store.due(limit);
   core.observer.found('due', due.length);
   await admission.found(due, limit, signal);
-  core.placesFreed();
+  core.slotsFreed();
 }
 
 /** Runs whose worker is gone: their steps are pending again, and we begin what we have room for. */
@@ -160,7 +160,7 @@ async function takeOverOrphans(core: RunnerCore, runs: LiveRuns, signal: AbortSi
 
 /** What we own, and what we believe to own: where these differ, the run is read, and what is in hand adjusted. */
 async function compareOwned(core: RunnerCore, runs: LiveRuns): Promise<void> {
-  const { worker } = core.heartbeat;
+  const { worker } = core.lease;
   if (worker === undefined) return;
   const believed = runs.all().filter(({ isInHand }) => isInHand);
   const revisions = believed.map(({ revision }) => revision);
@@ -174,7 +174,7 @@ async function compareOwned(core: RunnerCore, runs: LiveRuns): Promise<void> {
     // Ours may have gone on since the question; what is behind has not seen something.
     if (live?.isInHand && (live.revision ?? 0) >= row.revision) continue;
     drifted += 1;
-    void runs.of(place).look(0);
+    void runs.of(place).poll(0);
   }
   for (const [index, run] of believed.entries()) {
     if (isOwned.has(run) || !run.isInHand || run.revision !== revisions[index]) continue;

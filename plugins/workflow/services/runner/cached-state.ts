@@ -16,7 +16,7 @@ interface LocalCopyParts {
  * it may only come from a copy that is new enough. For that there is a logical clock, which ticks when a read or a transition begins: a copy that is
  * newer than a moment has all that was stored by then, by whomever.
  */
-export class LocalCopy {
+export class CachedState {
   readonly #parts: LocalCopyParts;
   readonly #place: RunPlace;
   #state: RunState | undefined;

@@ -4,12 +4,12 @@ import type { Facts } from '../core/occurrence.ts';
 import type { Creation } from '../ports/run-store.ts';
 import { NO_OBSERVER } from '../ports/runner-observer.ts';
 import { Admission, sweep } from './admission.ts';
-import { Places, WaitingList } from './fair-slots.ts';
+import { FairSlots, WaitingRuns } from './fair-slots.ts';
 import { type LiveRun, LiveRuns } from './live-run.ts';
-import { Asker } from './mailbox.ts';
+import { PendingReply } from './mailbox.ts';
 import { growing, Pauses } from './retry-state.ts';
 import type { NewRun, Runner, RunnerCore, RunnerParts } from './runner.ts';
-import { DatabaseClock, Heartbeat } from './worker-lease.ts';
+import { DatabaseClock, WorkerLease } from './worker-lease.ts';
 
 /** Deliveries of one attempt: the first, and three more after it was interrupted by a crash (decisions 2.6). */
 const MAX_DELIVERIES = 4;
@@ -21,7 +21,7 @@ export function createRunner(parts: RunnerParts): Runner {
   const { store, timers, limits, log, newId, observer = NO_OBSERVER } = parts;
   const clock = new DatabaseClock(store, timers);
   const phase = { isClosing: false, isClosed: false };
-  const heartbeat = new Heartbeat({
+  const heartbeat = new WorkerLease({
     ...{ store, timers, clock, newId, log, leaseMs: limits.leaseMs },
     ended: () => {
       observer.expired();
@@ -34,17 +34,17 @@ export function createRunner(parts: RunnerParts): Runner {
     maxContext: MAX_CONTEXT,
   };
   const core: RunnerCore = {
-    ...{ ...parts, observer, clock, heartbeat, phase },
-    places: new Places(limits.concurrency),
-    waiting: new WaitingList(),
+    ...{ ...parts, observer, clock, lease, phase },
+    slots: new FairSlots(limits.concurrency),
+    waiting: new WaitingRuns(),
     pauses: new Pauses(timers),
     counts: { running: 0, begun: 0 },
     get claimant() {
       return phase.isClosing ? undefined : heartbeat.worker;
     },
     facts: () => ({ now: clock.now(), newId, limits: transitionLimits }),
-    placesFreed: () => admission.placesFreed(),
-    leftBehind: () => admission.leftBehind(),
+    slotsFreed: () => admission.placesFreed(),
+    noteBacklog: () => admission.leftBehind(),
   };
   const runs = new LiveRuns(core);
   const admission = new Admission(core, runs);
@@ -61,7 +61,7 @@ export function createRunner(parts: RunnerParts): Runner {
       if (phase.isClosed) throw KernelErrors.draining();
       return runs.of(place).ask(occurrence);
     },
-    look: (place) => admission.look(place),
+    poll: (place) => admission.look(place),
     isRunningHere: (place) => runs.get(place)?.isRunning ?? false,
     changed: (place) => runs.get(place)?.refresh(),
     sweep(signal) {
@@ -91,17 +91,17 @@ async function start(core: RunnerCore, runs: LiveRuns, run: NewRun): Promise<Sta
   const { idempotency, ...origin } = run;
   const graph = await core.graphs.get(run.tenantId, run.versionId);
   const facts = core.facts();
-  const { claimant, places, waiting } = core;
-  const room = claimant === undefined ? 0 : places.roomFor(run.tenantId, waiting.tenants());
+  const { claimant, slots, waiting } = core;
+  const room = claimant === undefined ? 0 : slots.roomFor(run.tenantId, waiting.tenants());
   const by = claimant === undefined || room === 0 ? undefined : { worker: claimant, room };
   const id = facts.newId();
   const transition = startRun(graph, { ...origin, id }, facts, by);
   const { state, events } = transition;
   const claimed = [...state.steps.values()].filter(({ status }) => status === 'running').length;
-  places.take(run.tenantId, claimed);
+  slots.take(run.tenantId, claimed);
   const live = runs.of({ tenantId: run.tenantId, runId: id });
   live.opening(claimed);
-  const asker = new Asker<Started>(core.timers);
+  const asker = new PendingReply<Started>(core.timers);
   const creation = { state, events, sinks: core.sinksOf(run.tenantId), idempotency };
   void create(core, creation, asker, live, () => live.opened(graph, transition));
   return asker.answer;
@@ -111,7 +111,7 @@ async function start(core: RunnerCore, runs: LiveRuns, run: NewRun): Promise<Sta
 async function create(
   core: RunnerCore,
   creation: Creation,
-  asker: Asker<Started>,
+  asker: PendingReply<Started>,
   live: LiveRun,
   opened: () => void,
 ): Promise<void> {
@@ -122,12 +122,12 @@ async function create(
       const result = await store.create(creation);
       if (typeof result === 'object' && result.runId !== state.id) {
         live.notOpened();
-        return asker.tell({ existing: result });
+        return asker.resolve({ existing: result });
       }
       // By a try that failed as it seemed: others may have changed it since.
       if (result === 'created') opened();
       else live.openedInDoubt();
-      return asker.tell({ state });
+      return asker.resolve({ state });
     } catch (error) {
       core.observer.committed('unknown');
       asker.reason = error;
@@ -137,7 +137,7 @@ async function create(
       if (!asker.isSettled && !phase.isClosed) continue;
       // It may be stored all the same: then what was claimed is ours to do.
       live.openedInDoubt();
-      return asker.fail(error);
+      return asker.reject(error);
     }
   }
 }
@@ -148,7 +148,7 @@ const SIGN_OFF_MS = 500;
 
 /** Ends the share of this process. See `Runner.close`. */
 async function close(core: RunnerCore, runs: LiveRuns, signal: AbortSignal): Promise<void> {
-  const { phase, waiting, heartbeat, pauses, store, log } = core;
+  const { phase, waiting, lease, pauses, store, log } = core;
   phase.isClosing = true;
   waiting.clear();
   const ended = runs.whenEmpty();
@@ -159,7 +159,7 @@ async function close(core: RunnerCore, runs: LiveRuns, signal: AbortSignal): Pro
   phase.isClosed = true;
   pauses.endAll();
   for (const run of runs.all()) run.giveUp();
-  const worker = heartbeat.stop();
+  const worker = lease.stop();
   if (worker === undefined) return;
   try {
     await inTime(core, store.leave(worker));

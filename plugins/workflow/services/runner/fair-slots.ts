@@ -5,7 +5,7 @@ import type { RunPlace } from '../../contract/engine.ts';
  * fewest come first, and equals take turns: a tenant's next step (even the next of a run that is under way) does not come before the first step of somebody
  * who holds no more. So a tenant's share is at least its part among those who want something, and nobody waits behind another's long chains.
  */
-export class Places {
+export class FairSlots {
   readonly capacity: number;
   readonly #held = new Map<string, number>();
   #taken = 0;
@@ -80,7 +80,7 @@ const MAX_WAITING = 1_024;
  * Runs that could be worked on here, and had no room: each once, first in, first out within a tenant. A tenant that fills the list makes room for
  * those who have fewer runs in it.
  */
-export class WaitingList {
+export class WaitingRuns {
   readonly #most: number;
   /** Tenants in the order in which they are served; the runs of each by id. */
   readonly #tenants = new Map<string, Map<string, RunPlace>>();

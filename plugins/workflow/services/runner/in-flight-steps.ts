@@ -2,23 +2,23 @@ import type { StepResult } from '../../contract/node-types.ts';
 import type { RunState, StepState } from '../core/run-state.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
 import type { RunnerCore } from './runner.ts';
-import { Effect, type Ending } from './step-call.ts';
+import { type Ending, StepCall } from './step-call.ts';
 
 /**
  * What of one run is in the hands of this process: the deliveries that are carried out, and those that have ended until that is stored. Each one
  * that is carried out holds a place of its tenant.
  */
-export class Hand {
+export class InFlightSteps {
   readonly #core: RunnerCore;
   readonly #tenantId: string;
-  readonly #ended: (effect: Effect, ending: Ending, also: StepResult['also']) => void;
+  readonly #ended: (effect: StepCall, ending: Ending, also: StepResult['also']) => void;
   /** By step. */
-  readonly #effects = new Map<string, Effect>();
+  readonly #effects = new Map<string, StepCall>();
 
   constructor(
     core: RunnerCore,
     tenantId: string,
-    ended: (effect: Effect, ending: Ending, also: StepResult['also']) => void,
+    ended: (effect: StepCall, ending: Ending, also: StepResult['also']) => void,
   ) {
     this.#core = core;
     this.#tenantId = tenantId;
@@ -42,7 +42,7 @@ export class Hand {
   /** Stops what is not to be done any more: the step is over, or somebody else's. */
   stopOthers({ steps }: RunState): void {
     if (this.#effects.size === 0) return;
-    const kept = new Set<Effect>();
+    const kept = new Set<StepCall>();
     for (const step of steps.values()) {
       const effect = this.#effects.get(step.id);
       if (step.status === 'running' && effect?.is(step)) kept.add(effect);
@@ -55,20 +55,20 @@ export class Hand {
 
   /** Begins a delivery, which has its place already. */
   begin(run: RunState, step: StepState, graph: CompiledGraph): void {
-    const effect = new Effect(this.#core, step);
+    const effect = new StepCall(this.#core, step);
     this.#effects.set(step.id, effect);
     effect.begin(run, step, graph.nodes.get(step.nodeId)!, this);
   }
 
   /** Takes a delivery only to give it back. */
-  refuse(step: StepState): Effect {
-    const effect = Effect.notBegun(this.#core, step);
+  refuse(step: StepState): StepCall {
+    const effect = StepCall.notBegun(this.#core, step);
     this.#effects.set(step.id, effect);
     return effect;
   }
 
   /** Its end is stored, or came too late. */
-  settled(effect: Effect): void {
+  settled(effect: StepCall): void {
     if (this.#effects.get(effect.fence.stepId) === effect) this.#effects.delete(effect.fence.stepId);
   }
 
@@ -80,25 +80,25 @@ export class Hand {
   }
 
   /** Stops all that is carried out, and gives what was stopped. It stays in our hands until it is given back. */
-  interrupt(reason: string): readonly Effect[] {
+  interrupt(reason: string): readonly StepCall[] {
     const stopped = [...this.#effects.values()].filter((effect) => effect.stop(reason));
-    this.#core.places.giveBack(this.#tenantId, stopped.length);
+    this.#core.slots.giveBack(this.#tenantId, stopped.length);
     return stopped;
   }
 
-  ended(effect: Effect, ending: Ending, also: StepResult['also']): void {
-    this.#core.places.giveBack(this.#tenantId, 1);
+  ended(effect: StepCall, ending: Ending, also: StepResult['also']): void {
+    this.#core.slots.giveBack(this.#tenantId, 1);
     this.#ended(effect, ending, also);
   }
 
-  #stop(effect: Effect, reason: string): void {
-    if (effect.stop(reason)) this.#core.places.giveBack(this.#tenantId, 1);
+  #stop(effect: StepCall, reason: string): void {
+    if (effect.stop(reason)) this.#core.slots.giveBack(this.#tenantId, 1);
     this.settled(effect);
   }
 }
 
 /** The places that one run holds for steps which are not begun yet. What is given back goes to those who wait. */
-export class Stake {
+export class ReservedSlots {
   readonly #core: RunnerCore;
   readonly #tenantId: string;
   /** Taken before it is known what they are for. */
@@ -117,8 +117,8 @@ export class Stake {
 
   /** Steps that may be claimed now: those that have a place already, and what the tenant may take. */
   get room(): number {
-    const { places, waiting } = this.#core;
-    return this.#granted + places.roomFor(this.#tenantId, waiting.tenants());
+    const { slots, waiting } = this.#core;
+    return this.#granted + slots.roomFor(this.#tenantId, waiting.tenants());
   }
 
   /** Places were taken for the run. */
@@ -133,7 +133,7 @@ export class Stake {
 
   /** Has a place for each of so many claimed steps, and gives back what was granted beyond. */
   keep(claimed: number): void {
-    this.#core.places.take(this.#tenantId, Math.max(0, claimed - this.#granted));
+    this.#core.slots.take(this.#tenantId, Math.max(0, claimed - this.#granted));
     this.#granted = Math.max(0, this.#granted - claimed);
     this.#kept += claimed;
     this.giveBackGranted();
@@ -141,8 +141,8 @@ export class Stake {
 
   /** Of so many steps that turned out to be claimed, those without a place take one that is free, while there is one. */
   takeFor(claimed: number): void {
-    const more = Math.min(Math.max(0, claimed - this.#kept), this.#core.places.free);
-    this.#core.places.take(this.#tenantId, more);
+    const more = Math.min(Math.max(0, claimed - this.#kept), this.#core.slots.free);
+    this.#core.slots.take(this.#tenantId, more);
     this.#kept += more;
   }
 
@@ -167,7 +167,7 @@ export class Stake {
 
   #giveBack(count: number): void {
     if (count === 0) return;
-    this.#core.places.giveBack(this.#tenantId, count);
-    this.#core.placesFreed();
+    this.#core.slots.giveBack(this.#tenantId, count);
+    this.#core.slotsFreed();
   }
 }

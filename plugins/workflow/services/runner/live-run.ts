@@ -5,13 +5,13 @@ import type { Facts, Occurrence, Transition } from '../core/occurrence.ts';
 import type { RunState, StepState } from '../core/run-state.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
 import { runKey } from '../run-key.ts';
-import { LocalCopy } from './cached-state.ts';
-import { Hand, Stake } from './in-flight-steps.ts';
-import { type Answer, Asker, Entries, type Entry, Lookers, settle } from './mailbox.ts';
-import { Setbacks } from './retry-state.ts';
-import { Outlook } from './run-timers.ts';
+import { CachedState } from './cached-state.ts';
+import { InFlightSteps, ReservedSlots } from './in-flight-steps.ts';
+import { type Answer, Mailbox, type Message, PendingReply, PollWaiters, settle } from './mailbox.ts';
+import { RetryState } from './retry-state.ts';
+import { RunTimers } from './run-timers.ts';
 import type { RunnerCore } from './runner.ts';
-import type { Effect, Ending } from './step-call.ts';
+import type { Ending, StepCall } from './step-call.ts';
 
 /** Those who may ask for changes of one run at the same time. */
 const MAX_ASKERS = 1_000;
@@ -24,13 +24,13 @@ export class LiveRun {
   readonly place: RunPlace;
   readonly #core: RunnerCore;
   readonly #left: (run: LiveRun) => void;
-  readonly #hand: Hand;
-  readonly #outlook: Outlook;
-  readonly #stake: Stake;
-  readonly #entries = new Entries();
-  readonly #lookers = new Lookers();
-  readonly #setbacks = new Setbacks();
-  readonly #copy: LocalCopy;
+  readonly #hand: InFlightSteps;
+  readonly #outlook: RunTimers;
+  readonly #stake: ReservedSlots;
+  readonly #entries = new Mailbox();
+  readonly #lookers = new PollWaiters();
+  readonly #setbacks = new RetryState();
+  readonly #copy: CachedState;
   #isBusy = false;
   /** A transition is due although nothing is queued: steps may be claimed. */
   #isWanted = false;
@@ -40,10 +40,12 @@ export class LiveRun {
     this.#core = core;
     this.place = place;
     this.#left = left;
-    this.#hand = new Hand(core, place.tenantId, (effect, ending, also) => this.#ended(effect, ending, also));
-    this.#stake = new Stake(core, place.tenantId);
-    this.#outlook = new Outlook(core, place, () => this.#claim());
-    this.#copy = new LocalCopy(core, place);
+    this.#hand = new InFlightSteps(core, place.tenantId, (effect, ending, also) =>
+      this.#ended(effect, ending, also),
+    );
+    this.#stake = new ReservedSlots(core, place.tenantId);
+    this.#outlook = new RunTimers(core, place, () => this.#claim());
+    this.#copy = new CachedState(core, place);
   }
 
   /** Of the state that is known here; undefined while none is. */
@@ -64,8 +66,8 @@ export class LiveRun {
   /** Applies what somebody did. Undefined: there is no such run. Rejects after a bounded time when it cannot be stored. */
   ask(occurrence: Occurrence): Promise<Answer | undefined> {
     if (this.#entries.size >= MAX_ASKERS) return Promise.reject(WorkflowErrors.busy());
-    const asker = new Asker<Answer | undefined>(this.#core.timers);
-    this.#add({ occurrence, asker });
+    const asker = new PendingReply<Answer | undefined>(this.#core.timers);
+    this.#add({ command, reply });
     this.#go();
     return asker.answer;
   }
@@ -75,7 +77,7 @@ export class LiveRun {
    *
    * @param granted places that were taken for it
    */
-  look(granted: number): Promise<boolean> {
+  poll(granted: number): Promise<boolean> {
     const looked = this.#lookers.wait();
     this.#stake.grant(granted);
     this.refresh();
@@ -102,11 +104,11 @@ export class LiveRun {
 
   /** The run is stored, in that state. */
   opened(graph: CompiledGraph, { state, events }: Pick<Transition, 'state' | 'events'>): void {
-    const { observer, committed, heartbeat, clock } = this.#core;
+    const { observer, committed, lease, clock } = this.#core;
     this.#copy.created(graph, state);
     observer.committed('stored');
     committed(state, events);
-    this.#beginClaimed(state, this.#hand.missing(state, heartbeat.worker));
+    this.#beginClaimed(state, this.#hand.missing(state, lease.worker));
     const now = clock.now();
     this.#outlook.changed(undefined, state, now);
     this.#outlook.watch(state, now);
@@ -147,19 +149,19 @@ export class LiveRun {
     if (lost > 0)
       this.#core.log.warn(fields, 'results could not be stored: the steps will be delivered again');
     this.#hand.forsake('The gateway stops');
-    this.#lookers.tell(false);
+    this.#lookers.resolve(false);
     this.#go();
   }
 
-  #ended(effect: Effect, ending: Ending, also: StepResult['also']): void {
-    this.#add({ occurrence: ending, effect, also });
+  #ended(effect: StepCall, ending: Ending, also: StepResult['also']): void {
+    this.#add({ command: ending, call, also });
     this.#go();
     // After the next step of this run was considered, which comes first where nobody else waits.
-    this.#core.placesFreed();
+    this.#core.slotsFreed();
   }
 
-  #giveBack(effect: Effect): void {
-    this.#add({ occurrence: { type: 'released', fence: effect.fence }, effect });
+  #giveBack(effect: StepCall): void {
+    this.#add({ command: { type: 'released', fence: effect.fence }, call });
   }
 
   #claim(): void {
@@ -167,7 +169,7 @@ export class LiveRun {
     this.#go();
   }
 
-  #add(entry: Pick<Entry, 'occurrence' | 'effect' | 'asker' | 'also'>): void {
+  #add(entry: Pick<Message, 'occurrence' | 'effect' | 'asker' | 'also'>): void {
     this.#entries.add({ ...entry, arrived: this.#copy.moment, conflicts: 0, rejections: 0 });
   }
 
@@ -224,7 +226,7 @@ export class LiveRun {
 
   #notThere(): void {
     for (const effect of this.#entries.tellNotThere()) this.#hand.settled(effect);
-    this.#lookers.tell(true);
+    this.#lookers.resolve(true);
     this.#hand.forsake('The run is not there any more');
     this.#stake.giveBackKept();
     this.#isWanted = false;
@@ -233,7 +235,7 @@ export class LiveRun {
   /** Adjusts what is in hand to what was read. */
   #meet(state: RunState): void {
     this.#hand.stopOthers(state);
-    const claimed = this.#hand.missing(state, this.#core.heartbeat.worker);
+    const claimed = this.#hand.missing(state, this.#core.lease.worker);
     // Claimed by a commit of which it was not known whether it was stored. Where no place was kept for it, it takes one that is free.
     this.#stake.takeFor(claimed.length);
     this.#beginClaimed(state, claimed);
@@ -247,11 +249,11 @@ export class LiveRun {
   }
 
   async #turn(before: RunState): Promise<void> {
-    const { store, heartbeat, sinksOf } = this.#core;
+    const { store, lease, sinksOf } = this.#core;
     const batch = this.#entries.take(before, this.#setbacks.isSuspicious);
     this.#isWanted = false;
     const facts = this.#core.facts();
-    const { worker } = heartbeat;
+    const { worker } = lease;
     const began = this.#copy.begin();
     let isSent = false;
     try {
@@ -266,19 +268,19 @@ export class LiveRun {
         after,
         events,
         sinks: sinksOf(after.tenantId),
-        also: alsoOf(batch, transition),
+        also: piggybackedWrites(batch, transition),
       });
       if (!isStored) return await this.#conflicted(batch);
       this.#copy.committed(after, began);
-      this.#stored(before, batch, transition, worker === heartbeat.worker ? claimed : []);
+      this.#stored(before, batch, transition, worker === lease.worker ? claimed : []);
     } catch (error) {
       await this.#rejected(before, batch, error, isSent);
     }
   }
 
   /** What happened, what time has brought, and the claim of what is ready then. */
-  #occurrences(before: RunState, batch: readonly Entry[], { now }: Facts): Occurrence[] {
-    const occurrences = batch.map(({ occurrence }) => occurrence);
+  #occurrences(before: RunState, batch: readonly Message[], { now }: Facts): Occurrence[] {
+    const occurrences = batch.map(({ command }) => command);
     if (before.wakeAt !== null && before.wakeAt <= now) occurrences.push({ type: 'tick' });
     const { claimant } = this.#core;
     if (claimant === undefined || (this.#setbacks.isSuspicious && batch.length > 0)) return occurrences;
@@ -287,24 +289,24 @@ export class LiveRun {
     return occurrences;
   }
 
-  #unchanged(before: RunState, batch: readonly Entry[], { verdicts }: Transition, { now }: Facts): void {
+  #unchanged(before: RunState, batch: readonly Message[], { verdicts }: Transition, { now }: Facts): void {
     this.#setbacks.recovered();
     const again = batch.filter((entry, index) => {
       // A refusal must not come from a state that is older than what whoever asks has seen elsewhere.
-      if (entry.asker !== undefined && !this.#copy.isNewerThan(entry.arrived)) return true;
+      if (entry.reply !== undefined && !this.#copy.isNewerThan(entry.arrived)) return true;
       settle(this.#core, this.#hand, entry, { state: before, verdict: verdicts[index]! });
       return false;
     });
     this.#entries.putBack(again);
     if (again.length > 0) this.#copy.invalidate();
     this.#stake.giveBackGranted();
-    if (!this.#lookers.isEmpty) this.#lookers.tell(this.#outlook.looked(before, now));
+    if (!this.#lookers.isEmpty) this.#lookers.resolve(this.#outlook.looked(before, now));
     this.#outlook.watch(before, now);
   }
 
   #stored(
     before: RunState,
-    batch: readonly Entry[],
+    batch: readonly Message[],
     { state, events, verdicts }: Transition,
     claimed: readonly StepState[],
   ): void {
@@ -321,22 +323,27 @@ export class LiveRun {
     const now = clock.now();
     this.#outlook.changed(before, state, now);
     this.#outlook.watch(state, now);
-    this.#lookers.tell(claimed.length > 0 || state.wakeAt === null || state.wakeAt > now);
+    this.#lookers.resolve(claimed.length > 0 || state.wakeAt === null || state.wakeAt > now);
   }
 
-  async #conflicted(batch: readonly Entry[]): Promise<void> {
+  async #conflicted(batch: readonly Message[]): Promise<void> {
     const { observer, pauses } = this.#core;
     observer.committed('conflict');
     this.#stake.giveBackKept();
     this.#copy.invalidate();
     const pause = this.#setbacks.conflicted(batch);
     this.#entries.putBack(batch);
-    if (this.#setbacks.isContended) this.#lookers.tell(false);
+    if (this.#setbacks.isContended) this.#lookers.resolve(false);
     if (pause > 0) await pauses.pause(pause);
   }
 
   /** A write failed, and may be stored or not: what is there will say. */
-  async #rejected(before: RunState, batch: readonly Entry[], error: unknown, isSent: boolean): Promise<void> {
+  async #rejected(
+    before: RunState,
+    batch: readonly Message[],
+    error: unknown,
+    isSent: boolean,
+  ): Promise<void> {
     this.#copy.invalidate();
     if (isSent) this.#core.observer.committed('unknown');
     const isSubstituted = this.#setbacks.rejected(batch, before, error, isSent);
@@ -355,7 +362,7 @@ export class LiveRun {
     const pause = this.#setbacks.failed();
     this.#isWanted = false;
     this.#stake.giveBackGranted();
-    this.#lookers.tell(false);
+    this.#lookers.resolve(false);
     this.#entries.delayed(error);
     if (this.#hasWork) await pauses.pause(pause);
     this.#entries.delayed(error);
@@ -422,10 +429,10 @@ export class LiveRuns {
 }
 
 /** The writes of a result go into the commit in which its step is completed, and into no other. Such a result is alone in its batch (`Entries.take`). */
-function alsoOf(batch: readonly Entry[], { state, verdicts }: Transition): StepResult['also'] {
+function piggybackedWrites(batch: readonly Message[], { state, verdicts }: Transition): StepResult['also'] {
   const entry = batch[0];
-  if (entry?.also === undefined || entry.occurrence.type !== 'succeeded' || verdicts[0] !== 'applied') return;
-  const { stepId } = entry.occurrence.fence;
+  if (entry?.also === undefined || entry.command.type !== 'succeeded' || verdicts[0] !== 'applied') return;
+  const { stepId } = entry.command.fence;
   const step = state.steps.values().find(({ id }) => id === stepId);
   return step?.status === 'completed' ? entry.also : undefined;
 }

@@ -3,20 +3,20 @@ import type { StepResult } from '../../contract/node-types.ts';
 import type { Occurrence, Verdict } from '../core/occurrence.ts';
 import type { RunState } from '../core/run-state.ts';
 import type { Timers } from '../ports/runtime.ts';
-import type { Hand } from './in-flight-steps.ts';
+import type { InFlightSteps } from './in-flight-steps.ts';
 import type { RunnerCore } from './runner.ts';
-import { type Effect, endingNotStored } from './step-call.ts';
+import { endingNotStored, type StepCall } from './step-call.ts';
 
 /** Milliseconds that somebody who asks is kept waiting while the database does not answer. */
 const PATIENCE_MS = 5_000;
 
 /** Something that happened to a run and is not stored yet. */
-export interface Entry {
-  occurrence: Occurrence;
+export interface Message {
+  command: Occurrence;
   /** Of a result or a release: what it is of. It is kept until it is stored, or too late. */
-  readonly effect?: Effect;
+  readonly call?: StepCall;
   /** Of anything else: who wants to know. It is forgotten when he was told. */
-  readonly asker?: Asker<Answer | undefined>;
+  readonly reply?: PendingReply<Answer | undefined>;
   also?: StepResult['also'];
   /** When it came, by the clock of `LocalCopy`: what was read or decided before may be older than what its sender knows. */
   readonly arrived: number;
@@ -25,7 +25,7 @@ export interface Entry {
   /** It was in a write that may be stored: the revision before, and why it is not known. */
   doubt?: { readonly revision: number; readonly error: unknown };
   /** What it says in truth, while something else is tried in its place. */
-  original?: Pick<Entry, 'occurrence' | 'also'>;
+  original?: Pick<Message, 'occurrence' | 'also'>;
 }
 
 /** What came of an occurrence that somebody asked for. */
@@ -35,7 +35,7 @@ export interface Answer {
 }
 
 /** Somebody who waits for an answer, for a bounded time. */
-export class Asker<T> {
+export class PendingReply<T> {
   readonly answer: Promise<T>;
   /** Why there is no answer yet: what he is told when his patience ends. */
   reason: unknown;
@@ -47,7 +47,7 @@ export class Asker<T> {
     this.#settle = Promise.withResolvers<T>();
     this.answer = this.#settle.promise;
     this.#cancel = timers.after(PATIENCE_MS, () =>
-      this.fail(this.reason ?? DatabaseErrors.unavailable('The database did not answer in time.')),
+      this.reject(this.reason ?? DatabaseErrors.unavailable('The database did not answer in time.')),
     );
   }
 
@@ -55,12 +55,12 @@ export class Asker<T> {
     return this.#isSettled;
   }
 
-  tell(answer: T): void {
+  resolve(answer: T): void {
     if (this.#isDone()) return;
     this.#settle.resolve(answer);
   }
 
-  fail(error: unknown): void {
+  reject(error: unknown): void {
     if (this.#isDone()) return;
     this.#settle.reject(error);
   }
@@ -79,14 +79,14 @@ const MAX_BATCH = 256;
 const TRIES_BEFORE_SUBSTITUTE = 16;
 
 /** What happened to one run and is not stored yet, in order. */
-export class Entries {
-  #queue: Entry[] = [];
+export class Mailbox {
+  #queue: Message[] = [];
 
   get size(): number {
     return this.#queue.length;
   }
 
-  add(entry: Entry): void {
+  add(entry: Message): void {
     this.#queue.push(entry);
   }
 
@@ -96,59 +96,59 @@ export class Entries {
    *
    * @param isSingle takes one at most, to find out which of them cannot be stored
    */
-  take(state: RunState, isSingle: boolean): Entry[] {
+  take(state: RunState, isSingle: boolean): Message[] {
     const most = isSingle ? 1 : MAX_BATCH;
-    const batch: Entry[] = [];
+    const batch: Message[] = [];
     let taken = 0;
     for (const entry of this.#queue) {
       if (batch.length === most || (batch.length > 0 && (entry.also || batch[0]!.also))) break;
       taken += 1;
-      if (isTwice(entry, state)) entry.asker?.fail(entry.doubt?.error);
-      if (!entry.asker?.isSettled) batch.push(entry);
+      if (isTwice(entry, state)) entry.reply?.reject(entry.doubt?.error);
+      if (!entry.reply?.isSettled) batch.push(entry);
     }
     this.#queue.splice(0, taken);
     return batch;
   }
 
   /** They are tried again, before what came later. */
-  putBack(batch: readonly Entry[]): void {
-    this.#queue = [...batch.filter(({ asker }) => !asker?.isSettled), ...this.#queue];
+  putBack(batch: readonly Message[]): void {
+    this.#queue = [...batch.filter(({ reply }) => !reply?.isSettled), ...this.#queue];
   }
 
   /** They are tried again, after all others. */
-  putLast(batch: readonly Entry[]): void {
-    this.#queue.push(...batch.filter(({ asker }) => !asker?.isSettled));
+  putLast(batch: readonly Message[]): void {
+    this.#queue.push(...batch.filter(({ reply }) => !reply?.isSettled));
   }
 
   /** Whoever asks is told this when his patience ends; who has gone is forgotten. */
   delayed(reason: unknown): void {
-    for (const { asker } of this.#queue) {
-      if (asker !== undefined) asker.reason = reason;
+    for (const { reply } of this.#queue) {
+      if (reply !== undefined) reply.reason = reason;
     }
-    this.#queue = this.#queue.filter(({ asker }) => !asker?.isSettled);
+    this.#queue = this.#queue.filter(({ reply }) => !reply?.isSettled);
   }
 
   /** The run is not there: nothing can come of anything. Gives the deliveries whose ends were to be stored. */
-  tellNotThere(): readonly Effect[] {
+  tellNotThere(): readonly StepCall[] {
     const all = this.#queue.splice(0);
-    for (const { asker } of all) asker?.tell(undefined);
-    return all.flatMap(({ effect }) => effect ?? []);
+    for (const { reply } of all) reply?.resolve(undefined);
+    return all.flatMap(({ call }) => call ?? []);
   }
 
   /** Ends them all. Returns how many results are lost to this process. */
   giveUp(): number {
     const given = this.#queue.splice(0);
-    for (const { asker } of given) asker?.fail(KernelErrors.draining());
-    return given.filter(({ effect }) => effect !== undefined).length;
+    for (const { reply } of given) reply?.reject(KernelErrors.draining());
+    return given.filter(({ call }) => call !== undefined).length;
   }
 }
 
 /** Notes that a write with these failed and may be stored. */
-export function doubt(batch: readonly Entry[], before: RunState, error: unknown): void {
+export function doubt(batch: readonly Message[], before: RunState, error: unknown): void {
   for (const entry of batch) {
     entry.rejections += 1;
     entry.doubt ??= { revision: before.revision, error };
-    if (entry.asker !== undefined) entry.asker.reason = error;
+    if (entry.reply !== undefined) entry.reply.reason = error;
   }
 }
 
@@ -158,29 +158,29 @@ export function doubt(batch: readonly Entry[], before: RunState, error: unknown)
  *
  * @returns true when something else is to be tried at once
  */
-export function substitute(entry: Entry): boolean {
-  const { original, effect, occurrence, also } = entry;
+export function substitute(entry: Message): boolean {
+  const { original, call, command, also } = entry;
   if (original !== undefined) {
-    entry.occurrence = original.occurrence;
+    entry.command = original.command;
     entry.also = original.also;
     delete entry.original;
     return false;
   }
-  if (effect === undefined || occurrence.type === 'released') return false;
+  if (call === undefined || command.type === 'released') return false;
   if (entry.rejections < TRIES_BEFORE_SUBSTITUTE) return false;
-  entry.original = { occurrence, also };
-  entry.occurrence = endingNotStored(effect.fence);
+  entry.original = { command, also };
+  entry.command = endingNotStored(call.fence);
   entry.also = undefined;
   return true;
 }
 
 /** A retry that may be stored, of a run that went on since: its steps may have failed again, and would be tried once more. */
-function isTwice({ occurrence, doubt }: Entry, { revision }: RunState): boolean {
-  return occurrence.type === 'retry' && doubt !== undefined && doubt.revision !== revision;
+function isTwice({ command, doubt }: Message, { revision }: RunState): boolean {
+  return command.type === 'retry' && doubt !== undefined && doubt.revision !== revision;
 }
 
 /** Those who wait until somebody has looked at one run. They are told together, each once; who comes after that waits for the next look. */
-export class Lookers {
+export class PollWaiters {
   #waiting: ((hasLooked: boolean) => void)[] = [];
 
   get isEmpty(): boolean {
@@ -192,7 +192,7 @@ export class Lookers {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  tell(hasLooked: boolean): void {
+  resolve(hasLooked: boolean): void {
     if (this.isEmpty) return;
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -206,17 +206,17 @@ export class Lookers {
  */
 export function settle(
   core: Pick<RunnerCore, 'observer' | 'log'>,
-  hand: Pick<Hand, 'settled'>,
-  entry: Entry,
+  hand: Pick<InFlightSteps, 'settled'>,
+  entry: Message,
   answer: Answer,
 ): void {
-  const { asker, effect, occurrence, original } = entry;
-  asker?.tell(answer);
-  if (effect === undefined) return;
-  hand.settled(effect);
-  if (answer.verdict === 'unchanged' && occurrence.type !== 'released') core.observer.late();
+  const { reply, call, command, original } = entry;
+  reply?.resolve(answer);
+  if (call === undefined) return;
+  hand.settled(call);
+  if (answer.verdict === 'unchanged' && command.type !== 'released') core.observer.late();
   if (original === undefined) return;
   const { tenantId, id } = answer.state;
-  const fields = { tenant_id: tenantId, run_id: id, step_id: effect.fence.stepId };
+  const fields = { tenant_id: tenantId, run_id: id, step_id: call.fence.stepId };
   core.log.error(fields, 'the result of a step could not be stored: the step has failed');
 }

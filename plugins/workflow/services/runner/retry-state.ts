@@ -1,7 +1,7 @@
 import { WorkflowErrors } from '../../contract/engine.ts';
 import type { RunState } from '../core/run-state.ts';
 import type { Timers } from '../ports/runtime.ts';
-import { doubt, type Entry, substitute } from './mailbox.ts';
+import { doubt, type Message, substitute } from './mailbox.ts';
 
 /** Conflicts in a row after which whoever asks is told that too many change the run at once. */
 const MAX_CONFLICTS = 10;
@@ -14,7 +14,7 @@ const FAILURE_PAUSE = { first: 50, most: 5_000 };
  * What went wrong with one run, and what follows from it: how long the next try waits (conflicts and failures back off each by themselves), how careful
  * it is, and who has waited long enough. A transition that goes well ends all of it, but for the doubt about a write: that ends with a read.
  */
-export class Setbacks {
+export class RetryState {
   #conflicts = 0;
   #failures = 0;
   #isSuspicious = false;
@@ -41,11 +41,11 @@ export class Setbacks {
   }
 
   /** Somebody else was faster than a commit of these. Who asked and was in too many such commits is told that the run is busy. Returns the pause. */
-  conflicted(batch: readonly Entry[]): number {
+  conflicted(batch: readonly Message[]): number {
     this.#conflicts += 1;
     for (const entry of batch) {
       entry.conflicts += 1;
-      if (entry.conflicts > MAX_CONFLICTS) entry.asker?.fail(WorkflowErrors.busy());
+      if (entry.conflicts > MAX_CONFLICTS) entry.reply?.reject(WorkflowErrors.busy());
     }
     if (this.#conflicts === 1) return 0;
     return growing(this.#conflicts - 1, CONFLICT_PAUSE.first, CONFLICT_PAUSE.most);
@@ -57,7 +57,7 @@ export class Setbacks {
    * @param isSent the database was asked: it may be stored all the same
    * @returns true when something else is to be tried at once
    */
-  rejected(batch: readonly Entry[], before: RunState, error: unknown, isSent: boolean): boolean {
+  rejected(batch: readonly Message[], before: RunState, error: unknown, isSent: boolean): boolean {
     this.#isSuspicious = true;
     if (isSent) this.#isInDoubt = true;
     doubt(batch, before, error);

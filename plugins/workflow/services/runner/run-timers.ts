@@ -8,7 +8,7 @@ const MAX_HINT_MS = 24 * 60 * 60 * 1000;
 const EARLY_MS = 5_000;
 
 /** What of a run has to be done later, or by others, and how these get to know. */
-export class Outlook {
+export class RunTimers {
   readonly #core: RunnerCore;
   readonly #place: RunPlace;
   /** Called when a step may be claimed by us, the owner. */
@@ -27,26 +27,26 @@ export class Outlook {
    * @param before undefined when it is not known what they were told
    */
   changed(before: RunState | undefined, { owner, wakeAt }: RunState, now: number): void {
-    const { wake, heartbeat } = this.#core;
+    const { notifier, lease } = this.#core;
     const owners = [before?.owner ?? null, owner];
-    if (owners.some((one) => one !== null && one !== heartbeat.worker)) wake.changed(this.#place);
+    if (owners.some((one) => one !== null && one !== lease.worker)) notifier.changed(this.#place);
     if (wakeAt === null) return;
     const delay = wakeAt - now;
     if (delay <= 0) {
-      wake.look(this.#place);
-      if (owner === null) this.#core.leftBehind();
+      notifier.poll(this.#place);
+      if (owner === null) this.#core.noteBacklog();
     } else if (wakeAt !== before?.wakeAt && delay <= MAX_HINT_MS) {
-      wake.look(this.#place, delay);
+      notifier.poll(this.#place, delay);
     }
   }
 
   /** After a look that changed nothing: true when nothing is left to be done now. */
   looked({ owner, wakeAt }: RunState, now: number): boolean {
-    const { wake, claimant } = this.#core;
+    const { notifier, claimant } = this.#core;
     if (wakeAt === null) return true;
     const delay = wakeAt - now;
     if (delay > 0) {
-      if (delay <= EARLY_MS) wake.look(this.#place, delay);
+      if (delay <= EARLY_MS) notifier.poll(this.#place, delay);
       return true;
     }
     if (owner === null && claimant !== undefined) this.#wait();
@@ -74,7 +74,7 @@ export class Outlook {
   }
 
   #wait(): void {
-    if (!this.#core.waiting.add(this.#place)) this.#core.leftBehind();
-    this.#core.placesFreed();
+    if (!this.#core.waiting.add(this.#place)) this.#core.noteBacklog();
+    this.#core.slotsFreed();
   }
 }

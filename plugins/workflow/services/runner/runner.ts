@@ -6,17 +6,17 @@ import type { Graphs } from '../graphs.ts';
 import type { Execute } from '../ports/execution.ts';
 import type { Creation, RunStore } from '../ports/run-store.ts';
 import type { RunnerObserver } from '../ports/runner-observer.ts';
-import type { Timers, Wake } from '../ports/runtime.ts';
-import type { Places, WaitingList } from './fair-slots.ts';
+import type { Notifier, Timers } from '../ports/runtime.ts';
+import type { FairSlots, WaitingRuns } from './fair-slots.ts';
 import type { Pauses } from './retry-state.ts';
-import type { DatabaseClock, Heartbeat } from './worker-lease.ts';
+import type { DatabaseClock, WorkerLease } from './worker-lease.ts';
 
 /** What a runner works with. */
 export interface RunnerParts {
   readonly store: RunStore;
   readonly graphs: Graphs;
   readonly execute: Execute;
-  readonly wake: Wake;
+  readonly notifier: Notifier;
   readonly timers: Timers;
   readonly limits: WorkflowLimits;
   readonly newId: () => string;
@@ -60,7 +60,7 @@ export interface Runner {
     occurrence: Occurrence,
   ): Promise<{ readonly state: RunState; readonly verdict: Verdict } | undefined>;
   /** Looks at a run: timers that are over, steps to be claimed. Never rejects; false where it could not look now (no room, no database). */
-  look(place: RunPlace): Promise<boolean>;
+  poll(place: RunPlace): Promise<boolean>;
   /** Whether a run is `running` and steps of it are in the hands of this process: then it is the first to know how they end. */
   isRunningHere(place: RunPlace): boolean;
   /** Somebody else changed a run that this process may own. */
@@ -80,9 +80,9 @@ export interface Runner {
 export interface RunnerCore extends Omit<RunnerParts, 'newId'> {
   readonly observer: RunnerObserver;
   readonly clock: DatabaseClock;
-  readonly heartbeat: Heartbeat;
-  readonly places: Places;
-  readonly waiting: WaitingList;
+  readonly lease: WorkerLease;
+  readonly slots: FairSlots;
+  readonly waiting: WaitingRuns;
   readonly pauses: Pauses;
   readonly counts: Counts;
   readonly phase: Phase;
@@ -91,9 +91,9 @@ export interface RunnerCore extends Omit<RunnerParts, 'newId'> {
   /** What a transition knows now. */
   facts(): Facts;
   /** Places may be free: whoever waits for one gets it. */
-  placesFreed(): void;
+  slotsFreed(): void;
   /** There is work that nobody here remembers: it has to be looked for when there is room. */
-  leftBehind(): void;
+  noteBacklog(): void;
 }
 
 /** Counters of a runner. */

@@ -10,14 +10,14 @@ import type { RunnerCore } from './runner.ts';
 
 /** Who hears of the end of an effect: once, and not at all when it was stopped. */
 interface EffectOwner {
-  ended(effect: Effect, ending: Ending, also: StepResult['also']): void;
+  ended(effect: StepCall, ending: Ending, also: StepResult['also']): void;
 }
 
 /**
  * One delivery of one step in our hands: the call, its signal and its deadline. It is over at the first of: the call ends, the deadline comes, it is
  * stopped. A call that goes on after that is left alone, and what it brings is ignored.
  */
-export class Effect {
+export class StepCall {
   readonly fence: Fence;
   readonly nodeType: string;
   readonly #core: RunnerCore;
@@ -44,8 +44,8 @@ export class Effect {
   }
 
   /** A delivery that was claimed and is not begun: it is given back. */
-  static notBegun(core: RunnerCore, step: StepState): Effect {
-    const effect = new Effect(core, step);
+  static notBegun(core: RunnerCore, step: StepState): StepCall {
+    const effect = new StepCall(core, step);
     effect.#isOver = true;
     return effect;
   }

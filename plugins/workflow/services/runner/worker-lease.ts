@@ -22,7 +22,7 @@ interface HeartbeatParts {
  * sent, it is over no later than in truth: who believes to be alive here is. Once a lease is over its name is never used again, so that work that was
  * claimed under it cannot be taken for work of today.
  */
-export class Heartbeat {
+export class WorkerLease {
   readonly #parts: HeartbeatParts;
   #worker: string | undefined;
   /** On the monotonic clock. */

@@ -87,7 +87,7 @@ export function createDeployment(world: World): Deployment {
         began: (execution) => deliveries.began(execution, store).forEach(world.violate),
         ended: deliveries.ended,
       }),
-      wake: createWake({
+      notifier: createWake({
         from: process,
         listeners: () => [...members].filter((member) => member.state === 'open'),
         ...{ scheduler, random: own, faults },

@@ -46,7 +46,7 @@ test('a paused run with a step that goes on and one that is pending leaves its p
         if (node.id === 'ends' || node.id === 'next') process.deliver(10, '', () => resolve({ output: {} }));
         if (node.id === 'goes-on') process.deliver(1000, '', () => resolve({ output: {} }));
       }),
-    wake: { look: nothing, changed: nothing },
+    notifier: { poll: nothing, changed: nothing },
     timers: process.timers,
     limits: { maxSteps: 50, stepTimeoutMs: 60_000, leaseMs: 10_000, sweepIntervalMs: 5000, concurrency: 8 },
     newId: () => {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { Lane } from '../../../../../plugins/workflow/services/delivery/sink-dispatcher.ts';
+import { SinkDispatcher } from '../../../../../plugins/workflow/services/delivery/sink-dispatcher.ts';
 import type { OutboxEntry } from '../../../../../plugins/workflow/services/ports/outbox.ts';
 import { until } from '../../../../support/until.ts';
 
@@ -17,13 +17,13 @@ for (let microtasks = 0; microtasks < 10; microtasks += 1) {
     const rows: string[] = [];
     const got: string[] = [];
     let looks = 0;
-    const commit = async (lane: Lane) => {
+    const commit = async (lane: SinkDispatcher) => {
       for (let turn = 0; turn < microtasks; turn += 1) await undefined;
       rows.push('run-1');
       await lane.relay(signal);
     };
     let committed: Promise<void> | undefined;
-    const lane = new Lane({
+    const lane = new SinkDispatcher({
       async take() {
         looks += 1;
         const entries = rows.splice(0).map((runId) => entry(runId));
@@ -45,7 +45,7 @@ for (let microtasks = 0; microtasks < 10; microtasks += 1) {
 
 test('a look that was not through is followed by another one', async (t) => {
   const left = [true, true, false];
-  const lane = new Lane({
+  const lane = new SinkDispatcher({
     take: async () => ({ entries: [], hasMore: left.shift()! }),
     share: () => 4,
     handle: async () => false,
@@ -59,7 +59,7 @@ test('what a tenant has no room for follows when one of its deliveries ends, and
   const ends: (() => void)[] = [];
   const waiting = Array.from({ length: 3 }, (_, index) => entry(`run-${index}`));
   let looks = 0;
-  const lane = new Lane({
+  const lane = new SinkDispatcher({
     async take(limit, room) {
       looks += 1;
       const places = waiting.length === 0 ? 0 : Math.min(limit, room('tenant'));

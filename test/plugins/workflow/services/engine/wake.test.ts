@@ -3,9 +3,9 @@ import pino from 'pino';
 import type { PublishOptions } from '../../../../../kernel/services/queue/queue.ts';
 import { manualClock } from '../../../../../kernel/testing/index.ts';
 import {
-  createWake,
-  engineHints,
-  type WakeResult,
+  createNotifier,
+  type NotifyResult,
+  replicaMessages,
 } from '../../../../../plugins/workflow/services/replica-messages.ts';
 import { until } from '../../../../support/until.ts';
 
@@ -17,10 +17,10 @@ function bench(publish: (options: PublishOptions) => Promise<boolean> = async ()
   const clock = manualClock(1_000_000);
   const sent: PublishOptions[] = [];
   const emitted: unknown[] = [];
-  const results: WakeResult[] = [];
-  const wake = createWake({
+  const results: NotifyResult[] = [];
+  const wake = createNotifier({
     clock,
-    hints: engineHints('workflow'),
+    hints: replicaMessages('workflow'),
     log: pino({ level: 'silent' }),
     events: { emit: (event, payload) => emitted.push([event.id, payload]) },
     queue: {
@@ -39,7 +39,7 @@ function bench(publish: (options: PublishOptions) => Promise<boolean> = async ()
 
 test('a look now is one message, named by the run', async (t) => {
   const { wake, sent, results } = bench();
-  wake.look(PLACE);
+  wake.poll(PLACE);
   await until(() => results.length === 1);
   t.deepEqual(sent, [{ id: 'run', delay: 0 }]);
   t.deepEqual(results, ['sent']);
@@ -47,10 +47,10 @@ test('a look now is one message, named by the run', async (t) => {
 
 test('a look tomorrow does not stand in the way of one now, and timers that end together are one message, at their end', (t) => {
   const { wake, sent, clock } = bench();
-  wake.look(PLACE, 5_010);
-  wake.look(PLACE);
+  wake.poll(PLACE, 5_010);
+  wake.poll(PLACE);
   clock.advance(20);
-  wake.look(PLACE, 5_000);
+  wake.poll(PLACE, 5_000);
   const ids = sent.map(({ id }) => id);
   t.is(ids[0], ids[2]);
   t.not(ids[0], ids[1]);
@@ -62,7 +62,7 @@ test('a look tomorrow does not stand in the way of one now, and timers that end 
 
 test('ids and delays are what the queue takes: letters, digits and dots; whole numbers up to a day', (t) => {
   const { wake, sent } = bench();
-  for (const delay of [0, 0.4, 1, 99.5, DAY - 1, DAY, 400 * DAY]) wake.look(PLACE, delay);
+  for (const delay of [0, 0.4, 1, 99.5, DAY - 1, DAY, 400 * DAY]) wake.poll(PLACE, delay);
   for (const { id = '', delay = 0 } of sent) {
     t.regex(id, /^[A-Za-z0-9._-]{1,128}$/);
     t.true(Number.isInteger(delay) && delay >= 0 && delay <= DAY, String(delay));
@@ -71,11 +71,11 @@ test('ids and delays are what the queue takes: letters, digits and dots; whole n
 
 test('a queue that is full, away or broken costs nobody anything but a count', async (t) => {
   const away = bench(async () => false);
-  t.notThrows(() => away.wake.look(PLACE));
+  t.notThrows(() => away.wake.poll(PLACE));
   await until(() => away.results.length === 1);
   t.deepEqual(away.results, ['lost']);
   const broken = bench(() => Promise.reject(new Error('broken')));
-  t.notThrows(() => broken.wake.look(PLACE));
+  t.notThrows(() => broken.wake.poll(PLACE));
   await until(() => broken.results.length === 1);
   t.deepEqual(broken.results, ['failed']);
 });
@@ -83,18 +83,18 @@ test('a queue that is full, away or broken costs nobody anything but a count', a
 test('no more than 1,000 messages are on their way at one time', async (t) => {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const { wake, sent, results } = bench(() => promise);
-  for (let index = 0; index < 1_010; index += 1) wake.look(PLACE);
+  for (let index = 0; index < 1_010; index += 1) wake.poll(PLACE);
   await until(() => results.length === 10);
   t.is(sent.length, 1_000);
   resolve(true);
   await until(() => results.length === 1_010);
-  wake.look(PLACE);
+  wake.poll(PLACE);
   t.is(sent.length, 1_001);
 });
 
 test('nothing is published where nothing is delivered', (t) => {
   const { wake, sent } = bench(undefined, false);
-  wake.look(PLACE);
+  wake.poll(PLACE);
   t.deepEqual(sent, []);
 });
 
@@ -102,8 +102,8 @@ test('the owner of a run is told through an event; an event that cannot go out h
   const { wake, emitted } = bench();
   wake.changed(PLACE);
   t.deepEqual(emitted, [['workflow.run-touched', HINT]]);
-  const mute = createWake({
-    ...{ clock: manualClock(), hints: engineHints('workflow'), log: pino({ level: 'silent' }) },
+  const mute = createNotifier({
+    ...{ clock: manualClock(), hints: replicaMessages('workflow'), log: pino({ level: 'silent' }) },
     count: () => undefined,
     queue: { delivers: false, publish: async () => false },
     events: {
@@ -116,7 +116,7 @@ test('the owner of a run is told through an event; an event that cannot go out h
 });
 
 test('an engine of another name has hints of its own', (t) => {
-  const { look, touched, follow, changed } = engineHints('execution');
+  const { look, touched, follow, changed } = replicaMessages('execution');
   t.deepEqual(
     [look, touched, follow, changed].map(({ id }) => id),
     ['execution.look', 'execution.run-touched', 'execution.follow', 'execution.changed'],

@@ -5,12 +5,12 @@ import {
   createFollowers,
   type Followers,
 } from '../../../../../plugins/workflow/services/follow/create-followers.ts';
-import { engineHints } from '../../../../../plugins/workflow/services/replica-messages.ts';
+import { replicaMessages } from '../../../../../plugins/workflow/services/replica-messages.ts';
 import { until } from '../../../../support/until.ts';
 import { type ManualTimers, manualTimers } from './manual-timers.ts';
 import { PLACE, type RunTable, runTable } from './run-table.ts';
 
-const hints = engineHints('workflow');
+const hints = replicaMessages('workflow');
 const HINT = { tenant_id: PLACE.tenantId, run_id: PLACE.runId };
 const NEVER = new AbortController().signal;
 

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { RunState } from '../../../../../plugins/workflow/services/core/run-state.ts';
-import { LocalCopy } from '../../../../../plugins/workflow/services/runner/cached-state.ts';
+import { CachedState } from '../../../../../plugins/workflow/services/runner/cached-state.ts';
 import { chain } from '../core/graph-builder.ts';
 
 const graph = chain(1);
@@ -19,7 +19,7 @@ function setUp() {
     graphsAsked += 1;
     return graph;
   };
-  const copy = new LocalCopy({ store: { read }, graphs: { get } }, { tenantId: 'tenant', runId: 'run' });
+  const copy = new CachedState({ store: { read }, graphs: { get } }, { tenantId: 'tenant', runId: 'run' });
   const readNow = (revision: number) => {
     const reading = copy.read();
     reads.at(-1)!.resolve(stateOf(revision));

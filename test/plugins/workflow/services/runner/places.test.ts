@@ -1,11 +1,11 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { Places, WaitingList } from '../../../../../plugins/workflow/services/runner/fair-slots.ts';
+import { FairSlots, WaitingRuns } from '../../../../../plugins/workflow/services/runner/fair-slots.ts';
 
 /** Tenants with chains of steps, on places alone: every step takes one turn, and what is under way ends in the order of `ends`. */
 function work(capacity: number, chains: readonly (readonly number[])[], ends: readonly number[]) {
-  const places = new Places(capacity);
-  const waiting = new WaitingList();
+  const places = new FairSlots(capacity);
+  const waiting = new WaitingRuns();
   const left = new Map<string, number>();
   const running: { tenantId: string; runId: string }[] = [];
   const begun: string[] = [];
@@ -89,7 +89,7 @@ test('no tenant waits while another one with as many places gets more than one t
 });
 
 test('a tenant that is alone has all places', (t) => {
-  const places = new Places(8);
+  const places = new FairSlots(8);
   t.is(places.roomFor('one', []), 8);
   t.is(places.roomFor('one', ['one']), 8);
   places.take('one', 8);
@@ -98,7 +98,7 @@ test('a tenant that is alone has all places', (t) => {
 });
 
 test('a tenant takes no more while another one waits that has no more than it', (t) => {
-  const places = new Places(8);
+  const places = new FairSlots(8);
   places.take('one', 3);
   t.is(places.roomFor('one', ['two']), 0);
   t.is(places.roomFor('two', ['one']), 3);
@@ -110,7 +110,7 @@ test('a tenant takes no more while another one waits that has no more than it', 
 });
 
 test('a place that was given back is there again', (t) => {
-  const places = new Places(2);
+  const places = new FairSlots(2);
   places.take('one', 2);
   places.giveBack('one', 1);
   t.is(places.heldBy('one'), 1);

@@ -1,36 +1,40 @@
 import test from 'ava';
 import type { RunState } from '../../../../../plugins/workflow/services/core/run-state.ts';
-import { type Answer, Asker, type Entry } from '../../../../../plugins/workflow/services/runner/mailbox.ts';
-import { Setbacks } from '../../../../../plugins/workflow/services/runner/retry-state.ts';
-import type { Effect } from '../../../../../plugins/workflow/services/runner/step-call.ts';
+import {
+  type Answer,
+  type Message,
+  PendingReply,
+} from '../../../../../plugins/workflow/services/runner/mailbox.ts';
+import { RetryState } from '../../../../../plugins/workflow/services/runner/retry-state.ts';
+import type { StepCall } from '../../../../../plugins/workflow/services/runner/step-call.ts';
 import { ManualTime } from './manual-timers.ts';
 
 const before = { revision: 7 } as RunState;
 const away = new Error('away');
 
-function asked(): Entry & { readonly asker: Asker<Answer | undefined> } {
-  const asker = new Asker<Answer | undefined>(new ManualTime().timers());
+function asked(): Message & { readonly asker: PendingReply<Answer | undefined> } {
+  const asker = new PendingReply<Answer | undefined>(new ManualTime().timers());
   asker.answer.catch(() => {});
-  return { occurrence: { type: 'cancel', by: 'anna' }, asker, arrived: 0, conflicts: 0, rejections: 0 };
+  return { command: { type: 'cancel', by: 'anna' }, reply, arrived: 0, conflicts: 0, rejections: 0 };
 }
 
-function result(): Entry {
+function result(): Message {
   const fence = { stepId: 'step', attempt: 1, delivery: 1 };
-  const effect = { fence } as Effect;
+  const effect = { fence } as StepCall;
   return {
-    occurrence: { type: 'succeeded', fence, output: {} },
-    ...{ effect, arrived: 0, conflicts: 0, rejections: 0 },
+    command: { type: 'succeeded', fence, output: {} },
+    ...{ call, arrived: 0, conflicts: 0, rejections: 0 },
   };
 }
 
 test('after the first conflict the next try comes at once, then later and later, within a bound', (t) => {
-  const setbacks = new Setbacks();
+  const setbacks = new RetryState();
   const pauses = Array.from({ length: 11 }, () => setbacks.conflicted([]));
   t.deepEqual(pauses, [0, 1, 2, 4, 8, 16, 32, 64, 100, 100, 100]);
 });
 
 test('failures back off by themselves', (t) => {
-  const setbacks = new Setbacks();
+  const setbacks = new RetryState();
   setbacks.conflicted([]);
   setbacks.conflicted([]);
   const pauses = Array.from({ length: 9 }, () => setbacks.failed());
@@ -39,7 +43,7 @@ test('failures back off by themselves', (t) => {
 });
 
 test('a run is contended after more than ten conflicts in a row', (t) => {
-  const setbacks = new Setbacks();
+  const setbacks = new RetryState();
   for (let conflict = 1; conflict <= 10; conflict += 1) setbacks.conflicted([]);
   t.false(setbacks.isContended);
   setbacks.conflicted([]);
@@ -47,21 +51,21 @@ test('a run is contended after more than ten conflicts in a row', (t) => {
 });
 
 test('who asked is told that the run is busy after his own eleventh conflict; a result is never given up', async (t) => {
-  const setbacks = new Setbacks();
+  const setbacks = new RetryState();
   const early = asked();
   const late = asked();
   const ended = result();
   setbacks.conflicted([early, ended]);
   for (let conflict = 2; conflict <= 10; conflict += 1) setbacks.conflicted([early, ended, late]);
-  t.false(early.asker.isSettled);
+  t.false(early.reply.isSettled);
   setbacks.conflicted([early, ended, late]);
-  await t.throwsAsync(early.asker.answer, { code: 'workflow.busy' });
-  t.false(late.asker.isSettled);
+  await t.throwsAsync(early.reply.answer, { code: 'workflow.busy' });
+  t.false(late.reply.isSettled);
   t.is(ended.conflicts, 11);
 });
 
 test('a rejected write is suspicious; it is in doubt only when the database was asked', (t) => {
-  const setbacks = new Setbacks();
+  const setbacks = new RetryState();
   setbacks.rejected([], before, away, false);
   t.true(setbacks.isSuspicious);
   t.false(setbacks.isInDoubt);
@@ -73,26 +77,26 @@ test('a rejected write is suspicious; it is in doubt only when the database was 
 });
 
 test('of a rejected write is noted which revision it was for, and why', (t) => {
-  const setbacks = new Setbacks();
+  const setbacks = new RetryState();
   const entry = asked();
   setbacks.rejected([entry, result()], before, away, true);
   t.deepEqual(entry.doubt, { revision: 7, error: away });
-  t.is(entry.asker.reason, away);
+  t.is(entry.reply.reason, away);
 });
 
 test('a result that is rejected alone again and again gets a failure in its place, in company never', (t) => {
-  const setbacks = new Setbacks();
+  const setbacks = new RetryState();
   const alone = result();
   const tries = Array.from({ length: 16 }, () => setbacks.rejected([alone], before, away, true));
   t.is(tries.indexOf(true), 15);
-  t.is(alone.occurrence.type, 'failed');
+  t.is(alone.command.type, 'failed');
   const company = [result(), result()];
   for (let rejection = 0; rejection < 40; rejection += 1)
     t.false(setbacks.rejected(company, before, away, true));
 });
 
 test('a transition that goes well ends everything but the doubt, which a read ends', (t) => {
-  const setbacks = new Setbacks();
+  const setbacks = new RetryState();
   for (let conflict = 1; conflict <= 11; conflict += 1) setbacks.conflicted([]);
   setbacks.failed();
   setbacks.failed();
@@ -107,7 +111,7 @@ test('a transition that goes well ends everything but the doubt, which a read en
 });
 
 test('a read that says what is stored makes no write less suspicious', (t) => {
-  const setbacks = new Setbacks();
+  const setbacks = new RetryState();
   setbacks.rejected([], before, away, true);
   setbacks.failed();
   setbacks.clarified();
@@ -116,7 +120,7 @@ test('a read that says what is stored makes no write less suspicious', (t) => {
 });
 
 test('a start of which the answer was lost is in doubt, and nothing else', (t) => {
-  const setbacks = new Setbacks();
+  const setbacks = new RetryState();
   setbacks.startedInDoubt();
   t.like(setbacks, { isInDoubt: true, isSuspicious: false, isFailing: false });
 });

@@ -5,23 +5,23 @@ import type { RunState } from '../../../../../plugins/workflow/services/core/run
 import { NO_OBSERVER } from '../../../../../plugins/workflow/services/ports/runner-observer.ts';
 import {
   type Answer,
-  Asker,
-  type Entry,
+  type Message,
+  PendingReply,
   settle,
 } from '../../../../../plugins/workflow/services/runner/mailbox.ts';
-import type { Effect } from '../../../../../plugins/workflow/services/runner/step-call.ts';
+import type { StepCall } from '../../../../../plugins/workflow/services/runner/step-call.ts';
 import { ManualTime } from './manual-timers.ts';
 
 const state = { tenantId: 'tenant', id: 'run' } as RunState;
 const fence = { stepId: 'step', attempt: 1, delivery: 1 };
-const effect = { fence } as Effect;
+const effect = { fence } as StepCall;
 const none = { arrived: 0, conflicts: 0, rejections: 0 };
-const succeeded: Entry = { occurrence: { type: 'succeeded', fence, output: {} }, effect, ...none };
-const released: Entry = { occurrence: { type: 'released', fence }, effect, ...none };
+const succeeded: Message = { command: { type: 'succeeded', fence, output: {} }, call, ...none };
+const released: Message = { command: { type: 'released', fence }, call, ...none };
 
 /** What is heard of the end of an entry. */
-function heard(entry: Entry, verdict: Verdict) {
-  const settled: Effect[] = [];
+function heard(entry: Message, verdict: Verdict) {
+  const settled: StepCall[] = [];
   const log: unknown[] = [];
   let late = 0;
   const observer = {
@@ -37,8 +37,8 @@ function heard(entry: Entry, verdict: Verdict) {
 
 test('whoever asked is told what came of it', async (t) => {
   const time = new ManualTime();
-  const asker = new Asker<Answer | undefined>(time.timers());
-  const entry: Entry = { occurrence: { type: 'cancel', by: 'anna' }, asker, ...none };
+  const asker = new PendingReply<Answer | undefined>(time.timers());
+  const entry: Message = { command: { type: 'cancel', by: 'anna' }, reply, ...none };
   t.deepEqual(heard(entry, 'unchanged'), { settled: [], late: 0, log: [] });
   t.deepEqual(await asker.answer, { state, verdict: 'unchanged' });
   t.is(time.waiting, 0);
@@ -54,8 +54,8 @@ test('what is given back is no late result', (t) => {
 });
 
 test('a failure that was stored in the place of a result is logged with the step', (t) => {
-  const { occurrence } = succeeded;
-  const { log } = heard({ ...succeeded, original: { occurrence, also: undefined } }, 'applied');
+  const { command } = succeeded;
+  const { log } = heard({ ...succeeded, original: { command, also: undefined } }, 'applied');
   t.is(log.length, 1);
   t.like(log[0], { tenant_id: 'tenant', run_id: 'run', step_id: 'step' });
 });

@@ -1,10 +1,10 @@
 import test from 'ava';
-import { WaitingList } from '../../../../../plugins/workflow/services/runner/fair-slots.ts';
+import { WaitingRuns } from '../../../../../plugins/workflow/services/runner/fair-slots.ts';
 
 const place = (tenantId: string, runId: string) => ({ tenantId, runId });
 
 test('runs of a tenant wait in order, each once', (t) => {
-  const list = new WaitingList();
+  const list = new WaitingRuns();
   list.add(place('one', 'a'));
   list.add(place('one', 'b'));
   t.true(list.add(place('one', 'a')));
@@ -16,7 +16,7 @@ test('runs of a tenant wait in order, each once', (t) => {
 });
 
 test('a tenant that was served comes last', (t) => {
-  const list = new WaitingList();
+  const list = new WaitingRuns();
   for (const tenant of ['one', 'two', 'three']) {
     list.add(place(tenant, `${tenant}-a`));
     list.add(place(tenant, `${tenant}-b`));
@@ -26,7 +26,7 @@ test('a tenant that was served comes last', (t) => {
 });
 
 test('a list that one tenant has filled has room for others', (t) => {
-  const list = new WaitingList(4);
+  const list = new WaitingRuns(4);
   for (const run of ['a', 'b', 'c', 'd']) t.true(list.add(place('flood', run)));
   t.false(list.add(place('flood', 'e')));
   t.false(list.add(place('small', 'x')));
@@ -40,7 +40,7 @@ test('a list that one tenant has filled has room for others', (t) => {
 });
 
 test('a full list of equals takes nobody in', (t) => {
-  const list = new WaitingList(2);
+  const list = new WaitingRuns(2);
   list.add(place('one', 'a'));
   list.add(place('two', 'b'));
   t.false(list.add(place('three', 'c')));

@@ -105,8 +105,8 @@ export class World {
       log: pino({}, { write: (line) => void log.push(line) }),
       sinksOf: () => [],
       committed: (state, events) => void committed.push({ state, events }),
-      wake: {
-        look: (place, delay) => {
+      notifier: {
+        poll: (place, delay) => {
           hints.push(`look ${place.runId}${delay === undefined ? '' : ` in ${delay}`}`);
           if (isHinted) this.#look(place, delay ?? 0);
         },
@@ -167,7 +167,7 @@ export class World {
   /** Some replica looks, and the next one where it cannot. */
   #look(place: RunPlace, delay: number): void {
     const look = async () => {
-      for (const replica of [...this.#replicas]) if (await replica.look(place)) return;
+      for (const replica of [...this.#replicas]) if (await replica.poll(place)) return;
     };
     this.time.timers().after(delay, () => void look());
   }
