@@ -1,6 +1,6 @@
+import type { Clock } from '../../foundation/base/clock.ts';
+import { createFreshCache } from '../../foundation/base/fresh-cache.ts';
 import type { Identity } from '../access/identity.ts';
-import type { Clock } from '../services/clock.ts';
-import { createFreshCache } from '../tenancy/fresh-cache.ts';
 
 /** What a request needs to know about a stored API key. */
 export interface KnownKey {

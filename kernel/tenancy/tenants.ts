@@ -1,11 +1,11 @@
 import { LockMode } from '@mikro-orm/core';
+import type { Clock } from '../../foundation/base/clock.ts';
+import { createFreshCache } from '../../foundation/base/fresh-cache.ts';
+import type { Ids } from '../../foundation/base/ids.ts';
+import type { Database } from '../../foundation/data/database.ts';
+import { Tenant } from '../../foundation/tables/tenant.ts';
+import { TenantErrors } from '../../foundation/tables/tenant-errors.ts';
 import { DEFAULT_TENANT_ID } from '../access/identity.ts';
-import type { Database } from '../database/database.ts';
-import { Tenant } from '../database/entities/tenant.ts';
-import type { Clock } from '../services/clock.ts';
-import type { Ids } from '../services/ids.ts';
-import { TenantErrors } from './errors.ts';
-import { createFreshCache } from './fresh-cache.ts';
 import type { TenantRecord } from './tenant-record.ts';
 
 /** The plans that a tenant may have (decisions 1.1). */

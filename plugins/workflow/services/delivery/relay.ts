@@ -8,7 +8,7 @@ import { toEventRecord } from '../views/event-record.ts';
 import { createDeliver, type Outcome } from './deliver.ts';
 import { NO_RELAY_OBSERVER, type RelayObserver } from './relay-observer.ts';
 import { createSinkChoice } from './sink-choice.ts';
-import { createSinkCooldown, SinkDispatcher, type SinkCooldown } from './sink-dispatcher.ts';
+import { createSinkCooldown, type SinkCooldown, SinkDispatcher } from './sink-dispatcher.ts';
 
 /** Milliseconds that one delivery may take. */
 const DELIVERY_MS = 30_000;
@@ -96,7 +96,11 @@ export function createRelay(parts: RelayParts): Relay {
   }
 
   /** Delivers an entry, or says for how many milliseconds it is left alone without that. */
-  async function pass(entry: OutboxEntry, rests: SinkCooldown, signal: AbortSignal): Promise<Outcome | number> {
+  async function pass(
+    entry: OutboxEntry,
+    rests: SinkCooldown,
+    signal: AbortSignal,
+  ): Promise<Outcome | number> {
     const takenAt = clock.monotonic();
     if (signal.aborted) return 'ended';
     const sink = choice.named(entry.sink);

@@ -5,7 +5,7 @@ import type { RunQueries } from '../../store/run-queries.ts';
 import type { NewEvent } from '../core/occurrence.ts';
 import type { RunState } from '../core/run-state.ts';
 import type { Timers } from '../ports/runtime.ts';
-import { type ReplicaMessages, toMessage, type RunMessage, toPlace } from '../replica-messages.ts';
+import { type ReplicaMessages, type RunMessage, toMessage, toPlace } from '../replica-messages.ts';
 import { runKey } from '../run-key.ts';
 import { isTerminal, redactEvents, toEventRecord } from '../views/event-record.ts';
 import type { Redactor } from '../views/redaction.ts';
@@ -62,7 +62,9 @@ export function createFollowers(parts: FollowersParts): Followers {
   const { queries, isRunningHere, events, hints, redactor, timers, log } = parts;
   const watched = new Map<string, Watched>();
   let isClosed = false;
-  const interests = createInterests(timers, (place, seq) => emit(hints.changed, { ...toMessage(place), seq }));
+  const interests = createInterests(timers, (place, seq) =>
+    emit(hints.changed, { ...toMessage(place), seq }),
+  );
 
   function emit<T>(event: Parameters<typeof events.emit<T>>[0], payload: NoInfer<T>): void {
     try {

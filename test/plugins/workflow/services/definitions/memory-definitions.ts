@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ResourceView } from '../../../../../kernel/index.ts';
-import { fakeIds, manualClock } from '../../../../../kernel/testing/index.ts';
 import type { Graph } from '../../../../../plugins/workflow/contract/graph.ts';
 import type { WorkflowFile } from '../../../../../plugins/workflow/services/definitions/workflow-file.ts';
 import type {
@@ -9,6 +8,7 @@ import type {
   StoredVersion,
   Versions,
 } from '../../../../../plugins/workflow/services/ports/definition-store.ts';
+import { fakeIds, manualClock } from '../../../../../testing/index.ts';
 
 type Stored = StoredVersion & { readonly tenantId: string };
 

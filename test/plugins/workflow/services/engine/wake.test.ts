@@ -1,12 +1,12 @@
 import test from 'ava';
 import pino from 'pino';
-import type { PublishOptions } from '../../../../../kernel/services/queue/queue.ts';
-import { manualClock } from '../../../../../kernel/testing/index.ts';
+import type { PublishOptions } from '../../../../../foundation/messages/queue/queue.ts';
 import {
   createNotifier,
   type NotifyResult,
   replicaMessages,
 } from '../../../../../plugins/workflow/services/replica-messages.ts';
+import { manualClock } from '../../../../../testing/index.ts';
 import { until } from '../../../../support/until.ts';
 
 const PLACE = { tenantId: 'tenant', runId: 'run' };
