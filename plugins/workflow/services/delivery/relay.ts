@@ -1,12 +1,12 @@
 import type { Clock, Logger } from 'agent-gateway';
 import { LRUCache } from 'lru-cache';
 import type { DeliveredEvent, EventSink } from '../../contract/event-sinks.ts';
+import type { RelayMetrics } from '../../metrics.ts';
 import type { RunQueries } from '../../store/run-queries.ts';
 import type { Outbox, OutboxEntry, Taken } from '../ports/outbox.ts';
 import { runKey } from '../run-key.ts';
 import { toEventRecord } from '../views/event-record.ts';
 import { createDeliver, type Outcome } from './deliver.ts';
-import { NO_RELAY_OBSERVER, type RelayObserver } from './relay-observer.ts';
 import { createSinkChoice } from './sink-choice.ts';
 import { createSinkCooldown, type SinkCooldown, SinkDispatcher } from './sink-dispatcher.ts';
 
@@ -27,7 +27,7 @@ interface RelayParts {
   readonly sinks: () => readonly EventSink[];
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Logger;
-  readonly observer?: RelayObserver;
+  readonly metrics: RelayMetrics;
   /** Milliseconds that one delivery may take; default 30,000. */
   readonly deliveryMs?: number;
 }
@@ -60,17 +60,9 @@ interface Way {
  * error in the log.
  */
 export function createRelay(parts: RelayParts): Relay {
-  const {
-    outbox,
-    queries,
-    sinks,
-    clock,
-    log,
-    observer = NO_RELAY_OBSERVER,
-    deliveryMs = DELIVERY_MS,
-  } = parts;
+  const { outbox, queries, sinks, clock, log, metrics, deliveryMs = DELIVERY_MS } = parts;
   const choice = createSinkChoice({ sinks, clock, log });
-  const deliver = createDeliver({ clock, log, observer, timeoutMs: deliveryMs });
+  const deliver = createDeliver({ clock, log, metrics, timeoutMs: deliveryMs });
   const definitions = new LRUCache<string, string>({ max: MAX_KNOWN_RUNS });
   /** By sink. There are as many as sinks ever came in the life of the process. */
   const ways = new Map<string, Way>();
@@ -123,7 +115,7 @@ export function createRelay(parts: RelayParts): Relay {
       await outbox.postpone(entry, pauseAfter(entry.attempts));
       return false;
     }
-    observer.gaveUp(sink, events);
+    metrics.gaveUp(sink, events);
     log.error(
       { tenant_id, run_id, from_seq, events, sink },
       'events of a run are given up, since the sink did not take them for three days',
@@ -171,7 +163,7 @@ export function createRelay(parts: RelayParts): Relay {
     async forget() {
       const forgotten = await outbox.forget({ olderThanMs: GIVE_UP_MS, here: choice.names() });
       for (const { sink, events } of forgotten) {
-        observer.gaveUp(sink, events);
+        metrics.gaveUp(sink, events);
         log.error({ sink, events }, 'events are given up, since their sink was away for three days');
       }
     },

@@ -69,14 +69,14 @@ export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<
     isRunningHere: (place) => runner.isRunningHere(place),
   });
   const outbox = createOutbox({ database, tables, ids });
-  const relay = createRelay({ outbox, queries, sinks, clock, log, observer: metrics.relay });
+  const relay = createRelay({ outbox, queries, sinks, clock, log, metrics: metrics.relay });
   const runner = createRunner({
     ...{ store, graphs, timers, limits, log },
     execute: metrics.counted(createExecute({ types, tenants: scope.services.tenants, redactor, clock, log })),
     notifier: createNotifier({ queue, events, hints, clock, log, count: metrics.hinted }),
     newId: ids.uuid,
     sinksOf: relay.sinksOf,
-    observer: metrics.runner,
+    metrics: metrics.runner,
     committed(state, committed) {
       metrics.committed(committed);
       followers.committed(state, committed);

@@ -24,6 +24,6 @@ export async function retryWhile<T>(
       if (signal.aborted || !isPassing(error)) throw error;
       if (failures === 1) begins?.(error);
     }
-    await pause(growing(failures, pauses.first, pauses.most), undefined, { signal });
+    await pause(growing(failures, pauses), undefined, { signal });
   }
 }

@@ -4,20 +4,15 @@ import type { CompiledGraph } from '../graph/compiled-graph.ts';
 import type { Graphs } from '../graphs.ts';
 import type { RunStore } from '../ports/run-store.ts';
 
-interface LocalCopyParts {
-  readonly store: Pick<RunStore, 'read'>;
-  readonly graphs: Graphs;
-}
-
 /**
  * The copy of one run that this process decides by: the state after the last read or commit here. Others change the run too, so it may be behind.
  *
  * A change that is decided by an old copy cannot be stored: the commit compares revisions. A refusal ("this task is completed") is compared with nothing, so
  * it may only come from a copy that is new enough. For that there is a logical clock, which ticks when a read or a transition begins: a copy that is
- * newer than a moment has all that was stored by then, by whomever.
+ * newer than a moment has all that was stored by then, here or elsewhere.
  */
 export class CachedState {
-  readonly #parts: LocalCopyParts;
+  readonly #parts: { readonly store: Pick<RunStore, 'read'>; readonly graphs: Graphs };
   readonly #place: RunPlace;
   #state: RunState | undefined;
   #graph: CompiledGraph | undefined;
@@ -26,7 +21,7 @@ export class CachedState {
   /** When the read or the commit began that the state is from. */
   #takenAt = 0;
 
-  constructor(parts: LocalCopyParts, place: RunPlace) {
+  constructor(parts: { readonly store: Pick<RunStore, 'read'>; readonly graphs: Graphs }, place: RunPlace) {
     this.#parts = parts;
     this.#place = place;
   }
@@ -91,7 +86,7 @@ export class CachedState {
     }
   }
 
-  /** The moment at which a transition begins. Whoever comes from now on may know more than it does. */
+  /** The moment at which a transition begins. A caller that comes from now on may know more than it does. */
   begin(): number {
     this.#moment += 1;
     return this.#moment;

@@ -1,24 +1,27 @@
 import type { RunPlace } from '../../contract/engine.ts';
 
 /**
- * Who may carry out how many steps in this process. No place stays free while somebody could use it. While several tenants want places, those who hold
+ * Who may carry out how many steps in this process. No slot stays free while somebody could use it. While several tenants want slots, those who hold
  * fewest come first, and equals take turns: a tenant's next step (even the next of a run that is under way) does not come before the first step of somebody
- * who holds no more. So a tenant's share is at least its part among those who want something, and nobody waits behind another's long chains.
+ * who holds no more. So a tenant's share is at least its part among those who want something, and no tenant waits behind another's long chains.
  */
 export class FairSlots {
-  readonly capacity: number;
+  readonly #capacity: number;
+  readonly #waiting: { tenants(): Iterable<string> };
   readonly #held = new Map<string, number>();
   #taken = 0;
 
-  constructor(capacity: number) {
-    this.capacity = capacity;
+  /** @param waiting whose runs wait for a slot, in the order in which they are served */
+  constructor(capacity: number, waiting: { tenants(): Iterable<string> }) {
+    this.#capacity = capacity;
+    this.#waiting = waiting;
   }
 
   get free(): number {
-    return Math.max(0, this.capacity - this.#taken);
+    return Math.max(0, this.#capacity - this.#taken);
   }
 
-  /** Places that are held. */
+  /** Slots that are held. */
   get taken(): number {
     return this.#taken;
   }
@@ -27,27 +30,23 @@ export class FairSlots {
     return this.#held.get(tenantId) ?? 0;
   }
 
-  /**
-   * How many places a tenant may take now.
-   *
-   * @param waiting the tenants whose runs wait for a place, this one or not
-   */
-  roomFor(tenantId: string, waiting: Iterable<string>): number {
+  /** How many slots a tenant may take now, whether its runs wait or not. */
+  roomFor(tenantId: string): number {
     const held = this.heldBy(tenantId);
     let room = this.free;
-    for (const other of waiting) {
+    for (const other of this.#waiting.tenants()) {
       if (room === 0) break;
       if (other !== tenantId) room = Math.min(room, Math.max(0, this.heldBy(other) - held));
     }
     return room;
   }
 
-  /** Whose turn it is: of those who wait, in their order, the first of those who hold fewest places. Undefined: nobody waits, or none is free. */
-  next(waiting: Iterable<string>): string | undefined {
+  /** Whose turn it is: of the tenants that wait, in their order, the first of those who hold fewest slots. Undefined: none waits, or no slot is free. */
+  next(): string | undefined {
     if (this.free === 0) return undefined;
     let next: string | undefined;
     let fewest = Number.POSITIVE_INFINITY;
-    for (const tenantId of waiting) {
+    for (const tenantId of this.#waiting.tenants()) {
       const held = this.heldBy(tenantId);
       if (held >= fewest) continue;
       next = tenantId;
@@ -57,7 +56,7 @@ export class FairSlots {
     return next;
   }
 
-  /** Takes as many; whoever calls has asked whether they are there. */
+  /** Takes as many; the caller has asked whether they are there. */
   take(tenantId: string, count: number): void {
     if (count === 0) return;
     this.#held.set(tenantId, this.heldBy(tenantId) + count);

@@ -1,112 +1,113 @@
-import type { StepResult } from '../../contract/node-types.ts';
 import type { RunState, StepState } from '../core/run-state.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
+import type { Mailbox } from './mailbox.ts';
 import type { RunnerCore } from './runner.ts';
-import { type Ending, StepCall } from './step-call.ts';
+import { StepCall } from './step-call.ts';
 
 /**
- * What of one run is in the hands of this process: the deliveries that are carried out, and those that have ended until that is stored. Each one
- * that is carried out holds a place of its tenant.
+ * The steps of one run that this process carries out, and those that have ended until that is stored. Each one that is carried out holds a slot of
+ * its tenant. How a call ends goes into the mailbox of the run.
  */
 export class InFlightSteps {
   readonly #core: RunnerCore;
-  readonly #tenantId: string;
-  readonly #ended: (effect: StepCall, ending: Ending, also: StepResult['also']) => void;
+  readonly #slots: ReservedSlots;
+  readonly #mailbox: Pick<Mailbox, 'ended'>;
+  readonly #ended: () => void;
   /** By step. */
-  readonly #effects = new Map<string, StepCall>();
+  readonly #calls = new Map<string, StepCall>();
 
-  constructor(
-    core: RunnerCore,
-    tenantId: string,
-    ended: (effect: StepCall, ending: Ending, also: StepResult['also']) => void,
-  ) {
+  /** @param ended called when a call has ended by itself and its slot is free */
+  constructor(core: RunnerCore, slots: ReservedSlots, mailbox: Pick<Mailbox, 'ended'>, ended: () => void) {
     this.#core = core;
-    this.#tenantId = tenantId;
+    this.#slots = slots;
+    this.#mailbox = mailbox;
     this.#ended = ended;
   }
 
   get isEmpty(): boolean {
-    return this.#effects.size === 0;
+    return this.#calls.size === 0;
   }
 
-  /** Steps that the worker owns in this state, and that are not in our hands. */
+  /** Steps that the worker owns in this state, and that are not in flight. */
   missing({ owner, steps }: RunState, worker: string | undefined): readonly StepState[] {
     const missing: StepState[] = [];
     if (worker === undefined || owner !== worker) return missing;
     for (const step of steps.values()) {
-      if (step.status === 'running' && !this.#effects.get(step.id)?.is(step)) missing.push(step);
+      if (step.status === 'running' && !this.#calls.get(step.id)?.is(step)) missing.push(step);
     }
     return missing;
   }
 
-  /** Stops what is not to be done any more: the step is over, or somebody else's. */
+  /** Begins claimed steps, for which slots are kept. What is not to be begun here is given back. */
+  begin(run: RunState, claimed: readonly StepState[], graph: CompiledGraph): void {
+    for (const step of claimed) {
+      const mayBegin = this.#core.claimant !== undefined && this.#slots.spend();
+      const call = mayBegin ? new StepCall(this.#core, step) : StepCall.notBegun(this.#core, step);
+      this.#calls.set(step.id, call);
+      if (!mayBegin) {
+        this.#mailbox.ended(call, { type: 'released', fence: call.fence });
+        continue;
+      }
+      call.begin(run, step, graph.nodes.get(step.nodeId)!, (ending, also) => {
+        this.#slots.freeOne();
+        this.#mailbox.ended(call, ending, also);
+        this.#ended();
+      });
+    }
+    this.#slots.giveBackKept();
+  }
+
+  /** Stops what is not to be done any more: the step is over, or another worker's. */
   stopOthers({ steps }: RunState): void {
-    if (this.#effects.size === 0) return;
+    if (this.#calls.size === 0) return;
     const kept = new Set<StepCall>();
     for (const step of steps.values()) {
-      const effect = this.#effects.get(step.id);
-      if (step.status === 'running' && effect?.is(step)) kept.add(effect);
+      const call = this.#calls.get(step.id);
+      if (step.status === 'running' && call?.is(step)) kept.add(call);
     }
-    if (kept.size === this.#effects.size) return;
-    for (const effect of this.#effects.values()) {
-      if (!kept.has(effect)) this.#stop(effect, 'The step was cancelled, or given to somebody else');
+    if (kept.size === this.#calls.size) return;
+    for (const call of this.#calls.values()) {
+      if (!kept.has(call)) this.#drop(call, 'The step was cancelled, or given to somebody else');
     }
   }
 
-  /** Begins a delivery, which has its place already. */
-  begin(run: RunState, step: StepState, graph: CompiledGraph): void {
-    const effect = new StepCall(this.#core, step);
-    this.#effects.set(step.id, effect);
-    effect.begin(run, step, graph.nodes.get(step.nodeId)!, this);
-  }
-
-  /** Takes a delivery only to give it back. */
-  refuse(step: StepState): StepCall {
-    const effect = StepCall.notBegun(this.#core, step);
-    this.#effects.set(step.id, effect);
-    return effect;
-  }
-
-  /** Its end is stored, or came too late. */
-  settled(effect: StepCall): void {
-    if (this.#effects.get(effect.fence.stepId) === effect) this.#effects.delete(effect.fence.stepId);
+  /** The end of a call is stored, or came too late. */
+  settled(call: StepCall): void {
+    if (this.#calls.get(call.fence.stepId) === call) this.#calls.delete(call.fence.stepId);
   }
 
   /** Stops all that is carried out; what has ended already stays. */
-  forsake(reason: string): void {
-    for (const effect of this.#effects.values()) {
-      if (!effect.isOver) this.#stop(effect, reason);
+  abandon(reason: string): void {
+    for (const call of this.#calls.values()) {
+      if (!call.isOver) this.#drop(call, reason);
     }
   }
 
-  /** Stops all that is carried out, and gives what was stopped. It stays in our hands until it is given back. */
-  interrupt(reason: string): readonly StepCall[] {
-    const stopped = [...this.#effects.values()].filter((effect) => effect.stop(reason));
-    this.#core.slots.giveBack(this.#tenantId, stopped.length);
-    return stopped;
+  /** Stops all that is carried out, to give it back. It stays in flight until that is stored. */
+  release(reason: string): void {
+    const stopped = [...this.#calls.values()].filter((call) => call.stop(reason));
+    for (const call of stopped) {
+      this.#slots.freeOne();
+      this.#mailbox.ended(call, { type: 'released', fence: call.fence });
+    }
   }
 
-  ended(effect: StepCall, ending: Ending, also: StepResult['also']): void {
-    this.#core.slots.giveBack(this.#tenantId, 1);
-    this.#ended(effect, ending, also);
-  }
-
-  #stop(effect: StepCall, reason: string): void {
-    if (effect.stop(reason)) this.#core.slots.giveBack(this.#tenantId, 1);
-    this.settled(effect);
+  #drop(call: StepCall, reason: string): void {
+    if (call.stop(reason)) this.#slots.freeOne();
+    this.settled(call);
   }
 }
 
-/** The places that one run holds for steps which are not begun yet. What is given back goes to those who wait. */
+/** The slots that one run holds for steps which are not begun yet. What is given back goes to runs that wait. */
 export class ReservedSlots {
-  readonly #core: RunnerCore;
+  readonly #core: Pick<RunnerCore, 'slots' | 'slotsFreed'>;
   readonly #tenantId: string;
   /** Taken before it is known what they are for. */
   #granted = 0;
   /** For steps that a commit claims of which it is not known whether it is stored. */
   #kept = 0;
 
-  constructor(core: RunnerCore, tenantId: string) {
+  constructor(core: Pick<RunnerCore, 'slots' | 'slotsFreed'>, tenantId: string) {
     this.#core = core;
     this.#tenantId = tenantId;
   }
@@ -115,23 +116,17 @@ export class ReservedSlots {
     return this.#kept > 0;
   }
 
-  /** Steps that may be claimed now: those that have a place already, and what the tenant may take. */
+  /** Steps that may be claimed now: those that have a slot already, and what the tenant may take. */
   get room(): number {
-    const { slots, waiting } = this.#core;
-    return this.#granted + slots.roomFor(this.#tenantId, waiting.tenants());
+    return this.#granted + this.#core.slots.roomFor(this.#tenantId);
   }
 
-  /** Places were taken for the run. */
+  /** Slots were taken for the run. */
   grant(count: number): void {
     this.#granted += count;
   }
 
-  /** As many steps are claimed as have places already. */
-  hold(count: number): void {
-    this.#kept += count;
-  }
-
-  /** Has a place for each of so many claimed steps, and gives back what was granted beyond. */
+  /** Has a slot for each of so many claimed steps, and gives back what was granted beyond. */
   keep(claimed: number): void {
     this.#core.slots.take(this.#tenantId, Math.max(0, claimed - this.#granted));
     this.#granted = Math.max(0, this.#granted - claimed);
@@ -139,18 +134,23 @@ export class ReservedSlots {
     this.giveBackGranted();
   }
 
-  /** Of so many steps that turned out to be claimed, those without a place take one that is free, while there is one. */
+  /** Of so many steps that turned out to be claimed, those without a slot take one that is free, while there is one. */
   takeFor(claimed: number): void {
     const more = Math.min(Math.max(0, claimed - this.#kept), this.#core.slots.free);
     this.#core.slots.take(this.#tenantId, more);
     this.#kept += more;
   }
 
-  /** Hands one of the kept places to a step that begins; false when there is none. */
+  /** Hands one of the kept slots to a step that begins; false when there is none. */
   spend(): boolean {
     if (this.#kept === 0) return false;
     this.#kept -= 1;
     return true;
+  }
+
+  /** The slot of a step that has ended is free. Runs that wait do not get it yet: the next step of this run is considered before. */
+  freeOne(): void {
+    this.#core.slots.giveBack(this.#tenantId, 1);
   }
 
   giveBackGranted(): void {

@@ -1,20 +1,15 @@
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import { StepFailure, type StepResult } from '../../contract/node-types.ts';
+import type { DeliveryResult } from '../../metrics.ts';
 import type { Fence, Occurrence } from '../core/occurrence.ts';
 import type { RunState, StepState } from '../core/run-state.ts';
 import type { CompiledNode } from '../graph/compiled-graph.ts';
 import { jsonFault } from '../graph/json-fault.ts';
 import { MAX_RECORD } from '../ports/execution.ts';
-import type { DeliveryResult } from '../ports/runner-observer.ts';
 import type { RunnerCore } from './runner.ts';
 
-/** Who hears of the end of an effect: once, and not at all when it was stopped. */
-interface EffectOwner {
-  ended(effect: StepCall, ending: Ending, also: StepResult['also']): void;
-}
-
 /**
- * One delivery of one step in our hands: the call, its signal and its deadline. It is over at the first of: the call ends, the deadline comes, it is
+ * One delivery of one step that this process carries out: the call, its signal and its deadline. It is over at the first of: the call ends, the deadline comes, it is
  * stopped. A call that goes on after that is left alone, and what it brings is ignored.
  */
 export class StepCall {
@@ -33,7 +28,7 @@ export class StepCall {
     this.nodeType = nodeType;
   }
 
-  /** True once it holds no place any more; its result may still wait to be stored. */
+  /** True once it holds no slot any more; its result may still wait to be stored. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -45,14 +40,23 @@ export class StepCall {
 
   /** A delivery that was claimed and is not begun: it is given back. */
   static notBegun(core: RunnerCore, step: StepState): StepCall {
-    const effect = new StepCall(core, step);
-    effect.#isOver = true;
-    return effect;
+    const call = new StepCall(core, step);
+    call.#isOver = true;
+    return call;
   }
 
-  /** Begins the call, in this turn. */
-  begin(run: RunState, step: StepState, node: CompiledNode, owner: EffectOwner): void {
-    const { timers, limits, observer, counts } = this.#core;
+  /**
+   * Begins the call, in this turn.
+   *
+   * @param ended called once with what it came to, and not at all when it was stopped
+   */
+  begin(
+    run: RunState,
+    step: StepState,
+    node: CompiledNode,
+    ended: (ending: Ending, also?: StepResult['also']) => void,
+  ): void {
+    const { timers, limits, metrics, counts } = this.#core;
     counts.running += 1;
     counts.begun += 1;
     const controller = new AbortController();
@@ -60,22 +64,27 @@ export class StepCall {
     this.#cancelDeadline = timers.after(limits.stepTimeoutMs, () => {
       if (!this.#finish('timed-out')) return;
       this.#abandon(new DOMException('The time of the step is over', 'TimeoutError'));
-      owner.ended(this, endingAtDeadline(this.fence, limits.stepTimeoutMs), undefined);
+      ended(endingAtDeadline(this.fence, limits.stepTimeoutMs));
     });
-    if (step.delivery > 1) observer.redelivered(step.nodeType);
+    if (step.delivery > 1) metrics.redelivered(step.nodeType);
     this.#call({ run, step, node, signal: controller.signal }).then(
       (result) => {
-        if (this.#isOver) return observer.abandoned(-1);
+        if (this.#isOver) return metrics.abandoned(-1);
         const ending = endingOf(this.fence, result);
         this.#finish(ending.type);
-        owner.ended(this, ending, ending.type === 'succeeded' ? alsoOf(result) : undefined);
+        const { also } = result;
+        // `also` is called on its result, as its author wrote it.
+        ended(
+          ending,
+          ending.type === 'succeeded' && also ? (entities) => also.call(result, entities) : undefined,
+        );
       },
       (error: unknown) => {
-        if (this.#isOver) return observer.abandoned(-1);
+        if (this.#isOver) return metrics.abandoned(-1);
         const ending = endingOfError(this.fence, error);
         this.#logDefect(run, step, ending, error);
         this.#finish('failed');
-        owner.ended(this, ending, undefined);
+        ended(ending);
       },
     );
   }
@@ -96,15 +105,15 @@ export class StepCall {
     if (this.#isOver) return false;
     this.#isOver = true;
     this.#cancelDeadline?.();
-    const { observer, timers, counts } = this.#core;
+    const { metrics, timers, counts } = this.#core;
     counts.running -= 1;
-    observer.delivered(this.nodeType, result, timers.monotonic() - this.#began);
+    metrics.delivered(this.nodeType, result, timers.monotonic() - this.#began);
     return true;
   }
 
   /** It is counted until it ends; most end at once. */
   #abandon(reason: DOMException): void {
-    this.#core.observer.abandoned(1);
+    this.#core.metrics.abandoned(1);
     this.#controller?.abort(reason);
   }
 
@@ -113,10 +122,6 @@ export class StepCall {
     const fields = { err: error, tenant_id: tenantId, run_id: id, step_id: step.id, node: step.nodeId };
     this.#core.log.error(fields, 'a step failed because of a defect');
   }
-}
-
-function alsoOf(result: StepResult): StepResult['also'] {
-  return result.also === undefined ? undefined : (entities) => result.also!(entities);
 }
 
 /** Levels of JSON that an output may have: whoever reads it looks through all of them. */

@@ -6,24 +6,24 @@ import { growing } from './retry-state.ts';
 /** Milliseconds after the first failure to make a worker known again. */
 const FIRST_REJOIN_MS = 100;
 
-interface HeartbeatParts {
+interface WorkerLeaseParts {
   readonly store: Pick<RunStore, 'join' | 'renew'>;
   readonly timers: Timers;
   readonly clock: Pick<DatabaseClock, 'renew'>;
   readonly leaseMs: number;
   readonly newId: () => string;
   readonly log: Logger;
-  /** The incarnation of that name is over: others may have what it owned. */
-  readonly ended: (worker: string) => void;
+  /** Called when the lease is over: others may have what the worker owned. */
+  readonly ended: () => void;
 }
 
 /**
- * The life of this process as a worker. By the database's clock a lease begins when the database gets the message, so by our own reckoning, from before it was
- * sent, it is over no later than in truth: who believes to be alive here is. Once a lease is over its name is never used again, so that work that was
- * claimed under it cannot be taken for work of today.
+ * The lease of this process as a worker, renewed three times in its length. By the database's clock a lease begins when the database gets the message; this
+ * process counts from before it was sent, so that it never takes itself for alive when it is not. Once a lease is over its name is never used again, so
+ * that work that was claimed under it cannot be taken for work of today.
  */
 export class WorkerLease {
-  readonly #parts: HeartbeatParts;
+  readonly #parts: WorkerLeaseParts;
   #worker: string | undefined;
   /** On the monotonic clock. */
   #validUntil = 0;
@@ -32,7 +32,7 @@ export class WorkerLease {
   #cancelBeat = () => {};
   #cancelEnd = () => {};
 
-  constructor(parts: HeartbeatParts) {
+  constructor(parts: WorkerLeaseParts) {
     this.#parts = parts;
   }
 
@@ -116,7 +116,7 @@ export class WorkerLease {
     this.#validUntil = 0;
     this.#failures = 0;
     this.#parts.log.warn({ worker }, 'the lease of the worker is over: its steps go to others');
-    this.#parts.ended(worker);
+    this.#parts.ended();
     void this.#rejoin();
   }
 
@@ -129,7 +129,7 @@ export class WorkerLease {
     } catch (error) {
       this.#failures += 1;
       if (this.#failures === 1) log.warn({ err: error }, 'the worker could not be made known again');
-      this.#rejoinAfter(growing(this.#failures, FIRST_REJOIN_MS, leaseMs / 3));
+      this.#rejoinAfter(growing(this.#failures, { first: FIRST_REJOIN_MS, most: leaseMs / 3 }));
     }
   }
 

@@ -3,6 +3,7 @@ import test from 'ava';
 import { type Graph, StepFailure } from '../../../../plugins/workflow/contract.ts';
 import { compileGraph } from '../../../../plugins/workflow/services/graph/compile-graph.ts';
 import { createRunner } from '../../../../plugins/workflow/services/runner/create-runner.ts';
+import { NO_METRICS } from '../no-metrics.ts';
 import { createMemoryStore } from './memory-store.ts';
 import { startProcess } from './process.ts';
 import { createRandom } from './random.ts';
@@ -56,6 +57,7 @@ test('a paused run with a step that goes on and one that is pending leaves its p
     log: log as unknown as Logger,
     sinksOf: () => [],
     committed: nothing,
+    metrics: NO_METRICS.runner,
   });
 
   await runner.open();

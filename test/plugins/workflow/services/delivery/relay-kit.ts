@@ -140,7 +140,7 @@ export function relayOver(sinks: readonly EventSink[], deliveryMs = 5_000) {
   const relay = createRelay({
     ...{ outbox: memory.outbox, queries: memory.queries, clock: memory.clock, log, deliveryMs },
     sinks: () => live.sinks,
-    observer: {
+    metrics: {
       delivered: (sink, events) => void counted.push(['delivered', sink, events]),
       failed: (sink) => void counted.push(['failed', sink]),
       gaveUp: (sink, events) => void counted.push(['gave up', sink, events]),
