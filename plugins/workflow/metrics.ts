@@ -22,8 +22,8 @@ export type RelayMetrics = ReturnType<typeof relayMetrics>;
 export interface WorkflowMetrics {
   readonly runner: RunnerMetrics;
   readonly relay: RelayMetrics;
-  /** Counts what became of a hint to the queue. */
-  hinted(result: NotifyResult): void;
+  /** Counts what became of a message to the queue. */
+  notified(result: NotifyResult): void;
   /** Counts what happened to runs; for what was committed here. */
   committed(events: readonly Pick<NewEvent, 'type'>[]): void;
   /** The same work, counted while it is under way. */
@@ -47,7 +47,7 @@ export function workflowMetrics(metric: Scope['metric']): WorkflowMetrics {
     labels: ['result'],
   });
   return {
-    hinted: (result) => hints.inc({ result }),
+    notified: (result) => hints.inc({ result }),
     runner: runnerMetrics(metric),
     relay: relayMetrics(metric),
     committed(events) {

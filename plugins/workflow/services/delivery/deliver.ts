@@ -16,7 +16,7 @@ export interface DeliverParts {
 /** A delivery. */
 export interface Delivery {
   readonly sink: EventSink;
-  readonly rests: SinkCooldown;
+  readonly cooldown: SinkCooldown;
   readonly entry: OutboxEntry;
   readonly events: readonly DeliveredEvent[];
   /** When the entry was taken, in monotonic time. */
@@ -31,18 +31,18 @@ export type Deliver = (delivery: Delivery, signal: AbortSignal) => Promise<Outco
 
 /** Makes it. A sink that does not end in time is then left alone for a while, for the tenant. */
 export function createDeliver({ clock, log, metrics, timeoutMs }: DeliverParts): Deliver {
-  return async ({ sink, rests, entry, events, takenAt }, signal) => {
+  return async ({ sink, cooldown, entry, events, takenAt }, signal) => {
     const { tenantId, runId: run_id, attempts } = entry;
     const timeout = new Error(`it did not end within ${timeoutMs / 1_000} s`);
     try {
       await withDeadline(signal, timeoutMs, timeout, (end) => sink.deliver(events, end));
-      rests.end(tenantId);
+      cooldown.end(tenantId);
       metrics.delivered(sink.name, events.length, entry.ageMs + Math.max(0, clock.monotonic() - takenAt));
       return 'delivered';
     } catch (err) {
       if (signal.aborted) return 'ended';
-      if (err === timeout) rests.begin(tenantId);
-      else rests.end(tenantId);
+      if (err === timeout) cooldown.begin(tenantId);
+      else cooldown.end(tenantId);
       metrics.failed(sink.name);
       log.warn(
         { err, sink: sink.name, tenant_id: tenantId, run_id, attempts },
@@ -54,7 +54,7 @@ export function createDeliver({ clock, log, metrics, timeoutMs }: DeliverParts):
 }
 
 /**
- * Ends work when its time is over or `signal` aborts; whoever ignores that is not waited for. The work has a signal of its own: listeners that it
+ * Ends work when its time is over or `signal` aborts; a sink that ignores that is not waited for. The work has a signal of its own: listeners that it
  * leaves there go with it, while those at a signal that lives as long as the plugin would stay.
  */
 async function withDeadline(

@@ -6,19 +6,19 @@ import type { OutboxEntry, Taken } from '../ports/outbox.ts';
 /** Runs whose events are under way to one sink at one time, in one process. */
 const CONCURRENCY = 32;
 
-/** What a lane works with. */
+/** What a dispatcher works with. */
 interface SinkDispatcherParts {
   /** Takes what is due, of each tenant no more than it has room; rejects when it cannot be known. */
   readonly take: (limit: number, room: (tenantId: string) => number) => Promise<Taken>;
   /** How many runs of a tenant may be under way at one time, now. */
   readonly share: (tenantId: string) => number;
-  /** Delivers, and tells the outbox. True when it is worth looking for more at once. Never rejects. */
+  /** Delivers, and notes it in the outbox. True when it is worth looking for more at once. Never rejects. */
   readonly handle: (entry: OutboxEntry, signal: AbortSignal) => Promise<boolean>;
-  /** Told when a look that nobody waits for fails. */
+  /** Reports that a look which no caller waits for has failed. */
   readonly failed: (error: unknown) => void;
 }
 
-/** The way of events to one sink: whatever holds it up holds up nobody else, and a tenant whose receiver hangs no other tenant. */
+/** Sends the events of one sink: what holds them up holds up no other sink, and a tenant whose receiver hangs no other tenant. */
 export class SinkDispatcher {
   readonly #parts: SinkDispatcherParts;
   /** Deliveries, with the tenant of each. */
@@ -28,7 +28,7 @@ export class SinkDispatcher {
   /** Whether the last look had no place for anything. */
   #isFull = false;
   #taking: Promise<void> | undefined;
-  /** How often somebody said that there may be something. */
+  /** How often `dispatch` was called. */
   #asked = 0;
 
   constructor(parts: SinkDispatcherParts) {
@@ -39,7 +39,7 @@ export class SinkDispatcher {
    * Begins to deliver what is due, and resolves when nothing more is, or nothing more can be taken before a delivery ends; then it goes on by itself. Calls
    * that meet are one. Rejects when the outbox cannot be looked at.
    */
-  relay(signal: AbortSignal): Promise<void> {
+  dispatch(signal: AbortSignal): Promise<void> {
     this.#asked += 1;
     this.#taking ??= this.#takeAll(signal);
     return this.#taking;
@@ -53,7 +53,7 @@ export class SinkDispatcher {
   }
 
   async #takeAll(signal: AbortSignal): Promise<void> {
-    // Until whoever asked holds the promise: it is not over before.
+    // The caller holds the promise first: it is not over before.
     await Promise.resolve();
     try {
       while (!signal.aborted) {
@@ -62,7 +62,7 @@ export class SinkDispatcher {
         if (this.#isFull) return;
         const askedBefore = this.#asked;
         const { count, hasMore } = await this.#look(places, signal);
-        // Nothing is waited for between this and the end: who asks later finds that no look is under way.
+        // Nothing is waited for between this and the end: a later call finds that no look is under way.
         if (count < places && !hasMore && this.#asked === askedBefore) return;
         // SQLite answers at once: others have their turn between two looks.
         await nextTurn();
@@ -101,7 +101,7 @@ export class SinkDispatcher {
       this.#underWay.delete(work);
       if (signal.aborted) return;
       if (hasMore || this.#isFull || this.#held.has(entry.tenantId))
-        this.relay(signal).catch(this.#parts.failed);
+        this.dispatch(signal).catch(this.#parts.failed);
     });
     this.#underWay.set(work, entry.tenantId);
   }

@@ -23,8 +23,8 @@ import { redactingStore } from '../views/redacting-store.ts';
 import type { Redactor } from '../views/redaction.ts';
 import { createEngine } from './create-engine.ts';
 
-/** Runs that one process looks at, at one time, because of hints. */
-const HINTS_AT_ONCE = 32;
+/** Runs that one process polls at one time because of messages. */
+const POLLS_AT_ONCE = 32;
 
 /** Milliseconds between two looks for events whose sink has gone. */
 const FORGET_EVERY_MS = 3_600_000;
@@ -52,28 +52,37 @@ interface OpenedEngine {
 
 /**
  * Puts an engine together and binds its life to a plugin's: its workers, listeners and tasks begin when the plugin is published, and what
- * it has in hand is handed over when the plugin stops.
+ * it carries out is handed over when the plugin stops.
  */
 export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<OpenedEngine> {
   const { database, tables, types, limits, sinks, redactor, metrics } = parts;
   const { clock, ids, queue, events } = scope.services;
   const log = scope.log.child({ engine: tables.name });
   const timers = processTimers(clock);
-  const hints = replicaMessages(tables.name);
+  const messages = replicaMessages(tables.name);
   const versions = createVersions({ database, tables, clock, ids });
   const queries = createRunQueries({ database, tables });
   const graphs = createGraphs({ versions, compile: (graph) => compileGraph(graph, types) });
   const store = redactingStore(createRunStore({ database, tables }), redactor);
   const followers = createFollowers({
-    ...{ queries, events, hints, redactor, timers, log },
+    queries,
+    events,
+    messages,
+    redactor,
+    timers,
+    log,
     isRunningHere: (place) => runner.isRunningHere(place),
   });
   const outbox = createOutbox({ database, tables, ids });
   const relay = createRelay({ outbox, queries, sinks, clock, log, metrics: metrics.relay });
   const runner = createRunner({
-    ...{ store, graphs, timers, limits, log },
+    store,
+    graphs,
+    timers,
+    limits,
+    log,
     execute: metrics.counted(createExecute({ types, tenants: scope.services.tenants, redactor, clock, log })),
-    notifier: createNotifier({ queue, events, hints, clock, log, count: metrics.hinted }),
+    notifier: createNotifier({ queue, events, messages, clock, log, count: metrics.notified }),
     newId: ids.uuid,
     sinksOf: relay.sinksOf,
     metrics: metrics.runner,
@@ -100,16 +109,16 @@ export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<
   }
 
   scope.worker(
-    hints.look,
-    async (hint) => {
-      await runner.poll(toPlace(hint));
+    messages.look,
+    async (message) => {
+      await runner.poll(toPlace(message));
     },
-    { concurrency: HINTS_AT_ONCE },
+    { concurrency: POLLS_AT_ONCE },
   );
-  scope.on(hints.touched, (hint) => runner.changed(toPlace(hint)));
-  scope.on(hints.follow, followers.onFollow);
-  scope.on(hints.changed, followers.onChanged);
-  // At once: what another process handed over, or left, waits for whoever comes.
+  scope.on(messages.touched, (message) => runner.changed(toPlace(message)));
+  scope.on(messages.follow, followers.onFollow);
+  scope.on(messages.changed, followers.onChanged);
+  // At once: what another process handed over, or left, waits for the next process.
   scope.every(`${tables.name}-sweep`, limits.sweepIntervalMs, (signal) => runner.sweep(signal), {
     immediately: true,
   });
@@ -149,7 +158,10 @@ export function createEngines({ sinks, redactor, metrics, limits, typesOf }: Eng
       });
       scope.defer(() => registered.release());
       const { engine } = await openEngine(scope, {
-        ...{ database, tables, redactor, metrics },
+        database,
+        tables,
+        redactor,
+        metrics,
         types: typesOf(database, nodeTypes),
         limits: { ...limits, ...own },
         sinks: isDelivered ? sinks : () => [],

@@ -10,7 +10,7 @@ import type { Timers } from '../ports/runtime.ts';
 const POLL_RUNNING_MS = 1_000;
 const POLL_RESTING_MS = 5_000;
 
-/** What a follower is told: the events that come next, that there are some in the table, or that there will be none. */
+/** What a follower gets: the events that come next, that there are some in the table, or that there will be none. */
 export type News = { readonly records: readonly RunEventRecord[] } | 'read' | 'ended';
 
 /** What a watch works with. */
@@ -23,8 +23,8 @@ export interface WatchParts {
 }
 
 /**
- * One run that somebody in this process follows. It hears of the run from commits of this process and from hints, and asks the table from
- * time to time, so that followers miss nothing when no hint ever comes. Nothing is kept for a follower that does not wait.
+ * One run that somebody in this process follows. It learns of the run from commits of this process and from messages, and asks the table from
+ * time to time, so that followers miss nothing when no message ever comes. Nothing is kept for a follower that does not wait.
  */
 export interface Watch {
   /**
@@ -93,7 +93,7 @@ export function createWatch(place: RunPlace, { queries, isRunningHere, timers, l
     if (seq >= knownSeq) knownStatus = status;
     knownSeq = Math.max(knownSeq, seq);
     for (const { after, tell } of [...followers]) {
-      // What the table says counts, not what was heard: a wrong hint must not make followers read again and again.
+      // What the table says counts, not what was heard: a wrong message must not make followers read again and again.
       if (after < seq) tell('read');
       else if (isTerminal(status)) tell('ended');
     }

@@ -20,7 +20,7 @@ for (let microtasks = 0; microtasks < 10; microtasks += 1) {
     const commit = async (lane: SinkDispatcher) => {
       for (let turn = 0; turn < microtasks; turn += 1) await undefined;
       rows.push('run-1');
-      await lane.relay(signal);
+      await lane.dispatch(signal);
     };
     let committed: Promise<void> | undefined;
     const lane = new SinkDispatcher({
@@ -37,7 +37,7 @@ for (let microtasks = 0; microtasks < 10; microtasks += 1) {
       },
       failed,
     });
-    await lane.relay(signal);
+    await lane.dispatch(signal);
     await committed;
     t.deepEqual(got, ['run-1']);
   });
@@ -51,7 +51,7 @@ test('a look that was not through is followed by another one', async (t) => {
     handle: async () => false,
     failed,
   });
-  await lane.relay(new AbortController().signal);
+  await lane.dispatch(new AbortController().signal);
   t.deepEqual(left, []);
 });
 
@@ -69,7 +69,7 @@ test('what a tenant has no room for follows when one of its deliveries ends, and
     handle: () => new Promise((resolve) => ends.push(() => resolve(false))),
     failed,
   });
-  await lane.relay(new AbortController().signal);
+  await lane.dispatch(new AbortController().signal);
   t.is(looks, 1);
   for (let delivery = 1; delivery <= 3; delivery += 1) {
     await until(() => ends.length === delivery);

@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import type { Json } from '../../../../../plugins/workflow/contract/graph.ts';
-import { fingerprintOf } from '../../../../../plugins/workflow/services/engine/fingerprint.ts';
+import { fingerprintOf } from '../../../../../plugins/workflow/services/engine/create-engine.ts';
 import { jsonEqual } from '../../../../../plugins/workflow/services/graph/json-equal.ts';
 
 test('the order of members does not count, that of items does', (t) => {

@@ -20,7 +20,7 @@ function bench(publish: (options: PublishOptions) => Promise<boolean> = async ()
   const results: NotifyResult[] = [];
   const wake = createNotifier({
     clock,
-    hints: replicaMessages('workflow'),
+    messages: replicaMessages('workflow'),
     log: pino({ level: 'silent' }),
     events: { emit: (event, payload) => emitted.push([event.id, payload]) },
     queue: {
@@ -103,7 +103,7 @@ test('the owner of a run is told through an event; an event that cannot go out h
   wake.changed(PLACE);
   t.deepEqual(emitted, [['workflow.run-touched', HINT]]);
   const mute = createNotifier({
-    ...{ clock: manualClock(), hints: replicaMessages('workflow'), log: pino({ level: 'silent' }) },
+    ...{ clock: manualClock(), messages: replicaMessages('workflow'), log: pino({ level: 'silent' }) },
     count: () => undefined,
     queue: { delivers: false, publish: async () => false },
     events: {
@@ -115,7 +115,7 @@ test('the owner of a run is told through an event; an event that cannot go out h
   t.notThrows(() => mute.changed(PLACE));
 });
 
-test('an engine of another name has hints of its own', (t) => {
+test('an engine of another name has messages of its own', (t) => {
   const { look, touched, follow, changed } = replicaMessages('execution');
   t.deepEqual(
     [look, touched, follow, changed].map(({ id }) => id),
