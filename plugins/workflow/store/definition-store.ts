@@ -135,8 +135,17 @@ export function createDefinitionStore({
     async create(tenantId, { name, description, graph, createdBy }) {
       const now = clock.now();
       const definition: StoredDefinition = {
-        ...{ id: ids.uuid(), tenantId, name, description, status: 'draft', graph },
-        ...{ latestVersion: null, revision: 1, createdBy, createdAt: now, updatedAt: now },
+        id: ids.uuid(),
+        tenantId,
+        name,
+        description,
+        status: 'draft',
+        graph,
+        latestVersion: null,
+        revision: 1,
+        createdBy,
+        createdAt: now,
+        updatedAt: now,
       };
       await database.forTenant(tenantId).insert(definitions, definitionRow(definition));
       return definition;

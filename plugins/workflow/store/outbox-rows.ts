@@ -92,9 +92,13 @@ export function createOutboxRows(database: Database, tables: WorkflowTables) {
       from ${outbox} as here where ${which} order by ${order} limit ${sql.lit(limit)}`);
     return rows.map(
       (row): WaitingRow => ({
-        ...{ runId: String(row.runId), fromSeq: Number(row.fromSeq), tenantId: String(row.tenantId) },
-        ...{ createdAt: Number(row.createdAt), firstSeq: Number(row.firstSeq) },
-        ...{ firstNextAt: Number(row.firstNextAt), now: Number(row.now) },
+        runId: String(row.runId),
+        fromSeq: Number(row.fromSeq),
+        tenantId: String(row.tenantId),
+        createdAt: Number(row.createdAt),
+        firstSeq: Number(row.firstSeq),
+        firstNextAt: Number(row.firstNextAt),
+        now: Number(row.now),
       }),
     );
   }
@@ -194,8 +198,12 @@ export function createOutboxRows(database: Database, tables: WorkflowTables) {
           to_seq as ${sql.ref('toSeq')}, ${now} - created_at as ${sql.ref('ageMs')}, attempts, claim
         from ${outbox} where ${sql.join(reach, sql` or `)} order by run_id, from_seq`);
       return rows.map((row) => ({
-        ...{ runId: String(row.runId), fromSeq: Number(row.fromSeq), tenantId: String(row.tenantId) },
-        ...{ toSeq: Number(row.toSeq), ageMs: Number(row.ageMs), attempts: Number(row.attempts) },
+        runId: String(row.runId),
+        fromSeq: Number(row.fromSeq),
+        tenantId: String(row.tenantId),
+        toSeq: Number(row.toSeq),
+        ageMs: Number(row.ageMs),
+        attempts: Number(row.attempts),
         claim: row.claim === null ? null : String(row.claim),
       }));
     },

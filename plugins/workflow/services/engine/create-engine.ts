@@ -110,7 +110,10 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
     async start({ tenantId, version, input, startedBy, idempotency }) {
       requireFittingInput(input);
       const started = await runner.start({
-        ...{ tenantId, input, startedBy, idempotency },
+        tenantId,
+        input,
+        startedBy,
+        idempotency,
         definitionId: version.definitionId,
         versionId: version.id,
         version: version.version,

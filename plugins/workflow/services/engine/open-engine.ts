@@ -62,7 +62,7 @@ export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<
   const messages = replicaMessages(tables.name);
   const versions = createVersions({ database, tables, clock, ids });
   const queries = createRunQueries({ database, tables });
-  const graphs = createGraphs({ versions, compile: (graph) => compileGraph(graph, types) });
+  const graphs = createGraphs({ versions, compile: (graph) => compileGraph(graph, types), clock });
   const store = redactingStore(createRunStore({ database, tables }), redactor);
   const followers = createFollowers({
     queries,

@@ -37,7 +37,11 @@ export function agentTask(parts: AgentTaskParts): NodeType {
     const { text: preamble, secret } = await preambles.of(principal, preambleTokens);
     const told = { toolCalls: 0 };
     const events = agents.run({
-      ...{ agent, model, maxIterations, preamble, secretPreamble: secret },
+      agent,
+      model,
+      maxIterations,
+      preamble,
+      secretPreamble: secret,
       messages: [{ role: 'user', content: prompt }],
       pauses: 'refuse',
       context: {

@@ -11,7 +11,7 @@ import { serviceTask } from './service-task.ts';
 
 /** Where node types come from. */
 interface NodeTypesParts {
-  /** Those of the engine itself, and of whoever opened it. */
+  /** Those of the engine itself, and of the plugin that opened it. */
   readonly builtin: readonly NodeType[];
   /** Those of other plugins, as they are now. */
   readonly contributed: () => readonly NodeType[];
@@ -24,12 +24,12 @@ interface NodeTypesParts {
  */
 export function createNodeTypes({ builtin, contributed, log }: NodeTypesParts): NodeTypes {
   const fixed = new Map(builtin.map((type) => [type.type, type]));
-  // By the contribution, not by its name: a plugin that comes again with the same mistake is told again.
-  const told = new WeakSet<NodeType>();
+  // By the contribution, not by its name: a plugin that comes again with the same mistake is logged again.
+  const logged = new WeakSet<NodeType>();
 
   function refuse(type: NodeType, why: string): void {
-    if (told.has(type)) return;
-    told.add(type);
+    if (logged.has(type)) return;
+    logged.add(type);
     log.error({ node_type: String(type.type).slice(0, 200) }, `a node type is left out: ${why}`);
   }
 
@@ -74,7 +74,10 @@ export function openNodeTypes(scope: Scope<WorkflowSettings>, parts: NodeTypePar
   const service = serviceTask({ egress, secrets, redactor, timeoutMs: config.http_timeout });
   const agent = (database: Database) =>
     agentTask({
-      ...{ agents, preambles, nesting, preambleTokens: config.preamble_tokens },
+      agents,
+      preambles,
+      nesting,
+      preambleTokens: config.preamble_tokens,
       usage: createAgentUsage({
         metering,
         database: services.database,

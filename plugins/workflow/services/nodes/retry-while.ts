@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { growing } from '../runner/retry-state.ts';
+import { type BackoffBounds, backoffDelay } from 'agent-gateway';
 
 /** What is tried again, and how patiently. */
 interface RetryOptions {
   /** True for a failure that will pass by itself and is no fault of the workflow. */
   readonly isPassing: (error: unknown) => boolean;
   /** Milliseconds between tries: the first, and the longest. */
-  readonly pauses: { readonly first: number; readonly most: number };
+  readonly pauses: BackoffBounds;
   /** Hears of the first such failure. */
   readonly begins?: (error: unknown) => void;
 }
@@ -24,6 +24,6 @@ export async function retryWhile<T>(
       if (signal.aborted || !isPassing(error)) throw error;
       if (failures === 1) begins?.(error);
     }
-    await pause(growing(failures, pauses), undefined, { signal });
+    await pause(backoffDelay(failures, pauses), undefined, { signal });
   }
 }

@@ -1,3 +1,4 @@
+import { forEachLimited } from 'agent-gateway';
 import type { RunPlace } from '../../contract/engine.ts';
 import type { LiveRun } from './live-run.ts';
 import type { LiveRuns } from './live-runs.ts';
@@ -109,14 +110,15 @@ export class Admission {
     const { store, metrics, log } = this.#core;
     const orphans = await store.orphans(ORPHANS);
     metrics.found('orphan', orphans.length);
-    await each(orphans, POLLS_AT_ONCE, signal, async ({ tenantId, runId, owner: worker }) => {
+    const takeOver = async ({ tenantId, runId, owner: worker }: (typeof orphans)[number]) => {
       try {
         await this.#runs.of({ tenantId, runId }).ask({ type: 'worker_lost', worker });
       } catch (err) {
         const fields = { err, tenant_id: tenantId, run_id: runId, worker };
         log.warn(fields, 'a run of a lost worker could not be taken over; the next sweep tries again');
       }
-    });
+    };
+    await forEachLimited(orphans, POLLS_AT_ONCE, takeOver, signal);
   }
 
   /** What the tables say that this process owns, and what it carries out: where these differ, the run is read, and its steps adjusted. */
@@ -182,27 +184,10 @@ export class Admission {
     const { claimant, slots } = this.#core;
     const first = slots.free + AHEAD;
     if (claimant !== undefined) for (const place of due.slice(first)) this.#remember(place);
-    await each(due.slice(0, first), POLLS_AT_ONCE, signal, (place) => this.poll(place));
+    await forEachLimited(due.slice(0, first), POLLS_AT_ONCE, (place) => this.poll(place), signal);
   }
 
   #remember(place: RunPlace): void {
     if (!this.#core.waiting.add(place)) this.#hasBacklog = true;
   }
-}
-
-/** Handles items, `width` at a time, until none is left or the signal aborts. `handle` does not reject. */
-async function each<T>(
-  items: readonly T[],
-  width: number,
-  signal: AbortSignal | undefined,
-  handle: (item: T) => Promise<unknown>,
-): Promise<void> {
-  const rest = items.values();
-  const worker = async () => {
-    for (const item of rest) {
-      if (signal?.aborted) return;
-      await handle(item);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(width, items.length) }, worker));
 }

@@ -1,4 +1,4 @@
-import { KernelErrors } from 'agent-gateway';
+import { backoffDelay, KernelErrors } from 'agent-gateway';
 import { startRun } from '../core/advance.ts';
 import type { Facts } from '../core/occurrence.ts';
 import type { Creation } from '../ports/run-store.ts';
@@ -7,7 +7,7 @@ import { FairSlots, WaitingRuns } from './fair-slots.ts';
 import type { LiveRun } from './live-run.ts';
 import { LiveRuns } from './live-runs.ts';
 import { PendingReply } from './mailbox.ts';
-import { growing, Pauses } from './retry-state.ts';
+import { Pauses } from './retry-state.ts';
 import type { NewRun, Runner, RunnerCore, RunnerParts, Started } from './runner.ts';
 import { DatabaseClock, WorkerLease } from './worker-lease.ts';
 
@@ -133,7 +133,7 @@ async function storeNew(
       metrics.committed('unknown');
       reply.reason = error;
       const isAwaited = () => !reply.isSettled && !phase.isClosed;
-      if (isAwaited()) await pauses.pause(growing(failures, CREATION_PAUSE));
+      if (isAwaited()) await pauses.pause(backoffDelay(failures, CREATION_PAUSE));
       if (isAwaited()) continue;
       // It may be stored all the same: then what was claimed is to be carried out here.
       live.createdInDoubt();

@@ -1,5 +1,5 @@
-import type { RunPlace } from '../../contract/engine.ts';
-import { WorkflowErrors } from '../../contract/engine.ts';
+import { backoffDelay } from 'agent-gateway';
+import { type RunPlace, WorkflowErrors } from '../../contract/engine.ts';
 import type { RunState } from '../core/run-state.ts';
 import type { Timers } from '../ports/runtime.ts';
 import type { CachedState } from './cached-state.ts';
@@ -69,7 +69,7 @@ export class RetryState {
     mailbox.putBack(batch);
     if (this.#conflicts > MAX_CONFLICTS) polls.resolve(false);
     if (this.#conflicts === 1) return;
-    await this.#core.pauses.pause(growing(this.#conflicts - 1, CONFLICT_PAUSE));
+    await this.#core.pauses.pause(backoffDelay(this.#conflicts - 1, CONFLICT_PAUSE));
   }
 
   /**
@@ -110,7 +110,7 @@ export class RetryState {
     slots.giveBackGranted();
     polls.resolve(false);
     mailbox.noteDelay(error);
-    if (hasWork()) await this.#core.pauses.pause(growing(this.#failures, FAILURE_PAUSE));
+    if (hasWork()) await this.#core.pauses.pause(backoffDelay(this.#failures, FAILURE_PAUSE));
     mailbox.noteDelay(error);
   }
 
@@ -179,12 +179,4 @@ export class Pauses {
   endAll(): void {
     for (const end of [...this.#waiting]) end();
   }
-}
-
-/** Milliseconds to wait after the `failures`-th failure in a row: doubles from `first` to `most`. */
-export function growing(
-  failures: number,
-  { first, most }: { readonly first: number; readonly most: number },
-): number {
-  return Math.min(first * 2 ** Math.min(failures - 1, 30), most);
 }

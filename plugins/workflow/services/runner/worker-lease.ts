@@ -1,7 +1,6 @@
-import type { Logger } from 'agent-gateway';
+import { backoffDelay, type Logger } from 'agent-gateway';
 import type { RunStore } from '../ports/run-store.ts';
 import type { Timers } from '../ports/runtime.ts';
-import { growing } from './retry-state.ts';
 
 /** Milliseconds after the first failure to make a worker known again. */
 const FIRST_REJOIN_MS = 100;
@@ -129,7 +128,7 @@ export class WorkerLease {
     } catch (error) {
       this.#failures += 1;
       if (this.#failures === 1) log.warn({ err: error }, 'the worker could not be made known again');
-      this.#rejoinAfter(growing(this.#failures, { first: FIRST_REJOIN_MS, most: leaseMs / 3 }));
+      this.#rejoinAfter(backoffDelay(this.#failures, { first: FIRST_REJOIN_MS, most: leaseMs / 3 }));
     }
   }
 

@@ -1,13 +1,13 @@
 import test from 'ava';
 import pino from 'pino';
-import type { PublishOptions } from '../../../../../foundation/messages/queue/queue.ts';
+import type { PublishOptions } from '../../../../foundation/messages/queue/queue.ts';
 import {
   createNotifier,
   type NotifyResult,
   replicaMessages,
-} from '../../../../../plugins/workflow/services/replica-messages.ts';
-import { manualClock } from '../../../../../testing/index.ts';
-import { until } from '../../../../support/until.ts';
+} from '../../../../plugins/workflow/services/replica-messages.ts';
+import { manualClock } from '../../../../testing/index.ts';
+import { until } from '../../../support/until.ts';
 
 const PLACE = { tenantId: 'tenant', runId: 'run' };
 const HINT = { tenant_id: 'tenant', run_id: 'run' };

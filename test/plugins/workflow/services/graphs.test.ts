@@ -1,6 +1,7 @@
 import test from 'ava';
-import type { CompiledGraph } from '../../../../../plugins/workflow/services/graph/compiled-graph.ts';
-import { createGraphs } from '../../../../../plugins/workflow/services/graphs.ts';
+import type { CompiledGraph } from '../../../../plugins/workflow/services/graph/compiled-graph.ts';
+import { createGraphs } from '../../../../plugins/workflow/services/graphs.ts';
+import { manualClock } from '../../../../testing/index.ts';
 
 function bench() {
   const calls = { reads: 0, compiled: 0 };
@@ -20,6 +21,7 @@ function bench() {
         };
       },
     },
+    clock: manualClock(),
     compile: (graph) => {
       calls.compiled += 1;
       return { graph } as unknown as CompiledGraph;

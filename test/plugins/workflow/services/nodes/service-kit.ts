@@ -1,11 +1,11 @@
 import type { Secrets } from 'agent-gateway';
 import type { ExecutionContext } from 'ava';
-import { createSecrets } from '../../../../../../foundation/secrets/secrets.ts';
-import type { JsonObject } from '../../../../../../plugins/workflow/contract/graph.ts';
-import type { StepTask } from '../../../../../../plugins/workflow/contract/node-types.ts';
-import { serviceTask } from '../../../../../../plugins/workflow/services/nodes/service-task.ts';
-import { openTestEgress, startServer, type TestEgressOptions } from '../../../../../foundation/egress/kit.ts';
-import { redaction, stepTask } from '../kit.ts';
+import { createSecrets } from '../../../../../foundation/secrets/secrets.ts';
+import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
+import type { StepTask } from '../../../../../plugins/workflow/contract/node-types.ts';
+import { serviceTask } from '../../../../../plugins/workflow/services/nodes/service-task.ts';
+import { openTestEgress, startServer, type TestEgressOptions } from '../../../../foundation/egress/kit.ts';
+import { redaction, stepTask } from './kit.ts';
 
 /** What a test of service tasks says. */
 export interface ServiceOptions extends TestEgressOptions {

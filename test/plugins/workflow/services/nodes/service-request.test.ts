@@ -1,8 +1,8 @@
 import test from 'ava';
 import fc from 'fast-check';
-import type { JsonObject } from '../../../../../../plugins/workflow/contract/graph.ts';
-import { StepFailure } from '../../../../../../plugins/workflow/contract/node-types.ts';
-import { serviceRequest } from '../../../../../../plugins/workflow/services/nodes/service-request.ts';
+import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
+import { StepFailure } from '../../../../../plugins/workflow/contract/node-types.ts';
+import { serviceRequest } from '../../../../../plugins/workflow/services/nodes/service-request.ts';
 
 const URL_ = 'https://api.example.com/';
 const codeOf = (input: JsonObject) => {

@@ -11,18 +11,18 @@ import {
   ReceiptsRef,
   type Tool,
   ToolsPoint,
-} from '../../../../../../plugins/agent-engine/contract.ts';
-import agentEngine from '../../../../../../plugins/agent-engine/plugin.ts';
-import { UsageRecordRow } from '../../../../../../plugins/agent-engine/store/usage/usage-record.ts';
-import type { JsonObject } from '../../../../../../plugins/workflow/contract/graph.ts';
-import type { NodeType, StepTask } from '../../../../../../plugins/workflow/contract/node-types.ts';
-import { agentTask, createAgentUsage } from '../../../../../../plugins/workflow/services/nodes/agent-task.ts';
-import { createNesting, type Nesting } from '../../../../../../plugins/workflow/services/tools/nesting.ts';
-import { startTestGateway } from '../../../../../../testing/index.ts';
-import { type ProviderScript, sse, startFakeProvider } from '../../../../../support/fake-provider.ts';
-import { testPlugin } from '../../../../../support/plugins.ts';
-import { providerEnv } from '../../../../platform/routes/chat-kit.ts';
-import { stepTask, TENANT } from '../kit.ts';
+} from '../../../../../plugins/agent-engine/contract.ts';
+import agentEngine from '../../../../../plugins/agent-engine/plugin.ts';
+import { UsageRecordRow } from '../../../../../plugins/agent-engine/store/usage/usage-record.ts';
+import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
+import type { NodeType, StepTask } from '../../../../../plugins/workflow/contract/node-types.ts';
+import { agentTask, createAgentUsage } from '../../../../../plugins/workflow/services/nodes/agent-task.ts';
+import { createNesting, type Nesting } from '../../../../../plugins/workflow/services/tools/nesting.ts';
+import { startTestGateway } from '../../../../../testing/index.ts';
+import { type ProviderScript, sse, startFakeProvider } from '../../../../support/fake-provider.ts';
+import { testPlugin } from '../../../../support/plugins.ts';
+import { providerEnv } from '../../../platform/routes/chat-kit.ts';
+import { stepTask, TENANT } from './kit.ts';
 
 /** What a test of agent tasks says. */
 export interface AgentOptions {
