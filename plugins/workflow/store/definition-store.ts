@@ -40,8 +40,7 @@ export function definitionTable(name: string) {
   });
 }
 
-export type DefinitionTable = ReturnType<typeof definitionTable>;
-type DefinitionRow = InferEntity<DefinitionTable>;
+type DefinitionRow = InferEntity<ReturnType<typeof definitionTable>>;
 
 /** The row of a new definition. */
 function definitionRow(definition: StoredDefinition): DefinitionRow {
@@ -100,7 +99,7 @@ export function createDefinitionStore({
     return isStored ? after : undefined;
   }
 
-  /** One attempt: `taken` where somebody else took the number of the version. */
+  /** One attempt: `taken` where another one took the number of the version. */
   async function publish(before: StoredDefinition, publishedBy: string) {
     const { id: definitionId, tenantId, graph } = before;
     const newest = await newestNumber(database.forTenant(tenantId), tables, definitionId);

@@ -12,7 +12,10 @@ interface PlaceRow {
 
 const place = ({ tenant_id, id }: PlaceRow): RunPlace => ({ tenantId: tenant_id, runId: id });
 
-/** What there is to do for workers, over all tenants. Reads without locks: a commit is guarded by the run's revision anyway. */
+/**
+ * The runs that workers have to see to, over all tenants: those that are due, and those whose worker is dead (`orphans`). Reads without locks: a commit
+ * is guarded by the run's revision anyway.
+ */
 export function createDueAndOrphanedRuns(
   database: Database,
   tables: WorkflowTables,

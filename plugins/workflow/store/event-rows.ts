@@ -24,8 +24,7 @@ export function eventTable(name: string) {
   });
 }
 
-export type EventTable = ReturnType<typeof eventTable>;
-type EventRow = InferEntity<EventTable>;
+type EventRow = InferEntity<ReturnType<typeof eventTable>>;
 
 /** The row of a new event. */
 export function eventRow(runId: string, event: NewEvent): Omit<EventRow, 'tenantId'> {

@@ -39,8 +39,6 @@ export function outboxTable(name: string) {
   });
 }
 
-export type OutboxTable = ReturnType<typeof outboxTable>;
-
 /** How often a change is tried again that lost a race. */
 const RETRIES = 5;
 
@@ -74,8 +72,8 @@ type Columns<Row> = { readonly [Name in keyof Row]: unknown };
 type Condition = RawBuilder<unknown>;
 
 /**
- * The statements that find rows and change their turn, each a transaction of its own. Nobody who changes several rows waits for another one with
- * some of them in his hand: PostgreSQL leaves out what somebody else is changing, MySQL repeats a change that lost a race, SQLite has one writer.
+ * The statements that find rows and change their turn, each a transaction of its own. No statement that changes several rows waits for another one
+ * while it holds some of them: PostgreSQL leaves out what another one is changing, MySQL repeats a change that lost a race, SQLite has one writer.
  */
 export function createOutboxRows(database: Database, tables: WorkflowTables) {
   const run = createEngineSql(database);

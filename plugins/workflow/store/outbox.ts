@@ -8,7 +8,7 @@ import type { WorkflowTables } from './tables.ts';
 
 /** Events of one run that are given out together. */
 const MAX_EVENTS = 500;
-/** Rows that are read together where somebody looks for what is ready. */
+/** Rows that are read together in the search for what is ready. */
 const PAGE = 64;
 /** Pages that one look reads at most. Each but the last ones goes on with another tenant. */
 const MAX_PAGES = 32;
@@ -98,7 +98,7 @@ export function createOutbox({
     (select count(*) as rows_found from ${outbox}
       where run_id = ${runId} and sink = ${sink} and from_seq = ${fromSeq} and claim = ${claim}) as mine) = 1`;
 
-  /** Makes the first row ready that is left of a run. True when there is one, and nobody has it. */
+  /** Makes the first row ready that is left of a run. True when there is one, and it is not claimed. */
   async function wakeNext({ runId, sink }: OutboxEntry): Promise<boolean> {
     const woken = await rows.change(sql`update ${outbox} set next_at = ${READY}
       where run_id = ${runId} and sink = ${sink} and claim is null and from_seq = (select next_one.first_seq from
@@ -126,7 +126,7 @@ export function createOutbox({
     return names;
   }
 
-  /** Forgets what is so old of a sink of which nobody has taken anything for that long: it is here in no replica. */
+  /** Forgets what is so old of a sink of which nothing was taken for that long: it is here in no replica. */
   async function forgetOf(sink: string, olderThanMs: number): Promise<number> {
     const then = sql`${await nowSql(database)} - ${olderThanMs}`;
     const { rows: touched } = await run(sql<{ readonly one: unknown }>`
@@ -151,7 +151,7 @@ export function createOutbox({
       const { runId, sink, fromSeq, toSeq } = entry;
       const removed = await rows.change(sql`delete from ${outbox} where run_id = ${runId} and sink = ${sink}
         and from_seq >= ${fromSeq} and to_seq <= ${toSeq} and ${isClaimed(entry)}`);
-      // After that, and not together with it: whoever puts off what is behind the row looks again when he has done so.
+      // After that, and not together with it: a look that puts off what is behind the row looks again afterwards.
       return removed > 0 && (await wakeNext(entry));
     },
 
@@ -189,7 +189,7 @@ export function createOutbox({
 const eventsOf = (rows: readonly Pick<ReachedRow, 'fromSeq' | 'toSeq'>[]): number =>
   rows.reduce((events, { fromSeq, toSeq }) => events + Number(toSeq) - Number(fromSeq) + 1, 0);
 
-/** The events of a run from its first row on, without a gap; undefined where somebody else has claimed it. */
+/** The events of a run from its first row on, without a gap; undefined where another process has claimed it. */
 function entryOf(
   sink: string,
   [head, ...others]: readonly ReachedRow[],
@@ -199,7 +199,7 @@ function entryOf(
   const { runId, tenantId, fromSeq, ageMs, attempts } = head;
   let { toSeq } = head;
   for (const row of others) {
-    // What nobody wanted when it happened is not in the outbox.
+    // What no sink wanted when it happened is not in the outbox.
     if (row.fromSeq !== toSeq + 1 || row.toSeq >= fromSeq + MAX_EVENTS) break;
     toSeq = row.toSeq;
   }

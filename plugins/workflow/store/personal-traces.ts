@@ -34,7 +34,7 @@ export function createPersonalTraces({
   readonly tables: WorkflowTables;
   readonly definitions: DefinitionTables;
 }): PersonalTraces {
-  /** The column that finds the tasks of somebody, and the input from which it was filled. */
+  /** The column that finds the tasks of a user, and the input from which it was filled. */
   async function inAssignees(
     entities: TenantEntityManager,
     userId: string,

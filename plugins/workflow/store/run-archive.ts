@@ -34,7 +34,7 @@ export interface RunArchive {
   all(tenantId: string, scope: ArchiveScope): AsyncIterable<ArchivedRun>;
   /**
    * Deletes runs with their steps, events, idempotency keys and undelivered events, and without `startedBy` the versions too, inside the
-   * caller's transaction, in batches. A run that is under way is deleted like any other: whoever carries it out finds it gone at his
+   * caller's transaction, in batches. A run that is under way is deleted like any other: the process that carries it out finds it gone at its
    * next commit.
    */
   erase(entities: TenantEntityManager, scope: ArchiveScope): Promise<ErasedRuns>;

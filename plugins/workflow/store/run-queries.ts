@@ -10,7 +10,7 @@ import { keyDigest } from './run-writes.ts';
 import { stepState } from './step-rows.ts';
 import type { WorkflowTables } from './tables.ts';
 
-/** A run without its steps. Raw: what leaves the engine is redacted by whoever shows it. */
+/** A run without its steps. Raw: what leaves the engine is redacted where it is shown. */
 export type RunHead = Omit<RunState, 'steps'>;
 
 /** An event as it was stored; its data were redacted before. */
@@ -26,7 +26,7 @@ export interface OpenTask {
 
 /** Which open tasks. Oldest first. */
 interface OpenTaskQuery {
-  /** Tasks of nobody (`assignee` null) and of these assignees (a user id, `role:<name>`); absent: all of the tenant. */
+  /** Tasks without an assignee (null) and of these assignees (a user id, `role:<name>`); absent: all of the tenant. */
   readonly assignees?: readonly string[] | undefined;
   readonly limit: number;
   readonly offset: number;

@@ -10,7 +10,7 @@ import type { WorkflowTables } from './tables.ts';
 
 /**
  * Runs of an engine. What changes at each step of a chain (`revision`, `seq`, `updated_at`) is in no index: PostgreSQL then writes the new row
- * beside the old one and leaves all indexes as they are. `owner` and `wake_at` are null where nobody has to do anything, so that finished
+ * beside the old one and leaves all indexes as they are. `owner` and `wake_at` are null where nothing has to be done, so that finished
  * runs are never looked through.
  */
 export function runTable(name: string) {
@@ -48,8 +48,7 @@ export function runTable(name: string) {
   });
 }
 
-export type RunTable = ReturnType<typeof runTable>;
-export type RunRow = InferEntity<RunTable>;
+export type RunRow = InferEntity<ReturnType<typeof runTable>>;
 
 /** A row without its tenant, as it is inserted. */
 type NewRunRow = Omit<RunRow, 'tenantId'>;

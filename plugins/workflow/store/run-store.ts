@@ -49,7 +49,7 @@ export function createRunStore({
 
   const groups = createWriteGroups(database);
 
-  /** Two that come with one idempotency key wait for each other: those are nobody else's delay. */
+  /** Two that come with one idempotency key wait for each other: those delay no others. */
   function store(tenantId: string, creation: Creation): Promise<boolean> {
     const writes = creationWrites(tables, creation);
     if (creation.idempotency !== undefined) return database.forTenant(tenantId).writeTogether(writes);

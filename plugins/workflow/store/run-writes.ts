@@ -26,8 +26,6 @@ export function startTable(name: string) {
   });
 }
 
-export type StartTable = ReturnType<typeof startTable>;
-
 /** The writes of a new run. */
 export function creationWrites(
   tables: WorkflowTables,

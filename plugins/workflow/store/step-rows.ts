@@ -34,7 +34,7 @@ export function stepTable(name: string) {
       /** JSON texts, from here on; also what is a text itself, since an author may put any character into it. */
       nodeName: column.text(),
       nodeType: column.text(),
-      /** `null` where nobody is named, so that one `in` finds what somebody may complete. */
+      /** `null` where no assignee is named, so that one `in` finds what a user may complete. */
       assignee: column.text(),
       input: column.text().nullable(),
       output: column.text().nullable(),
@@ -46,8 +46,7 @@ export function stepTable(name: string) {
   });
 }
 
-export type StepTable = ReturnType<typeof stepTable>;
-export type StepRow = InferEntity<StepTable>;
+export type StepRow = InferEntity<ReturnType<typeof stepTable>>;
 
 /** A row without its tenant, as it is inserted. */
 export type NewStepRow = Omit<StepRow, 'tenantId'>;

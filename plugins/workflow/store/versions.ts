@@ -37,8 +37,7 @@ export function versionTable(name: string) {
   });
 }
 
-export type VersionTable = ReturnType<typeof versionTable>;
-type VersionRow = InferEntity<VersionTable>;
+type VersionRow = InferEntity<ReturnType<typeof versionTable>>;
 
 /** The row of a new version. */
 export function versionRow(version: StoredVersion): Omit<VersionRow, 'tenantId'> {
@@ -108,7 +107,7 @@ export function createVersions({ database, tables, clock, ids }: VersionsParts):
   }
 
   /**
-   * Makes the version, unless somebody else has made it. The newest number is read before the content is looked for: who then gets the number
+   * Makes the version, unless another one has made it. The newest number is read before the content is looked for: a call that then gets the number
    * after it knows that no version with this content has come in between.
    */
   async function make(entities: TenantEntityManager, request: Request, digest: string) {

@@ -17,8 +17,6 @@ export function workerTable(name: string) {
   });
 }
 
-export type WorkerTable = ReturnType<typeof workerTable>;
-
 /** Milliseconds after its end for which a worker that owns nothing is remembered, for those who look into the table. */
 const REMEMBERED_MS = 3_600_000;
 

@@ -24,7 +24,7 @@ const MAX_SIZE = 1024 * 1024;
  * one writer. On MySQL each statement is a round trip, and connections side by side are worth more: nothing is grouped there.
  */
 const MAX_UNDER_WAY = { postgres: 2, sqlite: 1, mysql: undefined } as const;
-/** Milliseconds after which a transaction does not count as under way: a row that somebody holds, a lost connection, keep nobody else. */
+/** Milliseconds after which a transaction does not count as under way: a row that is locked, a lost connection, keep no others waiting. */
 const SLOW_MS = 250;
 
 interface Waiting extends RunWrites {
@@ -51,7 +51,7 @@ export function createWriteGroups(
     database.forTenant(tenantId).writeTogether(group.flatMap(({ writes }) => writes));
   const maxUnderWay = MAX_UNDER_WAY[database.family];
   if (maxUnderWay === undefined) return { write: (one) => store(one.tenantId, [one]) };
-  // SQLite answers in the same turn of the event loop: before whoever asks it again and again a tick would never come.
+  // SQLite answers in the same turn of the event loop: for a caller that asks it again and again a tick would never come.
   const soon = database.family === 'sqlite' ? queueMicrotask : process.nextTick;
   const lanes = new Map<string, TenantWrites>();
   // What is stored together has the context of none of those who wait for it.

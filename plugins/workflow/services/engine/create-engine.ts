@@ -30,7 +30,7 @@ const MAX_INPUT_DEPTH = 256;
 const MAX_STEP_EVENTS = 1_000;
 const OTHER_BODY =
   'Another run was started with this key and another body. To start a new run, send a new key; to learn of the first, send its body again.';
-/** Who completes a task where nobody is named. */
+/** Who completes a task where no identity is named. */
 const SYSTEM = 'system';
 
 /** What an engine works with. */
@@ -45,7 +45,7 @@ export interface EngineParts {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-/** The engine that routes and other plugins use: asks the runner, reads the store, and tells nothing that was not redacted. */
+/** The engine that routes and other plugins use: asks the runner, reads the store, and gives out nothing that was not redacted. */
 export function createEngine(parts: EngineParts): WorkflowEngine {
   const { runner, store, queries, versions, graphs, followers, redactor, clock } = parts;
 
@@ -77,7 +77,7 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
     const graph = verdict === 'outcome-not-routable' ? await graphOf(state) : undefined;
     const outcomes = graph?.outcomesOf(step.nodeId) ?? [];
     const compared = graph && outcomes.length === 0 ? comparisonsOf(graph, step.nodeId) : [];
-    // Who completes a task may be somebody to whom graphs are shown without credentials.
+    // A user who completes a task may be one to whom graphs are shown without credentials.
     const conditions = compared.map((text) => redactor.redact(text));
     const size = verdict === 'context-too-large' ? sizeWith(state, payload) : '';
     const { nodeId: node } = step;

@@ -8,7 +8,7 @@ import type { RunState } from '../core/run-state.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
 import { MAX_CONTEXT } from '../runner/create-runner.ts';
 
-/** What somebody asked of a run, as far as a refusal tells of it. */
+/** What was asked of a run, as far as a refusal says it. */
 interface Asked {
   readonly verdict: Verdict;
   readonly state: RunState;
@@ -28,7 +28,7 @@ interface Asked {
     | undefined;
 }
 
-/** The error that tells of a refusal; undefined where nothing was refused. Pure. */
+/** The error for a refusal; undefined where nothing was refused. Pure. */
 export function refusalOf({ verdict, state, task }: Asked): GatewayError | undefined {
   switch (verdict) {
     case 'applied':
@@ -64,21 +64,21 @@ function unroutable(
   conditions: readonly string[],
 ): GatewayError {
   const given = outcome === undefined ? 'Without an outcome' : `With the outcome ${JSON.stringify(outcome)}`;
-  const tell = (why: string, pointer: string, message: string) =>
+  const refuse = (why: string, pointer: string, message: string) =>
     WorkflowErrors.outcomeNotRoutable(
       `${given} no edge leads on from this task; ${why}. Nothing was written, and the task stays open.`,
       { errors: [{ pointer, message }] },
     );
   if (outcomes.length > 0) {
     const known = outcomes.map((name) => JSON.stringify(name)).join(', ');
-    return tell(`outcomes that lead on: ${known}`, '/body/outcome', `must be one of ${known}`);
+    return refuse(`outcomes that lead on: ${known}`, '/body/outcome', `must be one of ${known}`);
   }
   if (conditions.length === 0)
-    return tell('its edges are those of its timeout', '/body/outcome', 'leads nowhere');
+    return refuse('its edges are those of its timeout', '/body/outcome', 'leads nowhere');
   // Outcomes play no part: it is the data that lead nowhere.
   const more = conditions.length > MAX_LISTED ? `; and ${conditions.length - MAX_LISTED} more` : '';
   const listed = conditions.slice(0, MAX_LISTED).join('; ') + more;
-  return tell(
+  return refuse(
     `none of the conditions of its edges holds: ${listed}`,
     '/body',
     `must make one of these hold, by "output" or "variables": ${listed}`,
@@ -90,7 +90,7 @@ const ROLE = 'role:';
 
 /**
  * The assignees that an identity answers to (decisions 2.5): its own id, and each of its roles as `role:<name>`. Only the credential counts;
- * the `X-Svc-User-Id` that a client sends does not. An id that looks like a role stands for nobody, or a user could name himself into it.
+ * the `X-Svc-User-Id` that a client sends does not. An id that looks like a role stands for no user, or one could name himself into it.
  */
 export function assigneesOf({ id, roles }: Identity): readonly string[] {
   const named = roles.map((role) => `${ROLE}${role}`);
@@ -102,7 +102,7 @@ export function isTaskAdmin({ roles, scopes }: Identity): boolean {
   return roles.includes('admin') || roles.includes('owner') || scopes.has(ADMIN_SCOPE);
 }
 
-/** Throws `workflow.not-assigned` unless the identity may complete a task with this assignee. A task of nobody is anybody's. */
+/** Throws `workflow.not-assigned` unless the identity may complete a task with this assignee. A task without an assignee is for all. */
 export function requireAssignee(assignee: string | null, identity: Identity): void {
   if (assignee === null || assignee === '') return;
   if (assigneesOf(identity).includes(assignee) || isTaskAdmin(identity)) return;

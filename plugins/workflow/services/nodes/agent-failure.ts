@@ -42,8 +42,8 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
 };
 
 /**
- * The failure of a step for what an agent's run threw. What is nobody's catalogued error is thrown as it is. `record` is what the attempt's
- * history tells beside it.
+ * The failure of a step for what an agent's run threw. An error of no catalogue is thrown as it is. `record` is what the attempt's
+ * history shows beside it.
  */
 export function agentFailure(thrown: unknown, record: JsonObject): StepFailure {
   if (!(thrown instanceof GatewayError)) throw thrown;

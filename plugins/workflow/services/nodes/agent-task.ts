@@ -26,7 +26,7 @@ interface AgentTaskParts {
 
 /**
  * The node `agent_task` (specification 2, Node and Agent safety pipeline): a whole turn of an agent with its tools. The prompt is what a user says
- * in a chat, and is treated like it: input check, personality, memories and skills of whoever started the run, output check, redaction. Nobody can
+ * in a chat, and is treated like it: input check, personality, memories and skills of the user who started the run, output check, redaction. No user can
  * be asked: tools that need an approval are refused. A delivery that repeats an attempt does not repeat its tools.
  */
 export function agentTask(parts: AgentTaskParts): NodeType {
@@ -35,7 +35,7 @@ export function agentTask(parts: AgentTaskParts): NodeType {
   async function run(task: StepTask, principal: Principal) {
     const { prompt, agent, model, maxIterations } = readInput(task.input);
     const { text: preamble, secret } = await preambles.of(principal, preambleTokens);
-    const told = { toolCalls: 0 };
+    const counts = { toolCalls: 0 };
     const events = agents.run({
       agent,
       model,
@@ -54,12 +54,12 @@ export function agentTask(parts: AgentTaskParts): NodeType {
     });
     try {
       for await (const event of events) {
-        if (event.type === 'tool_call') told.toolCalls += 1;
-        if (event.type === 'end') return { ...told, result: event.result };
+        if (event.type === 'tool_call') counts.toolCalls += 1;
+        if (event.type === 'end') return { ...counts, result: event.result };
       }
     } catch (error) {
       task.signal.throwIfAborted();
-      throw agentFailure(error, { tool_calls: told.toolCalls });
+      throw agentFailure(error, { tool_calls: counts.toolCalls });
     }
     throw new Error('an agent ended without a result');
   }
@@ -131,7 +131,7 @@ interface AgentUsageParts {
   readonly commitsWithStep: boolean;
 }
 
-/** The usage of agent tasks: what a step tells of it, and how it is recorded. */
+/** The usage of agent tasks: what a step says of it, and how it is recorded. */
 interface AgentUsage {
   /** Records the model calls of a step that succeeds. `also` is there where the record has to be part of the step's commit. */
   ofSuccess(

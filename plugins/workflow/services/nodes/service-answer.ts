@@ -56,7 +56,7 @@ export async function readExcerpt(
     const text = hide(decode(bytes, charset)).replaceAll(/\s+/g, ' ').trim();
     return text.length <= MAX_EXCERPT ? text : `${text.slice(0, MAX_EXCERPT - 1).toWellFormed()}…`;
   } catch {
-    // The status tells enough; a connection that breaks behind it changes nothing.
+    // The status says enough; a connection that breaks behind it changes nothing.
     return '';
   }
 }
@@ -134,7 +134,7 @@ function contentType(text: string): { readonly mime: string; readonly charset: s
   return { mime: type.trim().toLowerCase(), charset: charset?.replaceAll('"', '') };
 }
 
-/** By the named charset; UTF-8 where there is none, or one that nobody knows. */
+/** By the named charset; UTF-8 where there is none, or an unknown one. */
 function decode(bytes: Buffer, charset = 'utf-8'): string {
   try {
     return new TextDecoder(charset).decode(bytes);

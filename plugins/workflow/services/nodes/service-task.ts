@@ -120,7 +120,7 @@ export function serviceTask(parts: ServiceTaskParts): NodeType {
   };
 }
 
-/** What the data of a run could be made to say, by whoever starts it or by a model, must not choose who gets a secret. */
+/** What the data of a run could be made to say, by the user who starts it or by a model, must not choose who gets a secret. */
 function receiverProblems({ url, secret_headers: secret }: JsonObject) {
   if (!isObject(secret) || Object.keys(secret).length === 0) return [];
   if (typeof url !== 'string' || hasLiteralOrigin(url)) return [];
@@ -152,7 +152,7 @@ const DNS_CALL = /^(?:query|getaddrinfo)/;
 
 /**
  * The failure of a step for what egress threw: refusals are final, what may pass is not. The words are those of egress, which name the host
- * and never the URL. What is nobody's catalogued error is thrown as it is.
+ * and never the URL. An error of no catalogue is thrown as it is.
  */
 function egressFailure(thrown: unknown, record: JsonObject): StepFailure {
   if (!(thrown instanceof GatewayError)) throw thrown;
@@ -165,7 +165,7 @@ function egressFailure(thrown: unknown, record: JsonObject): StepFailure {
   });
 }
 
-/** Why nobody was reached, as far as the system told. */
+/** Why the host was not reached, as far as the system says. */
 function closer({ cause }: Error): string {
   const { code, syscall } = (cause ?? {}) as { readonly code?: unknown; readonly syscall?: unknown };
   if (typeof syscall === 'string' && DNS_CALL.test(syscall)) return 'service_dns';

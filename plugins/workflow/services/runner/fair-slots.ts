@@ -1,9 +1,9 @@
 import type { RunPlace } from '../../contract/engine.ts';
 
 /**
- * Who may carry out how many steps in this process. No slot stays free while somebody could use it. While several tenants want slots, those who hold
- * fewest come first, and equals take turns: a tenant's next step (even the next of a run that is under way) does not come before the first step of somebody
- * who holds no more. So a tenant's share is at least its part among those who want something, and no tenant waits behind another's long chains.
+ * Who may carry out how many steps in this process. No slot stays free while a run could use it. While several tenants want slots, those who hold
+ * fewest come first, and equals take turns: a tenant's next step (even the next of a run that is under way) does not come before the first step of a tenant
+ * that holds no more. So a tenant's share is at least its part among those who want something, and no tenant waits behind another's long chains.
  */
 export class FairSlots {
   readonly #capacity: number;

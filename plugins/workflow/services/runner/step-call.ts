@@ -124,7 +124,7 @@ export class StepCall {
   }
 }
 
-/** Levels of JSON that an output may have: whoever reads it looks through all of them. */
+/** Levels of JSON that an output may have: its readers look through all of them. */
 const MAX_DEPTH = 256;
 /** Bytes of JSON that the output of a step may have. */
 export const MAX_OUTPUT = 1024 * 1024;
@@ -136,7 +136,7 @@ const CODE = /^[a-z0-9_]{1,64}$/;
 export type Ending = Extract<Occurrence, { readonly type: 'succeeded' | 'failed' }>;
 
 /**
- * A result as an occurrence. The output becomes what will be stored of it: plain JSON that nobody else holds. An output that is no object is `output_invalid`, one
+ * A result as a command. The output becomes what will be stored of it: plain JSON that is held nowhere else. An output that is no object is `output_invalid`, one
  * above 1 MiB `output_too_large`; another attempt would end alike. A record that is too large is left out.
  */
 export function endingOf(fence: Fence, result: StepResult): Ending {
@@ -158,7 +158,7 @@ export function endingOf(fence: Fence, result: StepResult): Ending {
   return { type: 'succeeded', fence, output, ...recordOf(result.record) };
 }
 
-/** A failure as an occurrence. Of what is no `StepFailure` nothing is told: it may hold secrets. */
+/** A failure as a command. The text of what is no `StepFailure` is left out: it may hold secrets. */
 export function endingOfError(fence: Fence, error: unknown): Ending {
   if (!(error instanceof StepFailure)) {
     const message =
@@ -198,7 +198,7 @@ function recordOf(record: JsonObject | undefined): { readonly record?: JsonObjec
   return typeof plain === 'string' ? {} : { record: plain };
 }
 
-/** A copy that is exactly what its JSON says: members that are undefined are gone, and nobody can change it any more. */
+/** A copy that is exactly what its JSON says: members that are undefined are gone, and it cannot be changed any more. */
 function plainObject(value: unknown, maxBytes: number): JsonObject | 'invalid' | 'too-large' {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'invalid';
   const text = jsonOf(value);

@@ -4,7 +4,7 @@ import { nextOf, OTHER_TENANT, runOf, TENANT } from '../states.ts';
 const THIRD_TENANT = '00000000-0000-7000-8000-00000000000c';
 
 /** What is there to be done. */
-export function workLists(define: Define): void {
+export function dueAndOrphanedRuns(define: Define): void {
   define('due runs come in turns of their tenants, older first', async (t, { store }) => {
     const now = await store.now();
     const start = async (tenantId: string, wakeAt: number | null) => {
