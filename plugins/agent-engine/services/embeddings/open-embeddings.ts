@@ -1,7 +1,7 @@
 import type { Clock, Ids } from 'agent-gateway';
 import type { Embeddings } from '../../contract.ts';
-import type { Circuits } from '../models/circuits.ts';
-import { endpointOf } from '../models/provider-kind.ts';
+import type { Circuits } from '../models/circuit.ts';
+import { endpointOf } from '../models/connect-model.ts';
 import { createHashEmbeddings } from './hash-embeddings.ts';
 import { createOpenAIEmbeddings } from './openai-embeddings.ts';
 

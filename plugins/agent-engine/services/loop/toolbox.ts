@@ -1,9 +1,7 @@
 import type { ToolDefinition } from '../../contract.ts';
-import type { SubAgent } from '../agents/agent-definition.ts';
-import type { OfferedTool, ToolCatalog } from '../tools/tool-catalog.ts';
-import { uniqueNames } from '../tools/tool-names.ts';
-import type { Frame } from './frame.ts';
-import type { Turn } from './turn.ts';
+import type { SubAgent } from '../agents/agent-resource.ts';
+import { type OfferedTool, type ToolCatalog, uniqueNames } from '../tools/tool-catalog.ts';
+import type { Frame, Turn } from './frame.ts';
 
 /** What an agent may call in a run. */
 export interface Toolbox {

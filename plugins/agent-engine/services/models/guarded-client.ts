@@ -1,5 +1,5 @@
 import { type ModelCallContext, type ModelClient, ModelErrors } from '../../contract.ts';
-import type { Circuit, Passage } from './circuits.ts';
+import type { Circuit, Passage } from './circuit.ts';
 import { watchStart } from './watch-start.ts';
 
 /** The same client behind a circuit breaker. Of a stream only the beginning decides: an answer that breaks was one. */

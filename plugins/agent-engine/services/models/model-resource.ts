@@ -1,11 +1,17 @@
-import type { BuildContext, KindDefinition, Resource, ResourceProblem } from 'agent-gateway';
+import type {
+  BuildContext,
+  KindDefinition,
+  Logger,
+  Resource,
+  ResourceProblem,
+  ResourceView,
+} from 'agent-gateway';
 import type { Model, ModelInfo } from '../../contract.ts';
 import { ModelKind, type ModelSpec } from '../../kinds/model.ts';
 import { bindModel } from './bind-model.ts';
-import { type ConnectParts, connectModel } from './connect-model.ts';
+import { type ConnectParts, connectModel, providerKind } from './connect-model.ts';
 import { type ModelObserver, observeModel } from './observed-model.ts';
-import { providerEndpoint } from './openai-request.ts';
-import { providerKind } from './provider-kind.ts';
+import { providerEndpoint } from './openai-client.ts';
 
 /** The value behind a Model resource. */
 export interface ModelResource extends Model, AsyncDisposable {
@@ -14,7 +20,7 @@ export interface ModelResource extends Model, AsyncDisposable {
 }
 
 /** What the models of agents.d are made with. */
-export interface ModelKindParts extends ConnectParts {
+interface ModelKindParts extends ConnectParts {
   readonly observer: ModelObserver;
   /** The secret behind `env:NAME` or `file:PATH`, which the operator wrote. Rejects, saying why in words that may be shown. */
   readonly resolveSecret: (reference: string) => Promise<string>;
@@ -85,4 +91,22 @@ async function build(
     fallbacks: spec.fallbacks ?? [],
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Says in the log when a file of agents.d takes the alias `default` from the server in `LLM_API_URL`, and when it gives it back. */
+export function tellShadowedDefault(
+  resources: ResourceView<ModelResource>,
+  apiUrl: string | undefined,
+  log: Logger,
+): void {
+  if (apiUrl === undefined) return;
+  let isShadowed = false;
+  const look = () => {
+    const file = resources.list().find(({ name }) => name === 'default')?.file;
+    if ((file !== undefined) === isShadowed) return;
+    isShadowed = file !== undefined;
+    if (isShadowed) log.info({ file }, 'the model default comes from agents.d, and not from LLM_API_URL');
+    else log.info('the model default comes from LLM_API_URL again');
+  };
+  resources.onChange(look);
 }

@@ -3,11 +3,10 @@ import type { AgentEngineSettings } from '../../config.ts';
 import type { Embeddings, Models } from '../../contract.ts';
 import { modelMetrics } from '../../metrics.ts';
 import { openEmbeddings } from '../embeddings/open-embeddings.ts';
-import { createCircuits } from './circuits.ts';
+import { createCircuits } from './circuit.ts';
 import { createDemoModel } from './demo-model.ts';
-import { modelKind } from './model-resource.ts';
+import { modelKind, tellShadowedDefault } from './model-resource.ts';
 import { openModels } from './open-models.ts';
-import { tellShadowedDefault } from './shadowed-default.ts';
 
 /** Registers the kind Model and opens the models and embeddings of the deployment; their connections close with the plugin. */
 export function openModelService(scope: Scope<AgentEngineSettings>): {

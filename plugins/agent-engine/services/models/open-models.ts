@@ -1,16 +1,14 @@
 import { type Clock, ConfigurationError, type Ids, type ResourceView } from 'agent-gateway';
 import type { AgentEngineSettings } from '../../config.ts';
 import type { ModelClient, Models } from '../../contract.ts';
-import type { Circuits } from './circuits.ts';
-import { clientLimits } from './connect-model.ts';
+import type { Circuits } from './circuit.ts';
+import { clientLimits, endpointOf } from './connect-model.ts';
 import { createFileModels } from './file-models.ts';
 import { guardClient } from './guarded-client.ts';
 import { createModelRegistry } from './model-registry.ts';
 import type { ModelResource } from './model-resource.ts';
 import type { ModelObserver } from './observed-model.ts';
-import { createOpenAIClient } from './openai-client.ts';
-import { createHeaders, providerEndpoint } from './openai-request.ts';
-import { endpointOf } from './provider-kind.ts';
+import { createHeaders, createOpenAIClient, providerEndpoint } from './openai-client.ts';
 
 /** What the models are made of. */
 export interface ModelParts {

@@ -1,12 +1,28 @@
-import type { Clock, Ids, Logger } from 'agent-gateway';
+import { type Clock, ConfigurationError, type Ids, type Logger, type Scope } from 'agent-gateway';
+import type { AgentEngineSettings } from '../../config.ts';
 import type { Sandbox } from '../../contract.ts';
 import type { SandboxEngine } from './engine.ts';
-import type { SandboxSettings } from './sandbox-config.ts';
-import { sandboxProblems } from './sandbox-problems.ts';
+import { type SandboxSettings, sandboxProblems } from './sandbox-config.ts';
 import { createSandboxRunner, disabledSandbox, type SandboxObserver } from './sandbox-runner.ts';
 
+/** Opens the sandbox of the deployment; it ends with the plugin. Throws a ConfigurationError, which stops the start, for a mode that is not allowed here. */
+export async function startSandbox(scope: Scope<AgentEngineSettings>): Promise<Sandbox> {
+  const { config, log, services } = scope;
+  const { clock, ids, production } = services;
+  const problems = sandboxProblems(config.sandbox, production);
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  const sandbox = await openSandbox({
+    ...{ settings: config.sandbox, production, clock, ids, log },
+    observer: sandboxMetrics(scope.metric),
+  });
+  scope.defer(async () => {
+    await sandbox[Symbol.asyncDispose]();
+  });
+  return sandbox;
+}
+
 /** What a sandbox is made of. */
-export interface SandboxOptions {
+interface SandboxOptions {
   readonly settings: SandboxSettings;
   /** True with `NODE_ENV=production`. */
   readonly production: boolean;
@@ -49,11 +65,11 @@ async function openEngine(
     shell: settings.shell_image,
   };
   if (mode === 'local') {
-    const { openLocalEngine } = await import('./local/local-engine.ts');
+    const { openLocalEngine } = await import('./local-engine.ts');
     return openLocalEngine({ memoryBytes: settings.memory, log });
   }
   if (mode === 'docker') {
-    const { openDockerEngine } = await import('./docker/docker-engine.ts');
+    const { openDockerEngine } = await import('./docker-engine.ts');
     return openDockerEngine({
       ...common,
       images,
@@ -61,11 +77,44 @@ async function openEngine(
       startTimeoutMs: settings.start_timeout,
     });
   }
-  const { openKubernetesEngine } = await import('./k8s-job/kubernetes-engine.ts');
+  const { openKubernetesEngine } = await import('./kubernetes-engine.ts');
   return openKubernetesEngine({
     ...common,
     images,
     namespace: settings.namespace,
     startTimeoutMs: settings.start_timeout,
   });
+}
+
+/** Measures executions: how many ended how, how long the code took, and how many run and wait now. */
+function sandboxMetrics(metric: Scope['metric']): SandboxObserver {
+  const runs = metric.counter({
+    name: 'svc_sandbox_runs_total',
+    help: 'Executions of code that have ended, by outcome.',
+    labels: ['language', 'outcome'],
+  });
+  const seconds = metric.histogram({
+    name: 'svc_sandbox_run_duration_seconds',
+    help: 'Time of the code itself, without its turn and its start.',
+    labels: ['language'],
+    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300],
+  });
+  const running = metric.gauge({
+    name: 'svc_sandbox_running',
+    help: 'Executions that run now.',
+  });
+  const waiting = metric.gauge({
+    name: 'svc_sandbox_waiting',
+    help: 'Executions that wait for their turn.',
+  });
+  return {
+    ended(language, outcome, duration) {
+      runs.inc({ language, outcome });
+      if (duration > 0) seconds.observe({ language }, duration);
+    },
+    load(its, others) {
+      running.set(its);
+      waiting.set(others);
+    },
+  };
 }

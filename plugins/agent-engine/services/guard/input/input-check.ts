@@ -1,13 +1,17 @@
 import type { Finding, TextOrigin } from '../../../contract.ts';
 import { Concept } from './concept.ts';
-import { findForgedTurns } from './conversation-markup.ts';
-import { findEncodedTexts, reverse, reverseWords, rot13 } from './decodings.ts';
-import { resolveEscapes } from './escapes.ts';
+import {
+  findEncodedTexts,
+  inspectInvisible,
+  resolveEscapes,
+  reverse,
+  reverseWords,
+  rot13,
+} from './disguises.ts';
 import { fold } from './fold.ts';
-import { findHiddenMarkup } from './hidden-markup.ts';
 import { findHits, type Hit } from './hits.ts';
-import { inspectInvisible } from './invisible.ts';
 import { LEXICONS } from './lexicon/lexicons.ts';
+import { findForgedTurns, findHiddenMarkup } from './markup.ts';
 import { createPhraseTrie } from './phrase-trie.ts';
 import { findQuotations, type Span } from './quotations.ts';
 import { type Evidence, heaviestPassage, weighIntents } from './score.ts';

@@ -5,7 +5,7 @@ import {
   createOpenAIEmbeddings,
   type OpenAIEmbeddingsOptions,
 } from '../../../../../plugins/agent-engine/services/embeddings/openai-embeddings.ts';
-import { createCircuits } from '../../../../../plugins/agent-engine/services/models/circuits.ts';
+import { createCircuits } from '../../../../../plugins/agent-engine/services/models/circuit.ts';
 import {
   failure,
   json,

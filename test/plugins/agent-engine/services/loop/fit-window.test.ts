@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import type { ChatMessage } from '../../../../../plugins/agent-engine/contract.ts';
-import { fitWindow } from '../../../../../plugins/agent-engine/services/loop/fit-window.ts';
+import { fitWindow } from '../../../../../plugins/agent-engine/services/loop/ask-model.ts';
 import { estimateMessageTokens } from '../../../../../plugins/agent-engine/services/tokens/estimate-tokens.ts';
 
 const size = (messages: readonly ChatMessage[]) =>

@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import type { ChatChunk } from '../../../../../plugins/agent-engine/contract.ts';
-import { createChunkDecoder } from '../../../../../plugins/agent-engine/services/models/chunk-decoder.ts';
+import { createChunkDecoder } from '../../../../../plugins/agent-engine/services/models/openai-answer.ts';
 import { sse } from '../../../../support/fake-provider.ts';
 
 interface Decoded {

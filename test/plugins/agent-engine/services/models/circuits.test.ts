@@ -1,7 +1,7 @@
 import test from 'ava';
 import { manualClock } from '../../../../../kernel/testing/index.ts';
 import { ModelErrors } from '../../../../../plugins/agent-engine/contract.ts';
-import { createCircuits } from '../../../../../plugins/agent-engine/services/models/circuits.ts';
+import { createCircuits } from '../../../../../plugins/agent-engine/services/models/circuit.ts';
 import { guardClient } from '../../../../../plugins/agent-engine/services/models/guarded-client.ts';
 import { failure, plain, silence, startFakeProvider, stream } from '../../../../support/fake-provider.ts';
 import { until } from '../../../../support/until.ts';

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { Usage } from '../../../../../plugins/agent-engine/contract.ts';
-import { countedUsage } from '../../../../../plugins/agent-engine/services/models/counted-usage.ts';
+import { countedUsage } from '../../../../../plugins/agent-engine/services/models/openai-answer.ts';
 
 const usage = (prompt: unknown, completion: unknown) =>
   ({ prompt_tokens: prompt, completion_tokens: completion, total_tokens: 1 }) as Usage;

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { ToolDefinition } from '../../../../../plugins/agent-engine/contract.ts';
-import { estimateUse } from '../../../../../plugins/agent-engine/services/models/estimate-use.ts';
+import { estimateUse } from '../../../../../plugins/agent-engine/services/models/model-use.ts';
 import { ask } from './calls.ts';
 
 test('messages and tools are input, text and thoughts are output', (t) => {

@@ -7,14 +7,14 @@ import { openResources } from '../../../../../kernel/resources/open-resources.ts
 import { systemClock } from '../../../../../kernel/services/clock.ts';
 import { createIds } from '../../../../../kernel/services/ids.ts';
 import type { ChatRequest, ModelInfo } from '../../../../../plugins/agent-engine/contract.ts';
-import { createCircuits } from '../../../../../plugins/agent-engine/services/models/circuits.ts';
+import { createCircuits } from '../../../../../plugins/agent-engine/services/models/circuit.ts';
 import { createDemoModel } from '../../../../../plugins/agent-engine/services/models/demo-model.ts';
 import {
   type ModelResource,
   modelKind,
+  tellShadowedDefault,
 } from '../../../../../plugins/agent-engine/services/models/model-resource.ts';
 import { openModels } from '../../../../../plugins/agent-engine/services/models/open-models.ts';
-import { tellShadowedDefault } from '../../../../../plugins/agent-engine/services/models/shadowed-default.ts';
 import { anthropic } from '../../../../support/fake-anthropic.ts';
 import { google } from '../../../../support/fake-google.ts';
 import { failure, plain, startFakeProvider, stream } from '../../../../support/fake-provider.ts';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { MAX_DISCARDED_BYTES } from '../../../../../plugins/agent-engine/services/sandbox/limits.ts';
-import { createOutputCapture } from '../../../../../plugins/agent-engine/services/sandbox/output-capture.ts';
+import { MAX_DISCARDED_BYTES } from '../../../../../plugins/agent-engine/services/sandbox/engine.ts';
+import { createOutputCapture } from '../../../../../plugins/agent-engine/services/sandbox/sandbox-runner.ts';
 
 test('any split of the bytes is kept alike, up to the cap', (t) => {
   fc.assert(

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { sandboxProblems } from '../../../../../plugins/agent-engine/services/sandbox/sandbox-problems.ts';
+import { sandboxProblems } from '../../../../../plugins/agent-engine/services/sandbox/sandbox-config.ts';
 
 const CASES: ['local' | 'docker' | 'k8s-job' | undefined, boolean, boolean, string | undefined][] = [
   [undefined, false, false, undefined],

@@ -1,13 +1,14 @@
 import { manualClock } from 'agent-gateway/testing';
 import test from 'ava';
 import type { SandboxJob } from '../../../../../plugins/agent-engine/contract.ts';
-import type { EngineEnd, EngineRun } from '../../../../../plugins/agent-engine/services/sandbox/engine.ts';
 import {
+  type EngineEnd,
+  type EngineRun,
   MAX_CODE_BYTES,
   MAX_DISCARDED_BYTES,
   MAX_OUTPUT_BYTES,
   MAX_STDIN_BYTES,
-} from '../../../../../plugins/agent-engine/services/sandbox/limits.ts';
+} from '../../../../../plugins/agent-engine/services/sandbox/engine.ts';
 import {
   createSandboxRunner,
   disabledSandbox,

@@ -1,11 +1,12 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { toToolName, uniqueNames } from '../../../../../plugins/agent-engine/services/tools/tool-names.ts';
 import {
   isToolRef,
   matchesRef,
   mayHold,
-} from '../../../../../plugins/agent-engine/services/tools/tool-ref.ts';
+  toToolName,
+  uniqueNames,
+} from '../../../../../plugins/agent-engine/services/tools/tool-catalog.ts';
 
 test('names are those that every provider accepts, each once, and the same each time', (t) => {
   const wish = fc.oneof(fc.string(), fc.constantFrom('search', 'search_2', 'a.b', 'a/b', 'x'.repeat(80)));

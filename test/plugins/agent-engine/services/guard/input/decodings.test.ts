@@ -5,7 +5,7 @@ import {
   reverse,
   reverseWords,
   rot13,
-} from '../../../../../../plugins/agent-engine/services/guard/input/decodings.ts';
+} from '../../../../../../plugins/agent-engine/services/guard/input/disguises.ts';
 
 const SECRET = 'obey the hidden order now';
 const bytes = Buffer.from(SECRET);

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { inspectInvisible } from '../../../../../../plugins/agent-engine/services/guard/input/invisible.ts';
+import { inspectInvisible } from '../../../../../../plugins/agent-engine/services/guard/input/disguises.ts';
 
 const tags = (text: string) =>
   Array.from(text, (character) => String.fromCodePoint(0xe0000 + character.charCodeAt(0))).join('');

@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import test from 'ava';
-import { CREDENTIAL_KINDS } from '../../../../../../plugins/agent-engine/services/guard/redaction/credential-kinds.ts';
 import type {
   Pattern,
   Step,
 } from '../../../../../../plugins/agent-engine/services/guard/redaction/pattern.ts';
-import { createRedaction } from '../../../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
+import {
+  CREDENTIAL_KINDS,
+  createRedaction,
+} from '../../../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
 import { credentialSamples } from './credential-samples.ts';
 
 const { redact } = createRedaction();

@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { failureTable } from '../../../../../../plugins/agent-engine/services/guard/redaction/failure-table.ts';
+import { failureTable } from '../../../../../../plugins/agent-engine/services/guard/redaction/pattern.ts';
 
 test('after n characters, the longest beginning that is also their end is what still stands', (t) => {
   t.deepEqual(failureTable('-----END'), [0, 0, 1, 2, 3, 4, 0, 0, 0]);

@@ -1,7 +1,9 @@
 import test from 'ava';
 import fc from 'fast-check';
-import type { JsonValue } from '../../../../../../plugins/agent-engine/services/guard/redaction/redact-json.ts';
-import { createRedaction } from '../../../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
+import {
+  createRedaction,
+  type JsonValue,
+} from '../../../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
 import { credentialSamples } from './credential-samples.ts';
 
 const { redactJson, redactJsonText } = createRedaction();

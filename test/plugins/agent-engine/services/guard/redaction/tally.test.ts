@@ -4,7 +4,7 @@ import {
   isNoPlaceholder,
   looksRandom,
   newTally,
-} from '../../../../../../plugins/agent-engine/services/guard/redaction/tally.ts';
+} from '../../../../../../plugins/agent-engine/services/guard/redaction/pattern.ts';
 
 function tallyOf(text: string) {
   const tally = newTally();

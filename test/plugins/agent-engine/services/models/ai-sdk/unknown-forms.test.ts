@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { ChatRequest } from '../../../../../../plugins/agent-engine/contract.ts';
-import { unknownForms } from '../../../../../../plugins/agent-engine/services/models/ai-sdk/unknown-forms.ts';
+import { unknownForms } from '../../../../../../plugins/agent-engine/services/models/ai-sdk/call-options.ts';
 
 const FUNCTION = { type: 'function', function: { name: 'f', arguments: '{}' } };
 

@@ -2,8 +2,8 @@ import test from 'ava';
 import {
   containerInput,
   containerSpec,
-} from '../../../../../../plugins/agent-engine/services/sandbox/docker/container-spec.ts';
-import { dockerOptions } from '../../../../../../plugins/agent-engine/services/sandbox/docker/docker-host.ts';
+  dockerOptions,
+} from '../../../../../../plugins/agent-engine/services/sandbox/docker-container.ts';
 
 const PLAN = {
   job: { code: 'print("geheim 🔑")', language: 'python', tenantId: 'acme' },

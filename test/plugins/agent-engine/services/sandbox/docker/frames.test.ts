@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { createFrameReader } from '../../../../../../plugins/agent-engine/services/sandbox/docker/frames.ts';
+import { createFrameReader } from '../../../../../../plugins/agent-engine/services/sandbox/docker-engine.ts';
 
 function frame(stream: number, data: Uint8Array): Buffer {
   const header = Buffer.alloc(8);

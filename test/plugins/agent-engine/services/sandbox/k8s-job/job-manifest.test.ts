@@ -2,7 +2,7 @@ import test from 'ava';
 import {
   jobManifest,
   loggedBytes,
-} from '../../../../../../plugins/agent-engine/services/sandbox/k8s-job/job-manifest.ts';
+} from '../../../../../../plugins/agent-engine/services/sandbox/kubernetes-job.ts';
 import { sandboxJob } from '../../../../../support/sandbox.ts';
 
 const PLAN = {

@@ -2,7 +2,7 @@ import test from 'ava';
 import pino from 'pino';
 import { systemClock } from '../../../../../../kernel/services/clock.ts';
 import { createIds } from '../../../../../../kernel/services/ids.ts';
-import { openKubernetesEngine } from '../../../../../../plugins/agent-engine/services/sandbox/k8s-job/kubernetes-engine.ts';
+import { openKubernetesEngine } from '../../../../../../plugins/agent-engine/services/sandbox/kubernetes-engine.ts';
 import { createSandboxRunner } from '../../../../../../plugins/agent-engine/services/sandbox/sandbox-runner.ts';
 import {
   type FakeJob,

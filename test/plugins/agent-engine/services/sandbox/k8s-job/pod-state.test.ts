@@ -1,6 +1,6 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import test from 'ava';
-import { podState } from '../../../../../../plugins/agent-engine/services/sandbox/k8s-job/pod-state.ts';
+import { podState } from '../../../../../../plugins/agent-engine/services/sandbox/kubernetes-engine.ts';
 
 function pod(phase: string, state?: object, reason?: string): V1Pod {
   return {

@@ -9,7 +9,7 @@ import {
   parseReport,
   RUN_SCRIPT,
   reportBytes,
-} from '../../../../../../plugins/agent-engine/services/sandbox/k8s-job/run-script.ts';
+} from '../../../../../../plugins/agent-engine/services/sandbox/kubernetes-job.ts';
 import { cpuNow } from '../../../../../support/cpu-time.ts';
 
 /** Runs the script as a pod would, as process 1 of a container that bubblewrap makes. Undefined where it is not installed. */

@@ -2,7 +2,7 @@ import test from 'ava';
 import {
   type BubblewrapPlan,
   bubblewrapArguments,
-} from '../../../../../../plugins/agent-engine/services/sandbox/local/bubblewrap-arguments.ts';
+} from '../../../../../../plugins/agent-engine/services/sandbox/bubblewrap-arguments.ts';
 
 const PLAN: BubblewrapPlan = {
   language: 'python',

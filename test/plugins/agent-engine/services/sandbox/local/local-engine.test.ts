@@ -4,11 +4,13 @@ import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
 import type { Sandbox } from '../../../../../../plugins/agent-engine/contract.ts';
-import { bubblewrapArguments } from '../../../../../../plugins/agent-engine/services/sandbox/local/bubblewrap-arguments.ts';
-import { findHostPrograms } from '../../../../../../plugins/agent-engine/services/sandbox/local/host-programs.ts';
-import { runBubblewrap } from '../../../../../../plugins/agent-engine/services/sandbox/local/run-bubblewrap.ts';
-import { systemCallFilter } from '../../../../../../plugins/agent-engine/services/sandbox/local/system-call-filter.ts';
-import { findVisibleFolders } from '../../../../../../plugins/agent-engine/services/sandbox/local/visible-folders.ts';
+import {
+  bubblewrapArguments,
+  findHostPrograms,
+  findVisibleFolders,
+} from '../../../../../../plugins/agent-engine/services/sandbox/bubblewrap-arguments.ts';
+import { runBubblewrap } from '../../../../../../plugins/agent-engine/services/sandbox/local-engine.ts';
+import { systemCallFilter } from '../../../../../../plugins/agent-engine/services/sandbox/system-call-filter.ts';
 import { openTestSandbox, sandboxJob } from '../../../../../support/sandbox.ts';
 import { isRunning, sandboxAttempts } from '../../../../../support/sandbox-attempts.ts';
 import { until } from '../../../../../support/until.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { systemCallFilter } from '../../../../../../plugins/agent-engine/services/sandbox/local/system-call-filter.ts';
+import { systemCallFilter } from '../../../../../../plugins/agent-engine/services/sandbox/system-call-filter.ts';
 
 const ALLOW = 0x7fff_0000;
 const [EPERM, ENOSYS, EAFNOSUPPORT] = [0x0005_0001, 0x0005_0026, 0x0005_0061];

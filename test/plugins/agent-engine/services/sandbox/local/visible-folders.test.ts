@@ -2,7 +2,7 @@ import test from 'ava';
 import {
   exposedPaths,
   findVisibleFolders,
-} from '../../../../../../plugins/agent-engine/services/sandbox/local/visible-folders.ts';
+} from '../../../../../../plugins/agent-engine/services/sandbox/bubblewrap-arguments.ts';
 
 test('only folders of interpreters are seen', async (t) => {
   const paths = (await findVisibleFolders()).map(({ path }) => path);

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { askUser } from '../../../../../../plugins/agent-engine/services/tools/builtin/ask-user.ts';
+import { askUser } from '../../../../../../plugins/agent-engine/services/tools/builtin-tools.ts';
 import { toolContext } from '../../tool-context.ts';
 
 test('a question asks for text, or for one of its options', async (t) => {

@@ -1,7 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { calculate } from '../../../../../../plugins/agent-engine/services/tools/builtin/arithmetic/calculate.ts';
-import { calculator } from '../../../../../../plugins/agent-engine/services/tools/builtin/calculator.ts';
+import { calculate, calculator } from '../../../../../../plugins/agent-engine/services/tools/calculator.ts';
 import { toolContext } from '../../tool-context.ts';
 
 for (const [expression, value] of [

@@ -3,7 +3,7 @@ import { manualClock } from '../../../../../../kernel/testing/manual-clock.ts';
 import {
   currentTime,
   tellTime,
-} from '../../../../../../plugins/agent-engine/services/tools/builtin/current-time.ts';
+} from '../../../../../../plugins/agent-engine/services/tools/builtin-tools.ts';
 import { toolContext } from '../../tool-context.ts';
 
 const moment = Date.UTC(2030, 6, 1, 23, 30, 5);

@@ -6,7 +6,7 @@ import {
   type SandboxPolicy,
   type SandboxResult,
 } from '../../../../../../plugins/agent-engine/contract.ts';
-import { executeCode } from '../../../../../../plugins/agent-engine/services/tools/builtin/execute-code.ts';
+import { executeCode } from '../../../../../../plugins/agent-engine/services/tools/execute-code.ts';
 import { toolContext } from '../../tool-context.ts';
 
 const RESULT: SandboxResult = {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { readableText } from '../../../../../../plugins/agent-engine/services/tools/builtin/readable-text.ts';
+import { readableText } from '../../../../../../plugins/agent-engine/services/tools/http-fetch.ts';
 
 for (const [title, html, text] of [
   [
