@@ -1,10 +1,21 @@
 import test from 'ava';
-import { manualClock } from '../../../../../../kernel/testing/manual-clock.ts';
+import { manualClock } from '../../../../../kernel/testing/manual-clock.ts';
 import {
+  askUser,
   currentTime,
   tellTime,
-} from '../../../../../../plugins/agent-engine/services/tools/builtin-tools.ts';
-import { toolContext } from '../../tool-context.ts';
+} from '../../../../../plugins/agent-engine/services/tools/builtin-tools.ts';
+import { toolContext } from '../tool-context.ts';
+
+test('a question asks for text, or for one of its options', async (t) => {
+  const common = { name: 'answer', label: 'Which?', required: true } as const;
+  t.deepEqual(await askUser.invoke({ question: 'Which?' }, toolContext()), {
+    question: { reason: 'Which?', fields: [{ ...common, type: 'text' }] },
+  });
+  t.deepEqual(await askUser.invoke({ question: 'Which?', options: ['a', 'b'] }, toolContext()), {
+    question: { reason: 'Which?', fields: [{ ...common, type: 'select', options: ['a', 'b'] }] },
+  });
+});
 
 const moment = Date.UTC(2030, 6, 1, 23, 30, 5);
 

@@ -5,9 +5,9 @@ import {
   type SandboxJob,
   type SandboxPolicy,
   type SandboxResult,
-} from '../../../../../../plugins/agent-engine/contract.ts';
-import { executeCode } from '../../../../../../plugins/agent-engine/services/tools/execute-code.ts';
-import { toolContext } from '../../tool-context.ts';
+} from '../../../../../plugins/agent-engine/contract.ts';
+import { executeCode } from '../../../../../plugins/agent-engine/services/tools/execute-code.ts';
+import { toolContext } from '../tool-context.ts';
 
 const RESULT: SandboxResult = {
   status: 'success',

@@ -1,16 +1,20 @@
+import type { V1Pod } from '@kubernetes/client-node';
 import test from 'ava';
 import pino from 'pino';
-import { systemClock } from '../../../../../../kernel/services/clock.ts';
-import { createIds } from '../../../../../../kernel/services/ids.ts';
-import { openKubernetesEngine } from '../../../../../../plugins/agent-engine/services/sandbox/kubernetes-engine.ts';
-import { createSandboxRunner } from '../../../../../../plugins/agent-engine/services/sandbox/sandbox-runner.ts';
+import { systemClock } from '../../../../../kernel/services/clock.ts';
+import { createIds } from '../../../../../kernel/services/ids.ts';
+import {
+  openKubernetesEngine,
+  podState,
+} from '../../../../../plugins/agent-engine/services/sandbox/kubernetes-engine.ts';
+import { createSandboxRunner } from '../../../../../plugins/agent-engine/services/sandbox/sandbox-runner.ts';
 import {
   type FakeJob,
   type FakeKubernetesOptions,
   startFakeKubernetes,
-} from '../../../../../support/fake-kubernetes.ts';
-import { sandboxJob } from '../../../../../support/sandbox.ts';
-import { until } from '../../../../../support/until.ts';
+} from '../../../../support/fake-kubernetes.ts';
+import { sandboxJob } from '../../../../support/sandbox.ts';
+import { until } from '../../../../support/until.ts';
 
 /** What the script in the pod would report. */
 function report(code: number | 'timeout', stdout: string | Buffer = '', stderr = ''): string {
@@ -207,3 +211,43 @@ test('a job that cannot be deleted now is told in the log, and the result is not
   t.like(await setup.sandbox.run(sandboxJob('python', '1')), { status: 'success' });
   t.true(setup.lines.some((line) => line.includes('could not be deleted now')));
 });
+
+function pod(phase: string, state?: object, reason?: string): V1Pod {
+  return {
+    metadata: { name: 'p' },
+    status: {
+      phase,
+      ...(reason === undefined ? {} : { reason }),
+      ...(state === undefined ? {} : { containerStatuses: [{ state }] as never }),
+    },
+  };
+}
+
+const CASES: [string, V1Pod[], ReturnType<typeof podState>][] = [
+  ['no pod', [], { phase: 'waiting' }],
+  ['one that is not scheduled', [pod('Pending')], { phase: 'waiting' }],
+  ['one that is made', [pod('Pending', { waiting: { reason: 'ContainerCreating' } })], { phase: 'waiting' }],
+  [
+    'one without its image',
+    [pod('Pending', { waiting: { reason: 'ErrImagePull' } })],
+    { phase: 'stuck', reason: 'ErrImagePull' },
+  ],
+  ['one that runs', [pod('Running', { running: {} })], { phase: 'running', pod: 'p' }],
+  [
+    'one that is through',
+    [pod('Succeeded', { terminated: { exitCode: 0, reason: 'Completed' } })],
+    { phase: 'ended', pod: 'p', isOutOfMemory: false },
+  ],
+  [
+    'one out of memory',
+    [pod('Failed', { terminated: { exitCode: 137, reason: 'OOMKilled' } })],
+    { phase: 'ended', pod: 'p', isOutOfMemory: true },
+  ],
+  ['one that was evicted', [pod('Failed', undefined, 'Evicted')], { phase: 'stuck', reason: 'Evicted' }],
+];
+
+for (const [what, pods, expected] of CASES) {
+  test(`${what} is ${expected.phase}`, (t) => {
+    t.deepEqual(podState(pods), expected);
+  });
+}

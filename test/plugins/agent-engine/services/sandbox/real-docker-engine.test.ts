@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
-import type { Sandbox } from '../../../../../../plugins/agent-engine/contract.ts';
-import { dockerAvailable, SANDBOX_IMAGE } from '../../../../../support/docker-engine.ts';
-import { openTestSandbox, sandboxJob } from '../../../../../support/sandbox.ts';
-import { sandboxAttempts } from '../../../../../support/sandbox-attempts.ts';
+import type { Sandbox } from '../../../../../plugins/agent-engine/contract.ts';
+import { dockerAvailable, SANDBOX_IMAGE } from '../../../../support/docker-engine.ts';
+import { openTestSandbox, sandboxJob } from '../../../../support/sandbox.ts';
+import { sandboxAttempts } from '../../../../support/sandbox-attempts.ts';
 
 let opened: Promise<Sandbox & AsyncDisposable> | undefined;
 

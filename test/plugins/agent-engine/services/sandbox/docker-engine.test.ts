@@ -1,7 +1,14 @@
 import test from 'ava';
-import { type FakeDockerOptions, startFakeDocker } from '../../../../../support/fake-docker.ts';
-import { openTestSandbox, sandboxJob } from '../../../../../support/sandbox.ts';
-import { until } from '../../../../../support/until.ts';
+import fc from 'fast-check';
+import {
+  containerInput,
+  containerSpec,
+  dockerOptions,
+} from '../../../../../plugins/agent-engine/services/sandbox/docker-container.ts';
+import { createFrameReader } from '../../../../../plugins/agent-engine/services/sandbox/docker-engine.ts';
+import { type FakeDockerOptions, startFakeDocker } from '../../../../support/fake-docker.ts';
+import { openTestSandbox, sandboxJob } from '../../../../support/sandbox.ts';
+import { until } from '../../../../support/until.ts';
 
 async function setUp(options: FakeDockerOptions, settings: Parameters<typeof openTestSandbox>[0] = {}) {
   const docker = await startFakeDocker(options);
@@ -149,4 +156,103 @@ test('containers that a crashed gateway has left are removed at the start, those
 test('a DOCKER_HOST of another kind stops the start and is named', async (t) => {
   const opening = openTestSandbox({ mode: 'docker', docker_host: 'ssh://host' });
   await t.throwsAsync(opening, { instanceOf: TypeError, message: /^DOCKER_HOST/ });
+});
+
+const PLAN = {
+  job: { code: 'print("geheim 🔑")', language: 'python', tenantId: 'acme' },
+  runId: 'r1',
+  image: 'python:3.13-slim',
+  hasNetwork: false,
+  memoryBytes: 1000,
+  deadline: 1234,
+} as const;
+
+test('a container has no rights, no network, a read-only image, and limits of everything', (t) => {
+  t.like(containerSpec(PLAN, 20), {
+    name: 'svc-sandbox-r1',
+    User: '65534:65534',
+    NetworkDisabled: true,
+    HostConfig: {
+      NetworkMode: 'none',
+      ReadonlyRootfs: true,
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges'],
+      Privileged: false,
+      Memory: 1000,
+      MemorySwap: 1000,
+      PidsLimit: 64,
+      NanoCpus: 1_000_000_000,
+      RestartPolicy: { Name: 'no' },
+      LogConfig: { Type: 'none', Config: {} },
+    },
+    Labels: {
+      'svc.sandbox': 'true',
+      'svc.sandbox.deadline': '1234',
+      'svc.sandbox.run': 'r1',
+      'svc.sandbox.tenant': 'acme',
+    },
+  });
+  t.like(containerSpec({ ...PLAN, hasNetwork: true }, 20), { HostConfig: { NetworkMode: 'bridge' } });
+});
+
+test('the code is in no field that can be listed, only its size in bytes is', (t) => {
+  const spec = containerSpec(PLAN, 20);
+  t.false(JSON.stringify(spec).includes('geheim'));
+  t.deepEqual(spec.Cmd?.slice(0, 3), ['20', '20', '/sandbox/main.py']);
+});
+
+test('half of a surrogate pair does not shift what follows', (t) => {
+  const job = { code: 'a\ud800b', stdin: '\udc00z' };
+  const spec = containerSpec({ ...PLAN, job: { ...PLAN.job, ...job } }, 1);
+  const codeBytes = Number(spec.Cmd![1]);
+  t.is(containerInput(job).subarray(0, codeBytes).toString(), 'a\ufffdb');
+  t.is(containerInput(job).subarray(codeBytes).toString(), '\ufffdz');
+});
+
+test('DOCKER_HOST is a socket or an address', (t) => {
+  t.deepEqual(dockerOptions(undefined), { socketPath: '/var/run/docker.sock' });
+  t.deepEqual(dockerOptions('unix:///run/user/1000/docker.sock'), {
+    socketPath: '/run/user/1000/docker.sock',
+  });
+  t.deepEqual(dockerOptions('tcp://10.0.0.1:2376'), { host: '10.0.0.1', port: '2376' });
+  t.deepEqual(dockerOptions('https://docker.example'), {
+    protocol: 'https',
+    host: 'docker.example',
+    port: '443',
+  });
+  for (const host of ['ssh://x', 'nonsense', 'npipe:////./pipe/x']) {
+    t.throws(() => dockerOptions(host), { instanceOf: TypeError, message: /DOCKER_HOST/ });
+  }
+});
+
+function frame(stream: number, data: Uint8Array): Buffer {
+  const header = Buffer.alloc(8);
+  header[0] = stream;
+  header.writeUInt32BE(data.length, 4);
+  return Buffer.concat([header, data]);
+}
+
+test('any split of the frames gives the same output', (t) => {
+  const frames = fc.array(fc.tuple(fc.constantFrom(1, 2), fc.uint8Array({ maxLength: 12 })), {
+    maxLength: 8,
+  });
+  fc.assert(
+    fc.property(frames, fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }), (given, steps) => {
+      const seen = { 1: [] as Buffer[], 2: [] as Buffer[] };
+      const read = createFrameReader(
+        (bytes) => void seen[1].push(Buffer.from(bytes)),
+        (bytes) => void seen[2].push(Buffer.from(bytes)),
+      );
+      const bytes = Buffer.concat(given.map(([stream, data]) => frame(stream, data)));
+      for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
+        const step = steps[turn % steps.length]!;
+        read(bytes.subarray(at, at + step));
+        at += step;
+      }
+      for (const stream of [1, 2] as const) {
+        const expected = Buffer.concat(given.filter(([its]) => its === stream).map(([, data]) => data));
+        t.deepEqual(Buffer.concat(seen[stream]), expected);
+      }
+    }),
+  );
 });

@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { calculate, calculator } from '../../../../../../plugins/agent-engine/services/tools/calculator.ts';
-import { toolContext } from '../../tool-context.ts';
+import { calculate, calculator } from '../../../../../plugins/agent-engine/services/tools/calculator.ts';
+import { toolContext } from '../tool-context.ts';
 
 for (const [expression, value] of [
   ['17 * 23', '391'],
