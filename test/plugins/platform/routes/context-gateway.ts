@@ -1,10 +1,5 @@
 import type { ExecutionContext } from 'ava';
 import { definePlugin } from '../../../../kernel/index.ts';
-import {
-  startTestGateway,
-  type TestGateway,
-  type TestGatewayOptions,
-} from '../../../../kernel/testing/index.ts';
 import { createRedaction } from '../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
 import {
   openTenantContext,
@@ -23,6 +18,7 @@ import { memoryRoutes } from '../../../../plugins/platform/routes/memories.ts';
 import { profileRoutes } from '../../../../plugins/platform/routes/profile.ts';
 import { skillRoutes } from '../../../../plugins/platform/routes/skills.ts';
 import { soulRoutes } from '../../../../plugins/platform/routes/soul.ts';
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../../testing/index.ts';
 import { testEmbeddings } from '../../agent-engine/services/memories/kit.ts';
 
 /** A gateway with nothing but the routes of memories, profiles, skills and SOUL.md; stopped when the test ends. */

@@ -1,10 +1,5 @@
 import type { ExecutionContext } from 'ava';
 import {
-  startTestGateway,
-  type TestGateway,
-  type TestGatewayOptions,
-} from '../../../../kernel/testing/index.ts';
-import {
   type Metering,
   PricingChanged,
   type Receipts,
@@ -31,6 +26,7 @@ import { usageRoutes } from '../../../../plugins/platform/routes/usage.ts';
 import { createPricingAdministration } from '../../../../plugins/platform/services/pricing-administration.ts';
 import { createSandboxPolicyAdministration } from '../../../../plugins/platform/services/sandbox-policy-administration.ts';
 import { createUsageAdministration } from '../../../../plugins/platform/services/usage-administration.ts';
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../../testing/index.ts';
 import { testPlugin } from '../../../support/plugins.ts';
 import { DEFAULT_TENANT } from '../platform-gateway.ts';
 

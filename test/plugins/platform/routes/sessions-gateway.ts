@@ -1,7 +1,6 @@
 import type { ExecutionContext } from 'ava';
-import { createPermits } from '../../../../kernel/services/permits/create-permits.ts';
-import { createMemoryStore } from '../../../../kernel/services/permits/memory-store.ts';
-import { startTestGateway, type TestGateway } from '../../../../kernel/testing/index.ts';
+import { createPermits } from '../../../../foundation/leases/permits/create-permits.ts';
+import { createMemoryStore } from '../../../../foundation/leases/permits/memory-store.ts';
 import type { ChatMessage, Principal, Sessions, Turns } from '../../../../plugins/agent-engine/contract.ts';
 import { createSessions } from '../../../../plugins/agent-engine/services/sessions/sessions.ts';
 import { createTurns } from '../../../../plugins/agent-engine/services/sessions/turns.ts';
@@ -9,6 +8,7 @@ import { sessions as sessionTables } from '../../../../plugins/agent-engine/stor
 import { SessionMessageEntity } from '../../../../plugins/agent-engine/store/sessions/session-message-row.ts';
 import { Session } from '../../../../plugins/agent-engine/store/sessions/session-row.ts';
 import { mockSessionRoute, sessionRoutes } from '../../../../plugins/platform/routes/sessions.ts';
+import { startTestGateway, type TestGateway } from '../../../../testing/index.ts';
 import { testPlugin } from '../../../support/plugins.ts';
 
 /** A gateway with sessions, their routes, and nothing else. */

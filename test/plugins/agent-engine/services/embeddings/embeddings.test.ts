@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { systemClock } from '../../../../../kernel/services/clock.ts';
-import { createIds } from '../../../../../kernel/services/ids.ts';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
+import { createIds } from '../../../../../foundation/base/ids.ts';
 import { createHashEmbeddings } from '../../../../../plugins/agent-engine/services/embeddings/hash-embeddings.ts';
 import {
   type EmbeddingSettings,

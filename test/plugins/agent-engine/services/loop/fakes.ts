@@ -1,7 +1,5 @@
 import type { ResourceView } from 'agent-gateway';
 import pino from 'pino';
-import { fakeIds } from '../../../../../kernel/testing/fakes/fake-ids.ts';
-import { manualClock } from '../../../../../kernel/testing/manual-clock.ts';
 import type {
   AgentEvent,
   AgentResult,
@@ -25,6 +23,8 @@ import { inspectInput } from '../../../../../plugins/agent-engine/services/guard
 import { createAgents } from '../../../../../plugins/agent-engine/services/loop/create-agents.ts';
 import { createArgumentCheck } from '../../../../../plugins/agent-engine/services/tools/argument-check.ts';
 import { createToolCatalog } from '../../../../../plugins/agent-engine/services/tools/tool-catalog.ts';
+import { fakeIds } from '../../../../../testing/fakes/fake-ids.ts';
+import { manualClock } from '../../../../../testing/manual-clock.ts';
 
 const log = pino({ enabled: false });
 

@@ -1,6 +1,5 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { manualClock } from '../../../../../kernel/testing/index.ts';
 import { ModelErrors } from '../../../../../plugins/agent-engine/contract.ts';
 import {
   admit,
@@ -11,6 +10,7 @@ import {
   learn,
 } from '../../../../../plugins/agent-engine/services/models/circuit.ts';
 import { guardClient } from '../../../../../plugins/agent-engine/services/models/guarded-client.ts';
+import { manualClock } from '../../../../../testing/index.ts';
 import { failure, plain, silence, startFakeProvider, stream } from '../../../../support/fake-provider.ts';
 import { until } from '../../../../support/until.ts';
 import { ask, clientFor, collect, context, failureOf } from './calls.ts';

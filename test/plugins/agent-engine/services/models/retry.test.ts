@@ -1,7 +1,7 @@
 import net from 'node:net';
 import test from 'ava';
 import fc from 'fast-check';
-import { systemClock } from '../../../../../kernel/services/clock.ts';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
 import {
   DEFAULT_RETRY,
   nextDelay,

@@ -1,8 +1,8 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import test from 'ava';
 import pino from 'pino';
-import { systemClock } from '../../../../../kernel/services/clock.ts';
-import { createIds } from '../../../../../kernel/services/ids.ts';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
+import { createIds } from '../../../../../foundation/base/ids.ts';
 import {
   openKubernetesEngine,
   podState,

@@ -1,10 +1,10 @@
 import test from 'ava';
-import { manualClock } from '../../../../../kernel/testing/manual-clock.ts';
 import {
   askUser,
   currentTime,
   tellTime,
 } from '../../../../../plugins/agent-engine/services/tools/builtin-tools.ts';
+import { manualClock } from '../../../../../testing/manual-clock.ts';
 import { toolContext } from '../tool-context.ts';
 
 test('a question asks for text, or for one of its options', async (t) => {

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { type FakeAnswer, fakeEgress } from '../../../../../kernel/testing/fakes/fake-egress.ts';
 import { httpFetch, readableText } from '../../../../../plugins/agent-engine/services/tools/http-fetch.ts';
+import { type FakeAnswer, fakeEgress } from '../../../../../testing/fakes/fake-egress.ts';
 import { toolContext } from '../tool-context.ts';
 
 const url = 'https://example.com/page';
