@@ -25,7 +25,7 @@ import {
 import { openAgents } from './services/agents/open-agents.ts';
 import { openGuard } from './services/guard/create-guard.ts';
 import { openRecords } from './services/metering/open-records.ts';
-import { openModelService } from './services/models/model-service.ts';
+import { openModelService } from './services/models/open-models.ts';
 import { openTenantContext } from './services/preamble/open-tenant-context.ts';
 import { startSandbox } from './services/sandbox/open-sandbox.ts';
 import { overheadOf } from './services/sandbox/sandbox-config.ts';
@@ -70,7 +70,7 @@ export default definePlugin({
     const sandbox = await startSandbox(scope);
     const catalog = await readCatalog(BUILTIN_FOLDER);
     const guard = openGuard(scope);
-    const { models, embeddings } = openModelService(scope);
+    const { models, embeddings } = await openModelService(scope);
     const { receipts, metering, reports, pricing, policies } = openRecords(scope);
     const context = openTenantContext(scope, { embeddings, catalog, guard });
     const code = executeCode({ sandbox, policies, overheadMs: overheadOf(scope.config.sandbox) });

@@ -1,7 +1,7 @@
 import { type Clock, GatewayError, type Logger } from 'agent-gateway';
 import { LRUCache } from 'lru-cache';
 import { ModelErrors } from '../../contract.ts';
-import type { ModelObserver } from './observed-model.ts';
+import type { ModelMetrics } from './metrics.ts';
 
 /** When calls to a provider that fails are not made at all. */
 interface CircuitSettings {
@@ -88,7 +88,7 @@ function codes(...errors: readonly { readonly definition: { readonly code: strin
 /** What circuit breakers work with. */
 interface CircuitsParts {
   readonly clock: Clock;
-  readonly observer?: Pick<ModelObserver, 'circuit'>;
+  readonly metrics: Pick<ModelMetrics, 'openCircuits'>;
   /** Told when a circuit opens and when it closes. */
   readonly log?: Pick<Logger, 'warn' | 'info'>;
   readonly settings?: Partial<CircuitSettings>;
@@ -121,7 +121,7 @@ const MOST_ENDPOINTS = 1000;
  * Breakers that share nothing but their settings. Each process has its own: it learns within a few calls what the others
  * know. There are no timers: the first call after the pause is the probe.
  */
-export function createCircuits({ clock, observer, log, settings }: CircuitsParts): Circuits {
+export function createCircuits({ clock, metrics, log, settings }: CircuitsParts): Circuits {
   const rules = { ...DEFAULT_CIRCUIT, ...settings };
   const circuits = new LRUCache<string, Circuit>({ max: MOST_ENDPOINTS });
 
@@ -133,7 +133,7 @@ export function createCircuits({ clock, observer, log, settings }: CircuitsParts
       const isOpen = next.openUntil !== undefined;
       state = next;
       if (isOpen === wasOpen) return;
-      observer?.circuit?.(endpoint, isOpen);
+      metrics.openCircuits.set({ endpoint }, isOpen ? 1 : 0);
       if (isOpen) log?.warn({ endpoint }, 'the model provider fails and is left alone for a while');
       else log?.info({ endpoint }, 'the model provider answers again');
     }

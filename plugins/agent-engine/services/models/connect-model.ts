@@ -2,11 +2,8 @@ import type { Clock, Ids, Logger } from 'agent-gateway';
 import type { AgentEngineSettings } from '../../config.ts';
 import type { ModelClient } from '../../contract.ts';
 import { AI_SDK_PROVIDERS, type ModelSpec, OPENAI_URL } from '../../kinds/model.ts';
-import type { Circuits } from './circuit.ts';
-import type { Timeouts } from './deadlines.ts';
-import { guardClient } from './guarded-client.ts';
+import type { Circuit, Circuits } from './circuit.ts';
 import { createOpenAIClient } from './openai-client.ts';
-import type { RetrySettings } from './retry.ts';
 
 /** How a model's provider is reached: by our own client, by the built-in model, or through a package of the AI SDK. */
 type ProviderKind =
@@ -59,64 +56,51 @@ export interface ConnectParts {
   readonly beforeCall: () => void;
 }
 
-/** A client, and what ends it. */
-interface ConnectedModel {
+/** How a model is reached. */
+export interface ConnectedModel {
   readonly client: ModelClient;
+  readonly circuit?: Circuit | undefined;
   readonly close: () => Promise<void>;
 }
 
-/** The clients' deadlines and retries by the plugin's settings. */
-export function clientLimits(settings: CallSettings): {
-  readonly timeouts: Partial<Timeouts>;
-  readonly retry: Partial<RetrySettings>;
-} {
-  const { timeout, idle_timeout, max_retries } = settings;
-  return {
-    timeouts: { totalMs: timeout, idleMs: idle_timeout, firstByteMs: idle_timeout },
-    retry: { retries: max_retries },
-  };
-}
-
 /**
- * The client of a model's provider, behind its circuit breaker. No connection is made before the first call. A package of the AI SDK
+ * The client of a model's provider, and the circuit breaker before it. No connection is made before the first call. A package of the AI SDK
  * is loaded here, with the adapter, and not before. Rejects, saying why in words that may be shown.
  */
 export async function connectModel(
   spec: ModelSpec,
   apiKey: string | undefined,
   log: Logger,
-  parts: ConnectParts,
+  { settings, demo, circuits, clock, ids, beforeCall }: ConnectParts,
 ): Promise<ConnectedModel> {
-  const { settings, demo, circuits, clock, ids, beforeCall } = parts;
   const kind = providerKind(spec);
   if (kind.client === 'demo') return { client: demo, close: async () => {} };
+  const { timeout, idle_timeout, max_retries } = settings;
   const common = {
-    ...clientLimits(settings),
+    timeouts: { totalMs: timeout, idleMs: idle_timeout, firstByteMs: idle_timeout },
+    retry: { retries: max_retries },
     ...(apiKey !== undefined && { apiKey }),
     clock,
     ids,
     beforeCall,
   };
   const circuit = circuits?.of(endpointOf(kind.name, kind.url));
-  const client =
-    kind.client === 'openai'
-      ? createOpenAIClient({ ...common, apiUrl: kind.url, includeUsage: settings.include_usage })
-      : await connectPackage(kind);
-
-  async function connectPackage(provider: Extract<typeof kind, { client: 'ai-sdk' }>) {
-    const { loadProvider } = await import('./ai-sdk/load-provider.ts');
-    const { createAISDKClient } = await import('./ai-sdk/ai-sdk-client.ts');
-    const createModel = await loadProvider(provider.package);
-    const { url } = provider;
-    const given = { ...(apiKey !== undefined && { apiKey }), ...(url !== undefined && { baseURL: url }) };
-    return createAISDKClient({
-      ...{ ...common, log, provider: provider.name },
-      createModel: (fetch) => createModel({ ...given, fetch }, spec.model),
-    });
+  if (kind.client === 'openai') {
+    const client = createOpenAIClient({ ...common, apiUrl: kind.url, includeUsage: settings.include_usage });
+    return { client, circuit, close: async () => client[Symbol.asyncDispose]() };
   }
-
-  return {
-    client: circuit === undefined ? client : guardClient(client, circuit),
-    close: async () => client[Symbol.asyncDispose](),
+  const { loadProvider } = await import('./ai-sdk/load-provider.ts');
+  const { createAISDKClient } = await import('./ai-sdk/ai-sdk-client.ts');
+  const createModel = await loadProvider(kind.package);
+  const given = {
+    ...(apiKey !== undefined && { apiKey }),
+    ...(kind.url !== undefined && { baseURL: kind.url }),
   };
+  const client = createAISDKClient({
+    ...common,
+    log,
+    provider: kind.name,
+    createModel: (fetch) => createModel({ ...given, fetch }, spec.model),
+  });
+  return { client, circuit, close: async () => client[Symbol.asyncDispose]() };
 }
