@@ -3,7 +3,8 @@ import type { AgentEngineSettings } from '../../config.ts';
 import type { Sandbox } from '../../contract.ts';
 import type { SandboxEngine } from './engine.ts';
 import { type SandboxSettings, sandboxProblems } from './sandbox-config.ts';
-import { createSandboxRunner, disabledSandbox, type SandboxObserver } from './sandbox-runner.ts';
+import { type SandboxMetrics, sandboxMetrics } from './sandbox-metrics.ts';
+import { createSandboxRunner, disabledSandbox } from './sandbox-runner.ts';
 
 /** Opens the sandbox of the deployment; it ends with the plugin. Throws a ConfigurationError, which stops the start, for a mode that is not allowed here. */
 export async function startSandbox(scope: Scope<AgentEngineSettings>): Promise<Sandbox> {
@@ -12,8 +13,12 @@ export async function startSandbox(scope: Scope<AgentEngineSettings>): Promise<S
   const problems = sandboxProblems(config.sandbox, production);
   if (problems.length > 0) throw new ConfigurationError(problems);
   const sandbox = await openSandbox({
-    ...{ settings: config.sandbox, production, clock, ids, log },
-    observer: sandboxMetrics(scope.metric),
+    settings: config.sandbox,
+    production,
+    clock,
+    ids,
+    log,
+    metrics: sandboxMetrics(scope.metric),
   });
   scope.defer(async () => {
     await sandbox[Symbol.asyncDispose]();
@@ -29,7 +34,7 @@ interface SandboxOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
-  readonly observer: SandboxObserver;
+  readonly metrics: SandboxMetrics;
 }
 
 /**
@@ -39,7 +44,7 @@ interface SandboxOptions {
  * @throws Error that names the variable, where the mode is not allowed here
  */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox & AsyncDisposable> {
-  const { settings, production, clock, observer } = options;
+  const { settings, production, clock, metrics } = options;
   const problem = sandboxProblems(settings, production)[0];
   if (problem !== undefined) throw new Error(`${problem.name}: ${problem.message}`);
   if (settings.mode === undefined) return disabledSandbox();
@@ -50,7 +55,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox & As
     maxWaiting: settings.max_waiting,
     startTimeoutMs: settings.start_timeout,
     clock,
-    observer,
+    metrics,
   });
 }
 
@@ -84,37 +89,4 @@ async function openEngine(
     namespace: settings.namespace,
     startTimeoutMs: settings.start_timeout,
   });
-}
-
-/** Measures executions: how many ended how, how long the code took, and how many run and wait now. */
-function sandboxMetrics(metric: Scope['metric']): SandboxObserver {
-  const runs = metric.counter({
-    name: 'svc_sandbox_runs_total',
-    help: 'Executions of code that have ended, by outcome.',
-    labels: ['language', 'outcome'],
-  });
-  const seconds = metric.histogram({
-    name: 'svc_sandbox_run_duration_seconds',
-    help: 'Time of the code itself, without its turn and its start.',
-    labels: ['language'],
-    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300],
-  });
-  const running = metric.gauge({
-    name: 'svc_sandbox_running',
-    help: 'Executions that run now.',
-  });
-  const waiting = metric.gauge({
-    name: 'svc_sandbox_waiting',
-    help: 'Executions that wait for their turn.',
-  });
-  return {
-    ended(language, outcome, duration) {
-      runs.inc({ language, outcome });
-      if (duration > 0) seconds.observe({ language }, duration);
-    },
-    load(its, others) {
-      running.set(its);
-      waiting.set(others);
-    },
-  };
 }

@@ -1,11 +1,5 @@
 import type { Clock } from 'agent-gateway';
-import {
-  type Sandbox,
-  SandboxErrors,
-  type SandboxJob,
-  type SandboxLanguage,
-  type SandboxResult,
-} from '../../contract.ts';
+import { type Sandbox, SandboxErrors, type SandboxJob, type SandboxResult } from '../../contract.ts';
 import {
   checkSize,
   type EngineEnd,
@@ -14,19 +8,7 @@ import {
   type SandboxEngine,
 } from './engine.ts';
 import { createRunQueue } from './run-queue.ts';
-
-/** Hears of executions, for metrics. */
-export interface SandboxObserver {
-  /**
-   * One has ended.
-   *
-   * @param outcome the result's status, `aborted`, or the error's code without `sandbox.`
-   * @param seconds the time of the code itself; 0 where it did not begin
-   */
-  ended(language: SandboxLanguage, outcome: string, seconds: number): void;
-  /** How many run and how many wait has changed. */
-  load(running: number, waiting: number): void;
-}
+import type { SandboxMetrics } from './sandbox-metrics.ts';
 
 /** What every engine has in common. */
 interface SandboxRunnerOptions {
@@ -37,7 +19,7 @@ interface SandboxRunnerOptions {
   /** Milliseconds for the turn to come, and again until the engine has started the code. */
   readonly startTimeoutMs: number;
   readonly clock: Clock;
-  readonly observer: SandboxObserver;
+  readonly metrics: SandboxMetrics;
 }
 
 /** Why code is ended from outside. */
@@ -48,7 +30,7 @@ type StopReason = 'aborted' | 'closed' | 'flooded' | 'not-started' | 'timeout';
  * (`sandbox.unavailable`) and then the engine.
  */
 export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & AsyncDisposable {
-  const { mode, engine, startTimeoutMs, clock, observer } = options;
+  const { mode, engine, startTimeoutMs, clock, metrics } = options;
   const queue = createRunQueue({
     maxRunning: options.maxConcurrent,
     maxWaiting: options.maxWaiting,
@@ -56,7 +38,10 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
   });
   const closing = new AbortController();
   const live = new Set<Promise<unknown>>();
-  const tellLoad = () => observer.load(queue.running, queue.waiting);
+  const measureLoad = () => {
+    metrics.running.set(queue.running);
+    metrics.waiting.set(queue.waiting);
+  };
 
   function track(work: Promise<unknown>): void {
     const settled = work.then(
@@ -71,11 +56,11 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
     checkSize(job);
     if (closing.signal.aborted) throw stopped();
     const turn = queue.enter(job.tenantId, AbortSignal.any([job.signal, closing.signal]));
-    tellLoad();
-    const leave = await turn.finally(tellLoad);
+    measureLoad();
+    const leave = await turn.finally(measureLoad);
     const giveBack = () => {
       leave();
-      tellLoad();
+      measureLoad();
     };
     if (job.signal.aborted || closing.signal.aborted) {
       giveBack();
@@ -146,7 +131,7 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
 
   return {
     mode,
-    run: (job) => observed(job, run(job), observer),
+    run: (job) => measured(job, run(job), metrics),
     async [Symbol.asyncDispose]() {
       closing.abort(stopped());
       await Promise.all(live);
@@ -175,20 +160,21 @@ function statusOf(
   return reason === undefined && exitCode === 0 ? 'success' : 'error';
 }
 
-async function observed(
+async function measured(
   { language, signal }: SandboxJob,
   running: Promise<SandboxResult>,
-  observer: SandboxObserver,
+  { runs, seconds }: SandboxMetrics,
 ): Promise<SandboxResult> {
   try {
     const result = await running;
-    observer.ended(language, result.status, result.durationMs / 1000);
+    runs.inc({ language, outcome: result.status });
+    if (result.durationMs > 0) seconds.observe({ language }, result.durationMs / 1000);
     return result;
   } catch (error) {
     const code = (error as { code?: unknown } | null)?.code;
     const isOurs = typeof code === 'string' && code.startsWith('sandbox.');
     const failure = isOurs ? code.slice('sandbox.'.length) : 'failed';
-    observer.ended(language, signal.aborted ? 'aborted' : failure, 0);
+    runs.inc({ language, outcome: signal.aborted ? 'aborted' : failure });
     throw error;
   }
 }

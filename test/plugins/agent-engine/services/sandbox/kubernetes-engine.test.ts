@@ -7,6 +7,7 @@ import {
   openKubernetesEngine,
   podState,
 } from '../../../../../plugins/agent-engine/services/sandbox/kubernetes-engine.ts';
+import { sandboxMetrics } from '../../../../../plugins/agent-engine/services/sandbox/sandbox-metrics.ts';
 import { createSandboxRunner } from '../../../../../plugins/agent-engine/services/sandbox/sandbox-runner.ts';
 import {
   type FakeJob,
@@ -15,6 +16,7 @@ import {
 } from '../../../../support/fake-kubernetes.ts';
 import { sandboxJob } from '../../../../support/sandbox.ts';
 import { until } from '../../../../support/until.ts';
+import { fakeMetrics } from '../../fake-metrics.ts';
 
 /** What the script in the pod would report. */
 function report(code: number | 'timeout', stdout: string | Buffer = '', stderr = ''): string {
@@ -48,7 +50,7 @@ async function setUp(options: FakeKubernetesOptions, { startTimeoutMs = 20_000, 
     maxWaiting: 4,
     startTimeoutMs,
     clock: systemClock,
-    observer: { ended: () => undefined, load: () => undefined },
+    metrics: sandboxMetrics(fakeMetrics()),
   });
   return {
     kubernetes,

@@ -4,7 +4,9 @@ import pino from 'pino';
 import { createIds } from '../../../../../foundation/base/ids.ts';
 import { openSandbox } from '../../../../../plugins/agent-engine/services/sandbox/open-sandbox.ts';
 import { sandboxProblems } from '../../../../../plugins/agent-engine/services/sandbox/sandbox-config.ts';
+import { sandboxMetrics } from '../../../../../plugins/agent-engine/services/sandbox/sandbox-metrics.ts';
 import { openTestSandbox, sandboxJob, TEST_SETTINGS } from '../../../../support/sandbox.ts';
+import { fakeMetrics } from '../../fake-metrics.ts';
 
 function open(settings: Partial<typeof TEST_SETTINGS>, production = false) {
   const clock = manualClock();
@@ -14,7 +16,7 @@ function open(settings: Partial<typeof TEST_SETTINGS>, production = false) {
     clock,
     ids: createIds(clock),
     log: pino({ enabled: false }),
-    observer: { ended: () => undefined, load: () => undefined },
+    metrics: sandboxMetrics(fakeMetrics()),
   });
 }
 

@@ -10,11 +10,13 @@ import {
   MAX_OUTPUT_BYTES,
   MAX_STDIN_BYTES,
 } from '../../../../../plugins/agent-engine/services/sandbox/engine.ts';
+import { sandboxMetrics } from '../../../../../plugins/agent-engine/services/sandbox/sandbox-metrics.ts';
 import {
   createOutputCapture,
   createSandboxRunner,
   disabledSandbox,
 } from '../../../../../plugins/agent-engine/services/sandbox/sandbox-runner.ts';
+import { fakeMetrics, type Measured } from '../../fake-metrics.ts';
 
 function job(overrides: Partial<SandboxJob> = {}): SandboxJob {
   return {
@@ -31,8 +33,9 @@ function job(overrides: Partial<SandboxJob> = {}): SandboxJob {
 
 /** A sandbox whose engine does what the test says. */
 function setUp(run: (run: EngineRun) => Promise<EngineEnd>, options: { startTimeoutMs?: number } = {}) {
-  const outcomes: string[] = [];
-  const loads: string[] = [];
+  const measured: Measured[] = [];
+  const valuesOf = (wanted: string) =>
+    measured.flatMap(([name, labels, value]) => (name === wanted ? [`${labels} ${value}`.trim()] : []));
   const clock = manualClock();
   let isDisposed = false;
   const sandbox = createSandboxRunner({
@@ -49,12 +52,9 @@ function setUp(run: (run: EngineRun) => Promise<EngineEnd>, options: { startTime
     startTimeoutMs: 5000,
     ...options,
     clock,
-    observer: {
-      ended: (language, outcome, seconds) => outcomes.push(`${language} ${outcome} ${seconds}`),
-      load: (running, waiting) => loads.push(`${running}/${waiting}`),
-    },
+    metrics: sandboxMetrics(fakeMetrics(measured)),
   });
-  return { sandbox, outcomes, loads, clock, isDisposed: () => isDisposed };
+  return { sandbox, valuesOf, clock, isDisposed: () => isDisposed };
 }
 
 function stopped(stop: AbortSignal): Promise<void> {
@@ -71,7 +71,7 @@ test('without a mode every execution is refused', async (t) => {
 });
 
 test('the result says how the code ended, what it wrote, and how long it took', async (t) => {
-  const { sandbox, outcomes, loads, clock } = setUp(async ({ started, stdout, stderr }) => {
+  const { sandbox, valuesOf, clock } = setUp(async ({ started, stdout, stderr }) => {
     clock.advance(700);
     started();
     clock.advance(300);
@@ -87,8 +87,9 @@ test('the result says how the code ended, what it wrote, and how long it took', 
     isTruncated: false,
     durationMs: 300,
   });
-  t.deepEqual(outcomes, ['python error 0.3']);
-  t.is(loads.at(-1), '0/0');
+  t.deepEqual(valuesOf('sandbox_runs_total'), ['python error 1']);
+  t.deepEqual(valuesOf('sandbox_run_duration_seconds'), ['python 0.3']);
+  t.deepEqual([valuesOf('sandbox_running').at(-1), valuesOf('sandbox_waiting').at(-1)], ['0', '0']);
 });
 
 test('the time of the code counts from its start', async (t) => {
@@ -110,7 +111,7 @@ test('an engine that watches the time itself tells of a timeout', async (t) => {
 });
 
 test('code that does not begin in time is unavailable', async (t) => {
-  const { sandbox, outcomes } = setUp(
+  const { sandbox, valuesOf } = setUp(
     async ({ stop }) => {
       await stopped(stop);
       return { exitCode: null };
@@ -118,14 +119,15 @@ test('code that does not begin in time is unavailable', async (t) => {
     { startTimeoutMs: 20 },
   );
   await t.throwsAsync(sandbox.run(job()), { code: 'sandbox.unavailable' });
-  t.deepEqual(outcomes, ['python unavailable 0']);
+  t.deepEqual(valuesOf('sandbox_runs_total'), ['python unavailable 1']);
+  t.deepEqual(valuesOf('sandbox_run_duration_seconds'), []);
 });
 
 test('an aborted execution throws the reason at once, and keeps its place until the engine is through', async (t) => {
   const engineDone = Promise.withResolvers<void>();
   let runs = 0;
   const begun = Promise.withResolvers<void>();
-  const { sandbox, outcomes } = setUp(async ({ started }) => {
+  const { sandbox, valuesOf } = setUp(async ({ started }) => {
     started();
     runs += 1;
     begun.resolve();
@@ -141,7 +143,8 @@ test('an aborted execution throws the reason at once, and keeps its place until 
   t.is(runs, 1);
   engineDone.resolve();
   t.like(await next, { status: 'success' });
-  t.deepEqual(outcomes, ['python aborted 0', 'python success 0']);
+  t.deepEqual(valuesOf('sandbox_runs_total'), ['python aborted 1', 'python success 1']);
+  t.deepEqual(valuesOf('sandbox_run_duration_seconds'), []);
   await t.throwsAsync(sandbox.run(job({ signal: controller.signal })), { message: 'cancelled' });
 });
 
@@ -181,14 +184,15 @@ test('code and stdin have a size, in bytes', async (t) => {
 
 test('an engine that fails frees its place', async (t) => {
   let runs = 0;
-  const { sandbox, outcomes } = setUp(async () => {
+  const { sandbox, valuesOf } = setUp(async () => {
     runs += 1;
     if (runs === 1) throw new Error('broken');
     return { exitCode: 0 };
   });
   await t.throwsAsync(sandbox.run(job()), { message: 'broken' });
   t.like(await sandbox.run(job()), { status: 'success' });
-  t.deepEqual(outcomes, ['python failed 0', 'python success 0']);
+  t.deepEqual(valuesOf('sandbox_runs_total'), ['python failed 1', 'python success 1']);
+  t.deepEqual(valuesOf('sandbox_run_duration_seconds'), []);
 });
 
 test('disposing it ends what runs and what waits, waits for the engine, and lets nothing more begin', async (t) => {
