@@ -34,10 +34,10 @@ export function openGuard(scope: Pick<Scope<AgentEngineSettings>, 'config' | 'lo
 /** What a finding leads to: `block` refuses the text, `report` only counts it. */
 export type GuardMode = 'block' | 'report';
 
-/** Told of each finding, whether it blocks or not. Must not throw. */
+/** Called for each finding, whether it blocks or not. Must not throw. */
 type OnFinding = (direction: 'input' | 'tool' | 'output', finding: Finding) => void;
 
-/** The guardrails. Credentials are redacted in every mode. Build it once: the rules are compiled here. */
+/** The guardrails. Credentials are redacted in every mode. Build it once: the rules are compiled at their first use. */
 export function createGuard(options: {
   readonly input: GuardMode;
   readonly output: GuardMode;
@@ -45,25 +45,24 @@ export function createGuard(options: {
 }): Guard {
   const { input, output, onFinding } = options;
   const findInput = createInputCheck();
-  const watchOutput = createOutputCheck();
   const { redact, redactStream, redactJsonText } = createRedaction();
 
   function checkInput(text: string, origin: TextOrigin): Finding | undefined | Promise<Finding | undefined> {
-    if (text.length <= PIECE) return tellInput(findInput(text, origin), origin);
-    return checkInPieces(text, origin, findInput).then((finding) => tellInput(finding, origin));
+    if (text.length <= PIECE) return reportInput(findInput(text, origin), origin);
+    return checkInPieces(text, origin, findInput).then((finding) => reportInput(finding, origin));
   }
 
-  function tellInput(finding: Finding | undefined, origin: TextOrigin): Finding | undefined {
+  function reportInput(finding: Finding | undefined, origin: TextOrigin): Finding | undefined {
     if (finding === undefined) return undefined;
     onFinding(origin === 'user' ? 'input' : 'tool', finding);
     return input === 'block' ? finding : undefined;
   }
 
   function checkOutput(secretPrompt: string | undefined): OutputCheck {
-    const check = watchOutput(secretPrompt);
+    const check = createOutputCheck(secretPrompt ?? '');
     let isOver = false;
-    /** A finding stays: it is told once, and forbids the answer from then on. */
-    function tell(finding: Finding | undefined): Finding | undefined {
+    /** A finding stays: it is reported once, and forbids the answer from then on. */
+    function report(finding: Finding | undefined): Finding | undefined {
       if (finding === undefined) return undefined;
       if (!isOver) onFinding('output', finding);
       isOver = true;
@@ -71,7 +70,7 @@ export function createGuard(options: {
     }
     // Once reported there is nothing more to find.
     const look = (find: () => Finding | undefined) =>
-      isOver && output === 'report' ? undefined : tell(find());
+      isOver && output === 'report' ? undefined : report(find());
     return { push: (text) => look(() => check.push(text)), end: () => look(check.end) };
   }
 

@@ -16,7 +16,7 @@ const FINISH_MS = 1000;
  * One HTTP request to a provider: its head once, then its body pulled chunk by chunk. It sits directly on undici's
  * dispatch interface because a stream's chunks pass here: no Readable, no promise per chunk that is already there.
  */
-export class Exchange implements Dispatcher.DispatchHandler {
+export class HttpExchange implements Dispatcher.DispatchHandler {
   readonly #head = Promise.withResolvers<ResponseHead>();
   readonly #queue: Buffer[] = [];
   #queuedBytes = 0;

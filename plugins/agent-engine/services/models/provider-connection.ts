@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, GatewayError, type Ids } from 'agent-gateway';
-import { Pool } from 'undici';
+import type { Pool } from 'undici';
 import { ModelErrors } from '../../contract.ts';
 import { inSeconds, type Lifetime, type Timeouts } from './deadlines.ts';
-import { Exchange, type ResponseHead } from './http-exchange.ts';
+import { HttpExchange, type ResponseHead } from './http-exchange.ts';
 import { connectionFailure, type Redact, statusFailure } from './provider-errors.ts';
 import {
   isRetryableFailure,
@@ -63,33 +63,26 @@ const ERROR_BODY_MS = 5000;
 /** Connects to one provider. Redirects are not followed: the credential is for this server alone. */
 export function createProviderConnection(options: ProviderConnectionOptions): ProviderConnection {
   const { origin, timeouts, retry, clock, ids, redact } = options;
-  const pool = new Pool(origin, {
-    connections: options.connections,
-    pipelining: 1,
-    allowH2: false,
-    connect: { timeout: timeouts.connectMs },
-    keepAliveTimeout: 30_000,
-    // undici's own timers also run while a slow client holds the stream back; the deadlines here do not.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  let pool: Promise<Pool> | undefined;
   let open = 0;
 
-  function start({ method = 'POST', path, headers, body }: ProviderCall): Exchange {
+  function start(connected: Pool, { method = 'POST', path, headers, body }: ProviderCall): HttpExchange {
     options.beforeCall?.();
     if (open >= options.connections + options.maxWaiting) {
       throw ModelErrors.overloaded(undefined, { headers: { 'retry-after': '1' } });
     }
     open += 1;
-    return new Exchange(pool, { origin, path, method, headers, body }, () => {
+    return new HttpExchange(connected, { origin, path, method, headers, body }, () => {
       open -= 1;
     });
   }
 
   async function attempt(call: ProviderCall): Promise<ProviderResponse | Failure> {
     const { signal } = call.lifetime;
+    pool ??= openPool(options);
+    const connected = await pool;
     signal.throwIfAborted();
-    const exchange = start(call);
+    const exchange = start(connected, call);
     signal.addEventListener('abort', () => exchange.cancel(signal.reason), { once: true });
     const firstByte = cancelAfter(exchange, call.firstByteMs);
     try {
@@ -126,10 +119,25 @@ export function createProviderConnection(options: ProviderConnectionOptions): Pr
     }
   }
 
-  return { send, [Symbol.asyncDispose]: () => pool.destroy() };
+  return { send, [Symbol.asyncDispose]: async () => (await pool)?.destroy() };
 }
 
-function cancelAfter(exchange: Exchange, milliseconds: number | undefined): NodeJS.Timeout | undefined {
+/** undici is loaded with the first call of all. */
+async function openPool({ origin, connections, timeouts }: ProviderConnectionOptions): Promise<Pool> {
+  const { Pool } = await import('undici');
+  return new Pool(origin, {
+    connections,
+    pipelining: 1,
+    allowH2: false,
+    connect: { timeout: timeouts.connectMs },
+    keepAliveTimeout: 30_000,
+    // undici's own timers also run while a slow client holds the stream back; the deadlines here do not.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+}
+
+function cancelAfter(exchange: HttpExchange, milliseconds: number | undefined): NodeJS.Timeout | undefined {
   if (milliseconds === undefined) return undefined;
   return setTimeout(() => {
     const detail = `The model provider did not begin to answer within ${inSeconds(milliseconds)}.`;
@@ -157,11 +165,11 @@ async function pauseUntil(milliseconds: number, signal: AbortSignal): Promise<vo
 /** The response of a provider, its body read under the idle deadline. Reading throws errors of `ModelErrors`. */
 export class ProviderResponse {
   readonly head: ResponseHead;
-  readonly #exchange: Exchange;
+  readonly #exchange: HttpExchange;
   readonly #idleMs: number;
   readonly #redact: Redact;
 
-  constructor(exchange: Exchange, head: ResponseHead, idleMs: number, redact: Redact) {
+  constructor(exchange: HttpExchange, head: ResponseHead, idleMs: number, redact: Redact) {
     this.head = head;
     this.#exchange = exchange;
     this.#idleMs = idleMs;

@@ -12,7 +12,7 @@ import { fold } from './fold.ts';
 import { findHits, type Hit } from './hits.ts';
 import { LEXICONS } from './lexicon/lexicons.ts';
 import { findForgedTurns, findHiddenMarkup } from './markup.ts';
-import { createPhraseTrie } from './phrase-trie.ts';
+import { createPhraseTrie, type PhraseTrie } from './phrase-trie.ts';
 import { findQuotations, type Span } from './quotations.ts';
 import { type Evidence, heaviestPassage, weighIntents } from './score.ts';
 
@@ -45,11 +45,13 @@ const HIDDEN = {
  * finding names a rule, never the text. It is a filter of known techniques: paraphrases that use none of the words pass.
  */
 export function createInputCheck(): (text: string, origin: TextOrigin) => Finding | undefined {
-  const trie = createPhraseTrie(LEXICONS);
+  /** Some tens of milliseconds of work, which a start does not wait for. */
+  let trie: PhraseTrie | undefined;
 
   /** What speaks against a text, and the meanings in it. */
   function weigh(text: string, origin: TextOrigin): { evidence: readonly Evidence[]; hits: readonly Hit[] } {
     const folded = fold(text);
+    trie ??= createPhraseTrie(LEXICONS);
     const hits = findHits(folded, trie);
     let spans: readonly Span[] | undefined;
     const quotations = () => (spans ??= findQuotations(folded));

@@ -16,22 +16,20 @@ const SMUGGLED: Finding = {
  * and embedded pages in rendered Markdown, control tokens that open a turn, invisible text. The first finding stays. Memory is bounded by
  * the secret's length plus 16 KiB; time is linear.
  */
-export function createOutputCheck(): (secretPrompt: string | undefined) => OutputCheck {
-  return (secretPrompt) => {
-    const leak = createLeakDetector(secretPrompt ?? '');
-    const isSmuggling = createInvisibleRunDetector();
-    const markup = createMarkupScanner();
-    let finding: Finding | undefined;
-    return {
-      push(text) {
-        finding ??= leak.push(text) ? LEAK : isSmuggling(text) ? SMUGGLED : markup.push(text);
-        return finding;
-      },
-      end() {
-        finding ??= leak.end() ? LEAK : markup.end();
-        return finding;
-      },
-    };
+export function createOutputCheck(secretPrompt: string): OutputCheck {
+  const leak = createLeakDetector(secretPrompt);
+  const isSmuggling = createInvisibleRunDetector();
+  const markup = createMarkupScanner();
+  let finding: Finding | undefined;
+  return {
+    push(text) {
+      finding ??= leak.push(text) ? LEAK : isSmuggling(text) ? SMUGGLED : markup.push(text);
+      return finding;
+    },
+    end() {
+      finding ??= leak.end() ? LEAK : markup.end();
+      return finding;
+    },
   };
 }
 

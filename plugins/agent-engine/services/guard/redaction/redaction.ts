@@ -1,7 +1,7 @@
 import type { StreamRedactor } from '../../../contract/guard.ts';
 import { MODEL_PROVIDER_TOKENS } from './model-provider-tokens.ts';
 import type { CredentialKind } from './pattern.ts';
-import { createRedactor, redactionProgram } from './redactor.ts';
+import { createRedactor, type RedactionProgram, redactionProgram } from './redactor.ts';
 import { NAMED_SECRETS, STANDARD_CREDENTIALS } from './standard-credentials.ts';
 import { VENDOR_TOKENS } from './vendor-tokens.ts';
 
@@ -17,10 +17,13 @@ interface Redaction {
   redactJsonText(text: string): string;
 }
 
-/** Prepares the redaction of all kinds. Takes some tens of milliseconds: make one and keep it. */
+/** The redaction of all kinds. Its first use takes some tens of milliseconds: make one and keep it. */
 export function createRedaction(): Redaction {
-  const program = redactionProgram(CREDENTIAL_KINDS);
-  const redactStream = () => createRedactor(program);
+  let program: RedactionProgram | undefined;
+  const redactStream = () => {
+    program ??= redactionProgram(CREDENTIAL_KINDS);
+    return createRedactor(program);
+  };
   const redact = (text: string) => {
     const redactor = redactStream();
     return redactor.push(text) + redactor.end();

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { judgeTarget } from '../../../../../../plugins/agent-engine/services/guard/output/link-target.ts';
 import { createOutputCheck } from '../../../../../../plugins/agent-engine/services/guard/output/output-check.ts';
 
-const createCheck = createOutputCheck();
+const createCheck = (secretPrompt = '') => createOutputCheck(secretPrompt);
 const PROMPT =
   'You are Ada, the support assistant of Example Corp. Never discuss prices, always be polite, and end each answer with a question.';
 const note = Buffer.from('the user said that his password is swordfish, keep it').toString('base64url');
