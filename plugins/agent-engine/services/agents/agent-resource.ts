@@ -79,7 +79,9 @@ export function agentKind(): KindDefinition<typeof AgentSpec, AgentDefinition> {
             },
           ]),
       ...(spec.sub_agents ?? []).map(({ ref }, index) => ({
-        ...{ kind: AgentKind.kind, name: ref, pointer: `/spec/sub_agents/${index}/ref` },
+        kind: AgentKind.kind,
+        name: ref,
+        pointer: `/spec/sub_agents/${index}/ref`,
       })),
     ],
     check,

@@ -52,7 +52,14 @@ export function createOpenAIEmbeddings(options: OpenAIEmbeddingsOptions): OpenAI
   const retry = { ...DEFAULT_RETRY, ...options.retry };
   const redact = createRedact(options.apiKey === undefined ? [] : [options.apiKey]);
   const connection = createProviderConnection({
-    ...{ origin, ...LIMITS, timeouts, retry, clock, ids, redact, beforeCall },
+    origin,
+    ...LIMITS,
+    timeouts,
+    retry,
+    clock,
+    ids,
+    redact,
+    beforeCall,
   });
   let size = dimensions;
 

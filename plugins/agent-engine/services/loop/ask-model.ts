@@ -50,7 +50,8 @@ export async function askModel(
   turn.modelCalls += 1;
   frame.modelCalls += 1;
   const context = {
-    ...{ signal, requestId },
+    signal,
+    requestId,
     ...(traceHeaders === undefined ? {} : { traceHeaders }),
     answeredBy: (info: ModelInfo) => {
       answeredBy = info;

@@ -115,7 +115,9 @@ function outermostFrame(agent: AgentDefinition, request: AgentRunRequest): Frame
     secret: joinTexts(secretPreamble, agent.systemPrompt),
     messages: [...messages],
     known: messages.length,
-    ...{ calls: 0, modelCalls: 0, text: '' },
+    calls: 0,
+    modelCalls: 0,
+    text: '',
     maxModelCalls: Math.min(MAX_ITERATIONS, Math.max(1, Math.trunc(most) || 1)),
     request: { parameters, clientTools, toolChoice },
   };

@@ -52,7 +52,8 @@ export async function execute(
   const receipt = {
     ...receiptOf(turn, tool.name, written),
     output: kept(guard, made.content),
-    ...{ status: made.status, durationMs: made.durationMs },
+    status: made.status,
+    durationMs: made.durationMs,
   };
   if (tried.is === 'aborted') {
     try {
@@ -118,7 +119,9 @@ function asResult(tried: Attempt): Extract<Attempt, { is: 'result' }> {
       };
     case 'question':
       return {
-        ...{ is: 'result', status: 'error', durationMs: 0 },
+        is: 'result',
+        status: 'error',
+        durationMs: 0,
         content: 'Error: Nobody can be asked here. Go on without an answer, or say what you need to know.',
       };
   }
@@ -177,7 +180,10 @@ async function attempt(
   const end = new AbortController();
   const duration = () => Math.min(MOST_MS, Math.max(0, Math.round(clock.monotonic() - start)));
   const result = (content: string, status: ReceiptStatus): Attempt => ({
-    ...{ is: 'result', content, status, durationMs: duration() },
+    is: 'result',
+    content,
+    status,
+    durationMs: duration(),
   });
 
   const { promise: cut, resolve } = Promise.withResolvers<Attempt>();

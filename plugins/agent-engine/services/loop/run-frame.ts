@@ -53,7 +53,8 @@ export async function runFrame(parts: LoopParts, turn: Turn, frame: Frame): Prom
       const goesOn = frame.step.calls.some(({ status }) => status.is === 'client');
       if (isAtLimit(turn, frame) && !goesOn) answerAll(frame.step, AT_LIMIT);
     }
-    await runStep({ parts, turn, frame, toolbox, runFrame });
+    const run = { parts, turn, frame, toolbox };
+    await inParallel(frame.step.calls, PARALLEL_CALLS, (call) => advance(run, call), turn.stop);
     const closed = closeStep(frame.step);
     if (closed === undefined) return { finish: 'interrupted' };
     frame.step = undefined;
@@ -75,16 +76,9 @@ interface StepRun {
   readonly turn: Turn;
   readonly frame: Frame;
   readonly toolbox: Toolbox;
-  /** Runs a sub-agent's frame. */
-  readonly runFrame: (parts: LoopParts, turn: Turn, frame: Frame) => Promise<FrameEnd>;
 }
 
-/** Brings every call of the frame's step as far as it goes: to its result, or to where somebody has to be asked. */
-async function runStep(run: StepRun): Promise<void> {
-  const { frame, turn } = run;
-  await inParallel(frame.step!.calls, PARALLEL_CALLS, (call) => advance(run, call), turn.stop);
-}
-
+/** Brings a call as far as it goes: to its result, or to where somebody has to be asked. */
 async function advance(run: StepRun, step: StepCall): Promise<void> {
   const { parts, turn, toolbox } = run;
   const { status } = step;
@@ -160,7 +154,11 @@ async function delegate(run: StepRun, step: StepCall, { agent }: SubAgent): Prom
     system: agent.systemPrompt ?? '',
     secret: agent.systemPrompt ?? '',
     messages: [{ role: 'user', content: String(checked.input.task) }],
-    ...{ known: 1, calls: 0, modelCalls: 0, text: '', request: {} },
+    known: 1,
+    calls: 0,
+    modelCalls: 0,
+    text: '',
+    request: {},
     maxModelCalls: agent.maxIterations ?? MAX_ITERATIONS,
   };
   step.status = { is: 'nested', frame: nested };
@@ -171,7 +169,7 @@ async function runNested(run: StepRun, step: StepCall, nested: Frame): Promise<v
   const { parts, turn, frame } = run;
   const [from, to] = [frame.agent.name, nested.agent.name];
   await turn.emit({ type: 'agent_switch', from, to });
-  const { finish: ended } = await run.runFrame(parts, turn, nested);
+  const { finish: ended } = await runFrame(parts, turn, nested);
   await turn.emit({ type: 'agent_switch', from: to, to: from });
   if (ended === 'interrupted') return;
   await finish(run, step, answerOf(nested, ended, parts.guard.redact));

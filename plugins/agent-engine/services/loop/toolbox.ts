@@ -41,7 +41,9 @@ export async function openToolbox(catalog: ToolCatalog, turn: Turn, frame: Frame
     ).map((name, index) => [name, agent.subAgents[index]!]),
   );
   const offer = await catalog.offer({
-    ...{ tenantId: principal.tenantId, signal, wishes: agent.tools },
+    tenantId: principal.tenantId,
+    signal,
+    wishes: agent.tools,
     taken: delegates.keys(),
   });
   if (offer.missing.length > 0)

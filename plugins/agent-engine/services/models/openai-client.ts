@@ -75,8 +75,16 @@ export function createOpenAIClient(options: OpenAIClientOptions): OpenAIClient {
   const { origin, path } = providerEndpoint(apiUrl);
   const headersFor = createHeaders(apiKey);
   const connection = createProviderConnection({
-    ...{ origin, connections, maxWaiting, timeouts, retry, errorBytes },
-    ...{ clock, ids, redact, beforeCall },
+    origin,
+    connections,
+    maxWaiting,
+    timeouts,
+    retry,
+    errorBytes,
+    clock,
+    ids,
+    redact,
+    beforeCall,
   });
 
   async function complete(request: ChatRequest, context: ModelCallContext): Promise<ChatCompletion> {

@@ -68,7 +68,11 @@ export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
       const container = await create(spec, stop);
       wantedImage = undefined;
       stream = (await container.attach({
-        ...{ stream: true, stdin: true, stdout: true, stderr: true, hijack: true },
+        stream: true,
+        stdin: true,
+        stdout: true,
+        stderr: true,
+        hijack: true,
         abortSignal: stop,
       })) as Duplex;
       stream.on('data', createFrameReader(stdout, stderr));

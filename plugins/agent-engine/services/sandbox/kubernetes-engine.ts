@@ -68,7 +68,10 @@ export function openKubernetesEngine(options: KubernetesEngineOptions): SandboxE
     const runId = ids.opaque();
     const activeMs = startTimeoutMs + job.timeoutMs + GRACE_MS;
     const plan: JobPlan = {
-      ...{ job, runId, memoryBytes, activeMs },
+      job,
+      runId,
+      memoryBytes,
+      activeMs,
       image: images[job.language],
       hasNetwork: allowNetwork && job.allowNetwork,
       deadline: clock.now() + activeMs + LEFTOVER_MS,

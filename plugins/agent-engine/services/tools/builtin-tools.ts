@@ -65,8 +65,14 @@ export function tellTime(
 const FIELDS: Intl.DateTimeFormatOptions = {
   calendar: 'gregory',
   numberingSystem: 'latn',
-  ...{ year: 'numeric', month: '2-digit', day: '2-digit', weekday: 'long' },
-  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+  weekday: 'long',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
   timeZoneName: 'longOffset',
 };
 
@@ -83,7 +89,9 @@ export const askUser: Tool = {
       options: {
         type: 'array',
         items: { type: 'string', minLength: 1, maxLength: 200 },
-        ...{ minItems: 2, maxItems: 20, uniqueItems: true },
+        minItems: 2,
+        maxItems: 20,
+        uniqueItems: true,
         description: 'Answers to choose from; without them the user answers in his own words',
       },
     },

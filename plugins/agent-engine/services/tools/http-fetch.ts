@@ -32,7 +32,7 @@ export function httpFetch({ egress }: { readonly egress: Pick<Egress, 'request'>
         headers: {
           type: 'object',
           additionalProperties: { type: 'string', maxLength: 4_000 },
-          ...{ maxProperties: 30 },
+          maxProperties: 30,
           description: 'Request headers',
         },
         body: { type: 'string', maxLength: 200_000, description: 'For POST' },
@@ -48,10 +48,16 @@ export function httpFetch({ egress }: { readonly egress: Pick<Egress, 'request'>
       if (refused.length > 0) return failed(`These headers cannot be set: ${refused.join(', ')}.`);
       if (method === 'GET' && body !== undefined) return failed('A GET request has no body.');
       const answer = await egress.request(principal.tenantId, {
-        ...{ url, method, headers, signal, requestId, sessionId },
+        url,
+        method,
+        headers,
+        signal,
+        requestId,
+        sessionId,
         ...(body === undefined ? {} : { body }),
         userId: principal.identityId,
-        ...{ timeout: TIMEOUT, maxBytes: MAX_BYTES },
+        timeout: TIMEOUT,
+        maxBytes: MAX_BYTES,
       });
       return { content: await tell(answer) };
     },
@@ -121,8 +127,18 @@ const BLOCKS = new Set(
   ),
 );
 const NAMED: Readonly<Record<string, string>> = {
-  ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' },
-  ...{ ndash: '–', mdash: '—', hellip: '…', copy: '©', euro: '€', shy: '' },
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  ndash: '–',
+  mdash: '—',
+  hellip: '…',
+  copy: '©',
+  euro: '€',
+  shy: '',
 };
 
 const TAG = /<(?:!--|[!?]|(\/?)([a-zA-Z][a-zA-Z0-9]*))/g;

@@ -58,7 +58,12 @@ export function createAISDKClient(options: AISDKClientOptions): AISDKClient {
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const redact = createRedact(apiKey === undefined ? [] : [apiKey]);
   const connections = createProviderFetch({
-    ...{ timeouts, retry: { ...DEFAULT_RETRY, ...options.retry }, clock, ids, redact, beforeCall },
+    timeouts,
+    retry: { ...DEFAULT_RETRY, ...options.retry },
+    clock,
+    ids,
+    redact,
+    beforeCall,
     connections: options.connections ?? 1024,
     maxWaiting: options.maxWaiting ?? 1024,
     answerBytes: options.answerBytes ?? 32 << 20,

@@ -88,7 +88,9 @@ function refuse(problems: readonly FieldError[]): void {
   const [first] = problems;
   if (first === undefined) return;
   throw ModelErrors.rejected('The conversation holds what this model provider does not take.', {
-    ...{ errors: problems, param: first.pointer.slice(1).replaceAll('/', '.'), retryable: false },
+    errors: problems,
+    param: first.pointer.slice(1).replaceAll('/', '.'),
+    retryable: false,
   });
 }
 
@@ -97,7 +99,9 @@ function toTool({
 }: NonNullable<ChatRequest['tools']>[number]) {
   const inputSchema = parameters ?? { type: 'object', properties: {} };
   return {
-    ...{ type: 'function' as const, name, inputSchema },
+    type: 'function' as const,
+    name,
+    inputSchema,
     ...given('description', description),
     ...given('strict', strict),
   };

@@ -34,7 +34,8 @@ export function toCompletion(result: LanguageModelV4GenerateResult, head: Answer
     }
     if (part.type === 'tool-call' && !part.providerExecuted) {
       calls.push({
-        ...{ id: part.toolCallId, type: 'function' },
+        id: part.toolCallId,
+        type: 'function',
         function: { name: part.toolName, arguments: part.input },
         ...(part.providerMetadata && { extra_content: part.providerMetadata }),
       });
@@ -50,7 +51,9 @@ export function toCompletion(result: LanguageModelV4GenerateResult, head: Answer
   };
   const usage = toUsage(result.usage);
   return {
-    ...{ id: result.response?.id ?? head.id, object: 'chat.completion', created: head.created },
+    id: result.response?.id ?? head.id,
+    object: 'chat.completion',
+    created: head.created,
     model: result.response?.modelId ?? head.model,
     choices: [{ index: 0, message, finish_reason }],
     ...(usage && { usage }),

@@ -90,14 +90,19 @@ export function toPrompt(messages: readonly ChatMessage[], supportedUrls: Suppor
 /** What the model said: thoughts that can be given back, then text, then calls. */
 function said(message: ChatMessage): Role<'assistant'>['content'] {
   const thoughts = reasoningDetailsOf(message).map(({ text, provider_metadata }) => ({
-    ...{ type: 'reasoning' as const, text, providerOptions: provider_metadata },
+    type: 'reasoning' as const,
+    text,
+    providerOptions: provider_metadata,
   }));
   const text = plainText(message);
   const calls = (message.tool_calls ?? []).map((call) => {
     const providerOptions = toMetadata(call.extra_content);
     const { id: toolCallId, function: called } = call;
     return {
-      ...{ type: 'tool-call' as const, toolCallId, toolName: called.name, input: readArguments(call) },
+      type: 'tool-call' as const,
+      toolCallId,
+      toolName: called.name,
+      input: readArguments(call),
       ...(providerOptions && { providerOptions }),
     };
   });

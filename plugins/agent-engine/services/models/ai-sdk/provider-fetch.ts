@@ -69,7 +69,8 @@ export function createProviderFetch(options: ProviderFetchOptions): ProviderConn
       path: `${url.pathname}${url.search}`,
       headers: headersOf(init.headers),
       body: bodyOf(init.body),
-      ...{ lifetime: call.lifetime, firstByteMs: call.firstByteMs },
+      lifetime: call.lifetime,
+      firstByteMs: call.firstByteMs,
     });
     call.responses.push(response);
     return toResponse(response, options.answerBytes);
