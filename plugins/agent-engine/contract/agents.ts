@@ -1,5 +1,5 @@
 import { defineErrors, serviceRef, type TenantEntityManager } from 'agent-gateway';
-import type { ModelUse } from './metering.ts';
+import type { ModelUse } from '../../records/contract/metering.ts';
 import type { ChatMessage, ChatRequest, ToolCall, ToolChoice, ToolDefinition } from './models.ts';
 import type { RunContext } from './principal.ts';
 import type { Question } from './tools.ts';

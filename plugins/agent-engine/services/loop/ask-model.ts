@@ -1,7 +1,7 @@
 import type { ChatMessage, ChatRequest, ModelInfo, ToolDefinition } from '../../contract.ts';
-import { estimateUse } from '../models/estimate-use.ts';
-import { toModelUse } from '../models/model-use.ts';
-import { estimateTokens } from '../tokens/estimate-tokens.ts';
+import { estimateUse } from '../../../records/services/metering/estimate-use.ts';
+import { toModelUse } from '../../../records/services/metering/model-use.ts';
+import { estimateTokens } from '../../../records/services/tokens/estimate-tokens.ts';
 import { type Answer, joinAnswer } from './answer.ts';
 import { fitWindow } from './fit-window.ts';
 import type { Frame } from './frame.ts';

@@ -6,7 +6,7 @@ import {
   SandboxPolicyChanged,
 } from '../../contract.ts';
 import { deletePolicy, findPolicy, savePolicy } from '../../store/policies/sandbox-policy-row.ts';
-import { createRecent } from '../recent/recent.ts';
+import { createRecent } from '../../../records/services/recent/recent.ts';
 
 const MAX_AGE_MS = 1000;
 const MAX_TENANTS = 10_000;

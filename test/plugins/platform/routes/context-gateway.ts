@@ -9,21 +9,21 @@ import { createRedaction } from '../../../../plugins/agent-engine/services/guard
 import {
   openTenantContext,
   type TenantContext,
-} from '../../../../plugins/agent-engine/services/preamble/open-tenant-context.ts';
+} from '../../../../plugins/records/services/preamble/open-tenant-context.ts';
 import {
   BUILTIN_FOLDER,
   readCatalog,
-} from '../../../../plugins/agent-engine/services/skills/skill-catalog.ts';
-import { memoriesMigration } from '../../../../plugins/agent-engine/store/memories/005-memories.ts';
-import { MemoryEntity } from '../../../../plugins/agent-engine/store/memories/memory.ts';
-import { ProfileEntity } from '../../../../plugins/agent-engine/store/memories/profile.ts';
-import { skillsMigration } from '../../../../plugins/agent-engine/store/skills/006-skills.ts';
-import { SkillProvisioningEntity } from '../../../../plugins/agent-engine/store/skills/skill-provisioning.ts';
+} from '../../../../plugins/records/services/skills/skill-catalog.ts';
+import { memoriesMigration } from '../../../../plugins/records/store/memories/005-memories.ts';
+import { MemoryEntity } from '../../../../plugins/records/store/memories/memory.ts';
+import { ProfileEntity } from '../../../../plugins/records/store/memories/profile.ts';
+import { skillsMigration } from '../../../../plugins/records/store/skills/006-skills.ts';
+import { SkillProvisioningEntity } from '../../../../plugins/records/store/skills/skill-provisioning.ts';
 import { memoryRoutes } from '../../../../plugins/platform/routes/memories.ts';
 import { profileRoutes } from '../../../../plugins/platform/routes/profile.ts';
 import { skillRoutes } from '../../../../plugins/platform/routes/skills.ts';
 import { soulRoutes } from '../../../../plugins/platform/routes/soul.ts';
-import { testEmbeddings } from '../../agent-engine/services/memories/kit.ts';
+import { testEmbeddings } from '../../records/services/memories/kit.ts';
 
 /** A gateway with nothing but the routes of memories, profiles, skills and SOUL.md; stopped when the test ends. */
 export async function startContextGateway(

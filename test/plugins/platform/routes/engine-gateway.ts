@@ -11,18 +11,18 @@ import {
   type SandboxPolicies,
   SandboxPolicyChanged,
 } from '../../../../plugins/agent-engine/contract.ts';
-import { createMetering } from '../../../../plugins/agent-engine/services/metering/metering.ts';
-import { createPricing } from '../../../../plugins/agent-engine/services/metering/pricing.ts';
-import { createUsageReports } from '../../../../plugins/agent-engine/services/metering/usage-reports.ts';
+import { createMetering } from '../../../../plugins/records/services/metering/metering.ts';
+import { createPricing } from '../../../../plugins/records/services/metering/pricing.ts';
+import { createUsageReports } from '../../../../plugins/records/services/metering/usage-reports.ts';
 import { createSandboxPolicies } from '../../../../plugins/agent-engine/services/policies/sandbox-policies.ts';
-import { createReceipts } from '../../../../plugins/agent-engine/services/receipts/receipts.ts';
+import { createReceipts } from '../../../../plugins/records/services/receipts/receipts.ts';
 import { sandboxPolicies } from '../../../../plugins/agent-engine/store/policies/004-sandbox-policies.ts';
 import { SandboxPolicyRow } from '../../../../plugins/agent-engine/store/policies/sandbox-policy-row.ts';
-import { PricingRuleRow } from '../../../../plugins/agent-engine/store/pricing/pricing-rule-row.ts';
-import { receipts as receiptsMigration } from '../../../../plugins/agent-engine/store/receipts/002-receipts.ts';
-import { ExecutionReceipt } from '../../../../plugins/agent-engine/store/receipts/execution-receipt.ts';
-import { usage } from '../../../../plugins/agent-engine/store/usage/003-usage.ts';
-import { UsageRecordRow } from '../../../../plugins/agent-engine/store/usage/usage-record.ts';
+import { PricingRuleRow } from '../../../../plugins/records/store/pricing/pricing-rule-row.ts';
+import { receipts as receiptsMigration } from '../../../../plugins/records/store/receipts/002-receipts.ts';
+import { ExecutionReceipt } from '../../../../plugins/records/store/receipts/execution-receipt.ts';
+import { usage } from '../../../../plugins/records/store/usage/003-usage.ts';
+import { UsageRecordRow } from '../../../../plugins/records/store/usage/usage-record.ts';
 import { adminUsageRoutes } from '../../../../plugins/platform/routes/admin-usage.ts';
 import { executionReceiptRoutes } from '../../../../plugins/platform/routes/execution-receipts.ts';
 import { pricingRuleRoutes } from '../../../../plugins/platform/routes/pricing-rules.ts';

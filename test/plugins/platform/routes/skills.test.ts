@@ -1,6 +1,6 @@
 import test from 'ava';
 import { until } from '../../../support/until.ts';
-import { skillText } from '../../agent-engine/services/skills/kit.ts';
+import { skillText } from '../../records/services/skills/kit.ts';
 import { startContextGateway } from './context-gateway.ts';
 
 const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';

@@ -14,7 +14,7 @@ import {
   ToolsPoint,
 } from '../../../../../../plugins/agent-engine/contract.ts';
 import agentEngine from '../../../../../../plugins/agent-engine/plugin.ts';
-import { UsageRecordRow } from '../../../../../../plugins/agent-engine/store/usage/usage-record.ts';
+import { UsageRecordRow } from '../../../../../../plugins/records/store/usage/usage-record.ts';
 import type { JsonObject } from '../../../../../../plugins/workflow/contract/graph.ts';
 import type { NodeType, StepTask } from '../../../../../../plugins/workflow/contract/node-types.ts';
 import { agentTask } from '../../../../../../plugins/workflow/services/nodes/agent/agent-task.ts';

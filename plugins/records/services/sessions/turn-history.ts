@@ -1,0 +1,71 @@
+import type { TenantEntityManager } from 'agent-gateway';
+import type { ChatMessage } from '../../../agent-engine/contract.ts';
+import {
+  findMessages,
+  findOutlines,
+  type SessionMessageRow,
+} from '../../store/sessions/session-message-row.ts';
+import type { SessionRow } from '../../store/sessions/session-row.ts';
+import { selectHistory } from './select-history.ts';
+
+/** Most messages that are read for a turn. */
+const MAX_MESSAGES = 1_000;
+/** Messages that are read at one time; most sessions have fewer. */
+const PAGE = 100;
+/** Most bytes of messages that are read for a turn: as much as a request may bring. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** What is known of a session before its messages are read. */
+type HistorySource = Pick<SessionRow, 'id' | 'messageCount' | 'messageBytes'>;
+
+/**
+ * The newest whole turns of a session within a budget of tokens, oldest message first. One query for each hundred messages; of a session
+ * so large that its newest messages could be too much to read, they are chosen before.
+ *
+ * @param entities makes an entity manager of the tenant
+ */
+export async function readHistory(
+  entities: () => TenantEntityManager,
+  session: HistorySource,
+  maxTokens: number,
+): Promise<readonly ChatMessage[]> {
+  const isLarge = session.messageBytes > MAX_BYTES;
+  const limit = isLarge ? await chooseFirst(entities(), session, maxTokens) : session.messageCount;
+  const newest = await readNewest(entities(), session.id, Math.min(limit, MAX_MESSAGES), maxTokens);
+  const isComplete = newest.length >= session.messageCount || isLarge;
+  const from = selectHistory(newest, isComplete, { tokens: maxTokens, bytes: MAX_BYTES });
+  if (from === undefined) return [];
+  const chosen = newest.filter(({ seq }) => seq >= from);
+  return chosen.reverse().map(({ message }) => JSON.parse(message));
+}
+
+/** How many of the newest messages are history, without reading their text. */
+async function chooseFirst(
+  entities: TenantEntityManager,
+  { id, messageCount }: HistorySource,
+  maxTokens: number,
+): Promise<number> {
+  const outlines = await findOutlines(entities, id, MAX_MESSAGES);
+  const isComplete = outlines.length >= messageCount;
+  const from = selectHistory(outlines, isComplete, { tokens: maxTokens, bytes: MAX_BYTES });
+  return outlines.findIndex(({ seq }) => seq === from) + 1;
+}
+
+/** The newest messages, newest first: `most` of them, or as many as are more than the budget. */
+async function readNewest(
+  entities: TenantEntityManager,
+  sessionId: string,
+  most: number,
+  maxTokens: number,
+): Promise<readonly SessionMessageRow[]> {
+  const rows: SessionMessageRow[] = [];
+  let tokens = 0;
+  while (rows.length < most && tokens <= maxTokens) {
+    const limit = Math.min(PAGE, most - rows.length);
+    const page = await findMessages(entities, sessionId, { limit, before: rows.at(-1)?.seq });
+    if (page.length === 0) break;
+    rows.push(...page);
+    tokens += page.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
+  }
+  return rows;
+}

@@ -1,0 +1,124 @@
+import type { Clock, Database, Ids, Locks, Permits } from 'agent-gateway';
+import {
+  type Metering,
+  SessionErrors,
+  type SessionReader,
+  type Turn,
+  type TurnRequest,
+  type Turns,
+} from '../../../agent-engine/contract.ts';
+import { findSession, type SessionRow } from '../../store/sessions/session-row.ts';
+import { type CommitParts, commitTurn } from './commit-turn.ts';
+import { maySee, maySeeMark, type Owner, ownerMark, ownerOf, ownsSession } from './ownership.ts';
+import { isSessionId, requireSessionId } from './session-id.ts';
+import { createSharedTransactions } from './shared-transactions.ts';
+import { readHistory } from './turn-history.ts';
+import { permitKey, type TurnPlace, takePlace } from './turn-place.ts';
+import { turnSignal } from './turn-signal.ts';
+
+/** What turns are made of. */
+export interface TurnsParts {
+  readonly database: Database;
+  readonly locks: Locks;
+  readonly permits: Permits;
+  readonly metering: Pick<Metering, 'record'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/** Turns of sessions. */
+export function createTurns(parts: TurnsParts): Turns {
+  const { database, permits, ids } = parts;
+  const writing = { ...parts, transactions: createSharedTransactions(database) };
+  return {
+    async begin(request) {
+      const { principal, isAdmin, sessionId, maxSessions, signal } = request;
+      if (sessionId !== undefined) requireSessionId(sessionId);
+      signal.throwIfAborted();
+      const { tenantId } = principal;
+      const owner = ownerOf(principal);
+      const id = sessionId ?? ids.uuid();
+      await using acquired = new AsyncDisposableStack();
+      const place = acquired.use(
+        await takePlace(parts, {
+          ...{ tenantId, sessionId: id, maxSessions, signal },
+          isFresh: sessionId === undefined,
+          mark: ownerMark(owner),
+        }),
+      );
+      const session =
+        sessionId === undefined
+          ? undefined
+          : ((await findSession(database.forTenant(tenantId), id)) ?? undefined);
+      if (session !== undefined && !isAdmin && !ownsSession(session, owner)) throw SessionErrors.forbidden();
+      acquired.move(); // it is the turn's from now on
+      return openTurn(writing, request, { id, owner, session, place });
+    },
+
+    async abort(entities, reader, sessionId) {
+      if (!isSessionId(sessionId)) return false;
+      await requireAccess(entities, reader, sessionId);
+      return permits.revoke(permitKey(entities.tenantId), sessionId);
+    },
+  };
+
+  /** By the session where it is stored, else by what its first turn noted beside its permit. */
+  async function requireAccess(
+    entities: Parameters<Turns['abort']>[0],
+    reader: SessionReader,
+    sessionId: string,
+  ): Promise<void> {
+    const session = await findSession(entities, sessionId);
+    if (session !== null) {
+      if (!maySee(session, reader)) throw SessionErrors.forbidden();
+      return;
+    }
+    const held = await permits.find(permitKey(entities.tenantId), sessionId);
+    if (held !== undefined && !maySeeMark(held.note, reader)) throw SessionErrors.forbidden();
+  }
+}
+
+interface BegunTurn {
+  readonly id: string;
+  readonly owner: Owner;
+  readonly session: SessionRow | undefined;
+  readonly place: TurnPlace;
+}
+
+function openTurn(
+  parts: TurnsParts & CommitParts,
+  request: TurnRequest,
+  { id, owner, session, place }: BegunTurn,
+): Turn {
+  const { database, clock } = parts;
+  const { principal } = request;
+  const following = turnSignal({
+    caller: request.signal,
+    permit: place.permit.signal,
+    lock: place.lock?.signal,
+  });
+  const { signal } = following;
+  /** Committed, or given back: neither comes twice. */
+  let isOver = false;
+  return {
+    sessionId: id,
+    isNew: session === undefined,
+    signal,
+    async history(maxTokens) {
+      if (session === undefined) return [];
+      return readHistory(() => database.forTenant(principal.tenantId), session, maxTokens);
+    },
+    async commit(outcome) {
+      if (isOver) throw new Error('A turn is committed once, and before it is given back');
+      isOver = true;
+      signal.throwIfAborted();
+      const at = new Date(clock.now());
+      await commitTurn(parts, { sessionId: id, principal, owner, session, outcome, at });
+    },
+    async [Symbol.asyncDispose]() {
+      isOver = true;
+      following[Symbol.dispose]();
+      await place[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import Type, { type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { SkillSummary } from '../../../agent-engine/contract.ts';
+import { isSkillName } from './skill-text.ts';
+
+/** Skills that a tenant may have. */
+export const MAX_SKILLS = 500;
+/** Of the form below. A gateway that reads a larger number leaves the file alone. */
+const VERSION = 1;
+
+const Entry = Type.Object({
+  description: Type.String(),
+  version: Type.String(),
+  source: Type.Enum(['builtin', 'user']),
+  user_modified: Type.Boolean(),
+  /** Of the text that was stored. */
+  sha256: Type.String(),
+});
+
+const File = Compile(
+  Type.Object({
+    version: Type.Integer(),
+    skills: Type.Record(Type.String(), Entry),
+    removed: Type.Array(Type.String()),
+  }),
+);
+
+/** What the manifest says about a skill. */
+export type SkillEntry = Static<typeof Entry>;
+
+/** The index of a tenant's skills, `skills.json`: which there are, and what stands in their front matter. */
+export interface Manifest {
+  readonly skills: ReadonlyMap<string, SkillEntry>;
+  /** Built-in skills that the tenant has deleted: they do not come back. */
+  readonly removed: ReadonlySet<string>;
+}
+
+/** The manifest of a tenant without skills. */
+export const EMPTY_MANIFEST: Manifest = { skills: new Map(), removed: new Set() };
+
+/** Reads a manifest. `newer`: a later version of the gateway wrote it. `damaged`: it is none. */
+export function parseManifest(text: string): Manifest | 'newer' | 'damaged' {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return 'damaged';
+  }
+  if (isNewer(value)) return 'newer';
+  if (!File.Check(value)) return 'damaged';
+  const entries = Object.entries(value.skills);
+  if (entries.length > MAX_SKILLS || !entries.every(([name]) => isSkillName(name))) return 'damaged';
+  return { skills: new Map(entries), removed: new Set(value.removed) };
+}
+
+/** The text of a manifest; parsing gives the same manifest again. */
+export function printManifest({ skills, removed }: Manifest): string {
+  return JSON.stringify({
+    version: VERSION,
+    skills: Object.fromEntries(skills),
+    removed: [...removed].sort(),
+  });
+}
+
+/** The manifest with one skill more, or another entry for it. */
+export function withSkill(manifest: Manifest, name: string, entry: SkillEntry): Manifest {
+  return { ...manifest, skills: new Map(manifest.skills).set(name, entry) };
+}
+
+/** The manifest without a skill; `isRemembered`: it does not come back by itself. */
+export function withoutSkill(manifest: Manifest, name: string, isRemembered: boolean): Manifest {
+  const skills = new Map(manifest.skills);
+  skills.delete(name);
+  return { skills, removed: isRemembered ? new Set(manifest.removed).add(name) : manifest.removed };
+}
+
+/** The entry after an upload: a built-in skill stays one, but no synchronization touches it any more. */
+export function uploaded(
+  previous: SkillEntry | undefined,
+  text: Pick<SkillEntry, 'description' | 'version' | 'sha256'>,
+): SkillEntry {
+  return { ...text, source: previous?.source ?? 'user', user_modified: true };
+}
+
+/** All skills, by name. */
+export function summaries({ skills }: Manifest): readonly SkillSummary[] {
+  return [...skills]
+    .map(([name, entry]) => summaryOf(name, entry))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** A skill as lists show it. */
+export function summaryOf(name: string, entry: SkillEntry): SkillSummary {
+  const { description, version, source, user_modified: userModified } = entry;
+  return { name, description, version, source, userModified };
+}
+
+function isNewer(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || !('version' in value)) return false;
+  return Number.isInteger(value.version) && (value.version as number) > VERSION;
+}

@@ -1,0 +1,87 @@
+import type { Logger } from 'agent-gateway';
+import { SkillErrors, type SkillSummary, type Skills } from '../../../agent-engine/contract.ts';
+import { MAX_SKILLS, summaries, summaryOf, uploaded, withoutSkill, withSkill } from './manifest.ts';
+import type { Manifests } from './manifests.ts';
+import type { SkillCatalog } from './skill-catalog.ts';
+import { MARKDOWN, skillKey } from './skill-objects.ts';
+import { digestOf, isSkillName, MAX_SKILL_BYTES, readSkill } from './skill-text.ts';
+
+/** What the skills are made of. */
+export interface SkillsParts {
+  readonly manifests: Manifests;
+  readonly objects: {
+    forTenant(tenantId: string): { text(key: string, limit: number): Promise<string | undefined> };
+  };
+  readonly catalog: SkillCatalog;
+  readonly log: Logger;
+}
+
+/** Makes the service behind the routes, the tools and `SkillsRef`. */
+export function createSkills({ manifests, objects, catalog, log }: SkillsParts): Skills {
+  return {
+    list: async (tenantId) => summaries(await manifests.read(tenantId)),
+
+    async read(tenantId, name) {
+      checkName(name);
+      const { skills } = await manifests.read(tenantId);
+      const text = skills.has(name)
+        ? await objects.forTenant(tenantId).text(skillKey(name), MAX_SKILL_BYTES)
+        : undefined;
+      if (text === undefined) throw SkillErrors.notFound();
+      return text;
+    },
+
+    async write(tenantId, name, text): Promise<SkillSummary> {
+      checkName(name);
+      if (Buffer.byteLength(text) > MAX_SKILL_BYTES) {
+        throw SkillErrors.tooLarge(`A skill may have ${MAX_SKILL_BYTES} bytes`);
+      }
+      const reading = readSkill(name, text);
+      if ('problems' in reading) throw SkillErrors.invalid(undefined, { errors: reading.problems });
+      const content = { ...reading.head, sha256: digestOf(text) };
+      return manifests.change(tenantId, async ({ manifest, space, signal }) => {
+        const previous = manifest.skills.get(name);
+        if (previous === undefined && manifest.skills.size >= MAX_SKILLS) {
+          throw SkillErrors.limit(`A tenant may have ${MAX_SKILLS} skills`);
+        }
+        await space.put(skillKey(name), text, { contentType: MARKDOWN, limit: MAX_SKILL_BYTES, signal });
+        const entry = uploaded(previous, content);
+        return { manifest: withSkill(manifest, name, entry), result: summaryOf(name, entry) };
+      });
+    },
+
+    async remove(tenantId, name) {
+      checkName(name);
+      let isDecided = false;
+      await manifests.change(
+        tenantId,
+        async ({ manifest }) => {
+          const entry = manifest.skills.get(name);
+          if (entry === undefined) {
+            // The second time it may be gone because the first write had happened without an answer.
+            if (!isDecided) throw SkillErrors.notFound();
+            return { result: undefined };
+          }
+          isDecided = true;
+          const isRemembered = entry.source === 'builtin' || catalog.skills.has(name);
+          return { manifest: withoutSkill(manifest, name, isRemembered), result: undefined };
+        },
+        async ({ space }) => {
+          try {
+            await space.delete(skillKey(name));
+          } catch (err) {
+            // The manifest does not name it any more, so the skill is gone; only its bytes stay.
+            log.warn({ err, tenant_id: tenantId, skill: name }, 'the text of a deleted skill stays behind');
+          }
+        },
+      );
+    },
+  };
+}
+
+function checkName(name: string): void {
+  if (isSkillName(name)) return;
+  throw SkillErrors.invalidName(
+    'A name has 1 to 64 lower-case letters, digits and hyphens, the first no hyphen',
+  );
+}
