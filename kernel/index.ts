@@ -71,6 +71,7 @@ export type {
   EntityRegistration,
   Migration,
   MigrationSchema,
+  MovedMigration,
   PlainCondition,
   PlainWhere,
   RowsQuery,

@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox';
-import type { EntityRegistration, Migration } from '../database/database.ts';
+import type { EntityRegistration, Migration, MovedMigration } from '../database/database.ts';
 import type { ExtensionPoint, Needed, ServiceRef, ServiceRefs, Wanted } from './refs.ts';
 import type { Scope } from './scope.ts';
 
@@ -30,7 +30,7 @@ export interface PluginDefinition<
   /** Tables of the plugin. */
   readonly entities?: readonly EntityRegistration[];
   /** Forward migrations of these tables, in order. */
-  readonly migrations?: readonly Migration[];
+  readonly migrations?: readonly (Migration | MovedMigration)[];
   /** Name of the `config` field (a `field.address`) on which its routes listen; default: the gateway's own address. */
   readonly listen?: string;
   /** What its failure at start means for the gateway; default `continue`. `gateway.yaml` overrides it. */

@@ -1,22 +1,19 @@
 import { definePlugin } from 'agent-gateway';
+import { AgentsRef, GuardRef, ModelsRef, SandboxPoliciesRef } from '../agent-engine/contract.ts';
 import {
-  AgentsRef,
-  GuardRef,
   MemoriesRef,
   MeteringRef,
-  ModelsRef,
   PreamblesRef,
   PricingRulesRef,
   ProfilesRef,
   ProvisioningRef,
   ReceiptsRef,
-  SandboxPoliciesRef,
   SessionsRef,
   SkillsRef,
   SoulsRef,
   TurnsRef,
   UsageReportsRef,
-} from '../agent-engine/contract.ts';
+} from '../records/contract.ts';
 import { PlatformConfig } from './config.ts';
 import { adminUsageRoutes } from './routes/admin-usage.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';

@@ -12,6 +12,7 @@ import { field } from '../../kernel/config/field.ts';
 import { startTestGateway, type TestGateway } from '../../kernel/testing/index.ts';
 import agentEngine from '../../plugins/agent-engine/plugin.ts';
 import platform from '../../plugins/platform/plugin.ts';
+import records from '../../plugins/records/plugin.ts';
 import { gate, publicRoute, testPlugin } from '../support/plugins.ts';
 import { connect, exchange } from '../support/raw-http.ts';
 import { open, send } from '../support/request.ts';
@@ -61,7 +62,7 @@ async function start(t: ExecutionContext, plugins = [hub()], env: Record<string,
   const taken = await takePort(t);
   await taken.release();
   const gateway = await startTestGateway({
-    plugins: [agentEngine, platform, ...plugins],
+    plugins: [records, agentEngine, platform, ...plugins],
     env: { HUB_ADDR: `127.0.0.1:${taken.port}`, ...env },
   });
   t.teardown(gateway.stop);

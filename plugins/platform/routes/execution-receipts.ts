@@ -1,5 +1,5 @@
 import { access, pageOf, type Route, route } from 'agent-gateway';
-import type { Receipts } from '../../agent-engine/contract.ts';
+import type { Receipts } from '../../records/contract.ts';
 import { IdParams, listOf } from './schemas/common.ts';
 import {
   ExecutionReceipt,

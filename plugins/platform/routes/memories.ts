@@ -1,5 +1,5 @@
 import { access, pageOf, pageQuery, type Route, reply, route } from 'agent-gateway';
-import { type Memories, MemoryErrors } from '../../agent-engine/contract.ts';
+import { type Memories, MemoryErrors } from '../../records/contract.ts';
 import { listOf } from './schemas/common.ts';
 import { KeyParams, MemoryBody, MemorySchema, NewKeyParams, toMemory } from './schemas/memory.ts';
 import { userOf } from './user-of.ts';

@@ -1,5 +1,5 @@
 import { access, type Route, reply, route } from 'agent-gateway';
-import { ProfileErrors, type Profiles } from '../../agent-engine/contract.ts';
+import { ProfileErrors, type Profiles } from '../../records/contract.ts';
 import { MARKDOWN, MarkdownBody, MarkdownText } from './schemas/markdown.ts';
 import { userOf } from './user-of.ts';
 

@@ -1,11 +1,6 @@
 import { access, type Call, pageOf, type Route, reply, route } from 'agent-gateway';
-import {
-  type ChatMessage,
-  SessionErrors,
-  type SessionReader,
-  type Sessions,
-  type Turns,
-} from '../../agent-engine/contract.ts';
+import type { ChatMessage } from '../../agent-engine/contract.ts';
+import { SessionErrors, type SessionReader, type Sessions, type Turns } from '../../records/contract.ts';
 import { isTenantAdmin } from '../services/tenant-admin.ts';
 import { IdParams, listOf } from './schemas/common.ts';
 import {

@@ -1,5 +1,5 @@
 import { access, ROLES, type Route, reply, route } from 'agent-gateway';
-import type { Skills } from '../../agent-engine/contract.ts';
+import type { Skills } from '../../records/contract.ts';
 import { MARKDOWN, MarkdownBody, MarkdownText } from './schemas/markdown.ts';
 import { SkillList, SkillParams, toSkill, Uploaded } from './schemas/skill.ts';
 

@@ -1,5 +1,5 @@
 import { access, ROLES, type Route, reply, route } from 'agent-gateway';
-import { SkillErrors, type Souls } from '../../agent-engine/contract.ts';
+import { SkillErrors, type Souls } from '../../records/contract.ts';
 import { MARKDOWN, MarkdownBody, MarkdownText } from './schemas/markdown.ts';
 
 const MAX_BYTES = 64 * 1024;

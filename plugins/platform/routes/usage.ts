@@ -1,6 +1,6 @@
 import { access, type Clock, type Identity, pageOf, type Route, route } from 'agent-gateway';
 import Type from 'typebox';
-import type { UsageReader, UsageReports } from '../../agent-engine/contract.ts';
+import type { UsageReader, UsageReports } from '../../records/contract.ts';
 import { listOf } from './schemas/common.ts';
 import {
   toPeriod,

@@ -8,7 +8,7 @@ import {
   type TenantSettings,
   type Tenants,
 } from 'agent-gateway';
-import type { Provisioning } from '../../agent-engine/contract.ts';
+import type { Provisioning } from '../../records/contract.ts';
 import { isId, reachOf, requireReach } from './reach.ts';
 import { permittedChanges, requireOperator } from './tenant-rules.ts';
 

@@ -5,7 +5,7 @@ import type {
   UsagePeriod,
   UsageReports,
   UsageRow,
-} from '../../agent-engine/contract.ts';
+} from '../../records/contract.ts';
 import { isId, reachOf } from './reach.ts';
 
 /** The usage of a tenant, with its name. */

@@ -1,5 +1,5 @@
 import { KernelErrors } from 'agent-gateway';
-import type { UsagePeriod } from '../../agent-engine/contract.ts';
+import type { UsagePeriod } from '../../records/contract.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Days before the last one, where no beginning is given. */

@@ -66,7 +66,7 @@ export const MemoryErrors = defineErrors({
 });
 
 /** Long-term memories. */
-export const MemoriesRef = serviceRef<Memories>('agent-engine.memories');
+export const MemoriesRef = serviceRef<Memories>('records.memories');
 
 /** What a user wrote about himself, for every agent that talks to him: Markdown. */
 export interface Profiles {
@@ -83,7 +83,7 @@ export const ProfileErrors = defineErrors({
 });
 
 /** The users' profiles. */
-export const ProfilesRef = serviceRef<Profiles>('agent-engine.profiles');
+export const ProfilesRef = serviceRef<Profiles>('records.profiles');
 
 /** The memories or the profile of a user have changed: what is cached of them is old. */
 export const MemoriesChanged = defineEvent(

@@ -1,7 +1,7 @@
 import { defineErrors, defineEvent, type Page, serviceRef, type TenantEntityManager } from 'agent-gateway';
 import Type from 'typebox';
-import type { ChatMessage, ChatRequest, ModelInfo, Usage } from '../../agent-engine/contract/models.ts';
-import type { Principal } from '../../agent-engine/contract/principal.ts';
+import type { ChatMessage, ToolDefinition, Usage } from './chat.ts';
+import type { Principal } from './principal.ts';
 
 /** What one model call consumed. */
 export interface ModelUse {
@@ -41,12 +41,12 @@ export interface PricedUse extends ModelUse {
 export interface MeasuredCall {
   /** The alias that was asked. */
   readonly alias: string;
-  /** The model that answered. */
-  readonly answeredBy: ModelInfo;
+  /** The model that answered: the kind of connection, and the name that the provider was asked for. */
+  readonly answeredBy: { readonly provider: string; readonly model: string };
   /** As the provider counted; absent where it did not. */
   readonly usage?: Usage | undefined;
   /** What was asked, tools included. */
-  readonly request: Pick<ChatRequest, 'messages' | 'tools'>;
+  readonly request: { readonly messages: readonly ChatMessage[]; readonly tools?: readonly ToolDefinition[] };
   readonly answer: ChatMessage;
 }
 
@@ -182,8 +182,8 @@ export const PricingErrors = defineErrors({
 export const PricingChanged = defineEvent('agent-engine.pricing-changed', Type.Object({}));
 
 /** Metering, for plugins that commit model calls together with something of their own. */
-export const MeteringRef = serviceRef<Metering>('agent-engine.metering');
+export const MeteringRef = serviceRef<Metering>('records.metering');
 /** Reports on usage. */
-export const UsageReportsRef = serviceRef<UsageReports>('agent-engine.usage-reports');
+export const UsageReportsRef = serviceRef<UsageReports>('records.usage-reports');
 /** The pricing rules. */
-export const PricingRulesRef = serviceRef<PricingRules>('agent-engine.pricing-rules');
+export const PricingRulesRef = serviceRef<PricingRules>('records.pricing-rules');

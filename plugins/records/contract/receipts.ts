@@ -59,4 +59,4 @@ export const ReceiptErrors = defineErrors({
 });
 
 /** The receipts of the deployment. */
-export const ReceiptsRef = serviceRef<Receipts>('agent-engine.receipts');
+export const ReceiptsRef = serviceRef<Receipts>('records.receipts');

@@ -1,7 +1,7 @@
 import { defineErrors, type Page, serviceRef, type TenantEntityManager } from 'agent-gateway';
+import type { ChatMessage } from './chat.ts';
 import type { PricedUse, UsageSource } from './metering.ts';
-import type { ChatMessage } from '../../agent-engine/contract/models.ts';
-import type { Principal } from '../../agent-engine/contract/principal.ts';
+import type { Principal } from './principal.ts';
 
 /** A conversation that is kept (specification 1, Session). */
 export interface SessionRecord {
@@ -138,6 +138,6 @@ export const SessionErrors = defineErrors({
 });
 
 /** Stored sessions. */
-export const SessionsRef = serviceRef<Sessions>('agent-engine.sessions');
+export const SessionsRef = serviceRef<Sessions>('records.sessions');
 /** Turns of sessions. */
-export const TurnsRef = serviceRef<Turns>('agent-engine.turns');
+export const TurnsRef = serviceRef<Turns>('records.turns');

@@ -1,6 +1,6 @@
 import { defineErrors, defineEvent, defineQueue, serviceRef } from 'agent-gateway';
 import Type from 'typebox';
-import type { Principal } from '../../agent-engine/contract/principal.ts';
+import type { Principal } from './principal.ts';
 
 /** A skill as lists show it (specification 1, Skill summary). */
 export interface SkillSummary {
@@ -21,6 +21,8 @@ export interface Skills {
   list(tenantId: string): Promise<readonly SkillSummary[]>;
   /** The SKILL.md text. Throws `skill.not-found`, `skill.invalid-name`. */
   read(tenantId: string, name: string): Promise<string>;
+  /** What a model reads of it: the text without its front matter. Throws like `read`. */
+  instructions(tenantId: string, name: string): Promise<string>;
   /** Throws `skill.invalid-name`, `skill.invalid` (front matter), `skill.too-large`, `skill.limit`. */
   write(tenantId: string, name: string, text: string): Promise<SkillSummary>;
   /** Throws `skill.not-found`. A built-in one does not come back by itself. */
@@ -69,13 +71,13 @@ export const SkillErrors = defineErrors({
 });
 
 /** The skills of tenants. */
-export const SkillsRef = serviceRef<Skills>('agent-engine.skills');
+export const SkillsRef = serviceRef<Skills>('records.skills');
 /** The personality files of tenants. */
-export const SoulsRef = serviceRef<Souls>('agent-engine.souls');
+export const SoulsRef = serviceRef<Souls>('records.souls');
 /** System prompts. */
-export const PreamblesRef = serviceRef<Preambles>('agent-engine.preambles');
+export const PreamblesRef = serviceRef<Preambles>('records.preambles');
 /** For whoever makes tenants. */
-export const ProvisioningRef = serviceRef<Provisioning>('agent-engine.provisioning');
+export const ProvisioningRef = serviceRef<Provisioning>('records.provisioning');
 
 /** The skills or SOUL.md of a tenant have changed: what is cached of them is old. */
 export const SkillsChanged = defineEvent(

@@ -6,6 +6,7 @@ import {
 } from '../../../kernel/testing/index.ts';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
 import platform from '../../../plugins/platform/plugin.ts';
+import records from '../../../plugins/records/plugin.ts';
 
 /** The operator's own tenant. */
 export const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
@@ -26,7 +27,7 @@ export async function startPlatform(
   t: ExecutionContext,
   options: Omit<TestGatewayOptions, 'plugins'> = {},
 ): Promise<PlatformGateway> {
-  const gateway = await startTestGateway({ ...options, plugins: [agentEngine, platform] });
+  const gateway = await startTestGateway({ ...options, plugins: [records, agentEngine, platform] });
   t.teardown(gateway.stop);
   const { request } = gateway;
 

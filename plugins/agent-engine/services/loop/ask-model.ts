@@ -1,7 +1,5 @@
+import { estimateTokens, estimateUse, toModelUse } from '../../../records/contract.ts';
 import type { ChatMessage, ChatRequest, ModelInfo, ToolDefinition } from '../../contract.ts';
-import { estimateUse } from '../../../records/services/metering/estimate-use.ts';
-import { toModelUse } from '../../../records/services/metering/model-use.ts';
-import { estimateTokens } from '../../../records/services/tokens/estimate-tokens.ts';
 import { type Answer, joinAnswer } from './answer.ts';
 import { fitWindow } from './fit-window.ts';
 import type { Frame } from './frame.ts';

@@ -1,5 +1,6 @@
 import { type Clock, GatewayError, type Logger } from 'agent-gateway';
-import type { Question, ReceiptStatus, Tool, ToolContext } from '../../contract.ts';
+import type { ReceiptStatus } from '../../../records/contract.ts';
+import type { Question, Tool, ToolContext } from '../../contract.ts';
 
 /** How an execution of a tool ended. */
 export type Attempt =

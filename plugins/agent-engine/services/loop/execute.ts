@@ -1,4 +1,5 @@
-import { MAX_RECEIPT_TEXT, type NewReceipt, type Question, type Receipt, type Tool } from '../../contract.ts';
+import { MAX_RECEIPT_TEXT, type NewReceipt, type Receipt } from '../../../records/contract.ts';
+import type { Question, Tool } from '../../contract.ts';
 import { redactJsonTextWith } from '../guard/redaction/redact-json.ts';
 import { type Attempt, attempt } from './attempt.ts';
 import type { Frame, Outcome, StepCall } from './frame.ts';

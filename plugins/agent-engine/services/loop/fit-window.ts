@@ -1,5 +1,5 @@
+import { estimateMessageTokens, estimateTokens } from '../../../records/contract.ts';
 import type { ChatMessage } from '../../contract.ts';
-import { estimateMessageTokens, estimateTokens } from '../../../records/services/tokens/estimate-tokens.ts';
 
 /** Characters that stay of an output that is shortened. */
 const STAYS = 400;

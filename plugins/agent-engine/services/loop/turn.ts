@@ -1,13 +1,6 @@
 import type { Clock, Database, Ids } from 'agent-gateway';
-import type {
-  AgentEvent,
-  AgentRunRequest,
-  Guard,
-  Models,
-  ModelUse,
-  Receipts,
-  RunContext,
-} from '../../contract.ts';
+import type { Receipts } from '../../../records/contract.ts';
+import type { AgentEvent, AgentRunRequest, Guard, Models, ModelUse, RunContext } from '../../contract.ts';
 import type { ArgumentCheck } from '../tools/argument-check.ts';
 import type { ToolCatalog } from '../tools/tool-catalog.ts';
 import type { Emit } from './events.ts';

@@ -1,4 +1,5 @@
-import type { Clock, Database, KernelServices } from 'agent-gateway';
+import type { Clock, Database, KernelServices, Scope } from 'agent-gateway';
+import { createRecent } from '../recent/recent.ts';
 import {
   DEFAULT_SANDBOX_POLICY,
   type SandboxPolicies,
@@ -6,7 +7,6 @@ import {
   SandboxPolicyChanged,
 } from '../../contract.ts';
 import { deletePolicy, findPolicy, savePolicy } from '../../store/policies/sandbox-policy-row.ts';
-import { createRecent } from '../../../records/services/recent/recent.ts';
 
 const MAX_AGE_MS = 1000;
 const MAX_TENANTS = 10_000;
@@ -17,6 +17,15 @@ export interface OpenSandboxPolicies extends SandboxPolicies {
   forget(tenantId: string): void;
   /** Changes of other replicas may have been missed. */
   forgetAll(): void;
+}
+
+/** Opens the policies; one that another replica changes is read again. */
+export function openSandboxPolicies(scope: Pick<Scope, 'services' | 'on' | 'defer'>): SandboxPolicies {
+  const { clock, database, events } = scope.services;
+  const policies = createSandboxPolicies({ clock, database, events });
+  scope.on(SandboxPolicyChanged, ({ tenantId }) => policies.forget(tenantId));
+  scope.defer(events.onMissed(policies.forgetAll));
+  return policies;
 }
 
 /** Makes the service (decisions 1.8). Every tool call asks it, so policies are kept for a second. */

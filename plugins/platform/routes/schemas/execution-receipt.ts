@@ -1,6 +1,6 @@
 import { pageQuery } from 'agent-gateway';
 import Type, { type Static } from 'typebox';
-import type { Receipt, ReceiptFilter } from '../../../agent-engine/contract.ts';
+import type { Receipt, ReceiptFilter } from '../../../records/contract.ts';
 import { nullable, Timestamp, toTimestamp } from './common.ts';
 
 const Status = Type.Enum(['success', 'error', 'timeout']);

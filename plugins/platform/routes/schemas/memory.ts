@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import type { Memory } from '../../../agent-engine/contract.ts';
+import type { Memory } from '../../../records/contract.ts';
 import { Timestamp, toTimestamp } from './common.ts';
 
 /** A memory as it is told (specification 1, Memory entry). */

@@ -1,6 +1,6 @@
 import { type FieldError, KernelErrors } from 'agent-gateway';
 import Type, { type Static } from 'typebox';
-import type { Prices, PricingRule } from '../../../agent-engine/contract.ts';
+import type { Prices, PricingRule } from '../../../records/contract.ts';
 import { nullable, Timestamp, toTimestamp } from './common.ts';
 
 /** Prices keep nine decimals; a smaller one would be kept as no price at all. */

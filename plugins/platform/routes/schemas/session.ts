@@ -1,6 +1,6 @@
 import { pageQuery } from 'agent-gateway';
 import Type, { type Static } from 'typebox';
-import type { SessionMessage, SessionRecord } from '../../../agent-engine/contract.ts';
+import type { SessionMessage, SessionRecord } from '../../../records/contract.ts';
 import { Timestamp, toTimestamp } from './common.ts';
 
 /** Messages of one answer at most; older ones are asked for with `before`. */

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import type { SkillSummary } from '../../../agent-engine/contract.ts';
+import type { SkillSummary } from '../../../records/contract.ts';
 
 /** A skill as lists show it (specification 1, Skill summary). */
 export const SkillSchema = Type.Object({

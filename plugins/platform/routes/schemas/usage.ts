@@ -1,6 +1,6 @@
 import { pageQuery } from 'agent-gateway';
 import Type, { type Static } from 'typebox';
-import type { UsagePeriod, UsageRecord, UsageRow, UsageTotals } from '../../../agent-engine/contract.ts';
+import type { UsagePeriod, UsageRecord, UsageRow, UsageTotals } from '../../../records/contract.ts';
 import type { NamedTenantUsage } from '../../services/usage-administration.ts';
 import { usagePeriod } from '../../services/usage-period.ts';
 import { AuditLogQuery, toAuditFilter } from './audit-log.ts';

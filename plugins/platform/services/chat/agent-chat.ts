@@ -8,10 +8,10 @@ import type {
   ChatCompletion,
   FinishReason,
   Guard,
-  Metering,
   ModelParameters,
   Models,
 } from '../../../agent-engine/contract.ts';
+import type { Metering } from '../../../records/contract.ts';
 import { type AgenticBlock, createBlockCollector } from './agentic-blocks.ts';
 import { type AnswerHead, answerHead } from './answer-head.ts';
 import type { Answered, ChatCall, EventSink, SendAnswer } from './chat-call.ts';

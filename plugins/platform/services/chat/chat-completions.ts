@@ -5,7 +5,6 @@ import {
   type ChatMessage,
   type ChatRequest,
   type Guard,
-  type Metering,
   type Model,
   type ModelCallContext,
   ModelErrors,
@@ -13,6 +12,7 @@ import {
   type Models,
   type Usage,
 } from '../../../agent-engine/contract.ts';
+import type { Metering } from '../../../records/contract.ts';
 import { answerHead } from './answer-head.ts';
 import type { Answered, ChatCall, EventSink, SendAnswer } from './chat-call.ts';
 import { type ChunkWriter, createChunkWriter } from './chunk-writer.ts';

@@ -1,14 +1,6 @@
 import { type Database, GatewayError } from 'agent-gateway';
-import type {
-  ChatMessage,
-  Guard,
-  Metering,
-  ModelUse,
-  Preambles,
-  Turn,
-  Turns,
-  UsageSource,
-} from '../../../agent-engine/contract.ts';
+import type { ChatMessage, Guard, ModelUse } from '../../../agent-engine/contract.ts';
+import type { Metering, Preambles, Turn, Turns, UsageSource } from '../../../records/contract.ts';
 import type { ChatCall } from './chat-call.ts';
 import { keptMessages } from './kept-messages.ts';
 

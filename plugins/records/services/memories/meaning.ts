@@ -1,5 +1,5 @@
 import type { Clock, Logger, TenantEntityManager } from 'agent-gateway';
-import type { Embeddings, Memory } from '../../../agent-engine/contract.ts';
+import type { Embeddings, Memory } from '../../contract.ts';
 import { keepVector, type StoredMemory } from '../../store/memories/memory.ts';
 import { createSeldom } from '../preamble/seldom.ts';
 import type { Candidate } from './rank.ts';
@@ -21,16 +21,17 @@ export interface Meaning {
 
 /** Makes what finds the vectors for a search. It never fails: without embeddings there are no vectors. */
 export function createMeaning(parts: {
-  readonly embeddings: Embeddings;
+  /** The embeddings that there are now. */
+  readonly embeddings: () => Embeddings | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }) {
-  const { embeddings, clock, log } = parts;
+  const { clock, log } = parts;
   const seldom = createSeldom(clock, LOG_EVERY_MS);
   const tell = (err: unknown) =>
     seldom(() => log.warn({ err }, 'the embeddings do not answer: memories are searched by words'));
 
-  async function embed(texts: readonly string[]): Promise<readonly Float32Array[]> {
+  async function embed(embeddings: Embeddings, texts: readonly string[]): Promise<readonly Float32Array[]> {
     if (texts.length === 0) return [];
     try {
       return await embeddings.embed(
@@ -43,9 +44,12 @@ export function createMeaning(parts: {
     }
   }
 
-  async function keep(entities: TenantEntityManager, made: ReadonlyMap<Memory, Float32Array>): Promise<void> {
+  async function keep(
+    entities: TenantEntityManager,
+    embeddingId: string,
+    made: ReadonlyMap<Memory, Float32Array>,
+  ): Promise<void> {
     if (made.size === 0) return;
-    const embeddingId = embeddings.id;
     try {
       await entities.transaction(async (unit) => {
         for (const [memory, vector] of made) {
@@ -63,17 +67,24 @@ export function createMeaning(parts: {
     query: string,
     stored: readonly StoredMemory[],
   ): Promise<Meaning> {
+    const embeddings = parts.embeddings();
+    if (embeddings === undefined) {
+      return { vector: undefined, candidates: stored.map(({ memory }) => ({ memory, vector: undefined })) };
+    }
     const fresh = stored.filter(({ embeddingId }) => embeddingId !== embeddings.id).slice(0, MAX_NEW);
     const [[vector], vectors] = await Promise.all([
-      embed([query]),
-      embed(fresh.map(({ memory }) => `${memory.key}\n${memory.value}`)),
+      embed(embeddings, [query]),
+      embed(
+        embeddings,
+        fresh.map(({ memory }) => `${memory.key}\n${memory.value}`),
+      ),
     ]);
     const made = new Map<Memory, Float32Array>();
     for (const [index, each] of vectors.entries()) {
       const memory = fresh[index]?.memory;
       if (memory !== undefined) made.set(memory, each);
     }
-    await keep(entities, made);
+    await keep(entities, embeddings.id, made);
     const candidates = stored.map(({ memory, embedding, embeddingId }) => {
       const isCurrent = embeddingId === embeddings.id && embedding !== undefined;
       return { memory, vector: made.get(memory) ?? (isCurrent ? toVector(embedding) : undefined) };

@@ -6,7 +6,7 @@ import {
   type Memory,
   MemoryErrors,
   type ScoredMemory,
-} from '../../../agent-engine/contract.ts';
+} from '../../contract.ts';
 import { deleteMemory, findMemories, findVectors, writeMemory } from '../../store/memories/memory.ts';
 import { createMeaning } from './meaning.ts';
 import { isUserId, MAX_MEMORIES, memoryProblems } from './memory-rules.ts';
@@ -18,7 +18,8 @@ const DEFAULT_THRESHOLD = 0.2;
 
 /** What the memories are made of. */
 export interface MemoriesParts {
-  readonly embeddings: Embeddings;
+  /** What they are compared by; undefined: by words alone. */
+  readonly embeddings: () => Embeddings | undefined;
   readonly events: Pick<Events, 'emit'>;
   readonly clock: Clock;
   readonly ids: Ids;

@@ -1,5 +1,5 @@
 import type { FieldError } from 'agent-gateway';
-import type { NewMemory } from '../../../agent-engine/contract.ts';
+import type { NewMemory } from '../../contract.ts';
 
 /** Memories that a user may have. */
 export const MAX_MEMORIES = 1000;

@@ -1,5 +1,5 @@
 import type { Clock, Events, Ids } from 'agent-gateway';
-import { MemoriesChanged, ProfileErrors, type Profiles } from '../../../agent-engine/contract.ts';
+import { MemoriesChanged, ProfileErrors, type Profiles } from '../../contract.ts';
 import { deleteProfile, findProfile, writeProfile } from '../../store/memories/profile.ts';
 import { isUserId, userProblem } from './memory-rules.ts';
 

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Memory, ScoredMemory } from '../../../agent-engine/contract.ts';
+import type { Memory, ScoredMemory } from '../../contract.ts';
 import { likeness } from './vectors.ts';
 import { wordFit, wordsOf } from './words.ts';
 

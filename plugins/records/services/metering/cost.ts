@@ -1,4 +1,4 @@
-import type { ModelUse } from '../../../agent-engine/contract.ts';
+import type { ModelUse } from '../../contract.ts';
 import { dollarsOf } from './dollars.ts';
 
 /** Prices of a model in billionths of a dollar for a thousand tokens. Null: like other input tokens. */

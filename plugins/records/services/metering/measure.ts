@@ -1,6 +1,4 @@
-import type { MeasuredCall, ModelUse, Usage } from '../../../agent-engine/contract.ts';
-import { estimateUse } from './estimate-use.ts';
-import { toModelUse } from './model-use.ts';
+import { estimateUse, type MeasuredCall, type ModelUse, toModelUse, type Usage } from '../../contract.ts';
 
 /** Usage as a client is told it; marked where a part of it is an estimate. */
 type ToldUsage = Usage & { readonly estimated?: true };

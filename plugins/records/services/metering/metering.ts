@@ -1,10 +1,28 @@
-import type { Clock, Ids } from 'agent-gateway';
-import type { Metering, ModelUse, PricedUse } from '../../../agent-engine/contract.ts';
+import type { Clock, Ids, Scope } from 'agent-gateway';
+import {
+  type Metering,
+  type ModelUse,
+  type PricedUse,
+  PricingChanged,
+  type PricingRules,
+} from '../../contract.ts';
 import { insertUsage } from '../../store/usage/usage-record.ts';
 import { costOf } from './cost.ts';
 import { measure, total } from './measure.ts';
-import type { PriceBook, Pricing } from './pricing.ts';
+import { createPricing, type PriceBook, type Pricing } from './pricing.ts';
 import { toRow } from './usage-row.ts';
+
+/** Opens metering and its prices, which are read again when another replica has changed one. */
+export function openMetering(scope: Pick<Scope, 'services' | 'on' | 'defer'>): {
+  readonly metering: Metering;
+  readonly pricing: PricingRules;
+} {
+  const { clock, ids, database, events } = scope.services;
+  const pricing = createPricing({ database, clock, events });
+  scope.on(PricingChanged, () => pricing.forget());
+  scope.defer(events.onMissed(() => pricing.forget()));
+  return { metering: createMetering({ pricing, clock, ids }), pricing };
+}
 
 /** Makes the metering of model calls (specification 1, usage; decisions 1.8). */
 export function createMetering(options: {

@@ -1,5 +1,5 @@
 import type { Clock, Database, KernelServices } from 'agent-gateway';
-import { PricingChanged, PricingErrors, type PricingRule, type PricingRules } from '../../../agent-engine/contract.ts';
+import { PricingChanged, PricingErrors, type PricingRule, type PricingRules } from '../../contract.ts';
 import { deleteRule, findRules, type PricingRow, saveRule } from '../../store/pricing/pricing-rule-row.ts';
 import { createRecent } from '../recent/recent.ts';
 import type { NanoPrices } from './cost.ts';

@@ -1,5 +1,5 @@
 import type { Database } from 'agent-gateway';
-import type { UsageGranularity, UsagePeriod, UsageReports } from '../../../agent-engine/contract.ts';
+import type { UsageGranularity, UsagePeriod, UsageReports } from '../../contract.ts';
 import { storableText } from '../../store/usage/storable-text.ts';
 import { findSessionUsage, USAGE_LENGTHS } from '../../store/usage/usage-record.ts';
 import { sumByDay, sumByDayOfAll, sumByTenant, type UsageWindow } from '../../store/usage/usage-sums.ts';

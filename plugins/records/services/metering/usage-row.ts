@@ -1,4 +1,4 @@
-import type { PricedUse, UsageOwner, UsageRecord, UsageSource } from '../../../agent-engine/contract.ts';
+import type { PricedUse, UsageOwner, UsageRecord, UsageSource } from '../../contract.ts';
 import { storableText } from '../../store/usage/storable-text.ts';
 import { USAGE_LENGTHS, type UsageRow } from '../../store/usage/usage-record.ts';
 import { storedName } from '../sessions/ownership.ts';

@@ -1,4 +1,4 @@
-import type { UsageRow, UsageTotals } from '../../../agent-engine/contract.ts';
+import type { UsageRow, UsageTotals } from '../../contract.ts';
 import type { UsageSums } from '../../store/usage/usage-sums.ts';
 import { dollarsOfParts } from './dollars.ts';
 

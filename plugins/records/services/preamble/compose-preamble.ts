@@ -1,5 +1,4 @@
-import type { Memory, SkillSummary } from '../../../agent-engine/contract.ts';
-import { estimateTokens } from '../tokens/estimate-tokens.ts';
+import { estimateTokens, type Memory, type SkillSummary } from '../../contract.ts';
 import { fitText } from './fit-text.ts';
 
 /** What a preamble is made of; what is absent or empty has no block. */

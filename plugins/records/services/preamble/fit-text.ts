@@ -1,4 +1,4 @@
-import { estimateTokens } from '../tokens/estimate-tokens.ts';
+import { estimateTokens } from '../../contract.ts';
 
 /**
  * The beginning of a text that fits into `maxTokens` (estimated): whole lines; where not even the first line fits, whole words of it; where it

@@ -1,7 +1,6 @@
 import type { Scope } from 'agent-gateway';
 import {
-  type Embeddings,
-  type Guard,
+  EmbeddingsPoint,
   type Memories,
   MemoriesChanged,
   type Preambles,
@@ -11,15 +10,12 @@ import {
   type Skills,
   SkillsChanged,
   type Souls,
-  type ToolSource,
-} from '../../../agent-engine/contract.ts';
+} from '../../contract.ts';
 import { createMemories } from '../memories/memories.ts';
-import { memoryTools } from '../../../agent-engine/services/tools/builtin/memory-tools.ts';
 import { createProfiles } from '../memories/profiles.ts';
 import { createManifests } from '../skills/manifests.ts';
 import { createProvisioning } from '../skills/provisioning.ts';
 import type { SkillCatalog } from '../skills/skill-catalog.ts';
-import { skillSource, skillTools } from '../../../agent-engine/services/tools/builtin/skill-tools.ts';
 import { createSkills } from '../skills/skills.ts';
 import { createSouls } from '../skills/souls.ts';
 import { createPreambles } from './preambles.ts';
@@ -36,24 +32,17 @@ export interface TenantContext {
   readonly souls: Souls;
   readonly preambles: Preambles;
   readonly provisioning: Provisioning;
-  /** Memory tools, and, with object storage, `load_skill`. */
-  readonly builtinTools: ToolSource;
-  /** `skill://<name>`; nothing without object storage. */
-  readonly skillTools: ToolSource;
 }
 
 /** Puts memories, skills and preambles together, and keeps their caches and the provisioning going as long as the plugin lives. */
 export function openTenantContext(
-  scope: Pick<Scope, 'services' | 'log' | 'metric' | 'on' | 'worker' | 'every' | 'defer'>,
-  parts: {
-    readonly embeddings: Embeddings;
-    readonly catalog: SkillCatalog;
-    readonly guard: Pick<Guard, 'redact'>;
-  },
+  scope: Pick<Scope, 'services' | 'log' | 'metric' | 'contributions' | 'on' | 'worker' | 'every' | 'defer'>,
+  catalog: SkillCatalog,
 ): TenantContext {
-  const { embeddings, catalog, guard } = parts;
   const { services, log } = scope;
   const { clock, database, events, objects } = services;
+  const contributed = scope.contributions(EmbeddingsPoint);
+  const embeddings = () => contributed().at(-1);
   const memories = createMemories({ ...services, embeddings, log });
   const profiles = createProfiles(services);
   const manifests = createManifests({ ...services, catalog, log });
@@ -99,11 +88,5 @@ export function openTenantContext(
   );
   scope.every('skill-provisioning', SWEEP_MS, provisioning.sweep);
 
-  const hasSkills = objects.available;
-  const tools = [...memoryTools({ memories, database, guard }), ...(hasSkills ? skillTools({ skills }) : [])];
-  return {
-    ...{ memories, profiles, skills, souls, preambles, provisioning },
-    builtinTools: { prefix: 'builtin/', list: () => tools },
-    skillTools: hasSkills ? skillSource({ skills }) : { prefix: 'skill://', list: () => [] },
-  };
+  return { memories, profiles, skills, souls, preambles, provisioning };
 }

@@ -1,6 +1,6 @@
 import type { Clock, Database, Logger, Objects } from 'agent-gateway';
 import { LRUCache } from 'lru-cache';
-import type { Memories, Preamble, Preambles, Profiles, Skills, Souls } from '../../../agent-engine/contract.ts';
+import type { Memories, Preamble, Preambles, Profiles, Skills, Souls } from '../../contract.ts';
 import { createRecent } from '../recent/recent.ts';
 import { composePreamble, type PreambleParts } from './compose-preamble.ts';
 import { createSeldom } from './seldom.ts';

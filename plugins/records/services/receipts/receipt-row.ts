@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { MAX_RECEIPT_TEXT, type NewReceipt, type Receipt, type ReceiptStatus } from '../../../agent-engine/contract.ts';
+import { MAX_RECEIPT_TEXT, type NewReceipt, type Receipt, type ReceiptStatus } from '../../contract.ts';
 import { RECEIPT_LENGTHS, type ReceiptRow } from '../../store/receipts/execution-receipt.ts';
 import { storableText } from '../../store/usage/storable-text.ts';
 

@@ -1,5 +1,5 @@
 import { type Clock, type Ids, isUniqueViolation } from 'agent-gateway';
-import { ReceiptErrors, type ReceiptFilter, type Receipts } from '../../../agent-engine/contract.ts';
+import { ReceiptErrors, type ReceiptFilter, type Receipts } from '../../contract.ts';
 import {
   findReceipt,
   findReceipts,

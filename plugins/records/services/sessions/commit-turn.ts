@@ -5,7 +5,7 @@ import {
   type Principal,
   SessionErrors,
   type TurnOutcome,
-} from '../../../agent-engine/contract.ts';
+} from '../../contract.ts';
 import {
   insertMessages,
   ROLE_LENGTH,

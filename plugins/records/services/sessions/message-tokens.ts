@@ -1,5 +1,4 @@
-import type { ChatMessage, PricedUse } from '../../../agent-engine/contract.ts';
-import { estimateMessageTokens } from '../tokens/estimate-tokens.ts';
+import { type ChatMessage, estimateMessageTokens, type PricedUse } from '../../contract.ts';
 
 /** The tokens of each message: as the provider counted the answer of a turn with one model call, else estimated. Pure. */
 export function messageTokens(

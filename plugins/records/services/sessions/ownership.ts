@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Principal, SessionReader } from '../../../agent-engine/contract.ts';
+import type { Principal, SessionReader } from '../../contract.ts';
 import { SESSION_LENGTHS } from '../../store/sessions/session-row.ts';
 
 /** To whom a session belongs, as it is stored. */

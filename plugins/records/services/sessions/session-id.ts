@@ -1,4 +1,4 @@
-import { SessionErrors } from '../../../agent-engine/contract.ts';
+import { SessionErrors } from '../../contract.ts';
 
 /** `.` and `..` are names like others: an id is a key of rows and never becomes a path. */
 const SESSION_ID = /^[A-Za-z0-9._-]{1,128}$/;

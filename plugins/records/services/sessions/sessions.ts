@@ -5,7 +5,7 @@ import {
   type SessionReader,
   type SessionRecord,
   type Sessions,
-} from '../../../agent-engine/contract.ts';
+} from '../../contract.ts';
 import {
   countMessages,
   deleteMessages,

@@ -1,5 +1,5 @@
 import type { TenantEntityManager } from 'agent-gateway';
-import type { ChatMessage } from '../../../agent-engine/contract.ts';
+import type { ChatMessage } from '../../contract.ts';
 import {
   findMessages,
   findOutlines,

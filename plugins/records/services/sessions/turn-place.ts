@@ -8,7 +8,7 @@ import {
   type Permit,
   type Permits,
 } from 'agent-gateway';
-import { SessionErrors } from '../../../agent-engine/contract.ts';
+import { SessionErrors } from '../../contract.ts';
 
 /** Milliseconds that a turn waits for its session. */
 const WAIT_MS = 30_000;

@@ -1,5 +1,5 @@
 import { GatewayError, PermitErrors } from 'agent-gateway';
-import { SessionErrors } from '../../../agent-engine/contract.ts';
+import { SessionErrors } from '../../contract.ts';
 
 /** What ends a turn. */
 export interface TurnSignals {

@@ -6,7 +6,7 @@ import {
   type Turn,
   type TurnRequest,
   type Turns,
-} from '../../../agent-engine/contract.ts';
+} from '../../contract.ts';
 import { findSession, type SessionRow } from '../../store/sessions/session-row.ts';
 import { type CommitParts, commitTurn } from './commit-turn.ts';
 import { maySee, maySeeMark, type Owner, ownerMark, ownerOf, ownsSession } from './ownership.ts';

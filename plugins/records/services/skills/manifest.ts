@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
-import type { SkillSummary } from '../../../agent-engine/contract.ts';
+import type { SkillSummary } from '../../contract.ts';
 import { isSkillName } from './skill-text.ts';
 
 /** Skills that a tenant may have. */

@@ -9,7 +9,7 @@ import {
   type Objects,
   type PutOptions,
 } from 'agent-gateway';
-import { SkillsChanged } from '../../../agent-engine/contract.ts';
+import { SkillsChanged } from '../../contract.ts';
 import { createRecent } from '../recent/recent.ts';
 import { type Manifest, parseManifest, printManifest } from './manifest.ts';
 import type { SkillCatalog } from './skill-catalog.ts';

@@ -10,7 +10,7 @@ import {
   type Queue,
   type Tenants,
 } from 'agent-gateway';
-import { type Provisioning, SkillProvisioning } from '../../../agent-engine/contract.ts';
+import { type Provisioning, SkillProvisioning } from '../../contract.ts';
 import { findState, statesOf, writeState } from '../../store/skills/skill-provisioning.ts';
 import { MAX_SKILLS, type Manifest, withSkill } from './manifest.ts';
 import type { ChangeContext, Manifests } from './manifests.ts';

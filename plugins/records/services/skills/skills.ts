@@ -1,5 +1,5 @@
 import type { Logger } from 'agent-gateway';
-import { SkillErrors, type SkillSummary, type Skills } from '../../../agent-engine/contract.ts';
+import { SkillErrors, type SkillSummary, type Skills } from '../../contract.ts';
 import { MAX_SKILLS, summaries, summaryOf, uploaded, withoutSkill, withSkill } from './manifest.ts';
 import type { Manifests } from './manifests.ts';
 import type { SkillCatalog } from './skill-catalog.ts';
@@ -18,17 +18,25 @@ export interface SkillsParts {
 
 /** Makes the service behind the routes, the tools and `SkillsRef`. */
 export function createSkills({ manifests, objects, catalog, log }: SkillsParts): Skills {
+  async function read(tenantId: string, name: string): Promise<string> {
+    checkName(name);
+    const { skills } = await manifests.read(tenantId);
+    const text = skills.has(name)
+      ? await objects.forTenant(tenantId).text(skillKey(name), MAX_SKILL_BYTES)
+      : undefined;
+    if (text === undefined) throw SkillErrors.notFound();
+    return text;
+  }
+
   return {
     list: async (tenantId) => summaries(await manifests.read(tenantId)),
 
-    async read(tenantId, name) {
-      checkName(name);
-      const { skills } = await manifests.read(tenantId);
-      const text = skills.has(name)
-        ? await objects.forTenant(tenantId).text(skillKey(name), MAX_SKILL_BYTES)
-        : undefined;
-      if (text === undefined) throw SkillErrors.notFound();
-      return text;
+    read,
+
+    async instructions(tenantId, name) {
+      const text = await read(tenantId, name);
+      const reading = readSkill(name, text);
+      return 'body' in reading ? reading.body : text;
     },
 
     async write(tenantId, name, text): Promise<SkillSummary> {

@@ -1,5 +1,5 @@
 import type { Clock, Events, Objects } from 'agent-gateway';
-import { SkillErrors, SkillsChanged, type Souls } from '../../../agent-engine/contract.ts';
+import { SkillErrors, SkillsChanged, type Souls } from '../../contract.ts';
 import { createRecent } from '../recent/recent.ts';
 import { MARKDOWN, SOUL_KEY } from './skill-objects.ts';
 

@@ -3,6 +3,7 @@ import type { Migration } from 'agent-gateway';
 /** Memories and profiles of users. */
 export const memoriesMigration: Migration = {
   name: '005-memories',
+  formerly: 'agent-engine',
   up: (schema, types) => [
     schema
       .createTable('memories')

@@ -1,5 +1,5 @@
 import { column, defineEntity, type Page, type TenantEntityManager } from 'agent-gateway';
-import type { Memory } from '../../../agent-engine/contract.ts';
+import type { Memory } from '../../contract.ts';
 
 /** A memory with the vector that was made of it, if one was. */
 export interface StoredMemory {

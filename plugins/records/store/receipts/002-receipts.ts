@@ -3,6 +3,7 @@ import type { Migration } from 'agent-gateway';
 /** The receipts of tool executions. */
 export const receipts: Migration = {
   name: '002-receipts',
+  formerly: 'agent-engine',
   up: (schema, types) => [
     schema
       .createTable('execution_receipts')

@@ -3,6 +3,7 @@ import type { Migration } from 'agent-gateway';
 /** The sessions and their messages. A released migration never changes. */
 export const sessions: Migration = {
   name: '001-sessions',
+  formerly: 'agent-engine',
   up: (schema, types) => [
     schema
       .createTable('sessions')

@@ -3,6 +3,7 @@ import type { Migration } from 'agent-gateway';
 /** Which built-in skills a tenant has got. */
 export const skillsMigration: Migration = {
   name: '006-skills',
+  formerly: 'agent-engine',
   up: (schema, types) => [
     schema
       .createTable('skill_provisionings')

@@ -3,6 +3,7 @@ import type { Migration } from 'agent-gateway';
 /** Usage records, and the prices that they are made with. */
 export const usage: Migration = {
   name: '003-usage',
+  formerly: 'agent-engine',
   up: (schema, types) => [
     schema
       .createTable('usage_records')

@@ -5,24 +5,21 @@ import {
   type TestGateway,
   type TestGatewayOptions,
 } from '../../../../kernel/testing/index.ts';
-import { createRedaction } from '../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
+import { memoryRoutes } from '../../../../plugins/platform/routes/memories.ts';
+import { profileRoutes } from '../../../../plugins/platform/routes/profile.ts';
+import { skillRoutes } from '../../../../plugins/platform/routes/skills.ts';
+import { soulRoutes } from '../../../../plugins/platform/routes/soul.ts';
+import { EmbeddingsPoint } from '../../../../plugins/records/contract.ts';
 import {
   openTenantContext,
   type TenantContext,
 } from '../../../../plugins/records/services/preamble/open-tenant-context.ts';
-import {
-  BUILTIN_FOLDER,
-  readCatalog,
-} from '../../../../plugins/records/services/skills/skill-catalog.ts';
+import { BUILTIN_FOLDER, readCatalog } from '../../../../plugins/records/services/skills/skill-catalog.ts';
 import { memoriesMigration } from '../../../../plugins/records/store/memories/005-memories.ts';
 import { MemoryEntity } from '../../../../plugins/records/store/memories/memory.ts';
 import { ProfileEntity } from '../../../../plugins/records/store/memories/profile.ts';
 import { skillsMigration } from '../../../../plugins/records/store/skills/006-skills.ts';
 import { SkillProvisioningEntity } from '../../../../plugins/records/store/skills/skill-provisioning.ts';
-import { memoryRoutes } from '../../../../plugins/platform/routes/memories.ts';
-import { profileRoutes } from '../../../../plugins/platform/routes/profile.ts';
-import { skillRoutes } from '../../../../plugins/platform/routes/skills.ts';
-import { soulRoutes } from '../../../../plugins/platform/routes/soul.ts';
 import { testEmbeddings } from '../../records/services/memories/kit.ts';
 
 /** A gateway with nothing but the routes of memories, profiles, skills and SOUL.md; stopped when the test ends. */
@@ -37,9 +34,11 @@ export async function startContextGateway(
     kernel: '^1.0.0',
     entities: [MemoryEntity, ProfileEntity, SkillProvisioningEntity],
     migrations: [memoriesMigration, skillsMigration],
+    points: [EmbeddingsPoint],
     async setup(scope) {
       const catalog = await readCatalog(BUILTIN_FOLDER);
-      context = openTenantContext(scope, { embeddings: testEmbeddings(), catalog, guard: createRedaction() });
+      context = openTenantContext(scope, catalog);
+      scope.contribute(EmbeddingsPoint, testEmbeddings());
       const { memories, profiles, skills, souls } = context;
       scope.route(...memoryRoutes(memories), ...profileRoutes(profiles));
       scope.route(...skillRoutes(skills), ...soulRoutes(souls));

@@ -2,13 +2,14 @@ import type { ExecutionContext } from 'ava';
 import { createPermits } from '../../../../kernel/services/permits/create-permits.ts';
 import { createMemoryStore } from '../../../../kernel/services/permits/memory-store.ts';
 import { startTestGateway, type TestGateway } from '../../../../kernel/testing/index.ts';
-import type { ChatMessage, Principal, Sessions, Turns } from '../../../../plugins/agent-engine/contract.ts';
+import type { ChatMessage, Principal } from '../../../../plugins/agent-engine/contract.ts';
+import { mockSessionRoute, sessionRoutes } from '../../../../plugins/platform/routes/sessions.ts';
+import type { Sessions, Turns } from '../../../../plugins/records/contract.ts';
 import { createSessions } from '../../../../plugins/records/services/sessions/sessions.ts';
 import { createTurns } from '../../../../plugins/records/services/sessions/turns.ts';
 import { sessions as sessionTables } from '../../../../plugins/records/store/sessions/001-sessions.ts';
 import { SessionMessageEntity } from '../../../../plugins/records/store/sessions/session-message-row.ts';
 import { Session } from '../../../../plugins/records/store/sessions/session-row.ts';
-import { mockSessionRoute, sessionRoutes } from '../../../../plugins/platform/routes/sessions.ts';
 import { testPlugin } from '../../../support/plugins.ts';
 
 /** A gateway with sessions, their routes, and nothing else. */

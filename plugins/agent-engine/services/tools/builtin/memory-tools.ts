@@ -1,5 +1,6 @@
 import type { Database } from 'agent-gateway';
-import type { Guard, Memories, Tool, ToolContext } from '../../../contract.ts';
+import type { Memories } from '../../../../records/contract.ts';
+import type { Guard, Tool, ToolContext } from '../../../contract.ts';
 
 /** Memories that one search shows a model. */
 const MAX_SHOWN = 20;

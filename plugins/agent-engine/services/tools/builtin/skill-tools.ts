@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { SkillSummary, Skills, Tool, ToolSource } from '../../../contract.ts';
-import { readSkill } from '../../../../records/services/skills/skill-text.ts';
+import type { SkillSummary, Skills } from '../../../../records/contract.ts';
+import type { Tool, ToolSource } from '../../../contract.ts';
 
 const NO_ARGUMENTS = { type: 'object', properties: {}, additionalProperties: false } as const;
 const PREFIX = 'skill_';
@@ -30,7 +30,7 @@ export function skillTools({ skills }: { readonly skills: Skills }): readonly To
         additionalProperties: false,
       },
       invoke: async ({ name }, { principal }) => ({
-        content: await instructionsOf(skills, principal.tenantId, typeof name === 'string' ? name : ''),
+        content: await skills.instructions(principal.tenantId, typeof name === 'string' ? name : ''),
       }),
     },
   ];
@@ -58,13 +58,7 @@ function toolOf(skills: Skills, { name, description }: SkillSummary): Tool {
     description: `Reads the instructions of the skill ${name}; then do what they say. ${description}`,
     parameters: NO_ARGUMENTS,
     invoke: async (_input, { principal }) => ({
-      content: await instructionsOf(skills, principal.tenantId, name),
+      content: await skills.instructions(principal.tenantId, name),
     }),
   };
-}
-
-async function instructionsOf(skills: Skills, tenantId: string, name: string): Promise<string> {
-  const text = await skills.read(tenantId, name);
-  const reading = readSkill(name, text);
-  return 'body' in reading ? reading.body : text;
 }

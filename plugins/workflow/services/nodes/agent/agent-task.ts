@@ -1,4 +1,5 @@
-import type { Agents, ModelUse, Preambles, Principal } from '../../../../agent-engine/contract.ts';
+import type { Agents, ModelUse, Principal } from '../../../../agent-engine/contract.ts';
+import type { Preambles } from '../../../../records/contract.ts';
 import type { Json, JsonObject } from '../../../contract/graph.ts';
 import { type NodeType, StepFailure, type StepTask } from '../../../contract/node-types.ts';
 import { AgentTaskConfig, agentTaskTemplates, checkAgentTask } from '../../graph/builtin-config.ts';

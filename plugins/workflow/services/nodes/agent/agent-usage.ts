@@ -1,5 +1,6 @@
 import type { Database, TenantEntityManager } from 'agent-gateway';
-import type { Metering, ModelUse, PricedUse, Principal } from '../../../../agent-engine/contract.ts';
+import type { ModelUse, Principal } from '../../../../agent-engine/contract.ts';
+import type { Metering, PricedUse } from '../../../../records/contract.ts';
 import type { JsonObject } from '../../../contract/graph.ts';
 
 /** What the usage of agent tasks is kept with. */

@@ -11,9 +11,6 @@ import type {
   Guard,
   ModelInfo,
   Models,
-  NewReceipt,
-  Receipt,
-  Receipts,
   RunContext,
   StreamRedactor,
   Tool,
@@ -25,6 +22,7 @@ import { inspectInput } from '../../../../../plugins/agent-engine/services/guard
 import { createAgents } from '../../../../../plugins/agent-engine/services/loop/create-agents.ts';
 import { createArgumentCheck } from '../../../../../plugins/agent-engine/services/tools/argument-check.ts';
 import { createToolCatalog } from '../../../../../plugins/agent-engine/services/tools/tool-catalog.ts';
+import type { NewReceipt, Receipt, Receipts } from '../../../../../plugins/records/contract.ts';
 
 const log = pino({ enabled: false });
 

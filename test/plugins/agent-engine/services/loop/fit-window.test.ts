@@ -2,7 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import type { ChatMessage } from '../../../../../plugins/agent-engine/contract.ts';
 import { fitWindow } from '../../../../../plugins/agent-engine/services/loop/fit-window.ts';
-import { estimateMessageTokens } from '../../../../../plugins/records/services/tokens/estimate-tokens.ts';
+import { estimateMessageTokens } from '../../../../../plugins/records/contract.ts';
 
 const size = (messages: readonly ChatMessage[]) =>
   messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);

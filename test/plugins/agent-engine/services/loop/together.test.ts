@@ -5,10 +5,10 @@ import { createGuard } from '../../../../../plugins/agent-engine/services/guard/
 import { createAgents } from '../../../../../plugins/agent-engine/services/loop/create-agents.ts';
 import { createDemoModel } from '../../../../../plugins/agent-engine/services/models/demo-model.ts';
 import { createModelRegistry } from '../../../../../plugins/agent-engine/services/models/model-registry.ts';
-import { createReceipts } from '../../../../../plugins/records/services/receipts/receipts.ts';
 import { createArgumentCheck } from '../../../../../plugins/agent-engine/services/tools/argument-check.ts';
 import { builtinTools } from '../../../../../plugins/agent-engine/services/tools/builtin-tools.ts';
 import { createToolCatalog } from '../../../../../plugins/agent-engine/services/tools/tool-catalog.ts';
+import { createReceipts } from '../../../../../plugins/records/services/receipts/receipts.ts';
 import { receipts as migration } from '../../../../../plugins/records/store/receipts/002-receipts.ts';
 import { ExecutionReceipt } from '../../../../../plugins/records/store/receipts/execution-receipt.ts';
 import { eachDatabase } from '../../../../support/databases.ts';

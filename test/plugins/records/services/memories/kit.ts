@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava';
 import pino from 'pino';
 import { type Database, openDatabase } from '../../../../../kernel/database/database.ts';
 import { fakeServices } from '../../../../../kernel/testing/index.ts';
-import type { Embeddings } from '../../../../../plugins/agent-engine/contract.ts';
+import type { Embeddings } from '../../../../../plugins/records/contract.ts';
 import { createMemories } from '../../../../../plugins/records/services/memories/memories.ts';
 import { createProfiles } from '../../../../../plugins/records/services/memories/profiles.ts';
 import { memoriesMigration } from '../../../../../plugins/records/store/memories/005-memories.ts';
@@ -66,9 +66,10 @@ export async function openMemories(
     database,
     services,
     logged,
-    memories: createMemories({ ...services, embeddings, log }),
+    memories: createMemories({ ...services, embeddings: () => embeddings, log }),
     profiles: createProfiles(services),
     /** The same over other embeddings, as after a change of the configuration. */
-    withEmbeddings: (other: Embeddings) => createMemories({ ...services, embeddings: other, log }),
+    withEmbeddings: (other: Embeddings | undefined) =>
+      createMemories({ ...services, embeddings: () => other, log }),
   };
 }

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { isUniqueViolation } from '../../../../../kernel/database/database.ts';
-import { MemoriesChanged } from '../../../../../plugins/agent-engine/contract.ts';
+import { MemoriesChanged } from '../../../../../plugins/records/contract.ts';
 import { MemoryEntity } from '../../../../../plugins/records/store/memories/memory.ts';
 import { eachDatabase, freshDatabase } from '../../../../support/databases.ts';
 import { until } from '../../../../support/until.ts';
@@ -159,6 +159,15 @@ test('vectors of other embeddings are made anew, and a damaged one does no harm'
   );
   await entities.update(MemoryEntity, {}, { embedding: Buffer.from('abc') });
   t.is((await renewed.search(entities, 'ana', 'green tea'))[0]!.score, 0.5, 'by words alone');
+});
+
+test('where nothing contributes embeddings, memories are searched by words, and nothing is logged', async (t) => {
+  const { memories, database, withEmbeddings, logged } = await openMemories(t, await sqlite(t));
+  const entities = database.forTenant(TENANT);
+  await memories.save(entities, 'ana', { key: 'tea', value: 'green tea' });
+  const [found] = await withEmbeddings(undefined).search(entities, 'ana', 'green tea');
+  t.like(found, { key: 'tea', score: 0.5 });
+  t.deepEqual(logged, []);
 });
 
 test('one search makes a bounded number of vectors; the next ones go on', async (t) => {

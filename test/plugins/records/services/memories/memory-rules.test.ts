@@ -1,8 +1,5 @@
 import test from 'ava';
-import {
-  isUserId,
-  memoryProblems,
-} from '../../../../../plugins/records/services/memories/memory-rules.ts';
+import { isUserId, memoryProblems } from '../../../../../plugins/records/services/memories/memory-rules.ts';
 
 const pointers = (memory: Parameters<typeof memoryProblems>[1], userId = 'ana') =>
   memoryProblems(userId, memory).map(({ pointer }) => pointer);

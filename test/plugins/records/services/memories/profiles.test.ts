@@ -1,5 +1,5 @@
 import test from 'ava';
-import { MemoriesChanged } from '../../../../../plugins/agent-engine/contract.ts';
+import { MemoriesChanged } from '../../../../../plugins/records/contract.ts';
 import { eachDatabase } from '../../../../support/databases.ts';
 import { until } from '../../../../support/until.ts';
 import { openMemories } from './kit.ts';

@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import type { Memory } from '../../../../../plugins/agent-engine/contract.ts';
+import type { Memory } from '../../../../../plugins/records/contract.ts';
 import { rank, score } from '../../../../../plugins/records/services/memories/rank.ts';
 
 const at = new Date(0);

@@ -1,9 +1,5 @@
 import test from 'ava';
-import {
-  likeness,
-  toBytes,
-  toVector,
-} from '../../../../../plugins/records/services/memories/vectors.ts';
+import { likeness, toBytes, toVector } from '../../../../../plugins/records/services/memories/vectors.ts';
 
 test('a vector is the same after it was kept, wherever its bytes begin', (t) => {
   const vector = Float32Array.of(0.6, -0.8, 0);

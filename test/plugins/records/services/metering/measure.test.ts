@@ -1,11 +1,11 @@
 import test from 'ava';
-import type { MeasuredCall } from '../../../../../plugins/agent-engine/contract.ts';
+import type { MeasuredCall } from '../../../../../plugins/records/contract.ts';
 import { measure, total } from '../../../../../plugins/records/services/metering/measure.ts';
 import { modelUse } from './usage-tables.ts';
 
 const CALL: MeasuredCall = {
   alias: 'fast',
-  answeredBy: { id: 'fast', provider: 'openai', model: 'gpt-x', owned_by: 'openai', created: 0 },
+  answeredBy: { provider: 'openai', model: 'gpt-x' },
   request: { messages: [{ role: 'user', content: 'four letters a token' }] },
   answer: { role: 'assistant', content: 'yes, about that' },
 };

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { type Prices, PricingChanged } from '../../../../../plugins/agent-engine/contract.ts';
+import { type Prices, PricingChanged } from '../../../../../plugins/records/contract.ts';
 import { MAX_PRICING_RULES } from '../../../../../plugins/records/services/metering/pricing.ts';
 import { eachDatabase } from '../../../../support/databases.ts';
 import { modelUse, usageTables } from './usage-tables.ts';
@@ -70,9 +70,7 @@ eachDatabase(test, 'one rule that many write at one time is one rule', async (t,
 
 eachDatabase(test, 'there is a most to the number of rules, not to their changes', async (t, fresh) => {
   const { pricing, database } = await usageTables(t, fresh);
-  const { PricingRuleRow } = await import(
-    '../../../../../plugins/records/store/pricing/pricing-rule-row.ts'
-  );
+  const { PricingRuleRow } = await import('../../../../../plugins/records/store/pricing/pricing-rule-row.ts');
   const rows = Array.from({ length: MAX_PRICING_RULES }, (_, index) => ({
     ...{ model: `m${index}`, inputNanos: index, outputNanos: 0, cacheReadNanos: null, cacheWriteNanos: null },
     updatedAt: new Date(0),

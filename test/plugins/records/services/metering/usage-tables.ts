@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import type { ModelUse, UsageOwner } from '../../../../../plugins/agent-engine/contract.ts';
+import type { ModelUse, UsageOwner } from '../../../../../plugins/records/contract.ts';
 import { createMetering } from '../../../../../plugins/records/services/metering/metering.ts';
 import { createPricing } from '../../../../../plugins/records/services/metering/pricing.ts';
 import { createUsageReports } from '../../../../../plugins/records/services/metering/usage-reports.ts';

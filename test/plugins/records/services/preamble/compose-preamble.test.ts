@@ -1,10 +1,10 @@
 import test from 'ava';
 import fc from 'fast-check';
+import { estimateTokens } from '../../../../../plugins/records/contract.ts';
 import {
   composePreamble,
   type PreambleParts,
 } from '../../../../../plugins/records/services/preamble/compose-preamble.ts';
-import { estimateTokens } from '../../../../../plugins/records/services/tokens/estimate-tokens.ts';
 import { cpuNow } from '../../../../support/cpu-time.ts';
 
 /** The text alone. */

@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
+import { estimateTokens } from '../../../../../plugins/records/contract.ts';
 import { fitText } from '../../../../../plugins/records/services/preamble/fit-text.ts';
-import { estimateTokens } from '../../../../../plugins/records/services/tokens/estimate-tokens.ts';
 import { cpuNow } from '../../../../support/cpu-time.ts';
 
 test('whole lines stay while they fit', (t) => {

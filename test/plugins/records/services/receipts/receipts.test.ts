@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { MAX_RECEIPT_TEXT, type NewReceipt } from '../../../../../plugins/agent-engine/contract.ts';
+import { MAX_RECEIPT_TEXT, type NewReceipt } from '../../../../../plugins/records/contract.ts';
 import { createReceipts } from '../../../../../plugins/records/services/receipts/receipts.ts';
 import { storedName } from '../../../../../plugins/records/services/sessions/ownership.ts';
 import { receipts as migration } from '../../../../../plugins/records/store/receipts/002-receipts.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { SessionReader } from '../../../../../plugins/agent-engine/contract.ts';
+import type { SessionReader } from '../../../../../plugins/records/contract.ts';
 import { eachDatabase } from '../../../../support/databases.ts';
 import {
   ALICE,

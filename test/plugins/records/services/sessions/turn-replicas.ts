@@ -12,7 +12,7 @@ import type {
   TurnRequest,
   Turns,
   UsageOwner,
-} from '../../../../../plugins/agent-engine/contract.ts';
+} from '../../../../../plugins/records/contract.ts';
 import { createSessions } from '../../../../../plugins/records/services/sessions/sessions.ts';
 import { createTurns } from '../../../../../plugins/records/services/sessions/turns.ts';
 import { sessions as sessionTables } from '../../../../../plugins/records/store/sessions/001-sessions.ts';

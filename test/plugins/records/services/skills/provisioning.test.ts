@@ -5,7 +5,7 @@ import { systemClock } from '../../../../../kernel/services/clock.ts';
 import { ObjectErrors } from '../../../../../kernel/services/objects/object-errors.ts';
 import type { Objects } from '../../../../../kernel/services/objects/objects.ts';
 import { type FakeServices, manualClock, memoryObjects } from '../../../../../kernel/testing/index.ts';
-import { SkillProvisioning } from '../../../../../plugins/agent-engine/contract.ts';
+import { SkillProvisioning } from '../../../../../plugins/records/contract.ts';
 import { createProvisioning } from '../../../../../plugins/records/services/skills/provisioning.ts';
 import type { SkillCatalog } from '../../../../../plugins/records/services/skills/skill-catalog.ts';
 import { skillsMigration } from '../../../../../plugins/records/store/skills/006-skills.ts';

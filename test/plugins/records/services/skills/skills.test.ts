@@ -3,7 +3,7 @@ import { systemClock } from '../../../../../kernel/services/clock.ts';
 import { ObjectErrors } from '../../../../../kernel/services/objects/object-errors.ts';
 import type { ObjectSpace, Objects } from '../../../../../kernel/services/objects/objects.ts';
 import { manualClock, memoryObjects } from '../../../../../kernel/testing/index.ts';
-import { SkillsChanged } from '../../../../../plugins/agent-engine/contract.ts';
+import { SkillsChanged } from '../../../../../plugins/records/contract.ts';
 import { until } from '../../../../support/until.ts';
 import { catalogOf, OTHER, openSkills, skillText, TENANT } from './kit.ts';
 import { eachStore, lostLocks } from './stores.ts';

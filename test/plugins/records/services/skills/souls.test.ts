@@ -1,5 +1,5 @@
 import test from 'ava';
-import { SkillsChanged } from '../../../../../plugins/agent-engine/contract.ts';
+import { SkillsChanged } from '../../../../../plugins/records/contract.ts';
 import { until } from '../../../../support/until.ts';
 import { OTHER, openSkills, TENANT } from './kit.ts';
 
