@@ -9,10 +9,17 @@ module.exports = {
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
     {
+      name: 'foundation-knows-nobody',
+      comment: 'What everybody leans on knows nothing of requests, plugins or tests.',
+      severity: 'error',
+      from: { path: '^foundation/' },
+      to: { path: '^(kernel|plugins|testing)/' },
+    },
+    {
       name: 'kernel-knows-no-plugin',
       severity: 'error',
       from: { path: '^kernel/' },
-      to: { path: '^plugins/' },
+      to: { path: '^(plugins|testing)/' },
     },
     {
       name: 'plugin-knows-only-the-kernel-index',
@@ -20,7 +27,7 @@ module.exports = {
         'Plugins import the kernel as `agent-gateway`, so that they read the same inside and outside the tree.',
       severity: 'error',
       from: { path: '^plugins/' },
-      to: { path: '^kernel/', pathNot: '^kernel/(index|testing/index)\\.ts$' },
+      to: { path: '^(kernel|foundation|testing)/', pathNot: '^(kernel|testing)/index\\.ts$' },
     },
     {
       name: 'plugin-knows-only-contracts-of-others',
@@ -51,12 +58,15 @@ module.exports = {
       comment: 'kernel/api says what a plugin is; it may name the types of the kernel, never run it.',
       severity: 'error',
       from: { path: '^kernel/api/' },
-      to: { path: '^kernel/(host|chain|http|database|config)/', dependencyTypesNot: ['type-only'] },
+      to: {
+        path: '^(kernel/(host|chain|http)|foundation/(data|config))/',
+        dependencyTypesNot: ['type-only'],
+      },
     },
     {
       name: 'tests-are-not-imported',
       severity: 'error',
-      from: { path: '^(kernel|plugins)/' },
+      from: { path: '^(kernel|foundation|plugins|testing)/' },
       to: { path: '^(test|scripts)/' },
     },
     {
@@ -68,7 +78,7 @@ module.exports = {
     {
       name: 'production-code-needs-production-dependencies',
       severity: 'error',
-      from: { path: '^(kernel|plugins)/', pathNot: '^kernel/testing/' },
+      from: { path: '^(kernel|plugins)/', pathNot: '^testing/' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
     },
   ],

@@ -5,51 +5,7 @@
 
 /** From the gateway's own copy: entities of another copy of MikroORM are not recognized. */
 export { defineEntity } from '@mikro-orm/core';
-export { type Grant, GrantErrors, grantProblems, requireGrant } from './access/grants.ts';
-export type { Identity } from './access/identity.ts';
-export { DEFAULT_TENANT_ID, isOperator } from './access/identity.ts';
-export { isRole, ROLES, TENANT_ADMINISTRATION } from './access/roles.ts';
-export { ADMIN_SCOPE, hasAnyScope } from './access/scopes.ts';
-export type { Access } from './api/access.ts';
-export { access } from './api/access.ts';
-export type { Call, CallSource } from './api/call.ts';
-export { defineEvent, type EventRef } from './api/events.ts';
-export {
-  type GrpcCall,
-  type GrpcEffect,
-  type GrpcMessage,
-  type GrpcMethod,
-  type GrpcMethodDefinition,
-  type GrpcService,
-  type GrpcServiceDefinition,
-  grpcMethod,
-  grpcService,
-} from './api/grpc.ts';
-export {
-  type BuildContext,
-  defineKind,
-  type KindDeclaration,
-  type KindDefinition,
-  type LiveResource,
-  type Resource,
-  type ResourceLease,
-  type ResourceMetadata,
-  type ResourceProblem,
-  type ResourceReference,
-  type ResourceView,
-} from './api/kind.ts';
-export type { Plugin, PluginDefinition } from './api/plugin.ts';
-export { definePlugin } from './api/plugin.ts';
-export { defineQueue, type QueueRef } from './api/queue.ts';
-export type { ExtensionPoint, ServiceRef } from './api/refs.ts';
-export { extensionPoint, serviceRef } from './api/refs.ts';
-export type { SseEvent, SseStream } from './api/reply.ts';
-export { Reply, reply } from './api/reply.ts';
-export type { ErrorDialect, Route, RouteCall, RouteDefinition, RouteSchema } from './api/route.ts';
-export { route } from './api/route.ts';
-export type { Scope } from './api/scope.ts';
-export type { KernelServices } from './api/services.ts';
-export type { AuditEntry } from './audit/audit-entry.ts';
+export type { AuditEntry } from '../foundation/audit/audit-entry.ts';
 export {
   AUDIT_DEFAULT_LIMIT,
   AUDIT_MAX_LIMIT,
@@ -57,14 +13,30 @@ export {
   type AuditPage,
   type AuditQuery,
   parseAuditTime,
-} from './audit/audit-query.ts';
-export type { ApiKeyRecord, NewApiKey } from './auth/api-key-record.ts';
-export type { ApiKeyPage, ApiKeyStore } from './auth/api-key-store.ts';
-export { ApiKeyErrors, AuthErrors } from './auth/errors.ts';
-export { ConfigurationError, type ConfigurationProblem } from './config/configuration-error.ts';
-export { parseDuration } from './config/duration.ts';
-export { field } from './config/field.ts';
-export { nearestName } from './config/nearest-name.ts';
+} from '../foundation/audit/audit-query.ts';
+export { type BackoffBounds, backoffDelay } from '../foundation/base/backoff.ts';
+export { createSharedCache, type SharedCache, type SharedCacheOptions } from '../foundation/base/cache.ts';
+export type { Clock } from '../foundation/base/clock.ts';
+export { DeadlineError, within } from '../foundation/base/deadline.ts';
+export { KernelErrors } from '../foundation/base/error-catalogue.ts';
+export type { ErrorExtras, ErrorFactory, FieldError } from '../foundation/base/gateway-error.ts';
+export { defineErrors, GatewayError } from '../foundation/base/gateway-error.ts';
+export type { Ids } from '../foundation/base/ids.ts';
+export { nearestName } from '../foundation/base/nearest-name.ts';
+export { type Page, type PageQuery, pageOf, pageQuery } from '../foundation/base/page.ts';
+export {
+  forEachLimited,
+  KeyedMutex,
+  Mutex,
+  mapLimited,
+  type Release,
+  Semaphore,
+  type TurnOptions,
+} from '../foundation/base/semaphore.ts';
+export { throttledLog } from '../foundation/base/throttle.ts';
+export { ConfigurationError, type ConfigurationProblem } from '../foundation/config/configuration-error.ts';
+export { parseDuration } from '../foundation/config/duration.ts';
+export { field } from '../foundation/config/field.ts';
 export type {
   ColumnTypes,
   Database,
@@ -79,7 +51,7 @@ export type {
   TenantData,
   TenantEntityManager,
   TransactionOptions,
-} from './database/database.ts';
+} from '../foundation/data/database.ts';
 export {
   assertOutsideTransaction,
   column,
@@ -87,37 +59,43 @@ export {
   isDatabaseUnavailable,
   isUniqueViolation,
   writes,
-} from './database/database.ts';
-export { KernelErrors } from './errors/catalogue.ts';
-export type { ErrorExtras, ErrorFactory, FieldError } from './errors/gateway-error.ts';
-export { defineErrors, GatewayError } from './errors/gateway-error.ts';
-export type { OpenApiDocument } from './http/openapi.ts';
-export { type Page, type PageQuery, pageOf, pageQuery } from './http/page.ts';
-export type { Logger } from './observability/logger.ts';
-export type { HistogramOptions, MetricOptions, PluginMetrics } from './observability/plugin-metrics.ts';
-export { ResourceErrors } from './resources/errors.ts';
-export type { DocumentReport, FileReport, ResourcesReport } from './resources/report.ts';
-export type { ReloadSummary, ResourceSource, Resources } from './resources/resources.ts';
-export type { Validation } from './resources/validate.ts';
-export type { Clock } from './services/clock.ts';
-export { EGRESS_DENIED } from './services/egress/denials.ts';
+} from '../foundation/data/database.ts';
+export { EGRESS_DENIED } from '../foundation/egress/denials.ts';
 export type {
   Egress,
   EgressContext,
   EgressLimits,
   EgressRequest,
   EgressResponse,
-} from './services/egress/egress.ts';
-export { EgressErrors } from './services/egress/errors.ts';
-export type { EgressRule } from './services/egress/rule.ts';
-export type { EgressRuleSettings } from './services/egress/rule-settings.ts';
-export type { EgressRulePage, EgressRules } from './services/egress/rules.ts';
-export { EventErrors } from './services/events/errors.ts';
-export type { EventListener, EventMeta, Events } from './services/events/events.ts';
-export type { Ids } from './services/ids.ts';
-export { LockErrors } from './services/locks/errors.ts';
-export type { Lock, LockOptions, Locks } from './services/locks/locks.ts';
-export { ObjectErrors } from './services/objects/object-errors.ts';
+} from '../foundation/egress/egress.ts';
+export { EgressErrors } from '../foundation/egress/errors.ts';
+export type { EgressRule } from '../foundation/egress/rule.ts';
+export type { EgressRuleSettings } from '../foundation/egress/rule-settings.ts';
+export type { EgressRulePage, EgressRules } from '../foundation/egress/rules.ts';
+export { LockErrors } from '../foundation/leases/locks/errors.ts';
+export type { Lock, LockOptions, Locks } from '../foundation/leases/locks/locks.ts';
+export { PermitErrors } from '../foundation/leases/permits/errors.ts';
+export type {
+  HeldPlace,
+  Permit,
+  PermitOptions,
+  PermitRefusal,
+  Permits,
+} from '../foundation/leases/permits/permits.ts';
+export { EventErrors } from '../foundation/messages/events/errors.ts';
+export { defineEvent, type EventRef } from '../foundation/messages/events/event-ref.ts';
+export type { EventListener, EventMeta, Events } from '../foundation/messages/events/events.ts';
+export { QueueErrors } from '../foundation/messages/queue/errors.ts';
+export type {
+  ConsumeOptions,
+  MessageContext,
+  MessageHandler,
+  PublishOptions,
+  Queue,
+  QueueConsumer,
+} from '../foundation/messages/queue/queue.ts';
+export { defineQueue, type QueueRef } from '../foundation/messages/queue/queue-ref.ts';
+export { ObjectErrors } from '../foundation/objects/object-errors.ts';
 export type {
   ByteRange,
   Deleted,
@@ -130,28 +108,67 @@ export type {
   Objects,
   PutOptions,
   StoredObject,
-} from './services/objects/objects.ts';
-export { PermitErrors } from './services/permits/errors.ts';
+} from '../foundation/objects/objects.ts';
+export type { Logger } from '../foundation/observability/logger.ts';
 export type {
-  HeldPlace,
-  Permit,
-  PermitOptions,
-  PermitRefusal,
-  Permits,
-} from './services/permits/permits.ts';
-export { QueueErrors } from './services/queue/errors.ts';
-export type {
-  ConsumeOptions,
-  MessageContext,
-  MessageHandler,
-  PublishOptions,
-  Queue,
-  QueueConsumer,
-} from './services/queue/queue.ts';
-export { SecretErrors } from './services/secrets/errors.ts';
-export { isSecretReference } from './services/secrets/secret-reference.ts';
-export type { SecretOrigin, Secrets } from './services/secrets/secrets.ts';
-export { TenantErrors } from './tenancy/errors.ts';
+  HistogramOptions,
+  MetricOptions,
+  PluginMetrics,
+} from '../foundation/observability/plugin-metrics.ts';
+export { ResourceErrors } from '../foundation/resources/errors.ts';
+export {
+  type BuildContext,
+  defineKind,
+  type KindDeclaration,
+  type KindDefinition,
+  type LiveResource,
+  type Resource,
+  type ResourceLease,
+  type ResourceMetadata,
+  type ResourceProblem,
+  type ResourceReference,
+  type ResourceView,
+} from '../foundation/resources/kind.ts';
+export type { DocumentReport, FileReport, ResourcesReport } from '../foundation/resources/report.ts';
+export type { ReloadSummary, ResourceSource, Resources } from '../foundation/resources/resources.ts';
+export type { Validation } from '../foundation/resources/validate.ts';
+export { SecretErrors } from '../foundation/secrets/errors.ts';
+export { isSecretReference } from '../foundation/secrets/secret-reference.ts';
+export type { SecretOrigin, Secrets } from '../foundation/secrets/secrets.ts';
+export { TenantErrors } from '../foundation/tables/tenant-errors.ts';
+export { type Grant, GrantErrors, grantProblems, requireGrant } from './access/grants.ts';
+export type { Identity } from './access/identity.ts';
+export { DEFAULT_TENANT_ID, isOperator } from './access/identity.ts';
+export { isRole, ROLES, TENANT_ADMINISTRATION } from './access/roles.ts';
+export { ADMIN_SCOPE, hasAnyScope } from './access/scopes.ts';
+export type { Access } from './api/access.ts';
+export { access } from './api/access.ts';
+export type { Call, CallSource } from './api/call.ts';
+export {
+  type GrpcCall,
+  type GrpcEffect,
+  type GrpcMessage,
+  type GrpcMethod,
+  type GrpcMethodDefinition,
+  type GrpcService,
+  type GrpcServiceDefinition,
+  grpcMethod,
+  grpcService,
+} from './api/grpc.ts';
+export type { Plugin, PluginDefinition } from './api/plugin.ts';
+export { definePlugin } from './api/plugin.ts';
+export type { ExtensionPoint, ServiceRef } from './api/refs.ts';
+export { extensionPoint, serviceRef } from './api/refs.ts';
+export type { SseEvent, SseStream } from './api/reply.ts';
+export { Reply, reply } from './api/reply.ts';
+export type { ErrorDialect, Route, RouteCall, RouteDefinition, RouteSchema } from './api/route.ts';
+export { route } from './api/route.ts';
+export type { Scope } from './api/scope.ts';
+export type { KernelServices } from './api/services.ts';
+export type { ApiKeyRecord, NewApiKey } from './auth/api-key-record.ts';
+export type { ApiKeyPage, ApiKeyStore } from './auth/api-key-store.ts';
+export { ApiKeyErrors, AuthErrors } from './auth/errors.ts';
+export type { OpenApiDocument } from './http/openapi.ts';
 export type { TenantRecord } from './tenancy/tenant-record.ts';
 export {
   PLANS,

@@ -1,13 +1,13 @@
+import { systemClock } from '../foundation/base/clock.ts';
+import { createIds } from '../foundation/base/ids.ts';
+import { type AcpToken, ensureAcpToken } from '../foundation/config/acp-token.ts';
+import { ConfigurationError } from '../foundation/config/configuration-error.ts';
+import { type Environment, processEnvironment } from '../foundation/config/environment.ts';
+import { type KernelSettings, readKernelSettings } from '../foundation/config/kernel-settings.ts';
+import { createLogger, type Logging } from '../foundation/observability/logger.ts';
 import { DEFAULT_TENANT_ID } from './access/identity.ts';
-import { type AcpToken, ensureAcpToken } from './config/acp-token.ts';
-import { ConfigurationError } from './config/configuration-error.ts';
-import { type Environment, processEnvironment } from './config/environment.ts';
-import { type KernelSettings, readKernelSettings } from './config/kernel-settings.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 import { migrateGateway } from './migrate.ts';
-import { createLogger, type Logging } from './observability/logger.ts';
-import { systemClock } from './services/clock.ts';
-import { createIds } from './services/ids.ts';
 import { FIRST_CHAT_PATH, firstChat } from './welcome.ts';
 
 /** `--migrate-only`: bring the tables to their newest form, and end. */

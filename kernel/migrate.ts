@@ -1,13 +1,13 @@
-import { loadGatewayFile } from './config/gateway-file.ts';
-import type { KernelSettings } from './config/kernel-settings.ts';
-import { openDatabase } from './database/database.ts';
+import { systemClock } from '../foundation/base/clock.ts';
+import { loadGatewayFile } from '../foundation/config/gateway-file.ts';
+import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
+import { openDatabase } from '../foundation/data/database.ts';
+import type { Logger } from '../foundation/observability/logger.ts';
+import { registerKernelTables } from '../foundation/tables/register-tables.ts';
 import { Catalogue } from './host/catalogue.ts';
 import { planRun } from './host/desired.ts';
 import { PluginFolders } from './host/plugin-folders.ts';
-import { registerKernelTables } from './kernel-tables.ts';
-import type { Logger } from './observability/logger.ts';
 import { BUNDLED_PLUGINS } from './paths.ts';
-import { systemClock } from './services/clock.ts';
 
 /** What a migration needs of the process. */
 export interface MigrateOptions {

@@ -1,4 +1,4 @@
-import { defineErrors, type FieldError } from '../errors/gateway-error.ts';
+import { defineErrors, type FieldError } from '../../foundation/base/gateway-error.ts';
 import { DEFAULT_TENANT_ID, type Identity, isOperator, OPERATOR_ROLES } from './identity.ts';
 import { isRole, ROLE_SCOPES, ROLES } from './roles.ts';
 import { hasScope, KNOWN_SCOPES, listedScopes } from './scopes.ts';

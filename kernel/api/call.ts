@@ -1,6 +1,7 @@
+import type { AuditExtra } from '../../foundation/audit/audit-entry.ts';
+import type { TenantEntityManager } from '../../foundation/data/tenant-entity-manager.ts';
+import type { Logger } from '../../foundation/observability/logger.ts';
 import type { Identity } from '../access/identity.ts';
-import type { TenantEntityManager } from '../database/tenant-entity-manager.ts';
-import type { Logger } from '../observability/logger.ts';
 import type { TenantRecord } from '../tenancy/tenant-record.ts';
 
 /** What every handler gets, whatever the transport. It is passed explicitly; nothing about a request is ambient. */
@@ -35,13 +36,4 @@ export interface CallSource {
   /** IP address, after trusted proxies were peeled off. */
   readonly address: string;
   readonly userAgent: string | undefined;
-}
-
-/** What a handler may add to its audit record. */
-export interface AuditExtra {
-  readonly sessionId?: string;
-  /**
-   * What the call made or changed, by name: ids, versions, states (`{definition_id, version}`). 16 at most; a text is cut to 256 characters.
-   */
-  readonly changes?: Readonly<Record<string, string | number | boolean | null>>;
 }

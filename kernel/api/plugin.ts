@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox';
-import type { EntityRegistration, Migration, MovedMigration } from '../database/database.ts';
+import type { OnFailure } from '../../foundation/config/gateway-file.ts';
+import type { EntityRegistration, Migration, MovedMigration } from '../../foundation/data/database.ts';
 import type { ExtensionPoint, Needed, ServiceRef, ServiceRefs, Wanted } from './refs.ts';
 import type { Scope } from './scope.ts';
 
@@ -41,9 +42,6 @@ export interface PluginDefinition<
     services: Needed<N> & Wanted<W>,
   ): void | Promise<void>;
 }
-
-/** `abort`: the gateway does not start without the plugin. `continue`: it serves the others and reports the failure. */
-export type OnFailure = 'abort' | 'continue';
 
 /** A plugin whose types are forgotten: what the host keeps. */
 // biome-ignore lint/suspicious/noExplicitAny: the one place where plugins of all configurations meet

@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox';
-import type { FieldError, GatewayError } from '../errors/gateway-error.ts';
+import type { FieldError, GatewayError } from '../../foundation/base/gateway-error.ts';
 import type { Access } from './access.ts';
 import type { Call } from './call.ts';
 

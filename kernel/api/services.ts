@@ -1,17 +1,17 @@
-import type { AuditQuery } from '../audit/audit-query.ts';
+import type { AuditQuery } from '../../foundation/audit/audit-query.ts';
+import type { Clock } from '../../foundation/base/clock.ts';
+import type { Ids } from '../../foundation/base/ids.ts';
+import type { Database } from '../../foundation/data/database.ts';
+import type { Egress } from '../../foundation/egress/egress.ts';
+import type { Locks } from '../../foundation/leases/locks/locks.ts';
+import type { Permits } from '../../foundation/leases/permits/permits.ts';
+import type { Events } from '../../foundation/messages/events/events.ts';
+import type { Queue } from '../../foundation/messages/queue/queue.ts';
+import type { Objects } from '../../foundation/objects/objects.ts';
+import type { Resources } from '../../foundation/resources/resources.ts';
+import type { Secrets } from '../../foundation/secrets/secrets.ts';
 import type { ApiKeyStore } from '../auth/api-key-store.ts';
-import type { Database } from '../database/database.ts';
 import type { OpenApiDocument } from '../http/openapi.ts';
-import type { Resources } from '../resources/resources.ts';
-import type { Clock } from '../services/clock.ts';
-import type { Egress } from '../services/egress/egress.ts';
-import type { Events } from '../services/events/events.ts';
-import type { Ids } from '../services/ids.ts';
-import type { Locks } from '../services/locks/locks.ts';
-import type { Objects } from '../services/objects/objects.ts';
-import type { Permits } from '../services/permits/permits.ts';
-import type { Queue } from '../services/queue/queue.ts';
-import type { Secrets } from '../services/secrets/secrets.ts';
 import type { Tenants } from '../tenancy/tenants.ts';
 
 /** What the kernel offers to every plugin. */

@@ -1,6 +1,6 @@
+import type { Database } from '../../foundation/data/database.ts';
+import { ApiKey } from '../../foundation/tables/api-key.ts';
 import { effectiveScopes } from '../access/roles.ts';
-import type { Database } from '../database/database.ts';
-import { ApiKey } from '../database/entities/api-key.ts';
 import type { KnownKey } from './identity-cache.ts';
 
 /** Reads API keys by their hash: what the identity cache asks when it does not know. Reaches across tenants, since the key says which one. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Ids } from '../services/ids.ts';
+import type { Ids } from '../../foundation/base/ids.ts';
 
 /** What every raw API key begins with (specification 1, API key). */
 export const API_KEY_PREFIX = 'hk_';

@@ -1,9 +1,9 @@
 import { LockMode } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
-import type { Database } from '../database/database.ts';
-import { ApiKey } from '../database/entities/api-key.ts';
-import type { Clock } from '../services/clock.ts';
-import type { Ids } from '../services/ids.ts';
+import type { Clock } from '../../foundation/base/clock.ts';
+import type { Ids } from '../../foundation/base/ids.ts';
+import type { Database } from '../../foundation/data/database.ts';
+import { ApiKey } from '../../foundation/tables/api-key.ts';
 import { generateApiKey } from './api-key-material.ts';
 import type { ApiKeyRecord, ApiKeySettings, NewApiKey } from './api-key-record.ts';
 import { type BootstrapSettings, bootstrapKey, hasUsableAdmin } from './bootstrap.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../services/clock.ts';
+import type { Clock } from '../../foundation/base/clock.ts';
 import { API_KEY_PREFIX, hashApiKey } from './api-key-material.ts';
 import type { Authenticator, Outcome } from './authenticator.ts';
 import type { IdentityCache, KnownKey } from './identity-cache.ts';

@@ -1,9 +1,9 @@
 import { LockMode } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
+import { ApiKey } from '../../foundation/tables/api-key.ts';
+import { Tenant } from '../../foundation/tables/tenant.ts';
 import { DEFAULT_TENANT_ID } from '../access/identity.ts';
 import { ADMIN_SCOPE, GENERAL_SCOPES } from '../access/scopes.ts';
-import { ApiKey } from '../database/entities/api-key.ts';
-import { Tenant } from '../database/entities/tenant.ts';
 import type { ApiKeySettings, NewApiKey } from './api-key-record.ts';
 import { BootstrapErrors } from './errors.ts';
 

@@ -1,6 +1,6 @@
+import { DeadlineError, within } from '../../foundation/base/deadline.ts';
 import { ANONYMOUS, REJECTED } from '../access/anonymous.ts';
 import type { Identity } from '../access/identity.ts';
-import { DeadlineError, within } from '../services/deadline.ts';
 import type { AuthenticationFailure, Authenticator, Credentials, Outcome } from './authenticator.ts';
 import { AuthErrors } from './errors.ts';
 

@@ -1,5 +1,5 @@
+import { defineErrors, type GatewayError } from '../../foundation/base/gateway-error.ts';
 import type { Decision } from '../access/decide.ts';
-import { defineErrors, type GatewayError } from '../errors/gateway-error.ts';
 import type { AuthenticationFailure } from './authenticator.ts';
 
 /** What a caller is told about his credential. `invalid` is one message for unknown, revoked and expired alike. */

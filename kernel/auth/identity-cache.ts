@@ -1,6 +1,6 @@
+import { createSharedCache } from '../../foundation/base/cache.ts';
+import type { Clock } from '../../foundation/base/clock.ts';
 import type { Identity } from '../access/identity.ts';
-import type { Clock } from '../services/clock.ts';
-import { createFreshCache } from '../tenancy/fresh-cache.ts';
 
 /** What a request needs to know about a stored API key. */
 export interface KnownKey {
@@ -35,7 +35,7 @@ export function createIdentityCache(options: {
   readonly lookup: (hash: string) => Promise<KnownKey | undefined>;
   readonly clock: Clock;
 }): IdentityCache {
-  const cache = createFreshCache<KnownKey>({
+  const cache = createSharedCache<KnownKey | undefined>({
     load: options.lookup,
     clock: options.clock,
     maxAge: MAX_AGE_MS,

@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { JWTVerifyGetKey } from 'jose';
-import type { Clock } from '../services/clock.ts';
+import type { Clock } from '../../foundation/base/clock.ts';
 import { AuthErrors } from './errors.ts';
 import type { JwtSettings } from './jwt-settings.ts';
 

@@ -1,6 +1,6 @@
 import type { JWTPayload, JWTVerifyGetKey } from 'jose';
+import type { Clock } from '../../foundation/base/clock.ts';
 import { effectiveScopes, isRole } from '../access/roles.ts';
-import type { Clock } from '../services/clock.ts';
 import type { AuthenticationFailure, Authenticator, Outcome } from './authenticator.ts';
 import { loadJwtKeys } from './jwt-keys.ts';
 import type { JwtSettings } from './jwt-settings.ts';

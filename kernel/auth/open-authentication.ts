@@ -1,10 +1,10 @@
-import type { KernelSettings } from '../config/kernel-settings.ts';
-import type { Database } from '../database/database.ts';
-import type { Logger } from '../observability/logger.ts';
-import type { Clock } from '../services/clock.ts';
-import { within } from '../services/deadline.ts';
-import type { Events } from '../services/events/events.ts';
-import type { Ids } from '../services/ids.ts';
+import type { Clock } from '../../foundation/base/clock.ts';
+import { within } from '../../foundation/base/deadline.ts';
+import type { Ids } from '../../foundation/base/ids.ts';
+import type { KernelSettings } from '../../foundation/config/kernel-settings.ts';
+import type { Database } from '../../foundation/data/database.ts';
+import type { Events } from '../../foundation/messages/events/events.ts';
+import type { Logger } from '../../foundation/observability/logger.ts';
 import { createTenants, type Tenants } from '../tenancy/tenants.ts';
 import { createApiKeyAuthenticator } from './api-key.ts';
 import { createApiKeyLookup } from './api-key-lookup.ts';

@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream';
-import type { AuditEntry } from '../audit/audit-entry.ts';
-import type { AuditTrail } from '../audit/audit-trail.ts';
-import { auditDetail } from '../audit/sanitize.ts';
-import { KernelErrors } from '../errors/catalogue.ts';
+import type { AuditEntry } from '../../foundation/audit/audit-entry.ts';
+import type { AuditTrail } from '../../foundation/audit/audit-trail.ts';
+import { auditDetail } from '../../foundation/audit/sanitize.ts';
+import type { Clock } from '../../foundation/base/clock.ts';
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import type { Ids } from '../../foundation/base/ids.ts';
+import { redactText } from '../../foundation/observability/redact-text.ts';
 import { HTTP_STATUS } from '../errors/status.ts';
 import type { Context, Stage } from '../http/stage.ts';
-import { redactText } from '../observability/redact-text.ts';
-import type { Clock } from '../services/clock.ts';
-import type { Ids } from '../services/ids.ts';
 import type { CallState, Outcome } from './call-state.ts';
 
 /**

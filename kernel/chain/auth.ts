@@ -1,8 +1,8 @@
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { actingIdentity } from '../access/anonymous.ts';
 import type { Access } from '../api/access.ts';
 import type { Credentials } from '../auth/authenticator.ts';
 import type { AuthenticationChain, AuthenticationResult } from '../auth/chain.ts';
-import { KernelErrors } from '../errors/catalogue.ts';
 import { HeaderCredentials } from '../http/credentials.ts';
 import type { Stage } from '../http/stage.ts';
 import type { CallState } from './call-state.ts';

@@ -1,11 +1,11 @@
+import type { AuditExtra } from '../../foundation/audit/audit-entry.ts';
+import { asGatewayError } from '../../foundation/base/as-gateway-error.ts';
+import { GatewayError } from '../../foundation/base/gateway-error.ts';
+import type { RequestTrace } from '../../foundation/observability/tracing.ts';
 import { ANONYMOUS } from '../access/anonymous.ts';
 import type { Identity } from '../access/identity.ts';
-import type { AuditExtra } from '../api/call.ts';
 import type { AuthenticationFailure } from '../auth/authenticator.ts';
-import { asGatewayError } from '../errors/as-gateway-error.ts';
-import { GatewayError } from '../errors/gateway-error.ts';
 import type { AbortableCall } from '../host/in-flight.ts';
-import type { RequestTrace } from '../observability/tracing.ts';
 import type { TenantRecord } from '../tenancy/tenant-record.ts';
 
 /** How a call ended, once its response is out or will never be. */

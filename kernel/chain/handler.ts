@@ -1,6 +1,6 @@
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import type { FieldError } from '../../foundation/base/gateway-error.ts';
 import type { Route } from '../api/route.ts';
-import { KernelErrors } from '../errors/catalogue.ts';
-import type { FieldError } from '../errors/gateway-error.ts';
 import { DEFAULT_BODY_LIMIT, readJson, readPlainText } from '../http/body.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
 import { HttpCall } from '../http/http-call.ts';

@@ -1,5 +1,5 @@
+import type { Logging } from '../../foundation/observability/logger.ts';
 import type { Stage } from '../http/stage.ts';
-import type { Logging } from '../observability/logger.ts';
 import type { CallState, Outcome } from './call-state.ts';
 
 /** What the line says beside who and when. */

@@ -1,4 +1,4 @@
-import { KernelErrors } from '../errors/catalogue.ts';
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { addressGroup } from '../http/source-address.ts';
 import type { Stage } from '../http/stage.ts';
 import type { Decision } from '../limits/decision.ts';

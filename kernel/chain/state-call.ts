@@ -1,10 +1,11 @@
+import type { AuditExtra } from '../../foundation/audit/audit-entry.ts';
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import type { Database } from '../../foundation/data/database.ts';
+import type { TenantEntityManager } from '../../foundation/data/tenant-entity-manager.ts';
+import type { Logger } from '../../foundation/observability/logger.ts';
 import type { Identity } from '../access/identity.ts';
-import type { AuditExtra, Call, CallSource } from '../api/call.ts';
+import type { Call, CallSource } from '../api/call.ts';
 import { AuthErrors } from '../auth/errors.ts';
-import type { Database } from '../database/database.ts';
-import type { TenantEntityManager } from '../database/tenant-entity-manager.ts';
-import { KernelErrors } from '../errors/catalogue.ts';
-import type { Logger } from '../observability/logger.ts';
 import type { TenantRecord } from '../tenancy/tenant-record.ts';
 import type { CallState } from './call-state.ts';
 

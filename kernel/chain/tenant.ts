@@ -1,5 +1,5 @@
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { type Admission, admit } from '../auth/admit.ts';
-import { KernelErrors } from '../errors/catalogue.ts';
 import type { Stage } from '../http/stage.ts';
 import type { Tenants } from '../tenancy/tenants.ts';
 import type { CallState } from './call-state.ts';

@@ -1,4 +1,4 @@
-import type { GatewayError } from './gateway-error.ts';
+import type { GatewayError } from '../../foundation/base/gateway-error.ts';
 
 /** `{code, msg, detail: {logid}}`, as Coze's clients read it. */
 export function cozeBody(error: GatewayError, status: number, requestId: string): object {

@@ -1,5 +1,5 @@
+import type { ErrorKind, FieldError, GatewayError } from '../../foundation/base/gateway-error.ts';
 import { fieldPath } from './field-path.ts';
-import type { ErrorKind, FieldError, GatewayError } from './gateway-error.ts';
 
 /** `{error: {message, type, param, code}}`, as OpenAI's clients read it. */
 export function openAiBody(error: GatewayError): object {

@@ -1,4 +1,4 @@
-import type { GatewayError } from './gateway-error.ts';
+import type { GatewayError } from '../../foundation/base/gateway-error.ts';
 
 /** RFC 9457 problem details; `instance` is the request id, `code` is stable. */
 export function problemBody(error: GatewayError, status: number, requestId: string): object {

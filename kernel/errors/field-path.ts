@@ -1,4 +1,4 @@
-import type { FieldError } from './gateway-error.ts';
+import type { FieldError } from '../../foundation/base/gateway-error.ts';
 
 /** The path of a bad field without the place that it is in: `/body/messages/0/role` → `messages[0].role`. */
 export function fieldPath({ pointer }: FieldError): string {

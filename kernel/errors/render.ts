@@ -1,8 +1,8 @@
+import type { GatewayError } from '../../foundation/base/gateway-error.ts';
 import type { ErrorDialect } from '../api/route.ts';
 import { cozeBody } from './dialect-coze.ts';
 import { openAiBody } from './dialect-openai.ts';
 import { problemBody } from './dialect-problem.ts';
-import type { GatewayError } from './gateway-error.ts';
 import { HTTP_STATUS } from './status.ts';
 
 /** An error as it goes over the wire. */

@@ -1,10 +1,10 @@
+import { createValidator, type Validator } from '../../foundation/base/json-schema.ts';
+import type { FileDescriptor } from '../../foundation/protobuf/descriptors.ts';
+import { loadProto, type ProtoMethod, type ProtoService } from '../../foundation/protobuf/load-proto.ts';
 import type { Access } from '../api/access.ts';
 import type { GrpcMethod, GrpcService } from '../api/grpc.ts';
 import type { InFlight } from '../host/in-flight.ts';
-import { createValidator, type Validator } from '../http/validation.ts';
-import type { FileDescriptor } from './descriptors.ts';
 import { GrpcDeclarationError } from './errors.ts';
-import { loadProto, type ProtoMethod, type ProtoService } from './load-proto.ts';
 
 /** A method that is ready to serve: its owner is known, its schema is compiled, its messages can be read. */
 export interface CompiledMethod extends ProtoMethod {

@@ -1,13 +1,13 @@
-import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { AuditTrail } from '../../foundation/audit/audit-trail.ts';
+import type { Clock } from '../../foundation/base/clock.ts';
+import { GRPC_CODES } from '../../foundation/base/grpc-status.ts';
+import type { Ids } from '../../foundation/base/ids.ts';
+import type { Logger } from '../../foundation/observability/logger.ts';
 import { auditEntry, concernsAudit } from '../chain/audit.ts';
 import type { Outcome } from '../chain/call-state.ts';
 import { logFailure } from '../chain/errors.ts';
-import { GRPC_CODES } from '../errors/grpc-status.ts';
 import { renderGrpcError } from '../errors/render-grpc.ts';
 import { HTTP_STATUS } from '../errors/status.ts';
-import type { Logger } from '../observability/logger.ts';
-import type { Clock } from '../services/clock.ts';
-import type { Ids } from '../services/ids.ts';
 import type { GrpcState } from './grpc-state.ts';
 import { encodeStatusDetails, STATUS_DETAILS } from './status-details.ts';
 

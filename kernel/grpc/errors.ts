@@ -1,4 +1,4 @@
-import { defineErrors } from '../errors/gateway-error.ts';
+import { defineErrors } from '../../foundation/base/gateway-error.ts';
 
 /** What can go wrong with a gRPC call beside the errors of every call. */
 export const GrpcErrors = defineErrors({

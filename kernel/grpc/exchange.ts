@@ -1,6 +1,6 @@
 import { Metadata } from '@grpc/grpc-js';
-import { KernelErrors } from '../errors/catalogue.ts';
-import { GRPC_CODES } from '../errors/grpc-status.ts';
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import { GRPC_CODES } from '../../foundation/base/grpc-status.ts';
 import { GrpcErrors } from './errors.ts';
 import { resetStream, takeOverStatus, timeLeft, type WireCall, type WireStatus } from './grpc-js-seams.ts';
 

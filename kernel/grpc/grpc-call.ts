@@ -1,10 +1,10 @@
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import type { Message } from '../../foundation/protobuf/message-codec.ts';
+import { ConversionError } from '../../foundation/protobuf/well-known.ts';
 import type { GrpcCall } from '../api/grpc.ts';
 import { type CallServices, StateCall } from '../chain/state-call.ts';
-import { KernelErrors } from '../errors/catalogue.ts';
 import type { CompiledMethod } from './compiled-service.ts';
 import type { GrpcState } from './grpc-state.ts';
-import type { Message } from './message-codec.ts';
-import { ConversionError } from './well-known.ts';
 
 /** One gRPC call as a handler sees it. */
 export class ServedCall extends StateCall<GrpcState> implements GrpcCall {

@@ -5,9 +5,9 @@ import {
   Metadata,
   type StatusObject,
 } from '@grpc/grpc-js';
-import { type GrpcStatusName, grpcStatusName } from '../errors/grpc-status.ts';
-import { loadProto, type ProtoSource } from './load-proto.ts';
-import type { MessageCodec } from './message-codec.ts';
+import { type GrpcStatusName, grpcStatusName } from '../../foundation/base/grpc-status.ts';
+import { loadProto, type ProtoSource } from '../../foundation/protobuf/load-proto.ts';
+import type { MessageCodec } from '../../foundation/protobuf/message-codec.ts';
 import { decodeStatusDetails, type ReadViolation, STATUS_DETAILS } from './status-details.ts';
 
 /** Which service a client calls, and as whom. */

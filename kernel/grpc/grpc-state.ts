@@ -1,6 +1,6 @@
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import { GRPC_CODES } from '../../foundation/base/grpc-status.ts';
 import { CallState } from '../chain/call-state.ts';
-import { KernelErrors } from '../errors/catalogue.ts';
-import { GRPC_CODES } from '../errors/grpc-status.ts';
 import type { CompiledMethod } from './compiled-service.ts';
 import { GrpcErrors } from './errors.ts';
 import type { Exchange } from './exchange.ts';

@@ -1,6 +1,6 @@
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { access } from '../api/access.ts';
 import { type GrpcCall, type GrpcService, grpcMethod, grpcService } from '../api/grpc.ts';
-import { KernelErrors } from '../errors/catalogue.ts';
 import { GrpcErrors } from './errors.ts';
 import type { MethodTable } from './method-table.ts';
 

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ConnectionInjector, type Server, ServerCredentials } from '@grpc/grpc-js';
-import { KernelErrors } from '../errors/catalogue.ts';
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { InFlight } from '../host/in-flight.ts';
 import { type Address, ListenError } from '../http/listeners.ts';
 import { type CompiledService, compileService } from './compiled-service.ts';

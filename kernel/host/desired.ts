@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import { defaultEntry, type GatewayFile, type PluginEntry } from '../../foundation/config/gateway-file.ts';
 import type { Plugin } from '../api/plugin.ts';
-import { defaultEntry, type GatewayFile, type PluginEntry } from '../config/gateway-file.ts';
 import type { PluginGraph } from './graph.ts';
 import type { Rest } from './slot.ts';
 

@@ -1,8 +1,8 @@
+import type { QueueConsumer } from '../../foundation/messages/queue/queue.ts';
+import type { KindRegistration } from '../../foundation/resources/resources.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { CompiledService } from '../grpc/compiled-service.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
-import type { KindRegistration } from '../resources/resources.ts';
-import type { QueueConsumer } from '../services/queue/queue.ts';
 
 /** A task that runs again and again while its plugin is active. */
 export interface PeriodicTask {

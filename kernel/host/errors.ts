@@ -1,4 +1,4 @@
-import { defineErrors } from '../errors/gateway-error.ts';
+import { defineErrors } from '../../foundation/base/gateway-error.ts';
 
 /** What the administration of plugins refuses. */
 export const PluginErrors = defineErrors({

@@ -1,10 +1,10 @@
+import type { Clock } from '../../foundation/base/clock.ts';
+import type { Events } from '../../foundation/messages/events/events.ts';
+import type { Queue } from '../../foundation/messages/queue/queue.ts';
+import type { Logger } from '../../foundation/observability/logger.ts';
+import type { PluginMetrics } from '../../foundation/observability/plugin-metrics.ts';
+import type { ResourceHost } from '../../foundation/resources/resources.ts';
 import type { KernelServices } from '../api/services.ts';
-import type { Logger } from '../observability/logger.ts';
-import type { PluginMetrics } from '../observability/plugin-metrics.ts';
-import type { ResourceHost } from '../resources/resources.ts';
-import type { Clock } from '../services/clock.ts';
-import type { Events } from '../services/events/events.ts';
-import type { Queue } from '../services/queue/queue.ts';
 import type { Catalogue } from './catalogue.ts';
 import { type Desired, entryOf } from './desired.ts';
 import { PluginChangeError } from './errors.ts';

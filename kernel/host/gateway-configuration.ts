@@ -1,8 +1,8 @@
-import { changeGatewayFile } from '../config/change-gateway-file.ts';
-import { loadGatewayFile } from '../config/gateway-file.ts';
-import { watchGatewayFile } from '../config/watch-gateway-file.ts';
-import { KernelErrors } from '../errors/catalogue.ts';
-import type { Logger } from '../observability/logger.ts';
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import { changeGatewayFile } from '../../foundation/config/change-gateway-file.ts';
+import { loadGatewayFile } from '../../foundation/config/gateway-file.ts';
+import { watchGatewayFile } from '../../foundation/config/watch-gateway-file.ts';
+import type { Logger } from '../../foundation/observability/logger.ts';
 import { withEnabled } from './desired.ts';
 import type { Discovered } from './load-plugin.ts';
 import type { PluginFolders } from './plugin-folders.ts';

@@ -1,4 +1,4 @@
-import type { Logger } from '../observability/logger.ts';
+import type { Logger } from '../../foundation/observability/logger.ts';
 import type { PluginFolders } from './plugin-folders.ts';
 import type { PluginHost } from './plugin-host.ts';
 import { type FolderEvent, watchPluginFolders } from './watch-plugin-folders.ts';

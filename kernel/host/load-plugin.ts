@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url';
+import { within } from '../../foundation/base/deadline.ts';
 import type { Plugin } from '../api/plugin.ts';
-import { within } from '../services/deadline.ts';
 import type { PluginSource } from './plugin-source.ts';
 import { ofGeneration, resolveKernelForPlugins } from './resolve-hook.ts';
 

@@ -1,4 +1,4 @@
-import type { Logger } from '../observability/logger.ts';
+import type { Logger } from '../../foundation/observability/logger.ts';
 import type { PeriodicTask } from './effects.ts';
 
 /** A periodic task that runs. */

@@ -1,12 +1,12 @@
 import type { TSchema } from 'typebox';
 import Type from 'typebox';
+import type { Address } from '../../foundation/config/address.ts';
+import type { Environment } from '../../foundation/config/environment.ts';
+import { annotationOf } from '../../foundation/config/field-annotation.ts';
+import { pluginSources } from '../../foundation/config/gateway-file.ts';
+import { readConfig } from '../../foundation/config/read-config.ts';
+import { configHash } from '../../foundation/config/redact-config.ts';
 import type { Plugin } from '../api/plugin.ts';
-import type { Address } from '../config/address.ts';
-import type { Environment } from '../config/environment.ts';
-import { annotationOf } from '../config/field-annotation.ts';
-import { pluginSources } from '../config/gateway-file.ts';
-import { readConfig } from '../config/read-config.ts';
-import { configHash } from '../config/redact-config.ts';
 import type { Desired } from './desired.ts';
 import type { ListenAddress } from './publication.ts';
 

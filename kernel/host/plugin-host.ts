@@ -1,6 +1,6 @@
-import { ConfigurationError } from '../config/configuration-error.ts';
-import { parseGatewayFile } from '../config/gateway-file.ts';
-import { KernelErrors } from '../errors/catalogue.ts';
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import { ConfigurationError } from '../../foundation/config/configuration-error.ts';
+import { parseGatewayFile } from '../../foundation/config/gateway-file.ts';
 import { Catalogue } from './catalogue.ts';
 import { changedEntries, type Desired, entryOf, planRun, type RunPlan } from './desired.ts';
 import { PluginChangeError } from './errors.ts';

@@ -1,8 +1,8 @@
+import { within } from '../../foundation/base/deadline.ts';
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import type { QueueConsumer } from '../../foundation/messages/queue/queue.ts';
+import type { Logger } from '../../foundation/observability/logger.ts';
 import type { Plugin } from '../api/plugin.ts';
-import { KernelErrors } from '../errors/catalogue.ts';
-import type { Logger } from '../observability/logger.ts';
-import { within } from '../services/deadline.ts';
-import type { QueueConsumer } from '../services/queue/queue.ts';
 import { Effects } from './effects.ts';
 import { InFlight } from './in-flight.ts';
 import { type RunningTask, runPeriodically } from './periodic.ts';

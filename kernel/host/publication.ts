@@ -1,8 +1,8 @@
+import type { ResourceHost } from '../../foundation/resources/resources.ts';
 import type { AuthenticationChain } from '../auth/chain.ts';
 import type { GrpcServer } from '../grpc/server.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
 import type { Listeners } from '../http/listeners.ts';
-import type { ResourceHost } from '../resources/resources.ts';
 import type { Probe } from './effects.ts';
 import { KindCollision } from './errors.ts';
 import type { PluginInstance } from './plugin-instance.ts';

@@ -3,12 +3,14 @@ import { registerHooks } from 'node:module';
 /** The modules that a plugin may import by the gateway's own name. */
 const MODULES: Readonly<Record<string, string>> = {
   'agent-gateway': new URL('../index.ts', import.meta.url).href,
-  'agent-gateway/testing': new URL('../testing/index.ts', import.meta.url).href,
+  'agent-gateway/testing': new URL('../../testing/index.ts', import.meta.url).href,
 };
 
 /** This package's own files find themselves through `exports` of package.json. */
 const ROOT = new URL('../..', import.meta.url).href;
-const KERNEL = new URL('..', import.meta.url).href;
+
+/** What there is one instance of: no plugin, so no generation of a plugin. */
+const OWN = ['kernel/', 'foundation/', 'testing/'].map((folder) => new URL(folder, ROOT).href);
 
 /** The query by which a module of one generation differs from the same module of another. */
 const GENERATION = 'generation';
@@ -63,7 +65,11 @@ function generationOf(parent: string | undefined): string | undefined {
 }
 
 function isPluginCode(url: string): boolean {
-  return url.startsWith('file:') && !url.includes('/node_modules/') && !url.startsWith(KERNEL);
+  return (
+    url.startsWith('file:') &&
+    !url.includes('/node_modules/') &&
+    !OWN.some((folder) => url.startsWith(folder))
+  );
 }
 
 function isPackage(specifier: string): boolean {

@@ -1,5 +1,5 @@
-import { KernelErrors } from '../errors/catalogue.ts';
-import { within } from '../services/deadline.ts';
+import { within } from '../../foundation/base/deadline.ts';
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { Drain } from './effects.ts';
 
 /** Milliseconds beyond the drain time in which background work, and a queue's messages in hand, end. */

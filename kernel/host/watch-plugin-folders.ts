@@ -1,5 +1,5 @@
 import { type FSWatcher, watch } from 'node:fs';
-import type { Logger } from '../observability/logger.ts';
+import type { Logger } from '../../foundation/observability/logger.ts';
 import { codeFingerprint } from './code-fingerprint.ts';
 import type { PluginFolders } from './plugin-folders.ts';
 

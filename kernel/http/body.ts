@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import rawBody from 'raw-body';
-import { KernelErrors } from '../errors/catalogue.ts';
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 
 /** Bytes of body that are read when a route says nothing else. */
 export const DEFAULT_BODY_LIMIT = 1024 * 1024;

@@ -1,9 +1,9 @@
 import Type from 'typebox';
+import { within } from '../../foundation/base/deadline.ts';
 import { access } from '../api/access.ts';
 import { reply } from '../api/reply.ts';
 import { type Route, route } from '../api/route.ts';
 import type { Probe } from '../host/effects.ts';
-import { within } from '../services/deadline.ts';
 
 /** What health and metrics ask. */
 export interface KernelRouteParts {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { ErrorDialect } from '../api/route.ts';
 import { CallState } from '../chain/call-state.ts';
-import { KernelErrors } from '../errors/catalogue.ts';
 import type { Match } from './route-table.ts';
 
 /** A whole answer of text, which is sent when all stages are done with it. */

@@ -1,6 +1,6 @@
+import { redactLine } from '../../foundation/observability/redact-text.ts';
 import { Reply } from '../api/reply.ts';
 import { type RenderedError, renderError } from '../errors/render.ts';
-import { redactLine } from '../observability/redact-text.ts';
 import type { Answer } from './request-state.ts';
 import { type SseTimes, SseWriter } from './sse-writer.ts';
 import type { Context } from './stage.ts';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { SseEvent, SseStream } from '../api/reply.ts';
-import { KernelErrors } from '../errors/catalogue.ts';
 
 /** Times of an event stream, in milliseconds. */
 export interface SseTimes {

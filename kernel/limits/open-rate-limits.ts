@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
-import type { Logger } from '../observability/logger.ts';
-import type { Clock } from '../services/clock.ts';
+import type { Clock } from '../../foundation/base/clock.ts';
+import type { Logger } from '../../foundation/observability/logger.ts';
 import { createRateLimits, type RateLimits } from './rate-limits.ts';
 
 /** Rate limits that replicas share through Redis when there is a URL, and that this process counts alone otherwise. */

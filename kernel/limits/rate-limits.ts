@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import type { Logger } from '../observability/logger.ts';
-import type { Clock } from '../services/clock.ts';
+import type { Clock } from '../../foundation/base/clock.ts';
+import type { Logger } from '../../foundation/observability/logger.ts';
 import { type Decision, decide } from './decision.ts';
 import { MemoryWindow } from './memory-window.ts';
 import { createRedisWindows } from './redis-windows.ts';

@@ -1,8 +1,8 @@
 import type { Redis, RedisOptions } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import type { Logger } from '../observability/logger.ts';
-import type { Clock } from '../services/clock.ts';
+import type { Clock } from '../../foundation/base/clock.ts';
+import type { Logger } from '../../foundation/observability/logger.ts';
 import { type Decision, decide } from './decision.ts';
 import { WINDOW_MS } from './request-log.ts';
 

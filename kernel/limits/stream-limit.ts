@@ -1,5 +1,5 @@
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { Call } from '../api/call.ts';
-import { KernelErrors } from '../errors/catalogue.ts';
 import type { Concurrency } from './concurrency.ts';
 
 /** Bounds the event streams that one user has open (`SVC_MAX_STREAMS_PER_USER`, decisions 1.6). */

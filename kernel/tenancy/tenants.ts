@@ -1,11 +1,11 @@
 import { LockMode } from '@mikro-orm/core';
+import { createSharedCache } from '../../foundation/base/cache.ts';
+import type { Clock } from '../../foundation/base/clock.ts';
+import type { Ids } from '../../foundation/base/ids.ts';
+import type { Database } from '../../foundation/data/database.ts';
+import { Tenant } from '../../foundation/tables/tenant.ts';
+import { TenantErrors } from '../../foundation/tables/tenant-errors.ts';
 import { DEFAULT_TENANT_ID } from '../access/identity.ts';
-import type { Database } from '../database/database.ts';
-import { Tenant } from '../database/entities/tenant.ts';
-import type { Clock } from '../services/clock.ts';
-import type { Ids } from '../services/ids.ts';
-import { TenantErrors } from './errors.ts';
-import { createFreshCache } from './fresh-cache.ts';
 import type { TenantRecord } from './tenant-record.ts';
 
 /** The plans that a tenant may have (decisions 1.1). */
@@ -72,7 +72,7 @@ export function createTenants(options: {
   readonly onChanged?: (tenantId: string) => void;
 }): Tenants {
   const { database, clock, ids, forgetIdentities, onChanged = () => {} } = options;
-  const cache = createFreshCache<TenantRecord>({
+  const cache = createSharedCache<TenantRecord | undefined>({
     load: read,
     clock,
     maxAge: MAX_AGE_MS,

@@ -6,7 +6,7 @@ import { loadPlugin } from '../../kernel/host/load-plugin.ts';
 import { PluginFolders } from '../../kernel/host/plugin-folders.ts';
 import { findPluginSources } from '../../kernel/host/plugin-source.ts';
 import { BUNDLED_PLUGINS } from '../../kernel/paths.ts';
-import { type ConformanceOptions, pluginConformance } from '../../kernel/testing/index.ts';
+import { type ConformanceOptions, pluginConformance } from '../../testing/index.ts';
 
 /** What came of one check. */
 export interface CheckResult {

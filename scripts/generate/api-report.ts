@@ -11,7 +11,7 @@ import type { GeneratedFile } from './generated-file.ts';
  */
 const ENTRIES = [
   { file: 'kernel/index.ts', report: 'agent-gateway.api.md', whole: true },
-  { file: 'kernel/testing/index.ts', report: 'agent-gateway-testing.api.md', whole: false },
+  { file: 'testing/index.ts', report: 'agent-gateway-testing.api.md', whole: false },
 ] as const;
 
 /**

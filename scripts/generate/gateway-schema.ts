@@ -1,4 +1,4 @@
-import { type ConfigurablePlugin, gatewayFileSchema } from '../../kernel/config/gateway-file-schema.ts';
+import { type ConfigurablePlugin, gatewayFileSchema } from '../../foundation/config/gateway-file-schema.ts';
 import type { GeneratedFile } from './generated-file.ts';
 
 /** The JSON Schema of gateway.yaml with the configuration of the bundled plugins. */

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { KindDeclaration } from '../../kernel/api/kind.ts';
-import { kindJsonSchema, resourceJsonSchema } from '../../kernel/resources/resource-json-schema.ts';
+import type { KindDeclaration } from '../../foundation/resources/kind.ts';
+import { kindJsonSchema, resourceJsonSchema } from '../../foundation/resources/resource-json-schema.ts';
 import type { GeneratedFile } from './generated-file.ts';
 
 /** The kinds that plugins of a folder declare, by name: what the files in their `kinds/` folders export. */

@@ -1,6 +1,6 @@
-import { describeConfig, type SettingDescription } from '../../kernel/config/describe-config.ts';
-import type { ConfigurablePlugin } from '../../kernel/config/gateway-file-schema.ts';
-import { KernelVariables } from '../../kernel/config/kernel-variables.ts';
+import { describeConfig, type SettingDescription } from '../../foundation/config/describe-config.ts';
+import type { ConfigurablePlugin } from '../../foundation/config/gateway-file-schema.ts';
+import { KernelVariables } from '../../foundation/config/kernel-variables.ts';
 import type { GeneratedFile } from './generated-file.ts';
 
 const START = '<!-- settings:start -->';

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
-import { startTestGateway } from '../../kernel/testing/index.ts';
+import { startTestGateway } from '../../testing/index.ts';
 import { until } from '../support/until.ts';
 
 test('the resources that come with the gateway are live from the start, and nothing is told as waiting before', async (t) => {

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { startTestGateway, type TestGateway } from '../../kernel/testing/index.ts';
+import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import { endlessStream, startFakeProvider, stream } from '../support/fake-provider.ts';
 import { connect } from '../support/raw-http.ts';
 import { open } from '../support/request.ts';

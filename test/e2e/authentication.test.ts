@@ -2,10 +2,10 @@ import { createSign, generateKeyPairSync } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { access } from '../../kernel/api/access.ts';
 import { route } from '../../kernel/api/route.ts';
-import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../kernel/testing/index.ts';
 import agentEngine from '../../plugins/agent-engine/plugin.ts';
 import platform from '../../plugins/platform/plugin.ts';
 import records from '../../plugins/records/plugin.ts';
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../testing/index.ts';
 import { testPlugin } from '../support/plugins.ts';
 import { until } from '../support/until.ts';
 

@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
-import { startTestGateway, type TestGateway } from '../../kernel/testing/index.ts';
 import { writePlugin } from '../../scripts/new-plugin/write-plugin.ts';
+import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import { pluginFolder } from '../support/plugin-folder.ts';
 import { publicRoute, testPlugin } from '../support/plugins.ts';
 import { until } from '../support/until.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
-import { startTestGateway } from '../../kernel/testing/index.ts';
+import { startTestGateway } from '../../testing/index.ts';
 import { eachDatabase } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 

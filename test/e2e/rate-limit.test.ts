@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { startTestGateway, type TestGateway } from '../../kernel/testing/index.ts';
+import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import type { PlainResponse } from '../support/request.ts';
 
 async function start(t: ExecutionContext, env: Record<string, string> = {}): Promise<TestGateway> {

@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import Type from 'typebox';
-import { defineEvent } from '../../kernel/api/events.ts';
-import { defineQueue } from '../../kernel/api/queue.ts';
-import { startTestGateway, type TestGateway } from '../../kernel/testing/index.ts';
+import { defineEvent } from '../../foundation/messages/events/event-ref.ts';
+import { defineQueue } from '../../foundation/messages/queue/queue-ref.ts';
+import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import { type OwnRedis, startOwnRedis } from '../kernel/limits/own-redis.ts';
 import { type FreshDatabase, freshDatabase } from '../support/databases.ts';
 import { testPlugin } from '../support/plugins.ts';

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import { startTestGateway, type TestGateway } from '../../kernel/testing/index.ts';
+import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import type { FreshDatabase } from '../support/databases.ts';
 import { startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
 import type { PlainRequest, PlainResponse } from '../support/request.ts';

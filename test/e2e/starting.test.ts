@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import test from 'ava';
-import { startTestGateway } from '../../kernel/testing/index.ts';
+import { startTestGateway } from '../../testing/index.ts';
 import { gate, publicRoute, testPlugin } from '../support/plugins.ts';
 import { send } from '../support/request.ts';
 import { until } from '../support/until.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { manualClock, startTestGateway } from '../../kernel/testing/index.ts';
+import { manualClock, startTestGateway } from '../../testing/index.ts';
 import { freshDatabase } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 

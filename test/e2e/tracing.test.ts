@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import { startTestGateway, type TestGateway } from '../../kernel/testing/index.ts';
-import { type Collector, startCollector } from '../kernel/observability/otlp-collector.ts';
+import { startTestGateway, type TestGateway } from '../../testing/index.ts';
+import { type Collector, startCollector } from '../foundation/observability/otlp-collector.ts';
 import { type FakeProvider, startFakeProvider } from '../support/fake-provider.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import type { TestGateway } from '../../kernel/testing/index.ts';
+import type { TestGateway } from '../../testing/index.ts';
 import { openStream } from '../plugins/workflow/routes/event-stream.ts';
 import { freshDatabase } from '../support/databases.ts';
 import { gate } from '../support/plugins.ts';

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import type { Family } from '../../kernel/database/family.ts';
+import type { Family } from '../../foundation/data/family.ts';
 import { freshDatabase } from '../support/databases.ts';
 import {
   ACP_TOKEN,

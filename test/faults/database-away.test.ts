@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { startTestGateway, type TestGateway } from '../../kernel/testing/index.ts';
+import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import { freshDatabase } from '../support/databases.ts';
 import { startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { startTestGateway, type TestGateway } from '../../kernel/testing/index.ts';
+import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import { FAMILIES, freshDatabase } from '../support/databases.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
 import { connect, exchange, statusOf } from '../support/raw-http.ts';

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { startTestGateway, type TestGateway } from '../../kernel/testing/index.ts';
+import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import { type OwnRedis, startOwnRedis } from '../kernel/limits/own-redis.ts';
 import { freshDatabase } from '../support/databases.ts';
 import { until } from '../support/until.ts';

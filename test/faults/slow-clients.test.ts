@@ -3,7 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
 import { readJson } from '../../kernel/http/body.ts';
 import { Listeners } from '../../kernel/http/listeners.ts';
-import { startTestGateway } from '../../kernel/testing/index.ts';
+import { startTestGateway } from '../../testing/index.ts';
 import { endlessStream, startFakeProvider } from '../support/fake-provider.ts';
 import { connect, statusOf } from '../support/raw-http.ts';
 import { settled, until } from '../support/until.ts';

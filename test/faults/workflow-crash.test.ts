@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import type { Family } from '../../kernel/database/family.ts';
+import type { Family } from '../../foundation/data/family.ts';
 import { type FreshDatabase, freshDatabase } from '../support/databases.ts';
 import { temporaryFolder } from '../support/gateway-process.ts';
 import { until } from '../support/until.ts';

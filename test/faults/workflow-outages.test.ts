@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { startTestGateway, type TestGateway } from '../../kernel/testing/index.ts';
+import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import { startOwnRedis } from '../kernel/limits/own-redis.ts';
 import { type FreshDatabase, freshDatabase } from '../support/databases.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { startTestGateway } from '../../kernel/testing/index.ts';
+import { startTestGateway } from '../../testing/index.ts';
 import { steady, toggled, words } from './plugins.ts';
 
 /*

@@ -1,9 +1,9 @@
 import Type from 'typebox';
+import { defineEvent } from '../../foundation/messages/events/event-ref.ts';
+import { defineQueue } from '../../foundation/messages/queue/queue-ref.ts';
+import { defineKind } from '../../foundation/resources/kind.ts';
 import { access } from '../../kernel/api/access.ts';
-import { defineEvent } from '../../kernel/api/events.ts';
 import { grpcMethod, grpcService } from '../../kernel/api/grpc.ts';
-import { defineKind } from '../../kernel/api/kind.ts';
-import { defineQueue } from '../../kernel/api/queue.ts';
 import { extensionPoint, serviceRef } from '../../kernel/api/refs.ts';
 import { route } from '../../kernel/api/route.ts';
 import { testPlugin } from '../support/plugins.ts';

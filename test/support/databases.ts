@@ -6,9 +6,9 @@ import { MikroORM as MariaDb } from '@mikro-orm/mariadb';
 import { MikroORM as PostgreSql } from '@mikro-orm/postgresql';
 import type { ExecutionContext, TestFn } from 'ava';
 import pino from 'pino';
-import type { DatabaseOptions } from '../../kernel/database/database.ts';
-import type { Family } from '../../kernel/database/family.ts';
-import { systemClock } from '../../kernel/services/clock.ts';
+import { systemClock } from '../../foundation/base/clock.ts';
+import type { DatabaseOptions } from '../../foundation/data/database.ts';
+import type { Family } from '../../foundation/data/family.ts';
 import { available } from './services.ts';
 
 export const FAMILIES: readonly Family[] = ['sqlite', 'postgres', 'mysql'];

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
-import { deploymentOf } from '../../kernel/testing/start-test-gateway.ts';
+import { deploymentOf } from '../../testing/start-test-gateway.ts';
 import { type PlainRequest, type PlainResponse, send } from './request.ts';
 
 const MAIN = fileURLToPath(new URL('../../kernel/main.ts', import.meta.url));

@@ -1,6 +1,6 @@
-import { createLogger } from '../../kernel/observability/logger.ts';
-import { systemClock } from '../../kernel/services/clock.ts';
-import { createIds } from '../../kernel/services/ids.ts';
+import { systemClock } from '../../foundation/base/clock.ts';
+import { createIds } from '../../foundation/base/ids.ts';
+import { createLogger } from '../../foundation/observability/logger.ts';
 import type { SandboxJob, SandboxLanguage } from '../../plugins/agent-engine/contract.ts';
 import { openSandbox } from '../../plugins/agent-engine/services/sandbox/open-sandbox.ts';
 import type { SandboxSettings } from '../../plugins/agent-engine/services/sandbox/sandbox-config.ts';

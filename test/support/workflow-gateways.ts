@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
-import { startTestGateway } from '../../kernel/testing/index.ts';
 import type { RunEventRecord } from '../../plugins/workflow/contract/runs.ts';
+import { startTestGateway } from '../../testing/index.ts';
 import type { FreshDatabase } from './databases.ts';
 import { startGatewayProcess, temporaryFolder } from './gateway-process.ts';
 import { available } from './services.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { openDatabase } from '../../../kernel/database/database.ts';
-import { createLogger } from '../../../kernel/observability/logger.ts';
-import { systemClock } from '../../../kernel/services/clock.ts';
+import { systemClock } from '../../../foundation/base/clock.ts';
+import { openDatabase } from '../../../foundation/data/database.ts';
+import { createLogger } from '../../../foundation/observability/logger.ts';
 import { workflowTables } from '../../../plugins/workflow/store/workflow-tables.ts';
 import { type Contender, type Shape, STEPS, serve } from './contender.ts';
 

@@ -1,6 +1,6 @@
-import { readKernelSettings } from '../../../kernel/config/kernel-settings.ts';
+import { readKernelSettings } from '../../../foundation/config/kernel-settings.ts';
+import { createLogger } from '../../../foundation/observability/logger.ts';
 import { type Gateway, startGateway } from '../../../kernel/gateway.ts';
-import { createLogger } from '../../../kernel/observability/logger.ts';
 import { type Stop, watchBoundaries } from './write-boundaries.ts';
 
 /**

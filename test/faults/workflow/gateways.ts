@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
-import { deploymentOf } from '../../../kernel/testing/start-test-gateway.ts';
+import { deploymentOf } from '../../../testing/start-test-gateway.ts';
 import type { FreshDatabase } from '../../support/databases.ts';
 import { send } from '../../support/request.ts';
 import type { Client } from '../../support/workflow-story.ts';

@@ -1,10 +1,10 @@
 import test from 'ava';
 import fc from 'fast-check';
+import { GatewayError } from '../../../foundation/base/gateway-error.ts';
 import { GrantErrors, grantProblems, requireGrant } from '../../../kernel/access/grants.ts';
 import { DEFAULT_TENANT_ID, type Identity, isOperator } from '../../../kernel/access/identity.ts';
 import { effectiveScopes, ROLES } from '../../../kernel/access/roles.ts';
 import { hasScope, KNOWN_SCOPES } from '../../../kernel/access/scopes.ts';
-import { GatewayError } from '../../../kernel/errors/gateway-error.ts';
 
 function granter(roles: readonly string[], scopes: readonly string[] = [], tenantId = 't'): Identity {
   return { id: 'k', tenantId, roles, scopes: effectiveScopes(scopes, roles), method: 'api_key' };

@@ -2,6 +2,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { inspect } from 'node:util';
 import test from 'ava';
+import { GatewayError } from '../../../foundation/base/gateway-error.ts';
+import { createIds } from '../../../foundation/base/ids.ts';
+import type { Database } from '../../../foundation/data/database.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { createApiKeyAuthenticator } from '../../../kernel/auth/api-key.ts';
 import { createApiKeyLookup } from '../../../kernel/auth/api-key-lookup.ts';
@@ -10,10 +13,7 @@ import type { ApiKeySettings } from '../../../kernel/auth/api-key-record.ts';
 import { createApiKeyStore } from '../../../kernel/auth/api-key-store.ts';
 import { createAuthenticationChain } from '../../../kernel/auth/chain.ts';
 import { createIdentityCache } from '../../../kernel/auth/identity-cache.ts';
-import type { Database } from '../../../kernel/database/database.ts';
-import { GatewayError } from '../../../kernel/errors/gateway-error.ts';
-import { createIds } from '../../../kernel/services/ids.ts';
-import { type ManualClock, manualClock } from '../../../kernel/testing/manual-clock.ts';
+import { type ManualClock, manualClock } from '../../../testing/manual-clock.ts';
 import { eachDatabase, type FreshDatabase } from '../../support/databases.ts';
 import { openKernelDatabase } from '../tenancy/open-kernel-database.ts';
 import { credentials } from './credentials.ts';
@@ -256,7 +256,7 @@ eachDatabase(test, 'an administrator is found behind several pages of other keys
   await using database = await openKernelDatabase(fresh);
   const clock = manualClock();
   const { keys } = replica(database, clock);
-  const { ApiKey } = await import('../../../kernel/database/entities/api-key.ts');
+  const { ApiKey } = await import('../../../foundation/tables/api-key.ts');
   const rows = Array.from({ length: 401 }, (_, index) => ({
     id: `0198c0de-0000-7000-8000-${String(index).padStart(12, '0')}`,
     tenantId: ACME,

@@ -2,7 +2,7 @@ import test from 'ava';
 import { createApiKeyAuthenticator } from '../../../kernel/auth/api-key.ts';
 import { hashApiKey } from '../../../kernel/auth/api-key-material.ts';
 import { createIdentityCache, type KnownKey } from '../../../kernel/auth/identity-cache.ts';
-import { manualClock } from '../../../kernel/testing/manual-clock.ts';
+import { manualClock } from '../../../testing/manual-clock.ts';
 import { credentials } from './credentials.ts';
 
 const RAW = `hk_${'a'.repeat(43)}`;

@@ -1,6 +1,6 @@
 import test from 'ava';
+import { redactText } from '../../../foundation/observability/redact-text.ts';
 import { denialError } from '../../../kernel/auth/errors.ts';
-import { redactText } from '../../../kernel/observability/redact-text.ts';
 
 test('callers are told one and the same for an unknown, revoked, expired and orphaned credential', (t) => {
   const told = (['unknown', 'revoked', 'expired', 'invalid', 'tenant'] as const).map((failure) => {

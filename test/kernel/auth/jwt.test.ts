@@ -8,7 +8,7 @@ import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { createJwtAuthenticator } from '../../../kernel/auth/jwt.ts';
 import type { JwtSettings } from '../../../kernel/auth/jwt-settings.ts';
-import { manualClock } from '../../../kernel/testing/manual-clock.ts';
+import { manualClock } from '../../../testing/manual-clock.ts';
 import { credentials } from './credentials.ts';
 
 const TENANT = '0198c0de-0000-7000-8000-000000000001';

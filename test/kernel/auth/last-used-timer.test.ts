@@ -1,7 +1,7 @@
 import { mock } from 'node:test';
 import test from 'ava';
 import { createLastUsed } from '../../../kernel/auth/last-used.ts';
-import { manualClock } from '../../../kernel/testing/manual-clock.ts';
+import { manualClock } from '../../../testing/manual-clock.ts';
 import { until } from '../../support/until.ts';
 
 test.serial(

@@ -1,8 +1,8 @@
 import test from 'ava';
+import type { Database } from '../../../foundation/data/database.ts';
+import { ApiKey } from '../../../foundation/tables/api-key.ts';
 import { createLastUsed } from '../../../kernel/auth/last-used.ts';
-import type { Database } from '../../../kernel/database/database.ts';
-import { ApiKey } from '../../../kernel/database/entities/api-key.ts';
-import { manualClock } from '../../../kernel/testing/manual-clock.ts';
+import { manualClock } from '../../../testing/manual-clock.ts';
 import { eachDatabase } from '../../support/databases.ts';
 import { openKernelDatabase } from '../tenancy/open-kernel-database.ts';
 

@@ -1,8 +1,8 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { KernelErrors } from '../../../kernel/errors/catalogue.ts';
-import { defineErrors, type ErrorKind, GatewayError } from '../../../kernel/errors/gateway-error.ts';
-import { GRPC_CODES, grpcStatusName, grpcStatusOf } from '../../../kernel/errors/grpc-status.ts';
+import { KernelErrors } from '../../../foundation/base/error-catalogue.ts';
+import { defineErrors, type ErrorKind, GatewayError } from '../../../foundation/base/gateway-error.ts';
+import { GRPC_CODES, grpcStatusName, grpcStatusOf } from '../../../foundation/base/grpc-status.ts';
 import { renderGrpcError } from '../../../kernel/errors/render-grpc.ts';
 import { HTTP_STATUS } from '../../../kernel/errors/status.ts';
 import { decodeStatusDetails, encodeStatusDetails } from '../../../kernel/grpc/status-details.ts';

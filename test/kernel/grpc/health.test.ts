@@ -1,5 +1,5 @@
 import test from 'ava';
-import { KernelErrors } from '../../../kernel/errors/catalogue.ts';
+import { KernelErrors } from '../../../foundation/base/error-catalogue.ts';
 import { until } from '../../support/until.ts';
 import { type GrpcTest, notesService, pingService, startGrpc } from './kit.ts';
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { KernelErrors } from '../../../kernel/errors/catalogue.ts';
+import { KernelErrors } from '../../../foundation/base/error-catalogue.ts';
 import { InFlight } from '../../../kernel/host/in-flight.ts';
 import { gate } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';

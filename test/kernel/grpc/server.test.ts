@@ -1,9 +1,9 @@
 import { connect, createServer } from 'node:net';
 import test from 'ava';
-import { createTracing } from '../../../kernel/observability/tracing.ts';
+import { createTracing } from '../../../foundation/observability/tracing.ts';
+import { startCollector } from '../../foundation/observability/otlp-collector.ts';
 import { gate } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
-import { startCollector } from '../observability/otlp-collector.ts';
 import { notesService, startGrpc } from './kit.ts';
 
 test('a port that is taken names plugin, address and variable; a later try may succeed', async (t) => {

@@ -2,9 +2,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
 import Type from 'typebox';
+import { field } from '../../../foundation/config/field.ts';
 import { serviceRef } from '../../../kernel/api/refs.ts';
-import { field } from '../../../kernel/config/field.ts';
-import { startTestGateway } from '../../../kernel/testing/index.ts';
+import { startTestGateway } from '../../../testing/index.ts';
 import { publicRoute, testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
 

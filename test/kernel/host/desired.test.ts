@@ -1,7 +1,7 @@
 import test from 'ava';
+import { parseGatewayFile } from '../../../foundation/config/gateway-file.ts';
 import type { Plugin } from '../../../kernel/api/plugin.ts';
 import { serviceRef } from '../../../kernel/api/refs.ts';
-import { parseGatewayFile } from '../../../kernel/config/gateway-file.ts';
 import { changedEntries, planRun, withEnabled } from '../../../kernel/host/desired.ts';
 import { buildGraph } from '../../../kernel/host/graph.ts';
 import { testPlugin } from '../../support/plugins.ts';

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Plugin } from '../../../kernel/api/plugin.ts';
 import { extensionPoint, serviceRef } from '../../../kernel/api/refs.ts';
-import { startTestGateway, type TestGatewayOptions } from '../../../kernel/testing/index.ts';
+import { startTestGateway, type TestGatewayOptions } from '../../../testing/index.ts';
 import { gate, publicRoute, testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
 

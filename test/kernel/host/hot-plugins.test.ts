@@ -1,5 +1,5 @@
 import test from 'ava';
-import { startTestGateway, type TestGateway } from '../../../kernel/testing/index.ts';
+import { startTestGateway, type TestGateway } from '../../../testing/index.ts';
 import { pluginFolder } from '../../support/plugin-folder.ts';
 import { publicRoute, testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';

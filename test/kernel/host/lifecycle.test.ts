@@ -1,8 +1,8 @@
 import test from 'ava';
 import Type from 'typebox';
+import { field } from '../../../foundation/config/field.ts';
 import { extensionPoint, serviceRef } from '../../../kernel/api/refs.ts';
-import { field } from '../../../kernel/config/field.ts';
-import { startTestGateway } from '../../../kernel/testing/index.ts';
+import { startTestGateway } from '../../../testing/index.ts';
 import { gate, publicRoute, testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
 

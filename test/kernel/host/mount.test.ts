@@ -3,7 +3,7 @@ import test from 'ava';
 import { access } from '../../../kernel/api/access.ts';
 import { reply } from '../../../kernel/api/reply.ts';
 import { route } from '../../../kernel/api/route.ts';
-import { startTestGateway } from '../../../kernel/testing/index.ts';
+import { startTestGateway } from '../../../testing/index.ts';
 import { gate, testPlugin } from '../../support/plugins.ts';
 
 test('an existing router serves behind one access rule, and goes with its plugin', async (t) => {

@@ -1,10 +1,10 @@
 import test from 'ava';
 import Type from 'typebox';
-import { defineEvent } from '../../../kernel/api/events.ts';
+import { defineEvent } from '../../../foundation/messages/events/event-ref.ts';
+import { defineQueue } from '../../../foundation/messages/queue/queue-ref.ts';
 import type { PluginDefinition } from '../../../kernel/api/plugin.ts';
-import { defineQueue } from '../../../kernel/api/queue.ts';
 import { extensionPoint, serviceRef } from '../../../kernel/api/refs.ts';
-import { startTestGateway } from '../../../kernel/testing/index.ts';
+import { startTestGateway } from '../../../testing/index.ts';
 import { publicRoute, testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
 

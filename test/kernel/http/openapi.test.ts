@@ -1,12 +1,12 @@
 import test from 'ava';
 import Type from 'typebox';
+import { pageQuery } from '../../../foundation/base/page.ts';
 import { access } from '../../../kernel/api/access.ts';
 import { route } from '../../../kernel/api/route.ts';
 import { InFlight } from '../../../kernel/host/in-flight.ts';
 import { compileRoute } from '../../../kernel/http/compiled-route.ts';
 import { openApiDocument } from '../../../kernel/http/openapi.ts';
 import { toOpenApiSchema } from '../../../kernel/http/openapi-schema.ts';
-import { pageQuery } from '../../../kernel/http/page.ts';
 
 const things = route({
   method: 'GET',

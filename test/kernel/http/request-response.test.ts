@@ -2,11 +2,11 @@ import http from 'node:http';
 import net from 'node:net';
 import test from 'ava';
 import Type from 'typebox';
+import { defineErrors } from '../../../foundation/base/gateway-error.ts';
 import { access } from '../../../kernel/api/access.ts';
 import { reply } from '../../../kernel/api/reply.ts';
 import { type Route, route } from '../../../kernel/api/route.ts';
-import { defineErrors } from '../../../kernel/errors/gateway-error.ts';
-import { startTestGateway, type TestGateway } from '../../../kernel/testing/index.ts';
+import { startTestGateway, type TestGateway } from '../../../testing/index.ts';
 import { publicRoute, testPlugin } from '../../support/plugins.ts';
 
 const Errors = defineErrors({

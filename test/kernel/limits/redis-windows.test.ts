@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
+import { systemClock } from '../../../foundation/base/clock.ts';
 import type { Decision } from '../../../kernel/limits/decision.ts';
 import { createRateLimits, type RateLimits } from '../../../kernel/limits/rate-limits.ts';
-import { systemClock } from '../../../kernel/services/clock.ts';
 import { until } from '../../support/until.ts';
 import { type OwnRedis, startOwnRedis } from './own-redis.ts';
 

@@ -1,9 +1,9 @@
 import test from 'ava';
+import { createIds } from '../../../foundation/base/ids.ts';
+import type { Database } from '../../../foundation/data/database.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
-import type { Database } from '../../../kernel/database/database.ts';
-import { createIds } from '../../../kernel/services/ids.ts';
 import { createTenants, isLive } from '../../../kernel/tenancy/tenants.ts';
-import { type ManualClock, manualClock } from '../../../kernel/testing/manual-clock.ts';
+import { type ManualClock, manualClock } from '../../../testing/manual-clock.ts';
 import { eachDatabase } from '../../support/databases.ts';
 import { openKernelDatabase } from './open-kernel-database.ts';
 

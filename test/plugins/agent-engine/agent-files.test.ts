@@ -1,15 +1,15 @@
 import { definePlugin } from 'agent-gateway';
 import test from 'ava';
 import pino from 'pino';
-import { systemClock } from '../../../kernel/services/clock.ts';
-import { createIds } from '../../../kernel/services/ids.ts';
-import { startTestGateway } from '../../../kernel/testing/start-test-gateway.ts';
+import { systemClock } from '../../../foundation/base/clock.ts';
+import { createIds } from '../../../foundation/base/ids.ts';
 import type { Agents } from '../../../plugins/agent-engine/contract.ts';
 import { agentKind } from '../../../plugins/agent-engine/services/agents/agent-resource.ts';
 import { createAgents } from '../../../plugins/agent-engine/services/loop/create-agents.ts';
 import { createArgumentCheck } from '../../../plugins/agent-engine/services/tools/argument-check.ts';
 import { builtinTools } from '../../../plugins/agent-engine/services/tools/builtin-tools.ts';
 import { createToolCatalog } from '../../../plugins/agent-engine/services/tools/tool-catalog.ts';
+import { startTestGateway } from '../../../testing/start-test-gateway.ts';
 import {
   calls,
   collect,

@@ -1,9 +1,9 @@
 import type { ExecutionContext } from 'ava';
-import type { Registration } from '../../../kernel/database/database.ts';
-import { type Database, openDatabase } from '../../../kernel/database/database.ts';
-import type { Ids } from '../../../kernel/services/ids.ts';
-import { createIds } from '../../../kernel/services/ids.ts';
-import { type ManualClock, manualClock } from '../../../kernel/testing/index.ts';
+import type { Ids } from '../../../foundation/base/ids.ts';
+import { createIds } from '../../../foundation/base/ids.ts';
+import type { Registration } from '../../../foundation/data/database.ts';
+import { type Database, openDatabase } from '../../../foundation/data/database.ts';
+import { type ManualClock, manualClock } from '../../../testing/index.ts';
 import type { FreshDatabase } from '../../support/databases.ts';
 
 /** A database with some tables of the agent engine, and what its services are made of. */

@@ -1,12 +1,8 @@
 import type { ExecutionContext } from 'ava';
-import {
-  startTestGateway,
-  type TestGateway,
-  type TestGatewayOptions,
-} from '../../../kernel/testing/index.ts';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
 import platform from '../../../plugins/platform/plugin.ts';
 import records from '../../../plugins/records/plugin.ts';
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../testing/index.ts';
 
 /** The operator's own tenant. */
 export const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';

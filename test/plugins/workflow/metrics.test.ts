@@ -1,6 +1,6 @@
 import test from 'ava';
-import { createMetrics } from '../../../kernel/observability/metrics.ts';
-import { createPluginMetrics } from '../../../kernel/observability/plugin-metrics.ts';
+import { createMetrics } from '../../../foundation/observability/metrics.ts';
+import { createPluginMetrics } from '../../../foundation/observability/plugin-metrics.ts';
 import { workflowMetrics } from '../../../plugins/workflow/metrics.ts';
 
 function make() {

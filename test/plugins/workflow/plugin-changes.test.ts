@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
-import { startTestGateway } from '../../../kernel/testing/index.ts';
 import type { Graph } from '../../../plugins/workflow/contract/graph.ts';
+import { startTestGateway } from '../../../testing/index.ts';
 import { plain, startFakeProvider } from '../../support/fake-provider.ts';
 import { until } from '../../support/until.ts';
 import { providerEnv, says } from '../platform/routes/chat-kit.ts';

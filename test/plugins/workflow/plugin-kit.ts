@@ -1,13 +1,13 @@
 import type { ExecutionContext } from 'ava';
 import Type from 'typebox';
 import type { Plugin } from '../../../kernel/api/plugin.ts';
-import { startTestGateway, type TestGatewayOptions } from '../../../kernel/testing/index.ts';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
 import platform from '../../../plugins/platform/plugin.ts';
 import records from '../../../plugins/records/plugin.ts';
 import type { Graph } from '../../../plugins/workflow/contract/graph.ts';
 import { type NodeType, NodeTypesPoint } from '../../../plugins/workflow/contract/node-types.ts';
 import workflow from '../../../plugins/workflow/plugin.ts';
+import { startTestGateway, type TestGatewayOptions } from '../../../testing/index.ts';
 import { type ProviderScript, startFakeProvider } from '../../support/fake-provider.ts';
 import { testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import test from 'ava';
-import { pluginConformance } from '../../../kernel/testing/index.ts';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
 import records from '../../../plugins/records/plugin.ts';
 import type { JsonObject } from '../../../plugins/workflow/contract/graph.ts';
 import workflow from '../../../plugins/workflow/plugin.ts';
+import { pluginConformance } from '../../../testing/index.ts';
 import { until } from '../../support/until.ts';
 import { AGENT, says } from '../platform/routes/chat-kit.ts';
 import { ask, DEFINITIONS, RUNS, shout, startWorkflows, TASKS, typesPlugin } from './plugin-kit.ts';

@@ -1,10 +1,10 @@
 import { copyFile } from 'node:fs/promises';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { startTestGateway } from '../../../kernel/testing/index.ts';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
 import records from '../../../plugins/records/plugin.ts';
 import workflow from '../../../plugins/workflow/plugin.ts';
+import { startTestGateway } from '../../../testing/index.ts';
 import { until } from '../../support/until.ts';
 
 const EXAMPLES = path.resolve(import.meta.dirname, '../../../agents.d');

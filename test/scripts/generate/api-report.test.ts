@@ -21,7 +21,7 @@ async function reportsOf(t: ExecutionContext, kernel: string, testing: string | 
   await writeFile(path.join(root, 'tsconfig.json'), COMPILER);
   await mkdir(path.join(root, 'node_modules'));
   await writeFile(path.join(root, 'kernel/index.ts'), kernel);
-  if (testing !== null) await writeFile(path.join(root, 'kernel/testing/index.ts'), testing);
+  if (testing !== null) await writeFile(path.join(root, 'testing/index.ts'), testing);
   return () => apiReportFiles(root).map(({ render }) => render(''));
 }
 

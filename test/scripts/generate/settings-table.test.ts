@@ -1,6 +1,6 @@
 import test from 'ava';
 import Type from 'typebox';
-import { field } from '../../../kernel/config/field.ts';
+import { field } from '../../../foundation/config/field.ts';
 import { settingsTable, settingsTableFile } from '../../../scripts/generate/settings-table.ts';
 
 const plugin = (name: string) => ({

@@ -1,5 +1,4 @@
 import type { Clock, Database, KernelServices, Scope } from 'agent-gateway';
-import { createRecent } from '../recent/recent.ts';
 import {
   DEFAULT_SANDBOX_POLICY,
   type SandboxPolicies,
@@ -7,6 +6,7 @@ import {
   SandboxPolicyChanged,
 } from '../../contract.ts';
 import { deletePolicy, findPolicy, savePolicy } from '../../store/policies/sandbox-policy-row.ts';
+import { createRecent } from '../recent/recent.ts';
 
 const MAX_AGE_MS = 1000;
 const MAX_TENANTS = 10_000;

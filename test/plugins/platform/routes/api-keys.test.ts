@@ -1,5 +1,5 @@
 import test from 'ava';
-import { manualClock } from '../../../../kernel/testing/index.ts';
+import { manualClock } from '../../../../testing/index.ts';
 import { eachDatabase } from '../../../support/databases.ts';
 import { DEFAULT_TENANT, startPlatform } from '../platform-gateway.ts';
 

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import type { TestGatewayOptions } from '../../../../kernel/testing/index.ts';
+import type { TestGatewayOptions } from '../../../../testing/index.ts';
 import {
   type FakeProvider,
   type ProviderScript,

@@ -1,10 +1,5 @@
 import type { ExecutionContext } from 'ava';
 import { definePlugin } from '../../../../kernel/index.ts';
-import {
-  startTestGateway,
-  type TestGateway,
-  type TestGatewayOptions,
-} from '../../../../kernel/testing/index.ts';
 import { memoryRoutes } from '../../../../plugins/platform/routes/memories.ts';
 import { profileRoutes } from '../../../../plugins/platform/routes/profile.ts';
 import { skillRoutes } from '../../../../plugins/platform/routes/skills.ts';
@@ -20,6 +15,7 @@ import { MemoryEntity } from '../../../../plugins/records/store/memories/memory.
 import { ProfileEntity } from '../../../../plugins/records/store/memories/profile.ts';
 import { skillsMigration } from '../../../../plugins/records/store/skills/006-skills.ts';
 import { SkillProvisioningEntity } from '../../../../plugins/records/store/skills/skill-provisioning.ts';
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../../testing/index.ts';
 import { testEmbeddings } from '../../records/services/memories/kit.ts';
 
 /** A gateway with nothing but the routes of memories, profiles, skills and SOUL.md; stopped when the test ends. */

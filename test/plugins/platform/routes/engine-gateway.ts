@@ -1,9 +1,4 @@
 import type { ExecutionContext } from 'ava';
-import {
-  startTestGateway,
-  type TestGateway,
-  type TestGatewayOptions,
-} from '../../../../kernel/testing/index.ts';
 import { type SandboxPolicies, SandboxPolicyChanged } from '../../../../plugins/agent-engine/contract.ts';
 import { createSandboxPolicies } from '../../../../plugins/agent-engine/services/policies/sandbox-policies.ts';
 import { sandboxPolicies } from '../../../../plugins/agent-engine/store/policies/004-sandbox-policies.ts';
@@ -26,6 +21,7 @@ import { receipts as receiptsMigration } from '../../../../plugins/records/store
 import { ExecutionReceipt } from '../../../../plugins/records/store/receipts/execution-receipt.ts';
 import { usage } from '../../../../plugins/records/store/usage/003-usage.ts';
 import { UsageRecordRow } from '../../../../plugins/records/store/usage/usage-record.ts';
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../../testing/index.ts';
 import { testPlugin } from '../../../support/plugins.ts';
 import { DEFAULT_TENANT } from '../platform-gateway.ts';
 

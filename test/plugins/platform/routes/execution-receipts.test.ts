@@ -1,6 +1,6 @@
 import test from 'ava';
-import { manualClock } from '../../../../kernel/testing/index.ts';
 import type { NewReceipt } from '../../../../plugins/records/contract.ts';
+import { manualClock } from '../../../../testing/index.ts';
 import { eachDatabase } from '../../../support/databases.ts';
 import { type EngineGateway, startEngineGateway } from './engine-gateway.ts';
 

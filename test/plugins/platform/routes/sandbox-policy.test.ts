@@ -1,6 +1,6 @@
 import test from 'ava';
-import { manualClock } from '../../../../kernel/testing/index.ts';
 import { DEFAULT_SANDBOX_POLICY } from '../../../../plugins/agent-engine/contract.ts';
+import { manualClock } from '../../../../testing/index.ts';
 import { eachDatabase, freshDatabase } from '../../../support/databases.ts';
 import { until } from '../../../support/until.ts';
 import { DEFAULT_TENANT } from '../platform-gateway.ts';

@@ -1,7 +1,6 @@
 import type { ExecutionContext } from 'ava';
-import { createPermits } from '../../../../kernel/services/permits/create-permits.ts';
-import { createMemoryStore } from '../../../../kernel/services/permits/memory-store.ts';
-import { startTestGateway, type TestGateway } from '../../../../kernel/testing/index.ts';
+import { createPermits } from '../../../../foundation/leases/permits/create-permits.ts';
+import { createMemoryStore } from '../../../../foundation/leases/permits/memory-store.ts';
 import type { ChatMessage, Principal } from '../../../../plugins/agent-engine/contract.ts';
 import { mockSessionRoute, sessionRoutes } from '../../../../plugins/platform/routes/sessions.ts';
 import type { Sessions, Turns } from '../../../../plugins/records/contract.ts';
@@ -10,6 +9,7 @@ import { createTurns } from '../../../../plugins/records/services/sessions/turns
 import { sessions as sessionTables } from '../../../../plugins/records/store/sessions/001-sessions.ts';
 import { SessionMessageEntity } from '../../../../plugins/records/store/sessions/session-message-row.ts';
 import { Session } from '../../../../plugins/records/store/sessions/session-row.ts';
+import { startTestGateway, type TestGateway } from '../../../../testing/index.ts';
 import { testPlugin } from '../../../support/plugins.ts';
 
 /** A gateway with sessions, their routes, and nothing else. */

@@ -1,6 +1,6 @@
 import test from 'ava';
+import { GatewayError } from '../../../../foundation/base/gateway-error.ts';
 import { DEFAULT_TENANT_ID, type Identity } from '../../../../kernel/access/identity.ts';
-import { GatewayError } from '../../../../kernel/errors/gateway-error.ts';
 import { requireNewKey, tenantOfNewKey } from '../../../../plugins/platform/services/key-rules.ts';
 import { CALLERS, type CallerName, caller, OTHER_TENANT, THIRD_TENANT } from './identities.ts';
 

@@ -1,5 +1,4 @@
 import type { ExecutionContext } from 'ava';
-import { startTestGateway, type TestGatewayOptions } from '../../../../kernel/testing/index.ts';
 import { createRedaction } from '../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
 import type { WorkflowDefinitions } from '../../../../plugins/workflow/contract/engine.ts';
 import type { Graph } from '../../../../plugins/workflow/contract/graph.ts';
@@ -8,6 +7,7 @@ import { definitionRoutes } from '../../../../plugins/workflow/routes/definition
 import { openDefinitions } from '../../../../plugins/workflow/services/definitions/open-definitions.ts';
 import { entities, gatewayTables, migrations } from '../../../../plugins/workflow/store/entities.ts';
 import { createVersions } from '../../../../plugins/workflow/store/versions.ts';
+import { startTestGateway, type TestGatewayOptions } from '../../../../testing/index.ts';
 import { testPlugin } from '../../../support/plugins.ts';
 import { testTypes } from '../services/definitions/graphs.ts';
 

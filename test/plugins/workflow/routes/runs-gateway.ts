@@ -1,6 +1,5 @@
 import type { ExecutionContext } from 'ava';
 import Type from 'typebox';
-import { startTestGateway, type TestGatewayOptions } from '../../../../kernel/testing/index.ts';
 import agentEngine from '../../../../plugins/agent-engine/plugin.ts';
 import records from '../../../../plugins/records/plugin.ts';
 import { type WorkflowEngine, WorkflowEngineRef } from '../../../../plugins/workflow/contract/engine.ts';
@@ -13,6 +12,7 @@ import {
 import workflow from '../../../../plugins/workflow/plugin.ts';
 import { createDefinitionStore } from '../../../../plugins/workflow/store/definition-store.ts';
 import { gatewayDefinitions, gatewayTables } from '../../../../plugins/workflow/store/entities.ts';
+import { startTestGateway, type TestGatewayOptions } from '../../../../testing/index.ts';
 import { testPlugin } from '../../../support/plugins.ts';
 
 /** Steps that are held when a test ends are given back then. */

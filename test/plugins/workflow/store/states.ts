@@ -1,7 +1,7 @@
-import { fakeIds } from '../../../../kernel/testing/index.ts';
 import type { JsonObject } from '../../../../plugins/workflow/contract.ts';
 import type { NewEvent } from '../../../../plugins/workflow/services/core/occurrence.ts';
 import type { RunState, StepState } from '../../../../plugins/workflow/services/core/run-state.ts';
+import { fakeIds } from '../../../../testing/index.ts';
 
 const ids = fakeIds();
 

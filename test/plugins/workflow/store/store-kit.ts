@@ -1,10 +1,10 @@
 import type { ExecutionContext } from 'ava';
-import { type Database, openDatabase } from '../../../../kernel/database/database.ts';
-import { createIds } from '../../../../kernel/services/ids.ts';
-import { manualClock } from '../../../../kernel/testing/index.ts';
+import { createIds } from '../../../../foundation/base/ids.ts';
+import { type Database, openDatabase } from '../../../../foundation/data/database.ts';
 import { storedEvent } from '../../../../plugins/workflow/store/event-rows.ts';
 import { createRunStore } from '../../../../plugins/workflow/store/run-store.ts';
 import { definitionTables, workflowTables } from '../../../../plugins/workflow/store/workflow-tables.ts';
+import { manualClock } from '../../../../testing/index.ts';
 import type { FreshDatabase } from '../../../support/databases.ts';
 import { until } from '../../../support/until.ts';
 import type { Subject } from './run-store-suite.ts';

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { DatabaseErrors } from '../../../../kernel/database/errors.ts';
-import type { Family } from '../../../../kernel/database/family.ts';
+import { DatabaseErrors } from '../../../../foundation/data/errors.ts';
+import type { Family } from '../../../../foundation/data/family.ts';
 import { createWriteGroups } from '../../../../plugins/workflow/store/write-groups.ts';
 
 type Database = Parameters<typeof createWriteGroups>[0];

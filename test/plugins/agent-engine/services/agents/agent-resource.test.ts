@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
-import { openResources } from '../../../../../kernel/resources/open-resources.ts';
-import { systemClock } from '../../../../../kernel/services/clock.ts';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
+import { openResources } from '../../../../../foundation/resources/open-resources.ts';
 import type { AgentDefinition } from '../../../../../plugins/agent-engine/services/agents/agent-definition.ts';
 import { agentKind, MAX_AGENTS } from '../../../../../plugins/agent-engine/services/agents/agent-resource.ts';
 

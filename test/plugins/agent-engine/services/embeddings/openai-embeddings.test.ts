@@ -1,6 +1,6 @@
 import test from 'ava';
-import { systemClock } from '../../../../../kernel/services/clock.ts';
-import { createIds } from '../../../../../kernel/services/ids.ts';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
+import { createIds } from '../../../../../foundation/base/ids.ts';
 import {
   createOpenAIEmbeddings,
   type OpenAIEmbeddingsOptions,

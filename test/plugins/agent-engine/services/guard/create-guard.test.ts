@@ -1,5 +1,5 @@
 import test from 'ava';
-import { GatewayError } from '../../../../../kernel/errors/gateway-error.ts';
+import { GatewayError } from '../../../../../foundation/base/gateway-error.ts';
 import {
   checkInPieces,
   OVERLAP,

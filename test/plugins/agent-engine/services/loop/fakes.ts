@@ -1,7 +1,5 @@
 import type { ResourceView } from 'agent-gateway';
 import pino from 'pino';
-import { fakeIds } from '../../../../../kernel/testing/fakes/fake-ids.ts';
-import { manualClock } from '../../../../../kernel/testing/manual-clock.ts';
 import type {
   AgentEvent,
   AgentResult,
@@ -23,6 +21,8 @@ import { createAgents } from '../../../../../plugins/agent-engine/services/loop/
 import { createArgumentCheck } from '../../../../../plugins/agent-engine/services/tools/argument-check.ts';
 import { createToolCatalog } from '../../../../../plugins/agent-engine/services/tools/tool-catalog.ts';
 import type { NewReceipt, Receipt, Receipts } from '../../../../../plugins/records/contract.ts';
+import { fakeIds } from '../../../../../testing/fakes/fake-ids.ts';
+import { manualClock } from '../../../../../testing/manual-clock.ts';
 
 const log = pino({ enabled: false });
 

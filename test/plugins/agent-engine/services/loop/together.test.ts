@@ -1,6 +1,5 @@
 import test from 'ava';
 import pino from 'pino';
-import { fakeEgress } from '../../../../../kernel/testing/fakes/fake-egress.ts';
 import { createGuard } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
 import { createAgents } from '../../../../../plugins/agent-engine/services/loop/create-agents.ts';
 import { createDemoModel } from '../../../../../plugins/agent-engine/services/models/demo-model.ts';
@@ -11,6 +10,7 @@ import { createToolCatalog } from '../../../../../plugins/agent-engine/services/
 import { createReceipts } from '../../../../../plugins/records/services/receipts/receipts.ts';
 import { receipts as migration } from '../../../../../plugins/records/store/receipts/002-receipts.ts';
 import { ExecutionReceipt } from '../../../../../plugins/records/store/receipts/execution-receipt.ts';
+import { fakeEgress } from '../../../../../testing/fakes/fake-egress.ts';
 import { eachDatabase } from '../../../../support/databases.ts';
 import { engineTables } from '../../engine-tables.ts';
 import { collect, context, liveAgents, tool, user } from './fakes.ts';

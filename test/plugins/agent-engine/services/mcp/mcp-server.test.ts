@@ -1,7 +1,7 @@
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
 import type { LiveResource, Resource, ResourceView } from '../../../../../kernel/index.ts';
-import { systemClock } from '../../../../../kernel/services/clock.ts';
 import type { McpServerSpec } from '../../../../../plugins/agent-engine/kinds/mcp-server.ts';
 import {
   type McpServer,

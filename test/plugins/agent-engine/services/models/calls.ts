@@ -1,7 +1,7 @@
 import { GatewayError } from 'agent-gateway';
 import type { ExecutionContext } from 'ava';
-import { systemClock } from '../../../../../kernel/services/clock.ts';
-import { createIds } from '../../../../../kernel/services/ids.ts';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
+import { createIds } from '../../../../../foundation/base/ids.ts';
 import type {
   ChatChunk,
   ChatRequest,

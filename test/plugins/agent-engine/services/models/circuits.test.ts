@@ -1,8 +1,8 @@
 import test from 'ava';
-import { manualClock } from '../../../../../kernel/testing/index.ts';
 import { ModelErrors } from '../../../../../plugins/agent-engine/contract.ts';
 import { createCircuits } from '../../../../../plugins/agent-engine/services/models/circuits.ts';
 import { guardClient } from '../../../../../plugins/agent-engine/services/models/guarded-client.ts';
+import { manualClock } from '../../../../../testing/index.ts';
 import { failure, plain, silence, startFakeProvider, stream } from '../../../../support/fake-provider.ts';
 import { until } from '../../../../support/until.ts';
 import { ask, clientFor, collect, context, failureOf } from './calls.ts';

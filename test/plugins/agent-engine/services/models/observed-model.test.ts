@@ -1,5 +1,5 @@
 import test from 'ava';
-import { systemClock } from '../../../../../kernel/services/clock.ts';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
 import {
   type ChatChunk,
   type ModelClient,

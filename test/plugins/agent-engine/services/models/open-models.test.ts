@@ -1,7 +1,7 @@
 import { ConfigurationError } from 'agent-gateway';
 import test from 'ava';
-import { systemClock } from '../../../../../kernel/services/clock.ts';
-import { createIds } from '../../../../../kernel/services/ids.ts';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
+import { createIds } from '../../../../../foundation/base/ids.ts';
 import { createDemoModel } from '../../../../../plugins/agent-engine/services/models/demo-model.ts';
 import { openModels } from '../../../../../plugins/agent-engine/services/models/open-models.ts';
 

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import test from 'ava';
-import { systemClock } from '../../../../../kernel/services/clock.ts';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
 import {
   cut,
   failure,

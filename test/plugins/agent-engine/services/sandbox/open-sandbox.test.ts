@@ -1,7 +1,7 @@
 import { manualClock } from 'agent-gateway/testing';
 import test from 'ava';
 import pino from 'pino';
-import { createIds } from '../../../../../kernel/services/ids.ts';
+import { createIds } from '../../../../../foundation/base/ids.ts';
 import { openSandbox } from '../../../../../plugins/agent-engine/services/sandbox/open-sandbox.ts';
 import { openTestSandbox, sandboxJob, TEST_SETTINGS } from '../../../../support/sandbox.ts';
 

@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
-import { openDatabase } from '../../../../../kernel/database/database.ts';
-import { kernelRegistration } from '../../../../../kernel/database/entities/kernel-registration.ts';
-import { systemClock } from '../../../../../kernel/services/clock.ts';
-import { createIds } from '../../../../../kernel/services/ids.ts';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
+import { createIds } from '../../../../../foundation/base/ids.ts';
+import { openDatabase } from '../../../../../foundation/data/database.ts';
+import { kernelRegistration } from '../../../../../foundation/tables/kernel-registration.ts';
 import type { Checkpoint } from '../../../../../plugins/agent-engine/contract.ts';
 import { checkpoints as migration } from '../../../../../plugins/agent-engine/store/checkpoints/007-checkpoints.ts';
 import { AgentCheckpoint } from '../../../../../plugins/agent-engine/store/checkpoints/agent-checkpoint.ts';

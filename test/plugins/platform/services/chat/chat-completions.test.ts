@@ -1,7 +1,7 @@
 import test from 'ava';
-import { GatewayError } from '../../../../../kernel/errors/gateway-error.ts';
-import { systemClock } from '../../../../../kernel/services/clock.ts';
-import { createIds } from '../../../../../kernel/services/ids.ts';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
+import { GatewayError } from '../../../../../foundation/base/gateway-error.ts';
+import { createIds } from '../../../../../foundation/base/ids.ts';
 import {
   type ChatChunk,
   type ChatCompletion,

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { isUniqueViolation } from '../../../../../kernel/database/database.ts';
+import { isUniqueViolation } from '../../../../../foundation/data/database.ts';
 import { MemoriesChanged } from '../../../../../plugins/records/contract.ts';
 import { MemoryEntity } from '../../../../../plugins/records/store/memories/memory.ts';
 import { eachDatabase, freshDatabase } from '../../../../support/databases.ts';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import pino from 'pino';
-import { manualClock } from '../../../../../kernel/testing/index.ts';
 import { createPreambles } from '../../../../../plugins/records/services/preamble/preambles.ts';
+import { manualClock } from '../../../../../testing/index.ts';
 
 const TENANT = '01900000-0000-7000-8000-000000000001';
 const ana = { tenantId: TENANT, identityId: 'key', userId: 'ana b' };

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { manualClock } from '../../../../../kernel/testing/index.ts';
 import { createSeldom } from '../../../../../plugins/records/services/preamble/seldom.ts';
+import { manualClock } from '../../../../../testing/index.ts';
 
 test('the first one is told, and then one in each period', (t) => {
   const clock = manualClock();

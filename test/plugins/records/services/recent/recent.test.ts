@@ -1,6 +1,6 @@
 import test from 'ava';
-import { manualClock } from '../../../../../kernel/testing/index.ts';
 import { createRecent } from '../../../../../plugins/records/services/recent/recent.ts';
+import { manualClock } from '../../../../../testing/index.ts';
 
 function open(max = 10) {
   const clock = manualClock();

@@ -1,9 +1,9 @@
 import pino from 'pino';
-import { openDatabase } from '../../../../../kernel/database/database.ts';
-import { systemClock as clock } from '../../../../../kernel/services/clock.ts';
-import { createIds } from '../../../../../kernel/services/ids.ts';
-import { openLocks } from '../../../../../kernel/services/locks/open-locks.ts';
-import { openPermits } from '../../../../../kernel/services/permits/open-permits.ts';
+import { systemClock as clock } from '../../../../../foundation/base/clock.ts';
+import { createIds } from '../../../../../foundation/base/ids.ts';
+import { openDatabase } from '../../../../../foundation/data/database.ts';
+import { openLocks } from '../../../../../foundation/leases/locks/open-locks.ts';
+import { openPermits } from '../../../../../foundation/leases/permits/open-permits.ts';
 import { createTurns } from '../../../../../plugins/records/services/sessions/turns.ts';
 import { sessions } from '../../../../../plugins/records/store/sessions/001-sessions.ts';
 import { SessionMessageEntity } from '../../../../../plugins/records/store/sessions/session-message-row.ts';

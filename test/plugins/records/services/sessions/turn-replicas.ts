@@ -1,10 +1,10 @@
 import type { ExecutionContext } from 'ava';
-import { type Database, openDatabase } from '../../../../../kernel/database/database.ts';
-import { systemClock } from '../../../../../kernel/services/clock.ts';
-import { createIds } from '../../../../../kernel/services/ids.ts';
-import { openLocks } from '../../../../../kernel/services/locks/open-locks.ts';
-import { openPermits } from '../../../../../kernel/services/permits/open-permits.ts';
-import type { OpenPermits } from '../../../../../kernel/services/permits/permits.ts';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
+import { createIds } from '../../../../../foundation/base/ids.ts';
+import { type Database, openDatabase } from '../../../../../foundation/data/database.ts';
+import { openLocks } from '../../../../../foundation/leases/locks/open-locks.ts';
+import { openPermits } from '../../../../../foundation/leases/permits/open-permits.ts';
+import type { OpenPermits } from '../../../../../foundation/leases/permits/permits.ts';
 import type {
   PricedUse,
   Sessions,
@@ -18,7 +18,7 @@ import { createTurns } from '../../../../../plugins/records/services/sessions/tu
 import { sessions as sessionTables } from '../../../../../plugins/records/store/sessions/001-sessions.ts';
 import { SessionMessageEntity } from '../../../../../plugins/records/store/sessions/session-message-row.ts';
 import { Session } from '../../../../../plugins/records/store/sessions/session-row.ts';
-import { onEnd, silent } from '../../../../kernel/services/locks/forms.ts';
+import { onEnd, silent } from '../../../../foundation/leases/locks/forms.ts';
 import { type FreshDatabase, freshDatabase } from '../../../../support/databases.ts';
 import { available } from '../../../../support/services.ts';
 

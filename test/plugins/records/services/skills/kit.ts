@@ -1,6 +1,5 @@
 import type { ExecutionContext } from 'ava';
 import pino from 'pino';
-import { type FakeServices, fakeServices } from '../../../../../kernel/testing/index.ts';
 import { createManifests } from '../../../../../plugins/records/services/skills/manifests.ts';
 import {
   createCatalog,
@@ -8,6 +7,7 @@ import {
 } from '../../../../../plugins/records/services/skills/skill-catalog.ts';
 import { createSkills } from '../../../../../plugins/records/services/skills/skills.ts';
 import { createSouls } from '../../../../../plugins/records/services/skills/souls.ts';
+import { type FakeServices, fakeServices } from '../../../../../testing/index.ts';
 
 export const TENANT = '01900000-0000-7000-8000-000000000001';
 export const OTHER = '01900000-0000-7000-8000-000000000002';

@@ -1,10 +1,9 @@
 import test, { type ExecutionContext } from 'ava';
-import { openDatabase } from '../../../../../kernel/database/database.ts';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
+import { openDatabase } from '../../../../../foundation/data/database.ts';
+import { ObjectErrors } from '../../../../../foundation/objects/object-errors.ts';
+import type { Objects } from '../../../../../foundation/objects/objects.ts';
 import type { Locks } from '../../../../../kernel/index.ts';
-import { systemClock } from '../../../../../kernel/services/clock.ts';
-import { ObjectErrors } from '../../../../../kernel/services/objects/object-errors.ts';
-import type { Objects } from '../../../../../kernel/services/objects/objects.ts';
-import { type FakeServices, manualClock, memoryObjects } from '../../../../../kernel/testing/index.ts';
 import { SkillProvisioning } from '../../../../../plugins/records/contract.ts';
 import { createProvisioning } from '../../../../../plugins/records/services/skills/provisioning.ts';
 import type { SkillCatalog } from '../../../../../plugins/records/services/skills/skill-catalog.ts';
@@ -13,6 +12,7 @@ import {
   findState,
   SkillProvisioningEntity,
 } from '../../../../../plugins/records/store/skills/skill-provisioning.ts';
+import { type FakeServices, manualClock, memoryObjects } from '../../../../../testing/index.ts';
 import { eachDatabase, type FreshDatabase, freshDatabase } from '../../../../support/databases.ts';
 import { until } from '../../../../support/until.ts';
 import { catalogOf, OTHER, openSkills, skillText, TENANT } from './kit.ts';

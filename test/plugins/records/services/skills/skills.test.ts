@@ -1,9 +1,9 @@
 import test from 'ava';
-import { systemClock } from '../../../../../kernel/services/clock.ts';
-import { ObjectErrors } from '../../../../../kernel/services/objects/object-errors.ts';
-import type { ObjectSpace, Objects } from '../../../../../kernel/services/objects/objects.ts';
-import { manualClock, memoryObjects } from '../../../../../kernel/testing/index.ts';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
+import { ObjectErrors } from '../../../../../foundation/objects/object-errors.ts';
+import type { ObjectSpace, Objects } from '../../../../../foundation/objects/objects.ts';
 import { SkillsChanged } from '../../../../../plugins/records/contract.ts';
+import { manualClock, memoryObjects } from '../../../../../testing/index.ts';
 import { until } from '../../../../support/until.ts';
 import { catalogOf, OTHER, openSkills, skillText, TENANT } from './kit.ts';
 import { eachStore, lostLocks } from './stores.ts';

@@ -1,11 +1,11 @@
 import type { ExecutionContext, TestFn } from 'ava';
 import pino from 'pino';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
+import { createIds } from '../../../../../foundation/base/ids.ts';
+import { createLocks } from '../../../../../foundation/leases/locks/claimed-locks.ts';
+import { createMemoryClaims } from '../../../../../foundation/leases/locks/memory-claims.ts';
 import type { Locks, Objects } from '../../../../../kernel/index.ts';
-import { systemClock } from '../../../../../kernel/services/clock.ts';
-import { createIds } from '../../../../../kernel/services/ids.ts';
-import { createLocks } from '../../../../../kernel/services/locks/claimed-locks.ts';
-import { createMemoryClaims } from '../../../../../kernel/services/locks/memory-claims.ts';
-import { freshFolder, openForTest } from '../../../../kernel/services/objects/open-for-test.ts';
+import { freshFolder, openForTest } from '../../../../foundation/objects/open-for-test.ts';
 import { startS3Server, useS3Credentials } from '../../../../support/s3-server.ts';
 
 useS3Credentials();

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ResourceView } from '../../../../../kernel/index.ts';
-import { fakeIds, manualClock } from '../../../../../kernel/testing/index.ts';
 import type { Graph } from '../../../../../plugins/workflow/contract/graph.ts';
 import type { WorkflowFile } from '../../../../../plugins/workflow/services/definitions/workflow-file.ts';
 import type {
@@ -8,6 +7,7 @@ import type {
   StoredDefinition,
 } from '../../../../../plugins/workflow/services/ports/definition-store.ts';
 import type { StoredVersion, Versions } from '../../../../../plugins/workflow/services/ports/versions.ts';
+import { fakeIds, manualClock } from '../../../../../testing/index.ts';
 
 type Stored = StoredVersion & { readonly tenantId: string };
 

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
-import { openResources } from '../../../../../kernel/resources/open-resources.ts';
-import { systemClock } from '../../../../../kernel/services/clock.ts';
-import { manualClock } from '../../../../../kernel/testing/index.ts';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
+import { openResources } from '../../../../../foundation/resources/open-resources.ts';
 import type { Graph } from '../../../../../plugins/workflow/contract/graph.ts';
 import type { WorkflowFile } from '../../../../../plugins/workflow/services/definitions/workflow-file.ts';
 import { workflowKind } from '../../../../../plugins/workflow/services/definitions/workflow-resource.ts';
+import { manualClock } from '../../../../../testing/index.ts';
 import { asking, graphOf, pluginType, testTypes } from './graphs.ts';
 
 const log = pino({ enabled: false });

@@ -1,9 +1,9 @@
-import { manualClock } from '../../../../../kernel/testing/index.ts';
 import type { RunPlace } from '../../../../../plugins/workflow/contract/engine.ts';
 import type { DeliveredEvent, EventSink } from '../../../../../plugins/workflow/contract/event-sinks.ts';
 import { createRelay } from '../../../../../plugins/workflow/services/delivery/relay.ts';
 import type { Outbox, OutboxEntry } from '../../../../../plugins/workflow/services/ports/outbox.ts';
 import type { RunHead, RunQueries } from '../../../../../plugins/workflow/services/ports/run-queries.ts';
+import { manualClock } from '../../../../../testing/index.ts';
 import { eventsOf } from '../../store/states.ts';
 import { heardLog } from '../nodes/kit.ts';
 

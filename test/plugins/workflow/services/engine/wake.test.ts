@@ -1,9 +1,9 @@
 import test from 'ava';
 import pino from 'pino';
-import type { PublishOptions } from '../../../../../kernel/services/queue/queue.ts';
-import { manualClock } from '../../../../../kernel/testing/index.ts';
+import type { PublishOptions } from '../../../../../foundation/messages/queue/queue.ts';
 import { engineHints } from '../../../../../plugins/workflow/services/engine/hints.ts';
 import { createWake, type WakeResult } from '../../../../../plugins/workflow/services/engine/wake.ts';
+import { manualClock } from '../../../../../testing/index.ts';
 import { until } from '../../../../support/until.ts';
 
 const PLACE = { tenantId: 'tenant', runId: 'run' };

@@ -1,7 +1,6 @@
 import test from 'ava';
 import Type from 'typebox';
 import type { TenantRecord } from '../../../../../kernel/tenancy/tenant-record.ts';
-import { manualClock } from '../../../../../kernel/testing/index.ts';
 import {
   type NodeType,
   StepFailure,
@@ -9,6 +8,7 @@ import {
 } from '../../../../../plugins/workflow/contract/node-types.ts';
 import { createExecute } from '../../../../../plugins/workflow/services/nodes/create-execute.ts';
 import { createNodeTypes } from '../../../../../plugins/workflow/services/nodes/node-types.ts';
+import { manualClock } from '../../../../../testing/index.ts';
 import { CREDENTIAL, failureOf, heardLog, redaction } from './kit.ts';
 
 /** Carries out one step whose type does this. */

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { systemClock } from '../../../../../../kernel/services/clock.ts';
-import { createIds } from '../../../../../../kernel/services/ids.ts';
+import { systemClock } from '../../../../../../foundation/base/clock.ts';
+import { createIds } from '../../../../../../foundation/base/ids.ts';
 import { createProviderFetch } from '../../../../../../plugins/agent-engine/services/models/ai-sdk/provider-fetch.ts';
 import { createRedact } from '../../../../../../plugins/agent-engine/services/models/redact.ts';
 import { DEFAULT_RETRY } from '../../../../../../plugins/agent-engine/services/models/retry.ts';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import pino from 'pino';
-import { systemClock } from '../../../../../../kernel/services/clock.ts';
-import { createIds } from '../../../../../../kernel/services/ids.ts';
+import { systemClock } from '../../../../../../foundation/base/clock.ts';
+import { createIds } from '../../../../../../foundation/base/ids.ts';
 import { openKubernetesEngine } from '../../../../../../plugins/agent-engine/services/sandbox/k8s-job/kubernetes-engine.ts';
 import { createSandboxRunner } from '../../../../../../plugins/agent-engine/services/sandbox/sandbox-runner.ts';
 import {

@@ -1,9 +1,9 @@
 import test from 'ava';
-import { manualClock } from '../../../../../../kernel/testing/manual-clock.ts';
 import {
   currentTime,
   tellTime,
 } from '../../../../../../plugins/agent-engine/services/tools/builtin/current-time.ts';
+import { manualClock } from '../../../../../../testing/manual-clock.ts';
 import { toolContext } from '../../tool-context.ts';
 
 const moment = Date.UTC(2030, 6, 1, 23, 30, 5);

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { type FakeAnswer, fakeEgress } from '../../../../../../kernel/testing/fakes/fake-egress.ts';
 import { httpFetch } from '../../../../../../plugins/agent-engine/services/tools/builtin/http-fetch.ts';
+import { type FakeAnswer, fakeEgress } from '../../../../../../testing/fakes/fake-egress.ts';
 import { toolContext } from '../../tool-context.ts';
 
 const url = 'https://example.com/page';

@@ -2,7 +2,6 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Database, TenantEntityManager } from 'agent-gateway';
 import type { ExecutionContext } from 'ava';
-import { startTestGateway } from '../../../../../../kernel/testing/index.ts';
 import { AgentsRef, type Tool, ToolsPoint } from '../../../../../../plugins/agent-engine/contract.ts';
 import agentEngine from '../../../../../../plugins/agent-engine/plugin.ts';
 import {
@@ -19,6 +18,7 @@ import type { NodeType, StepTask } from '../../../../../../plugins/workflow/cont
 import { agentTask } from '../../../../../../plugins/workflow/services/nodes/agent/agent-task.ts';
 import { createAgentUsage } from '../../../../../../plugins/workflow/services/nodes/agent/agent-usage.ts';
 import { createNesting, type Nesting } from '../../../../../../plugins/workflow/services/tools/nesting.ts';
+import { startTestGateway } from '../../../../../../testing/index.ts';
 import { type ProviderScript, sse, startFakeProvider } from '../../../../../support/fake-provider.ts';
 import { testPlugin } from '../../../../../support/plugins.ts';
 import { providerEnv } from '../../../../platform/routes/chat-kit.ts';

@@ -1,14 +1,10 @@
 import type { Secrets } from 'agent-gateway';
 import type { ExecutionContext } from 'ava';
-import { createSecrets } from '../../../../../../kernel/services/secrets/secrets.ts';
+import { createSecrets } from '../../../../../../foundation/secrets/secrets.ts';
 import type { JsonObject } from '../../../../../../plugins/workflow/contract/graph.ts';
 import type { StepTask } from '../../../../../../plugins/workflow/contract/node-types.ts';
 import { serviceTask } from '../../../../../../plugins/workflow/services/nodes/service/service-task.ts';
-import {
-  openTestEgress,
-  startServer,
-  type TestEgressOptions,
-} from '../../../../../kernel/services/egress/kit.ts';
+import { openTestEgress, startServer, type TestEgressOptions } from '../../../../../foundation/egress/kit.ts';
 import { redaction, stepTask } from '../kit.ts';
 
 /** What a test of service tasks says. */

@@ -1,0 +1,84 @@
+/** One record of the audit log (specification 1, Audit log record; decisions 1.4). */
+export interface AuditEntry {
+  /** UUID v7; writing an entry twice under one id writes it once. */
+  readonly id: string;
+  /** The tenant of the credential, or of the one that was tried; empty when nobody knows it. */
+  readonly tenantId: string;
+  /** The credential's identity; empty when there is none. */
+  readonly userId: string;
+  /** `METHOD /path`, or the name of a recorded event (`egress.denied`). */
+  readonly action: string;
+  /** Sanitized particulars (`auditDetail`): never content, never a secret. */
+  readonly detail: AuditDetail;
+  readonly requestId: string;
+  /** The status that was sent, 499 when the client left before. */
+  readonly statusCode: number;
+  /** Whole milliseconds. */
+  readonly latencyMs: number;
+  readonly createdAt: Date;
+  readonly sessionId?: string | undefined;
+  readonly sourceIp?: string | undefined;
+  readonly userAgent?: string | undefined;
+  readonly errorCode?: string | undefined;
+  readonly authMethod?: string | undefined;
+}
+
+/** What an audit record says about a request beyond its columns. */
+export type AuditDetail = Readonly<Record<string, unknown>>;
+
+/** An entry with its line of the journal. */
+export interface EncodedEntry {
+  readonly entry: AuditEntry;
+  readonly line: string;
+}
+
+/** No line of the journal is longer; a reader may take a longer one for damage. */
+const MAX_LINE = 65_536;
+
+/**
+ * The entry with its line of the journal, line feed included. A `detail` that is too long or is no JSON is left out of both.
+ *
+ * @throws RangeError where the other members are too long.
+ */
+export function encodeEntry(given: AuditEntry): EncodedEntry {
+  for (const entry of [given, { ...given, detail: { omitted: true } }]) {
+    const line = tryEncode(entry);
+    if (line !== undefined) return { entry, line };
+  }
+  throw new RangeError(`An audit entry is longer than ${MAX_LINE} characters`);
+}
+
+function tryEncode(entry: AuditEntry): string | undefined {
+  try {
+    // A number for the time: with a Date inside, JSON.stringify takes three times as long.
+    const json = JSON.stringify({ ...entry, createdAt: entry.createdAt.getTime() });
+    return json.length < MAX_LINE ? `${json}\n` : undefined;
+  } catch {
+    // Cyclic, or holds a value that JSON has no form for.
+    return undefined;
+  }
+}
+
+/** The entry that a line of the journal holds, or `undefined` where the line is damaged. */
+export function decodeEntry(line: string): AuditEntry | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  const entry = value as Record<string, unknown>;
+  const createdAt = new Date(entry.createdAt as number);
+  if (typeof entry.id !== 'string' || Number.isNaN(createdAt.getTime())) return undefined;
+  return { ...(entry as unknown as AuditEntry), createdAt };
+}
+
+/** What a handler may add to its audit record. */
+export interface AuditExtra {
+  readonly sessionId?: string;
+  /**
+   * What the call made or changed, by name: ids, versions, states (`{definition_id, version}`). 16 at most; a text is cut to 256 characters.
+   */
+  readonly changes?: Readonly<Record<string, string | number | boolean | null>>;
+}

@@ -1,0 +1,108 @@
+import type { FilterQuery } from '@mikro-orm/core';
+import type { Page } from '../base/page.ts';
+import type { Database } from '../data/database.ts';
+import { AuditLog, type AuditLogRow, actionKey } from '../tables/audit-log.ts';
+import type { AuditEntry } from './audit-entry.ts';
+
+/** Size of a page of audit records where none is asked for (specification 1, Limits). */
+export const AUDIT_DEFAULT_LIMIT = 50;
+/** Largest page of audit records (decisions 1.4). */
+export const AUDIT_MAX_LIMIT = 500;
+
+/** Which audit records are asked for; an absent member asks for all. */
+export interface AuditFilter {
+  /** The whole action, exactly. */
+  readonly action?: string | undefined;
+  /** From this moment on. */
+  readonly from?: Date | undefined;
+  /** Up to this moment, which belongs to it. */
+  readonly to?: Date | undefined;
+}
+
+/** A page of audit records and how many there are in all. */
+export interface AuditPage {
+  readonly records: readonly AuditEntry[];
+  readonly total: number;
+}
+
+/** Reads the audit records that have reached the database, newest first. */
+export interface AuditQuery {
+  /** Records of one tenant. */
+  ofTenant(tenantId: string, filter: AuditFilter, page: Page): Promise<AuditPage>;
+  /** Records of all tenants; for callers whose governance scope has been checked. */
+  ofAll(filter: AuditFilter, page: Page): Promise<AuditPage>;
+}
+
+/** The audit query over the database. A page never holds more than `AUDIT_MAX_LIMIT` records. */
+export function createAuditQuery(database: Pick<Database, 'forTenant' | 'system'>): AuditQuery {
+  return {
+    async ofTenant(tenantId, filter, page) {
+      const tenant = database.forTenant(tenantId);
+      return pageOf(await tenant.findAndCount(AuditLog, conditions(filter), order(page)));
+    },
+    async ofAll(filter, page) {
+      return pageOf(await database.system().findAndCount(AuditLog, conditions(filter), order(page)));
+    },
+  };
+}
+
+/**
+ * The moment that a `from` or `to` of a query names: RFC 3339, or a date, which as `to` means its last millisecond (UTC).
+ * `undefined` for anything else.
+ */
+export function parseAuditTime(text: string, bound: 'from' | 'to'): Date | undefined {
+  const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text);
+  if (!isDate && !RFC_3339.test(text)) return undefined;
+  const day = text.slice(0, 10);
+  // Date.parse takes 2026-02-30 for the second of March.
+  if (new Date(`${day}T00:00:00Z`).toJSON()?.slice(0, 10) !== day) return undefined;
+  const moment = new Date(isDate ? `${day}T${bound === 'from' ? '00:00:00.000' : '23:59:59.999'}Z` : text);
+  return Number.isNaN(moment.getTime()) ? undefined : withinCalendars(moment);
+}
+
+/** Years that every database can write: nothing was recorded before the first, nor will be after the last. */
+const FIRST = Date.UTC(1970, 0, 1);
+const LAST = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+function withinCalendars(moment: Date): Date {
+  return new Date(Math.min(LAST, Math.max(FIRST, moment.getTime())));
+}
+
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
+
+function conditions({ action, from, to }: AuditFilter): FilterQuery<AuditLogRow> {
+  return {
+    ...(action === undefined ? {} : { action, actionKey: actionKey(action) }),
+    ...(from === undefined && to === undefined
+      ? {}
+      : { createdAt: { ...(from && { $gte: from }), ...(to && { $lte: to }) } }),
+  };
+}
+
+function order({ limit, offset }: Page) {
+  const orderBy = { createdAt: 'desc', id: 'desc' } as const;
+  return { orderBy, limit: Math.min(limit, AUDIT_MAX_LIMIT), offset };
+}
+
+function pageOf([rows, total]: readonly [readonly AuditLogRow[], number]): AuditPage {
+  return { records: rows.map(entryOf), total };
+}
+
+function entryOf(row: AuditLogRow): AuditEntry {
+  return {
+    id: row.id,
+    tenantId: row.tenantId,
+    userId: row.userId,
+    action: row.action,
+    detail: row.detail,
+    requestId: row.requestId,
+    statusCode: row.statusCode,
+    latencyMs: row.latencyMs,
+    createdAt: row.createdAt,
+    sessionId: row.sessionId ?? undefined,
+    sourceIp: row.sourceIp ?? undefined,
+    userAgent: row.userAgent ?? undefined,
+    errorCode: row.errorCode ?? undefined,
+    authMethod: row.authMethod ?? undefined,
+  };
+}

@@ -1,0 +1,78 @@
+import { within } from '../base/deadline.ts';
+import type { AuditEntry } from './audit-entry.ts';
+import type { AuditSink } from './audit-sink.ts';
+
+/** An entry that a working sink does not take, and why. */
+export interface RefusedEntry {
+  readonly entry: AuditEntry;
+  readonly reason: unknown;
+}
+
+/** Brings batches to the sink and tells a sink that is away from an entry that it will never take. */
+export interface Delivery {
+  /**
+   * Writes all entries but those that the sink refuses, which are returned. Rejects with the sink's error when the sink is
+   * away; the whole batch is to be delivered again then.
+   */
+  deliver(entries: readonly AuditEntry[]): Promise<readonly RefusedEntry[]>;
+}
+
+/**
+ * Delivery to a sink. Whether a failure is the sink's or an entry's is not read from the error, whose forms differ between
+ * databases, but tried: writing an entry again that is stored already must succeed where the sink works. So a database that
+ * is read-only, full or without the table never makes good entries look bad.
+ *
+ * @param deadline milliseconds after which a write counts as failed
+ */
+export function createDelivery(sink: AuditSink, deadline: number): Delivery {
+  let stored: AuditEntry | undefined;
+  let probes = 0;
+
+  async function write(entries: readonly AuditEntry[]): Promise<void> {
+    await within(deadline, 'writing audit records', sink.write(entries));
+    stored = entries.at(-1);
+  }
+
+  /** Rejects when the sink is away. */
+  async function probe(entries: readonly AuditEntry[], failure: unknown): Promise<void> {
+    if (stored !== undefined) return write([stored]);
+    // Nothing is known to be stored: any of these that can be written shows that the sink works.
+    probes += 1;
+    for (const entry of new Set([entries[0], entries[probes % entries.length], entries.at(-1)])) {
+      try {
+        return await write([entry as AuditEntry]);
+      } catch {
+        // The next one may be better; if none is, the batch's own failure is reported.
+      }
+    }
+    throw failure;
+  }
+
+  /** For entries that failed together while the sink works. */
+  async function isolate(entries: readonly AuditEntry[]): Promise<RefusedEntry[]> {
+    if (entries.length === 1) {
+      try {
+        await write(entries);
+        return [];
+      } catch (reason) {
+        await probe(entries, reason);
+        return [{ entry: entries[0] as AuditEntry, reason }];
+      }
+    }
+    const middle = entries.length >> 1;
+    const refused = await writeOrIsolate(entries.slice(0, middle));
+    return [...refused, ...(await writeOrIsolate(entries.slice(middle)))];
+  }
+
+  async function writeOrIsolate(entries: readonly AuditEntry[]): Promise<RefusedEntry[]> {
+    try {
+      await write(entries);
+      return [];
+    } catch (failure) {
+      await probe(entries, failure);
+      return isolate(entries);
+    }
+  }
+
+  return { deliver: (entries) => (entries.length === 0 ? Promise.resolve([]) : writeOrIsolate(entries)) };
+}

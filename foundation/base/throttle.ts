@@ -1,0 +1,22 @@
+import type { Clock } from './clock.ts';
+
+/**
+ * Logs something that may happen as often as others like: the first time at once, then once in `everyMs` milliseconds at most (default: a minute),
+ * with how often it happened since the last time.
+ */
+export function throttledLog<D = void>(
+  clock: Pick<Clock, 'monotonic'>,
+  log: (detail: D, count: number) => void,
+  everyMs = 60_000,
+): (detail: D, count?: number) => void {
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  let unlogged = 0;
+  return (detail, count = 1) => {
+    unlogged += count;
+    const now = clock.monotonic();
+    if (now - loggedAt < everyMs) return;
+    loggedAt = now;
+    log(detail, unlogged);
+    unlogged = 0;
+  };
+}

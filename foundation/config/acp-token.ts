@@ -1,0 +1,82 @@
+import { chmod, link, lstat, mkdir, readFile, unlink } from 'node:fs/promises';
+import path from 'node:path';
+import type { Ids } from '../base/ids.ts';
+import { flushFolder, ignoreMissing, isSystemError, temporaryName, writeFlushed } from './atomic-write.ts';
+import { ConfigurationError } from './configuration-error.ts';
+
+/** The operator's static token and where it came from. */
+export type AcpToken =
+  | { readonly source: 'environment'; readonly token: string }
+  | { readonly source: 'file'; readonly token: string; readonly file: string }
+  | { readonly source: 'made'; readonly token: string; readonly file: string }
+  | { readonly source: 'none'; readonly token: undefined };
+
+const TOKEN = /^acp_[A-Za-z0-9_-]{43}$/;
+const MAX_FILE_BYTES = 1024;
+
+/**
+ * The static token (decisions 0.5): what `SVC_ACP_TOKEN` says; else, outside production, the one in
+ * `<dataDir>/acp-token`, made when there is none (`acp_` and base64url of 32 random bytes, mode 0600). Processes that start at
+ * once agree on one. In production without the variable there is none, and a file from development is not used.
+ * Throws a ConfigurationError when the file cannot be used.
+ */
+export async function ensureAcpToken(options: {
+  readonly configured: string | undefined;
+  readonly production: boolean;
+  readonly dataDir: string;
+  readonly ids: Pick<Ids, 'bytes'>;
+}): Promise<AcpToken> {
+  if (options.configured !== undefined) return { source: 'environment', token: options.configured };
+  if (options.production) return { source: 'none', token: undefined };
+  const file = path.join(options.dataDir, 'acp-token');
+  try {
+    const kept = await readToken(file);
+    if (kept !== undefined) return { source: 'file', token: kept, file };
+    await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
+    const token = `acp_${options.ids.bytes(32).toString('base64url')}`;
+    if (await keepToken(file, token)) return { source: 'made', token, file };
+    const winner = await readToken(file);
+    if (winner !== undefined) return { source: 'file', token: winner, file };
+    throw unusable(file, 'vanished while it was read');
+  } catch (error) {
+    if (error instanceof ConfigurationError || !isSystemError(error)) throw error;
+    throw unusable(file, `cannot be kept (${error.code})`, error);
+  }
+}
+
+/** The kept token; undefined without a file. Other users' access to it is taken away. */
+async function readToken(file: string): Promise<string | undefined> {
+  try {
+    const status = await lstat(file);
+    if (!status.isFile() || status.size > MAX_FILE_BYTES)
+      throw unusable(file, 'is not a file that holds a token');
+    if ((status.mode & 0o077) !== 0) await chmod(file, 0o600);
+    const token = (await readFile(file, 'utf8')).trim();
+    if (!TOKEN.test(token)) throw unusable(file, 'holds no token, delete it');
+    return token;
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+/** False when another process was first. A hard link appears at once with its whole content, and never replaces a file. */
+async function keepToken(file: string, token: string): Promise<boolean> {
+  const temporary = temporaryName(file);
+  try {
+    await writeFlushed(temporary, `${token}\n`, 0o600);
+    await link(temporary, file);
+  } catch (error) {
+    if (isSystemError(error, 'EEXIST')) return false;
+    throw error;
+  } finally {
+    await unlink(temporary).catch(ignoreMissing);
+  }
+  await flushFolder(path.dirname(file));
+  return true;
+}
+
+function unusable(file: string, reason: string, cause?: unknown): ConfigurationError {
+  const message = `${reason}; or set SVC_ACP_TOKEN`;
+  return new ConfigurationError([{ name: '', file, message }], { cause });
+}

@@ -1,0 +1,172 @@
+import { lstat, readlink, realpath } from 'node:fs/promises';
+import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { type Document, isAlias, isMap, type YAMLMap } from 'yaml';
+import { isSystemError, writeAtomically } from './atomic-write.ts';
+import { ConfigurationError } from './configuration-error.ts';
+import { isMapping } from './field-codec.ts';
+import type { OnFailure } from './gateway-file.ts';
+import { type GatewayFile, parseGatewayFile, readGatewayText } from './gateway-file.ts';
+import { parseYaml } from './yaml-source.ts';
+
+/** What changes about one plugin. Absent members stay, null removes; `config` is merged member by member. */
+export interface PluginEntryChange {
+  readonly enabled?: boolean | null;
+  readonly config?: Readonly<Record<string, unknown>> | null;
+  readonly onFailure?: OnFailure | null;
+  /** As in the file: `30s`. */
+  readonly drainTimeout?: string | null;
+}
+
+/** A JSON merge patch (RFC 7396) of gateway.yaml; null removes a plugin's entry. */
+export interface GatewayFileChange {
+  readonly plugins: Readonly<Record<string, PluginEntryChange | null>>;
+}
+
+/** The file may hold secrets: a new one is for its owner alone. */
+const NEW_FILE_MODE = 0o600;
+
+/**
+ * Changes gateway.yaml and returns what it says now. Comments and order stay (indentation is made regular); a missing file is created. The new content
+ * replaces the old one atomically, behind a symbolic link too, and keeps its mode. Changes of one process queue up.
+ * Rejects with a ConfigurationError, and writes nothing, when the file is invalid before or after the change, or cannot be written.
+ */
+export function changeGatewayFile(file: string, change: GatewayFileChange): Promise<GatewayFile> {
+  return inOrder(async () => {
+    const target = await targetOf(file);
+    const before = await readGatewayText(target);
+    const text = changeText(file, before, change);
+    const after = parseGatewayFile(file, text);
+    if (text !== before) await replace(file, target, text);
+    return after;
+  });
+}
+
+function changeText(file: string, before: string | undefined, change: GatewayFileChange): string {
+  parseGatewayFile(file, before);
+  const { document, value } = parseYaml(file, before ?? '');
+  const wanted = mergePatch(value, change);
+  if (before !== undefined && isDeepStrictEqual(value, wanted)) return before;
+  mergeInto(rootOf(document), change, document);
+  const text = stringify(file, document);
+  // An anchor shares values between places, and a change of one would change the others: never write what was not asked for.
+  if (!isDeepStrictEqual(parseYaml(file, text).value, wanted)) throw shared(file);
+  return text;
+}
+
+function stringify(file: string, document: Document): string {
+  try {
+    return document.toString({ lineWidth: 0 });
+  } catch (error) {
+    throw shared(file, error);
+  }
+}
+
+function shared(file: string, cause?: unknown): ConfigurationError {
+  const message = 'cannot be changed by itself, since it shares values by anchors; edit it by hand';
+  return new ConfigurationError([{ name: '', file, message }], { cause });
+}
+
+function rootOf(document: Document): YAMLMap {
+  if (isMap(document.contents)) return document.contents;
+  const root = document.createNode({}) as YAMLMap;
+  document.contents = root;
+  // The comment of a file that held nothing else belongs to its top.
+  if (document.comment) {
+    document.commentBefore = document.comment;
+    document.comment = null;
+  }
+  return root;
+}
+
+function mergeInto(map: YAMLMap, patch: object, document: Document): void {
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === undefined) continue;
+    if (value === null) map.delete(key);
+    else if (isMapping(value)) mergeInto(ownMap(map, key, document), value, document);
+    else map.set(key, typeof value === 'object' ? document.createNode(value) : value);
+  }
+}
+
+/** The mapping below `key`, made when there is none; what an alias stands for becomes a copy of its own. */
+function ownMap(map: YAMLMap, key: string, document: Document): YAMLMap {
+  const old = map.get(key, true);
+  if (isMap(old)) return old;
+  const resolved: unknown = isAlias(old) ? old.toJS(document) : {};
+  const fresh = document.createNode(isMapping(resolved) ? resolved : {}) as YAMLMap;
+  fresh.commentBefore = (old as { comment?: string | null } | undefined)?.comment;
+  map.set(key, fresh);
+  return fresh;
+}
+
+/** RFC 7396, with absent and `undefined` alike. */
+function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isMapping(patch)) return patch;
+  const result = new Map(Object.entries(isMapping(target) ? target : {}));
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) result.delete(key);
+    else if (value !== undefined) result.set(key, mergePatch(result.get(key), value));
+  }
+  return Object.fromEntries(result);
+}
+
+async function replace(file: string, target: string, text: string): Promise<void> {
+  try {
+    await writeAtomically(target, text, await modeOf(target));
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    // A single file that is mounted into a container cannot be renamed over, and writing into it could tear.
+    const reason =
+      error.code === 'EBUSY'
+        ? 'is mounted as a single file, mount its folder instead'
+        : `cannot be written (${error.code})`;
+    throw new ConfigurationError([{ name: '', file, message: reason }], { cause: error });
+  }
+}
+
+async function modeOf(target: string): Promise<number> {
+  try {
+    return (await lstat(target)).mode & 0o777;
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT')) return NEW_FILE_MODE;
+    throw error;
+  }
+}
+
+/** The file behind symbolic links, also when the last link leads to nothing yet. */
+async function targetOf(file: string): Promise<string> {
+  try {
+    return await realpath(file);
+  } catch (error) {
+    if (!isSystemError(error, 'ENOENT')) throw unresolvable(file, error);
+  }
+  let next: string;
+  try {
+    next = await readlink(file);
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT')) return path.resolve(file);
+    throw unresolvable(file, error);
+  }
+  // Ends: a chain that never does is ELOOP above.
+  return targetOf(path.resolve(path.dirname(file), next));
+}
+
+function unresolvable(file: string, error: unknown): unknown {
+  if (!isSystemError(error)) return error;
+  return new ConfigurationError([{ name: '', file, message: `cannot be read (${error.code})` }], {
+    cause: error,
+  });
+}
+
+let lastChange: Promise<unknown> = Promise.resolve();
+
+/** Runs `task` after the earlier ones, whether they failed or not. One queue for all files: changes are rare, and links alias paths. */
+function inOrder<T>(task: () => Promise<T>): Promise<T> {
+  const result = lastChange.then(task);
+  // The caller sees a failure; the queue only waits for the end.
+  lastChange = result.then(
+    () => undefined,
+    () => undefined,
+  );
+  return result;
+}

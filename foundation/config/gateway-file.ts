@@ -1,0 +1,180 @@
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import Type from 'typebox';
+import { nearestName } from '../base/nearest-name.ts';
+import { isSystemError } from './atomic-write.ts';
+import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
+import type { Environment } from './environment.ts';
+import { field } from './field.ts';
+import { isMapping } from './field-codec.ts';
+import { type ConfigSources, decodeConfig, type SourcePlace } from './read-config.ts';
+import { parseYaml, type YamlSource } from './yaml-source.ts';
+
+/** `abort`: the gateway does not start without the plugin. `continue`: it serves the others and reports the failure. */
+export type OnFailure = 'abort' | 'continue';
+
+/** What gateway.yaml says about one plugin. */
+export interface PluginEntry {
+  readonly enabled: boolean;
+  /** The plugin's configuration as it stands in the file, not checked yet; `pluginSources` hands it to `readConfig`. */
+  readonly config: Readonly<Record<string, unknown>> | undefined;
+  /** Undefined: what the plugin itself declares. */
+  readonly onFailure: OnFailure | undefined;
+  /** Milliseconds; undefined: the gateway's own drain time. */
+  readonly drainTimeout: number | undefined;
+}
+
+/** A gateway.yaml that was read. */
+export interface GatewayFile {
+  readonly path: string;
+  /** False when there is no file: all defaults. */
+  readonly exists: boolean;
+  /** By plugin name; a plugin without an entry has `defaultEntry`. Names of plugins that do not exist are kept. */
+  readonly plugins: ReadonlyMap<string, PluginEntry>;
+  /** The line of a place (`['plugins', 'workflow', 'config']`) or of the nearest one around it. */
+  locate(path: readonly string[]): SourcePlace;
+}
+
+/** The members of a plugin's entry. */
+export const PluginEntryFields = Type.Object({
+  enabled: field.boolean({ default: true, description: 'Whether the plugin runs' }),
+  config: field.mapping({ description: "The plugin's own configuration" }),
+  onFailure: field.choice(['abort', 'continue'], {
+    description:
+      'What a failure at its start means: `abort` stops the gateway, `continue` serves the other plugins',
+    unset: 'what the plugin declares',
+  }),
+  drainTimeout: field.duration({
+    max: '24h',
+    description: 'Time that its calls in flight get to finish when it stops',
+    unset: 'SVC_DRAIN_TIMEOUT',
+  }),
+});
+
+/** The names that a plugin may have. */
+export const PLUGIN_NAME_PATTERN = '^[a-z][a-z0-9-]{0,63}$';
+
+/** Bytes of gateway.yaml that are read at most. */
+export const MAX_GATEWAY_FILE_BYTES = 256 * 1024;
+
+const PLUGIN_NAME = new RegExp(PLUGIN_NAME_PATTERN);
+
+/** What holds for a plugin that gateway.yaml does not mention. */
+export const defaultEntry: PluginEntry = Object.freeze({
+  enabled: true,
+  config: undefined,
+  onFailure: undefined,
+  drainTimeout: undefined,
+});
+
+/**
+ * Reads gateway.yaml. A missing file means all defaults. Throws a ConfigurationError with everything that is wrong in it, each
+ * with its line, also when the file cannot be read.
+ */
+export async function loadGatewayFile(path: string): Promise<GatewayFile> {
+  return parseGatewayFile(path, await readGatewayText(path));
+}
+
+/** Like `loadGatewayFile`, of a text that was read already; undefined stands for a missing file. */
+export function parseGatewayFile(path: string, text: string | undefined): GatewayFile {
+  const source = parseYaml(path, text ?? '');
+  const problems: ConfigurationProblem[] = [];
+  const plugins = readPlugins(source, problems);
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  return { path, exists: text !== undefined, plugins, locate: source.locate };
+}
+
+/** The sources of a plugin's configuration for `readConfig`: environment over `plugins.<name>.config` of the file. */
+export function pluginSources(file: GatewayFile, name: string, env: Environment): ConfigSources {
+  const at = ['plugins', name, 'config'];
+  return {
+    env,
+    file: file.plugins.get(name)?.config,
+    at: at.join('.'),
+    locate: (path) => file.locate([...at, ...path]),
+  };
+}
+
+/** The text of the file; undefined when there is none. Throws a ConfigurationError when it is unreadable or too large. */
+export async function readGatewayText(path: string): Promise<string | undefined> {
+  try {
+    // Non-blocking, or the open of a named pipe would wait for a writer.
+    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      if (!(await handle.stat()).isFile()) throw unreadable(path, 'is not a file');
+      const buffer = Buffer.alloc(MAX_GATEWAY_FILE_BYTES + 1);
+      let length = 0;
+      for (let more = 1; more > 0 && length < buffer.length; length += more) {
+        more = (await handle.read(buffer, length, buffer.length - length)).bytesRead;
+      }
+      if (length > MAX_GATEWAY_FILE_BYTES)
+        throw unreadable(path, `is larger than ${MAX_GATEWAY_FILE_BYTES} bytes`);
+      return decodeUtf8(path, buffer.subarray(0, length));
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT')) return undefined;
+    if (isSystemError(error)) throw unreadable(path, `cannot be read (${error.code})`, error);
+    throw error;
+  }
+}
+
+function decodeUtf8(path: string, bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw unreadable(path, 'is not UTF-8', error);
+  }
+}
+
+function unreadable(file: string, message: string, cause?: unknown): ConfigurationError {
+  return new ConfigurationError([{ name: '', file, message }], { cause });
+}
+
+function readPlugins(
+  { value, locate }: YamlSource,
+  problems: ConfigurationProblem[],
+): ReadonlyMap<string, PluginEntry> {
+  const entries = new Map<string, PluginEntry>();
+  const root = mappingAt([], value, locate, problems);
+  for (const key of Object.keys(root)) {
+    if (key === 'plugins') continue;
+    const hint = nearestName(key, ['plugins']) === undefined ? '' : ', did you mean plugins?';
+    problems.push({ name: key, message: `there is no such setting${hint}`, ...locate([key]) });
+  }
+  const plugins = mappingAt(
+    ['plugins'],
+    Object.hasOwn(root, 'plugins') ? root.plugins : undefined,
+    locate,
+    problems,
+  );
+  for (const [name, file] of Object.entries(plugins)) {
+    const at = ['plugins', name];
+    if (!PLUGIN_NAME.test(name)) {
+      problems.push({ name: at.join('.'), message: 'is not the name of a plugin', ...locate(at) });
+      continue;
+    }
+    const entry = decodeConfig(PluginEntryFields, {
+      env: {},
+      file,
+      at: at.join('.'),
+      locate: (path) => locate([...at, ...path]),
+    });
+    problems.push(...entry.problems);
+    entries.set(name, entry.value as PluginEntry);
+  }
+  return entries;
+}
+
+function mappingAt(
+  path: readonly string[],
+  value: unknown,
+  locate: YamlSource['locate'],
+  problems: ConfigurationProblem[],
+): Record<string, unknown> {
+  if (value === undefined || value === null) return {};
+  if (isMapping(value)) return value;
+  problems.push({ name: path.join('.'), message: 'must be a mapping of names to values', ...locate(path) });
+  return {};
+}

@@ -1,0 +1,143 @@
+import type { Static, TSchema } from 'typebox';
+import { nearestName } from '../base/nearest-name.ts';
+import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
+import { type Decoded, decodeText, decodeValue } from './decode-field.ts';
+import type { Environment } from './environment.ts';
+import { annotationOf, type FieldAnnotation, membersOf } from './field-annotation.ts';
+import { isMapping } from './field-codec.ts';
+
+/** A line of a file. */
+export interface SourcePlace {
+  readonly file: string;
+  /** From 1; absent when the place has no line of its own. */
+  readonly line?: number;
+}
+
+/** Where a configuration comes from. A variable wins over the file, the file over the default. */
+export interface ConfigSources {
+  readonly env: Environment;
+  /** What the YAML file holds for it; absent or null means nothing. */
+  readonly file?: unknown;
+  /** Where it stands in the file (`plugins.workflow.config`), for messages. */
+  readonly at?: string;
+  /** The line of a member of `file`, for messages; the path starts below `at`. */
+  readonly locate?: (path: readonly string[]) => SourcePlace | undefined;
+}
+
+/** What came out of reading: members with a problem are missing from `value`. */
+export interface DecodedConfig<T> {
+  readonly value: Partial<T>;
+  readonly problems: readonly ConfigurationProblem[];
+}
+
+/**
+ * Reads a configuration: decoded, with defaults, checked, frozen. Pure: the sources are arguments.
+ * Throws a ConfigurationError with everything that is wrong: values in the environment and in the file, also those that
+ * another one wins over, and keys that nobody knows. No message holds the value of a secret.
+ */
+export function readConfig<S extends TSchema>(schema: S, sources: ConfigSources): Static<S> {
+  const { value, problems } = decodeConfig(schema, sources);
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  return value as Static<S>;
+}
+
+/** Like `readConfig`, for readers that add problems of their own (rules across fields). Does not throw. */
+export function decodeConfig<S extends TSchema>(schema: S, sources: ConfigSources): DecodedConfig<Static<S>> {
+  const problems: ConfigurationProblem[] = [];
+  const value = decodeGroup(schema, sources.file, [], sources, problems);
+  return { value: value as Partial<Static<S>>, problems };
+}
+
+function decodeGroup(
+  schema: TSchema,
+  file: unknown,
+  path: readonly string[],
+  sources: ConfigSources,
+  problems: ConfigurationProblem[],
+): Record<string, unknown> {
+  const members = membersOf(schema);
+  const given = mappingOf(file, path, sources, problems);
+  refuseUnknownKeys(given, members, path, sources, problems);
+  const result: Record<string, unknown> = {};
+  for (const [key, member] of members) {
+    const raw = Object.hasOwn(given, key) ? given[key] : undefined;
+    const annotation = annotationOf(member);
+    if (annotation === undefined) result[key] = decodeGroup(member, raw, [...path, key], sources, problems);
+    else decodeMember(result, key, annotation, raw, path, sources, problems);
+  }
+  return Object.freeze(result);
+}
+
+function decodeMember(
+  result: Record<string, unknown>,
+  key: string,
+  annotation: FieldAnnotation,
+  raw: unknown,
+  path: readonly string[],
+  sources: ConfigSources,
+  problems: ConfigurationProblem[],
+): void {
+  const text = annotation.env === undefined ? undefined : sources.env[annotation.env];
+  const fromEnvironment = text === undefined || text === '' ? undefined : decodeText(text, annotation);
+  const fromFile = raw === undefined || raw === null ? undefined : decodeValue(raw, annotation);
+  if (isProblem(fromEnvironment))
+    problems.push({ name: annotation.env ?? key, message: fromEnvironment.problem });
+  if (isProblem(fromFile)) problems.push(fileProblem([...path, key], fromFile.problem, sources));
+  const chosen = fromEnvironment ?? fromFile ?? decodeDefault(annotation);
+  if (!isProblem(chosen)) result[key] = deepFreeze(chosen.value);
+}
+
+function decodeDefault(annotation: FieldAnnotation): Decoded {
+  return annotation.default === undefined
+    ? { value: undefined }
+    : decodeValue(annotation.default, annotation);
+}
+
+function isProblem(decoded: Decoded | undefined): decoded is Extract<Decoded, { readonly problem: string }> {
+  return decoded !== undefined && 'problem' in decoded;
+}
+
+function mappingOf(
+  file: unknown,
+  path: readonly string[],
+  sources: ConfigSources,
+  problems: ConfigurationProblem[],
+): Record<string, unknown> {
+  if (file === undefined || file === null) return {};
+  if (isMapping(file)) return file;
+  problems.push(fileProblem(path, 'must be a mapping of names to values', sources));
+  return {};
+}
+
+function refuseUnknownKeys(
+  given: Record<string, unknown>,
+  members: readonly [string, TSchema][],
+  path: readonly string[],
+  sources: ConfigSources,
+  problems: ConfigurationProblem[],
+): void {
+  const known = members.map(([name]) => name);
+  for (const key of Object.keys(given)) {
+    if (known.includes(key)) continue;
+    const meant = nearestName(key, known);
+    const hint = meant === undefined ? '' : `, did you mean ${meant}?`;
+    problems.push(fileProblem([...path, key], `there is no such setting${hint}`, sources));
+  }
+}
+
+function fileProblem(
+  path: readonly string[],
+  message: string,
+  { at, locate }: ConfigSources,
+): ConfigurationProblem {
+  const name = [at, ...path].filter((part) => part !== undefined && part !== '').join('.');
+  return { name, message, ...locate?.(path) };
+}
+
+function deepFreeze(value: unknown): unknown {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const member of Object.values(value)) deepFreeze(member);
+  }
+  return value;
+}

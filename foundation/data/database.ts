@@ -1,0 +1,104 @@
+import type { SqlEntityManager } from '@mikro-orm/sql';
+import type { Logger } from 'pino';
+import type { Clock } from '../base/clock.ts';
+import { connect } from './drivers/connect.ts';
+import type { Family } from './family.ts';
+import type { Migration, MovedMigration } from './migration.ts';
+import { SqlDatabase } from './sql-database.ts';
+import type { EntityRegistration } from './tenancy.ts';
+import type { TenantEntityManager, TransactionOptions } from './tenant-entity-manager.ts';
+
+export type { ColumnTypes } from './columns.ts';
+export { column } from './columns.ts';
+export { DatabaseDefect, DatabaseErrors, isDatabaseUnavailable, isUniqueViolation } from './errors.ts';
+export type { Family } from './family.ts';
+export type { Migration, MigrationSchema, MovedMigration } from './migration.ts';
+export type { PlainCondition, PlainWhere } from './rows/conditions.ts';
+export { type RowWrite, writes } from './rows/row-writes.ts';
+export type { RowsQuery } from './rows/select-statement.ts';
+export type { EntityRegistration } from './tenancy.ts';
+export type { TenantData, TenantEntityManager, TransactionOptions } from './tenant-entity-manager.ts';
+export { assertOutsideTransaction } from './transaction-guard.ts';
+
+/** Where the database is and how it is used. */
+export interface DatabaseOptions {
+  readonly driver: Family;
+  /** Connection URL of PostgreSQL or MySQL (`DATABASE_URL`). */
+  readonly url?: string;
+  /** Path of the SQLite file; its folder is created. `:memory:` (the default) lives as long as the process. */
+  readonly file?: string;
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** Most connections to a server at one time; default 10. SQLite has one. */
+  readonly pool?: { readonly max?: number };
+  /** Reject transactions that wait for anything but the database; for tests. Default false. */
+  readonly guardTransactions?: boolean;
+  /** Milliseconds that one statement may take on a server; default 30,000. Migrations have no limit. */
+  readonly statementTimeoutMs?: number;
+  /**
+   * PostgreSQL: the role in which tenant-bound work runs; default `agent_gateway_app`. Deployments that share a server and do
+   * not trust each other need a role each, because who may take the role may read its tables.
+   */
+  readonly applicationRole?: string;
+}
+
+/** What an owner (the kernel or a plugin) keeps in the database. */
+export interface Registration {
+  /** Name of the plugin, or `kernel`. */
+  readonly owner: string;
+  readonly entities: readonly EntityRegistration[];
+  readonly migrations: readonly (Migration | MovedMigration)[];
+}
+
+/** An owner's entities in use. */
+export interface Registered {
+  /**
+   * Says that this generation of the owner's code is over. When another has replaced it, its entities are forgotten; the last
+   * one stays known, with its tables. Calling again changes nothing.
+   */
+  release(): void;
+}
+
+/** The gateway's database. */
+export interface Database {
+  readonly family: Family;
+  /**
+   * Makes an owner's entities known, brings its tables to their newest migration, and puts tenant-owned tables under
+   * row-level security (PostgreSQL). At start or at any time later; again for an owner that was stopped and comes back. Entities of a
+   * new generation of the owner's code are known beside those of the old one, until that is released.
+   *
+   * @throws DatabaseDefect for an entity that is neither tenant-owned nor declared otherwise, or whose name or table is taken
+   * @throws DatabaseStartError when a migration fails
+   */
+  register(registration: Registration): Promise<Registered>;
+  /** An entity manager that sees one tenant. Costs nothing until it is used. */
+  forTenant(tenantId: string): TenantEntityManager;
+  /**
+   * A fresh entity manager of MikroORM that sees ALL tenants. For the kernel and for governance that has checked its scope;
+   * never for what a request of a tenant asks.
+   */
+  system(): SqlEntityManager;
+  /** Like `forTenant(…).transaction`, over all tenants; the same warning as for `system`. */
+  transaction<T>(work: (em: SqlEntityManager) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /**
+   * Milliseconds since the epoch on the database's own clock, the one that all replicas share: leases are measured with it.
+   *
+   * @param within asks on the connection of this entity manager's transaction
+   */
+  now(within?: SqlEntityManager | TenantEntityManager): Promise<number>;
+  /** Resolves when the database answers; rejects with `database.unavailable` when it does not within `timeoutMs`. */
+  ping(timeoutMs: number): Promise<void>;
+  /** The SQL that would make the tables equal to the registered entities; empty when they are. For tests. */
+  schemaDrift(): Promise<string>;
+  /** Closes all connections. Calling again changes nothing. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the database; only the chosen family's driver is loaded.
+ *
+ * @throws DatabaseStartError when it cannot be reached; the message shows the URL without its password
+ */
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  return SqlDatabase.open(options, connect);
+}

@@ -1,0 +1,86 @@
+import type { AbstractSqlConnection, DriverException, MikroORM, Options } from '@mikro-orm/sql';
+import type { Logger } from 'pino';
+import type { Clock } from '../../base/clock.ts';
+import { GatewayError } from '../../base/gateway-error.ts';
+import { DatabaseDefect } from '../errors.ts';
+import type { TransactionGuard } from '../transaction-guard.ts';
+import { type Supervision, supervise } from './supervised-driver.ts';
+
+/** What a family's connect function gets. */
+export interface ConnectOptions {
+  /** Connection URL of a server. */
+  readonly url?: string;
+  /** Path of the SQLite file, or `:memory:`. */
+  readonly file?: string;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly guard: TransactionGuard;
+  /** Most connections at one time. */
+  readonly maxConnections: number;
+  /** Milliseconds that one statement may take on a server. */
+  readonly statementTimeoutMs: number;
+  /** MikroORM settings that all families share. */
+  readonly orm: Omit<Options, 'driver' | 'entityManager'>;
+}
+
+/** One family of databases, connected. */
+export interface FamilyDriver {
+  readonly orm: MikroORM;
+  /** Text after the `create table` of a migration: character set and collation where the family has them. */
+  readonly tableOptions?: string;
+  /** Expression of the database's clock in milliseconds since the epoch; absent where the process is the database. */
+  readonly clockSql?: string;
+  /** Throws when the database behind an open connection is gone in a way that a query does not show. */
+  probe?(): Promise<void>;
+}
+
+/** Milliseconds to reach a server or to get a connection of the pool. */
+export const CONNECT_TIMEOUT_MS = 5_000;
+/** Milliseconds that a user waits for SQLite's one connection, and that a process waits for another one's write. */
+export const TURN_TIMEOUT_MS = 10_000;
+
+type Transactional = AbstractSqlConnection['transactional'];
+
+/**
+ * Puts the connection of an ORM under supervision, before it connects: its driver's operations are known to the guard, every
+ * transaction's callback runs inside the guard, and our own errors pass unchanged. MikroORM chooses the classes of driver and
+ * connection by itself, so the objects are completed instead of four subclasses being made of each.
+ */
+export function superviseOrm(orm: MikroORM, supervision: Supervision): void {
+  const { driver } = orm;
+  const connection = driver.getConnection();
+  const createDialect = connection.createKyselyDialect.bind(connection);
+  connection.createKyselyDialect = async (overrides) =>
+    supervise(await createDialect(overrides), supervision);
+
+  const transactional: Transactional = connection.transactional.bind(connection);
+  connection.transactional = (callback, options = {}) => {
+    // A savepoint lies inside a transaction that is watched already.
+    if (options.ctx !== undefined) return transactional(callback, options);
+    return transactional((transaction) => supervision.guard.run(() => callback(transaction)), options);
+  };
+
+  const convert = driver.convertException.bind(driver);
+  driver.convertException = (error) => {
+    const isOurs = error instanceof GatewayError || error instanceof DatabaseDefect;
+    return isOurs ? (error as Error as DriverException) : convert(error);
+  };
+}
+
+/** The URL without its password, for messages; a text that is no URL is not shown at all. */
+export function withoutPassword(url: string): string {
+  if (!URL.canParse(url)) return '(not a URL)';
+  const parsed = new URL(url);
+  if (parsed.password !== '') parsed.password = '***';
+  for (const name of parsed.searchParams.keys()) {
+    if (/pass|key|secret|token/i.test(name)) parsed.searchParams.set(name, '***');
+  }
+  return parsed.href;
+}
+
+/** The text of a failed connection for the operator: the original one where it was translated for callers. */
+export function reason(error: unknown): string {
+  const original = error instanceof GatewayError ? (error.cause ?? error) : error;
+  const { message, code } = original as { message?: string; code?: unknown };
+  return message || String(code);
+}

@@ -1,0 +1,264 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryCompiler,
+  type QueryResult,
+  type TransactionSettings,
+} from 'kysely';
+import { Mutex, type Release } from '../../base/semaphore.ts';
+import { DatabaseErrors } from '../errors.ts';
+import type { TransactionGuard } from '../transaction-guard.ts';
+import { asUnavailable } from './connection-loss.ts';
+
+/** What is added to a family's own Kysely driver. */
+export interface Supervision {
+  readonly guard: TransactionGuard;
+  /** One user of the connection at a time, and the milliseconds that a user waits for his turn (SQLite). */
+  readonly turnTimeoutMs?: number;
+  /** Milliseconds after which waiting for a connection of the pool ends, where the pool has no such limit. */
+  readonly poolTimeoutMs?: number;
+  /** Replaces `begin` where a transaction may write. */
+  readonly begin?: string;
+  /** Milliseconds during which a statement that finds the file locked by another process is tried again (SQLite). */
+  readonly busyTimeoutMs?: number;
+  /** Milliseconds after which a statement without an answer loses its connection, where the driver has no such limit. */
+  readonly answerTimeoutMs?: number;
+}
+
+/** The dialect with every operation of its driver under supervision; SQL and results are untouched. */
+export function supervise(dialect: Dialect, supervision: Supervision): Dialect {
+  return {
+    createDriver: () => new SupervisedDriver(dialect.createDriver(), supervision),
+    createAdapter: () => {
+      const adapter = dialect.createAdapter();
+      // Kysely's own lock around a single connection has no deadline and cannot be looked at; the mutex here has one.
+      return supervision.turnTimeoutMs !== undefined
+        ? Object.create(adapter, { supportsMultipleConnections: { value: true } })
+        : adapter;
+    },
+    createQueryCompiler: () => dialect.createQueryCompiler(),
+    createIntrospector: (db) => dialect.createIntrospector(db),
+  };
+}
+
+const heldForTooLong = () =>
+  DatabaseErrors.unavailable('Another transaction has held the database for too long');
+
+class SupervisedDriver implements Driver {
+  readonly #driver: Driver;
+  readonly #supervision: Supervision;
+  /** Where one user at a time has the connection. */
+  readonly #mutex: Mutex | undefined;
+  readonly #connections = new WeakMap<DatabaseConnection, SupervisedConnection>();
+
+  constructor(driver: Driver, supervision: Supervision) {
+    this.#driver = driver;
+    this.#supervision = supervision;
+    const timeoutMs = supervision.turnTimeoutMs;
+    this.#mutex = timeoutMs === undefined ? undefined : new Mutex({ timeoutMs, expired: heldForTooLong });
+  }
+
+  init(): Promise<void> {
+    return this.#driver.init();
+  }
+
+  acquireConnection(): Promise<SupervisedConnection> {
+    const { guard } = this.#supervision;
+    guard.assertNoTransaction();
+    return this.#operation(async () => {
+      const release = await this.#mutex?.acquire();
+      try {
+        const connection = this.#supervised(await this.#acquire());
+        connection.isReleased = false;
+        connection.release = release;
+        return connection;
+      } catch (error) {
+        release?.();
+        throw error;
+      }
+    });
+  }
+
+  beginTransaction(connection: SupervisedConnection, settings: TransactionSettings): Promise<void> {
+    const { begin } = this.#supervision;
+    const begun =
+      begin !== undefined && settings.accessMode !== 'read only'
+        ? connection.executeQuery(CompiledQuery.raw(begin)).then(() => {})
+        : this.#asked(connection, () => this.#driver.beginTransaction(connection.inner, settings));
+    return begun.catch((error) => this.#letGo(connection, error));
+  }
+
+  commitTransaction(connection: SupervisedConnection): Promise<void> {
+    return this.#asked(connection, () => this.#driver.commitTransaction(connection.inner));
+  }
+
+  rollbackTransaction(connection: SupervisedConnection): Promise<void> {
+    return this.#asked(connection, () => this.#driver.rollbackTransaction(connection.inner)).catch((error) =>
+      this.#letGo(connection, error),
+    );
+  }
+
+  savepoint(connection: SupervisedConnection, name: string, compile: QueryCompiler['compileQuery']) {
+    return this.#asked(connection, async () => this.#driver.savepoint?.(connection.inner, name, compile));
+  }
+
+  rollbackToSavepoint(
+    connection: SupervisedConnection,
+    name: string,
+    compile: QueryCompiler['compileQuery'],
+  ) {
+    return this.#asked(connection, async () =>
+      this.#driver.rollbackToSavepoint?.(connection.inner, name, compile),
+    );
+  }
+
+  releaseSavepoint(connection: SupervisedConnection, name: string, compile: QueryCompiler['compileQuery']) {
+    return this.#asked(connection, async () =>
+      this.#driver.releaseSavepoint?.(connection.inner, name, compile),
+    );
+  }
+
+  async releaseConnection(connection: SupervisedConnection): Promise<void> {
+    if (connection.isReleased) return;
+    connection.isReleased = true;
+    try {
+      await this.#driver.releaseConnection(connection.inner);
+    } finally {
+      connection.release?.();
+    }
+  }
+
+  destroy(): Promise<void> {
+    return this.#driver.destroy();
+  }
+
+  /**
+   * Gives back the connection of a transaction that could not begin, or not be rolled back. Kysely's controlled transactions give theirs back
+   * only after a commit or a rollback that succeeds: each connection that breaks inside one would be missing in the pool for ever.
+   */
+  async #letGo(connection: SupervisedConnection, error: unknown): Promise<never> {
+    await this.releaseConnection(connection);
+    throw error;
+  }
+
+  #operation<T>(run: () => Promise<T>): Promise<T> {
+    return this.#supervision.guard.operation(run).catch(asUnavailable);
+  }
+
+  /** An operation that is a statement too: a server that went silent does not answer it either. */
+  #asked<T>(connection: SupervisedConnection, run: () => Promise<T>): Promise<T> {
+    return this.#operation(() => connection.inTime(run));
+  }
+
+  /** A connection of the pool, or `database.unavailable`; one that arrives too late goes back to the pool. */
+  async #acquire(): Promise<DatabaseConnection> {
+    const { poolTimeoutMs } = this.#supervision;
+    const arriving = this.#driver.acquireConnection();
+    if (poolTimeoutMs === undefined) return arriving;
+    return new Promise((resolve, reject) => {
+      let late = false;
+      const timer = setTimeout(() => {
+        late = true;
+        reject(DatabaseErrors.unavailable('No database connection became free in time'));
+      }, poolTimeoutMs);
+      arriving.then(
+        (connection) => {
+          clearTimeout(timer);
+          if (late) this.#driver.releaseConnection(connection);
+          else resolve(connection);
+        },
+        (error) => {
+          clearTimeout(timer);
+          reject(error);
+        },
+      );
+    });
+  }
+
+  #supervised(inner: DatabaseConnection): SupervisedConnection {
+    let connection = this.#connections.get(inner);
+    if (connection === undefined) {
+      connection = new SupervisedConnection(inner, this.#supervision);
+      this.#connections.set(inner, connection);
+    }
+    return connection;
+  }
+}
+
+class SupervisedConnection implements DatabaseConnection {
+  readonly inner: DatabaseConnection;
+  /** True while nobody has it. */
+  isReleased = false;
+  /** Ends the turn of its user. */
+  release: Release | undefined;
+  readonly #supervision: Supervision;
+
+  constructor(inner: DatabaseConnection, supervision: Supervision) {
+    this.inner = inner;
+    this.#supervision = supervision;
+  }
+
+  executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const { busyTimeoutMs } = this.#supervision;
+    return this.#operation(() =>
+      busyTimeoutMs === undefined
+        ? this.inTime(() => this.inner.executeQuery<R>(query))
+        : this.#executeWhenFree<R>(query, busyTimeoutMs),
+    );
+  }
+
+  async *streamQuery<R>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<R>> {
+    const rows = this.inner.streamQuery<R>(query, chunkSize);
+    try {
+      while (true) {
+        const next = await this.#operation(() => rows.next());
+        if (next.done === true) return;
+        yield next.value;
+      }
+    } finally {
+      await rows.return?.();
+    }
+  }
+
+  #operation<T>(run: () => Promise<T>): Promise<T> {
+    return this.#supervision.guard.operation(run).catch(asUnavailable);
+  }
+
+  /**
+   * SQLite's own waiting blocks the whole process; here it is short, and the statement is tried again instead. A statement
+   * that failed with "busy" has changed nothing. Inside a transaction it cannot happen: those begin with the write lock.
+   */
+  async #executeWhenFree<R>(query: CompiledQuery, busyTimeoutMs: number): Promise<QueryResult<R>> {
+    const deadline = performance.now() + busyTimeoutMs;
+    for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
+      try {
+        return await this.inner.executeQuery<R>(query);
+      } catch (error) {
+        const busy = String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY');
+        if (!busy || performance.now() > deadline) throw error;
+        await sleep(pause);
+      }
+    }
+  }
+
+  /** A server that went silent keeps the connection; the caller gets an error and the pool a free place. */
+  async inTime<T>(run: () => Promise<T>): Promise<T> {
+    const { answerTimeoutMs } = this.#supervision;
+    if (answerTimeoutMs === undefined) return run();
+    let timer: NodeJS.Timeout | undefined;
+    const silence = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        this.inner.killSession?.(async () => {}).catch(() => {}); // closes the socket; nobody is there to be asked
+        reject(DatabaseErrors.unavailable('The database did not answer in time'));
+      }, answerTimeoutMs);
+    });
+    try {
+      return await Promise.race([run(), silence]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

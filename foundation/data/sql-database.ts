@@ -1,0 +1,308 @@
+import {
+  type EntityMetadata,
+  type EntityName,
+  type FilterDef,
+  type IsolationLevel,
+  type SessionContext,
+  TransactionEventBroadcaster,
+} from '@mikro-orm/core';
+import type { SqlEntityManager } from '@mikro-orm/sql';
+import type { ControlledTransaction } from 'kysely';
+import { within } from '../base/deadline.ts';
+import type { Database, DatabaseOptions, Registered, Registration } from './database.ts';
+import type { connect } from './drivers/connect.ts';
+import type { ConnectOptions, FamilyDriver } from './drivers/driver.ts';
+import { EntityRegistry } from './entity-registry.ts';
+import { DatabaseDefect, DatabaseErrors } from './errors.ts';
+import type { Family } from './family.ts';
+import { JOURNAL, locked, type MigrationTarget, migrate } from './migrate.ts';
+import { withRetries } from './retry.ts';
+import {
+  APPLICATION_ROLE,
+  ensureApplicationRole,
+  guardTables,
+  TENANT_SETTING,
+  type TenantTable,
+  unguarded,
+} from './row-level-security.ts';
+import { createPlainRows, type PlainRows } from './rows/plain-rows.ts';
+import type { Place } from './rows/statement-runner.ts';
+import { TENANT_FILTER, TENANT_PROPERTY, Tenancies } from './tenancy.ts';
+import { TenantEntityManager, type TransactionOptions } from './tenant-entity-manager.ts';
+import { TenantFlush } from './tenant-flush.ts';
+import type { TenantSource } from './tenant-source.ts';
+import { TransactionGuard } from './transaction-guard.ts';
+
+const MAX_CONNECTIONS = 10;
+const STATEMENT_TIMEOUT_MS = 30_000;
+/** A statement that waits for a silent server would otherwise hold up the end of the process for its whole time. */
+const CLOSE_TIMEOUT_MS = 2_000;
+
+/** The database of all three families: what differs between them lies in their `FamilyDriver`. */
+export class SqlDatabase implements Database, TenantSource {
+  readonly family: Family;
+  readonly tenancies: Tenancies;
+  readonly plainRows: PlainRows;
+  readonly #driver: FamilyDriver;
+  readonly #options: ConnectOptions;
+  readonly #connect: typeof connect;
+  readonly #role: string;
+  readonly #registry: EntityRegistry;
+  /** Nobody listens, but by it a driver tells a transaction from a statement with a session (see `postgres.ts`). */
+  readonly #broadcaster: TransactionEventBroadcaster;
+  /** Registrations run one after the other: they change what the ORM knows. */
+  #registering: Promise<unknown> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+
+  private constructor(
+    family: Family,
+    driver: FamilyDriver,
+    options: ConnectOptions,
+    tenancies: Tenancies,
+    connectFamily: typeof connect,
+    role: string,
+  ) {
+    this.family = family;
+    this.tenancies = tenancies;
+    this.#driver = driver;
+    this.#options = options;
+    this.#connect = connectFamily;
+    this.#role = role;
+    this.#registry = new EntityRegistry(driver.orm, tenancies);
+    this.plainRows = createPlainRows(driver.orm, family);
+    this.#broadcaster = new TransactionEventBroadcaster(driver.orm.em);
+  }
+
+  /** Connects; see `openDatabase`. */
+  static async open(options: DatabaseOptions, connectFamily: typeof connect): Promise<SqlDatabase> {
+    const tenancies = new Tenancies();
+    const connectOptions: ConnectOptions = {
+      url: options.url,
+      file: options.file,
+      log: options.log,
+      clock: options.clock,
+      guard: new TransactionGuard(options.guardTransactions === true),
+      maxConnections: options.pool?.max ?? MAX_CONNECTIONS,
+      statementTimeoutMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
+      orm: ormOptions(options, tenancies),
+    };
+    const driver = await connectFamily(options.driver, connectOptions);
+    const role = options.applicationRole ?? APPLICATION_ROLE;
+    const database = new SqlDatabase(options.driver, driver, connectOptions, tenancies, connectFamily, role);
+    try {
+      if (options.driver === 'postgres') await ensureApplicationRole(database.#kysely, database.#role);
+      return database;
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+  }
+
+  get isMySql(): boolean {
+    return this.family === 'mysql';
+  }
+
+  async register(registration: Registration): Promise<Registered> {
+    this.#assertOpen();
+    const turn = this.#registering.then(() => this.#register(registration));
+    this.#registering = turn.catch(() => {}); // the caller gets the error; the next one starts afresh
+    return turn;
+  }
+
+  forTenant(tenantId: string): TenantEntityManager {
+    if (tenantId === '') throw new DatabaseDefect('foreign-tenant', 'An entity manager needs a tenant');
+    return new TenantEntityManager(tenantId, this);
+  }
+
+  system(): SqlEntityManager {
+    this.#assertOpen();
+    return this.#driver.orm.em.fork();
+  }
+
+  fork(tenantId: string, transaction?: ControlledTransaction<unknown>): SqlEntityManager {
+    this.#assertOpen();
+    const session = this.#session(tenantId);
+    const em = this.#driver.orm.em.fork(session === undefined ? {} : { session });
+    em.setFilterParams(TENANT_FILTER, { [TENANT_PROPERTY]: tenantId });
+    if (transaction !== undefined) em.setTransactionContext(transaction);
+    return em;
+  }
+
+  metadata<E extends object>(entity: EntityName<E>): EntityMetadata<E> {
+    return this.#driver.orm.getMetadata().get(entity);
+  }
+
+  place(tenantId: string, transaction: ControlledTransaction<unknown> | undefined): Place {
+    this.#assertOpen();
+    return { transaction, session: transaction === undefined ? this.#session(tenantId) : undefined };
+  }
+
+  begin<T>(
+    tenantId: string,
+    isolation: IsolationLevel | undefined,
+    work: (transaction: ControlledTransaction<unknown>) => Promise<T>,
+  ): Promise<T> {
+    this.#assertOpen();
+    return this.#driver.orm.driver.getConnection().transactional(work, {
+      sessionContext: this.#session(tenantId),
+      isolationLevel: isolation,
+      eventBroadcaster: this.#broadcaster,
+    });
+  }
+
+  transaction<T>(work: (em: SqlEntityManager) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    const { retries = 0, isolation } = options;
+    return withRetries(retries, () =>
+      this.system().transactional(work, { clear: true, isolationLevel: isolation }),
+    );
+  }
+
+  async now(within?: SqlEntityManager | TenantEntityManager): Promise<number> {
+    const { clockSql } = this.#driver;
+    if (clockSql === undefined) return this.#options.clock.now();
+    const em = within instanceof TenantEntityManager ? within.unitOfWork(this) : (within ?? this.system());
+    const [row] = await em.execute<{ now: unknown }[]>(`select ${clockSql} as now`);
+    return Math.floor(Number(row?.now));
+  }
+
+  async ping(timeoutMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const deadline = new Promise<never>((_, reject) => {
+      timer = setTimeout(
+        () => reject(DatabaseErrors.unavailable('The database does not answer in time')),
+        timeoutMs,
+      );
+    });
+    const answer = async () => {
+      this.#assertOpen();
+      await this.#driver.probe?.();
+      await this.#driver.orm.driver.getConnection().execute('select 1');
+    };
+    try {
+      await Promise.race([answer(), deadline]);
+    } catch (cause) {
+      throw DatabaseErrors.unavailable(undefined, { cause });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async schemaDrift(): Promise<string> {
+    const sql = await this.#driver.orm.schema.getUpdateSchemaSQL({
+      dropTables: false,
+      safe: false,
+      wrap: false,
+    });
+    return sql.trim();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= within(CLOSE_TIMEOUT_MS, 'closing the database', this.#driver.orm.close(true)).catch(
+      (error) => {
+        // A server that is away cannot be told goodbye; the sockets are gone with the process.
+        this.#options.log.warn({ error }, 'the database connections did not close in order');
+      },
+    );
+    return this.#closing;
+  }
+
+  /** Role and tenant, for row-level security. */
+  #session(tenantId: string): SessionContext | undefined {
+    if (this.family !== 'postgres') return undefined;
+    return { role: this.#role, variables: { [TENANT_SETTING]: tenantId } };
+  }
+
+  /** MikroORM would connect again by itself. */
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw DatabaseErrors.unavailable('The database is closed');
+  }
+
+  get #kysely() {
+    return this.#driver.orm.driver.getConnection().getClient();
+  }
+
+  async #register({ owner, entities, migrations }: Registration): Promise<Registered> {
+    const lease = this.#registry.add(owner, entities);
+    try {
+      const target = this.#migrationTarget();
+      await migrate(target, owner, migrations);
+      if (this.family === 'postgres') await this.#guard(target, lease.metadata);
+    } catch (error) {
+      lease.release();
+      throw error;
+    }
+    let isReleased = false;
+    return {
+      release: () => {
+        if (!isReleased) lease.release();
+        isReleased = true;
+      },
+    };
+  }
+
+  /** Puts the tables that belong to tenants under row-level security. */
+  async #guard(target: MigrationTarget, metadata: readonly EntityMetadata[]): Promise<void> {
+    const tables = metadata.flatMap((meta): TenantTable[] => {
+      const { property, tenancy } = this.tenancies.get(meta.className);
+      const column = property === undefined ? undefined : meta.properties[property]?.fieldNames[0];
+      return column === undefined ? [] : [{ name: meta.tableName, column, readOnly: tenancy === 'self' }];
+    });
+    if ((await unguarded(this.#kysely, tables, this.#role)).length === 0) return;
+    await locked(target, async (queries) =>
+      guardTables(queries, await unguarded(queries, tables, this.#role), this.#role),
+    );
+  }
+
+  #migrationTarget(): MigrationTarget {
+    return {
+      family: this.family,
+      kysely: this.#kysely,
+      platform: this.#driver.orm.driver.getPlatform(),
+      tableOptions: this.#driver.tableOptions,
+      log: this.#options.log,
+      clock: this.#options.clock,
+      patiently: async (work) => {
+        if (this.family === 'sqlite') return work(this.#kysely);
+        const patient = await this.#connect(this.family, {
+          ...this.#options,
+          maxConnections: 1,
+          statementTimeoutMs: 0,
+        });
+        try {
+          return await work(patient.orm.driver.getConnection().getClient());
+        } finally {
+          await patient.orm.close(true);
+        }
+      },
+    };
+  }
+}
+
+function ormOptions({ log }: DatabaseOptions, tenancies: Tenancies): ConnectOptions['orm'] {
+  return {
+    entities: [],
+    // Two generations of one owner share their tables for a while; the registry refuses every other double.
+    discovery: { warnWhenNoEntities: false, checkDuplicateTableNames: false },
+    subscribers: [new TenantFlush(tenancies)],
+    filters: { [TENANT_FILTER]: tenantFilter(tenancies) },
+    schemaGenerator: { skipTables: [JOURNAL], ignorePolicies: true },
+    // Texts of statements, without the values in them, and only for those who want to see everything.
+    debug: log.isLevelEnabled('trace') ? ['query', 'info'] : ['info'],
+    logger: (message) => log.debug({ component: 'database' }, message),
+    colors: false,
+  };
+}
+
+/** Adds the tenant to every read, update and delete of an entity manager that is bound to one. */
+function tenantFilter(tenancies: Tenancies): FilterDef {
+  return {
+    name: TENANT_FILTER,
+    default: true,
+    args: false,
+    cond: (params: { [TENANT_PROPERTY]?: string } | undefined, _type, _em, _options, entityName) => {
+      const tenant = params?.[TENANT_PROPERTY];
+      if (tenant === undefined) return {};
+      return { [tenancies.tenantProperty(entityName as string)]: tenant };
+    },
+  } as FilterDef;
+}

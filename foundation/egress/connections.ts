@@ -1,0 +1,130 @@
+import type { LookupFunction } from 'node:net';
+import { type Dispatcher, Pool } from 'undici';
+import { KernelErrors } from '../base/error-catalogue.ts';
+import type { Admission } from './admission.ts';
+import { EgressErrors } from './errors.ts';
+import type { EgressBounds } from './limits.ts';
+import type { Target } from './target.ts';
+
+/** A place among a tenant's connections to one origin, for one request. */
+export interface Lease {
+  readonly dispatcher: Dispatcher;
+  /** Says that the request holds nothing of the dispatcher any more. Once. */
+  release(): void;
+}
+
+/** The pooled connections of all tenants: none is ever used for two of them. */
+export interface Connections {
+  /** Throws `egress.busy` when too many requests are open, `gateway.draining` after the end. */
+  lease(tenantId: string, target: Target): Lease;
+  /** Breaks everything, open requests too. */
+  close(): Promise<void>;
+}
+
+const MAX_RESPONSE_HEADERS = 32_768;
+
+interface Origin {
+  readonly tenantId: string;
+  readonly pool: Pool;
+  open: number;
+}
+
+/** Makes an empty pool. Every connection goes to an address that `admission` has let pass, looked up there and nowhere else. */
+export function createConnections(
+  admission: Pick<Admission, 'addressesOf'>,
+  bounds: EgressBounds,
+): Connections {
+  // The one that was used last is at the end.
+  const origins = new Map<string, Origin>();
+  const openOf = new Map<string, number>();
+  let open = 0;
+  let isClosed = false;
+
+  function openOrigin(key: string, tenantId: string, target: Target): Origin {
+    const pool = new Pool(target.url.origin, {
+      connections: bounds.connectionsPerOrigin,
+      pipelining: 1,
+      allowH2: false,
+      connect: { timeout: bounds.connectTimeout, lookup: checkedLookup(admission, target) },
+      keepAliveTimeout: bounds.keepAlive,
+      // A server may ask for less, not for more.
+      keepAliveMaxTimeout: bounds.keepAlive,
+      maxHeaderSize: MAX_RESPONSE_HEADERS,
+      // The deadlines of a request are its own, see `Lifetime`.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    const origin = { tenantId, pool, open: 0 };
+    pool.on('disconnect', () => {
+      if (origin.open === 0 && pool.stats.connected === 0) drop(key, origin);
+    });
+    return origin;
+  }
+
+  function drop(key: string, origin: Origin): void {
+    if (origins.get(key) !== origin) return;
+    origins.delete(key);
+    void origin.pool.destroy();
+  }
+
+  /** Closes what was unused longest where more is unused than the bounds say. */
+  function trim(tenantId: string): void {
+    const idle = [...origins].filter(([, origin]) => origin.open === 0);
+    const own = idle.filter(([, origin]) => origin.tenantId === tenantId);
+    const excess = Math.max(0, idle.length - bounds.idleOrigins);
+    const ownExcess = Math.max(0, own.length - bounds.idleOriginsPerTenant);
+    for (const [key, origin] of [...idle.slice(0, excess), ...own.slice(0, ownExcess)]) drop(key, origin);
+  }
+
+  function count(tenantId: string, change: 1 | -1): void {
+    open += change;
+    const ofTenant = (openOf.get(tenantId) ?? 0) + change;
+    if (ofTenant === 0) openOf.delete(tenantId);
+    else openOf.set(tenantId, ofTenant);
+  }
+
+  return {
+    lease(tenantId, target) {
+      if (isClosed) throw KernelErrors.draining();
+      if (open >= bounds.open || (openOf.get(tenantId) ?? 0) >= bounds.openPerTenant) {
+        throw EgressErrors.busy(undefined, { headers: { 'retry-after': '1' } });
+      }
+      // A tenant id holds no blank.
+      const key = `${tenantId} ${target.url.origin}`;
+      const origin = origins.get(key) ?? openOrigin(key, tenantId, target);
+      origins.delete(key);
+      origins.set(key, origin);
+      origin.open += 1;
+      count(tenantId, 1);
+      return {
+        dispatcher: origin.pool,
+        release() {
+          origin.open -= 1;
+          count(tenantId, -1);
+          if (origin.open === 0) trim(tenantId);
+        },
+      };
+    },
+    async close() {
+      isClosed = true;
+      const pools = [...origins.values()].map(({ pool }) => pool);
+      origins.clear();
+      await Promise.all(pools.map((pool) => pool.destroy(KernelErrors.draining())));
+    },
+  };
+}
+
+/** What a socket asks for the addresses of its host: those that were checked, so that nobody resolves the name again. */
+function checkedLookup(admission: Pick<Admission, 'addressesOf'>, { host, port }: Target): LookupFunction {
+  return (_hostname, { all }, callback) => {
+    admission.addressesOf({ host, port }).then(
+      (addresses) => {
+        const answers = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+        const [first] = answers;
+        if (all === true || first === undefined) callback(null, answers);
+        else callback(null, first.address, first.family);
+      },
+      (error: NodeJS.ErrnoException) => callback(error, []),
+    );
+  };
+}

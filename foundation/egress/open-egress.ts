@@ -1,0 +1,131 @@
+import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { Clock } from '../base/clock.ts';
+import { GatewayError } from '../base/gateway-error.ts';
+import type { Ids } from '../base/ids.ts';
+import type { Database } from '../data/database.ts';
+import type { Logger } from '../observability/logger.ts';
+import { createAdmission } from './admission.ts';
+import { createAddressPolicy } from './allow-private.ts';
+import { createClient } from './client.ts';
+import { createConnections } from './connections.ts';
+import { createDenials } from './denials.ts';
+import type { Egress, EgressRequest, EgressResponse, EgressResult } from './egress.ts';
+import { EgressErrors, type EgressReason, EgressRefusal } from './errors.ts';
+import { createFetch } from './fetch.ts';
+import { DEFAULT_BOUNDS, type EgressBounds } from './limits.ts';
+import { boundResolve, createResolve, type Resolve } from './resolve.ts';
+import type { EgressAction } from './rule.ts';
+import { createEgressRules } from './rules.ts';
+import { parseTarget } from './target.ts';
+
+/** What the operator says about outbound requests. */
+export interface EgressSettings {
+  /** `SVC_EGRESS_DEFAULT`: what holds where no rule of the tenant speaks of a request. */
+  readonly default: EgressAction;
+  /** `SVC_EGRESS_ALLOW_PRIVATE`: hosts, addresses and networks that may be called although they are not public. */
+  readonly allowPrivate: readonly string[];
+}
+
+/** Hears what becomes of requests, for metrics. */
+export interface EgressObserver {
+  /** Once for each request. */
+  finished(result: EgressResult): void;
+  /** Once for each denied request, beside `finished`. */
+  denied(reason: EgressReason): void;
+}
+
+/** What egress needs. */
+export interface EgressOptions {
+  /** Has the tables of `egressRegistration` and of the kernel. */
+  readonly database: Pick<Database, 'forTenant' | 'system' | 'transaction'>;
+  readonly trail: Pick<AuditTrail, 'record' | 'room'>;
+  readonly settings: EgressSettings;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Pick<Logger, 'info'>;
+  /** Throws inside a database transaction. */
+  readonly assertOutsideTransaction: (what: string) => void;
+  /** Default: the machine's resolvers. */
+  readonly resolve?: Resolve;
+  readonly observe?: EgressObserver;
+  readonly bounds?: Partial<EgressBounds>;
+}
+
+/**
+ * Opens the service. Close it after those who send requests.
+ *
+ * @throws Error naming an entry of `settings.allowPrivate` that cannot be read
+ */
+export function openEgress(options: EgressOptions): Egress {
+  const { database, trail, settings, clock, ids, log, assertOutsideTransaction, observe } = options;
+  const bounds = { ...DEFAULT_BOUNDS, ...options.bounds };
+  const rules = createEgressRules({ database, clock, ids });
+  const admission = createAdmission({
+    policy: createAddressPolicy(settings.allowPrivate),
+    rules,
+    otherwise: settings.default,
+    resolve: boundResolve(options.resolve ?? createResolve(), {
+      deadline: bounds.dnsTimeout,
+      maxRunning: bounds.maxLookups,
+    }),
+  });
+  const connections = createConnections(admission, bounds);
+  const send = createClient({ admission, connections });
+  const record = createDenials({ trail, clock, ids });
+
+  async function request(tenantId: string, given: EgressRequest): Promise<EgressResponse> {
+    assertOutsideTransaction('an outbound request');
+    const startedAt = clock.monotonic();
+    try {
+      const response = await send(tenantId, given);
+      observe?.finished('answered');
+      return response;
+    } catch (error) {
+      observe?.finished(resultOf(error, given.signal));
+      if (!(error instanceof EgressRefusal)) throw error;
+      const { host, port, reason } = error;
+      observe?.denied(reason);
+      log.info(
+        { tenant_id: tenantId, request_id: given.requestId, host, port, reason },
+        'outbound request denied',
+      );
+      await record(tenantId, given, error, clock.monotonic() - startedAt);
+      throw denied(error);
+    }
+  }
+
+  return {
+    request,
+    fetchFor: (tenantId, context = {}) => createFetch((given) => request(tenantId, given), context),
+    async check(tenantId, url) {
+      assertOutsideTransaction('the check of an outbound address');
+      const target = parseTarget(url);
+      try {
+        await admission.admit(tenantId, target);
+        if (target.address === undefined) await admission.addressesOf(target);
+      } catch (error) {
+        throw error instanceof EgressRefusal ? denied(error) : error;
+      }
+    },
+    rules,
+    close: () => connections.close(),
+  };
+}
+
+function denied(refusal: EgressRefusal): GatewayError {
+  return EgressErrors.denied(refusal.message, { cause: refusal });
+}
+
+/** Results by the code of the error; what is not named here failed in some other way. */
+const RESULTS: Readonly<Record<string, EgressResult>> = {
+  [EgressErrors.malformed.definition.code]: 'malformed',
+  [EgressErrors.unreachable.definition.code]: 'unreachable',
+  [EgressErrors.timeout.definition.code]: 'timeout',
+  [EgressErrors.busy.definition.code]: 'busy',
+};
+
+function resultOf(error: unknown, signal: AbortSignal | undefined): EgressResult {
+  if (error instanceof EgressRefusal) return 'denied';
+  if (signal?.aborted === true && error === signal.reason) return 'aborted';
+  return (error instanceof GatewayError ? RESULTS[error.code] : undefined) ?? 'failed';
+}

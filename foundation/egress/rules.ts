@@ -1,0 +1,135 @@
+import { LockMode } from '@mikro-orm/core';
+import { createSharedCache } from '../base/cache.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Ids } from '../base/ids.ts';
+import type { Page } from '../base/page.ts';
+import type { Database } from '../data/database.ts';
+import { Tenant } from '../tables/tenant.ts';
+import { TenantErrors } from '../tables/tenant-errors.ts';
+import { EgressErrors } from './errors.ts';
+import { compileRules, type EgressRule, type RuleSet } from './rule.ts';
+import { type EgressRuleSettings, ruleProblems, storedForm } from './rule-settings.ts';
+import { EgressRuleTable } from './rule-table.ts';
+
+/** A page of rules. */
+export interface EgressRulePage {
+  readonly records: readonly EgressRule[];
+  /** How many there are on all pages. */
+  readonly total: number;
+}
+
+/**
+ * The egress rules of the deployment. `tenantId` confines a call to one tenant: a foreign rule is then not there. Without it
+ * the call reaches all tenants, which is for operators.
+ */
+export interface EgressRules {
+  /** Rules, newest first. */
+  list(options: Page & { readonly tenantId?: string | undefined }): Promise<EgressRulePage>;
+  /**
+   * Makes a rule. It counts here from now on, and within a second on every replica. Throws `egress.invalid-rule` with all
+   * that is wrong, `tenant.not-found`, `tenant.deleted`, and `egress.too-many-rules` above `MAX_RULES`.
+   */
+  create(settings: EgressRuleSettings): Promise<EgressRule>;
+  /** Deletes a rule; false when there is none. Like `create` it counts at once here, within a second elsewhere. */
+  delete(id: string, tenantId?: string): Promise<boolean>;
+}
+
+/** The rules as requests are judged by them. */
+export interface JudgedRules extends EgressRules {
+  /** The rules of a tenant, a second old at most. Fails with `lookup.unavailable` while the database does not answer. */
+  of(tenantId: string): Promise<RuleSet>;
+}
+
+/** Rules of one tenant at most. */
+export const MAX_RULES = 1000;
+
+const MAX_AGE_MS = 1000;
+/** Tenants whose rules are kept in memory. */
+const MAX_TENANTS = 500;
+/** A deadlock with somebody else's transaction has changed nothing and may be tried again. */
+const RACES = { retries: 5 };
+
+/** Makes the rules over the table of `egressRegistration`. */
+export function createEgressRules(options: {
+  readonly database: Pick<Database, 'forTenant' | 'system' | 'transaction'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}): JudgedRules {
+  const { database, clock, ids } = options;
+  const cache = createSharedCache<RuleSet>({
+    load: async (tenantId) =>
+      compileRules(await database.forTenant(tenantId).find(EgressRuleTable, {}, { limit: MAX_RULES })),
+    clock,
+    maxAge: MAX_AGE_MS,
+    maxEntries: MAX_TENANTS,
+  });
+
+  return {
+    async of(tenantId) {
+      return (await cache.get(tenantId)) ?? NONE;
+    },
+    async list({ tenantId, limit, offset }) {
+      const [rows, total] = await database
+        .system()
+        .findAndCount(EgressRuleTable, tenantId === undefined ? {} : { tenantId }, {
+          orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+          limit,
+          offset,
+        });
+      return { records: rows.map(toRule), total };
+    },
+    async create(settings) {
+      const errors = ruleProblems(settings);
+      if (errors.length > 0) throw EgressErrors.invalidRule(undefined, { errors });
+      const rule: EgressRule = {
+        ...storedForm(settings),
+        id: ids.uuid(),
+        tenantId: settings.tenantId,
+        createdAt: new Date(clock.now()),
+      };
+      try {
+        await database.transaction(async (entities) => {
+          const { tenantId } = rule;
+          // Who makes rules of one tenant waits here for his turn, or two could pass the bound together.
+          const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
+          const tenant = await entities.findOne(Tenant, { id: tenantId }, lock);
+          if (tenant === null) throw TenantErrors.notFound();
+          if (tenant.deletedAt !== null) throw TenantErrors.isDeleted();
+          if ((await entities.count(EgressRuleTable, { tenantId })) >= MAX_RULES) {
+            throw EgressErrors.tooManyRules(`A tenant can have ${MAX_RULES} egress rules.`);
+          }
+          await entities.insert(EgressRuleTable, rule);
+        }, RACES);
+      } finally {
+        // Also after a failure: a commit whose answer was lost has happened.
+        cache.forget(rule.tenantId);
+      }
+      return rule;
+    },
+    async delete(id, tenantId) {
+      const where = tenantId === undefined ? { id } : { id, tenantId };
+      const entities = database.system();
+      const row = await entities.findOne(EgressRuleTable, where);
+      if (row === null) return false;
+      try {
+        return (await entities.nativeDelete(EgressRuleTable, where)) > 0;
+      } finally {
+        cache.forget(row.tenantId);
+      }
+    },
+  };
+}
+
+const NONE: RuleSet = { rules: [] };
+
+function toRule(row: EgressRule): EgressRule {
+  return {
+    id: row.id,
+    tenantId: row.tenantId,
+    hostPattern: row.hostPattern,
+    pathPrefix: row.pathPrefix,
+    action: row.action,
+    priority: row.priority,
+    createdAt: row.createdAt,
+  };
+}

@@ -1,0 +1,68 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Ids } from '../../base/ids.ts';
+import type { Logger } from '../../observability/logger.ts';
+import { EventBus } from './event-bus.ts';
+import { DEFAULT_LIMITS, type EventLimits } from './event-limits.ts';
+import { type EventObserver, NO_OBSERVER } from './event-observer.ts';
+import type { Events } from './events.ts';
+import { postgresTransport } from './postgres-transport.ts';
+import { redisTransport } from './redis-transport.ts';
+import type { Transport } from './transport.ts';
+
+/** What events are opened with. */
+export interface OpenEventsOptions {
+  /** `REDIS_URL`; wins over PostgreSQL. */
+  readonly redisUrl?: string;
+  /** `DATABASE_URL` where the database is PostgreSQL. */
+  readonly postgresUrl?: string;
+  /**
+   * Name of the deployment, 50 bytes at most, default `agent-gateway`: deployments that share a Redis (whatever their
+   * database number) or a PostgreSQL database need one each. The channel is `<name>:events`.
+   */
+  readonly channel?: string;
+  readonly ids: Ids;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly clock: Clock;
+  /** Told of what happens to events; default nobody. */
+  readonly observe?: EventObserver;
+  /** Other bounds than the usual ones; for tests. */
+  readonly limits?: Partial<EventLimits>;
+}
+
+/** Bytes of a deployment's name: with `:events` it must stay below the 63 of a name in PostgreSQL. */
+const MAX_CHANNEL = 50;
+
+/**
+ * Opens the events of this process: across replicas by Redis, else by PostgreSQL, else in this process alone. Connects in
+ * the background and does not fail when the server is away; `reach` says at once which way was chosen.
+ *
+ * @throws TypeError for a channel that is empty or too long.
+ */
+export function openEvents(options: OpenEventsOptions): Events {
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  return new EventBus({
+    ids: options.ids,
+    log: options.log,
+    clock: options.clock,
+    limits,
+    observe: options.observe ?? NO_OBSERVER,
+    transport: transportOf(options, limits),
+  });
+}
+
+function transportOf(options: OpenEventsOptions, limits: EventLimits): Transport | undefined {
+  const { redisUrl, postgresUrl, channel: name = 'agent-gateway' } = options;
+  if (name === '' || name.includes('\0') || Buffer.byteLength(name) > MAX_CHANNEL) {
+    throw new TypeError(`The channel of events is a text of 1 to ${MAX_CHANNEL} bytes without zero bytes`);
+  }
+  const channel = `${name}:events`;
+  const connectDeadline = limits.answerDeadline;
+  if (redisUrl !== undefined) return redisTransport({ url: redisUrl, channel, connectDeadline });
+  if (postgresUrl === undefined) return undefined;
+  return postgresTransport({
+    url: postgresUrl,
+    channel,
+    connectDeadline,
+    statementDeadline: limits.answerDeadline,
+  });
+}

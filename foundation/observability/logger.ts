@@ -1,0 +1,156 @@
+import pino from 'pino';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { HiddenTexts } from './hidden-texts.ts';
+import { createLogDestination, type LogDestination } from './log-destination.ts';
+import { prettyLine } from './pretty-line.ts';
+import { redactFields, redactValue } from './redact-fields.ts';
+import { clipText } from './redact-text.ts';
+
+/** `log.info({ tenant_id }, 'what happened')`; `log.child({ plugin })` adds fields to every line. */
+export type Logger = pino.Logger;
+
+/** The levels of `LOG_LEVEL`. */
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
+
+export interface LoggerOptions {
+  readonly level: LogLevel;
+  /** File descriptor, or something that takes lines; default standard output. */
+  readonly destination?: number | { write(line: string): void };
+  /** Lines for a person instead of JSON; default false. */
+  readonly pretty?: boolean;
+  /** Configured secrets of any form (the static token, the model provider's key); shorter than 8 characters: ignored. */
+  readonly secrets?: readonly string[];
+  readonly clock?: Clock;
+}
+
+/** What the log says of a request. */
+export interface AccessFields {
+  readonly method: string | undefined;
+  /** Without the query. */
+  readonly path: string;
+  readonly status: number;
+  /** Milliseconds. */
+  readonly ms: number;
+  readonly requestId: string;
+  readonly tenantId: string | undefined;
+  readonly identity: string | undefined;
+  readonly traceId: string | undefined;
+  /** Code of the error that was sent. */
+  readonly code: string | undefined;
+}
+
+/** The root logger with the means to empty its buffer. */
+export interface Logging {
+  readonly logger: Logger;
+  /**
+   * Writes the line of one request, in the same form as `logger` would, in half of its time: the fields are flat and
+   * known, and every request has one. Credentials are taken out of it like out of any other line.
+   */
+  access(level: 'debug' | 'info' | 'warn', fields: AccessFields): void;
+  /** Takes a secret that became known out of every later line. */
+  hide(secret: string): void;
+  /** Resolves when everything was written, or could not be within a second. Call it at the end of the process. */
+  flush(): Promise<void>;
+  /** The same without the event loop, for a crash. */
+  flushSync(): void;
+  /** Lines that were lost because the output stood still. */
+  droppedLines(): number;
+}
+
+/**
+ * Makes the root logger: one JSON object a line with `level` as a word, `time` in ISO 8601, `msg` and the fields of
+ * the call. No secret gets out: values under a secret's name are replaced at any depth (`redactFields`), and the
+ * finished line is searched for credentials (`redactLine`), wherever in the call they came from.
+ */
+export function createLogger(options: LoggerOptions): Logging {
+  const { clock = systemClock } = options;
+  const destination = openDestination(options, clock, (lost) =>
+    logger.warn({ lost_lines: lost }, 'log lines were dropped because the output stood still'),
+  );
+  const hidden = new HiddenTexts(options.secrets ?? []);
+  const hide = hidden.hideIn;
+  const timestamp = timestamps(clock);
+  const stream = options.pretty
+    ? { write: (line: string) => destination.write(prettyLine(line)) }
+    : destination;
+  const logger = pino(
+    {
+      level: options.level,
+      base: undefined,
+      timestamp,
+      formatters: { level: (label) => ({ level: label }), log: redactFields },
+      // `redactFields` has told the error already; pino's own serializer would not know it any more.
+      serializers: { err: (told: unknown) => told },
+      hooks: { logMethod: logRedacted, streamWrite: hide },
+    },
+    stream,
+  );
+  redactBindings(logger);
+  return {
+    logger,
+    access: (level, fields) => {
+      if (!logger.isLevelEnabled(level)) return;
+      const members = JSON.stringify(fields).slice(1, -1);
+      stream.write(hide(`{"level":"${level}"${timestamp()},${members},"msg":"request"}\n`));
+    },
+    hide: (secret) => hidden.add(secret),
+    flush: () => destination.flush(),
+    flushSync: () => destination.flushSync(),
+    droppedLines: () => destination.droppedLines(),
+  };
+}
+
+const STANDARD_OUTPUT = 1;
+const MAX_MESSAGE = 16_384;
+
+function openDestination(
+  { destination = STANDARD_OUTPUT }: LoggerOptions,
+  clock: Clock,
+  onRecovered: (lostLines: number) => void,
+): LogDestination {
+  if (typeof destination === 'number') {
+    return createLogDestination({ descriptor: destination, clock, onRecovered });
+  }
+  return {
+    write: (line) => destination.write(line),
+    flush: async () => undefined,
+    flushSync: () => undefined,
+    droppedLines: () => 0,
+  };
+}
+
+/** The time of a line. Under load many lines share a millisecond, and its text. */
+function timestamps(clock: Clock): () => string {
+  let moment = Number.NaN;
+  let text = '';
+  return () => {
+    const now = clock.now();
+    if (now !== moment) {
+      moment = now;
+      text = `,"time":"${new Date(now).toISOString()}"`;
+    }
+    return text;
+  };
+}
+
+/** Arguments after the first are put into the message as text, where names of fields are hard to find again. */
+function logRedacted(this: Logger, args: Parameters<pino.LogFn>, method: pino.LogFn): void {
+  for (let index = 0; index < args.length; index += 1) {
+    const value: unknown = args[index];
+    if (typeof value === 'string') {
+      if (value.length > MAX_MESSAGE) args[index] = clipText(value, MAX_MESSAGE);
+    } else if (index > 0) args[index] = redactValue(value);
+  }
+  method.apply(this, args);
+}
+
+/** pino formats the fields of a call but not those of a child; children inherit these two from the root. */
+function redactBindings(logger: Logger): void {
+  const { child, setBindings } = logger;
+  logger.child = function childRedacted(this: Logger, bindings, options) {
+    return child.call(this, { ...redactFields(bindings) }, options);
+  } as Logger['child'];
+  logger.setBindings = function setBindingsRedacted(this: Logger, bindings) {
+    setBindings.call(this, { ...redactFields(bindings) });
+  };
+}

@@ -1,0 +1,138 @@
+import { nearestName } from '../base/nearest-name.ts';
+import { isMapping } from '../config/field-codec.ts';
+import type { ResourceMetadata, ResourceProblem } from './kind.ts';
+import { pointerSegment } from './problem.ts';
+
+/** What `apiVersion` has to look like: any service's name, then the version. The gateway writes `svc/v1`. */
+export const API_VERSION = '^[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?/v1$';
+/** What `kind` has to look like. */
+export const KIND_NAME = '^[A-Z][A-Za-z0-9]{0,63}$';
+/** What `metadata.name` has to look like. */
+export const RESOURCE_NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$';
+
+/** A document as far as it is the same for all kinds. */
+export interface Header {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: ResourceMetadata;
+  /** Not checked yet. */
+  readonly spec: unknown;
+}
+
+/** What was read of a header. */
+export interface HeaderReading {
+  /** `<kind>/<name>`, where both can be read: it says whose document this is, also when it is wrong otherwise. */
+  readonly id: string | undefined;
+  /** Absent when there are problems. */
+  readonly header: Header | undefined;
+  readonly problems: readonly ResourceProblem[];
+}
+
+/** `<kind>/<name>`: neither can hold a slash. */
+export function resourceId(kind: string, name: string): string {
+  return `${kind}/${name}`;
+}
+
+const MEMBERS = ['apiVersion', 'kind', 'metadata', 'spec'];
+const METADATA = ['name', 'description', 'labels', 'annotations'];
+const MAX_DESCRIPTION = 1_000;
+const MAX_ANNOTATIONS = 64;
+const MAX_TEXT = 1_000;
+
+/** Checks what all kinds have in common. Tells all problems at once. */
+export function readHeader(value: unknown): HeaderReading {
+  const problems: ResourceProblem[] = [];
+  const tell = (pointer: string, message: string) => void problems.push({ pointer, message });
+  if (!isMapping(value)) {
+    tell('', 'must be a mapping with apiVersion, kind, metadata and spec');
+    return { id: undefined, header: undefined, problems };
+  }
+  refuseUnknown(value, MEMBERS, '', tell);
+  const version = text(value, 'apiVersion', '', API_VERSION, 'must be svc/v1', tell);
+  const kind = text(value, 'kind', '', KIND_NAME, 'must be the name of a kind, like Model', tell);
+  const metadata = mapping(value, 'metadata', tell);
+  refuseUnknown(metadata ?? {}, METADATA, '/metadata', tell);
+  const pattern =
+    'must be 1 to 63 letters, digits, dots, underscores and dashes, and begin with a letter or digit';
+  const name =
+    metadata === undefined ? undefined : text(metadata, 'name', '/metadata', RESOURCE_NAME, pattern, tell);
+  const description = optionalText(metadata?.description, tell);
+  const labels = strings(metadata?.labels, 'labels', tell);
+  const annotations = strings(metadata?.annotations, 'annotations', tell);
+  if (value.spec === undefined) tell('/spec', 'is required');
+  const id = kind === undefined || name === undefined ? undefined : resourceId(kind, name);
+  if (problems.length > 0) return { id, header: undefined, problems };
+  const about = {
+    name: name!,
+    ...(description === undefined ? {} : { description }),
+    ...(labels === undefined ? {} : { labels }),
+    ...(annotations === undefined ? {} : { annotations }),
+  };
+  return {
+    id,
+    header: { apiVersion: version!, kind: kind!, metadata: about, spec: value.spec },
+    problems,
+  };
+}
+
+type Tell = (pointer: string, message: string) => void;
+
+function refuseUnknown(
+  value: Record<string, unknown>,
+  known: readonly string[],
+  at: string,
+  tell: Tell,
+): void {
+  for (const key of Object.keys(value)) {
+    if (known.includes(key)) continue;
+    const meant = nearestName(key, known);
+    const hint = meant === undefined ? '' : `, did you mean ${meant}?`;
+    tell(`${at}/${pointerSegment(key)}`, `is not known here${hint}`);
+  }
+}
+
+function text(
+  value: Record<string, unknown>,
+  key: string,
+  at: string,
+  pattern: string,
+  otherwise: string,
+  tell: Tell,
+): string | undefined {
+  const found = value[key];
+  if (typeof found === 'string' && new RegExp(pattern).test(found)) return found;
+  tell(`${at}/${key}`, found === undefined || found === null ? `is required, and ${otherwise}` : otherwise);
+  return undefined;
+}
+
+function mapping(
+  value: Record<string, unknown>,
+  key: string,
+  tell: Tell,
+): Record<string, unknown> | undefined {
+  const found = value[key];
+  if (isMapping(found)) return found;
+  tell(`/${key}`, found === undefined ? 'is required' : 'must be a mapping');
+  return undefined;
+}
+
+function optionalText(value: unknown, tell: Tell): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'string' && value.length <= MAX_DESCRIPTION) return value;
+  tell('/metadata/description', `must be a text of at most ${MAX_DESCRIPTION} characters`);
+  return undefined;
+}
+
+function strings(value: unknown, key: string, tell: Tell): Record<string, string> | undefined {
+  if (value === undefined || value === null) return undefined;
+  const at = `/metadata/${key}`;
+  if (!isMapping(value) || Object.keys(value).length > MAX_ANNOTATIONS) {
+    tell(at, `must be a mapping of at most ${MAX_ANNOTATIONS} names to texts`);
+    return undefined;
+  }
+  for (const [name, found] of Object.entries(value)) {
+    if (typeof found === 'string' && found.length <= MAX_TEXT) continue;
+    tell(`${at}/${pointerSegment(name)}`, `must be a text of at most ${MAX_TEXT} characters; quote numbers`);
+  }
+  return value as Record<string, string>;
+}

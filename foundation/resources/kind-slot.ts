@@ -1,0 +1,109 @@
+import type { Logger } from '../observability/logger.ts';
+import { type CheckedDocument, checkDocument } from './check-document.ts';
+import type { Kind, LiveResource, ResourceLease, ResourceView } from './kind.ts';
+import type { SourceDocument } from './source-file.ts';
+import { createSpecCheck, type SpecCheck } from './spec-check.ts';
+import type { Version } from './version.ts';
+
+/** A version that is live, with the file that declares it. */
+export interface LiveEntry {
+  readonly version: Version;
+  readonly file: string;
+  readonly line: number;
+}
+
+/**
+ * One registration of a kind, by one generation of a plugin. A generation that was replaced keeps what was live when it left, for
+ * its calls in flight, until it is emptied.
+ */
+export class KindSlot {
+  readonly definition: Kind;
+  readonly plugin: string;
+  readonly log: Logger;
+  /** Every version of it that is not disposed yet. */
+  readonly versions = new Set<Version>();
+  readonly view: ResourceView;
+  readonly #check: SpecCheck;
+  readonly #checked = new WeakMap<SourceDocument, CheckedDocument>();
+  readonly #listeners = new Set<() => void>();
+  #live: ReadonlyMap<string, LiveEntry> = new Map();
+
+  /** @throws Error for a schema that is none. */
+  constructor(definition: Kind, plugin: string, log: Logger) {
+    this.definition = definition;
+    this.plugin = plugin;
+    this.log = log;
+    this.#check = createSpecCheck(definition.spec);
+    this.view = this.#createView();
+  }
+
+  /** By name. */
+  get live(): ReadonlyMap<string, LiveEntry> {
+    return this.#live;
+  }
+
+  /** Checks a document by the kind's rules; the same document is checked once. */
+  check(document: SourceDocument, limit: number): CheckedDocument {
+    const known = this.#checked.get(document);
+    if (known !== undefined) return known;
+    const checked = checkDocument(document, this.definition, this.#check, limit);
+    this.#checked.set(document, checked);
+    return checked;
+  }
+
+  /** Exchanges what is live. Returns whether a reader can see a difference. */
+  exchange(next: ReadonlyMap<string, LiveEntry>): boolean {
+    const old = this.#live;
+    this.#live = next;
+    for (const { version } of next.values()) version.pin();
+    for (const { version } of old.values()) version.unpin();
+    return next.size !== old.size || [...next].some(([name, entry]) => !isSame(entry, old.get(name)));
+  }
+
+  /** Tells the listeners of the view; what they throw is logged. */
+  announce(): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener();
+      } catch (err) {
+        this.log.error({ err, kind: this.definition.kind }, 'a listener to changes of resources failed');
+      }
+    }
+  }
+
+  #createView(): ResourceView {
+    return {
+      get: (name) => this.#live.get(name)?.version.value,
+      acquire: (name) => {
+        const version = this.#live.get(name)?.version;
+        return version === undefined ? undefined : leaseOf(version);
+      },
+      list: () => [...this.#live].map(([name, entry]) => describe(name, entry)).sort(byName),
+      onChange: (listener) => {
+        // A function of its own, so that one listener can be registered twice and removed once.
+        const one = () => listener();
+        this.#listeners.add(one);
+        return () => void this.#listeners.delete(one);
+      },
+    };
+  }
+}
+
+function isSame(one: LiveEntry, other: LiveEntry | undefined): boolean {
+  return one.version === other?.version && one.file === other.file;
+}
+
+function leaseOf(version: Version): ResourceLease {
+  const release = version.lease();
+  const { value, generation } = version;
+  return { value, generation, release, [Symbol.dispose]: release };
+}
+
+function describe(name: string, { version, file }: LiveEntry): LiveResource {
+  const { value, resource, generation } = version;
+  return { name, value, resource, file, generation };
+}
+
+function byName(one: LiveResource, other: LiveResource): number {
+  return one.name < other.name ? -1 : 1;
+}

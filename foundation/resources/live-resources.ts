@@ -1,0 +1,131 @@
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { FailedBuild } from './failed-build.ts';
+import type { KindSlot, LiveEntry } from './kind-slot.ts';
+import type { ResourceLimits, ResourceTimes } from './limits.ts';
+import { type Plan, plan, type Refusal } from './plan.ts';
+import type { SourceDocument, SourceFile } from './source-file.ts';
+import { type StageResult, stage } from './stage.ts';
+import { soundness } from './standing.ts';
+import type { Version, VersionLife } from './version.ts';
+
+/** What live resources are made with. */
+export interface LiveResourcesParts {
+  readonly limits: ResourceLimits;
+  readonly times: ResourceTimes;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** A new set of live resources, built and not yet visible. */
+export interface Staged {
+  readonly files: readonly SourceFile[];
+  readonly kinds: ReadonlyMap<string, KindSlot>;
+  readonly plan: Plan;
+  readonly result: StageResult;
+}
+
+/** How the live set changed. */
+export interface SwapSummary {
+  readonly added: number;
+  readonly rebuilt: number;
+  readonly removed: number;
+}
+
+/** What is live: one consistent set, exchanged as a whole in one turn. */
+export class LiveResources {
+  readonly #parts: LiveResourcesParts;
+  readonly #life: VersionLife;
+  readonly #stop = new AbortController();
+  #entries: ReadonlyMap<string, LiveEntry> = new Map();
+  #kinds: ReadonlyMap<string, KindSlot> = new Map();
+  #refusals: ReadonlyMap<SourceDocument, Refusal> = new Map();
+  #failed: ReadonlyMap<string, FailedBuild> = new Map();
+  #generation = 0;
+
+  constructor(parts: LiveResourcesParts) {
+    this.#parts = parts;
+    const { times, log } = parts;
+    this.#life = { drain: times.drain, dispose: times.build, log };
+  }
+
+  /** By id. */
+  get entries(): ReadonlyMap<string, LiveEntry> {
+    return this.#entries;
+  }
+
+  get kinds(): ReadonlyMap<string, KindSlot> {
+    return this.#kinds;
+  }
+
+  get refusals(): ReadonlyMap<SourceDocument, Refusal> {
+    return this.#refusals;
+  }
+
+  /** Is it time to try a failed build again? */
+  hasDueRetry(): boolean {
+    const now = this.#parts.clock.monotonic();
+    return [...this.#failed.values()].some((failed) => failed.isDue(now));
+  }
+
+  /** Builds what the files say. To be published or discarded; one at a time. */
+  async stage(
+    files: readonly SourceFile[],
+    kinds: ReadonlyMap<string, KindSlot>,
+    retryAll: boolean,
+  ): Promise<Staged> {
+    const { limits, times, clock } = this.#parts;
+    const previous = this.#entries;
+    const planned = plan({ previous, files, kinds, limit: limits.problems });
+    const result = await stage({
+      ...{ plan: planned, previous, isSound: soundness(kinds), failed: this.#failed, retryAll },
+      ...{ limits, times, clock, signal: this.#stop.signal, life: this.#life },
+      nextGeneration: () => ++this.#generation,
+    });
+    return { files, kinds, plan: planned, result };
+  }
+
+  /** Makes a staged set the live one. Kinds that left keep what they had, until they are retired. */
+  publish({ kinds, result }: Staged): SwapSummary {
+    const before = this.#entries;
+    this.#entries = result.next;
+    this.#kinds = kinds;
+    this.#refusals = result.refusals;
+    this.#failed = result.failed;
+    const bySlot = Map.groupBy(result.next.values(), ({ version }) => version.slot);
+    const changed = [...kinds.values()].filter((slot) => {
+      const entries = bySlot.get(slot) ?? [];
+      return slot.exchange(new Map(entries.map((entry) => [entry.version.resource.metadata.name, entry])));
+    });
+    for (const slot of changed) slot.announce();
+    return summary(before, result.next);
+  }
+
+  /** Ends what was built for a set that nobody will see. */
+  discard({ result }: Staged): void {
+    for (const version of result.built) void version.dispose();
+  }
+
+  /** Ends all that a registration made; resolves when it has ended. */
+  async retire(slot: KindSlot): Promise<void> {
+    slot.exchange(new Map());
+    // What was built with others before them.
+    await Promise.all([...slot.versions].toReversed().map((version) => version.dispose()));
+  }
+
+  /** Ends everything, builds under way included. */
+  async close(): Promise<void> {
+    this.#stop.abort(new Error('the gateway stops'));
+    const slots = new Set([...this.#entries.values()].map(({ version }) => version.slot));
+    this.#entries = new Map();
+    await Promise.all([...slots].map((slot) => this.retire(slot)));
+  }
+}
+
+function summary(before: ReadonlyMap<string, LiveEntry>, next: ReadonlyMap<string, LiveEntry>): SwapSummary {
+  const versionOf = (id: string): Version | undefined => before.get(id)?.version;
+  const fresh = [...next].filter(([id, { version }]) => versionOf(id) !== version);
+  const added = fresh.filter(([id]) => !before.has(id)).length;
+  const removed = [...before.keys()].filter((id) => !next.has(id)).length;
+  return { added, rebuilt: fresh.length - added, removed };
+}

@@ -1,0 +1,191 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import anyTest, { type TestFn } from 'ava';
+import fc from 'fast-check';
+import Type from 'typebox';
+import { ConfigurationError } from '../../../foundation/config/configuration-error.ts';
+import { field } from '../../../foundation/config/field.ts';
+import { loadGatewayFile, parseGatewayFile, pluginSources } from '../../../foundation/config/gateway-file.ts';
+import { readConfig } from '../../../foundation/config/read-config.ts';
+
+const test = anyTest as TestFn<{ folder: string; file: string }>;
+
+test.beforeEach(async (t) => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'gateway-file-'));
+  t.context = { folder, file: path.join(folder, 'gateway.yaml') };
+});
+test.afterEach.always((t) => rm(t.context.folder, { recursive: true }));
+
+const parse = (text: string) => parseGatewayFile('gateway.yaml', text);
+const problemOf = (text: string): string => {
+  try {
+    parse(text);
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.message;
+    throw error;
+  }
+  return '';
+};
+
+test('a missing file means all defaults', async (t) => {
+  const file = await loadGatewayFile(t.context.file);
+  t.false(file.exists);
+  t.is(file.plugins.size, 0);
+});
+
+test('an entry is decoded, and what it leaves out is the default', async (t) => {
+  await writeFile(
+    t.context.file,
+    'plugins:\n  workflow:\n    enabled: false\n    onFailure: abort\n    drainTimeout: 5s\n    config: { max_steps: 7 }\n  console:\n',
+  );
+  const file = await loadGatewayFile(t.context.file);
+  t.true(file.exists);
+  t.deepEqual(
+    [...file.plugins],
+    [
+      ['workflow', { enabled: false, config: { max_steps: 7 }, onFailure: 'abort', drainTimeout: 5000 }],
+      ['console', { enabled: true, config: undefined, onFailure: undefined, drainTimeout: undefined }],
+    ],
+  );
+});
+
+for (const text of ['', '# nothing here\n', '---\n', 'plugins:\n', 'plugins: {}\n', '\uFEFFplugins:\n']) {
+  test(`${JSON.stringify(text)} says nothing`, (t) => t.is(parse(text).plugins.size, 0));
+}
+
+const invalid: [string, string][] = [
+  [
+    'plugins:\n  a:\n    enabeld: true\n',
+    'gateway.yaml:3: plugins.a.enabeld: there is no such setting, did you mean enabled?',
+  ],
+  ['plugins:\n  a:\n    enabled: yes\n', 'gateway.yaml:3: plugins.a.enabled: "yes" is not true or false'],
+  [
+    'plugins:\n  a:\n    drainTimeout: soon\n',
+    'gateway.yaml:3: plugins.a.drainTimeout: "soon" is not a duration, write 30s or 5m',
+  ],
+  [
+    'plugins:\n  a:\n    config: 5\n',
+    'gateway.yaml:3: plugins.a.config: 5 is not a mapping of names to values',
+  ],
+  ['plugins:\n  a: true\n', 'gateway.yaml:2: plugins.a: must be a mapping of names to values'],
+  ['plugins:\n  Bad Name: {}\n', 'gateway.yaml:2: plugins.Bad Name: is not the name of a plugin'],
+  ['plugins:\n  __proto__: {}\n', 'gateway.yaml:2: plugins.__proto__: is not the name of a plugin'],
+  ['plugins: [a]\n', 'gateway.yaml:1: plugins: must be a mapping of names to values'],
+  ['plugin: {}\n', 'gateway.yaml:1: plugin: there is no such setting, did you mean plugins?'],
+  ['- a\n', 'gateway.yaml: must be a mapping of names to values'],
+  ['plugins:\n  a: {}\n  a: {}\n', 'gateway.yaml:3: Map keys must be unique'],
+  ['plugins:\n\ta: {}\n', 'gateway.yaml:2: Tabs are not allowed as indentation'],
+  ['a: 1\n---\nb: 2\n', 'gateway.yaml:2: a second YAML document begins here'],
+  ['plugins: !!set {}\n', 'gateway.yaml:1: this is not valid YAML'],
+];
+for (const [text, message] of invalid) {
+  test(`${JSON.stringify(text)} is refused with its line`, (t) => t.is(problemOf(text), message));
+}
+
+test('everything that is wrong is reported together', (t) => {
+  const message = problemOf('plugins:\n  a:\n    enabled: 1\n    onFailure: stop\n  B: {}\nother: 1\n');
+  t.deepEqual(
+    message.split('\n').map((line) => line.split(':')[1]),
+    ['6', '3', '4', '5'],
+  );
+});
+
+for (const text of [
+  'plugins: { a: { config: { token: "geheim } } }',
+  'plugins:\n  geheim\n  a: &geheim geheim geheim: x',
+  'a: *geheim',
+  'token: |geheim\n x',
+  '"geheim\\z"',
+]) {
+  test(`the message about ${JSON.stringify(text)} quotes nothing of it`, (t) => {
+    t.not(problemOf(text), '');
+    t.notRegex(problemOf(text), /geheim/);
+  });
+}
+
+test('a bomb of aliases is refused', (t) => {
+  const levels = Array.from(
+    { length: 12 },
+    (_, i) =>
+      `  l${i}: &l${i} [${Array(10)
+        .fill(i === 0 ? 'x' : `*l${i - 1}`)
+        .join(', ')}]`,
+  );
+  t.regex(problemOf(`plugins:\n${levels.join('\n')}\n`), /aliases/);
+});
+
+test('a value that contains itself is refused', (t) => {
+  t.regex(problemOf('plugins:\n  a:\n    config: &c { self: *c }\n'), /circular/);
+});
+
+test('deep nesting is refused without overflowing the stack', (t) => {
+  t.not(problemOf(`plugins: ${'['.repeat(50_000)}`), '');
+  t.not(problemOf(`plugins: ${'['.repeat(20_000)}${']'.repeat(20_000)}`), '');
+});
+
+test('a file that is too large, not UTF-8, a folder or a pipe is refused with the reason', async (t) => {
+  const { file, folder } = t.context;
+  const refuses = async (target: string, reason: RegExp) =>
+    void (await t.throwsAsync(loadGatewayFile(target), { instanceOf: ConfigurationError, message: reason }));
+  await writeFile(file, `# ${'x'.repeat(256 * 1024)}\n`);
+  await refuses(file, /is larger than 262144 bytes/);
+  await writeFile(file, Buffer.from([0x61, 0xff]));
+  await refuses(file, /is not UTF-8/);
+  await refuses(folder, /is not a file/);
+  const pipe = path.join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  await refuses(pipe, /is not a file/);
+});
+
+test("a problem of a plugin's configuration is reported with its line", (t) => {
+  const file = parse('plugins:\n  workflow:\n    config:\n      # at most\n      max_steps: many\n');
+  const schema = Type.Object({ max_steps: field.integer({ description: 'Steps', env: 'MAX', default: 1 }) });
+  const error = t.throws(() => readConfig(schema, pluginSources(file, 'workflow', {})), {
+    instanceOf: ConfigurationError,
+  });
+  t.is(error?.message, 'gateway.yaml:5: plugins.workflow.config.max_steps: "many" is not a whole number');
+  t.is(readConfig(schema, pluginSources(parse(''), 'constructor', { MAX: '5' })).max_steps, 5);
+});
+
+test('no text makes it throw anything but a ConfigurationError', (t) => {
+  const piece = fc.constantFrom(
+    'plugins:',
+    '\n',
+    '  ',
+    'a',
+    ': ',
+    '- ',
+    '{',
+    '}',
+    '[',
+    ']',
+    '&x ',
+    '*x',
+    '!!map ',
+    '"',
+    "'",
+    '|',
+    '#',
+    '\t',
+    '?',
+    '%',
+    '---',
+    ',',
+    '<<',
+  );
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        fc.array(piece).map((pieces) => pieces.join('')),
+      ),
+      (text) => void problemOf(text),
+    ),
+    {
+      numRuns: 1000,
+    },
+  );
+  t.pass();
+});

@@ -1,0 +1,35 @@
+import test from 'ava';
+import { boundResolve, createResolve } from '../../../foundation/egress/resolve.ts';
+
+test('a resolver that does not answer costs its deadline, and keeps its place until it ends', async (t) => {
+  const { promise, resolve: answer } = Promise.withResolvers<readonly string[]>();
+  const bounded = boundResolve((name) => (name === 'slow.example' ? promise : Promise.resolve(['8.8.8.8'])), {
+    deadline: 20,
+    maxRunning: 1,
+  });
+  await t.throwsAsync(bounded('slow.example', 'dns'), { code: 'egress.timeout', message: /slow\.example/ });
+  await t.throwsAsync(bounded('quick.example', 'dns'), { code: 'egress.busy' });
+  answer(['8.8.8.8']);
+  await promise;
+  t.deepEqual(await bounded('quick.example', 'dns'), ['8.8.8.8']);
+});
+
+test('an unknown name and an empty answer are told as such', async (t) => {
+  const bounds = { deadline: 1000, maxRunning: 1 };
+  const unknown = boundResolve(() => Promise.reject(new Error('ENOTFOUND 10.0.0.53')), bounds);
+  await t.throwsAsync(unknown('a.example', 'dns'), {
+    code: 'egress.unreachable',
+    message: /^The name a\.example cannot be resolved\.$/,
+  });
+  await t.throwsAsync(boundResolve(async () => [], bounds)('a.example', 'dns'), {
+    code: 'egress.unreachable',
+    message: /no address/,
+  });
+});
+
+test('local names are looked up as the machine does, others by its DNS servers alone', async (t) => {
+  const resolve = createResolve();
+  const local = await resolve('localhost', 'local');
+  t.true(local.includes('127.0.0.1') || local.includes('::1'));
+  await t.throwsAsync(resolve('nowhere.invalid', 'dns'));
+});

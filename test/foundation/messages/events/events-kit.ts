@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto';
+import type { ExecutionContext } from 'ava';
+import Type from 'typebox';
+import { systemClock } from '../../../../foundation/base/clock.ts';
+import { createIds } from '../../../../foundation/base/ids.ts';
+import type { EventLoss } from '../../../../foundation/messages/events/event-observer.ts';
+import { defineEvent } from '../../../../foundation/messages/events/event-ref.ts';
+import type { Events } from '../../../../foundation/messages/events/events.ts';
+import { type OpenEventsOptions, openEvents } from '../../../../foundation/messages/events/open-events.ts';
+import { available } from '../../../support/services.ts';
+import { until } from '../../../support/until.ts';
+
+/** How long a test waits for something on a busy machine. */
+export const PATIENCE = 20_000;
+
+export const POSTGRES_URL = 'postgres://root@127.0.0.1:5432/test';
+export const REDIS_URL = 'redis://127.0.0.1:6379';
+
+export const Counted = defineEvent('test.counted', Type.Object({ n: Type.Integer() }));
+export const Noted = defineEvent('test.noted', Type.Object({ text: Type.String() }));
+
+/** A channel of the test's own, with characters that need quoting everywhere. */
+export function ownChannel(): string {
+  return `te"st's \${x} ${randomBytes(8).toString('hex')}`;
+}
+
+/** One replica, with what it logged and observed. */
+export interface Replica {
+  readonly events: Events;
+  readonly logged: string[];
+  readonly dropped: Partial<Record<EventLoss, number>>;
+  /** Calls of `onMissed`; the first one tells that the connection stands. */
+  missed: number;
+  /** What `connected` said, in order. */
+  readonly connected: boolean[];
+}
+
+/** Opens a replica with quick reconnects; closed with the test. */
+export function openReplica(t: ExecutionContext, options: Partial<OpenEventsOptions>): Replica {
+  const logged: string[] = [];
+  const dropped: Replica['dropped'] = {};
+  const connected: boolean[] = [];
+  const keep = (_: unknown, line?: string) => logged.push(line ?? String(_));
+  const events = openEvents({
+    ids: createIds(systemClock),
+    clock: systemClock,
+    log: { info: keep, warn: keep, error: keep } as never,
+    observe: {
+      emitted: () => undefined,
+      received: () => undefined,
+      connected: (isConnected) => connected.push(isConnected),
+      dropped: (reason, count) => {
+        dropped[reason] = (dropped[reason] ?? 0) + count;
+      },
+    },
+    ...options,
+    limits: { missedEvery: 1, backoff: { first: 20, most: 200 }, ...options.limits },
+  });
+  const replica: Replica = { events, logged, dropped, connected, missed: 0 };
+  events.onMissed(() => {
+    replica.missed += 1;
+  });
+  t.teardown(() => events.close());
+  return replica;
+}
+
+/** Resolves when the connection of every replica stands, and the caches were told of it. */
+export function connected(...replicas: Replica[]): Promise<void> {
+  return until(
+    () => replicas.every((each) => each.connected.at(-1) === true && each.missed >= countOf(each, true)),
+    PATIENCE,
+  );
+}
+
+/** Resolves when the outage was noticed. */
+export function disconnected(...replicas: Replica[]): Promise<void> {
+  return until(() => replicas.every((each) => each.connected.at(-1) === false), PATIENCE);
+}
+
+function countOf({ connected }: Replica, state: boolean): number {
+  return connected.filter((each) => each === state).length;
+}
+
+/** The numbers that arrive at a replica. */
+export function numbersAt({ events }: Replica): number[] {
+  const numbers: number[] = [];
+  events.on(Counted, ({ n }) => {
+    numbers.push(n);
+  });
+  return numbers;
+}
+
+/** A form of events, and two replicas that share it (with reach `process` twice the same one). */
+export interface Form {
+  readonly name: Events['reach'];
+  /** Undefined where the server is missing; the test is marked then. */
+  open(t: ExecutionContext, limits?: OpenEventsOptions['limits']): Promise<[Replica, Replica] | undefined>;
+}
+
+export const FORMS: readonly Form[] = [
+  {
+    name: 'process',
+    open: async (t, limits) => {
+      const replica = openReplica(t, { limits });
+      return [replica, replica];
+    },
+  },
+  { name: 'redis', open: (t, limits) => pair(t, 'redis', { redisUrl: REDIS_URL, limits }) },
+  { name: 'postgres', open: (t, limits) => pair(t, 'postgres', { postgresUrl: POSTGRES_URL, limits }) },
+];
+
+async function pair(
+  t: ExecutionContext,
+  server: 'redis' | 'postgres',
+  options: Partial<OpenEventsOptions>,
+): Promise<[Replica, Replica] | undefined> {
+  if (!(await available(t, server))) return undefined;
+  const channel = ownChannel();
+  const replicas: [Replica, Replica] = [
+    openReplica(t, { ...options, channel }),
+    openReplica(t, { ...options, channel }),
+  ];
+  await connected(...replicas);
+  return replicas;
+}

@@ -1,0 +1,193 @@
+import net from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import { createLogger } from '../../../foundation/observability/logger.ts';
+import {
+  createTracing,
+  type TracedOutcome,
+  type Tracing,
+} from '../../../foundation/observability/tracing.ts';
+import { cpuNow } from '../../support/cpu-time.ts';
+import { type Collector, startCollector } from './otlp-collector.ts';
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const SPAN = 'b7ad6b7169203331';
+const incoming = { traceparent: `00-${TRACE}-${SPAN}-01`, tracestate: 'vendor=1', baggage: 'user=alice' };
+const outcome: TracedOutcome = { status: 200, route: '/v1/tenants/{id}', requestId: 'r1', tenantId: 't1' };
+
+async function record(
+  endpoint: string | undefined,
+  insecure = true,
+): Promise<{ tracing: Tracing; log: string[] }> {
+  const log: string[] = [];
+  const { logger } = createLogger({ level: 'info', destination: { write: (line) => log.push(line) } });
+  const tracing = await createTracing({
+    endpoint,
+    insecure,
+    serviceName: 'gateway',
+    version: '2.4.0',
+    log: logger,
+  });
+  return { tracing, log };
+}
+
+async function collector(t: ExecutionContext, options?: { answer: boolean }): Promise<Collector> {
+  const started = await startCollector(options);
+  t.teardown(() => started.close());
+  return started;
+}
+
+test('without an endpoint the caller’s headers pass through, and nothing is recorded', async (t) => {
+  const { tracing } = await record(undefined);
+  const request = tracing.start('GET', { ...incoming, authorization: 'Bearer x' });
+  t.deepEqual(request.headers(), incoming);
+  t.is(request.traceId, TRACE);
+  const child = request.child('chat demo', { kind: 'client' });
+  t.deepEqual(child.headers(), incoming);
+  child.set({ a: 1 });
+  child.end(new Error('x'));
+  request.end(outcome);
+  t.deepEqual(tracing.startSpan('job', request.headers()).headers(), incoming);
+  await tracing.shutdown();
+});
+
+test('without an endpoint malformed headers are dropped', async (t) => {
+  const { tracing } = await record(undefined);
+  const request = tracing.start('GET', { traceparent: 'nonsense', tracestate: 'a=1', baggage: 'a b' });
+  t.deepEqual(request.headers(), {});
+  t.is(request.traceId, undefined);
+  t.deepEqual(tracing.start('GET', {}).headers(), {});
+});
+
+test('with an endpoint a request is a server span below its caller’s', async (t) => {
+  const { address, spans } = await collector(t);
+  const { tracing } = await record(address);
+  const request = tracing.start('GET', { ...incoming, 'user-agent': 'curl/8' });
+  t.is(request.traceId, TRACE);
+  request.end(outcome);
+  await tracing.shutdown();
+  t.is(spans.length, 1);
+  t.like(spans[0], {
+    traceId: TRACE,
+    parentSpanId: SPAN,
+    traceState: 'vendor=1',
+    name: 'GET /v1/tenants/{id}',
+    kind: 2,
+    status: 0,
+    attributes: {
+      'http.request.method': 'GET',
+      'http.route': '/v1/tenants/{id}',
+      'http.response.status_code': 200,
+      'user_agent.original': 'curl/8',
+      'svc.request_id': 'r1',
+      'svc.tenant_id': 't1',
+    },
+    resource: { 'service.name': 'gateway', 'service.version': '2.4.0' },
+  });
+});
+
+test('outbound requests carry the innermost span, the state and the baggage', async (t) => {
+  const { address, spans } = await collector(t);
+  const { tracing } = await record(`http://${address}`, false);
+  const request = tracing.start('POST', incoming);
+  const call = request.child('chat demo', { kind: 'client', attributes: { 'gen_ai.request.model': 'demo' } });
+  const step = tracing.startSpan('step', call.headers());
+  const headers = step.headers();
+  step.end();
+  call.set({ 'gen_ai.usage.input_tokens': 12 });
+  call.end();
+  request.end(outcome);
+  await tracing.shutdown();
+  const [inner, middle, outer] = ['step', 'chat demo', 'POST /v1/tenants/{id}'].map((name) =>
+    spans.find((span) => span.name === name),
+  );
+  t.deepEqual(headers, { ...incoming, traceparent: `00-${TRACE}-${inner?.spanId}-01` });
+  t.is(inner?.parentSpanId, middle?.spanId);
+  t.is(middle?.parentSpanId, outer?.spanId);
+  t.is(outer?.parentSpanId, SPAN);
+  t.like(middle, {
+    kind: 3,
+    attributes: { 'gen_ai.request.model': 'demo', 'gen_ai.usage.input_tokens': 12 },
+  });
+});
+
+test('a request with a malformed traceparent starts a trace of its own', async (t) => {
+  const { address, spans } = await collector(t);
+  const { tracing } = await record(address);
+  const request = tracing.start('GET', { ...incoming, traceparent: `00-${TRACE}-${SPAN}-01-extra` });
+  request.end(outcome);
+  await tracing.shutdown();
+  t.not(spans[0]?.traceId, TRACE);
+  t.like(spans[0], { parentSpanId: '', traceState: '' });
+  t.is(request.headers().baggage, 'user=alice');
+});
+
+test('a caller that does not sample gets no span, but its trace goes on', async (t) => {
+  const { address, spans } = await collector(t);
+  const { tracing } = await record(address);
+  const request = tracing.start('GET', { traceparent: `00-${TRACE}-${SPAN}-00` });
+  t.regex(request.headers().traceparent!, new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`));
+  request.end(outcome);
+  await tracing.shutdown();
+  t.deepEqual(spans, []);
+});
+
+test('a failed request is an error of the span from 500 on', async (t) => {
+  const { address, spans } = await collector(t);
+  const { tracing } = await record(address);
+  tracing
+    .start('GET', {})
+    .end({ ...outcome, status: 404, tenantId: undefined, errorCode: 'tenant.not-found' });
+  tracing.start('BREW', {}).end({ ...outcome, status: 502 });
+  await tracing.shutdown();
+  const [missing, failed] = spans;
+  t.like(missing, { status: 0, attributes: { 'svc.error_code': 'tenant.not-found' } });
+  t.false('error.type' in missing!.attributes || 'svc.tenant_id' in missing!.attributes);
+  t.like(failed, { status: 2, name: 'HTTP /v1/tenants/{id}' });
+  t.like(failed?.attributes, { 'error.type': '502', 'http.request.method': '_OTHER' });
+});
+
+test('no secret leaves with a span', async (t) => {
+  const { address, spans } = await collector(t);
+  const { tracing } = await record(address);
+  const span = tracing.startSpan('call', undefined, { attributes: { url: 'https://u:hunter2@host/' } });
+  span.end(new TypeError('refused: token=hunter2'));
+  await tracing.shutdown();
+  t.is(spans[0]?.status, 2);
+  t.true(spans[0]?.events.includes('refused'));
+  t.false(JSON.stringify(spans).includes('hunter2'));
+});
+
+test('a collector that is not there delays no request and the end of the process by two seconds at most', async (t) => {
+  const port = await freePort();
+  const { tracing, log } = await record(`127.0.0.1:${port}`);
+  const started = cpuNow();
+  for (let count = 0; count < 5000; count += 1) tracing.start('GET', incoming).end(outcome);
+  t.true(cpuNow() - started < 2000);
+  const stopping = performance.now();
+  await tracing.shutdown();
+  t.true(performance.now() - stopping < 8000);
+  t.true(
+    log.some((line) => line.includes('trace collector')),
+    'the log tells that spans were lost',
+  );
+});
+
+test('a collector that never answers delays the end of the process by two seconds at most', async (t) => {
+  const { address, spans } = await collector(t, { answer: false });
+  const { tracing, log } = await record(address);
+  tracing.start('GET', incoming).end(outcome);
+  const stopping = performance.now();
+  await tracing.shutdown();
+  const waited = performance.now() - stopping;
+  t.true(waited > 1500 && waited < 8000, `${waited} ms`);
+  t.is(spans.length, 1);
+  t.true(log.some((line) => line.includes('in time')));
+});
+
+async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as net.AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,94 @@
+import type { Plugin } from '../../kernel/api/plugin.ts';
+import type { CompiledRoute } from '../../kernel/http/compiled-route.ts';
+import type { TestGateway, TestResponse } from '../start-test-gateway.ts';
+import type { ConformanceOptions, SampleTenant } from './conformance-options.ts';
+import { assertNone, gatewayOf, nameOf, routesOf } from './gateway-of.ts';
+import { grpcReadProblems } from './grpc-tenancy.ts';
+import { Made, marked, type World } from './made.ts';
+import { sampleOf, sampleParams } from './sample.ts';
+import { sampleTenant } from './sample-tenant.ts';
+
+/** Statuses that tell a stranger nothing. */
+const REFUSED = [403, 404];
+
+/**
+ * Makes data for one tenant through the plugin's own routes, and reads, changes and deletes it as another: what the owner
+ * sees, the stranger does not. A reading route that does not even show the owner his data proves nothing, and is told.
+ */
+export async function tenancyCheck(plugin: Plugin, options: ConformanceOptions): Promise<void> {
+  const gateway = await gatewayOf(plugin, options);
+  try {
+    const owner = await sampleTenant(gateway, 'owner');
+    const stranger = await sampleTenant(gateway, 'stranger');
+    const routes = routesOf(gateway, plugin).filter(
+      ({ definition, access }) => definition !== undefined && access.kind !== 'public',
+    );
+    const made = new Made(owner);
+    made.know(await options.seed?.(gateway, owner));
+    for (const route of routes.filter(({ methods }) => methods.includes('POST'))) {
+      made.learn(route, await send(gateway, route, options, owner, made));
+    }
+    const problems: string[] = [];
+    const world = { owner, stranger, made };
+    problems.push(...(await grpcReadProblems(gateway, plugin, options, world)));
+    for (const route of routes.filter(({ methods }) => methods.includes('GET'))) {
+      if (options.shared?.includes(nameOf(route))) continue;
+      problems.push(...(await readProblems(gateway, route, options, world)));
+    }
+    for (const route of routes.filter(isChange)) {
+      const { status } = await send(gateway, route, options, stranger, made);
+      // A body that is refused before anything was looked up says nothing either way.
+      if (!REFUSED.includes(status) && status !== 400 && status !== 415)
+        problems.push(`${nameOf(route)} of another tenant's record answers ${status}, not 404`);
+    }
+    assertNone(problems);
+  } finally {
+    await gateway.stop();
+  }
+}
+
+async function readProblems(
+  gateway: TestGateway,
+  route: CompiledRoute,
+  options: ConformanceOptions,
+  { owner, stranger, made }: World,
+): Promise<readonly string[]> {
+  const name = nameOf(route);
+  const shown = await send(gateway, route, options, owner, made);
+  if (shown.status !== 200 || !made.occursIn(shown)) {
+    return [
+      `${name} shows its own tenant nothing (status ${shown.status}), so it proves nothing: give "samples" or "seed", or list it as "shared"`,
+    ];
+  }
+  const seen = await send(gateway, route, options, stranger, made);
+  if (made.occursIn(seen)) return [`${name} shows a tenant what belongs to another one`];
+  const isOne = route.pattern.includes('{');
+  if (isOne && !REFUSED.includes(seen.status))
+    return [`${name} of another tenant's record answers ${seen.status}, not 404`];
+  return [];
+}
+
+function isChange({ methods, pattern }: CompiledRoute): boolean {
+  return pattern.includes('{') && methods.some((method) => ['PUT', 'PATCH', 'DELETE'].includes(method));
+}
+
+function send(
+  gateway: TestGateway,
+  route: CompiledRoute,
+  { samples }: ConformanceOptions,
+  tenant: SampleTenant,
+  known: Made,
+): Promise<TestResponse> {
+  const sample = samples?.[nameOf(route)];
+  const schema = route.definition?.schema?.body;
+  const made = schema === undefined ? undefined : sampleOf(schema, tenant.marker);
+  const body = sample?.body === undefined ? made : marked(sample.body, tenant.marker);
+  return gateway.request(
+    sampleParams(route, { ...known.paramsOf(route), ...sample?.params }, tenant.marker),
+    {
+      method: route.methods[0]!,
+      token: tenant.token,
+      ...(body === undefined ? {} : { body }),
+    },
+  );
+}

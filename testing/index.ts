@@ -1,0 +1,27 @@
+/** Tests of plugins start here, as `agent-gateway/testing`: a whole gateway in one call. */
+
+export type {
+  GrpcAnswer,
+  GrpcCallOptions,
+  GrpcClient,
+  GrpcClientOptions,
+  OpenGrpcCall,
+} from '../kernel/grpc/grpc-client.ts';
+export { type ConformanceCheck, pluginConformance } from './conformance/conformance.ts';
+export type {
+  ConformanceOptions,
+  RouteSample,
+  SampleTenant,
+} from './conformance/conformance-options.ts';
+export { type FakeAnswer, type FakeEgress, fakeEgress, type SentRequest } from './fakes/fake-egress.ts';
+export { fakeIds } from './fakes/fake-ids.ts';
+export { fakeSecrets } from './fakes/fake-secrets.ts';
+export { type FakeServices, fakeServices } from './fakes/fake-services.ts';
+export { memoryObjects } from './fakes/memory-objects.ts';
+export { type ManualClock, manualClock } from './manual-clock.ts';
+export {
+  startTestGateway,
+  type TestGateway,
+  type TestGatewayOptions,
+  type TestTenant,
+} from './start-test-gateway.ts';

@@ -1,0 +1,253 @@
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Clock } from '../foundation/base/clock.ts';
+import { readKernelSettings } from '../foundation/config/kernel-settings.ts';
+import { createLogger } from '../foundation/observability/logger.ts';
+import { DEFAULT_TENANT_ID } from '../kernel/access/identity.ts';
+import type { Plugin } from '../kernel/api/plugin.ts';
+import { type FakedServices, type Gateway, startGateway } from '../kernel/gateway.ts';
+import { type GrpcClient, type GrpcClientOptions, grpcClient } from '../kernel/grpc/grpc-client.ts';
+
+/** What a test may choose; everything has a default. */
+export interface TestGatewayOptions {
+  /** Exactly these plugins; default: the bundled ones. */
+  readonly plugins?: readonly Plugin[];
+  /** Folders that hold plugins, each in a folder of its name; followed while the gateway runs. */
+  readonly pluginFolders?: readonly string[];
+  /** Variables of the gateway and its plugins (`DATABASE_URL`, `LLM_API_URL` …). The process's own are not read. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The text of gateway.yaml; default: no file. */
+  readonly yaml?: string;
+  readonly clock?: Clock;
+  /** Milliseconds that a plugin's set-up may take; default 30,000. */
+  readonly setupTimeout?: number;
+  /** Instead of the kernel's own, for the plugins: `{ egress: fakeEgress(…) }`. */
+  readonly services?: FakedServices;
+  /** What a plugin leaves behind fails the test at `stop`; true where that is what the test is about. */
+  readonly allowLeaks?: boolean;
+}
+
+/** A request of a test. */
+export interface TestRequest {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** An object is sent as JSON, a string as it is. */
+  readonly body?: unknown;
+  /** Bearer token; default: the operator's static token. `null` sends none. */
+  readonly token?: string | null;
+  readonly signal?: AbortSignal;
+}
+
+/** An answer of a test; `body` is the parsed JSON, or the text when it is none. */
+export interface TestResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  readonly body: any;
+}
+
+/** A tenant of one test. */
+export interface TestTenant {
+  readonly id: string;
+  readonly token: string;
+}
+
+/** A gateway of one test, on its own port, database and folder. */
+export interface TestGateway extends AsyncDisposable {
+  readonly url: string;
+  /** The operator's static token. */
+  readonly token: string;
+  readonly gateway: Gateway;
+  /** Its temporary folder, which holds `gateway.yaml`, `agents.d` and the data folder. */
+  readonly folder: string;
+  /** Sends a request and reads the whole answer. */
+  request(path: string, request?: TestRequest): Promise<TestResponse>;
+  /** Makes a tenant with a key that may do everything inside it; `token` is for `request` and gRPC calls. */
+  makeTenant(name?: string): Promise<TestTenant>;
+  /**
+   * A client of a gRPC service that some plugin serves; closed with the gateway. The default credential is the operator's token.
+   *
+   * @throws Error while no plugin serves any gRPC service.
+   */
+  grpc(options: GrpcClientOptions): GrpcClient;
+  /** The log lines so far, of very many the latest. `LOG_LEVEL` in `env` sets the least severity; default `debug`. */
+  logs(): readonly string[];
+  /**
+   * Stops the gateway and removes its folder; a second call does nothing.
+   *
+   * @throws Error naming what plugins left behind: calls that did not end, tasks that run on, an undo that failed.
+   */
+  stop(): Promise<void>;
+}
+
+/** Requests a minute that no test reaches. */
+const PLENTY = 1_000_000;
+/** Log lines that are kept at least; a test that runs for hours does not fill the memory. */
+const MAX_LINES = 10_000;
+
+const TOKEN = 'acp_static_token_of_a_test_gateway_0123456789';
+
+/**
+ * Starts a whole gateway with SQLite (or whatever `env` says) on a free port of the loopback interface. Transactions that
+ * wait for anything but the database are refused. The rate limit of the default tenant is out of every test's reach.
+ *
+ * @example
+ * const gateway = await startTestGateway({ plugins: [weather] });
+ * t.teardown(gateway.stop);
+ * const { status, body } = await gateway.request('/v1/weather');
+ */
+export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'agent-gateway-test-'));
+  const env = {
+    SVC_HOST: '127.0.0.1',
+    SAAS_API_PORT: '0',
+    SVC_DATA_DIR: path.join(folder, 'data'),
+    SVC_CONFIG: path.join(folder, 'gateway.yaml'),
+    SVC_AGENTS_DIR: path.join(folder, 'agents.d'),
+    SVC_SECRETS_DIR: path.join(folder, 'secrets'),
+    SVC_GRPC_ADDR: '127.0.0.1:0',
+    SVC_DEPLOYMENT: deploymentOf(options.env?.DATABASE_URL ?? folder),
+    SVC_DRAIN_TIMEOUT: '5s',
+    SVC_ACP_TOKEN: TOKEN,
+    ...options.env,
+  };
+  const lines: string[] = [];
+  try {
+    if (options.yaml !== undefined) await writeFile(env.SVC_CONFIG, options.yaml);
+    await mkdir(env.SVC_AGENTS_DIR, { recursive: true });
+    const settings = readKernelSettings(env);
+    const gateway = await inTurn(() =>
+      startGateway({
+        settings,
+        env,
+        logging: createLogger({
+          level: 'LOG_LEVEL' in env ? settings.logLevel : 'debug',
+          destination: { write: (line) => keep(lines, line) },
+          secrets: [TOKEN],
+        }),
+        acpToken: env.SVC_ACP_TOKEN,
+        guardTransactions: true,
+        processMetrics: false,
+        ...(options.plugins === undefined ? {} : { plugins: options.plugins }),
+        ...(options.pluginFolders === undefined ? {} : { pluginFolders: options.pluginFolders }),
+        ...(options.clock === undefined ? {} : { clock: options.clock }),
+        ...(options.services === undefined ? {} : { services: options.services }),
+        ...(options.setupTimeout === undefined ? {} : { setupTimeout: options.setupTimeout }),
+      }),
+    );
+    // The default tenant's own 120 requests a minute are soon used up by a test that asks until something is so.
+    await gateway.services.tenants.update(DEFAULT_TENANT_ID, { rateLimitRpm: PLENTY });
+    return new RunningTestGateway(gateway, folder, lines, options.allowLeaks ?? false);
+  } catch (failure) {
+    await rm(folder, { recursive: true, force: true });
+    throw failure;
+  }
+}
+
+/** Gateways that start at one time in this process: where dozens do, each connection to a server would wait longer than a gateway has patience. */
+const STARTS = 4;
+const waiting: (() => void)[] = [];
+let starting = 0;
+
+async function inTurn<T>(start: () => Promise<T>): Promise<T> {
+  if (starting < STARTS) starting += 1;
+  else await new Promise<void>((resolve) => waiting.push(resolve));
+  try {
+    return await start();
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) starting -= 1;
+    else next();
+  }
+}
+
+/** Gateways of one database are replicas; what they tell each other is theirs alone. */
+export function deploymentOf(database: string): string {
+  return `test-${createHash('sha256').update(database).digest('hex').slice(0, 16)}`;
+}
+
+function keep(lines: string[], line: string): void {
+  lines.push(line);
+  if (lines.length > 2 * MAX_LINES) lines.splice(0, MAX_LINES);
+}
+
+class RunningTestGateway implements TestGateway {
+  readonly token = TOKEN;
+  readonly gateway: Gateway;
+  readonly folder: string;
+  readonly #lines: readonly string[];
+  readonly #allowLeaks: boolean;
+  readonly #clients: GrpcClient[] = [];
+
+  constructor(gateway: Gateway, folder: string, lines: readonly string[], allowLeaks: boolean) {
+    this.gateway = gateway;
+    this.folder = folder;
+    this.#lines = lines;
+    this.#allowLeaks = allowLeaks;
+  }
+
+  get url(): string {
+    return this.gateway.url;
+  }
+
+  request = async (where: string, request: TestRequest = {}): Promise<TestResponse> => {
+    const { method = 'GET', headers = {}, body, token = TOKEN, signal } = request;
+    const isJson = typeof body === 'object' && body !== null;
+    const response = await fetch(`${this.url}${where}`, {
+      method,
+      headers: {
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        ...(isJson ? { 'content-type': 'application/json' } : {}),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: isJson ? JSON.stringify(body) : String(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const text = await response.text();
+    const isJsonAnswer = /[/+]json/.test(response.headers.get('content-type') ?? '');
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: isJsonAnswer ? JSON.parse(text) : text,
+    };
+  };
+
+  makeTenant = async (name = 'tenant'): Promise<TestTenant> => {
+    const { tenants, apiKeys } = this.gateway.services;
+    const { id } = await tenants.create({ name, rateLimitRpm: PLENTY });
+    const { key } = await apiKeys.create({
+      ...{ tenantId: id, name, scopes: [], expiresAt: null, createdBy: null },
+      roles: ['owner', 'admin', 'user'],
+    });
+    return { id, token: key };
+  };
+
+  grpc(options: GrpcClientOptions): GrpcClient {
+    const address = this.gateway.grpcAddress();
+    if (address === undefined) throw new Error('no plugin serves gRPC');
+    const client = grpcClient(address, { token: TOKEN, ...options });
+    this.#clients.push(client);
+    return client;
+  }
+
+  logs(): readonly string[] {
+    return this.#lines;
+  }
+
+  stop = async (): Promise<void> => {
+    for (const client of this.#clients) client.close();
+    await this.gateway.stop();
+    await rm(this.folder, { recursive: true, force: true });
+    const leaks = this.gateway.host.slots.flatMap(({ name, leaks }) =>
+      leaks.map((leak) => `${name}: ${leak}`),
+    );
+    if (leaks.length > 0 && !this.#allowLeaks)
+      throw new Error(`plugins left something behind: ${leaks.join('; ')}`);
+  };
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+}
