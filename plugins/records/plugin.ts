@@ -16,12 +16,13 @@ import {
 } from './contract.ts';
 import { openMetering } from './services/metering/metering.ts';
 import { createUsageReports } from './services/metering/usage-reports.ts';
-import { openTenantContext } from './services/preamble/open-tenant-context.ts';
-import { createReceipts } from './services/receipts/receipts.ts';
+import { openTenantContext } from './services/open-tenant-context.ts';
+import { createReceipts } from './services/receipts.ts';
 import { createSessions } from './services/sessions/sessions.ts';
 import { createTurns } from './services/sessions/turns.ts';
-import { BUILTIN_FOLDER, readCatalog } from './services/skills/skill-catalog.ts';
-import { entities, migrations } from './store/entities.ts';
+import { BUILTIN_FOLDER, readCatalog } from './services/skills/skill-text.ts';
+import { entities } from './store/entities.ts';
+import { migrations } from './store/migrations.ts';
 
 export default definePlugin({
   name: 'records',

@@ -1,9 +1,7 @@
-import type { Clock, Logger, TenantEntityManager } from 'agent-gateway';
+import { type Clock, type Logger, type TenantEntityManager, throttledLog } from 'agent-gateway';
 import type { Embeddings, Memory } from '../../contract.ts';
-import { keepVector, type StoredMemory } from '../../store/memories/memory.ts';
-import { createSeldom } from '../preamble/seldom.ts';
-import type { Candidate } from './rank.ts';
-import { toBytes, toVector } from './vectors.ts';
+import { keepVector, type StoredMemory } from '../../store/memories.ts';
+import { type Candidate, toBytes, toVector } from './rank.ts';
 
 /** Milliseconds that a search waits for the embeddings. */
 const DEADLINE_MS = 5000;
@@ -11,7 +9,6 @@ const DEADLINE_MS = 5000;
 const MAX_NEW = 64;
 /** Characters of a text that go into its vector: providers refuse longer ones. */
 const MAX_TEXT = 4000;
-const LOG_EVERY_MS = 60_000;
 
 /** The vectors of a query and of the memories, as far as there are any. */
 export interface Meaning {
@@ -27,9 +24,12 @@ export function createMeaning(parts: {
   readonly log: Logger;
 }) {
   const { clock, log } = parts;
-  const seldom = createSeldom(clock, LOG_EVERY_MS);
-  const tell = (err: unknown) =>
-    seldom(() => log.warn({ err }, 'the embeddings do not answer: memories are searched by words'));
+  const warnOfEmbeddings = throttledLog<unknown>(clock, (err) =>
+    log.warn({ err }, 'the embeddings do not answer: memories are searched by words'),
+  );
+  const warnOfVectors = throttledLog<unknown>(clock, (err) =>
+    log.warn({ err }, 'vectors of memories could not be kept'),
+  );
 
   async function embed(embeddings: Embeddings, texts: readonly string[]): Promise<readonly Float32Array[]> {
     if (texts.length === 0) return [];
@@ -39,7 +39,7 @@ export function createMeaning(parts: {
         AbortSignal.timeout(DEADLINE_MS),
       );
     } catch (error) {
-      tell(error);
+      warnOfEmbeddings(error);
       return [];
     }
   }
@@ -57,7 +57,7 @@ export function createMeaning(parts: {
         }
       });
     } catch (err) {
-      seldom(() => log.warn({ err }, 'vectors of memories could not be kept'));
+      warnOfVectors(err);
     }
   }
 

@@ -5,11 +5,21 @@ import {
   MemoriesChanged,
   type Memory,
   MemoryErrors,
+  ProfileErrors,
+  type Profiles,
   type ScoredMemory,
 } from '../../contract.ts';
-import { deleteMemory, findMemories, findVectors, writeMemory } from '../../store/memories/memory.ts';
+import {
+  deleteMemory,
+  deleteProfile,
+  findMemories,
+  findProfile,
+  findVectors,
+  writeMemory,
+  writeProfile,
+} from '../../store/memories.ts';
 import { createMeaning } from './meaning.ts';
-import { isUserId, MAX_MEMORIES, memoryProblems } from './memory-rules.ts';
+import { isUserId, MAX_MEMORIES, memoryProblems, userProblem } from './memory-rules.ts';
 import { rank } from './rank.ts';
 
 const DEFAULT_FOUND = 10;
@@ -17,7 +27,7 @@ const MAX_FOUND = 100;
 const DEFAULT_THRESHOLD = 0.2;
 
 /** What the memories are made of. */
-export interface MemoriesParts {
+interface MemoriesParts {
   /** What they are compared by; undefined: by words alone. */
   readonly embeddings: () => Embeddings | undefined;
   readonly events: Pick<Events, 'emit'>;
@@ -67,6 +77,30 @@ export function createMemories({ embeddings, events, clock, ids, log }: Memories
       const { vector, candidates } = await meaning(entities, query, memories);
       const wanted = { query, vector, threshold, limit: Math.max(0, Math.min(limit, MAX_FOUND)) };
       return rank(candidates, wanted);
+    },
+  };
+}
+
+/** Bytes of a profile. */
+const MAX_PROFILE_BYTES = 16 * 1024;
+
+/** Makes the service behind the routes and behind `ProfilesRef`. */
+export function createProfiles(parts: {
+  readonly events: Pick<Events, 'emit'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}): Profiles {
+  const { events, clock, ids } = parts;
+  return {
+    read: async (entities, userId) => (isUserId(userId) ? findProfile(entities, userId) : undefined),
+    async write(entities, userId, text) {
+      if (!isUserId(userId)) throw ProfileErrors.invalidUser(undefined, { errors: [userProblem] });
+      if (Buffer.byteLength(text) > MAX_PROFILE_BYTES) {
+        throw ProfileErrors.tooLarge(`A profile may have ${MAX_PROFILE_BYTES} bytes`);
+      }
+      if (text === '') await deleteProfile(entities, userId);
+      else await writeProfile(entities, { id: ids.uuid(), userId, text, updatedAt: new Date(clock.now()) });
+      events.emit(MemoriesChanged, { tenant_id: entities.tenantId, user_id: userId });
     },
   };
 }

@@ -1,13 +1,13 @@
-import type { Clock, Database, KernelServices } from 'agent-gateway';
+import { type Clock, createSharedCache, type Database, type KernelServices } from 'agent-gateway';
 import { PricingChanged, PricingErrors, type PricingRule, type PricingRules } from '../../contract.ts';
-import { deleteRule, findRules, type PricingRow, saveRule } from '../../store/pricing/pricing-rule-row.ts';
-import { createRecent } from '../recent/recent.ts';
-import type { NanoPrices } from './cost.ts';
-import { nanosOf, priceOf } from './dollars.ts';
+import { deleteRule, findRules, type PricingRow, saveRule } from '../../store/pricing-rules.ts';
+import { type NanoPrices, nanosOf, priceOf } from './cost.ts';
 
 /** Rules that are kept at most: all of them are in memory. */
 export const MAX_PRICING_RULES = 1000;
 const MAX_AGE_MS = 1000;
+/** As long as a statement may take: a turn that is answered already is not lost for a slow database. */
+const LOAD_MS = 30_000;
 const EVERYTHING = 'all';
 
 /** The prices in force, by the name of the model. */
@@ -28,14 +28,15 @@ export function createPricing(options: {
   readonly events: Pick<KernelServices['events'], 'emit'>;
 }): Pricing {
   const { database, clock, events } = options;
-  const recent = createRecent<PriceBook>({
+  const recent = createSharedCache<PriceBook>({
     load: async () => {
       const [rows] = await findRules(database, { limit: MAX_PRICING_RULES, offset: 0 });
       return new Map(rows.map((row) => [row.model, row]));
     },
     clock,
     maxAge: MAX_AGE_MS,
-    max: 1,
+    deadline: LOAD_MS,
+    maxEntries: 1,
     weigh: (book) => book.size,
   });
 

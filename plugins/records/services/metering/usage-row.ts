@@ -1,8 +1,8 @@
 import type { PricedUse, UsageOwner, UsageRecord, UsageSource } from '../../contract.ts';
-import { storableText } from '../../store/usage/storable-text.ts';
-import { USAGE_LENGTHS, type UsageRow } from '../../store/usage/usage-record.ts';
-import { storedName } from '../sessions/ownership.ts';
-import { dollarsOfParts, partsOf } from './dollars.ts';
+import { storableText } from '../../store/storable-text.ts';
+import { USAGE_LENGTHS, type UsageRow } from '../../store/usage.ts';
+import { storedName } from '../sessions/session-access.ts';
+import { dollarsOfParts, partsOf } from './cost.ts';
 
 /** The row of a use. Names that clients and providers chose become text that every database keeps; users are named as in sessions. */
 export function toRow(

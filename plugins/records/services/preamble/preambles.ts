@@ -1,16 +1,23 @@
-import type { Clock, Database, Logger, Objects } from 'agent-gateway';
+import {
+  type Clock,
+  createSharedCache,
+  type Database,
+  type Logger,
+  type Objects,
+  throttledLog,
+  within,
+} from 'agent-gateway';
 import { LRUCache } from 'lru-cache';
 import type { Memories, Preamble, Preambles, Profiles, Skills, Souls } from '../../contract.ts';
-import { createRecent } from '../recent/recent.ts';
 import { composePreamble, type PreambleParts } from './compose-preamble.ts';
-import { createSeldom } from './seldom.ts';
 
 const MAX_AGE_MS = 1000;
 /** Milliseconds that a chat waits for one of the parts. */
 const DEADLINE_MS = 2000;
 /** Milliseconds for which a part that failed is left out without asking again. */
 const PAUSE_MS = 5000;
-const LOG_EVERY_MS = 60_000;
+/** Milliseconds for all parts together; each has its own deadline before. */
+const LOAD_MS = 30_000;
 const MAX_TENANTS = 500;
 const MAX_USERS = 5000;
 /** Memories that are looked at: more do not fit into any sensible share. */
@@ -51,18 +58,18 @@ export function createPreambles(parts: PreamblesParts): CachedPreambles {
   const { souls, skills, memories, profiles, objects, database, clock, log } = parts;
   const defaultSoul = parts.defaultSoul.trim();
   const patiently = createPatience(clock, log);
-  const common = { clock, maxAge: MAX_AGE_MS };
-  const tenants = createRecent<TenantParts>({
+  const common = { clock, maxAge: MAX_AGE_MS, maxLoads: Number.POSITIVE_INFINITY, deadline: LOAD_MS };
+  const tenants = createSharedCache<TenantParts>({
     ...common,
     load: loadTenant,
-    max: MAX_TENANTS,
+    maxEntries: MAX_TENANTS,
     weigh: ({ soul = '', skills: list }) =>
       soul.length + lengthOf(list.map(({ description }) => description)),
   });
-  const users = createRecent<UserParts>({
+  const users = createSharedCache<UserParts>({
     ...common,
     load: loadUser,
-    max: MAX_USERS,
+    maxEntries: MAX_USERS,
     weigh: ({ profile = '', memories: list }) => profile.length + lengthOf(list.map(({ value }) => value)),
   });
   // The last preamble that was made with what is kept of a user; it goes with that.
@@ -132,30 +139,19 @@ function ownerOf(key: string): { readonly tenantId: string; readonly userId: str
  * failure is logged, once a minute.
  */
 function createPatience(clock: Clock, log: Logger) {
-  const seldom = createSeldom(clock, LOG_EVERY_MS);
+  const warn = throttledLog<{ readonly err: unknown; readonly part: string }>(clock, (what) =>
+    log.warn(what, 'a part of the system prompt is left out'),
+  );
   const pausedUntil = new LRUCache<string, number>({ max: MAX_TENANTS + MAX_USERS });
   return async <T>(part: string, owner: string, read: () => Promise<T>): Promise<T | undefined> => {
     const key = `${part} ${owner}`;
     if (clock.monotonic() < (pausedUntil.get(key) ?? 0)) return undefined;
     try {
-      return await inTime(part, read());
+      return await within(DEADLINE_MS, part, read());
     } catch (err) {
       pausedUntil.set(key, clock.monotonic() + PAUSE_MS);
-      seldom(() => log.warn({ err, part }, 'a part of the system prompt is left out'));
+      warn({ err, part });
       return undefined;
     }
   };
-}
-
-async function inTime<T>(part: string, work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => reject(new Error(`${part} did not come within ${DEADLINE_MS / 1000} s`)),
-    DEADLINE_MS,
-  );
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

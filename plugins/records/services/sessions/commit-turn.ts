@@ -1,25 +1,24 @@
 import { type Ids, isUniqueViolation, type TenantEntityManager } from 'agent-gateway';
 import {
   type ChatMessage,
+  estimateMessageTokens,
   type Metering,
+  type PricedUse,
   type Principal,
   SessionErrors,
   type TurnOutcome,
 } from '../../contract.ts';
 import {
   insertMessages,
-  ROLE_LENGTH,
-  type SessionMessageRow,
-} from '../../store/sessions/session-message-row.ts';
-import {
   insertSession,
+  ROLE_LENGTH,
   SESSION_LENGTHS,
+  type SessionMessageRow,
   type SessionRow,
   updateSession,
-} from '../../store/sessions/session-row.ts';
-import { storableText } from '../../store/usage/storable-text.ts';
-import { messageTokens } from './message-tokens.ts';
-import type { Owner } from './ownership.ts';
+} from '../../store/sessions.ts';
+import { storableText } from '../../store/storable-text.ts';
+import type { Owner } from './session-access.ts';
 import type { SharedTransactions } from './shared-transactions.ts';
 
 /** What turns are written with. */
@@ -30,7 +29,7 @@ export interface CommitParts {
 }
 
 /** A turn that is about to be written. */
-export interface FinishedTurn {
+interface FinishedTurn {
   readonly sessionId: string;
   readonly principal: Principal;
   readonly owner: Owner;
@@ -117,5 +116,19 @@ function messageRows(turn: FinishedTurn, ids: Pick<Ids, 'uuid'>): readonly Sessi
       bytes: Buffer.byteLength(text),
       createdAt: at,
     };
+  });
+}
+
+/** The tokens of each message: as the provider counted the answer of a turn with one model call, else estimated. Pure. */
+export function messageTokens(
+  messages: readonly ChatMessage[],
+  uses: readonly Pick<PricedUse, 'outputTokens'>[],
+): readonly number[] {
+  const [use] = uses;
+  return messages.map((message, index) => {
+    const isAnswer = index === messages.length - 1 && message.role === 'assistant';
+    return isAnswer && use !== undefined && uses.length === 1
+      ? use.outputTokens
+      : estimateMessageTokens(message);
   });
 }

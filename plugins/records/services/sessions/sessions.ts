@@ -9,18 +9,15 @@ import {
 import {
   countMessages,
   deleteMessages,
-  findMessages,
-  type SessionMessageRow,
-} from '../../store/sessions/session-message-row.ts';
-import {
   deleteSession,
+  findMessages,
   findSession,
   findSessions,
+  type SessionMessageRow,
   type SessionRow,
-} from '../../store/sessions/session-row.ts';
-import { maySee, storedName } from './ownership.ts';
-import { isSessionId } from './session-id.ts';
-import { lockKey, permitKey } from './turn-place.ts';
+} from '../../store/sessions.ts';
+import { isSessionId, maySee, storedName } from './session-access.ts';
+import { lockKey, permitKey } from './session-lease.ts';
 
 /** What stored sessions are read and deleted with. */
 export interface SessionsParts {

@@ -3,10 +3,10 @@ import type { ChatMessage } from '../../contract.ts';
 import {
   findMessages,
   findOutlines,
+  type MessageOutline,
   type SessionMessageRow,
-} from '../../store/sessions/session-message-row.ts';
-import type { SessionRow } from '../../store/sessions/session-row.ts';
-import { selectHistory } from './select-history.ts';
+  type SessionRow,
+} from '../../store/sessions.ts';
 
 /** Most messages that are read for a turn. */
 const MAX_MESSAGES = 1_000;
@@ -68,4 +68,35 @@ async function readNewest(
     tokens += page.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
   }
   return rows;
+}
+
+/** How much history may be read. */
+interface HistoryBudget {
+  readonly tokens: number;
+  readonly bytes: number;
+}
+
+/**
+ * The `seq` from which on messages are history: the newest whole turns within the budget. A turn that begins with results of tools belongs
+ * to the one before it, which has the calls. Undefined where nothing fits. Pure.
+ *
+ * @param outlines newest first
+ * @param isComplete false where older messages exist that are not among them: the oldest turn may be cut off then
+ */
+export function selectHistory(
+  outlines: readonly MessageOutline[],
+  isComplete: boolean,
+  budget: HistoryBudget,
+): number | undefined {
+  let from: number | undefined;
+  let { tokens, bytes } = budget;
+  for (const [index, { seq, turn, role, tokenCount, bytes: size }] of outlines.entries()) {
+    tokens -= tokenCount;
+    bytes -= size;
+    if (tokens < 0 || bytes < 0) break;
+    const older = outlines[index + 1];
+    const isFirst = older === undefined ? isComplete : older.turn !== turn;
+    if (isFirst && role !== 'tool') from = seq;
+  }
+  return from;
 }

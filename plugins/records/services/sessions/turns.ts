@@ -1,4 +1,12 @@
-import type { Clock, Database, Ids, Locks, Permits } from 'agent-gateway';
+import {
+  type Clock,
+  type Database,
+  GatewayError,
+  type Ids,
+  type Locks,
+  PermitErrors,
+  type Permits,
+} from 'agent-gateway';
 import {
   type Metering,
   SessionErrors,
@@ -7,17 +15,24 @@ import {
   type TurnRequest,
   type Turns,
 } from '../../contract.ts';
-import { findSession, type SessionRow } from '../../store/sessions/session-row.ts';
+import { findSession, type SessionRow } from '../../store/sessions.ts';
 import { type CommitParts, commitTurn } from './commit-turn.ts';
-import { maySee, maySeeMark, type Owner, ownerMark, ownerOf, ownsSession } from './ownership.ts';
-import { isSessionId, requireSessionId } from './session-id.ts';
+import {
+  isSessionId,
+  maySee,
+  maySeeMark,
+  type Owner,
+  ownerMark,
+  ownerOf,
+  ownsSession,
+  requireSessionId,
+} from './session-access.ts';
+import { acquireSessionLease, permitKey, type SessionLease } from './session-lease.ts';
 import { createSharedTransactions } from './shared-transactions.ts';
 import { readHistory } from './turn-history.ts';
-import { permitKey, type TurnPlace, takePlace } from './turn-place.ts';
-import { turnSignal } from './turn-signal.ts';
 
 /** What turns are made of. */
-export interface TurnsParts {
+interface TurnsParts {
   readonly database: Database;
   readonly locks: Locks;
   readonly permits: Permits;
@@ -40,9 +55,9 @@ export function createTurns(parts: TurnsParts): Turns {
       const id = sessionId ?? ids.uuid();
       await using acquired = new AsyncDisposableStack();
       const place = acquired.use(
-        await takePlace(parts, {
+        await acquireSessionLease(parts, {
           ...{ tenantId, sessionId: id, maxSessions, signal },
-          isFresh: sessionId === undefined,
+          isNew: sessionId === undefined,
           mark: ownerMark(owner),
         }),
       );
@@ -82,7 +97,7 @@ interface BegunTurn {
   readonly id: string;
   readonly owner: Owner;
   readonly session: SessionRow | undefined;
-  readonly place: TurnPlace;
+  readonly place: SessionLease;
 }
 
 function openTurn(
@@ -121,4 +136,39 @@ function openTurn(
       await place[Symbol.asyncDispose]();
     },
   };
+}
+
+/** What ends a turn. */
+interface TurnSignals {
+  readonly caller: AbortSignal;
+  readonly permit: AbortSignal;
+  /** Absent for a new session, which nobody else can name. */
+  readonly lock: AbortSignal | undefined;
+}
+
+/** One signal for all of them, with the reason that callers understand. Disposing lets go of the others. */
+function turnSignal(signals: TurnSignals): { readonly signal: AbortSignal } & Disposable {
+  const { caller, permit, lock } = signals;
+  const controller = new AbortController();
+  const follow = (source: AbortSignal, reasonOf: (reason: unknown) => unknown) => {
+    const abort = () => controller.abort(reasonOf(source.reason));
+    if (source.aborted) abort();
+    else source.addEventListener('abort', abort);
+    return () => source.removeEventListener('abort', abort);
+  };
+  const followed = [follow(caller, (reason) => reason), follow(permit, permitReason)];
+  if (lock !== undefined) followed.push(follow(lock, lost));
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]: () => {
+      for (const unfollow of followed) unfollow();
+    },
+  };
+}
+
+const lost = (cause: unknown) => SessionErrors.lost(undefined, { cause });
+
+function permitReason(reason: unknown): GatewayError {
+  const isRevoked = reason instanceof GatewayError && reason.code === PermitErrors.revoked.definition.code;
+  return isRevoked ? SessionErrors.aborted() : lost(reason);
 }

@@ -1,5 +1,6 @@
 import {
   type Clock,
+  createSharedCache,
   type Events,
   GatewayError,
   type Locks,
@@ -10,12 +11,12 @@ import {
   type PutOptions,
 } from 'agent-gateway';
 import { SkillsChanged } from '../../contract.ts';
-import { createRecent } from '../recent/recent.ts';
 import { type Manifest, parseManifest, printManifest } from './manifest.ts';
-import type { SkillCatalog } from './skill-catalog.ts';
 import { MANIFEST_KEY, manifestOfObjects, readVersion } from './skill-objects.ts';
+import type { SkillCatalog } from './skill-text.ts';
 
 const MAX_AGE_MS = 1000;
+const LOAD_MS = 120_000;
 /** Manifests that are kept in memory; one of 81 skills takes some 30 KB. */
 const MAX_TENANTS = 500;
 /** Characters of an entry at most: the description, and what stands beside it. */
@@ -80,11 +81,14 @@ interface Loaded {
 /** Makes the manifests over object storage. */
 export function createManifests(parts: ManifestsParts): Manifests {
   const { objects, locks, events, catalog, clock, log } = parts;
-  const recent = createRecent<Manifest>({
+  const recent = createSharedCache<Manifest>({
     load: current,
     clock,
     maxAge: MAX_AGE_MS,
-    max: MAX_TENANTS,
+    // The store has its own time limits, and a damaged manifest takes a while to put together.
+    deadline: LOAD_MS,
+    maxLoads: Number.POSITIVE_INFINITY,
+    maxEntries: MAX_TENANTS,
     weigh: ({ skills }) => skills.size * ENTRY_WEIGHT,
   });
 

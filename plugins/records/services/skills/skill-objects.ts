@@ -1,7 +1,6 @@
 import { ObjectErrors, type ObjectInfo, type ObjectSpace } from 'agent-gateway';
 import { EMPTY_MANIFEST, MAX_SKILLS, type Manifest, type SkillEntry } from './manifest.ts';
-import type { SkillCatalog } from './skill-catalog.ts';
-import { digestOf, isSkillName, MAX_SKILL_BYTES, readSkill } from './skill-text.ts';
+import { digestOf, isSkillName, MAX_SKILL_BYTES, readSkill, type SkillCatalog } from './skill-text.ts';
 
 /** The key of a tenant's manifest. */
 export const MANIFEST_KEY = 'skills.json';

@@ -1,13 +1,12 @@
-import type { Logger } from 'agent-gateway';
-import { SkillErrors, type SkillSummary, type Skills } from '../../contract.ts';
+import { type Clock, createSharedCache, type Events, type Logger, type Objects } from 'agent-gateway';
+import { SkillErrors, type SkillSummary, type Skills, SkillsChanged, type Souls } from '../../contract.ts';
 import { MAX_SKILLS, summaries, summaryOf, uploaded, withoutSkill, withSkill } from './manifest.ts';
 import type { Manifests } from './manifests.ts';
-import type { SkillCatalog } from './skill-catalog.ts';
-import { MARKDOWN, skillKey } from './skill-objects.ts';
-import { digestOf, isSkillName, MAX_SKILL_BYTES, readSkill } from './skill-text.ts';
+import { MARKDOWN, SOUL_KEY, skillKey } from './skill-objects.ts';
+import { digestOf, isSkillName, MAX_SKILL_BYTES, readSkill, type SkillCatalog } from './skill-text.ts';
 
 /** What the skills are made of. */
-export interface SkillsParts {
+interface SkillsParts {
   readonly manifests: Manifests;
   readonly objects: {
     forTenant(tenantId: string): { text(key: string, limit: number): Promise<string | undefined> };
@@ -92,4 +91,55 @@ function checkName(name: string): void {
   throw SkillErrors.invalidName(
     'A name has 1 to 64 lower-case letters, digits and hyphens, the first no hyphen',
   );
+}
+
+/** Bytes of a SOUL.md. */
+export const MAX_SOUL_BYTES = 64 * 1024;
+const MAX_AGE_MS = 1000;
+/** The store has time limits of its own. */
+const LOAD_MS = 120_000;
+/** Texts that are kept in memory. */
+const MAX_TENANTS = 500;
+
+/** The souls with what drops cached ones. */
+interface CachedSouls extends Souls {
+  forget(tenantId: string): void;
+  clear(): void;
+}
+
+/** Makes the service behind the routes and behind `SoulsRef`. A text is at most a second old, and never older than the last write here. */
+export function createSouls(parts: {
+  readonly objects: Pick<Objects, 'forTenant'>;
+  readonly events: Pick<Events, 'emit'>;
+  readonly clock: Clock;
+}): CachedSouls {
+  const { objects, events, clock } = parts;
+  const recent = createSharedCache<{ readonly text: string | undefined }>({
+    load: async (tenantId) => ({ text: await objects.forTenant(tenantId).text(SOUL_KEY, MAX_SOUL_BYTES) }),
+    clock,
+    maxAge: MAX_AGE_MS,
+    deadline: LOAD_MS,
+    maxLoads: Number.POSITIVE_INFINITY,
+    maxEntries: MAX_TENANTS,
+    weigh: ({ text = '' }) => text.length,
+  });
+  return {
+    read: async (tenantId) => (await recent.get(tenantId)).text,
+    async write(tenantId, text) {
+      if (Buffer.byteLength(text) > MAX_SOUL_BYTES) {
+        throw SkillErrors.soulTooLarge(`SOUL.md may have ${MAX_SOUL_BYTES} bytes`);
+      }
+      try {
+        await objects
+          .forTenant(tenantId)
+          .put(SOUL_KEY, text, { contentType: MARKDOWN, limit: MAX_SOUL_BYTES });
+      } finally {
+        // Also after a failure: a write whose answer was lost has happened.
+        recent.forget(tenantId);
+      }
+      events.emit(SkillsChanged, { tenant_id: tenantId });
+    },
+    forget: recent.forget,
+    clear: recent.clear,
+  };
 }

@@ -8,13 +8,11 @@ import { EmbeddingsPoint } from '../../../../plugins/records/contract.ts';
 import {
   openTenantContext,
   type TenantContext,
-} from '../../../../plugins/records/services/preamble/open-tenant-context.ts';
-import { BUILTIN_FOLDER, readCatalog } from '../../../../plugins/records/services/skills/skill-catalog.ts';
-import { memoriesMigration } from '../../../../plugins/records/store/memories/005-memories.ts';
-import { MemoryEntity } from '../../../../plugins/records/store/memories/memory.ts';
-import { ProfileEntity } from '../../../../plugins/records/store/memories/profile.ts';
-import { skillsMigration } from '../../../../plugins/records/store/skills/006-skills.ts';
-import { SkillProvisioningEntity } from '../../../../plugins/records/store/skills/skill-provisioning.ts';
+} from '../../../../plugins/records/services/open-tenant-context.ts';
+import { BUILTIN_FOLDER, readCatalog } from '../../../../plugins/records/services/skills/skill-text.ts';
+import { memoriesMigration, skillsMigration } from '../../../../plugins/records/store/migrations.ts';
+import { MemoryEntity, ProfileEntity } from '../../../../plugins/records/store/memories.ts';
+import { SkillProvisioningEntity } from '../../../../plugins/records/store/skill-provisionings.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../../testing/index.ts';
 import { testEmbeddings } from '../../records/services/memories/kit.ts';
 

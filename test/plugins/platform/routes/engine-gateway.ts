@@ -15,12 +15,11 @@ import { type Metering, PricingChanged, type Receipts } from '../../../../plugin
 import { createMetering } from '../../../../plugins/records/services/metering/metering.ts';
 import { createPricing } from '../../../../plugins/records/services/metering/pricing.ts';
 import { createUsageReports } from '../../../../plugins/records/services/metering/usage-reports.ts';
-import { createReceipts } from '../../../../plugins/records/services/receipts/receipts.ts';
-import { PricingRuleRow } from '../../../../plugins/records/store/pricing/pricing-rule-row.ts';
-import { receipts as receiptsMigration } from '../../../../plugins/records/store/receipts/002-receipts.ts';
-import { ExecutionReceipt } from '../../../../plugins/records/store/receipts/execution-receipt.ts';
-import { usage } from '../../../../plugins/records/store/usage/003-usage.ts';
-import { UsageRecordRow } from '../../../../plugins/records/store/usage/usage-record.ts';
+import { createReceipts } from '../../../../plugins/records/services/receipts.ts';
+import { PricingRuleRow } from '../../../../plugins/records/store/pricing-rules.ts';
+import { receipts as receiptsMigration, usage } from '../../../../plugins/records/store/migrations.ts';
+import { ExecutionReceipt } from '../../../../plugins/records/store/receipts.ts';
+import { UsageRecordRow } from '../../../../plugins/records/store/usage.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../../testing/index.ts';
 import { testPlugin } from '../../../support/plugins.ts';
 import { DEFAULT_TENANT } from '../platform-gateway.ts';

@@ -6,9 +6,8 @@ import { mockSessionRoute, sessionRoutes } from '../../../../plugins/platform/ro
 import type { Sessions, Turns } from '../../../../plugins/records/contract.ts';
 import { createSessions } from '../../../../plugins/records/services/sessions/sessions.ts';
 import { createTurns } from '../../../../plugins/records/services/sessions/turns.ts';
-import { sessions as sessionTables } from '../../../../plugins/records/store/sessions/001-sessions.ts';
-import { SessionMessageEntity } from '../../../../plugins/records/store/sessions/session-message-row.ts';
-import { Session } from '../../../../plugins/records/store/sessions/session-row.ts';
+import { sessions as sessionTables } from '../../../../plugins/records/store/migrations.ts';
+import { SessionMessageEntity, Session } from '../../../../plugins/records/store/sessions.ts';
 import { startTestGateway, type TestGateway } from '../../../../testing/index.ts';
 import { testPlugin } from '../../../support/plugins.ts';
 

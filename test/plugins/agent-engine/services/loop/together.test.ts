@@ -7,9 +7,9 @@ import { createModelRegistry } from '../../../../../plugins/agent-engine/service
 import { createArgumentCheck } from '../../../../../plugins/agent-engine/services/tools/argument-check.ts';
 import { builtinTools } from '../../../../../plugins/agent-engine/services/tools/builtin-tools.ts';
 import { createToolCatalog } from '../../../../../plugins/agent-engine/services/tools/tool-catalog.ts';
-import { createReceipts } from '../../../../../plugins/records/services/receipts/receipts.ts';
-import { receipts as migration } from '../../../../../plugins/records/store/receipts/002-receipts.ts';
-import { ExecutionReceipt } from '../../../../../plugins/records/store/receipts/execution-receipt.ts';
+import { createReceipts } from '../../../../../plugins/records/services/receipts.ts';
+import { receipts as migration } from '../../../../../plugins/records/store/migrations.ts';
+import { ExecutionReceipt } from '../../../../../plugins/records/store/receipts.ts';
 import { fakeEgress } from '../../../../../testing/fakes/fake-egress.ts';
 import { eachDatabase } from '../../../../support/databases.ts';
 import { engineTables } from '../../engine-tables.ts';

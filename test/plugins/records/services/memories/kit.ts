@@ -3,11 +3,9 @@ import type { ExecutionContext } from 'ava';
 import pino from 'pino';
 import { type Database, openDatabase } from '../../../../../foundation/data/database.ts';
 import type { Embeddings } from '../../../../../plugins/records/contract.ts';
-import { createMemories } from '../../../../../plugins/records/services/memories/memories.ts';
-import { createProfiles } from '../../../../../plugins/records/services/memories/profiles.ts';
-import { memoriesMigration } from '../../../../../plugins/records/store/memories/005-memories.ts';
-import { MemoryEntity } from '../../../../../plugins/records/store/memories/memory.ts';
-import { ProfileEntity } from '../../../../../plugins/records/store/memories/profile.ts';
+import { createMemories, createProfiles } from '../../../../../plugins/records/services/memories/memories.ts';
+import { MemoryEntity, ProfileEntity } from '../../../../../plugins/records/store/memories.ts';
+import { memoriesMigration } from '../../../../../plugins/records/store/migrations.ts';
 import { fakeServices } from '../../../../../testing/index.ts';
 import type { FreshDatabase } from '../../../../support/databases.ts';
 

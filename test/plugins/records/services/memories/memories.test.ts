@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { isUniqueViolation } from '../../../../../foundation/data/database.ts';
 import { MemoriesChanged } from '../../../../../plugins/records/contract.ts';
-import { MemoryEntity } from '../../../../../plugins/records/store/memories/memory.ts';
+import { MemoryEntity } from '../../../../../plugins/records/store/memories.ts';
 import { eachDatabase, freshDatabase } from '../../../../support/databases.ts';
 import { until } from '../../../../support/until.ts';
 import { openMemories, testEmbeddings } from './kit.ts';
@@ -262,3 +262,29 @@ test('the table holds one memory of a key', async (t) => {
 async function sqlite(t: ExecutionContext) {
   return (await freshDatabase(t, 'sqlite'))!;
 }
+
+eachDatabase(test, 'a profile is kept as it was written, by user and tenant', async (t, fresh) => {
+  const { profiles, database, services } = await openMemories(t, fresh);
+  const heard: string[] = [];
+  services.events.on(MemoriesChanged, ({ user_id }) => void heard.push(user_id));
+  const entities = database.forTenant(TENANT);
+  t.is(await profiles.read(entities, 'ana'), undefined);
+  const text = '# Ana\r\n\0 \ud800 🍵\n';
+  await profiles.write(entities, 'ana', 'first');
+  await profiles.write(entities, 'ana', text);
+  t.is(await profiles.read(entities, 'ana'), text);
+  t.is(await profiles.read(entities, 'ben'), undefined);
+  t.is(await profiles.read(database.forTenant(OTHER), 'ana'), undefined);
+  await profiles.write(entities, 'ana', '');
+  t.is(await profiles.read(entities, 'ana'), undefined);
+  await until(() => heard.length === 3);
+});
+
+eachDatabase(test, 'a profile has 16 KiB at most; nothing of a longer one is kept', async (t, fresh) => {
+  const { profiles, database } = await openMemories(t, fresh);
+  const entities = database.forTenant(TENANT);
+  await t.notThrowsAsync(profiles.write(entities, 'ana', 'x'.repeat(16_384)));
+  await t.throwsAsync(profiles.write(entities, 'ana', 'ü'.repeat(8193)), { code: 'profile.too-large' });
+  t.is((await profiles.read(entities, 'ana'))?.length, 16_384);
+  await t.throwsAsync(profiles.write(entities, 'x'.repeat(256), 'text'), { code: 'profile.invalid-user' });
+});

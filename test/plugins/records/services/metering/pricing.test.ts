@@ -70,7 +70,7 @@ eachDatabase(test, 'one rule that many write at one time is one rule', async (t,
 
 eachDatabase(test, 'there is a most to the number of rules, not to their changes', async (t, fresh) => {
   const { pricing, database } = await usageTables(t, fresh);
-  const { PricingRuleRow } = await import('../../../../../plugins/records/store/pricing/pricing-rule-row.ts');
+  const { PricingRuleRow } = await import('../../../../../plugins/records/store/pricing-rules.ts');
   const rows = Array.from({ length: MAX_PRICING_RULES }, (_, index) => ({
     ...{ model: `m${index}`, inputNanos: index, outputNanos: 0, cacheReadNanos: null, cacheWriteNanos: null },
     updatedAt: new Date(0),

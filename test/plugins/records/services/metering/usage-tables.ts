@@ -3,9 +3,9 @@ import type { ModelUse, UsageOwner } from '../../../../../plugins/records/contra
 import { createMetering } from '../../../../../plugins/records/services/metering/metering.ts';
 import { createPricing } from '../../../../../plugins/records/services/metering/pricing.ts';
 import { createUsageReports } from '../../../../../plugins/records/services/metering/usage-reports.ts';
-import { PricingRuleRow } from '../../../../../plugins/records/store/pricing/pricing-rule-row.ts';
-import { usage as migration } from '../../../../../plugins/records/store/usage/003-usage.ts';
-import { UsageRecordRow } from '../../../../../plugins/records/store/usage/usage-record.ts';
+import { usage as migration } from '../../../../../plugins/records/store/migrations.ts';
+import { PricingRuleRow } from '../../../../../plugins/records/store/pricing-rules.ts';
+import { UsageRecordRow } from '../../../../../plugins/records/store/usage.ts';
 import type { FreshDatabase } from '../../../../support/databases.ts';
 import { engineTables } from '../../../agent-engine/engine-tables.ts';
 

@@ -5,9 +5,8 @@ import { openDatabase } from '../../../../../foundation/data/database.ts';
 import { openLocks } from '../../../../../foundation/leases/locks/open-locks.ts';
 import { openPermits } from '../../../../../foundation/leases/permits/open-permits.ts';
 import { createTurns } from '../../../../../plugins/records/services/sessions/turns.ts';
-import { sessions } from '../../../../../plugins/records/store/sessions/001-sessions.ts';
-import { SessionMessageEntity } from '../../../../../plugins/records/store/sessions/session-message-row.ts';
-import { Session } from '../../../../../plugins/records/store/sessions/session-row.ts';
+import { sessions } from '../../../../../plugins/records/store/migrations.ts';
+import { Session, SessionMessageEntity } from '../../../../../plugins/records/store/sessions.ts';
 import { outcome, wanted } from './turn-replicas.ts';
 
 /*

@@ -15,9 +15,8 @@ import type {
 } from '../../../../../plugins/records/contract.ts';
 import { createSessions } from '../../../../../plugins/records/services/sessions/sessions.ts';
 import { createTurns } from '../../../../../plugins/records/services/sessions/turns.ts';
-import { sessions as sessionTables } from '../../../../../plugins/records/store/sessions/001-sessions.ts';
-import { SessionMessageEntity } from '../../../../../plugins/records/store/sessions/session-message-row.ts';
-import { Session } from '../../../../../plugins/records/store/sessions/session-row.ts';
+import { sessions as sessionTables } from '../../../../../plugins/records/store/migrations.ts';
+import { Session, SessionMessageEntity } from '../../../../../plugins/records/store/sessions.ts';
 import { onEnd, silent } from '../../../../foundation/leases/locks/forms.ts';
 import { type FreshDatabase, freshDatabase } from '../../../../support/databases.ts';
 import { available } from '../../../../support/services.ts';

@@ -181,9 +181,7 @@ eachDeployment('a turn that another one overtook is refused as a whole', async (
   await turn.commit(outcome());
   // As after a lock that was lost unnoticed: the session is there already, and has a turn more.
   await two.database.forTenant(TENANT).transaction(async (entities) => {
-    const { insertSession, findSession } = await import(
-      '../../../../../plugins/records/store/sessions/session-row.ts'
-    );
+    const { insertSession, findSession } = await import('../../../../../plugins/records/store/sessions.ts');
     const row = await findSession(entities, turn.sessionId);
     await insertSession(entities, { ...row!, id: 's' });
   });

@@ -4,9 +4,8 @@ import { createManifests } from '../../../../../plugins/records/services/skills/
 import {
   createCatalog,
   type SkillCatalog,
-} from '../../../../../plugins/records/services/skills/skill-catalog.ts';
-import { createSkills } from '../../../../../plugins/records/services/skills/skills.ts';
-import { createSouls } from '../../../../../plugins/records/services/skills/souls.ts';
+} from '../../../../../plugins/records/services/skills/skill-text.ts';
+import { createSkills, createSouls } from '../../../../../plugins/records/services/skills/skills.ts';
 import { type FakeServices, fakeServices } from '../../../../../testing/index.ts';
 
 export const TENANT = '01900000-0000-7000-8000-000000000001';

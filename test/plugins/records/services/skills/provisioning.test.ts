@@ -6,12 +6,12 @@ import type { Objects } from '../../../../../foundation/objects/objects.ts';
 import type { Locks } from '../../../../../kernel/index.ts';
 import { SkillProvisioning } from '../../../../../plugins/records/contract.ts';
 import { createProvisioning } from '../../../../../plugins/records/services/skills/provisioning.ts';
-import type { SkillCatalog } from '../../../../../plugins/records/services/skills/skill-catalog.ts';
-import { skillsMigration } from '../../../../../plugins/records/store/skills/006-skills.ts';
+import type { SkillCatalog } from '../../../../../plugins/records/services/skills/skill-text.ts';
+import { skillsMigration } from '../../../../../plugins/records/store/migrations.ts';
 import {
   findState,
   SkillProvisioningEntity,
-} from '../../../../../plugins/records/store/skills/skill-provisioning.ts';
+} from '../../../../../plugins/records/store/skill-provisionings.ts';
 import { type FakeServices, manualClock, memoryObjects } from '../../../../../testing/index.ts';
 import { eachDatabase, type FreshDatabase, freshDatabase } from '../../../../support/databases.ts';
 import { until } from '../../../../support/until.ts';

@@ -12,7 +12,7 @@ import {
   ReceiptsRef,
 } from '../../../../../../plugins/records/contract.ts';
 import records from '../../../../../../plugins/records/plugin.ts';
-import { UsageRecordRow } from '../../../../../../plugins/records/store/usage/usage-record.ts';
+import { UsageRecordRow } from '../../../../../../plugins/records/store/usage.ts';
 import type { JsonObject } from '../../../../../../plugins/workflow/contract/graph.ts';
 import type { NodeType, StepTask } from '../../../../../../plugins/workflow/contract/node-types.ts';
 import { agentTask } from '../../../../../../plugins/workflow/services/nodes/agent/agent-task.ts';

@@ -16,18 +16,18 @@ const WAIT_MS = 30_000;
 const POLL = { first: 25, most: 500 };
 
 /** What places are taken with. */
-export interface TurnPlaceParts {
+export interface LeaseParts {
   readonly locks: Locks;
   readonly permits: Permits;
   readonly clock: Clock;
 }
 
 /** Which place is asked for. */
-export interface WantedPlace {
+export interface LeaseRequest {
   readonly tenantId: string;
   readonly sessionId: string;
   /** True for an id that was made this moment: nobody else can have it. */
-  readonly isFresh: boolean;
+  readonly isNew: boolean;
   readonly maxSessions: number;
   /** See `ownerMark`. */
   readonly mark: string;
@@ -36,7 +36,7 @@ export interface WantedPlace {
 }
 
 /** The hold on a session: its lock, where it has one, and one of the tenant's places. Disposing gives both back. */
-export interface TurnPlace extends AsyncDisposable {
+export interface SessionLease extends AsyncDisposable {
   readonly permit: Permit;
   readonly lock: Lock | undefined;
 }
@@ -50,12 +50,12 @@ export const permitKey = (tenantId: string) => `sessions:${tenantId}`;
 /**
  * Takes the session in line, then a place of the tenant. Throws `session.limit`, `session.busy` after 30 s, and the signal's reason.
  */
-export async function takePlace(parts: TurnPlaceParts, wanted: WantedPlace): Promise<TurnPlace> {
+export async function acquireSessionLease(parts: LeaseParts, wanted: LeaseRequest): Promise<SessionLease> {
   const { clock } = parts;
   const until = clock.monotonic() + WAIT_MS;
   await using acquired = new AsyncDisposableStack();
-  const lock = wanted.isFresh ? undefined : acquired.use(await takeLock(parts.locks, wanted));
-  const permit = acquired.use(await takePermit(parts, wanted, until));
+  const lock = wanted.isNew ? undefined : acquired.use(await acquireLock(parts.locks, wanted));
+  const permit = acquired.use(await acquirePermit(parts, wanted, until));
   // The last one first: who gets the lock finds the place free.
   const held = acquired.move();
   return { permit, lock, [Symbol.asyncDispose]: () => held.disposeAsync() };
@@ -66,7 +66,7 @@ const BUSY: ReadonlySet<string> = new Set([
   LockErrors.tooManyWaiters.definition.code,
 ]);
 
-async function takeLock(locks: Locks, { tenantId, sessionId, signal }: WantedPlace): Promise<Lock> {
+async function acquireLock(locks: Locks, { tenantId, sessionId, signal }: LeaseRequest): Promise<Lock> {
   try {
     return await locks.acquire(lockKey(tenantId, sessionId), { wait: WAIT_MS, signal });
   } catch (cause) {
@@ -75,9 +75,9 @@ async function takeLock(locks: Locks, { tenantId, sessionId, signal }: WantedPla
   }
 }
 
-async function takePermit(
-  { permits, clock }: TurnPlaceParts,
-  wanted: WantedPlace,
+async function acquirePermit(
+  { permits, clock }: LeaseParts,
+  wanted: LeaseRequest,
   until: number,
 ): Promise<Permit> {
   const { tenantId, sessionId: name, maxSessions: limit, mark: note, signal } = wanted;

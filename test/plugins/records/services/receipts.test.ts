@@ -1,11 +1,11 @@
 import test, { type ExecutionContext } from 'ava';
-import { MAX_RECEIPT_TEXT, type NewReceipt } from '../../../../../plugins/records/contract.ts';
-import { createReceipts } from '../../../../../plugins/records/services/receipts/receipts.ts';
-import { storedName } from '../../../../../plugins/records/services/sessions/ownership.ts';
-import { receipts as migration } from '../../../../../plugins/records/store/receipts/002-receipts.ts';
-import { ExecutionReceipt } from '../../../../../plugins/records/store/receipts/execution-receipt.ts';
-import { eachDatabase, type FreshDatabase } from '../../../../support/databases.ts';
-import { engineTables } from '../../../agent-engine/engine-tables.ts';
+import { MAX_RECEIPT_TEXT, type NewReceipt } from '../../../../plugins/records/contract.ts';
+import { createReceipts } from '../../../../plugins/records/services/receipts.ts';
+import { storedName } from '../../../../plugins/records/services/sessions/session-access.ts';
+import { receipts as migration } from '../../../../plugins/records/store/migrations.ts';
+import { ExecutionReceipt } from '../../../../plugins/records/store/receipts.ts';
+import { eachDatabase, type FreshDatabase } from '../../../support/databases.ts';
+import { engineTables } from '../../agent-engine/engine-tables.ts';
 
 const A = '01900000-0000-7000-8000-00000000000a';
 const B = '01900000-0000-7000-8000-00000000000b';

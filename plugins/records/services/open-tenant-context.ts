@@ -10,15 +10,13 @@ import {
   type Skills,
   SkillsChanged,
   type Souls,
-} from '../../contract.ts';
-import { createMemories } from '../memories/memories.ts';
-import { createProfiles } from '../memories/profiles.ts';
-import { createManifests } from '../skills/manifests.ts';
-import { createProvisioning } from '../skills/provisioning.ts';
-import type { SkillCatalog } from '../skills/skill-catalog.ts';
-import { createSkills } from '../skills/skills.ts';
-import { createSouls } from '../skills/souls.ts';
-import { createPreambles } from './preambles.ts';
+} from '../contract.ts';
+import { createMemories, createProfiles } from './memories/memories.ts';
+import { createPreambles } from './preamble/preambles.ts';
+import { createManifests } from './skills/manifests.ts';
+import { createProvisioning } from './skills/provisioning.ts';
+import type { SkillCatalog } from './skills/skill-text.ts';
+import { createSkills, createSouls } from './skills/skills.ts';
 
 const SWEEP_MS = 30_000;
 /** Tenants that one replica looks after at one time on request, beside its sweep. */

@@ -1,14 +1,14 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { messageTokens } from '../../../../../plugins/records/services/sessions/message-tokens.ts';
+import { messageTokens } from '../../../../../plugins/records/services/sessions/commit-turn.ts';
 import {
+  isSessionId,
   maySee,
   maySeeMark,
   ownerMark,
   ownerOf,
   storedName,
-} from '../../../../../plugins/records/services/sessions/ownership.ts';
-import { isSessionId } from '../../../../../plugins/records/services/sessions/session-id.ts';
+} from '../../../../../plugins/records/services/sessions/session-access.ts';
 import { cpuNow } from '../../../../support/cpu-time.ts';
 
 const ASKED = { role: 'user', content: 'Hello?' };

@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { selectHistory } from '../../../../../plugins/records/services/sessions/select-history.ts';
+import { selectHistory } from '../../../../../plugins/records/services/sessions/turn-history.ts';
 
 const PLENTY = { tokens: 1_000_000, bytes: 1_000_000 };
 

@@ -1,5 +1,5 @@
 import { column, defineEntity, type Page, type TenantEntityManager } from 'agent-gateway';
-import type { Memory } from '../../contract.ts';
+import type { Memory } from '../contract.ts';
 
 /** A memory with the vector that was made of it, if one was. */
 export interface StoredMemory {
@@ -122,4 +122,44 @@ interface MemoryText {
 
 function toMemory({ id, userId, key, value, metadata, createdAt, updatedAt }: MemoryText): Memory {
   return { id, userId, key, value: JSON.parse(value), metadata: JSON.parse(metadata), createdAt, updatedAt };
+}
+
+/** What a user wrote about himself. The text is JSON text, as in `memory.ts`. */
+export const ProfileEntity = defineEntity({
+  name: 'Profile',
+  tableName: 'profiles',
+  uniques: [{ name: 'profiles_user', properties: ['tenantId', 'userId'] }],
+  properties: {
+    id: column.id().primary(),
+    tenantId: column.tenant(),
+    userId: column.string(255),
+    text: column.text(),
+    updatedAt: column.time(),
+  },
+});
+
+/** The text of a user's profile, when there is one. */
+export async function findProfile(
+  entities: TenantEntityManager,
+  userId: string,
+): Promise<string | undefined> {
+  const row = await entities.findOne(ProfileEntity, { userId }, { refresh: true });
+  return row === null ? undefined : JSON.parse(row.text);
+}
+
+/** Writes a profile over the user's last one. */
+export async function writeProfile(
+  entities: TenantEntityManager,
+  { id, userId, text, updatedAt }: { id: string; userId: string; text: string; updatedAt: Date },
+): Promise<void> {
+  await entities.upsert(
+    ProfileEntity,
+    { id, userId, text: JSON.stringify(text), updatedAt },
+    { conflict: ['userId'], update: ['text', 'updatedAt'] },
+  );
+}
+
+/** Removes a user's profile, if there is one. */
+export async function deleteProfile(entities: TenantEntityManager, userId: string): Promise<void> {
+  await entities.delete(ProfileEntity, { userId });
 }
