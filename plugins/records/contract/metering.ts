@@ -53,7 +53,7 @@ export interface MeasuredCall {
 /** Counts and prices model calls. Reports on them are asked of `UsageReports`. */
 export interface Metering {
   /**
-   * What one model call consumed: as the provider counted, or estimated from the texts where it did not. `usage` is what a client is told;
+   * What one model call consumed: as the provider counted, or estimated from the texts where it did not. `usage` is what a client sees;
    * estimates carry `estimated: true`. Pure.
    */
   measure(call: MeasuredCall): { readonly use: ModelUse; readonly usage: Usage };
@@ -161,7 +161,7 @@ export interface PricingRules {
   list(page: Page): Promise<{ readonly rules: readonly PricingRule[]; readonly total: number }>;
   /**
    * Sets all prices of a model, for calls from now on; what was recorded keeps its cost. Prices are rounded to nine decimals. Throws
-   * `pricing.limit`. Not inside a transaction: other replicas are told at once.
+   * `pricing.limit`. Not inside a transaction: other replicas are notified at once.
    */
   replace(model: string, prices: Prices): Promise<PricingRule>;
   /** Calls of the model cost nothing from now on. Throws `pricing.not-found`. */

@@ -87,7 +87,7 @@ export interface TurnOutcome {
 }
 
 /**
- * A turn of one session: while it lives nobody else, in any replica, has a turn in that session. Dispose it in any case; without `commit`
+ * A turn of one session: while it lives, there is no other turn of that session, in any replica. Dispose it in any case; without `commit`
  * nothing of it stays.
  */
 export interface Turn extends AsyncDisposable {

@@ -76,10 +76,13 @@ export const SkillsRef = serviceRef<Skills>('records.skills');
 export const SoulsRef = serviceRef<Souls>('records.souls');
 /** System prompts. */
 export const PreamblesRef = serviceRef<Preambles>('records.preambles');
-/** For whoever makes tenants. */
+/** For plugins that make tenants. */
 export const ProvisioningRef = serviceRef<Provisioning>('records.provisioning');
 
-/** The skills or SOUL.md of a tenant have changed: what is cached of them is old. */
+/**
+ * The skills or SOUL.md of a tenant have changed: what is cached of them is old. Like the other events and the queue of this plugin it has the name
+ * of a version before, so that replicas of both understand each other.
+ */
 export const SkillsChanged = defineEvent(
   'agent-engine.skills-changed',
   Type.Object({ tenant_id: Type.String() }),

@@ -34,7 +34,7 @@ export function createReceipts({ clock, ids }: { readonly clock: Clock; readonly
           await insertReceipt(entities, row);
           return toReceipt(row);
         } catch (error) {
-          // The unique key decides between retries that come at the same time; whoever loses finds the winner's.
+          // The unique key decides between retries that come at the same time; the one that loses finds the winner's.
           if (row.idempotencyKey === null || !isUniqueViolation(error)) throw error;
           const existing = await findReceipt(entities, { idempotencyKey: row.idempotencyKey });
           if (existing !== null) return toReceipt(existing);

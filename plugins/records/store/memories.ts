@@ -124,7 +124,7 @@ function toMemory({ id, userId, key, value, metadata, createdAt, updatedAt }: Me
   return { id, userId, key, value: JSON.parse(value), metadata: JSON.parse(metadata), createdAt, updatedAt };
 }
 
-/** What a user wrote about himself. The text is JSON text, as in `memory.ts`. */
+/** What a user wrote about himself. The text is JSON text, as in memories. */
 export const ProfileEntity = defineEntity({
   name: 'Profile',
   tableName: 'profiles',

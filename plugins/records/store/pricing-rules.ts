@@ -1,7 +1,7 @@
 import type { InferEntity } from '@mikro-orm/core';
 import { column, type Database, defineEntity, isUniqueViolation, type Page } from 'agent-gateway';
 
-/** Characters of a model's name; `003-usage` says the same to the database. */
+/** Characters of a model's name; the migration `003-usage` has the same. */
 export const MAX_PRICED_MODEL = 200;
 
 /**

@@ -1,7 +1,7 @@
 import type { FilterQuery, InferEntity } from '@mikro-orm/core';
 import { column, defineEntity, type Page, type TenantEntityManager } from 'agent-gateway';
 
-/** Lengths of the columns, in characters; `002-receipts` says the same to the database. */
+/** Lengths of the columns, in characters; the migration `002-receipts` has the same. */
 export const RECEIPT_LENGTHS = { sessionId: 128, userId: 255, toolName: 128, traceId: 64 } as const;
 
 /**

@@ -1,7 +1,7 @@
 import { type InferEntity, raw } from '@mikro-orm/core';
 import { column, type Database, defineEntity, type Page, type TenantEntityManager } from 'agent-gateway';
 
-/** Lengths of the columns, in characters; `003-usage` says the same to the database. */
+/** Lengths of the columns, in characters; the migration `003-usage` has the same. */
 export const USAGE_LENGTHS = {
   sessionId: 128,
   userId: 255,

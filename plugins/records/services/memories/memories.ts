@@ -25,8 +25,10 @@ import { rank } from './rank.ts';
 const DEFAULT_FOUND = 10;
 const MAX_FOUND = 100;
 const DEFAULT_THRESHOLD = 0.2;
+/** Bytes of a profile. */
+const MAX_PROFILE_BYTES = 16 * 1024;
 
-/** What the memories are made of. */
+/** What memories are kept and compared with. */
 interface MemoriesParts {
   /** What they are compared by; undefined: by words alone. */
   readonly embeddings: () => Embeddings | undefined;
@@ -39,7 +41,7 @@ interface MemoriesParts {
 /** Makes the service behind the routes, the tools and `MemoriesRef`. */
 export function createMemories({ embeddings, events, clock, ids, log }: MemoriesParts): Memories {
   const meaning = createMeaning({ embeddings, clock, log });
-  const tell = (tenantId: string, userId: string) =>
+  const notify = (tenantId: string, userId: string) =>
     events.emit(MemoriesChanged, { tenant_id: tenantId, user_id: userId });
 
   return {
@@ -52,20 +54,24 @@ export function createMemories({ embeddings, events, clock, ids, log }: Memories
       const id = ids.uuid();
       const now = new Date(clock.now());
       const memory: Memory = {
-        ...{ id, userId, key: key ?? id, value, metadata },
+        id,
+        userId,
+        key: key ?? id,
+        value,
+        metadata,
         createdAt: now,
         updatedAt: now,
       };
       const saved = await writeMemory(entities, memory, MAX_MEMORIES);
       if (saved === undefined) throw MemoryErrors.full(`A user may have ${MAX_MEMORIES} memories`);
-      tell(entities.tenantId, userId);
+      notify(entities.tenantId, userId);
       return saved;
     },
 
     async forget(entities, userId, key) {
       if (!isUserId(userId) || key.includes('\0') || !(await deleteMemory(entities, userId, key)))
         return false;
-      tell(entities.tenantId, userId);
+      notify(entities.tenantId, userId);
       return true;
     },
 
@@ -80,9 +86,6 @@ export function createMemories({ embeddings, events, clock, ids, log }: Memories
     },
   };
 }
-
-/** Bytes of a profile. */
-const MAX_PROFILE_BYTES = 16 * 1024;
 
 /** Makes the service behind the routes and behind `ProfilesRef`. */
 export function createProfiles(parts: {

@@ -6,6 +6,15 @@ const STRETCH = 100;
 /** What words alone can bring. */
 const WORDS_WEIGHT = 0.5;
 
+/** Characters of a text that are looked at. */
+const MAX_TEXT = 2000;
+/** Words of a text that count; later ones add nothing to the comparison of short texts. */
+const MAX_WORDS = 300;
+
+const RUN = /[\p{L}\p{M}\p{N}]+/gu;
+/** Scripts that put no blanks between words. */
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+
 /** What is looked for. */
 interface Wanted {
   readonly query: string;
@@ -45,15 +54,6 @@ export async function rank(
   }
   return scored.sort((a, b) => b.score - a.score).slice(0, wanted.limit);
 }
-
-/** Characters of a text that are looked at. */
-const MAX_TEXT = 2000;
-/** Words of a text that count; later ones add nothing to the comparison of short texts. */
-const MAX_WORDS = 300;
-
-const RUN = /[\p{L}\p{M}\p{N}]+/gu;
-/** Scripts that put no blanks between words. */
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 
 /**
  * The distinct words at the beginning of a text, in lower case. Of scripts without blanks every pair of neighbouring characters is a word.

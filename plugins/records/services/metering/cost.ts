@@ -1,5 +1,12 @@
 import type { ModelUse } from '../../contract.ts';
 
+/** Billionths of a dollar in a dollar: how fine prices are. */
+const NANOS = 1_000_000_000;
+/** Decimals of a cost: a price of nine decimals for a thousand tokens, of one token. */
+const COST_DECIMALS = 12;
+/** Trillionths of a dollar in a millionth. */
+const PICOS_OF_MICRO = 1_000_000n;
+
 /** Prices of a model in billionths of a dollar for a thousand tokens. Null: like other input tokens. */
 export interface NanoPrices {
   readonly inputNanos: number;
@@ -29,13 +36,6 @@ export function costOf(tokens: Tokens, prices: NanoPrices): string {
 function times(tokens: number, nanos: number): bigint {
   return BigInt(tokens) * BigInt(nanos);
 }
-
-/** Billionths of a dollar in a dollar: how fine prices are. */
-const NANOS = 1_000_000_000;
-/** Decimals of a cost: a price of nine decimals for a thousand tokens, of one token. */
-const COST_DECIMALS = 12;
-/** Trillionths of a dollar in a millionth. */
-const PICOS_OF_MICRO = 1_000_000n;
 
 /** A cost in two integers that databases add exactly: millionths of a dollar, and trillionths that are left over. */
 interface CostParts {

@@ -53,23 +53,23 @@ export function createMetering(options: {
 
 function priced(uses: readonly ModelUse[], book: PriceBook): readonly PricedUse[] {
   return uses.map((use) => {
-    // What the provider calls the model tells more than the alias, behind which another one may stand tomorrow.
+    // The provider's name is more exact than the alias, behind which another model may stand tomorrow.
     const prices = book.get(use.providerModel) ?? book.get(use.model);
     return { ...use, costUsd: prices === undefined ? '0' : costOf(use, prices) };
   });
 }
 
-/** Usage as a client is told it; marked where a part of it is an estimate. */
+/** Usage as the client sees it; marked where a part of it is an estimate. */
 type ReportedUsage = Usage & { readonly estimated?: true };
 
-/** What one call consumed, and what its client is told: what the provider counted, untouched, or the estimate. Pure. */
+/** What one call consumed, and what its client sees: what the provider counted, untouched, or the estimate. Pure. */
 export function measure(call: MeasuredCall): { readonly use: ModelUse; readonly usage: ReportedUsage } {
   const { alias, answeredBy, request, answer } = call;
   const use = toModelUse(alias, answeredBy, call.usage, () => estimateUse(request, answer));
   return { use, usage: use.isEstimated || !call.usage ? total([use]) : call.usage };
 }
 
-/** Several uses as one usage. Details are told where there are any. Pure. */
+/** Several uses as one usage. With details where there are any. Pure. */
 export function total(uses: readonly ModelUse[]): ReportedUsage {
   const sum = (of: (use: ModelUse) => number) => uses.reduce((tokens, use) => tokens + of(use), 0);
   const promptTokens = sum((use) => use.inputTokens);

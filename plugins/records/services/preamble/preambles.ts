@@ -57,7 +57,7 @@ interface Composed {
 export function createPreambles(parts: PreamblesParts): CachedPreambles {
   const { souls, skills, memories, profiles, objects, database, clock, log } = parts;
   const defaultSoul = parts.defaultSoul.trim();
-  const patiently = createPatience(clock, log);
+  const readPart = createPartReader(clock, log);
   const common = { clock, maxAge: MAX_AGE_MS, maxLoads: Number.POSITIVE_INFINITY, deadline: LOAD_MS };
   const tenants = createSharedCache<TenantParts>({
     ...common,
@@ -78,8 +78,8 @@ export function createPreambles(parts: PreamblesParts): CachedPreambles {
   async function loadTenant(tenantId: string): Promise<TenantParts> {
     if (!objects.available) return { skills: [] };
     const [soul, list = []] = await Promise.all([
-      patiently('SOUL.md', tenantId, () => souls.read(tenantId)),
-      patiently('skills', tenantId, () => skills.list(tenantId)),
+      readPart('SOUL.md', tenantId, () => souls.read(tenantId)),
+      readPart('skills', tenantId, () => skills.list(tenantId)),
     ]);
     return { soul, skills: list };
   }
@@ -87,8 +87,8 @@ export function createPreambles(parts: PreamblesParts): CachedPreambles {
   async function loadUser(key: string): Promise<UserParts> {
     const { tenantId, userId } = ownerOf(key);
     const [profile, found] = await Promise.all([
-      patiently('the profile', key, () => profiles.read(database.forTenant(tenantId), userId)),
-      patiently('memories', key, () =>
+      readPart('the profile', key, () => profiles.read(database.forTenant(tenantId), userId)),
+      readPart('memories', key, () =>
         memories.list(database.forTenant(tenantId), userId, { limit: MAX_MEMORIES, offset: 0 }),
       ),
     ]);
@@ -135,10 +135,10 @@ function ownerOf(key: string): { readonly tenantId: string; readonly userId: str
 }
 
 /**
- * Reads parts that nobody may wait long for: undefined for one that fails or does not come in time, and then for a while without asking. The
- * failure is logged, once a minute.
+ * Reads a part within its deadline. Undefined for one that fails or is late, and then for a while without asking; the failure is logged, once a
+ * minute.
  */
-function createPatience(clock: Clock, log: Logger) {
+function createPartReader(clock: Clock, log: Logger) {
   const warn = throttledLog<{ readonly err: unknown; readonly part: string }>(clock, (what) =>
     log.warn(what, 'a part of the system prompt is left out'),
   );

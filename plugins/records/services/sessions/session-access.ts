@@ -59,7 +59,7 @@ export function maySee(owner: Owner, { identityId, userId, isAdmin }: SessionRea
   );
 }
 
-/** An owner in few printable characters, to be shown beside a permit: it tells nobody a name. Pure. */
+/** An owner in few printable characters, to be shown beside a permit: it reveals no name. Pure. */
 export function ownerMark({ identityId, userId }: Owner): string {
   return `${hash('sha256', identityId, 'base64url')} ${hash('sha256', userId, 'base64url')}`;
 }

@@ -15,18 +15,18 @@ const WAIT_MS = 30_000;
 /** Milliseconds between two questions for a session whose first turn is in flight, from the first to all later ones. */
 const POLL = { first: 25, most: 500 };
 
-/** What places are taken with. */
+/** What leases are taken with. */
 export interface LeaseParts {
   readonly locks: Locks;
   readonly permits: Permits;
   readonly clock: Clock;
 }
 
-/** Which place is asked for. */
+/** Which session is asked for. */
 export interface LeaseRequest {
   readonly tenantId: string;
   readonly sessionId: string;
-  /** True for an id that was made this moment: nobody else can have it. */
+  /** True for an id that was made this moment, which no other turn can have. */
   readonly isNew: boolean;
   readonly maxSessions: number;
   /** See `ownerMark`. */
@@ -35,7 +35,10 @@ export interface LeaseRequest {
   readonly signal: AbortSignal;
 }
 
-/** The hold on a session: its lock, where it has one, and one of the tenant's places. Disposing gives both back. */
+/**
+ * The hold on a session while a turn of it is in flight: its lock, so that turns come one after the other, and one of the tenant's `max_sessions`
+ * permits. A new session has no lock. Disposing gives both back.
+ */
 export interface SessionLease extends AsyncDisposable {
   readonly permit: Permit;
   readonly lock: Lock | undefined;
@@ -48,15 +51,16 @@ export const lockKey = (tenantId: string, sessionId: string) => `session:${tenan
 export const permitKey = (tenantId: string) => `sessions:${tenantId}`;
 
 /**
- * Takes the session in line, then a place of the tenant. Throws `session.limit`, `session.busy` after 30 s, and the signal's reason.
+ * Waits for the session's lock, then takes one of the tenant's permits: here `max_sessions` is enforced. Throws `session.limit`, `session.busy` after
+ * 30 s, and the signal's reason.
  */
-export async function acquireSessionLease(parts: LeaseParts, wanted: LeaseRequest): Promise<SessionLease> {
+export async function acquireSessionLease(parts: LeaseParts, request: LeaseRequest): Promise<SessionLease> {
   const { clock } = parts;
   const until = clock.monotonic() + WAIT_MS;
   await using acquired = new AsyncDisposableStack();
-  const lock = wanted.isNew ? undefined : acquired.use(await acquireLock(parts.locks, wanted));
-  const permit = acquired.use(await acquirePermit(parts, wanted, until));
-  // The last one first: who gets the lock finds the place free.
+  const lock = request.isNew ? undefined : acquired.use(await acquireLock(parts.locks, request));
+  const permit = acquired.use(await acquirePermit(parts, request, until));
+  // The permit is given back first: the next holder of the lock finds it free.
   const held = acquired.move();
   return { permit, lock, [Symbol.asyncDispose]: () => held.disposeAsync() };
 }
@@ -77,15 +81,15 @@ async function acquireLock(locks: Locks, { tenantId, sessionId, signal }: LeaseR
 
 async function acquirePermit(
   { permits, clock }: LeaseParts,
-  wanted: LeaseRequest,
+  request: LeaseRequest,
   until: number,
 ): Promise<Permit> {
-  const { tenantId, sessionId: name, maxSessions: limit, mark: note, signal } = wanted;
+  const { tenantId, sessionId: name, maxSessions: limit, mark: note, signal } = request;
   for (let pause = POLL.first; ; pause = Math.min(2 * pause, POLL.most)) {
     const outcome = await permits.tryAcquire(permitKey(tenantId), { name, limit, note });
     if (outcome === 'full') throw SessionErrors.limit(undefined, { headers: { 'retry-after': '1' } });
     if (outcome !== 'held') return outcome;
-    // A new session has no lock, and who died may have left his place behind.
+    // A new session has no lock, and a process that died may have left its permit behind.
     if (clock.monotonic() >= until) throw busy();
     await sleep(pause, undefined, { signal }).catch(() => signal.throwIfAborted());
   }

@@ -54,11 +54,14 @@ export function createTurns(parts: TurnsParts): Turns {
       const owner = ownerOf(principal);
       const id = sessionId ?? ids.uuid();
       await using acquired = new AsyncDisposableStack();
-      const place = acquired.use(
+      const lease = acquired.use(
         await acquireSessionLease(parts, {
-          ...{ tenantId, sessionId: id, maxSessions, signal },
+          tenantId,
+          sessionId: id,
           isNew: sessionId === undefined,
+          maxSessions,
           mark: ownerMark(owner),
+          signal,
         }),
       );
       const session =
@@ -66,8 +69,8 @@ export function createTurns(parts: TurnsParts): Turns {
           ? undefined
           : ((await findSession(database.forTenant(tenantId), id)) ?? undefined);
       if (session !== undefined && !isAdmin && !ownsSession(session, owner)) throw SessionErrors.forbidden();
-      acquired.move(); // it is the turn's from now on
-      return openTurn(writing, request, { id, owner, session, place });
+      acquired.move(); // the turn gives it back from now on
+      return openTurn(writing, request, { id, owner, session, lease });
     },
 
     async abort(entities, reader, sessionId) {
@@ -97,20 +100,20 @@ interface BegunTurn {
   readonly id: string;
   readonly owner: Owner;
   readonly session: SessionRow | undefined;
-  readonly place: SessionLease;
+  readonly lease: SessionLease;
 }
 
 function openTurn(
   parts: TurnsParts & CommitParts,
   request: TurnRequest,
-  { id, owner, session, place }: BegunTurn,
+  { id, owner, session, lease }: BegunTurn,
 ): Turn {
   const { database, clock } = parts;
   const { principal } = request;
   const following = turnSignal({
     caller: request.signal,
-    permit: place.permit.signal,
-    lock: place.lock?.signal,
+    permit: lease.permit.signal,
+    lock: lease.lock?.signal,
   });
   const { signal } = following;
   /** Committed, or given back: neither comes twice. */
@@ -133,7 +136,7 @@ function openTurn(
     async [Symbol.asyncDispose]() {
       isOver = true;
       following[Symbol.dispose]();
-      await place[Symbol.asyncDispose]();
+      await lease[Symbol.asyncDispose]();
     },
   };
 }
@@ -142,7 +145,7 @@ function openTurn(
 interface TurnSignals {
   readonly caller: AbortSignal;
   readonly permit: AbortSignal;
-  /** Absent for a new session, which nobody else can name. */
+  /** Absent for a new session, which no other turn can name. */
   readonly lock: AbortSignal | undefined;
 }
 

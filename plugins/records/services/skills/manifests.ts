@@ -24,7 +24,7 @@ const ENTRY_WEIGHT = 1500;
 /** Above what 500 skills with the longest descriptions can take. */
 const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
 const LOCK_WAIT_MS = 15_000;
-/** Who loses the race for a manifest more often than this is told to come back. */
+/** Attempts to write a manifest over the version that was read; then the caller gets the failure. */
 const MAX_ATTEMPTS = 8;
 
 /** What the manifests are made of. */

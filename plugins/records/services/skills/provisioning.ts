@@ -1,4 +1,5 @@
 import {
+  backoffDelay,
   type Clock,
   type Database,
   GatewayError,
@@ -23,6 +24,8 @@ const BATCH = 10;
 const PARALLEL = 4;
 /** Tenants of one page of the sweep. */
 const PAGE = 500;
+/** Between two attempts of a tenant that failed. */
+const DELAY_MS = { first: 30_000, most: 3_600_000 };
 
 /** What provisioning is made of. */
 interface ProvisioningParts {
@@ -36,7 +39,7 @@ interface ProvisioningParts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
-  /** Told of each tenant that was looked after. */
+  /** Called for each tenant that was looked after. */
   onDone(result: 'ok' | 'failed'): void;
 }
 
@@ -153,7 +156,7 @@ export function createProvisioning(parts: ProvisioningParts): ProvisioningWork {
             await provision(tenantId, signal);
           }
         };
-        // All of them have ended before a failure is told: two sweeps never overlap.
+        // All of them have ended before the sweep rejects: two sweeps never overlap.
         const ended = await Promise.allSettled(Array.from({ length: PARALLEL }, worker));
         for (const each of ended) if (each.status === 'rejected') throw each.reason;
         if (isLast || signal.aborted) return;
@@ -165,9 +168,6 @@ export function createProvisioning(parts: ProvisioningParts): ProvisioningWork {
 function isExisting(error: unknown): boolean {
   return error instanceof GatewayError && error.code === ObjectErrors.exists.definition.code;
 }
-
-const FIRST_DELAY_MS = 30_000;
-const LONGEST_DELAY_MS = 3_600_000;
 
 /** What is to be done about a built-in skill of a tenant. */
 export type BuiltinStep = 'keep' | 'install' | 'update';
@@ -205,7 +205,7 @@ export function pendingSkills(manifest: Manifest, catalog: SkillCatalog, most: n
   return { pending, withoutRoom };
 }
 
-/** The entry of a built-in skill that nobody has touched. */
+/** The entry of a built-in skill that the tenant has not touched. */
 export function builtinEntry({ description, version, sha256 }: BuiltinSkill): SkillEntry {
   return { description, version, sha256, source: 'builtin', user_modified: false };
 }
@@ -230,11 +230,10 @@ export function provisioned(catalogId: string, now: number): ProvisioningState {
  */
 export function failed(state: ProvisioningState | undefined, now: number, random: number): ProvisioningState {
   const failures = (state?.failures ?? 0) + 1;
-  const full = Math.min(FIRST_DELAY_MS * 2 ** Math.min(failures - 1, 20), LONGEST_DELAY_MS);
   return {
     catalog: state?.catalog ?? null,
     failures,
-    nextAttemptAt: new Date(now + full * (1 - random / 2)),
+    nextAttemptAt: new Date(now + backoffDelay(failures, DELAY_MS, random)),
     updatedAt: new Date(now),
   };
 }

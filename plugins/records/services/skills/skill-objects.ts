@@ -1,4 +1,4 @@
-import { ObjectErrors, type ObjectInfo, type ObjectSpace } from 'agent-gateway';
+import { forEachLimited, ObjectErrors, type ObjectInfo, type ObjectSpace } from 'agent-gateway';
 import { EMPTY_MANIFEST, MAX_SKILLS, type Manifest, type SkillEntry } from './manifest.ts';
 import { digestOf, isSkillName, MAX_SKILL_BYTES, readSkill, type SkillCatalog } from './skill-text.ts';
 
@@ -39,7 +39,7 @@ export async function readVersion(
 }
 
 /**
- * The manifest as the objects themselves tell it, for a tenant whose `skills.json` is missing or damaged. A text that is not exactly a built-in
+ * The manifest rebuilt from the objects themselves, for a tenant whose `skills.json` is missing or damaged. A text that is not exactly a built-in
  * one counts as the tenant's own, so that no synchronization overwrites it. What was deleted is not known any more. Names whose text is no
  * SKILL.md are given to `skip`.
  */
@@ -51,15 +51,11 @@ export async function manifestOfObjects(
   const names = await storedNames(space);
   if (names.length === 0) return EMPTY_MANIFEST;
   const skills = new Map<string, SkillEntry>();
-  const next = names.values();
-  const worker = async () => {
-    for (const name of next) {
-      const entry = await entryOf(space, catalog, name);
-      if (entry === undefined) skip(name);
-      else skills.set(name, entry);
-    }
-  };
-  await Promise.all(Array.from({ length: PARALLEL }, worker));
+  await forEachLimited(names, PARALLEL, async (name) => {
+    const entry = await entryOf(space, catalog, name);
+    if (entry === undefined) skip(name);
+    else skills.set(name, entry);
+  });
   return { skills, removed: new Set() };
 }
 

@@ -56,7 +56,7 @@ export function readSkill(name: string, text: string): SkillReading {
   return problems.length > 0 ? { problems } : { head, body: parts.body };
 }
 
-/** What tells one text from another, in lists and manifests. */
+/** The digest by which lists and manifests compare texts. */
 export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
