@@ -1,17 +1,15 @@
 import type { ExecutionContext } from 'ava';
 import { definePlugin } from '../../../../kernel/index.ts';
-import { memoryRoutes } from '../../../../plugins/platform/routes/memories.ts';
-import { profileRoutes } from '../../../../plugins/platform/routes/profile.ts';
-import { skillRoutes } from '../../../../plugins/platform/routes/skills.ts';
-import { soulRoutes } from '../../../../plugins/platform/routes/soul.ts';
+import { memoryRoutes, profileRoutes } from '../../../../plugins/platform/routes/memories.ts';
+import { skillRoutes, soulRoutes } from '../../../../plugins/platform/routes/skills.ts';
 import { EmbeddingsPoint } from '../../../../plugins/records/contract.ts';
 import {
   openTenantContext,
   type TenantContext,
 } from '../../../../plugins/records/services/open-tenant-context.ts';
 import { BUILTIN_FOLDER, readCatalog } from '../../../../plugins/records/services/skills/skill-text.ts';
-import { memoriesMigration, skillsMigration } from '../../../../plugins/records/store/migrations.ts';
 import { MemoryEntity, ProfileEntity } from '../../../../plugins/records/store/memories.ts';
+import { memoriesMigration, skillsMigration } from '../../../../plugins/records/store/migrations.ts';
 import { SkillProvisioningEntity } from '../../../../plugins/records/store/skill-provisionings.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../../testing/index.ts';
 import { testEmbeddings } from '../../records/services/memories/kit.ts';

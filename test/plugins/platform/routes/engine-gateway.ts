@@ -3,11 +3,10 @@ import { type SandboxPolicies, SandboxPolicyChanged } from '../../../../plugins/
 import { createSandboxPolicies } from '../../../../plugins/agent-engine/services/policies/sandbox-policies.ts';
 import { sandboxPolicies } from '../../../../plugins/agent-engine/store/policies/004-sandbox-policies.ts';
 import { SandboxPolicyRow } from '../../../../plugins/agent-engine/store/policies/sandbox-policy-row.ts';
-import { adminUsageRoutes } from '../../../../plugins/platform/routes/admin-usage.ts';
 import { executionReceiptRoutes } from '../../../../plugins/platform/routes/execution-receipts.ts';
 import { pricingRuleRoutes } from '../../../../plugins/platform/routes/pricing-rules.ts';
 import { sandboxPolicyRoutes } from '../../../../plugins/platform/routes/sandbox-policy.ts';
-import { usageRoutes } from '../../../../plugins/platform/routes/usage.ts';
+import { adminUsageRoutes, usageRoutes } from '../../../../plugins/platform/routes/usage.ts';
 import { createPricingAdministration } from '../../../../plugins/platform/services/pricing-administration.ts';
 import { createSandboxPolicyAdministration } from '../../../../plugins/platform/services/sandbox-policy-administration.ts';
 import { createUsageAdministration } from '../../../../plugins/platform/services/usage-administration.ts';
@@ -16,8 +15,8 @@ import { createMetering } from '../../../../plugins/records/services/metering/me
 import { createPricing } from '../../../../plugins/records/services/metering/pricing.ts';
 import { createUsageReports } from '../../../../plugins/records/services/metering/usage-reports.ts';
 import { createReceipts } from '../../../../plugins/records/services/receipts.ts';
-import { PricingRuleRow } from '../../../../plugins/records/store/pricing-rules.ts';
 import { receipts as receiptsMigration, usage } from '../../../../plugins/records/store/migrations.ts';
+import { PricingRuleRow } from '../../../../plugins/records/store/pricing-rules.ts';
 import { ExecutionReceipt } from '../../../../plugins/records/store/receipts.ts';
 import { UsageRecordRow } from '../../../../plugins/records/store/usage.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../../testing/index.ts';

@@ -7,7 +7,7 @@ import type { Sessions, Turns } from '../../../../plugins/records/contract.ts';
 import { createSessions } from '../../../../plugins/records/services/sessions/sessions.ts';
 import { createTurns } from '../../../../plugins/records/services/sessions/turns.ts';
 import { sessions as sessionTables } from '../../../../plugins/records/store/migrations.ts';
-import { SessionMessageEntity, Session } from '../../../../plugins/records/store/sessions.ts';
+import { Session, SessionMessageEntity } from '../../../../plugins/records/store/sessions.ts';
 import { startTestGateway, type TestGateway } from '../../../../testing/index.ts';
 import { testPlugin } from '../../../support/plugins.ts';
 

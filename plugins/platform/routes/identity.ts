@@ -5,16 +5,17 @@ import {
   type Clock,
   DEFAULT_TENANT_ID,
   KernelErrors,
+  type KernelServices,
   type Route,
   reply,
   route,
 } from 'agent-gateway';
 import Type from 'typebox';
-import { expiryProblems } from '../services/key-rules.ts';
-import { CreatedKey, ExpiresAt, KEY_HEADERS, toCreatedKey, toExpiry } from './schemas/api-key.ts';
-import { Name } from './schemas/common.ts';
+import { expiryProblems } from '../services/key-administration.ts';
+import { CreatedKey, ExpiresAt, KEY_HEADERS, toCreatedKey, toExpiry } from './api-keys.ts';
+import { Name } from './common.ts';
 
-/** Name of the first key when nobody gives it one. */
+/** Name of the first key where the request has none. */
 const FIRST_KEY = 'bootstrap';
 
 /** The first administrator key of a deployment (specification 1, Bootstrap; decisions 1.3). */
@@ -59,4 +60,44 @@ export function bootstrapRoutes({
       },
     }),
   ];
+}
+
+/** Who is calling, as the credential says (specification 1, Identity context); for every credential. */
+export const meRoute: Route = route({
+  method: 'GET',
+  path: '/v1/me',
+  access: access.authenticated(),
+  summary: 'Who the credential belongs to and what it may do',
+  tag: 'identity',
+  schema: {
+    responses: {
+      200: Type.Object({
+        identity: Type.String({ description: 'User id or API key id' }),
+        tenant_id: Type.String(),
+        roles: Type.Array(Type.String()),
+        scopes: Type.Array(Type.String(), { description: 'Those of the credential and of its roles' }),
+        auth_method: Type.String(),
+      }),
+    },
+  },
+  handle: ({ identity }) => ({
+    identity: identity.id,
+    tenant_id: identity.tenantId,
+    roles: identity.roles,
+    scopes: [...identity.scopes],
+    auth_method: identity.method,
+  }),
+});
+
+/** The description of the routes that are live now, for every credential (specification 1, OpenAPI; decisions 0.6). */
+export function openApiRoute({ openapi }: Pick<KernelServices, 'openapi'>): Route {
+  return route({
+    method: 'GET',
+    path: '/v1/openapi',
+    access: access.authenticated(),
+    summary: 'The OpenAPI 3.0 document of this gateway',
+    tag: 'openapi',
+    schema: { responses: { 200: Type.Object({ openapi: Type.Literal('3.0.3') }) } },
+    handle: () => openapi(),
+  });
 }

@@ -1,4 +1,6 @@
-import Type, { type Static, type TSchema } from 'typebox';
+import type { Call } from 'agent-gateway';
+import type { Static, TSchema } from 'typebox';
+import Type from 'typebox';
 
 /** The name of a record for people: 1 to 200 characters, not all blank, no control characters. */
 export const Name = Type.String({
@@ -12,7 +14,7 @@ export const Name = Type.String({
 /** The `{id}` of a path. What is no id of ours is unknown, not malformed: 404. */
 export const IdParams = Type.Object({ id: Type.String() });
 
-/** A moment as it is told: RFC 3339, UTC, with milliseconds. */
+/** A moment as clients see it: RFC 3339, UTC, with milliseconds. */
 export const Timestamp = Type.String({ format: 'date-time' });
 
 /** The same schema, `null` allowed too. Written as one type list, so that validation messages name the bound that was broken. */
@@ -38,4 +40,21 @@ export function toTimestamp(moment: Date): string {
 /** A moment that may be missing on the wire. */
 export function toNullableTimestamp(moment: Date | null): string | null {
   return moment === null ? null : moment.toISOString();
+}
+
+/** Records of a page at most. */
+export const MAX_PAGE = 500;
+
+/** The content type of Markdown that is answered. */
+export const MARKDOWN = 'text/markdown; charset=utf-8';
+
+/** Markdown in a body: `text/plain`, `text/markdown`, or another text. */
+export const MarkdownBody = Type.String({ description: 'Markdown, as UTF-8' });
+
+/** Markdown in an answer. */
+export const MarkdownText = Type.String({ description: 'Markdown' });
+
+/** Whose memories and profile a call is about: `X-Svc-User-Id`, or the credential's identity where it is absent or empty. */
+export function userOf({ userId, identity }: Pick<Call, 'userId' | 'identity'>): string {
+  return userId || identity.id;
 }

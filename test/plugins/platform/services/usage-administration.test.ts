@@ -1,5 +1,5 @@
 import test from 'ava';
-import { usagePeriod } from '../../../../plugins/platform/services/usage-period.ts';
+import { usagePeriod } from '../../../../plugins/platform/services/usage-administration.ts';
 
 const NOW = Date.UTC(2026, 2, 31, 15, 30);
 const at = (text: string | undefined) => (text === undefined ? undefined : new Date(text));

@@ -1,9 +1,9 @@
 import { pageQuery } from 'agent-gateway';
-import Type, { type Static } from 'typebox';
-import type { UsagePeriod, UsageRecord, UsageRow, UsageTotals } from '../../../records/contract.ts';
-import type { NamedTenantUsage } from '../../services/usage-administration.ts';
-import { usagePeriod } from '../../services/usage-period.ts';
-import { AuditLogQuery, toAuditFilter } from './audit-log.ts';
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import type { UsagePeriod, UsageRecord, UsageRow, UsageTotals } from '../../records/contract.ts';
+import { type NamedTenantUsage, usagePeriod } from '../services/usage-administration.ts';
+import { AuditLogQuery, toAuditFilter } from './audit-logs.ts';
 import { nullable, Timestamp, toTimestamp } from './common.ts';
 
 const { from, to } = AuditLogQuery.properties;

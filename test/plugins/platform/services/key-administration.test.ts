@@ -1,7 +1,12 @@
 import test from 'ava';
 import { GatewayError } from '../../../../foundation/base/gateway-error.ts';
 import { DEFAULT_TENANT_ID, type Identity } from '../../../../kernel/access/identity.ts';
-import { requireNewKey, tenantOfNewKey } from '../../../../plugins/platform/services/key-rules.ts';
+import { access } from '../../../../kernel/api/access.ts';
+import {
+  requireNewKey,
+  routeScopes,
+  tenantOfNewKey,
+} from '../../../../plugins/platform/services/key-administration.ts';
 import { CALLERS, type CallerName, caller, OTHER_TENANT, THIRD_TENANT } from './identities.ts';
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -119,4 +124,19 @@ test("a scope of a plugin's route can be granted by who has it, and by nobody el
     ).kind,
     'forbidden',
   );
+});
+
+test('the scopes of all described routes are known, each once', (t) => {
+  const document = {
+    openapi: '3.0.3' as const,
+    info: { title: 'test', version: '1' },
+    paths: {
+      '/a': {
+        get: { 'x-access': access.governance(['weather:read', 'ops:read']) },
+        post: { 'x-access': access.role('user', { scopes: ['weather:write'] }) },
+      },
+      '/b': { get: { 'x-access': access.public() }, post: { 'x-access': access.governance(['ops:read']) } },
+    },
+  };
+  t.deepEqual([...routeScopes(document)], ['weather:read', 'ops:read', 'weather:write']);
 });

@@ -4,7 +4,7 @@ import {
   composeConversation,
   newMessages,
   withPreamble,
-} from '../../../../../plugins/platform/services/chat/compose-conversation.ts';
+} from '../../../../../plugins/platform/services/chat/conversations.ts';
 
 const say = (role: string, content: string): ChatMessage => ({ role, content });
 const texts = (messages: readonly ChatMessage[]) => messages.map(({ content }) => content);
