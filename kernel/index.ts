@@ -43,6 +43,7 @@ export type {
   EntityRegistration,
   Migration,
   MigrationSchema,
+  MovedMigration,
   PlainCondition,
   PlainWhere,
   RowsQuery,

@@ -1,6 +1,7 @@
 import { definePlugin } from 'agent-gateway';
-import { AgentsRef, GuardRef, MeteringRef, PreamblesRef, ToolsPoint } from '../agent-engine/contract.ts';
+import { AgentsRef, GuardRef, ToolsPoint } from '../agent-engine/contract.ts';
 import { PersonalDataPoint } from '../platform/contract.ts';
+import { MeteringRef, PreamblesRef } from '../records/contract.ts';
 import { WorkflowConfig } from './config.ts';
 import {
   EventSinksPoint,

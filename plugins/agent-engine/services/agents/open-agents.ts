@@ -1,10 +1,10 @@
 import type { Scope } from 'agent-gateway';
+import type { Receipts } from '../../../records/contract.ts';
 import type { AgentEngineSettings } from '../../config.ts';
 import {
   type Agents,
   type Guard,
   type Models,
-  type Receipts,
   type SandboxPolicies,
   type ToolSource,
   ToolsPoint,

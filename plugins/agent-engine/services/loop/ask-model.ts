@@ -1,3 +1,4 @@
+import { estimateMessageTokens, estimateTokens, estimateUse, toModelUse } from '../../../records/contract.ts';
 import {
   type ChatMessage,
   type ChatRequest,
@@ -7,8 +8,6 @@ import {
   type ModelInfo,
   type ToolDefinition,
 } from '../../contract.ts';
-import { estimateUse, toModelUse } from '../models/model-use.ts';
-import { estimateMessageTokens, estimateTokens } from '../tokens/estimate-tokens.ts';
 import { type Answer, joinAnswer } from './answer.ts';
 import type { Frame, LoopParts, Turn } from './frame.ts';
 import { assistantMessage } from './step.ts';

@@ -2,12 +2,10 @@ import { type Clock, GatewayError, type Logger } from 'agent-gateway';
 import {
   MAX_RECEIPT_TEXT,
   type NewReceipt,
-  type Question,
   type Receipt,
   type ReceiptStatus,
-  type Tool,
-  type ToolContext,
-} from '../../contract.ts';
+} from '../../../records/contract.ts';
+import type { Question, Tool, ToolContext } from '../../contract.ts';
 import { redactJsonTextWith } from '../guard/redaction/redaction.ts';
 import {
   cut,

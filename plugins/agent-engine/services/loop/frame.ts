@@ -1,4 +1,5 @@
 import type { Clock, Database, Ids } from 'agent-gateway';
+import type { Receipts } from '../../../records/contract.ts';
 import {
   AgentErrors,
   type AgentEvent,
@@ -11,7 +12,6 @@ import {
   type ModelUse,
   type ParameterSchema,
   type Question,
-  type Receipts,
   type RunContext,
   type ToolCall,
 } from '../../contract.ts';

@@ -1,12 +1,6 @@
 import type { Database, TenantEntityManager } from 'agent-gateway';
-import type {
-  Agents,
-  Metering,
-  ModelUse,
-  Preambles,
-  PricedUse,
-  Principal,
-} from '../../../agent-engine/contract.ts';
+import type { Agents, ModelUse, Principal } from '../../../agent-engine/contract.ts';
+import type { Metering, Preambles, PricedUse } from '../../../records/contract.ts';
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import { type NodeType, StepFailure, type StepTask } from '../../contract/node-types.ts';
 import { AgentTaskConfig, agentTaskTemplates, checkAgentTask } from '../graph/builtin-config.ts';

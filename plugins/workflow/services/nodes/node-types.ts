@@ -1,5 +1,6 @@
 import type { Database, Logger, Scope } from 'agent-gateway';
-import type { Agents, Metering, Preambles } from '../../../agent-engine/contract.ts';
+import type { Agents } from '../../../agent-engine/contract.ts';
+import type { Metering, Preambles } from '../../../records/contract.ts';
 import type { WorkflowSettings } from '../../config.ts';
 import { type NodeType, NodeTypesPoint } from '../../contract/node-types.ts';
 import { isPluginType } from '../definitions/plugin-types.ts';

@@ -18,7 +18,7 @@ import {
   finishCall,
   nextStep,
 } from '../../../../../plugins/agent-engine/services/loop/step.ts';
-import { estimateMessageTokens } from '../../../../../plugins/agent-engine/services/tokens/estimate-tokens.ts';
+import { estimateMessageTokens } from '../../../../../plugins/records/contract.ts';
 
 const chunk = (delta: ChatDelta, finish_reason: string | null = null): ChatChunk => ({
   ...{ id: 'c', object: 'chat.completion.chunk', created: 0, model: 'm' },

@@ -9,9 +9,6 @@ import type {
   Guard,
   ModelInfo,
   Models,
-  NewReceipt,
-  Receipt,
-  Receipts,
   RunContext,
   StreamRedactor,
   Tool,
@@ -23,6 +20,7 @@ import { inspectInput } from '../../../../../plugins/agent-engine/services/guard
 import { createAgents } from '../../../../../plugins/agent-engine/services/loop/create-agents.ts';
 import { createArgumentCheck } from '../../../../../plugins/agent-engine/services/tools/argument-check.ts';
 import { createToolCatalog } from '../../../../../plugins/agent-engine/services/tools/tool-catalog.ts';
+import type { NewReceipt, Receipt, Receipts } from '../../../../../plugins/records/contract.ts';
 import { fakeIds } from '../../../../../testing/fakes/fake-ids.ts';
 import { manualClock } from '../../../../../testing/manual-clock.ts';
 

@@ -5,12 +5,12 @@ import { createAgents } from '../../../../../plugins/agent-engine/services/loop/
 import { createDemoModel } from '../../../../../plugins/agent-engine/services/models/demo-model.ts';
 import { modelMetrics } from '../../../../../plugins/agent-engine/services/models/metrics.ts';
 import { createModelRegistry } from '../../../../../plugins/agent-engine/services/models/model-registry.ts';
-import { createReceipts } from '../../../../../plugins/agent-engine/services/receipts/receipts.ts';
 import { createArgumentCheck } from '../../../../../plugins/agent-engine/services/tools/argument-check.ts';
 import { builtinTools } from '../../../../../plugins/agent-engine/services/tools/builtin-tools.ts';
 import { createToolCatalog } from '../../../../../plugins/agent-engine/services/tools/tool-catalog.ts';
-import { receipts as migration } from '../../../../../plugins/agent-engine/store/receipts/002-receipts.ts';
-import { ExecutionReceipt } from '../../../../../plugins/agent-engine/store/receipts/execution-receipt.ts';
+import { createReceipts } from '../../../../../plugins/records/services/receipts.ts';
+import { receipts as migration } from '../../../../../plugins/records/store/migrations.ts';
+import { ExecutionReceipt } from '../../../../../plugins/records/store/receipts.ts';
 import { fakeEgress } from '../../../../../testing/fakes/fake-egress.ts';
 import { eachDatabase } from '../../../../support/databases.ts';
 import { engineTables } from '../../engine-tables.ts';

@@ -2,18 +2,17 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Database, TenantEntityManager } from 'agent-gateway';
 import type { ExecutionContext } from 'ava';
+import { AgentsRef, type Tool, ToolsPoint } from '../../../../../plugins/agent-engine/contract.ts';
+import agentEngine from '../../../../../plugins/agent-engine/plugin.ts';
 import {
-  AgentsRef,
   MemoriesRef,
   MeteringRef,
   PreamblesRef,
   PricingRulesRef,
   ReceiptsRef,
-  type Tool,
-  ToolsPoint,
-} from '../../../../../plugins/agent-engine/contract.ts';
-import agentEngine from '../../../../../plugins/agent-engine/plugin.ts';
-import { UsageRecordRow } from '../../../../../plugins/agent-engine/store/usage/usage-record.ts';
+} from '../../../../../plugins/records/contract.ts';
+import records from '../../../../../plugins/records/plugin.ts';
+import { UsageRecordRow } from '../../../../../plugins/records/store/usage.ts';
 import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
 import type { NodeType, StepTask } from '../../../../../plugins/workflow/contract/node-types.ts';
 import { agentTask, createAgentUsage } from '../../../../../plugins/workflow/services/nodes/agent-task.ts';
@@ -64,7 +63,7 @@ export async function startAgents(
     },
   });
   const gateway = await startTestGateway({
-    plugins: [agentEngine, plugin],
+    plugins: [records, agentEngine, plugin],
     env: { OBJECT_STORE_URL: 'none', ...providerEnv(provider) },
   });
   t.teardown(gateway.stop);
