@@ -2,7 +2,7 @@ import { lstat, readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type Document, isAlias, isMap, type YAMLMap } from 'yaml';
-import { isSystemError, writeAtomically } from './atomic-write.ts';
+import { isSystemError, writeAtomically } from '../base/durable-file.ts';
 import { ConfigurationError } from './configuration-error.ts';
 import { isMapping } from './field-codec.ts';
 import type { OnFailure } from './gateway-file.ts';

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import Type from 'typebox';
+import { isSystemError } from '../base/durable-file.ts';
 import { nearestName } from '../base/nearest-name.ts';
-import { isSystemError } from './atomic-write.ts';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
 import type { Environment } from './environment.ts';
 import { field } from './field.ts';

@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { isSystemError } from '../config/atomic-write.ts';
+import { isSystemError } from '../base/durable-file.ts';
 import { isResourceFile, isResourceFolder } from './file-names.ts';
 import type { ResourceLimits } from './limits.ts';
 

@@ -1,6 +1,6 @@
 import { lstat, mkdir, unlink } from 'node:fs/promises';
 import path from 'node:path';
-import { flushFolder, isSystemError, writeAtomically } from '../config/atomic-write.ts';
+import { flushFolder, isSystemError, writeAtomically } from '../base/durable-file.ts';
 import { ResourceErrors } from './errors.ts';
 import { WRITABLE_FILE } from './file-names.ts';
 

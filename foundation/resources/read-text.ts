@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { isSystemError } from '../config/atomic-write.ts';
+import { isSystemError } from '../base/durable-file.ts';
 
 /** The text of a file, or why there is none. `isGone`: there is no such file any more. */
 export type TextReading =

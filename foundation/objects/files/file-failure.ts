@@ -1,5 +1,5 @@
+import { isSystemError } from '../../base/durable-file.ts';
 import { GatewayError } from '../../base/gateway-error.ts';
-import { isSystemError } from '../../config/atomic-write.ts';
 import { ObjectErrors } from '../object-errors.ts';
 
 /**

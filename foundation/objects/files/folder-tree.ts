@@ -1,7 +1,7 @@
 import { mkdir, realpath, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { LRUCache } from 'lru-cache';
-import { flushFolder, ignoreMissing, isSystemError } from '../../config/atomic-write.ts';
+import { flushFolder, ignoreMissing, isSystemError } from '../../base/durable-file.ts';
 import { ObjectErrors } from '../object-errors.ts';
 
 /** How many folders are remembered as durable; forgetting one costs some flushes. */

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { isSystemError } from '../../config/atomic-write.ts';
+import { isSystemError } from '../../base/durable-file.ts';
 import { ObjectErrors } from '../object-errors.ts';
 import type { ByteRange } from '../objects.ts';
 import { decodeTrailer, TRAILER_BYTES, type Trailer } from './trailer.ts';

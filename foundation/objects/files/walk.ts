@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Dirent } from 'node:fs';
 import { opendir } from 'node:fs/promises';
 import path from 'node:path';
-import { isSystemError } from '../../config/atomic-write.ts';
+import { isSystemError } from '../../base/durable-file.ts';
 import { decodeName, folderPath, type NameKind } from './key-path.ts';
 
 /** Which keys. */
