@@ -92,7 +92,7 @@ function place(): string {
   const frame = stack
     .split('\n')
     .slice(1)
-    .find((line) => !/node:|node_modules|kernel\/database\/(foreign-work|transaction-guard)\.ts/.test(line));
+    .find((line) => !/node:|node_modules|foundation\/data\/(foreign-work|transaction-guard)\.ts/.test(line));
   const position = frame?.match(/\(?((?:file:\/\/)?\/[^()]+:\d+:\d+)\)?$/)?.[1];
   return position === undefined ? '' : ` (at ${position})`;
 }
