@@ -41,8 +41,8 @@ export {
 } from '../foundation/base/semaphore.ts';
 export { throttledLog } from '../foundation/base/throttle.ts';
 export { ConfigurationError, type ConfigurationProblem } from '../foundation/config/configuration-error.ts';
-export { parseDuration } from '../foundation/config/duration.ts';
 export { field } from '../foundation/config/field.ts';
+export { parseDuration } from '../foundation/config/units.ts';
 export type {
   ColumnTypes,
   Database,
@@ -120,7 +120,6 @@ export type {
   MetricOptions,
   PluginMetrics,
 } from '../foundation/observability/plugin-metrics.ts';
-export { ResourceErrors } from '../foundation/resources/errors.ts';
 export {
   type BuildContext,
   defineKind,
@@ -134,9 +133,10 @@ export {
   type ResourceReference,
   type ResourceView,
 } from '../foundation/resources/kind.ts';
+export type { Validation } from '../foundation/resources/live-resources.ts';
 export type { DocumentReport, FileReport, ResourcesReport } from '../foundation/resources/report.ts';
 export type { ReloadSummary, ResourceSource, Resources } from '../foundation/resources/resources.ts';
-export type { Validation } from '../foundation/resources/validate.ts';
+export { ResourceErrors } from '../foundation/resources/resources.ts';
 export { SecretErrors } from '../foundation/secrets/errors.ts';
 export { isSecretReference } from '../foundation/secrets/secret-reference.ts';
 export type { SecretOrigin, Secrets } from '../foundation/secrets/secrets.ts';

@@ -178,7 +178,7 @@ abstract class RecordedRequest implements RequestTrace {
     this.span.end();
   }
 
-  /** Adds what the transport tells of the end. */
+  /** Adds what the transport reports of the end. */
   protected abstract conclude(outcome: TracedOutcome): void;
 }
 
@@ -188,7 +188,7 @@ class RecordedHttpRequest extends RecordedRequest {
 
   constructor(tracer: Tracer, method: string, headers: RequestHeaders) {
     const isKnown = KNOWN_METHODS.has(method);
-    // The raw path is left out: it may hold one-time links, and the route tells what was called.
+    // The raw path is left out: it may hold one-time links, and the route says what was called.
     const attributes: Attributes = { 'http.request.method': isKnown ? method : '_OTHER' };
     super(tracer, isKnown ? method : 'HTTP', attributes, headers);
     this.#method = isKnown ? method : 'HTTP';

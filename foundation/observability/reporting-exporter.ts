@@ -2,7 +2,7 @@ import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Logger } from './logger.ts';
 
 /**
- * An exporter that tells the log when spans are lost: at the first failure, then with every hundredth, and when the
+ * An exporter that logs when spans are lost: at the first failure, then with every hundredth, and when the
  * collector takes them again. The SDK itself would say nothing.
  */
 export function reportingExporter(exporter: SpanExporter, log: Logger): SpanExporter {

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { Follower, type WatchFolder, wayTo } from '../base/follow.ts';
 import type { Logger } from '../observability/logger.ts';
 import { type FolderScan, scanFolder } from './folder-scan.ts';
-import type { ResourceLimits, ResourceTimes } from './limits.ts';
+import type { ResourceLimits, ResourceTimes } from './resources.ts';
 import { SourceFiles } from './source-files.ts';
 
 /** What a folder is followed with. */

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { DeadlineError, within } from '../base/deadline.ts';
-import type { Environment } from '../config/environment.ts';
+import type { Environment } from '../config/read-config.ts';
 import { SecretErrors } from './errors.ts';
 import { readSecretFile, type SecretFile } from './secret-file.ts';
 import { parseSecretReference, type SecretReference } from './secret-reference.ts';
