@@ -96,8 +96,16 @@ function toSettings(variables: Variables): Omit<KernelSettings, 'database' | 'tr
   return {
     production: variables.nodeEnv === 'production',
     listen: { host: variables.host, port: variables.port },
-    ...{ dataDir, logLevel, configFile, acpToken, allowAnonymous },
-    ...{ pluginDirs, plugins, watchPlugins, drainTimeout, stopDelay },
+    dataDir,
+    logLevel,
+    configFile,
+    acpToken,
+    allowAnonymous,
+    pluginDirs,
+    plugins,
+    watchPlugins,
+    drainTimeout,
+    stopDelay,
     trustedProxies: variables.trustedProxies,
     rateLimits: {
       anonymous: variables.anonymousRateLimit,

@@ -66,8 +66,11 @@ function readDocument(file: string, text: string, linesBefore: number): SourceDo
   const common = { file, line: firstLine, text: text.replace(/^---[ \t]*\r?\n/, ''), hash, locate };
   if (faults.length > 0) {
     const problems = faults.map(({ line, column, message }) => ({
-      ...{ file, line: line + linesBefore, column },
-      ...{ pointer: '', message },
+      file,
+      line: line + linesBefore,
+      column,
+      pointer: '',
+      message,
     }));
     return { ...common, id: undefined, header: undefined, problems };
   }

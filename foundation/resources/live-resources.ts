@@ -78,8 +78,16 @@ export class LiveResources {
     const previous = this.#entries;
     const planned = plan({ previous, files, kinds, limit: limits.problems });
     const result = await stage({
-      ...{ plan: planned, previous, isSound: soundness(kinds), failed: this.#failed, retryAll },
-      ...{ limits, times, clock, signal: this.#stop.signal, life: this.#life },
+      plan: planned,
+      previous,
+      isSound: soundness(kinds),
+      failed: this.#failed,
+      retryAll,
+      limits,
+      times,
+      clock,
+      signal: this.#stop.signal,
+      life: this.#life,
       nextGeneration: () => ++this.#generation,
     });
     return { files, kinds, plan: planned, result };

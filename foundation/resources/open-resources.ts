@@ -73,7 +73,12 @@ class ResourceFolder implements ResourceHost {
     this.#live = new LiveResources({ limits: this.#limits, times: this.#times, clock, log });
     this.#reloadLog = new ReloadLog(this.#folder, log);
     this.#source = new FollowedFolder({
-      ...{ folder: this.#folder, limits: this.#limits, times: this.#times, clock, log, watch },
+      folder: this.#folder,
+      limits: this.#limits,
+      times: this.#times,
+      clock,
+      log,
+      watch,
       onChange: () => void this.#follow(),
     });
   }
@@ -90,7 +95,9 @@ class ResourceFolder implements ResourceHost {
     }
     const slot = new KindSlot(definition, plugin, log);
     const registration: KindRegistration<T> = {
-      ...{ kind: definition.kind, plugin, view: slot.view as ResourceView<T> },
+      kind: definition.kind,
+      plugin,
+      view: slot.view as ResourceView<T>,
       retire: () => this.#live.retire(slot),
     };
     this.#slots.set(registration, slot);
