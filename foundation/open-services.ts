@@ -19,7 +19,7 @@ import { openEvents } from './messages/events/open-events.ts';
 import { openQueue } from './messages/queue/open-queue.ts';
 import type { Queue } from './messages/queue/queue.ts';
 import { createQueueMetrics } from './messages/queue/queue-metrics.ts';
-import { createObjectMetrics } from './objects/object-metrics.ts';
+import { createObjectMetrics } from './objects/object-space.ts';
 import type { Objects } from './objects/objects.ts';
 import { openObjects } from './objects/open-objects.ts';
 import type { Logger } from './observability/logger.ts';

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
-import { connect } from './drivers/driver.ts';
+import type { Connect } from './drivers/driver.ts';
 import type { Family } from './family.ts';
 import type { Migration } from './migration.ts';
 import { SqlDatabase } from './sql-database.ts';
@@ -102,3 +102,15 @@ export interface Database {
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   return SqlDatabase.open(options, connect);
 }
+
+/** Loads no driver but the family's own. */
+const connect: Connect = async (family, options) => {
+  switch (family) {
+    case 'sqlite':
+      return (await import('./drivers/sqlite.ts')).connectSqlite(options);
+    case 'postgres':
+      return (await import('./drivers/postgres.ts')).connectPostgres(options);
+    case 'mysql':
+      return (await import('./drivers/mysql.ts')).connectMySql(options);
+  }
+};

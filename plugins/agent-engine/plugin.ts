@@ -23,16 +23,16 @@ import {
   UsageReportsRef,
 } from './contract.ts';
 import { openAgents } from './services/agents/open-agents.ts';
-import { openGuard } from './services/guard/open-guard.ts';
+import { openGuard } from './services/guard/create-guard.ts';
 import { openRecords } from './services/metering/open-records.ts';
-import { openModelService } from './services/models/model-service.ts';
+import { openModelService } from './services/models/open-models.ts';
 import { openTenantContext } from './services/preamble/open-tenant-context.ts';
-import { overheadOf } from './services/sandbox/overhead.ts';
-import { startSandbox } from './services/sandbox/start-sandbox.ts';
+import { startSandbox } from './services/sandbox/open-sandbox.ts';
+import { overheadOf } from './services/sandbox/sandbox-config.ts';
 import { createSessions } from './services/sessions/sessions.ts';
 import { createTurns } from './services/sessions/turns.ts';
 import { BUILTIN_FOLDER, readCatalog } from './services/skills/skill-catalog.ts';
-import { executeCode } from './services/tools/builtin/execute-code.ts';
+import { executeCode } from './services/tools/execute-code.ts';
 import { createCheckpoints } from './store/checkpoints/checkpoints.ts';
 import { entities, migrations } from './store/entities.ts';
 
@@ -70,7 +70,7 @@ export default definePlugin({
     const sandbox = await startSandbox(scope);
     const catalog = await readCatalog(BUILTIN_FOLDER);
     const guard = openGuard(scope);
-    const { models, embeddings } = openModelService(scope);
+    const { models, embeddings } = await openModelService(scope);
     const { receipts, metering, reports, pricing, policies } = openRecords(scope);
     const context = openTenantContext(scope, { embeddings, catalog, guard });
     const code = executeCode({ sandbox, policies, overheadMs: overheadOf(scope.config.sandbox) });

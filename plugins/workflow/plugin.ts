@@ -17,14 +17,12 @@ import { runRoutes } from './routes/runs.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { personalDataOf } from './services/data-protection/personal-data-of.ts';
 import { openDefinitions } from './services/definitions/open-definitions.ts';
-import { createEngines } from './services/engine/engines.ts';
-import { limitsOf } from './services/engine/limits.ts';
-import { openEngine } from './services/engine/open-engine.ts';
-import { openNodeTypes } from './services/nodes/open-node-types.ts';
+import { createEngines, limitsOf, openEngine } from './services/engine/open-engine.ts';
+import { openNodeTypes } from './services/nodes/node-types.ts';
 import { createStartByName } from './services/tools/create-start-by-name.ts';
 import { createNesting } from './services/tools/nesting.ts';
 import { startWorkflowSource } from './services/tools/start-workflow.ts';
-import { entities, gatewayTables, migrations } from './store/entities.ts';
+import { entities, gatewayTables, migrations } from './store/tables.ts';
 
 export default definePlugin({
   name: 'workflow',
@@ -48,7 +46,9 @@ export default definePlugin({
     };
     const types = typesOf(database);
     const { engine, versions } = await openEngine(scope, {
-      ...{ ...shared, database, types },
+      ...shared,
+      database,
+      types,
       tables: gatewayTables,
     });
     const definitions = openDefinitions(scope, { types, versions, redactor: guard });

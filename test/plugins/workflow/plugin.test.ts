@@ -8,7 +8,7 @@ import { until } from '../../support/until.ts';
 import { AGENT, says } from '../platform/routes/chat-kit.ts';
 import { ask, DEFINITIONS, RUNS, shout, startWorkflows, TASKS, typesPlugin } from './plugin-kit.ts';
 import { chain } from './routes/runs-gateway.ts';
-import { callsTool } from './services/nodes/agent/agent-kit.ts';
+import { callsTool } from './services/nodes/agent-kit.ts';
 
 const USER = { role: 'user', content: 'Please.' };
 

@@ -39,7 +39,8 @@ export function openAgents(scope: Scope<AgentEngineSettings>, parts: AgentParts)
     mcpServerKind({
       stdioAllow: config.mcp_stdio_allow,
       resolveSecret: (reference) => secrets.resolve(reference, 'operator'),
-      ...{ clock, version },
+      clock,
+      version,
     }),
   );
   scope.every('mcp-connections', MCP_SWEEP_MS, async () => {
@@ -55,7 +56,14 @@ export function openAgents(scope: Scope<AgentEngineSettings>, parts: AgentParts)
   });
   const { models, guard, receipts } = parts;
   return createAgents({
-    ...{ models, guard, receipts, toolCatalog, agents, database, clock, ids },
+    models,
+    guard,
+    receipts,
+    toolCatalog,
+    agents,
+    database,
+    clock,
+    ids,
     checkArguments: createArgumentCheck(),
   });
 }

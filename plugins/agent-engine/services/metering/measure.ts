@@ -1,6 +1,5 @@
 import type { MeasuredCall, ModelUse, Usage } from '../../contract.ts';
-import { estimateUse } from '../models/estimate-use.ts';
-import { toModelUse } from '../models/model-use.ts';
+import { estimateUse, toModelUse } from '../models/model-use.ts';
 
 /** Usage as a client is told it; marked where a part of it is an estimate. */
 type ToldUsage = Usage & { readonly estimated?: true };

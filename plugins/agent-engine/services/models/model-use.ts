@@ -1,4 +1,5 @@
-import type { ModelInfo, ModelUse, Usage } from '../../contract.ts';
+import type { ChatMessage, ChatRequest, ModelInfo, ModelUse, Usage } from '../../contract.ts';
+import { estimateMessageTokens, estimateTokens } from '../tokens/estimate-tokens.ts';
 
 /**
  * What a call consumed, as it is metered. Where the provider did not count, the estimate does; it is not made otherwise. Parts
@@ -21,7 +22,9 @@ export function toModelUse(
       ...common,
       inputTokens: toCount(inputTokens),
       outputTokens: toCount(outputTokens),
-      ...{ cacheReadTokens: 0, cacheWriteTokens: 0, isEstimated: true },
+      cacheReadTokens: 0,
+      cacheWriteTokens: 0,
+      isEstimated: true,
     };
   }
   const inputTokens = toCount(usage.prompt_tokens);
@@ -47,4 +50,21 @@ const MOST_TOKENS = 2 ** 31 - 1;
 function toCount(value: unknown): number {
   if (typeof value !== 'number' || !(value > 0)) return 0;
   return Math.min(MOST_TOKENS, Math.round(value));
+}
+
+/**
+ * What a call consumed, roughly, for providers that do not count and for answers that were broken off. Thoughts count as output.
+ *
+ * @param answer as much of the answer as there is; undefined where nothing came
+ */
+export function estimateUse(
+  { messages, tools }: Pick<ChatRequest, 'messages' | 'tools'>,
+  answer: ChatMessage | undefined,
+): { readonly inputTokens: number; readonly outputTokens: number } {
+  let inputTokens = tools === undefined ? 0 : estimateTokens(JSON.stringify(tools));
+  for (const message of messages) inputTokens += estimateMessageTokens(message);
+  if (answer === undefined) return { inputTokens, outputTokens: 0 };
+  const { reasoning_content: thoughts } = answer;
+  const thought = typeof thoughts === 'string' ? estimateTokens(thoughts) : 0;
+  return { inputTokens, outputTokens: estimateMessageTokens(answer) + thought };
 }

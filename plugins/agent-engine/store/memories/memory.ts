@@ -83,11 +83,7 @@ export async function writeMemory(
       { conflict: ['userId', 'key'], update: ['value', 'metadata', 'embedding', 'embeddingId', 'updatedAt'] },
     );
   }
-  const first = await entities.findOne(
-    MemoryEntity,
-    { userId, key },
-    { fields: ['id', 'createdAt'] },
-  );
+  const first = await entities.findOne(MemoryEntity, { userId, key }, { fields: ['id', 'createdAt'] });
   // Somebody may have deleted it again.
   return first === null ? memory : { ...memory, id: first.id, createdAt: first.createdAt };
 }

@@ -10,7 +10,7 @@ import {
 } from '../../../../plugins/workflow/contract/node-types.ts';
 import workflow from '../../../../plugins/workflow/plugin.ts';
 import { createDefinitionStore } from '../../../../plugins/workflow/store/definition-store.ts';
-import { gatewayDefinitions, gatewayTables } from '../../../../plugins/workflow/store/entities.ts';
+import { gatewayDefinitions, gatewayTables } from '../../../../plugins/workflow/store/tables.ts';
 import { startTestGateway, type TestGatewayOptions } from '../../../../testing/index.ts';
 import { testPlugin } from '../../../support/plugins.ts';
 

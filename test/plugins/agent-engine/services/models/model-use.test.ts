@@ -1,6 +1,8 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { toModelUse } from '../../../../../plugins/agent-engine/services/models/model-use.ts';
+import type { ToolDefinition } from '../../../../../plugins/agent-engine/contract.ts';
+import { estimateUse, toModelUse } from '../../../../../plugins/agent-engine/services/models/model-use.ts';
+import { ask } from './calls.ts';
 
 const INFO = { id: 'fast', provider: 'anthropic', model: 'claude', owned_by: 'anthropic', created: 1 };
 const ESTIMATE = () => ({ inputTokens: 11, outputTokens: 3 });
@@ -52,4 +54,20 @@ test('whatever a provider counts, a record holds whole numbers, and no more cach
     }),
   );
   t.pass();
+});
+
+test('messages and tools are input, text and thoughts are output', (t) => {
+  const answer = { role: 'assistant', content: 'Fine weather.' };
+  const plain = estimateUse(ask('How is the weather?'), answer);
+  t.true(plain.inputTokens > 4 && plain.inputTokens < 20);
+  t.true(plain.outputTokens > 2 && plain.outputTokens < 20);
+  const tool: ToolDefinition = {
+    type: 'function',
+    function: { name: 'weather', description: 'x'.repeat(400) },
+  };
+  const withTools = estimateUse(ask('How is the weather?', { tools: [tool] }), answer);
+  t.true(withTools.inputTokens - plain.inputTokens > 100);
+  const thoughtful = estimateUse(ask(), { ...answer, reasoning_content: 'x'.repeat(400) });
+  t.is(thoughtful.outputTokens - plain.outputTokens, 100);
+  t.is(estimateUse(ask(), undefined).outputTokens, 0);
 });

@@ -9,7 +9,7 @@ import type {
   TurnOutcome,
   Turns,
 } from '../../../../../plugins/agent-engine/contract.ts';
-import { inspectInput } from '../../../../../plugins/agent-engine/services/guard/inspect-input.ts';
+import { inspectInput } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
 import type { ChatCall, EventSink } from '../../../../../plugins/platform/services/chat/chat-call.ts';
 import type { ConversationParts } from '../../../../../plugins/platform/services/chat/conversations.ts';
 
