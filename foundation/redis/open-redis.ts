@@ -77,7 +77,7 @@ export async function openRedis({ url, deployment, clock, ids, log }: RedisParts
 
   function up(): void {
     lastError = undefined;
-    if (isReported) log.info('Redis is back');
+    if (isReported) log.info('Redis is back: this replica uses it again');
     isReported = false;
     change(true);
   }

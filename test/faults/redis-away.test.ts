@@ -71,7 +71,7 @@ test('replicas share a tenant’s window through Redis, and each counts alone wh
 
   await redis.start();
 
-  await until(() => gateways.every((gateway) => logged(gateway, 'Redis is back')), 10_000);
+  await until(() => gateways.every((gateway) => logged(gateway, 'Redis is back: this replica')), 10_000);
   t.deepEqual(await spend(gateways, await key(6), 9), { 200: 6, 429: 3 });
 });
 
@@ -120,6 +120,6 @@ test('a gateway starts and serves while Redis is not there', async (t) => {
   t.teardown(gateway.stop);
   t.is((await gateway.request('/v1/me')).status, 200);
   await redis.start();
-  await until(() => logged(gateway, 'Redis is back'), 10_000);
+  await until(() => logged(gateway, 'Redis is back: this replica'), 10_000);
   t.is((await gateway.request('/v1/me')).status, 200);
 });

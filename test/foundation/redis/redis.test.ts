@@ -50,7 +50,10 @@ test('an outage is one line, its end another, and everybody who listens hears of
   await until(() => redis.isUp());
   t.is(await redis.run(ADD, ['n'], [1]), 1);
   t.deepEqual(heard, [false, true]);
-  t.deepEqual(logged, ['Redis is away: this replica works without it until it is back', 'Redis is back']);
+  t.deepEqual(logged, [
+    'Redis is away: this replica works without it until it is back',
+    'Redis is back: this replica uses it again',
+  ]);
   end();
   redis.close();
   t.false(redis.isUp());
