@@ -54,9 +54,7 @@ const CLOSING = 6_000;
 const STREAM_TIMES = { heartbeat: 15_000, slowClient: 60_000 };
 
 /** Services of the kernel that a test may play itself. */
-export type FakedServices = Partial<
-  Pick<KernelServices, 'locks' | 'permits' | 'objects' | 'egress' | 'secrets'>
->;
+export type FakedServices = Partial<Pick<KernelServices, 'leases' | 'objects' | 'egress' | 'secrets'>>;
 
 /** What a gateway is started with. */
 export interface GatewayOptions {
@@ -181,7 +179,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     tenants: authentication.tenants,
     apiKeys: authentication.apiKeys,
     audit: createAuditQuery(database),
-    ...{ locks: parts.locks, permits: parts.permits, queue: parts.queue, objects: parts.objects },
+    ...{ leases: parts.leases, queue: parts.queue, objects: parts.objects },
     ...{ egress: parts.egress, secrets: parts.secrets, events: parts.events, resources },
     openSqlite: (file) =>
       openDatabase({

@@ -66,7 +66,7 @@ export default definePlugin({
     ProvisioningRef,
   ],
   async setup(scope) {
-    const { clock, ids, database, locks, permits } = scope.services;
+    const { clock, ids, database, leases } = scope.services;
     const sandbox = await startSandbox(scope);
     const catalog = await readCatalog(BUILTIN_FOLDER);
     const guard = openGuard(scope);
@@ -82,8 +82,8 @@ export default definePlugin({
     scope.provide(GuardRef, guard);
     scope.provide(AgentsRef, agents);
     scope.provide(CheckpointsRef, createCheckpoints({ clock, ids }));
-    scope.provide(SessionsRef, createSessions({ locks, permits }));
-    scope.provide(TurnsRef, createTurns({ database, locks, permits, metering, clock, ids }));
+    scope.provide(SessionsRef, createSessions({ leases }));
+    scope.provide(TurnsRef, createTurns({ database, leases, metering, clock, ids }));
     scope.provide(ReceiptsRef, receipts);
     scope.provide(MeteringRef, metering);
     scope.provide(UsageReportsRef, reports);

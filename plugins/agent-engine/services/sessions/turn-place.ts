@@ -1,33 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  type Clock,
-  GatewayError,
-  type Lock,
-  LockErrors,
-  type Locks,
-  type Permit,
-  type Permits,
-} from 'agent-gateway';
+import { GatewayError, type Lease, LeaseErrors, type Leases } from 'agent-gateway';
 import { SessionErrors } from '../../contract.ts';
 
 /** Milliseconds that a turn waits for its session. */
 const WAIT_MS = 30_000;
-/** Milliseconds between two questions for a session whose first turn is in flight, from the first to all later ones. */
-const POLL = { first: 25, most: 500 };
+/** No bound, for those who do not count as one of a tenant's sessions in use. */
+const UNBOUNDED = 1_000_000;
 
-/** What places are taken with. */
-export interface TurnPlaceParts {
-  readonly locks: Locks;
-  readonly permits: Permits;
-  readonly clock: Clock;
-}
-
-/** Which place is asked for. */
-export interface WantedPlace {
+/** Which session is asked for. */
+export interface WantedSession {
   readonly tenantId: string;
   readonly sessionId: string;
-  /** True for an id that was made this moment: nobody else can have it. */
-  readonly isFresh: boolean;
   readonly maxSessions: number;
   /** See `ownerMark`. */
   readonly mark: string;
@@ -35,60 +17,34 @@ export interface WantedPlace {
   readonly signal: AbortSignal;
 }
 
-/** The hold on a session: its lock, where it has one, and one of the tenant's places. Disposing gives both back. */
-export interface TurnPlace extends AsyncDisposable {
-  readonly permit: Permit;
-  readonly lock: Lock | undefined;
-}
-
-/** The key of the lock of a session. */
-export const lockKey = (tenantId: string, sessionId: string) => `session:${tenantId}:${sessionId}`;
-
-/** The key of the permits of a tenant's sessions, whose names are the ids. */
-export const permitKey = (tenantId: string) => `sessions:${tenantId}`;
+/** The key of the leases of a tenant's sessions, whose names are the ids. */
+export const leaseKey = (tenantId: string) => `sessions:${tenantId}`;
 
 /**
- * Takes the session in line, then a place of the tenant. Throws `session.limit`, `session.busy` after 30 s, and the signal's reason.
+ * Takes the session in line, as one of the tenant's sessions in use. Throws `session.limit`, `session.busy` after 30 s, and the signal's reason.
+ *
+ * The lease is not strict: while replicas disagree about Redis two turns of a session may run, and the second to commit is refused by
+ * the database (`session.conflict`). It costs a turn no statement where Redis is, and two where it is not.
  */
-export async function takePlace(parts: TurnPlaceParts, wanted: WantedPlace): Promise<TurnPlace> {
-  const { clock } = parts;
-  const until = clock.monotonic() + WAIT_MS;
-  await using acquired = new AsyncDisposableStack();
-  const lock = wanted.isFresh ? undefined : acquired.use(await takeLock(parts.locks, wanted));
-  const permit = acquired.use(await takePermit(parts, wanted, until));
-  // The last one first: who gets the lock finds the place free.
-  const held = acquired.move();
-  return { permit, lock, [Symbol.asyncDispose]: () => held.disposeAsync() };
-}
-
-const BUSY: ReadonlySet<string> = new Set([
-  LockErrors.timeout.definition.code,
-  LockErrors.tooManyWaiters.definition.code,
-]);
-
-async function takeLock(locks: Locks, { tenantId, sessionId, signal }: WantedPlace): Promise<Lock> {
+export async function takeSession(leases: Leases, wanted: WantedSession): Promise<Lease> {
+  const { tenantId, sessionId: name, maxSessions: limit, mark: note, signal } = wanted;
   try {
-    return await locks.acquire(lockKey(tenantId, sessionId), { wait: WAIT_MS, signal });
+    return await leases.acquire(leaseKey(tenantId), { name, limit, note, wait: WAIT_MS, signal });
   } catch (cause) {
-    if (cause instanceof GatewayError && BUSY.has(cause.code)) throw busy(cause);
+    const code = cause instanceof GatewayError ? cause.code : undefined;
+    if (code === LeaseErrors.full.definition.code)
+      throw SessionErrors.limit(undefined, { headers: { 'retry-after': '1' } });
+    if (code === LeaseErrors.timeout.definition.code || code === LeaseErrors.tooManyWaiters.definition.code)
+      throw SessionErrors.busy(undefined, { cause });
     throw cause;
   }
 }
 
-async function takePermit(
-  { permits, clock }: TurnPlaceParts,
-  wanted: WantedPlace,
-  until: number,
-): Promise<Permit> {
-  const { tenantId, sessionId: name, maxSessions: limit, mark: note, signal } = wanted;
-  for (let pause = POLL.first; ; pause = Math.min(2 * pause, POLL.most)) {
-    const outcome = await permits.tryAcquire(permitKey(tenantId), { name, limit, note });
-    if (outcome === 'full') throw SessionErrors.limit(undefined, { headers: { 'retry-after': '1' } });
-    if (outcome !== 'held') return outcome;
-    // A new session has no lock, and who died may have left his place behind.
-    if (clock.monotonic() >= until) throw busy();
-    await sleep(pause, undefined, { signal }).catch(() => signal.throwIfAborted());
-  }
+/**
+ * Takes a session that is to be deleted, unless a turn of it is in flight or waits: `undefined` then. Not strict either: a turn of a replica that
+ * sees another store finds at its commit that the session is gone.
+ */
+export async function takeIdleSession(leases: Leases, tenantId: string, sessionId: string) {
+  const outcome = await leases.tryAcquire(leaseKey(tenantId), { name: sessionId, limit: UNBOUNDED });
+  return typeof outcome === 'string' ? undefined : outcome;
 }
-
-const busy = (cause?: unknown) => SessionErrors.busy(undefined, { cause });

@@ -1,17 +1,14 @@
-import { GatewayError, PermitErrors } from 'agent-gateway';
+import { GatewayError, LeaseErrors } from 'agent-gateway';
 import { SessionErrors } from '../../contract.ts';
 
 /** What ends a turn. */
 export interface TurnSignals {
   readonly caller: AbortSignal;
-  readonly permit: AbortSignal;
-  /** Absent for a new session, which nobody else can name. */
-  readonly lock: AbortSignal | undefined;
+  readonly lease: AbortSignal;
 }
 
-/** One signal for all of them, with the reason that callers understand. Disposing lets go of the others. */
-export function turnSignal(signals: TurnSignals): { readonly signal: AbortSignal } & Disposable {
-  const { caller, permit, lock } = signals;
+/** One signal for both, with the reason that callers understand. Disposing lets go of the others. */
+export function turnSignal({ caller, lease }: TurnSignals): { readonly signal: AbortSignal } & Disposable {
   const controller = new AbortController();
   const follow = (source: AbortSignal, reasonOf: (reason: unknown) => unknown) => {
     const abort = () => controller.abort(reasonOf(source.reason));
@@ -19,8 +16,7 @@ export function turnSignal(signals: TurnSignals): { readonly signal: AbortSignal
     else source.addEventListener('abort', abort);
     return () => source.removeEventListener('abort', abort);
   };
-  const followed = [follow(caller, (reason) => reason), follow(permit, permitReason)];
-  if (lock !== undefined) followed.push(follow(lock, lost));
+  const followed = [follow(caller, (reason) => reason), follow(lease, leaseReason)];
   return {
     signal: controller.signal,
     [Symbol.dispose]: () => {
@@ -29,9 +25,7 @@ export function turnSignal(signals: TurnSignals): { readonly signal: AbortSignal
   };
 }
 
-const lost = (cause: unknown) => SessionErrors.lost(undefined, { cause });
-
-function permitReason(reason: unknown): GatewayError {
-  const isRevoked = reason instanceof GatewayError && reason.code === PermitErrors.revoked.definition.code;
-  return isRevoked ? SessionErrors.aborted() : lost(reason);
+function leaseReason(reason: unknown): GatewayError {
+  const isRevoked = reason instanceof GatewayError && reason.code === LeaseErrors.revoked.definition.code;
+  return isRevoked ? SessionErrors.aborted() : SessionErrors.lost(undefined, { cause: reason });
 }

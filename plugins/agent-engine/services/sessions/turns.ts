@@ -1,4 +1,4 @@
-import type { Clock, Database, Ids, Locks, Permits } from 'agent-gateway';
+import type { Clock, Database, Ids, Lease, Leases } from 'agent-gateway';
 import {
   type Metering,
   SessionErrors,
@@ -13,14 +13,13 @@ import { maySee, maySeeMark, type Owner, ownerMark, ownerOf, ownsSession } from 
 import { isSessionId, requireSessionId } from './session-id.ts';
 import { createSharedTransactions } from './shared-transactions.ts';
 import { readHistory } from './turn-history.ts';
-import { permitKey, type TurnPlace, takePlace } from './turn-place.ts';
+import { leaseKey, takeSession } from './turn-place.ts';
 import { turnSignal } from './turn-signal.ts';
 
 /** What turns are made of. */
 export interface TurnsParts {
   readonly database: Database;
-  readonly locks: Locks;
-  readonly permits: Permits;
+  readonly leases: Leases;
   readonly metering: Pick<Metering, 'record'>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -28,7 +27,7 @@ export interface TurnsParts {
 
 /** Turns of sessions. */
 export function createTurns(parts: TurnsParts): Turns {
-  const { database, permits, ids } = parts;
+  const { database, leases, ids } = parts;
   const writing = { ...parts, transactions: createSharedTransactions(database) };
   return {
     async begin(request) {
@@ -39,12 +38,8 @@ export function createTurns(parts: TurnsParts): Turns {
       const owner = ownerOf(principal);
       const id = sessionId ?? ids.uuid();
       await using acquired = new AsyncDisposableStack();
-      const place = acquired.use(
-        await takePlace(parts, {
-          ...{ tenantId, sessionId: id, maxSessions, signal },
-          isFresh: sessionId === undefined,
-          mark: ownerMark(owner),
-        }),
+      const lease = acquired.use(
+        await takeSession(leases, { tenantId, sessionId: id, maxSessions, signal, mark: ownerMark(owner) }),
       );
       const session =
         sessionId === undefined
@@ -52,17 +47,17 @@ export function createTurns(parts: TurnsParts): Turns {
           : ((await findSession(database.forTenant(tenantId), id)) ?? undefined);
       if (session !== undefined && !isAdmin && !ownsSession(session, owner)) throw SessionErrors.forbidden();
       acquired.move(); // it is the turn's from now on
-      return openTurn(writing, request, { id, owner, session, place });
+      return openTurn(writing, request, { id, owner, session, lease });
     },
 
     async abort(entities, reader, sessionId) {
       if (!isSessionId(sessionId)) return false;
       await requireAccess(entities, reader, sessionId);
-      return permits.revoke(permitKey(entities.tenantId), sessionId);
+      return leases.revoke(leaseKey(entities.tenantId), sessionId);
     },
   };
 
-  /** By the session where it is stored, else by what its first turn noted beside its permit. */
+  /** By the session where it is stored, else by what its first turn noted beside its lease. */
   async function requireAccess(
     entities: Parameters<Turns['abort']>[0],
     reader: SessionReader,
@@ -73,7 +68,7 @@ export function createTurns(parts: TurnsParts): Turns {
       if (!maySee(session, reader)) throw SessionErrors.forbidden();
       return;
     }
-    const held = await permits.find(permitKey(entities.tenantId), sessionId);
+    const held = await leases.find(leaseKey(entities.tenantId), sessionId);
     if (held !== undefined && !maySeeMark(held.note, reader)) throw SessionErrors.forbidden();
   }
 }
@@ -82,21 +77,17 @@ interface BegunTurn {
   readonly id: string;
   readonly owner: Owner;
   readonly session: SessionRow | undefined;
-  readonly place: TurnPlace;
+  readonly lease: Lease;
 }
 
 function openTurn(
   parts: TurnsParts & CommitParts,
   request: TurnRequest,
-  { id, owner, session, place }: BegunTurn,
+  { id, owner, session, lease }: BegunTurn,
 ): Turn {
   const { database, clock } = parts;
   const { principal } = request;
-  const following = turnSignal({
-    caller: request.signal,
-    permit: place.permit.signal,
-    lock: place.lock?.signal,
-  });
+  const following = turnSignal({ caller: request.signal, lease: lease.signal });
   const { signal } = following;
   /** Committed, or given back: neither comes twice. */
   let isOver = false;
@@ -118,7 +109,7 @@ function openTurn(
     async [Symbol.asyncDispose]() {
       isOver = true;
       following[Symbol.dispose]();
-      await place[Symbol.asyncDispose]();
+      await lease.release();
     },
   };
 }
