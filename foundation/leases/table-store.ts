@@ -39,7 +39,8 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
   /** Microseconds of the database's clock; of the machine's on SQLite, where they are one. */
   const now = () => (family === 'sqlite' ? sql<number>`${clock.now() * 1_000}` : serverNow[family]);
   const after = (milliseconds: number) => sql<number>`${now()} + ${milliseconds * 1_000}`;
-  const isLive = () => sql`expires_at > ${now()}`;
+  // A released row may end later than the time at which a statement of another process began.
+  const isLive = () => sql`name is not null and expires_at > ${now()}`;
   const at = ({ key, name }: LeasePlace) => sql`lease_key = ${key} and name = ${name}`;
   const of = (ticket: LeaseTicket) => sql`${at(ticket)} and ticket = ${ticket.id}`;
   /** Tickets that are, or may be, in line. */
@@ -60,7 +61,7 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
   async function takeFree(ticket: LeaseTicket): Promise<boolean> {
     const { key, name, id, note, limit, ttl } = ticket;
     const holder = sql`name = ${name}, ticket = ${id}, note = ${note}, revoked = 0, expires_at = ${after(ttl)}`;
-    const free = sql`lease_key = ${key} and slot < ${limit} and expires_at <= ${now()}
+    const free = sql`lease_key = ${key} and slot < ${limit} and (name is null or expires_at <= ${now()})
       and coalesce(${first(ticket)}, ${id}) = ${id}`;
     // Slots that others take at this moment are passed over, not waited for.
     const skip = family === 'postgres' ? sql`for update skip locked` : sql``;
@@ -88,7 +89,7 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
       select count(*) as slots, ${count(sql`slot < ${limit} and ${isLive()}`)} as taken,
         ${count(sql`name = ${name} and ${isLive()}`)} as held,
         ${count(sql`name = ${name} and ticket = ${id} and ${isLive()}`)} as own,
-        ${count(sql`name = ${name} and not ${isLive()}`)} as dead,
+        ${count(sql`name = ${name} and not (${isLive()})`)} as dead,
         ${first(ticket)} as first
       from kernel_leases where lease_key = ${key} and (slot < ${limit} or name = ${name})`);
     const row = rows[0]!;
@@ -149,17 +150,20 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
       if (await takeFree(ticket)) return 'granted';
       const seen = await look(ticket);
       if (seen.isOwn && (await prolong(ticket)) !== 'gone') return 'granted';
-      if (seen.isHeld) {
-        if (inLine) await keepPlace(ticket);
-        return 'held';
-      }
+      if (seen.isHeld) return held(ticket, inLine);
       if (seen.isFull) return 'full';
       // A dead holder does not keep its name.
       if (seen.hasDead)
-        await run(sql`update kernel_leases set name = null where ${at(ticket)} and not ${isLive()}`);
+        await run(sql`update kernel_leases set name = null where ${at(ticket)} and not (${isLive()})`);
       if (seen.lacksSlots) await addSlots(ticket);
     }
-    return 'full';
+    // Others were faster each time, so somebody will be again.
+    return inLine ? held(ticket, inLine) : 'full';
+  }
+
+  async function held(ticket: LeaseTicket, inLine: boolean): Promise<'held'> {
+    if (inLine) await keepPlace(ticket);
+    return 'held';
   }
 
   async function sweepRows(table: string, columns: string, rememberedMs: number): Promise<void> {
