@@ -11,9 +11,9 @@ import {
   SandboxRef,
   ToolsPoint,
 } from './contract.ts';
-import { openAgents } from './services/agents/open-agents.ts';
 import { openGuard } from './services/guard/create-guard.ts';
-import { openModelService } from './services/models/open-models.ts';
+import { openAgents } from './services/loop/open-agents.ts';
+import { openModelService } from './services/open-model-service.ts';
 import { openSandboxPolicies } from './services/policies/sandbox-policies.ts';
 import { startSandbox } from './services/sandbox/open-sandbox.ts';
 import { overheadOf } from './services/sandbox/sandbox-config.ts';

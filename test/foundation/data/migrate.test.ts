@@ -9,7 +9,7 @@ import {
   openDatabase,
   type Registration,
 } from '../../../foundation/data/database.ts';
-import { kernelRegistration } from '../../../foundation/tables/gateway-tables.ts';
+import { kernelRegistration } from '../../../foundation/gateway-tables.ts';
 import { Tenant } from '../../../foundation/tables/tenant.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { eachDatabase, freshDatabase } from '../../support/databases.ts';

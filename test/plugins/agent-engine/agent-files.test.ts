@@ -4,7 +4,7 @@ import pino from 'pino';
 import { systemClock } from '../../../foundation/base/clock.ts';
 import { createIds } from '../../../foundation/base/ids.ts';
 import type { Agents } from '../../../plugins/agent-engine/contract.ts';
-import { agentKind } from '../../../plugins/agent-engine/services/agents/agent-resource.ts';
+import { agentKind } from '../../../plugins/agent-engine/services/loop/agent-resource.ts';
 import { createAgents } from '../../../plugins/agent-engine/services/loop/create-agents.ts';
 import { createArgumentCheck } from '../../../plugins/agent-engine/services/tools/argument-check.ts';
 import { builtinTools } from '../../../plugins/agent-engine/services/tools/builtin-tools.ts';

@@ -11,8 +11,8 @@ import {
   ModelErrors,
   type RunContext,
 } from '../../contract.ts';
-import { type AgentDefinition, DEFAULT_AGENT } from '../agents/agent-resource.ts';
 import { redactJsonTextWith } from '../guard/redaction/redaction.ts';
+import { type AgentDefinition, DEFAULT_AGENT } from './agent-resource.ts';
 import { checkDecisions, decide } from './decisions.ts';
 import { eventsOf } from './events.ts';
 import {

@@ -15,10 +15,10 @@ import {
   type RunContext,
   type ToolCall,
 } from '../../contract.ts';
-import type { AgentDefinition } from '../agents/agent-resource.ts';
 import { redactJsonTextWith } from '../guard/redaction/redaction.ts';
 import { type ArgumentCheck, isObject } from '../tools/argument-check.ts';
 import type { ToolCatalog } from '../tools/tool-catalog.ts';
+import type { AgentDefinition } from './agent-resource.ts';
 import type { Emit } from './events.ts';
 
 /** What agents run with. */

@@ -1,6 +1,6 @@
 import { type AgentFinish, MAX_ITERATIONS, type ToolCall } from '../../contract.ts';
-import type { SubAgent } from '../agents/agent-resource.ts';
 import { redactJsonTextWith } from '../guard/redaction/redaction.ts';
+import type { SubAgent } from './agent-resource.ts';
 import { MAX_CALLS } from './answer.ts';
 import { askModel } from './ask-model.ts';
 import { inParallel } from './events.ts';

@@ -1,6 +1,6 @@
 import type { ToolDefinition } from '../../contract.ts';
-import type { SubAgent } from '../agents/agent-resource.ts';
 import { type OfferedTool, type ToolCatalog, uniqueNames } from '../tools/tool-catalog.ts';
+import type { SubAgent } from './agent-resource.ts';
 import type { Frame, Turn } from './frame.ts';
 
 /** What an agent may call in a run. */

@@ -1,41 +1,11 @@
-import { ConfigurationError, type Logger, type ResourceView, type Scope } from 'agent-gateway';
+import { ConfigurationError, type Logger, type ResourceView } from 'agent-gateway';
 import type { AgentEngineSettings } from '../../config.ts';
-import type { Embeddings, Models } from '../../contract.ts';
-import { openEmbeddings } from '../embeddings/open-embeddings.ts';
-import { createCircuits } from './circuit.ts';
+import type { Models } from '../../contract.ts';
 import { type ConnectParts, connectModel } from './connect-model.ts';
-import { createDemoModel } from './demo-model.ts';
-import { type ModelMetrics, modelMetrics } from './metrics.ts';
+import type { ModelMetrics } from './metrics.ts';
 import { createModelRegistry } from './model-registry.ts';
-import { logShadowedDefault, type ModelResource, modelKind } from './model-resource.ts';
+import type { ModelResource } from './model-resource.ts';
 import { createHeaders, providerEndpoint } from './openai-client.ts';
-
-/** Registers the kind Model and opens the models and embeddings of the deployment; their connections close with the plugin. */
-export async function openModelService(
-  scope: Scope<AgentEngineSettings>,
-): Promise<{ readonly models: Models; readonly embeddings: Embeddings }> {
-  const { config: settings, log, services } = scope;
-  const { clock, ids, secrets, assertOutsideTransaction } = services;
-  const metrics = modelMetrics(scope.metric);
-  const parts = {
-    settings,
-    clock,
-    ids,
-    log,
-    metrics,
-    demo: createDemoModel({ clock, ids }),
-    circuits: createCircuits({ clock, metrics, log }),
-    beforeCall: () => assertOutsideTransaction('a model call'),
-  };
-  const resolveSecret = (reference: string) => secrets.resolve(reference, 'operator');
-  const resources = scope.kind(modelKind({ ...parts, resolveSecret }));
-  logShadowedDefault(resources, settings.api_url, log);
-  const opened = await openModels({ ...parts, resources });
-  scope.defer(opened.close);
-  const { embeddings, close } = openEmbeddings(parts);
-  scope.defer(close);
-  return { models: opened.models, embeddings };
-}
 
 /** What the models are made of. */
 export interface ModelParts extends ConnectParts {

@@ -15,8 +15,8 @@ import type {
   ToolResult,
   Usage,
 } from '../../../../../plugins/agent-engine/contract.ts';
-import type { AgentDefinition } from '../../../../../plugins/agent-engine/services/agents/agent-resource.ts';
 import { inspectInput } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
+import type { AgentDefinition } from '../../../../../plugins/agent-engine/services/loop/agent-resource.ts';
 import { createAgents } from '../../../../../plugins/agent-engine/services/loop/create-agents.ts';
 import { createArgumentCheck } from '../../../../../plugins/agent-engine/services/tools/argument-check.ts';
 import { createToolCatalog } from '../../../../../plugins/agent-engine/services/tools/tool-catalog.ts';

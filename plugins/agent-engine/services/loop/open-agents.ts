@@ -9,13 +9,13 @@ import {
   type ToolSource,
   ToolsPoint,
 } from '../../contract.ts';
-import { createAgents } from '../loop/create-agents.ts';
 import { mcpServerKind } from '../mcp/mcp-server.ts';
 import { mcpToolSources } from '../mcp/mcp-tools.ts';
 import { createArgumentCheck } from '../tools/argument-check.ts';
 import { builtinTools } from '../tools/builtin-tools.ts';
 import { createToolCatalog } from '../tools/tool-catalog.ts';
 import { agentKind } from './agent-resource.ts';
+import { createAgents } from './create-agents.ts';
 
 /** Milliseconds between two looks for connections of MCP servers that nobody uses. */
 const MCP_SWEEP_MS = 60_000;

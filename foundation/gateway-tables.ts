@@ -1,10 +1,10 @@
-import type { Database, Registration } from '../data/database.ts';
-import type { Migration } from '../data/migration.ts';
-import { egressRegistration } from '../egress/rule.ts';
-import { leaseRegistration } from '../leases/lease-tables.ts';
-import { ApiKey } from './api-key.ts';
-import { AuditLog } from './audit-log.ts';
-import { Tenant } from './tenant.ts';
+import type { Database, Registration } from './data/database.ts';
+import type { Migration } from './data/migration.ts';
+import { egressRegistration } from './egress/rule.ts';
+import { leaseRegistration } from './leases/lease-tables.ts';
+import { ApiKey } from './tables/api-key.ts';
+import { AuditLog } from './tables/audit-log.ts';
+import { Tenant } from './tables/tenant.ts';
 
 /** Tenants with the default tenant, API keys, audit logs. */
 export const initial: Migration = {

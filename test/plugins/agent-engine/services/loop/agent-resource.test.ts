@@ -9,7 +9,7 @@ import {
   type AgentDefinition,
   agentKind,
   MAX_AGENTS,
-} from '../../../../../plugins/agent-engine/services/agents/agent-resource.ts';
+} from '../../../../../plugins/agent-engine/services/loop/agent-resource.ts';
 
 const log = pino({ enabled: false });
 const EXAMPLES = path.resolve(import.meta.dirname, '../../../../../agents.d/agents.yaml');
