@@ -15,15 +15,14 @@ import { definitionRoutes } from './routes/definitions.ts';
 import { eventRoutes } from './routes/events.ts';
 import { runRoutes } from './routes/runs.ts';
 import { taskRoutes } from './routes/tasks.ts';
-import { personalDataOf } from './services/data-protection/personal-data-of.ts';
-import { openDefinitions } from './services/definitions/open-definitions.ts';
+import { personalDataOf } from './services/data-protection/personal-data.ts';
+import { openDefinitions } from './services/definitions/create-definitions.ts';
 import { createEngines } from './services/engine/engines.ts';
 import { limitsOf } from './services/engine/limits.ts';
 import { openEngine } from './services/engine/open-engine.ts';
 import { openNodeTypes } from './services/nodes/open-node-types.ts';
-import { createStartByName } from './services/tools/create-start-by-name.ts';
-import { createNesting } from './services/tools/nesting.ts';
-import { startWorkflowSource } from './services/tools/start-workflow.ts';
+import { createStartByName } from './services/tools/start-by-name.ts';
+import { createNesting, startWorkflowSource } from './services/tools/start-workflow.ts';
 import { entities, gatewayTables, migrations } from './store/entities.ts';
 
 export default definePlugin({

@@ -1,11 +1,24 @@
-import { access, type Call, hasAnyScope, pageOf, type Route, reply, route } from 'agent-gateway';
-import type { DefinitionCaller } from '../services/definitions/definition-caller.ts';
+import {
+  access,
+  type Call,
+  type FieldError,
+  type GatewayError,
+  hasAnyScope,
+  KernelErrors,
+  pageOf,
+  type Route,
+  reply,
+  route,
+} from 'agent-gateway';
 import type { DefinitionRecord } from '../services/definitions/definition-record.ts';
-import type { Definitions } from '../services/definitions/definitions.ts';
+import type { DefinitionCaller, Definitions } from '../services/definitions/definitions.ts';
+import { graphInvalid } from '../services/definitions/require-valid.ts';
+import { isObject, ownMember } from '../services/graph/json.ts';
 import {
   CreateDefinition,
   DefinitionList,
   DefinitionSchema,
+  expectedRevision,
   IdParams,
   IfMatch,
   PageParams,
@@ -13,8 +26,6 @@ import {
   toContent,
   UpdateDefinition,
 } from './definition-schemas.ts';
-import { expectedRevision } from './if-match.ts';
-import { refuseDefinition } from './refuse-definition.ts';
 
 /** Definitions of one answer: each may be as large as a body. */
 const MAX_PAGE = 100;
@@ -138,4 +149,18 @@ function answer(record: DefinitionRecord) {
 /** Files have none: replicas count their loadings, each for itself, and nobody changes them here. */
 function etagOf({ source, revision }: DefinitionRecord): Record<string, string> {
   return source === 'api' ? { etag: `"${revision}"` } : {};
+}
+
+/**
+ * The error for a body whose other members are refused: what is wrong with its graph is told too (decisions 2.4), as `workflow.graph-invalid`.
+ * Where the graph is fine, or there is none, it is `request.invalid`.
+ */
+function refuseDefinition({ graphErrors }: Pick<Definitions, 'graphErrors'>) {
+  return (errors: readonly FieldError[], body: unknown): GatewayError => {
+    const graph = isObject(body) ? ownMember(body, 'graph') : undefined;
+    const broken = graph === undefined ? [] : graphErrors(graph);
+    return broken.length === 0
+      ? KernelErrors.invalidRequest(undefined, { errors })
+      : graphInvalid(broken, errors);
+  };
 }

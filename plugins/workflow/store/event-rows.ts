@@ -1,4 +1,4 @@
-import type { NewEvent } from '../services/core/occurrence.ts';
+import type { NewEvent } from '../services/core/commands.ts';
 import type { StoredEvent } from '../services/ports/run-queries.ts';
 import { fromText, toText } from './json-text.ts';
 import type { EventRow } from './tables/event-table.ts';

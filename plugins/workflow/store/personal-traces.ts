@@ -1,6 +1,6 @@
 import type { TenantEntityManager } from 'agent-gateway';
 import type { RunEventType } from '../contract/runs.ts';
-import type { PersonalTraces } from '../services/data-protection/personal-traces.ts';
+import type { PersonalTraces } from '../services/data-protection/personal-data.ts';
 import { fromText, toText } from './json-text.ts';
 import { isSearchable } from './searchable.ts';
 import type { DefinitionTables, WorkflowTables } from './workflow-tables.ts';

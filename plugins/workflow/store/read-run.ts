@@ -1,6 +1,6 @@
 import type { TenantEntityManager } from 'agent-gateway';
 import { WorkflowErrors } from '../contract/engine.ts';
-import type { RunState } from '../services/core/run-state.ts';
+import type { RunState } from '../services/core/state.ts';
 import { runHead, runState } from './run-rows.ts';
 import { isSearchable } from './searchable.ts';
 import { stepState } from './step-rows.ts';

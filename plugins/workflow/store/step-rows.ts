@@ -1,4 +1,4 @@
-import type { RunState, StepState } from '../services/core/run-state.ts';
+import type { RunState, StepState } from '../services/core/state.ts';
 import { fromText, fromTextOrNull, toText, toTextOrNull } from './json-text.ts';
 import type { StepRow } from './tables/step-table.ts';
 

@@ -1,29 +1,35 @@
-import type { Clock, ResourceView } from 'agent-gateway';
+import type { Clock, ResourceView, Scope } from 'agent-gateway';
 import { WorkflowErrors } from '../../contract/engine.ts';
+import { createDefinitionStore } from '../../store/definition-store.ts';
+import { gatewayDefinitions, gatewayTables } from '../../store/entities.ts';
 import { checkGraph } from '../graph/check-graph.ts';
 import type { DefinitionStore, StoredDefinition } from '../ports/definition-store.ts';
 import type { NodeTypes } from '../ports/graphs.ts';
 import type { Versions } from '../ports/versions.ts';
-import { mapBreathing } from '../views/breathing.ts';
 import type { Redactor } from '../views/redaction.ts';
-import type { DefinitionCaller } from './definition-caller.ts';
-import { isDefinitionId } from './definition-id.ts';
+import { mapYielding } from '../views/yielding.ts';
 import {
   type DefinitionRecord,
   definitionRecord,
   fileRecord,
+  isDefinitionId,
+  redactGraph,
   type ShowGraph,
   versionRecord,
 } from './definition-record.ts';
-import type { Definitions, WrittenDefinition } from './definitions.ts';
-import { type ExpectedRevision, requireRevision } from './expected-revision.ts';
-import { redactGraph } from './redact-graph.ts';
+import {
+  type DefinitionCaller,
+  type Definitions,
+  type ExpectedRevision,
+  requireRevision,
+  type WrittenDefinition,
+} from './definitions.ts';
 import { requireValid, toFieldErrors } from './require-valid.ts';
 import { createResolve } from './resolve.ts';
-import type { WorkflowFile } from './workflow-file.ts';
+import { type WorkflowFile, workflowKind } from './workflow-resource.ts';
 
 /** What definitions are made with. */
-export interface DefinitionsParts {
+interface DefinitionsParts {
   readonly store: DefinitionStore;
   readonly versions: Versions;
   readonly files: Pick<ResourceView<WorkflowFile>, 'get' | 'list'>;
@@ -122,7 +128,7 @@ export function createDefinitions(parts: DefinitionsParts): Definitions {
               fileRecord(value, generation, redacted),
         ),
       ];
-      const shown = await mapBreathing(records, (record) => record(), clock);
+      const shown = await mapYielding(records, (record) => record(), clock);
       return { definitions: shown, total: total + all.length };
     },
 
@@ -168,7 +174,7 @@ export function createDefinitions(parts: DefinitionsParts): Definitions {
     async versions(caller, id, page) {
       const show = await showVersions(caller, id);
       const found = await versions.list(caller.tenantId, id, page);
-      const shown = await mapBreathing(found.versions, (version) => versionRecord(version, show), clock);
+      const shown = await mapYielding(found.versions, (version) => versionRecord(version, show), clock);
       return { versions: shown, total: found.total };
     },
 
@@ -190,4 +196,26 @@ function requireLive({ status }: StoredDefinition): void {
 
 function hasChanges(changes: Partial<WrittenDefinition>): boolean {
   return Object.values(changes).some((value) => value !== undefined);
+}
+
+/** What definitions share with the engine that runs them. */
+interface OpenDefinitionsParts {
+  readonly types: NodeTypes;
+  readonly versions: Versions;
+  readonly redactor: Redactor;
+}
+
+/** Registers the kind Workflow, and opens the definitions of the gateway's own engine. */
+export function openDefinitions(
+  scope: Scope,
+  { types, versions, redactor }: OpenDefinitionsParts,
+): Definitions {
+  const { clock, ids, database } = scope.services;
+  const files = scope.kind(workflowKind({ types, clock }));
+  const store = createDefinitionStore({
+    ...{ database, clock, ids },
+    tables: gatewayTables,
+    definitions: gatewayDefinitions,
+  });
+  return createDefinitions({ store, versions, files, types, redactor, clock });
 }

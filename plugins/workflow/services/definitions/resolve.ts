@@ -2,10 +2,9 @@ import { nearestName, type ResourceView } from 'agent-gateway';
 import { type StartableVersion, WorkflowErrors } from '../../contract/engine.ts';
 import type { DefinitionStore } from '../ports/definition-store.ts';
 import type { StoredVersion, Versions } from '../ports/versions.ts';
-import { isDefinitionId } from './definition-id.ts';
-import { DEPLOYMENT } from './definition-record.ts';
+import { DEPLOYMENT, isDefinitionId } from './definition-record.ts';
 import { toFieldErrors } from './require-valid.ts';
-import type { WorkflowFile } from './workflow-file.ts';
+import type { WorkflowFile } from './workflow-resource.ts';
 
 /** What resolving works with. */
 export interface ResolveParts {

@@ -4,7 +4,7 @@ import type { DeliveredEvent, EventSink } from '../../contract/event-sinks.ts';
 import type { Outbox, OutboxEntry, Taken } from '../ports/outbox.ts';
 import type { RunQueries } from '../ports/run-queries.ts';
 import { runKey } from '../run-key.ts';
-import { toEventRecord } from '../views/event-record.ts';
+import { toEventRecord } from '../views/records.ts';
 import { createDeliver, type Outcome } from './deliver.ts';
 import { Lane } from './lane.ts';
 import { GIVE_UP_MS, pauseAfter } from './pauses.ts';

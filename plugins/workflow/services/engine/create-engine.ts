@@ -1,25 +1,21 @@
 import type { Clock } from 'agent-gateway';
-import type { RunPlace, WorkflowEngine } from '../../contract/engine.ts';
-import { WorkflowErrors } from '../../contract/engine.ts';
+import { type RunPlace, type WorkflowEngine, WorkflowErrors } from '../../contract/engine.ts';
 import type { JsonObject } from '../../contract/graph.ts';
 import type { RunRecord, TaskCompletion } from '../../contract/runs.ts';
-import type { Occurrence, TaskPayload } from '../core/occurrence.ts';
-import { resultOf } from '../core/result.ts';
-import type { RunState, StepState } from '../core/run-state.ts';
+import type { Command, TaskPayload } from '../core/commands.ts';
+import { resultOf } from '../core/data.ts';
+import type { RunState, StepState } from '../core/state.ts';
 import type { Followers } from '../follow/create-followers.ts';
-import { jsonFault } from '../graph/json-fault.ts';
+import { jsonFault } from '../graph/json.ts';
 import type { Graphs } from '../ports/graphs.ts';
 import type { RunQueries } from '../ports/run-queries.ts';
 import type { RunStore } from '../ports/run-store.ts';
 import type { Runner } from '../ports/runner.ts';
 import type { Versions } from '../ports/versions.ts';
-import { mapBreathing } from '../views/breathing.ts';
-import { toEventRecord } from '../views/event-record.ts';
+import { toEventRecord, toRunRecord, toStepRecord, toStepRecords, toTaskRecord } from '../views/records.ts';
 import { type Redactor, redactJson } from '../views/redaction.ts';
-import { toRunRecord } from '../views/run-record.ts';
 import { toStepHistory } from '../views/step-history.ts';
-import { toStepRecord, toStepRecords } from '../views/step-record.ts';
-import { toTaskRecord } from '../views/task-record.ts';
+import { mapYielding } from '../views/yielding.ts';
 import { assigneesOf, requireAssignee } from './assignees.ts';
 import { comparisonsOf, sizeWith } from './completion-words.ts';
 import { refusalOf } from './refusals.ts';
@@ -56,7 +52,7 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
   }
 
   /** Applies what somebody did, and throws what it was refused with. */
-  async function apply(place: RunPlace, occurrence: Occurrence): Promise<RunState> {
+  async function apply(place: RunPlace, occurrence: Command): Promise<RunState> {
     const applied = await runner.apply(place, occurrence);
     if (applied === undefined) return notFound();
     const refusal = refusalOf(applied);
@@ -135,7 +131,7 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
 
     async list(tenantId, query) {
       const { runs, total } = await queries.list(tenantId, query);
-      return { runs: await mapBreathing(runs, (run) => toRunRecord(run, redactor), clock), total };
+      return { runs: await mapYielding(runs, (run) => toRunRecord(run, redactor), clock), total };
     },
 
     async cancel({ tenantId, runId, by }) {
@@ -152,7 +148,7 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
       const found = await Promise.all(
         open.map(async (task) => ({ task, graph: await graphs.get(tenantId, task.versionId) })),
       );
-      return mapBreathing(found, ({ task, graph }) => toTaskRecord(task, graph, redactor), clock);
+      return mapYielding(found, ({ task, graph }) => toTaskRecord(task, graph, redactor), clock);
     },
 
     async completeTask({ tenantId, stepRunId, identity, completion }) {

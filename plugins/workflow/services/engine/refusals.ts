@@ -1,8 +1,8 @@
 import type { GatewayError } from 'agent-gateway';
 import { WorkflowErrors } from '../../contract/engine.ts';
 import type { StepStatus } from '../../contract/runs.ts';
-import type { Verdict } from '../core/occurrence.ts';
-import type { RunState } from '../core/run-state.ts';
+import type { Verdict } from '../core/commands.ts';
+import type { RunState } from '../core/state.ts';
 
 /** What somebody asked of a run, as far as a refusal tells of it. */
 export interface Asked {

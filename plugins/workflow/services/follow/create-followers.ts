@@ -1,13 +1,13 @@
 import type { Events, Logger } from 'agent-gateway';
 import { type RunPlace, WorkflowErrors } from '../../contract/engine.ts';
 import type { RunEventRecord } from '../../contract/runs.ts';
-import type { NewEvent } from '../core/occurrence.ts';
-import type { RunState } from '../core/run-state.ts';
+import type { NewEvent } from '../core/commands.ts';
+import type { RunState } from '../core/state.ts';
 import { type EngineHints, hintOf, type PlaceHint, placeOf } from '../engine/hints.ts';
 import type { RunQueries } from '../ports/run-queries.ts';
 import type { Timers } from '../ports/timers.ts';
 import { runKey } from '../run-key.ts';
-import { isTerminal, redactEvents, toEventRecord } from '../views/event-record.ts';
+import { isTerminal, redactEvents, toEventRecord } from '../views/records.ts';
 import type { Redactor } from '../views/redaction.ts';
 import { createInterests } from './interests.ts';
 import { createWatch, type Watch } from './watch.ts';

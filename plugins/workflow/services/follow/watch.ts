@@ -1,8 +1,7 @@
 import type { Logger } from 'agent-gateway';
 import type { RunPlace } from '../../contract/engine.ts';
 import type { RunEventRecord, RunStatus } from '../../contract/runs.ts';
-import type { RunState } from '../core/run-state.ts';
-import { isTerminal } from '../core/run-status.ts';
+import { isTerminal, type RunState } from '../core/state.ts';
 import type { RunPosition, RunQueries } from '../ports/run-queries.ts';
 import type { Timers } from '../ports/timers.ts';
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'agent-gateway';
 import type { NodeType } from '../../contract/node-types.ts';
-import { isPluginType } from '../definitions/plugin-types.ts';
+import { isPluginType } from '../definitions/workflow-resource.ts';
 import type { NodeTypes } from '../ports/graphs.ts';
 
 /** Where node types come from. */

@@ -3,7 +3,7 @@ import type { Agents, Metering, Preambles } from '../../../agent-engine/contract
 import type { WorkflowSettings } from '../../config.ts';
 import { type NodeType, NodeTypesPoint } from '../../contract/node-types.ts';
 import type { NodeTypes } from '../ports/graphs.ts';
-import type { Nesting } from '../tools/nesting.ts';
+import type { Nesting } from '../tools/start-workflow.ts';
 import type { Redactor } from '../views/redaction.ts';
 import { agentTask } from './agent/agent-task.ts';
 import { createAgentUsage } from './agent/agent-usage.ts';

@@ -1,5 +1,5 @@
 import type { StepResult } from '../../contract/node-types.ts';
-import type { RunState, StepState } from '../core/run-state.ts';
+import type { RunState, StepState } from '../core/state.ts';
 import type { CompiledNode } from '../graph/compiled-graph.ts';
 
 /** Bytes of JSON that the record of an attempt may have. */

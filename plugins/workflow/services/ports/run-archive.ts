@@ -1,5 +1,5 @@
 import type { TenantEntityManager } from 'agent-gateway';
-import type { RunState } from '../core/run-state.ts';
+import type { RunState } from '../core/state.ts';
 import type { StoredEvent } from './run-queries.ts';
 
 /** Everything that is kept of one run. Raw. */

@@ -1,7 +1,7 @@
 import type { RunPlace, RunQuery } from '../../contract/engine.ts';
 import type { RunStatus } from '../../contract/runs.ts';
-import type { NewEvent } from '../core/occurrence.ts';
-import type { RunState, StepState } from '../core/run-state.ts';
+import type { NewEvent } from '../core/commands.ts';
+import type { RunState, StepState } from '../core/state.ts';
 
 /** A run without its steps. Raw: what leaves the engine is redacted by whoever shows it. */
 export type RunHead = Omit<RunState, 'steps'>;

@@ -1,7 +1,7 @@
 import type { Logger } from 'agent-gateway';
 import type { RunPlace, WorkflowLimits } from '../../contract/engine.ts';
-import type { NewEvent, Occurrence, Verdict } from '../core/occurrence.ts';
-import type { RunState } from '../core/run-state.ts';
+import type { Command, NewEvent, Verdict } from '../core/commands.ts';
+import type { RunState } from '../core/state.ts';
 import type { Execute } from './execution.ts';
 import type { Graphs } from './graphs.ts';
 import type { Creation, RunStore } from './run-store.ts';
@@ -55,7 +55,7 @@ export interface Runner {
   /** Applies what somebody did to a run, wherever the run is owned. Undefined: there is no such run. Rejects when the database is away. */
   apply(
     place: RunPlace,
-    occurrence: Occurrence,
+    occurrence: Command,
   ): Promise<{ readonly state: RunState; readonly verdict: Verdict } | undefined>;
   /** Looks at a run: timers that are over, steps to be claimed. Never rejects; false where it could not look now (no room, no database). */
   look(place: RunPlace): Promise<boolean>;

@@ -1,5 +1,5 @@
 import { KernelErrors } from 'agent-gateway';
-import type { Facts } from '../core/occurrence.ts';
+import type { Facts } from '../core/commands.ts';
 import type { Runner, RunnerParts } from '../ports/runner.ts';
 import { NO_OBSERVER } from '../ports/runner-observer.ts';
 import { Admission } from './admission.ts';

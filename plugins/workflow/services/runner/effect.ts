@@ -1,6 +1,6 @@
 import type { StepResult } from '../../contract/node-types.ts';
-import type { Fence } from '../core/occurrence.ts';
-import type { RunState, StepState } from '../core/run-state.ts';
+import type { Fence } from '../core/commands.ts';
+import type { RunState, StepState } from '../core/state.ts';
 import type { CompiledNode } from '../graph/compiled-graph.ts';
 import type { DeliveryResult } from '../ports/runner-observer.ts';
 import type { RunnerCore } from './runner-core.ts';

@@ -1,5 +1,5 @@
 import { KernelErrors } from 'agent-gateway';
-import type { RunState } from '../core/run-state.ts';
+import type { RunState } from '../core/state.ts';
 import type { Effect } from './effect.ts';
 import type { Entry } from './entry.ts';
 import { endingNotStored } from './step-result.ts';

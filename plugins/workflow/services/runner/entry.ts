@@ -1,7 +1,7 @@
 import { DatabaseErrors } from 'agent-gateway';
 import type { StepResult } from '../../contract/node-types.ts';
-import type { Occurrence, Verdict } from '../core/occurrence.ts';
-import type { RunState } from '../core/run-state.ts';
+import type { Command, Verdict } from '../core/commands.ts';
+import type { RunState } from '../core/state.ts';
 import type { Timers } from '../ports/timers.ts';
 import type { Effect } from './effect.ts';
 
@@ -10,7 +10,7 @@ const PATIENCE_MS = 5_000;
 
 /** Something that happened to a run and is not stored yet. */
 export interface Entry {
-  occurrence: Occurrence;
+  occurrence: Command;
   /** Of a result or a release: what it is of. It is kept until it is stored, or too late. */
   readonly effect?: Effect;
   /** Of anything else: who wants to know. It is forgotten when he was told. */

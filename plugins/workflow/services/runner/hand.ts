@@ -1,5 +1,5 @@
 import type { StepResult } from '../../contract/node-types.ts';
-import type { RunState, StepState } from '../core/run-state.ts';
+import type { RunState, StepState } from '../core/state.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
 import { Effect } from './effect.ts';
 import type { RunnerCore } from './runner-core.ts';

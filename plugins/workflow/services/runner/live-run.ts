@@ -1,9 +1,8 @@
-import type { RunPlace } from '../../contract/engine.ts';
-import { WorkflowErrors } from '../../contract/engine.ts';
+import { type RunPlace, WorkflowErrors } from '../../contract/engine.ts';
 import type { StepResult } from '../../contract/node-types.ts';
 import { advance } from '../core/advance.ts';
-import type { Facts, Occurrence, Transition } from '../core/occurrence.ts';
-import type { RunState, StepState } from '../core/run-state.ts';
+import type { Command, Facts, TransitionResult } from '../core/commands.ts';
+import type { RunState, StepState } from '../core/state.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
 import { alsoOf } from './also.ts';
 import type { Effect } from './effect.ts';
@@ -68,7 +67,7 @@ export class LiveRun {
   }
 
   /** Applies what somebody did. Undefined: there is no such run. Rejects after a bounded time when it cannot be stored. */
-  ask(occurrence: Occurrence): Promise<Answer | undefined> {
+  ask(occurrence: Command): Promise<Answer | undefined> {
     if (this.#entries.size >= MAX_ASKERS) return Promise.reject(WorkflowErrors.busy());
     const asker = new Asker<Answer | undefined>(this.#core.timers);
     this.#add({ occurrence, asker });
@@ -107,7 +106,7 @@ export class LiveRun {
   }
 
   /** The run is stored, in that state. */
-  opened(graph: CompiledGraph, { state, events }: Pick<Transition, 'state' | 'events'>): void {
+  opened(graph: CompiledGraph, { state, events }: Pick<TransitionResult, 'state' | 'events'>): void {
     const { observer, committed, heartbeat, clock } = this.#core;
     this.#copy.created(graph, state);
     observer.committed('stored');
@@ -283,7 +282,7 @@ export class LiveRun {
   }
 
   /** What happened, what time has brought, and the claim of what is ready then. */
-  #occurrences(before: RunState, batch: readonly Entry[], { now }: Facts): Occurrence[] {
+  #occurrences(before: RunState, batch: readonly Entry[], { now }: Facts): Command[] {
     const occurrences = batch.map(({ occurrence }) => occurrence);
     if (before.wakeAt !== null && before.wakeAt <= now) occurrences.push({ type: 'tick' });
     const { claimant } = this.#core;
@@ -293,7 +292,12 @@ export class LiveRun {
     return occurrences;
   }
 
-  #unchanged(before: RunState, batch: readonly Entry[], { verdicts }: Transition, { now }: Facts): void {
+  #unchanged(
+    before: RunState,
+    batch: readonly Entry[],
+    { verdicts }: TransitionResult,
+    { now }: Facts,
+  ): void {
     this.#setbacks.recovered();
     const again = batch.filter((entry, index) => {
       // A refusal must not come from a state that is older than what whoever asks has seen elsewhere.
@@ -311,7 +315,7 @@ export class LiveRun {
   #stored(
     before: RunState,
     batch: readonly Entry[],
-    { state, events, verdicts }: Transition,
+    { state, events, verdicts }: TransitionResult,
     claimed: readonly StepState[],
   ): void {
     const { observer, committed, clock } = this.#core;

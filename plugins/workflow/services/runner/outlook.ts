@@ -1,5 +1,5 @@
 import type { RunPlace } from '../../contract/engine.ts';
-import type { RunState } from '../core/run-state.ts';
+import type { RunState } from '../core/state.ts';
 import type { RunnerCore } from './runner-core.ts';
 
 /** The longest delay of a hint; the sweeps find what is later. */

@@ -1,4 +1,4 @@
-import type { Facts } from '../core/occurrence.ts';
+import type { Facts } from '../core/commands.ts';
 import type { RunnerParts } from '../ports/runner.ts';
 import type { RunnerObserver } from '../ports/runner-observer.ts';
 import type { DatabaseClock } from './database-clock.ts';

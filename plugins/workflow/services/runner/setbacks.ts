@@ -1,5 +1,5 @@
 import { WorkflowErrors } from '../../contract/engine.ts';
-import type { RunState } from '../core/run-state.ts';
+import type { RunState } from '../core/state.ts';
 import { doubt, substitute } from './entries.ts';
 import type { Entry } from './entry.ts';
 import { growing } from './pauses.ts';

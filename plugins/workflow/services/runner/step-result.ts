@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import { StepFailure, type StepResult } from '../../contract/node-types.ts';
-import type { Fence, Occurrence } from '../core/occurrence.ts';
-import { jsonFault } from '../graph/json-fault.ts';
+import type { Command, Fence } from '../core/commands.ts';
+import { jsonFault } from '../graph/json.ts';
 import { MAX_RECORD } from '../ports/execution.ts';
 
 /** Levels of JSON that an output may have: whoever reads it looks through all of them. */
@@ -13,7 +13,7 @@ const MAX_MESSAGE = 2_000;
 const CODE = /^[a-z0-9_]{1,64}$/;
 
 /** What a delivery comes to. */
-export type Ending = Extract<Occurrence, { readonly type: 'succeeded' | 'failed' }>;
+export type Ending = Extract<Command, { readonly type: 'succeeded' | 'failed' }>;
 
 /**
  * A result as an occurrence. The output becomes what will be stored of it: plain JSON that nobody else holds. An output that is no object is `output_invalid`, one

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Tool, ToolContext, ToolSource } from '../../../agent-engine/contract.ts';
+import type { Principal, Tool, ToolContext, ToolSource } from '../../../agent-engine/contract.ts';
 import type { JsonObject } from '../../contract/graph.ts';
 import type { RunRecord } from '../../contract/runs.ts';
-import type { Nesting } from './nesting.ts';
 import type { Settled, StartByName } from './start-by-name.ts';
 
 /** Seconds that a call may wait for its run. */
@@ -38,7 +37,7 @@ interface Arguments {
 }
 
 /** What the tool works with. */
-export interface StartWorkflowParts {
+interface StartWorkflowParts {
   readonly workflows: StartByName;
   readonly nesting: Pick<Nesting, 'isInside'>;
 }
@@ -108,4 +107,21 @@ function tell({ run, output }: { readonly run: RunRecord; readonly output: Settl
     ...(output !== null && { output }),
     ...(error !== null && { error }),
   });
+}
+
+/**
+ * Tells the work of agent tasks from the work of chats and runtime agents, so that a workflow whose agent starts workflows whose agents start
+ * workflows does not go on for ever.
+ */
+export interface Nesting {
+  /** Marks a principal as one that an agent task works for: this very object, and no other with the same members. */
+  enter(principal: Principal): void;
+  /** True inside of an agent task. The agent engine hands the principal of a turn to its tools as it is, sub-agents included. */
+  isInside(principal: Principal): boolean;
+}
+
+/** Makes it. It keeps nothing of work that is over, and knows of this process alone: a turn never leaves its process. */
+export function createNesting(): Nesting {
+  const inside = new WeakSet<Principal>();
+  return { enter: (principal) => void inside.add(principal), isInside: (principal) => inside.has(principal) };
 }

@@ -1,5 +1,5 @@
 import type { RunStore } from '../ports/run-store.ts';
-import { redactEvents } from './event-record.ts';
+import { redactEvents } from './records.ts';
 import type { Redactor } from './redaction.ts';
 
 /** The store with a gate before it: what the events of a run say holds no credential when it is written. All else goes through as it is. */

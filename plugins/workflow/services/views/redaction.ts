@@ -1,6 +1,5 @@
 import type { Guard } from '../../../agent-engine/contract.ts';
 import type { Json, JsonObject } from '../../contract/graph.ts';
-import { isSensitiveName } from './sensitive-name.ts';
 
 /** What the views need of the guardrails. */
 export type Redactor = Pick<Guard, 'redact' | 'redactJsonText'>;
@@ -17,7 +16,7 @@ export function redactJson<T extends Json>(redactor: Redactor, value: T): T {
 }
 
 /** True when some string is in it: numbers and flags need no look at their text. */
-export function holdsText(value: Json): boolean {
+function holdsText(value: Json): boolean {
   if (typeof value === 'string') return value !== '';
   if (value === null || typeof value !== 'object') return false;
   return (Array.isArray(value) ? value : Object.values(value)).some(holdsText);
@@ -55,4 +54,26 @@ function maskUrl(config: JsonObject): JsonObject {
       : parameter,
   );
   return masked === url ? config : { ...config, url: masked };
+}
+
+const SENSITIVE = /auth|cookie|credential|key|pass|pwd|secret|session|sig|token/i;
+
+/**
+ * Whether a header or a parameter of a URL is named like a credential, percent-encoded or not: its value is not shown, whatever it looks like. Rather one
+ * value too many is hidden: what it was is in the graph or at the service.
+ */
+export function isSensitiveName(name: string): boolean {
+  return SENSITIVE.test(decoded(name));
+}
+
+function decoded(name: string): string {
+  if (!name.includes('%')) return name;
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    // Broken escapes: each that is whole still counts.
+    return name.replaceAll(/%([2-7][0-9a-f])/gi, (_, code: string) =>
+      String.fromCharCode(Number.parseInt(code, 16)),
+    );
+  }
 }

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { GRAPH_RULES, type GraphRule } from '../../../../plugins/workflow/services/graph/graph-rules.ts';
+import { GRAPH_RULES, type GraphRule } from '../../../../plugins/workflow/services/graph/graph-schema.ts';
 import { asking } from '../services/definitions/graphs.ts';
 import { startDefinitions } from './definitions-gateway.ts';
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { expectedRevision } from '../../../../plugins/workflow/routes/if-match.ts';
+import { expectedRevision } from '../../../../plugins/workflow/routes/definition-schemas.ts';
 
 for (const [header, expected] of [
   [undefined, undefined],

@@ -2,7 +2,7 @@ import type { Agents, ModelUse, Preambles, Principal } from '../../../../agent-e
 import type { Json, JsonObject } from '../../../contract/graph.ts';
 import { type NodeType, StepFailure, type StepTask } from '../../../contract/node-types.ts';
 import { AgentTaskConfig, agentTaskTemplates, checkAgentTask } from '../../graph/builtin-config.ts';
-import type { Nesting } from '../../tools/nesting.ts';
+import type { Nesting } from '../../tools/start-workflow.ts';
 import { agentFailure, finishFailure } from './agent-failure.ts';
 import type { AgentUsage } from './agent-usage.ts';
 

@@ -1,6 +1,6 @@
 import type { Json } from '../../../contract/graph.ts';
 import { StepFailure } from '../../../contract/node-types.ts';
-import { GATEWAY_HEADERS, isHeaderName, isHeaderValue } from '../../graph/header-rules.ts';
+import { GATEWAY_HEADERS, isHeaderName, isHeaderValue } from '../../graph/builtin-config.ts';
 
 /** Names of header fields are lower-case. */
 export type ServiceHeaders = ReadonlyMap<string, string>;

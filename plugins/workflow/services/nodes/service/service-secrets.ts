@@ -2,7 +2,7 @@ import { GatewayError, isSecretReference, SecretErrors, type Secrets } from 'age
 import Type from 'typebox';
 import type { Json } from '../../../contract/graph.ts';
 import { StepFailure } from '../../../contract/node-types.ts';
-import { isObject } from '../../graph/json-object.ts';
+import { isObject } from '../../graph/json.ts';
 import { headerValue, isOfTheGateway } from './service-headers.ts';
 
 /** Headers whose values are secrets, resolved when the request is sent. */

@@ -3,10 +3,13 @@ import type { Egress, EgressResponse, Secrets } from 'agent-gateway';
 import Type from 'typebox';
 import type { JsonObject } from '../../../contract/graph.ts';
 import { type NodeType, StepFailure, type StepTask } from '../../../contract/node-types.ts';
-import { checkServiceTask, ServiceTaskConfig, serviceTaskTemplates } from '../../graph/builtin-config.ts';
-import { isObject } from '../../graph/json-object.ts';
-import { pointerTo } from '../../graph/json-pointer.ts';
-import { hasLiteralOrigin } from '../../graph/url-template.ts';
+import {
+  checkServiceTask,
+  hasLiteralOrigin,
+  ServiceTaskConfig,
+  serviceTaskTemplates,
+} from '../../graph/builtin-config.ts';
+import { isObject, pointerTo } from '../../graph/json.ts';
 import type { Redactor } from '../../views/redaction.ts';
 import { readAnswer, readExcerpt } from './service-answer.ts';
 import { egressFailure, isPassingStatus } from './service-failure.ts';

@@ -1,5 +1,4 @@
-import type { Redactor } from '../../views/redaction.ts';
-import { isSensitiveName } from '../../views/sensitive-name.ts';
+import { isSensitiveName, type Redactor } from '../../views/redaction.ts';
 
 /** Characters of a URL that is shown at most. */
 const MAX_SHOWN = 1_000;

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
-import type { TaskPayload } from '../../../../../plugins/workflow/services/core/occurrence.ts';
+import type { TaskPayload } from '../../../../../plugins/workflow/services/core/commands.ts';
 import { auto, buildGraph, chain, end, human, start } from './graph-builder.ts';
 import { T0, TestRun } from './test-run.ts';
 

@@ -1,8 +1,12 @@
 import test from 'ava';
 import fc from 'fast-check';
 import type { StepStatus } from '../../../../../plugins/workflow/contract/runs.ts';
-import type { StepState } from '../../../../../plugins/workflow/services/core/run-state.ts';
-import { isTerminal, statusOf, tallyOf } from '../../../../../plugins/workflow/services/core/run-status.ts';
+import {
+  isTerminal,
+  type StepState,
+  statusOf,
+  tallyOf,
+} from '../../../../../plugins/workflow/services/core/state.ts';
 
 const status = fc.constantFrom<StepStatus>(
   ...(['pending', 'running', 'waiting', 'completed', 'failed', 'skipped'] as const),

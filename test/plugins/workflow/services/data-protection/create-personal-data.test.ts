@@ -2,7 +2,7 @@ import type { TenantEntityManager } from 'agent-gateway';
 import test from 'ava';
 import { createGuard } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
 import type { PersonalDataItem } from '../../../../../plugins/platform/contract.ts';
-import { createPersonalData } from '../../../../../plugins/workflow/services/data-protection/create-personal-data.ts';
+import { createPersonalData } from '../../../../../plugins/workflow/services/data-protection/personal-data.ts';
 import { gatewayTables } from '../../../../../plugins/workflow/store/entities.ts';
 import { createRunArchive } from '../../../../../plugins/workflow/store/run-archive.ts';
 import { createVersions } from '../../../../../plugins/workflow/store/versions.ts';

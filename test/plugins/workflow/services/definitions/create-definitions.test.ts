@@ -3,7 +3,7 @@ import type { GatewayError } from '../../../../../kernel/index.ts';
 import { createRedaction } from '../../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
 import type { Graph } from '../../../../../plugins/workflow/contract/graph.ts';
 import { createDefinitions } from '../../../../../plugins/workflow/services/definitions/create-definitions.ts';
-import { workflowFile } from '../../../../../plugins/workflow/services/definitions/workflow-file.ts';
+import { workflowFile } from '../../../../../plugins/workflow/services/definitions/workflow-resource.ts';
 import { asking, BROKEN, graphOf, pluginType, testTypes } from './graphs.ts';
 import { memoryDefinitions, memoryFiles } from './memory-definitions.ts';
 

@@ -1,8 +1,8 @@
 import type { Identity } from 'agent-gateway';
 import test from 'ava';
 import { createGuard } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
-import type { Occurrence, Verdict } from '../../../../../plugins/workflow/services/core/occurrence.ts';
-import type { RunState, StepState } from '../../../../../plugins/workflow/services/core/run-state.ts';
+import type { Command, Verdict } from '../../../../../plugins/workflow/services/core/commands.ts';
+import type { RunState, StepState } from '../../../../../plugins/workflow/services/core/state.ts';
 import {
   createEngine,
   type EngineParts,
@@ -41,7 +41,7 @@ const graph = {
 
 /** An engine whose runner answers with this verdict. */
 function bench(verdict: Verdict = 'applied', parts: Partial<EngineParts> = {}) {
-  const applied: Occurrence[] = [];
+  const applied: Command[] = [];
   const isHere = (tenantId: string, id: string, known: string) => tenantId === 'tenant' && id === known;
   const engine = createEngine({
     runner: {

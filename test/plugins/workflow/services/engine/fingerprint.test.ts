@@ -2,7 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import type { Json } from '../../../../../plugins/workflow/contract/graph.ts';
 import { fingerprintOf } from '../../../../../plugins/workflow/services/engine/fingerprint.ts';
-import { jsonEqual } from '../../../../../plugins/workflow/services/graph/json-equal.ts';
+import { jsonEqual } from '../../../../../plugins/workflow/services/graph/json.ts';
 
 test('the order of members does not count, that of items does', (t) => {
   t.is(fingerprintOf({ a: 1, b: { c: 2, d: 3 } }), fingerprintOf({ b: { d: 3, c: 2 }, a: 1 }));

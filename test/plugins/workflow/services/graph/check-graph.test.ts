@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { GraphProblem } from '../../../../../plugins/workflow/contract/graph.ts';
 import { checkGraph } from '../../../../../plugins/workflow/services/graph/check-graph.ts';
-import { GRAPH_RULES, type GraphRule } from '../../../../../plugins/workflow/services/graph/graph-rules.ts';
+import { GRAPH_RULES, type GraphRule } from '../../../../../plugins/workflow/services/graph/graph-schema.ts';
 import { changed, TYPES, VALID } from './kit.ts';
 
 /** Breaks one rule. */

@@ -1,8 +1,11 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { findCycles } from '../../../../../plugins/workflow/services/graph/cycles.ts';
-import { linksOf, reachableFrom } from '../../../../../plugins/workflow/services/graph/links.ts';
-import { topologicalOrder } from '../../../../../plugins/workflow/services/graph/topological-order.ts';
+import {
+  findCycles,
+  linksOf,
+  reachableFrom,
+  topologicalOrder,
+} from '../../../../../plugins/workflow/services/graph/links.ts';
 
 /** Links of `ab bc` and so on. */
 function links(text: string) {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { jsonFault } from '../../../../../plugins/workflow/services/graph/json-fault.ts';
+import { jsonFault } from '../../../../../plugins/workflow/services/graph/json.ts';
 
 const LIMITS = { bytes: 20, depth: 3 };
 

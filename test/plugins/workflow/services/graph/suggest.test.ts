@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { createSuggest } from '../../../../../plugins/workflow/services/graph/suggest.ts';
+import { createSuggest } from '../../../../../plugins/workflow/services/graph/problems.ts';
 
 const KNOWN = ['agent_task', 'service_task', 'human_task', 'start', 'end', 'eq', 'startsWith'];
 

@@ -2,7 +2,7 @@ import test from 'ava';
 import Type from 'typebox';
 import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
 import { checkGraph } from '../../../../../plugins/workflow/services/graph/check-graph.ts';
-import { usableConfig } from '../../../../../plugins/workflow/services/graph/usable-config.ts';
+import { usableConfig } from '../../../../../plugins/workflow/services/graph/config-schema.ts';
 import { around, nodeType, nodeTypes } from './kit.ts';
 
 const closed = { additionalProperties: false };

@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { RunState } from '../../../../../plugins/workflow/services/core/run-state.ts';
+import type { RunState } from '../../../../../plugins/workflow/services/core/state.ts';
 import type { Effect } from '../../../../../plugins/workflow/services/runner/effect.ts';
 import { type Answer, Asker, type Entry } from '../../../../../plugins/workflow/services/runner/entry.ts';
 import { Setbacks } from '../../../../../plugins/workflow/services/runner/setbacks.ts';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createGuard } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
 import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
-import { redactEvents } from '../../../../../plugins/workflow/services/views/event-record.ts';
+import { redactEvents } from '../../../../../plugins/workflow/services/views/records.ts';
 import { maskConfig, redactJson } from '../../../../../plugins/workflow/services/views/redaction.ts';
 
 const guard = createGuard({ input: 'block', output: 'block', onFinding: () => undefined });

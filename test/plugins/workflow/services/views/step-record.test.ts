@@ -1,7 +1,7 @@
 import test from 'ava';
-import type { RunState } from '../../../../../plugins/workflow/services/core/run-state.ts';
+import type { RunState } from '../../../../../plugins/workflow/services/core/state.ts';
 import type { CompiledGraph } from '../../../../../plugins/workflow/services/graph/compiled-graph.ts';
-import { toStepRecords } from '../../../../../plugins/workflow/services/views/step-record.ts';
+import { toStepRecords } from '../../../../../plugins/workflow/services/views/records.ts';
 
 const redactor = { redact: (text: string) => text, redactJsonText: (text: string) => text };
 

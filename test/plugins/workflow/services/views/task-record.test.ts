@@ -1,10 +1,9 @@
 import test from 'ava';
 import { createGuard } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
 import type { Json } from '../../../../../plugins/workflow/contract/graph.ts';
-import type { StepState } from '../../../../../plugins/workflow/services/core/run-state.ts';
+import type { StepState } from '../../../../../plugins/workflow/services/core/state.ts';
 import type { CompiledGraph } from '../../../../../plugins/workflow/services/graph/compiled-graph.ts';
-import { toStepRecord } from '../../../../../plugins/workflow/services/views/step-record.ts';
-import { toTaskRecord } from '../../../../../plugins/workflow/services/views/task-record.ts';
+import { toStepRecord, toTaskRecord } from '../../../../../plugins/workflow/services/views/records.ts';
 
 const guard = createGuard({ input: 'block', output: 'block', onFinding: () => undefined });
 const graph = { outcomesOf: () => ['approved'] } as unknown as CompiledGraph;

@@ -18,7 +18,10 @@ import type { JsonObject } from '../../../../../../plugins/workflow/contract/gra
 import type { NodeType, StepTask } from '../../../../../../plugins/workflow/contract/node-types.ts';
 import { agentTask } from '../../../../../../plugins/workflow/services/nodes/agent/agent-task.ts';
 import { createAgentUsage } from '../../../../../../plugins/workflow/services/nodes/agent/agent-usage.ts';
-import { createNesting, type Nesting } from '../../../../../../plugins/workflow/services/tools/nesting.ts';
+import {
+  createNesting,
+  type Nesting,
+} from '../../../../../../plugins/workflow/services/tools/start-workflow.ts';
 import { startTestGateway } from '../../../../../../testing/index.ts';
 import { type ProviderScript, sse, startFakeProvider } from '../../../../../support/fake-provider.ts';
 import { testPlugin } from '../../../../../support/plugins.ts';
