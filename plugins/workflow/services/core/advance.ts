@@ -4,9 +4,9 @@ import { type Command, cancel, type Facts, retry, type TransitionResult, type Ve
 import { activate, decideSuccessors } from './decide.ts';
 import { emitRunEvent } from './events.ts';
 import { failed, succeeded } from './finish.ts';
-import { closeTransition, newStep, openTransition, type RunState, type Transition } from './state.ts';
+import { newStep, openTransition, type RunState, type Transition } from './state.ts';
 import { openTasks, taskCompleted, tick } from './tasks.ts';
-import { settle } from './wake.ts';
+import { closeTransition, settle } from './wake.ts';
 
 /**
  * Applies what happened to a run, in order, and gives its next state with the events of the change. Pure: the same arguments give the same
@@ -18,11 +18,11 @@ import { settle } from './wake.ts';
 export function advance(
   graph: CompiledGraph,
   state: RunState,
-  occurrences: readonly Command[],
+  commands: readonly Command[],
   facts: Facts,
 ): TransitionResult {
   const transition = openTransition(graph, state, facts);
-  const verdicts = occurrences.map((occurrence) => applyTo(transition, occurrence));
+  const verdicts = commands.map((command) => applyTo(transition, command));
   return { state: closeTransition(transition), events: transition.events, verdicts };
 }
 
@@ -35,26 +35,26 @@ export type Origin = Pick<
 /** The first state of a run, revision 1: `start` is completed, and what it leads to is decided, and claimed where somebody claims it. */
 export function startRun(
   graph: CompiledGraph,
-  given: Origin,
+  origin: Origin,
   facts: Facts,
   claimant?: { readonly worker: string; readonly room: number },
 ): TransitionResult {
-  const transition = openTransition(graph, nothing(given, facts), facts);
-  emitRunEvent(transition, 'run.started', { by: given.startedBy });
+  const transition = openTransition(graph, newRun(origin, facts), facts);
+  emitRunEvent(transition, 'run.started', { by: origin.startedBy });
   activate(transition, newStep(transition, graph.nodes.get(graph.startId)!));
   follow(transition);
   const verdicts = claimant === undefined ? [] : [applyTo(transition, { type: 'claim', ...claimant })];
   return { state: closeTransition(transition), events: transition.events, verdicts };
 }
 
-function applyTo(transition: Transition, occurrence: Command): Verdict {
-  const verdict = apply(transition, occurrence);
+function applyTo(transition: Transition, command: Command): Verdict {
+  const verdict = apply(transition, command);
   if (verdict === 'applied') follow(transition);
   return verdict;
 }
 
-/** A run of which nothing is known but where it comes from. */
-function nothing(origin: Origin, { now }: Facts): RunState {
+/** A run before its first step. */
+function newRun(origin: Origin, { now }: Facts): RunState {
   return {
     ...origin,
     status: 'running',
@@ -78,25 +78,25 @@ function follow(transition: Transition): void {
   settle(transition);
 }
 
-function apply(transition: Transition, occurrence: Command): Verdict {
-  switch (occurrence.type) {
+function apply(transition: Transition, command: Command): Verdict {
+  switch (command.type) {
     case 'claim':
-      return claim(transition, occurrence);
+      return claim(transition, command);
     case 'succeeded':
-      return succeeded(transition, occurrence);
+      return succeeded(transition, command);
     case 'failed':
-      return failed(transition, occurrence);
+      return failed(transition, command);
     case 'released':
-      return released(transition, occurrence);
+      return released(transition, command);
     case 'worker_lost':
-      return workerIsLost(transition, occurrence);
+      return workerIsLost(transition, command);
     case 'tick':
       return tick(transition);
     case 'task_completed':
-      return taskCompleted(transition, occurrence);
+      return taskCompleted(transition, command);
     case 'retry':
-      return retry(transition, occurrence.by);
+      return retry(transition, command.by);
     case 'cancel':
-      return cancel(transition, occurrence.by);
+      return cancel(transition, command.by);
   }
 }

@@ -1,16 +1,8 @@
 import type { Command, Verdict } from './commands.ts';
 import { inputSize, runData } from './data.ts';
-import { emitStepEvent, inputTooLarge, workerLost } from './events.ts';
+import { deliveryOf, emitStepEvent, inputTooLarge, warnOfMissing, workerLost } from './events.ts';
 import { failStep } from './finish.ts';
-import {
-  deliveryOf,
-  inOrder,
-  putStep,
-  runningStep,
-  type StepState,
-  type Transition,
-  warnOfMissing,
-} from './state.ts';
+import { inOrder, putStep, runningStep, type StepState, type Transition } from './state.ts';
 
 /**
  * A worker takes steps that are ready, in topological order, `room` at most, and owns the run from then on. Nothing while the run is paused

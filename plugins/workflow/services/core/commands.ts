@@ -1,25 +1,17 @@
 import type { JsonObject } from '../../contract/graph.ts';
 import type { RunEventType } from '../../contract/runs.ts';
 import { activate } from './decide.ts';
-import { emitRunEvent, emitStepEvent } from './events.ts';
-import {
-  deliveryOf,
-  inOrder,
-  nextAttempt,
-  putStep,
-  type RunState,
-  type StepState,
-  type Transition,
-} from './state.ts';
+import { deliveryOf, emitRunEvent, emitStepEvent } from './events.ts';
+import { inOrder, nextAttempt, putStep, type RunState, type StepState, type Transition } from './state.ts';
 
-/** Which delivery of a step somebody speaks of. */
+/** Names one delivery of a step. */
 export interface Fence {
   readonly stepId: string;
   readonly attempt: number;
   readonly delivery: number;
 }
 
-/** Something that happens to a run. What comes from a delivery that is over changes nothing. */
+/** What is done to a run, or happens to it. What comes from a delivery that is over changes nothing. */
 export type Command =
   /** A worker takes pending steps that are ready: `room` at most. Nothing while another worker owns the run, or it is paused. */
   | { readonly type: 'claim'; readonly worker: string; readonly room: number }
@@ -61,8 +53,8 @@ export interface TaskPayload {
 }
 
 /**
- * What came of an occurrence. `applied`: the state changed. `unchanged`: nothing to do (a late result, a second cancel, a repeated completion). The
- * others are refusals for whoever asked.
+ * What came of a command. `applied`: the state changed. `unchanged`: nothing to do (a late result, a second cancel, a repeated completion). The
+ * others are refusals for the caller.
  */
 export type Verdict =
   | 'applied'
@@ -104,11 +96,9 @@ export interface Facts {
 export interface TransitionResult {
   readonly state: RunState;
   readonly events: readonly NewEvent[];
-  /** One for each occurrence, in order. */
+  /** One for each command, in order. */
   readonly verdicts: readonly Verdict[];
 }
-
-/* What people order for a run as a whole. */
 
 /** Begins the next attempt of every failed step of a paused run (decisions 2.6). */
 export function retry(transition: Transition, by: string): Verdict {

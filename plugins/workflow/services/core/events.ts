@@ -8,14 +8,14 @@ type StepEvent = Exclude<RunEventType, RunEvent>;
 
 const NOTHING: JsonObject = {};
 
-/** Writes an event about the run. */
+/** Adds an event about the run. */
 export function emitRunEvent(transition: Transition, type: RunEvent, data = NOTHING): void {
   transition.seq += 1;
   const { seq, facts } = transition;
   transition.events.push({ seq, type, nodeId: null, stepId: null, data, createdAt: facts.now });
 }
 
-/** Writes an event about a step. */
+/** Adds an event about a step. */
 export function emitStepEvent(
   transition: Transition,
   type: StepEvent,
@@ -27,7 +27,27 @@ export function emitStepEvent(
   transition.events.push({ seq, type, nodeId: step.nodeId, stepId: step.id, data, createdAt: facts.now });
 }
 
-/** A moment as it is told: RFC 3339, UTC, with milliseconds. `ms` are milliseconds since the epoch. */
+/** The part of a step's events by which its history is told apart. */
+export function deliveryOf({ attempt, delivery }: StepState): { attempt: number; delivery: number } {
+  return { attempt, delivery };
+}
+
+/** An error as events and runs show it. */
+export function errorData(error: StepError): JsonObject {
+  return {
+    code: error.code,
+    message: error.message,
+    ...(error.node === undefined ? {} : { node: error.node }),
+  };
+}
+
+/** One `warning` for each reference of a template that led nowhere. */
+export function warnOfMissing(transition: Transition, step: StepState, missing: readonly string[]): void {
+  for (const reference of missing)
+    emitStepEvent(transition, 'warning', step, { reference, node: step.nodeId });
+}
+
+/** A moment as events and records show it: RFC 3339, UTC, with milliseconds. `ms` are milliseconds since the epoch. */
 export function timestamp(ms: number): string {
   return new Date(ms).toISOString();
 }

@@ -1,18 +1,17 @@
 import type { JsonObject } from '../../contract/graph.ts';
 import type { StepError } from '../../contract/runs.ts';
-import type { CompiledGraph, CompiledNode, RetryPolicy, RunData } from '../graph/compiled-graph.ts';
+import type { CompiledGraph, CompiledNode, RunData } from '../graph/compiled-graph.ts';
 import type { Command, Verdict } from './commands.ts';
 import { contextSize, runData } from './data.ts';
-import { contextTooLarge, emitStepEvent, noMatchingEdge, timestamp } from './events.ts';
 import {
+  contextTooLarge,
   deliveryOf,
+  emitStepEvent,
   errorData,
-  nextAttempt,
-  putStep,
-  runningStep,
-  type StepState,
-  type Transition,
-} from './state.ts';
+  noMatchingEdge,
+  timestamp,
+} from './events.ts';
+import { nextAttempt, putStep, runningStep, type StepState, type Transition } from './state.ts';
 
 type Of<T extends Command['type']> = Extract<Command, { readonly type: T }>;
 
@@ -96,14 +95,11 @@ export function failStep(
   transition.error ??= error;
 }
 
+/** Milliseconds until the attempt after this one (1 for the first); undefined when it was the last (decisions 2.6). */
 function delayOf({ retry }: CompiledNode, attempt: number): number | undefined {
-  return retry !== undefined && attempt < retry.maxAttempts ? retryDelay(retry, attempt) : undefined;
-}
-
-/** How long a step waits after a failed attempt (1 for the first) until the next one, in milliseconds (decisions 2.6). */
-function retryDelay({ backoff, delayMs, maxDelayMs }: RetryPolicy, attempt: number): number {
-  const delay = backoff === 'fixed' ? delayMs : delayMs * 2 ** (attempt - 1);
-  return Math.min(delay, maxDelayMs);
+  if (retry === undefined || attempt >= retry.maxAttempts) return undefined;
+  const delay = retry.backoff === 'fixed' ? retry.delayMs : retry.delayMs * 2 ** (attempt - 1);
+  return Math.min(delay, retry.maxDelayMs);
 }
 
 /**

@@ -2,8 +2,6 @@ import type { JsonObject } from '../../contract/graph.ts';
 import type { RunStatus, StepError, StepStatus } from '../../contract/runs.ts';
 import type { CompiledGraph, CompiledNode } from '../graph/compiled-graph.ts';
 import type { Facts, Fence, NewEvent } from './commands.ts';
-import { emitStepEvent } from './events.ts';
-import { wakeAt } from './wake.ts';
 
 /**
  * Everything about a run that its rules depend on. Plain and immutable: a transition gives a new one and keeps the objects of the steps
@@ -26,7 +24,7 @@ export interface RunState {
   readonly error: StepError | null;
   /** The worker that carries out the running steps: nobody else claims steps of the run. Null while no step is running. */
   readonly owner: string | null;
-  /** When somebody has to look at the run although nobody told him: a timer, or steps that nobody has claimed. See `wakeAt`. */
+  /** When somebody has to look at the run without a command: a timer is due, or steps are unclaimed. See `wakeAt`. */
   readonly wakeAt: number | null;
   readonly startedBy: string;
   readonly startedAt: number;
@@ -124,7 +122,7 @@ export interface Transition {
   steps: ReadonlyMap<string, StepState>;
   /** Kept with each write, so that no rule has to count. */
   readonly tally: Tally;
-  /** Nodes that were completed or skipped, and whose successors nobody has looked at yet. */
+  /** Nodes that were completed or skipped, whose successors are not decided yet. */
   readonly resolved: string[];
   readonly events: NewEvent[];
 }
@@ -145,25 +143,6 @@ export function putStep(transition: Transition, step: StepState): void {
   if (old !== undefined) count(transition.tally, old, -1);
   count(transition.tally, step, 1);
   (transition.steps as Map<string, StepState>).set(step.nodeId, step);
-}
-
-/** The next state: one revision further, or the very object that the transition began with when nothing changed. */
-export function closeTransition(transition: Transition): RunState {
-  const { before, facts, status, seq, variables, error, owner, steps } = transition;
-  if (steps === before.steps && status === before.status) return before;
-  return {
-    ...before,
-    status,
-    seq,
-    variables,
-    error,
-    owner,
-    steps,
-    revision: before.revision + 1,
-    wakeAt: wakeAt(transition, before.wakeAt, facts.now),
-    completedAt: isTerminal(status) ? (before.completedAt ?? facts.now) : null,
-    updatedAt: facts.now,
-  };
 }
 
 /** The step of a node that has just been decided: the beginning of its first attempt, written nowhere yet. */
@@ -221,26 +200,6 @@ export function runningStep({ steps }: Transition, fence: Fence): StepState | un
 export function stepById(steps: Transition['steps'], id: string): StepState | undefined {
   for (const step of steps.values()) if (step.id === id) return step;
   return undefined;
-}
-
-/** The part of a step's events by which its history is told apart. */
-export function deliveryOf({ attempt, delivery }: StepState): { attempt: number; delivery: number } {
-  return { attempt, delivery };
-}
-
-/** An error as events and runs show it. */
-export function errorData(error: StepError): JsonObject {
-  return {
-    code: error.code,
-    message: error.message,
-    ...(error.node === undefined ? {} : { node: error.node }),
-  };
-}
-
-/** One `warning` for each reference of a template that led nowhere. */
-export function warnOfMissing(transition: Transition, step: StepState, missing: readonly string[]): void {
-  for (const reference of missing)
-    emitStepEvent(transition, 'warning', step, { reference, node: step.nodeId });
 }
 
 /** Nodes by their place in topological order. Whatever happens to several nodes at once happens in this order, so that it is repeatable. */

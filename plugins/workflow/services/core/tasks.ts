@@ -2,16 +2,16 @@ import type { JsonObject } from '../../contract/graph.ts';
 import { jsonEqual, ownMember } from '../graph/json.ts';
 import type { Command, TaskPayload, Verdict } from './commands.ts';
 import { contextSize, jsonLength, MAX_TASK_INPUT, MAX_VARIABLES, runData } from './data.ts';
-import { emitStepEvent, humanTaskTimeout, inputTooLarge, timestamp } from './events.ts';
+import { emitStepEvent, humanTaskTimeout, inputTooLarge, timestamp, warnOfMissing } from './events.ts';
 import { chooseEdges, completeStep, failStep, leadsOnWith } from './finish.ts';
-import { inOrder, putStep, type StepState, stepById, type Transition, warnOfMissing } from './state.ts';
+import { inOrder, putStep, type StepState, stepById, type Transition } from './state.ts';
 
 /** The outcome with which a task completes when its time is over (decisions 2.5). */
 const TIMEOUT = 'timeout';
 
 /**
  * Opens the human tasks that are reached, unless the run is paused: then they wait as all successors do, and open when it goes on (decisions 2.3).
- * After all else that an occurrence brings, so that the order in which a graph is written does not decide.
+ * After all else that an command brings, so that the order in which a graph is written does not decide.
  */
 export function openTasks(transition: Transition): void {
   if (transition.tally.pending === 0) return;

@@ -7,8 +7,9 @@ import { type EngineHints, hintOf, type PlaceHint, placeOf } from '../engine/hin
 import type { RunQueries } from '../ports/run-queries.ts';
 import type { Timers } from '../ports/timers.ts';
 import { runKey } from '../run-key.ts';
-import { isTerminal, redactEvents, toEventRecord } from '../views/records.ts';
+import { isTerminal, toEventRecord } from '../views/records.ts';
 import type { Redactor } from '../views/redaction.ts';
+import { redactEvents } from '../views/redaction.ts';
 import { createInterests } from './interests.ts';
 import { createWatch, type Watch } from './watch.ts';
 

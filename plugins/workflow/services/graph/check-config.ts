@@ -12,6 +12,16 @@ import { type ProblemPlace, quote } from './problems.ts';
 import { RETRY_DURATIONS, RetryConfig, readDuration } from './retry-policy.ts';
 import { isFault, parseReference, parseTemplate, type Reference } from './template.ts';
 
+/** What checking configurations works with. */
+export interface ConfigCheck extends Reading {
+  readonly index: NodeIndex;
+}
+
+/** A node with a configuration that is JSON of a fair size. */
+interface ConfiguredNode extends DrawnNode {
+  readonly config: JsonObject;
+}
+
 /** Checks the configuration of a node. Its type is known, or `undefined`: then what holds for all types is checked. */
 export function checkConfig(node: DrawnNode, types: NodeTypes, check: ConfigCheck): void {
   if (!isFair(node, check)) return;
@@ -74,9 +84,33 @@ function checkAutomatic(node: ConfiguredNode, type: NodeType | undefined, check:
   }
 }
 
+/** Checks the `retry` of an automatic node. */
+function checkRetry(node: ConfiguredNode, retry: Json, check: ConfigCheck): void {
+  if (!isObject(retry)) {
+    reportMember(node, '/retry', 'must be an object: {"max_attempts": 3}.', graphCode('retry'), check);
+    return;
+  }
+  for (const { pointer, message } of schemaProblems(RetryConfig, retry, check.suggest)) {
+    reportMember(node, `/retry${pointer}`, message, graphCode('retry'), check);
+  }
+  const times = RETRY_DURATIONS.map((name) => {
+    const written = ownMember(retry, name);
+    // The schema reports what is no text.
+    const duration = typeof written === 'string' ? readDuration(written, 0) : undefined;
+    if (duration === undefined || 'milliseconds' in duration) return duration?.milliseconds;
+    reportMember(node, `/retry/${name}`, duration.fault, graphCode('duration'), check);
+    return undefined;
+  });
+  const [delay, longest] = times;
+  if (delay !== undefined && longest !== undefined && longest < delay) {
+    const message = 'is shorter than the delay. Make it longer, or leave it out.';
+    reportMember(node, '/retry/max_delay', message, graphCode('retry'), check);
+  }
+}
+
 type TypeProblems = ReturnType<NonNullable<NodeType['check']>>;
 
-/** What the type itself says, but for members whose fault is told already. */
+/** What the type itself says, but for members whose fault is reported already. */
 function typeProblems(type: NodeType, { config, without }: UsableConfig): TypeProblems {
   if (type.check === undefined) return [];
   if (without.length === 0) return type.check(config);
@@ -84,7 +118,7 @@ function typeProblems(type: NodeType, { config, without }: UsableConfig): TypePr
   try {
     found = type.check(config);
   } catch {
-    // It needs a member that is missing, which is told: it is asked again when the member is there, and what it throws then counts.
+    // It needs a member whose absence is reported already. When the member is there, it is asked again, and what it throws then counts.
     return [];
   }
   // Of the whole configuration nothing is known while a part of it is not there.
@@ -120,8 +154,8 @@ export function checkPath(field: string, label: string, place: ProblemPlace, che
 function checkTemplate(text: string, label: string, place: ProblemPlace, check: ConfigCheck): void {
   const { parts, faults } = parseTemplate(text);
   for (const { rule, expression, message } of faults) {
-    const told = rule === 'path' ? 'template' : rule;
-    check.problems.add(told, `${label} ${quote(expression)}, which ${message}`, place);
+    const reported = rule === 'path' ? 'template' : rule;
+    check.problems.add(reported, `${label} ${quote(expression)}, which ${message}`, place);
   }
   const nodes = new Set<string>();
   for (const part of parts) {
@@ -149,17 +183,7 @@ function walkTexts(value: Json, pointer: string, visit: (text: string, pointer: 
   for (const [name, member] of Object.entries(value)) walkTexts(member, pointer + pointerTo(name), visit);
 }
 
-/** What checking configurations works with. */
-export interface ConfigCheck extends Reading {
-  readonly index: NodeIndex;
-}
-
-/** A node with a configuration that is JSON of a fair size. */
-interface ConfiguredNode extends DrawnNode {
-  readonly config: JsonObject;
-}
-
-/** Tells what the schema says no to. Gives back what can be looked at further. */
+/** Reports what the schema refuses. Returns what can be checked further. */
 function checkMembers(
   node: ConfiguredNode,
   config: JsonObject,
@@ -173,7 +197,7 @@ function checkMembers(
   return problems.length === 0 ? { config, without: [] } : usableConfig(schema, config);
 }
 
-/** Tells of a member of the configuration; `message` goes on after its name. */
+/** Reports a problem of one member; `message` goes on after its name. */
 function reportMember(
   { label, place, type }: ConfiguredNode,
   pointer: string,
@@ -187,28 +211,4 @@ function reportMember(
     ...place,
     pointer: `${place.pointer}/config${pointer}`,
   });
-}
-
-/** Checks the `retry` of an automatic node. */
-function checkRetry(node: ConfiguredNode, retry: Json, check: ConfigCheck): void {
-  if (!isObject(retry)) {
-    reportMember(node, '/retry', 'must be an object: {"max_attempts": 3}.', graphCode('retry'), check);
-    return;
-  }
-  for (const { pointer, message } of schemaProblems(RetryConfig, retry, check.suggest)) {
-    reportMember(node, `/retry${pointer}`, message, graphCode('retry'), check);
-  }
-  const times = RETRY_DURATIONS.map((name) => {
-    const written = ownMember(retry, name);
-    // What is no text is told by the schema.
-    const duration = typeof written === 'string' ? readDuration(written, 0) : undefined;
-    if (duration === undefined || 'milliseconds' in duration) return duration?.milliseconds;
-    reportMember(node, `/retry/${name}`, duration.fault, graphCode('duration'), check);
-    return undefined;
-  });
-  const [delay, longest] = times;
-  if (delay !== undefined && longest !== undefined && longest < delay) {
-    const message = 'is shorter than the delay. Make it longer, or leave it out.';
-    reportMember(node, '/retry/max_delay', message, graphCode('retry'), check);
-  }
 }

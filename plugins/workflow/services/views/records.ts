@@ -9,7 +9,7 @@ import type { OpenTask } from '../ports/run-queries.ts';
 import { maskConfig, type Redactor, redactJson } from './redaction.ts';
 import { mapYielding } from './yielding.ts';
 
-/** What is told of a run: all of its state but the steps and the engine's own affairs. */
+/** What callers see of a run: all of its state but the steps and the engine's own affairs. */
 type RunFacts = Pick<
   RunState,
   | 'id'
@@ -113,14 +113,6 @@ export function toEventRecord(event: NewEvent): RunEventRecord {
     data: event.data,
     created_at: timestamp(event.createdAt),
   };
-}
-
-/** Events as they may be stored: their data without credentials. Costs next to nothing for events without text. */
-export function redactEvents(events: readonly NewEvent[], redactor: Redactor): readonly NewEvent[] {
-  return events.map((event) => {
-    const data = redactJson(redactor, event.data);
-    return data === event.data ? event : { ...event, data };
-  });
 }
 
 /** True for the events after which nothing happens to a run. */

@@ -1,5 +1,7 @@
 import type { Guard } from '../../../agent-engine/contract.ts';
 import type { Json, JsonObject } from '../../contract/graph.ts';
+import type { NewEvent } from '../core/commands.ts';
+import type { RunStore } from '../ports/run-store.ts';
 
 /** What the views need of the guardrails. */
 export type Redactor = Pick<Guard, 'redact' | 'redactJsonText'>;
@@ -76,4 +78,29 @@ function decoded(name: string): string {
       String.fromCharCode(Number.parseInt(code, 16)),
     );
   }
+}
+
+/** The store, with credentials taken out of events before they are written. All else goes through as it is. */
+export function redactingStore(store: RunStore, redactor: Redactor): RunStore {
+  return {
+    now: () => store.now(),
+    create: (creation) => store.create({ ...creation, events: redactEvents(creation.events, redactor) }),
+    read: (place) => store.read(place),
+    runOfStep: (tenantId, stepId) => store.runOfStep(tenantId, stepId),
+    commit: (commit) => store.commit({ ...commit, events: redactEvents(commit.events, redactor) }),
+    due: (limit) => store.due(limit),
+    orphans: (limit) => store.orphans(limit),
+    owned: (worker) => store.owned(worker),
+    join: (worker, leaseMs) => store.join(worker, leaseMs),
+    renew: (worker, leaseMs) => store.renew(worker, leaseMs),
+    leave: (worker) => store.leave(worker),
+  };
+}
+
+/** Events with data that may be stored. Costs next to nothing for events without text. */
+export function redactEvents(events: readonly NewEvent[], redactor: Redactor): readonly NewEvent[] {
+  return events.map((event) => {
+    const data = redactJson(redactor, event.data);
+    return data === event.data ? event : { ...event, data };
+  });
 }
