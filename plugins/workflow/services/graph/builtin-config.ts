@@ -50,7 +50,7 @@ export const SERVICE_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
 
 type ServiceMethod = (typeof SERVICE_METHODS)[number];
 
-/** Configuration of `service_task` (specification 2, Node): all of it may hold templates. */
+/** Configuration of `service_task` (specification 2, Node): all of it but `secret_headers` may hold templates. */
 export const ServiceTaskConfig = Type.Object(
   {
     url: Type.String({
@@ -71,12 +71,19 @@ export const ServiceTaskConfig = Type.Object(
       }),
     ),
     body: Type.Optional(Type.Unknown({ description: 'Any JSON; not with GET and HEAD' })),
+    secret_headers: Type.Optional(
+      Type.Record(Type.String(), Type.String({ maxLength: 1_100 }), {
+        maxProperties: 10,
+        description:
+          'Headers whose values are secrets of the deployment: `{"Authorization": "Bearer env:ACME_TOKEN"}`, `{"X-API-Key": "file:acme/key"}`. The operator lists what may be named in SVC_TENANT_SECRETS. Templates are not filled in here',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
 
-/** All members are templates; in the URL insertions are encoded. */
-export const serviceTaskTemplates: TemplateModes = { url: 'url' };
+/** In the URL insertions are encoded. */
+export const serviceTaskTemplates: TemplateModes = { url: 'url', secret_headers: 'none' };
 
 /** The method that a text means, in upper or lower case; `undefined` for another text. */
 export function serviceMethod(written: string): ServiceMethod | undefined {
@@ -101,7 +108,7 @@ export function checkAgentTask(config: JsonObject): ConfigProblems {
 export function checkServiceTask(config: JsonObject): ConfigProblems {
   const fault = urlFault(textOf(config, 'url'));
   const url = fault === undefined ? [] : [{ pointer: '/url', code: graphCode('url'), message: fault }];
-  return [...url, ...checkMethod(config), ...checkHeaders(config)];
+  return [...url, ...checkMethod(config), ...checkHeaders(config), ...checkReceiver(config)];
 }
 
 function checkMethod(config: JsonObject): ConfigProblems {
@@ -123,6 +130,17 @@ function checkHeaders(config: JsonObject): ConfigProblems {
     const message = headerFault(name, value as string);
     return message === undefined ? [] : [{ pointer: pointerTo('headers', name), message }];
   });
+}
+
+/** Data of a run may choose the whole URL. Whoever starts the run, or a model, writes them, so a secret never goes along. */
+function checkReceiver(config: JsonObject): ConfigProblems {
+  const secrets = ownMember(config, 'secret_headers');
+  if (!isObject(secrets) || Object.keys(secrets).length === 0) return [];
+  const url = ownMember(config, 'url');
+  if (typeof url !== 'string' || hasLiteralOrigin(url)) return [];
+  const message =
+    'go to whatever host the data of a run name. Write scheme and host of "url" out (https://api.example.com/{{input.path}}), or leave the secrets out.';
+  return [{ pointer: '/secret_headers', code: graphCode('secret-host'), message }];
 }
 
 function headerFault(name: string, value: string): string | undefined {
@@ -147,7 +165,7 @@ const WEB = /^https?:\/\//i;
 const ORIGIN = /^https?:\/\/[^/?#\\]+[/?#\\]/i;
 
 /** Whether scheme, host and port are written out, so that nothing that is inserted decides who gets the request. */
-export function hasLiteralOrigin(written: string): boolean {
+function hasLiteralOrigin(written: string): boolean {
   const [first, ...rest] = parseTemplate(written).parts;
   return typeof first === 'string' && (rest.length === 0 ? WEB.test(first) : ORIGIN.test(first));
 }

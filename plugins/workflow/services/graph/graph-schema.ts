@@ -79,6 +79,7 @@ export const GRAPH_RULES = {
   'config-unknown': 'The configuration has no members that the type of the node does not know.',
   'config-invalid': 'The members of the configuration have values that the type of the node can use.',
   url: 'The URL of a service task begins with `http://` or `https://`, or is one template as a whole.',
+  'secret-host': 'With `secret_headers` the URL of a service task has its scheme and host written out.',
   method: 'The method of a service task is GET, POST, PUT, PATCH, DELETE or HEAD.',
   duration: 'Durations are written like `30s`, `5m`, `720h` or `7d`.',
   retry: 'A `retry` is `{max_attempts, delay, backoff, max_delay}`, with 10 attempts in all at most.',

@@ -1,16 +1,8 @@
 import { GatewayError, isSecretReference, SecretErrors, type Secrets } from 'agent-gateway';
-import Type from 'typebox';
 import type { Json } from '../../../contract/graph.ts';
 import { StepFailure } from '../../../contract/node-types.ts';
 import { isObject } from '../../graph/json.ts';
 import { headerValue, isOfTheGateway } from './service-headers.ts';
-
-/** Headers whose values are secrets, resolved when the request is sent. */
-export const SecretHeaders = Type.Record(Type.String(), Type.String({ maxLength: 1_100 }), {
-  maxProperties: 10,
-  description:
-    'Headers whose values are secrets of the deployment: `{"Authorization": "Bearer env:ACME_TOKEN"}`, `{"X-API-Key": "file:acme/key"}`. The operator lists what may be named in SVC_TENANT_SECRETS. Templates are not filled in here',
-});
 
 /** Values that were resolved for one request. */
 export interface ResolvedSecrets {

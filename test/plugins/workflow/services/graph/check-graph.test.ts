@@ -262,6 +262,14 @@ const ROWS: readonly Row[] = [
     ...{ problem: node(2, '/config/url'), says: /must begin with http/ },
   },
   {
+    ...{ rule: 'secret-host', title: 'a secret for a host that data of the run choose' },
+    graph: withConfig(2, {
+      url: '{{input.callback_url}}',
+      secret_headers: { Authorization: 'Bearer env:ACME_TOKEN' },
+    }),
+    ...{ problem: node(2, '/config/secret_headers'), says: /Write scheme and host of "url" out/ },
+  },
+  {
     ...{ rule: 'method', title: 'unknown method' },
     graph: withConfig(2, { url: 'https://a.example', method: 'FETCH' }),
     ...{ problem: node(2, '/config/method'), says: /GET, POST, PUT, PATCH, DELETE, HEAD/ },
