@@ -47,7 +47,9 @@ export default definePlugin({
     };
     const types = typesOf(database);
     const { engine, versions } = await openEngine(scope, {
-      ...{ ...shared, database, types },
+      ...shared,
+      database,
+      types,
       tables: gatewayTables,
     });
     const definitions = openDefinitions(scope, { types, versions, redactor: guard });

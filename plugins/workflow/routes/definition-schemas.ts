@@ -45,7 +45,7 @@ export const IfMatch = Type.Object({
   ),
 });
 
-/** A definition as it is told (decisions 2.3). */
+/** A definition on the wire (decisions 2.3). */
 export const DefinitionSchema = Type.Object({
   id: Type.String({ description: 'Of a workflow of agents.d its name' }),
   name: Type.String(),
@@ -94,7 +94,7 @@ export const UpdateDefinition = Type.Object(
 /** A page of definitions. */
 export const DefinitionList = Type.Object({ workflow_definitions: Type.Array(DefinitionSchema), ...Page });
 
-/** A version as it is told (decisions 2.3). */
+/** A version on the wire (decisions 2.3). */
 export const VersionSchema = Type.Object({
   id: Type.String(),
   definition_id: Type.String(),

@@ -44,7 +44,9 @@ export function taskRoutes(engine: WorkflowEngine): readonly Route[] {
       handle: async (call) => {
         const { body, identity, params, tenant } = call;
         const step = await engine.completeTask({
-          ...{ tenantId: tenant.id, stepRunId: params.step_run_id, identity },
+          tenantId: tenant.id,
+          stepRunId: params.step_run_id,
+          identity,
           completion: (body ?? {}) as TaskCompletion,
         });
         const { id: step_run_id, run_id, node_id, outcome } = step;

@@ -58,7 +58,7 @@ function deliver(transition: Transition, step: StepState): void {
 
 /**
  * A worker gives a step back. Its next delivery repeats the attempt, with the input that it has; that it was given back counts against
- * nothing. No event tells of it but that next `step.started`, whose `delivery` is greater by one.
+ * nothing. The only event of it is the next `step.started`, whose `delivery` is greater by one.
  */
 export function released(
   transition: Transition,

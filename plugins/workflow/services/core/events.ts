@@ -27,7 +27,7 @@ export function emitStepEvent(
   transition.events.push({ seq, type, nodeId: step.nodeId, stepId: step.id, data, createdAt: facts.now });
 }
 
-/** The part of a step's events by which its history is told apart. */
+/** Which delivery a step's event belongs to. */
 export function deliveryOf({ attempt, delivery }: StepState): { attempt: number; delivery: number } {
   return { attempt, delivery };
 }

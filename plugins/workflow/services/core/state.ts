@@ -22,7 +22,7 @@ export interface RunState {
   readonly input: JsonObject;
   readonly variables: JsonObject;
   readonly error: StepError | null;
-  /** The worker that carries out the running steps: nobody else claims steps of the run. Null while no step is running. */
+  /** The worker that carries out the running steps: no other worker claims steps of the run. Null while no step is running. */
   readonly owner: string | null;
   /** When somebody has to look at the run without a command: a timer is due, or steps are unclaimed. See `wakeAt`. */
   readonly wakeAt: number | null;
@@ -41,7 +41,7 @@ export interface StepState {
   readonly nodeName: string;
   readonly nodeType: string;
   readonly status: StepStatus;
-  /** 1 for the first. `attempt` and `delivery` together are the fence: whoever was given another pair is too late. */
+  /** 1 for the first. `attempt` and `delivery` together are the fence: a result with another pair is too late. */
   readonly attempt: number;
   /** How often this attempt was handed to somebody; 0 before the first time. It only grows within an attempt: a fence is never used twice. */
   readonly delivery: number;

@@ -107,7 +107,7 @@ export function tick(transition: Transition): Verdict {
     const output = {};
     const taken = chooseEdges(graph, node, TIMEOUT, runData(transition, { nodeId: node.id, output }));
     emitStepEvent(transition, 'task.completed', step, { by: 'system', outcome: TIMEOUT });
-    // No completion is kept: whoever sends one afterwards is told that the task is not open, whatever he sends.
+    // No completion is kept, so that every later one is refused: the task is not open.
     completeStep(transition, { ...step, output, outcome: TIMEOUT, taken });
   }
   return due.length > 0 ? 'applied' : 'unchanged';
@@ -122,7 +122,7 @@ function payloadData({ outcome, output, variables }: TaskPayload): JsonObject {
   };
 }
 
-/** Null means anybody. What is no text is nobody's id as text, which closes the task rather than opening it. */
+/** Null means anybody. Other JSON is taken as text, which is no identity's id: that closes the task rather than opening it. */
 function assigneeOf(input: JsonObject): string | null {
   const assignee = ownMember(input, 'assignee') ?? '';
   if (assignee === '') return null;

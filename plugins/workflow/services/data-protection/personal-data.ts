@@ -20,7 +20,7 @@ interface PersonalDataParts {
   readonly name: string;
   readonly archive: RunArchive;
   readonly traces: PersonalTraces;
-  /** Absent for an engine whose graphs nobody edits. */
+  /** Absent for an engine whose graphs are not edited. */
   readonly definitions?: Pick<DefinitionStore, 'all' | 'erase'> | undefined;
   readonly versions: Pick<Versions, 'list'>;
   readonly redactor: Redactor;
@@ -83,7 +83,7 @@ export function createPersonalData(parts: PersonalDataParts): PersonalData {
         const count = (await definitions?.erase(entities)) ?? 0;
         return { ...erased, workflow_versions: versions, workflow_definitions: count };
       }
-      // A new one each time: nobody can tell from it who it was, or that two of them were one.
+      // A new one each time: it must not show who it was, nor that two of them were one.
       await traces.pseudonymize(entities, userId, `erased-${ids.opaque()}`);
       return erased;
     },
@@ -102,7 +102,10 @@ export function personalDataOf(
   const { clock, database, ids } = scope.services;
   const parts = { clock, database, ids, tables: gatewayTables, definitions: gatewayDefinitions };
   return createPersonalData({
-    ...{ name: 'workflow', versions, redactor, ids },
+    name: 'workflow',
+    versions,
+    redactor,
+    ids,
     archive: createRunArchive(parts),
     traces: createPersonalTraces(parts),
     definitions: createDefinitionStore(parts),

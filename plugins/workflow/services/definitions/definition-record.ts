@@ -12,7 +12,7 @@ type DefinitionSource = 'api' | 'file';
 /** Who made the definitions that are files. */
 export const DEPLOYMENT = 'deployment';
 
-/** A definition as it is told. Wire names (decisions 2.3). */
+/** A definition on the wire (decisions 2.3). */
 export interface DefinitionRecord {
   /** A UUID; of a file its `metadata.name`. */
   readonly id: string;

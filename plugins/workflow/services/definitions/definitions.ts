@@ -4,7 +4,7 @@ import type { VersionRecord } from '../../contract/runs.ts';
 import type { StoredDefinition } from '../ports/definition-store.ts';
 import type { DefinitionRecord } from './definition-record.ts';
 
-/** A definition as its author wrote it: what `graph` is, nobody knows yet. */
+/** A definition as its author wrote it: `graph` is not checked yet. */
 export interface WrittenDefinition {
   readonly name: string;
   readonly description: string;
@@ -12,7 +12,7 @@ export interface WrittenDefinition {
 }
 
 /**
- * Definitions of workflows: those of the caller's tenant, and the files of agents.d, which all tenants see and nobody changes here. A definition of
+ * Definitions of workflows: those of the caller's tenant, and the files of agents.d, which all tenants see and the API does not change. A definition of
  * another tenant is not there. Unknown ids are `workflow.definition-not-found`; whatever would change a file is `workflow.read-only`.
  */
 export interface Definitions {

@@ -27,7 +27,7 @@ export function toFieldErrors(
  * `workflow.graph-invalid`.
  *
  * @param broken what is wrong with the graph, at least one error
- * @param others what is wrong with the request besides; told first
+ * @param others what else is wrong with the request; listed first
  */
 export function graphInvalid(
   broken: readonly FieldError[],

@@ -9,7 +9,7 @@ import { isObject, ownMember, pointerTo } from './json.ts';
 import { readDuration } from './retry-policy.ts';
 import { isLiteral, parseTemplate, wholeReference } from './template.ts';
 
-/** What a node type's `check` tells. */
+/** What a node type's `check` reports. */
 type ConfigProblems = ReturnType<NonNullable<NodeType['check']>>;
 
 /** Configuration of `agent_task` (specification 2, Node). */
@@ -175,7 +175,7 @@ function hasLiteralOrigin(written: string): boolean {
  */
 function urlFault(written: string): string | undefined {
   const template = parseTemplate(written);
-  // What is wrong with its braces is told elsewhere.
+  // `checkTemplates` reports what is wrong with its braces.
   if (template.faults.length > 0 || wholeReference(template) !== undefined) return undefined;
   const [first = ''] = template.parts;
   if (typeof first !== 'string') {

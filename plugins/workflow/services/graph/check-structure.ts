@@ -76,7 +76,7 @@ function checkReachability(
   }
 }
 
-/** A cycle is shown from where runs come into it, so that the edge that is told is the one that leads back. */
+/** A cycle is shown from where runs come into it, so that the reported edge is the one that leads back. */
 function checkCycles(
   reachable: ReadonlySet<string>,
   { edges }: DrawnGraph,

@@ -69,7 +69,10 @@ function compileNode(
     automatic: () => createTypedFill(rest, () => types.get(type)?.templates ?? NO_MODES),
   };
   return {
-    ...{ id, type, behavior, name: name || id },
+    id,
+    type,
+    behavior,
+    name: name || id,
     incoming: incoming.get(id) ?? [],
     outgoing: outgoing.get(id) ?? [],
     retry: behavior === 'automatic' && retry !== undefined ? readRetry(retry) : undefined,

@@ -4,7 +4,7 @@ import { jsonEqual } from './json.ts';
 import { compareText } from './links.ts';
 import { isFault, parseReference, readReference } from './template.ts';
 
-/** Makes a condition ready to be asked. Throws for one whose `field` is no path; `checkGraph` tells of it before. */
+/** Compiles a condition. Throws for one whose `field` is no path; `checkGraph` reports it before. */
 export function compileCondition(condition: Condition): NonNullable<CompiledEdge['condition']> {
   if (isOutcome(condition)) return { kind: 'outcome', outcome: condition.outcome };
   const { field, op, value = null } = condition;

@@ -15,8 +15,8 @@ interface SchemaProblem {
   readonly message: string;
 }
 
-/** Problems that are told of one value. */
-const MAX_TOLD = 50;
+/** Problems of one value that are reported. */
+const MAX_REPORTED = 50;
 /** Errors that are looked at: they are compared with one another. */
 const MAX_READ = 500;
 
@@ -34,14 +34,14 @@ export function schemaProblems(
 ): readonly SchemaProblem[] {
   const byPointer = new Map<string, SchemaProblem>();
   for (const error of schemaErrors(schema, value).errors) {
-    if (byPointer.size === MAX_TOLD) break;
+    if (byPointer.size === MAX_REPORTED) break;
     const problem = describe(error, suggest);
     if (!byPointer.has(problem.pointer)) byPointer.set(problem.pointer, problem);
   }
   return [...byPointer.values()];
 }
 
-/** What Ajv says of a value, without what concerns forms that it does not have. `isCut`: there is more, which nobody looks at. */
+/** What Ajv says of a value, without what concerns forms that it does not have. `isCut`: there is more, which is not read. */
 function schemaErrors(
   schema: TSchema,
   value: JsonObject,
@@ -101,8 +101,8 @@ function memberOf({ params }: ErrorObject): {
 }
 
 function messageOf({ keyword, params, parentSchema, message }: ErrorObject): string {
-  const told = (parentSchema as { patternErrorMessage?: string } | undefined)?.patternErrorMessage;
-  if (keyword === 'pattern' && told !== undefined) return told;
+  const given = (parentSchema as { patternErrorMessage?: string } | undefined)?.patternErrorMessage;
+  if (keyword === 'pattern' && given !== undefined) return given;
   if (keyword === 'minLength' && params.limit === 1) return 'must not be empty';
   if (keyword === 'const') return `must be ${JSON.stringify(params.allowedValue)}`;
   if (keyword === 'anyOf' || keyword === 'oneOf') return 'has none of the allowed forms';

@@ -2,7 +2,7 @@ import { GRAPH_LIMITS } from './graph-schema.ts';
 import { isObject, ownMember, pointerTo } from './json.ts';
 import { type GraphProblems, kindOf, type ProblemPlace, quote, type Suggest } from './problems.ts';
 
-/** A graph as somebody drew it. Members that are missing or of the wrong type are `undefined`, and their problem is told. */
+/** A graph as somebody drew it. Members that are missing or of the wrong type are `undefined`, and reported. */
 export interface DrawnGraph {
   readonly nodes: readonly DrawnNode[];
   readonly edges: readonly DrawnEdge[];
@@ -35,7 +35,7 @@ export interface Reading {
 }
 
 /**
- * Reads the shape of a graph. `undefined` when there is nothing to look at, or far too much: then nobody looks at the rest.
+ * Reads the shape of a graph. `undefined` when there is nothing to look at, or far too much: the rest is not read then.
  */
 export function readGraph(graph: unknown, reading: Reading): DrawnGraph | undefined {
   const { problems } = reading;
@@ -87,7 +87,10 @@ function readNode(node: unknown, index: number, reading: Reading): DrawnNode {
     reading.problems.add('name-too-long', message, { ...place, pointer: `${pointer}/name` });
   }
   return {
-    ...{ place, label, id: members.text('id', true), type: members.text('type', true) },
+    place,
+    label,
+    id: members.text('id', true),
+    type: members.text('type', true),
     config: members.object('config', {}),
   };
 }
@@ -101,12 +104,15 @@ function readEdge(edge: unknown, index: number, reading: Reading): DrawnEdge {
       : `Edge ${index}`;
   const members = openMembers(edge, ['from', 'to', 'condition'], { label, place }, reading);
   return {
-    ...{ place, label, from: members?.text('from', true), to: members?.text('to', true) },
+    place,
+    label,
+    from: members?.text('from', true),
+    to: members?.text('to', true),
     condition: members?.object('condition', null),
   };
 }
 
-/** Members of a node or an edge, whose types are told when they are wrong. */
+/** Members of a node or an edge, whose wrong types are reported. */
 interface Members {
   text(name: string, isRequired: boolean): string | undefined;
   /** `absent` when there is none. */
@@ -146,10 +152,10 @@ function openMembers(
   };
 }
 
-/** Unknown members that are told of one object. */
+/** Unknown members of one object that are reported. */
 const MAX_UNKNOWN = 10;
 
-/** Tells of members that are not known: a misspelt one should not pass silently. */
+/** Reports members that are not known: a misspelt one should not pass silently. */
 export function reportUnknown(
   value: object,
   known: readonly string[],

@@ -26,7 +26,7 @@ export const GRAPH_LIMITS = {
   duration: 3_650 * 86_400_000,
   /** Attempts in all of a node that has a `retry` (decisions 2.6). */
   attempts: 10,
-  /** Problems that are told at one time. */
+  /** Problems of one answer. */
   problems: 1_000,
 } as const;
 
@@ -84,7 +84,7 @@ export const GRAPH_RULES = {
   duration: 'Durations are written like `30s`, `5m`, `720h` or `7d`.',
   retry: 'A `retry` is `{max_attempts, delay, backoff, max_delay}`, with 10 attempts in all at most.',
   'retry-misplaced': 'Nodes that a worker carries out can have a `retry`; start, end and human tasks cannot.',
-  'more-problems': 'The graph has more problems than are told at one time.',
+  'more-problems': 'The graph has more problems than one answer lists.',
 } as const;
 
 /** Name of a rule, as it stands in its code. */
@@ -172,8 +172,8 @@ export const GraphSchema = Type.Object(
 );
 
 /**
- * The same for bodies of requests: it documents the shape and lets everything pass, so that `checkGraph` tells all problems at once, each with its code.
- * Its static type is what should be there; nobody has looked before `checkGraph` did.
+ * The same for bodies of requests: it documents the shape and lets everything pass, so that `checkGraph` reports all problems at once, each with its code.
+ * Its static type is what should be there; only `checkGraph` checks it.
  */
 export const GraphInput = Type.Unsafe<Static<typeof GraphSchema>>(
   Type.Union([

@@ -71,20 +71,23 @@ function startWorkflow({ workflows, nesting }: StartWorkflowParts): Tool {
       const { workflow, input = {}, wait_seconds: wait = 0 } = given as unknown as Arguments;
       const { tenantId, identityId } = context.principal;
       const { run } = await workflows.start({
-        ...{ tenantId, workflow, input, startedBy: identityId },
+        tenantId,
+        workflow,
+        input,
+        startedBy: identityId,
         idempotency: idempotencyOf(context, workflow, input),
       });
       const { id, definition_id, version } = run;
       // A turn may start several.
       context.audit?.({ [`workflow_run ${id}`]: `${definition_id} version ${version}` });
-      if (wait === 0 || run.status !== 'running') return { content: tell({ run, output: null }) };
+      if (wait === 0 || run.status !== 'running') return { content: contentOf({ run, output: null }) };
       const place = { tenantId, runId: run.id };
       const settled = await workflows.settled({
         ...place,
         timeoutMs: wait * 1_000,
         signal: context.signal,
       });
-      return { content: tell(settled) };
+      return { content: contentOf(settled) };
     },
   };
 }
@@ -100,10 +103,11 @@ function idempotencyOf({ idempotencyId }: ToolContext, workflow: string, input: 
   return { key: `tool-${hash(`${idempotencyId} ${fingerprint}`)}`, fingerprint };
 }
 
-function tell({ run, output }: { readonly run: RunRecord; readonly output: Settled['output'] }): string {
+function contentOf({ run, output }: { readonly run: RunRecord; readonly output: Settled['output'] }): string {
   const { id, status, error } = run;
   return JSON.stringify({
-    ...{ run_id: id, status },
+    run_id: id,
+    status,
     ...(output !== null && { output }),
     ...(error !== null && { error }),
   });

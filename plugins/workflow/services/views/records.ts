@@ -95,7 +95,7 @@ export function toTaskRecord(task: OpenTask, graph: CompiledGraph, redactor: Red
   };
 }
 
-/** Instructions that are one template have the type of what it led to; whoever reads them needs text. */
+/** Instructions that are one template have the type of what it led to; people need text. */
 function instructionsText(written: Json | undefined, redactor: Redactor): string | null {
   if (written === undefined || written === null) return null;
   return typeof written === 'string'
