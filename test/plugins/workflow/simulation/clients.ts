@@ -1,9 +1,5 @@
-import type {
-  Occurrence,
-  TaskPayload,
-  Verdict,
-} from '../../../../plugins/workflow/services/core/occurrence.ts';
-import type { RunState } from '../../../../plugins/workflow/services/core/run-state.ts';
+import type { Command, TaskPayload, Verdict } from '../../../../plugins/workflow/services/core/commands.ts';
+import type { RunState } from '../../../../plugins/workflow/services/core/state.ts';
 import type { Runner } from '../../../../plugins/workflow/services/runner/runner.ts';
 import { isFinal } from './rules/state-rules.ts';
 import type { World } from './world.ts';
@@ -97,7 +93,7 @@ export function createClients(world: World): Clients {
 
   function order(
     state: RunState,
-    occurrence: Occurrence,
+    occurrence: Command,
     then: (verdict: Verdict, now: RunState) => void,
   ): void {
     const place = { tenantId: state.tenantId, runId: state.id };

@@ -1,10 +1,10 @@
 import { strict as assert } from 'node:assert';
 import type {
+  Command,
   Fence,
-  Occurrence,
   TaskPayload,
   Verdict,
-} from '../../../../../plugins/workflow/services/core/occurrence.ts';
+} from '../../../../../plugins/workflow/services/core/commands.ts';
 import type { Attempted } from './attempts.ts';
 import { foldEvents } from './fold-events.ts';
 import { graphOf, type Plan } from './plan.ts';
@@ -13,7 +13,7 @@ import { TestRun } from './test-run.ts';
 
 /** What an attempt is to the engine, what must come of it, and what it is to the model where it has an effect. */
 interface Trial {
-  readonly occurrence: Occurrence;
+  readonly occurrence: Command;
   readonly verdict: Verdict;
   readonly entry?: Entry;
 }
@@ -248,7 +248,7 @@ export class RandomRun {
 const ERROR = { code: 'broken', message: 'It is broken.' };
 
 function trial(
-  occurrence: Occurrence,
+  occurrence: Command,
   isApplied: boolean,
   entry?: Entry,
   refusal: Verdict = 'unchanged',
