@@ -91,15 +91,11 @@ export function createClients(world: World): Clients {
     return now!;
   }
 
-  function order(
-    state: RunState,
-    occurrence: Command,
-    then: (verdict: Verdict, now: RunState) => void,
-  ): void {
+  function order(state: RunState, command: Command, then: (verdict: Verdict, now: RunState) => void): void {
     const place = { tenantId: state.tenantId, runId: state.id };
     ask(
-      `${occurrence.type} ${state.id}`,
-      (runner) => runner.apply(place, occurrence),
+      `${command.type} ${state.id}`,
+      (runner) => runner.apply(place, command),
       (answer) => {
         if (answer === undefined) return world.violate(`${state.id} was not found`);
         then(answer.verdict, isKnown(answer.state));

@@ -48,8 +48,8 @@ export class TestRun {
     return { now: this.now, newId: () => `step-${++this.#ids}`, limits: this.limits };
   }
 
-  apply(...occurrences: Command[]): readonly Verdict[] {
-    const { state, events, verdicts } = advance(this.graph, this.state, occurrences, this.facts);
+  apply(...commands: Command[]): readonly Verdict[] {
+    const { state, events, verdicts } = advance(this.graph, this.state, commands, this.facts);
     this.state = state;
     this.events.push(...events);
     return verdicts;

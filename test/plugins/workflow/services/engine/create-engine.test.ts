@@ -50,8 +50,8 @@ function bench(verdict: Verdict = 'applied', parts: Partial<EngineParts> = {}) {
   const engine = createEngine({
     runner: {
       start: async () => ({ state: run }),
-      apply: async ({ tenantId, runId }, occurrence) => {
-        applied.push(occurrence);
+      apply: async ({ tenantId, runId }, command) => {
+        applied.push(command);
         return isHere(tenantId, runId, 'run') ? { state: run, verdict } : undefined;
       },
     },

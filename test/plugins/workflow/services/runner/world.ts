@@ -57,7 +57,7 @@ export interface Replica extends Runner {
     tenantId?: string,
     more?: { readonly idempotency?: { key: string; fingerprint: string } },
   ): Promise<string>;
-  do(runId: string, occurrence: Command): ReturnType<Runner['apply']>;
+  do(runId: string, command: Command): ReturnType<Runner['apply']>;
   sweepNow(): Promise<void>;
   /** The process is gone: no timer, no answer, no word. */
   crash(): void;
@@ -138,8 +138,8 @@ export class World {
         if ('existing' in started) return started.existing.runId;
         return started.state.id;
       },
-      do: (runId: string, occurrence: Command) =>
-        runner.apply({ tenantId: this.database.run(runId).tenantId, runId }, occurrence),
+      do: (runId: string, command: Command) =>
+        runner.apply({ tenantId: this.database.run(runId).tenantId, runId }, command),
       sweepNow: async () => {
         await runner.sweep(new AbortController().signal);
         await settle();
