@@ -1,5 +1,5 @@
 import type { Scope } from 'agent-gateway';
-import type { NewEvent } from './services/core/occurrence.ts';
+import type { NewEvent } from './services/core/commands.ts';
 import type { Execute } from './services/ports/execution.ts';
 import type { NotifyResult } from './services/replica-messages.ts';
 

@@ -16,13 +16,12 @@ import { definitionRoutes } from './routes/definitions.ts';
 import { eventRoutes } from './routes/events.ts';
 import { runRoutes } from './routes/runs.ts';
 import { taskRoutes } from './routes/tasks.ts';
-import { personalDataOf } from './services/data-protection/personal-data-of.ts';
-import { openDefinitions } from './services/definitions/open-definitions.ts';
+import { personalDataOf } from './services/data-protection/personal-data.ts';
+import { openDefinitions } from './services/definitions/create-definitions.ts';
 import { createEngines, limitsOf, openEngine } from './services/engine/open-engine.ts';
 import { openNodeTypes } from './services/nodes/node-types.ts';
-import { createStartByName } from './services/tools/create-start-by-name.ts';
-import { createNesting } from './services/tools/nesting.ts';
-import { startWorkflowSource } from './services/tools/start-workflow.ts';
+import { createStartByName } from './services/tools/start-by-name.ts';
+import { createNesting, startWorkflowSource } from './services/tools/start-workflow.ts';
 import { entities, gatewayTables, migrations } from './store/tables.ts';
 
 export default definePlugin({

@@ -95,7 +95,7 @@ const catalogue = defineErrors({
   busy: { code: 'workflow.busy', kind: 'unavailable', title: 'This is changed by too many at once' },
 });
 
-/** Seconds after which who was told `workflow.busy` should try again. */
+/** Seconds after `workflow.busy` until a caller should try again. */
 const BUSY_SECONDS = '1';
 
 /** What workflows answer with. */
@@ -159,12 +159,12 @@ export interface StepHistory extends StepRecord {
 export interface AttemptRecord {
   readonly attempt: number;
   readonly delivery: number;
-  /** `interrupted`: whoever carried it out was lost or stopped, and it was delivered again. */
+  /** `interrupted`: its worker was lost or stopped, and it was delivered again. */
   readonly status: 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted';
   readonly started_at: string;
   readonly completed_at: string | null;
   readonly error: JsonObject | null;
-  /** What the node type tells of it; redacted. */
+  /** What the node type reports of it; redacted. */
   readonly record: JsonObject | null;
 }
 
@@ -236,7 +236,7 @@ export interface WorkflowLimits {
   readonly stepTimeoutMs: number;
   /** After this time without a sign of life a replica's steps go to others. */
   readonly leaseMs: number;
-  /** How often an engine looks for work that nobody told it of. */
+  /** How often an engine looks for work that no message announced. */
   readonly sweepIntervalMs: number;
   /** Steps that this process carries out at one time. */
   readonly concurrency: number;

@@ -2,7 +2,7 @@ import { extensionPoint, type Logger, type TenantEntityManager } from 'agent-gat
 import type { TSchema } from 'typebox';
 import type { JsonObject } from './graph.ts';
 
-/** One attempt of one step, for whoever carries it out. */
+/** One attempt of one step, for the node type that carries it out. */
 export interface StepTask {
   readonly tenantId: string;
   readonly runId: string;
@@ -11,7 +11,7 @@ export interface StepTask {
   readonly nodeName: string;
   /** 1 for the first. A redelivery after a crash has the number of the attempt that it repeats. */
   readonly attempt: number;
-  /** 1 for the first; above it the attempt is repeated because whoever had it was lost, or stopped. */
+  /** 1 for the first; above it the attempt is repeated because its worker was lost, or stopped. */
   readonly delivery: number;
   /** `<step_run_id>-<attempt>`: the same for every delivery of an attempt. Whoever has effects outside sends it along. */
   readonly idempotencyKey: string;
@@ -76,7 +76,7 @@ export interface NodeType {
   readonly templates?: Readonly<Record<string, TemplateMode>>;
   /**
    * What the schema cannot say; `pointer` is relative to the configuration (`/url`), `message` goes on after the name of the member, `code` is stable and
-   * by default `workflow.graph.config-invalid`. Asked with a configuration that the schema takes, or, so that all problems are told at once, with
+   * by default `workflow.graph.config-invalid`. Asked with a configuration that the schema takes, or, so that all problems are reported at once, with
    * what is left of one without the members that the schema refuses: then members of its first level may be missing although the schema requires
    * them, and neither what it throws nor what it says of the whole configuration counts. Pure.
    */

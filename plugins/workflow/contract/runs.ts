@@ -5,7 +5,7 @@ export type RunStatus = 'running' | 'waiting' | 'paused' | 'completed' | 'cancel
 
 export const RUN_STATUSES: readonly RunStatus[] = ['running', 'waiting', 'paused', 'completed', 'cancelled'];
 
-/** Where one step stands (decisions 2.3). `pending`: decided, and nobody works on it yet. */
+/** Where one step stands (decisions 2.3). `pending`: decided, and no worker has it yet. */
 export type StepStatus = 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'skipped' | 'cancelled';
 
 /** Why a step failed, or a run is paused. `message` is for the author of the graph and holds no secret. */
@@ -85,7 +85,7 @@ export interface RunEventRecord {
   readonly created_at: string;
 }
 
-/** A human task that waits (specification 2, Endpoints), with more for whoever shows it. Wire names. */
+/** A human task that waits (specification 2, Endpoints), with more for user interfaces. Wire names. */
 export interface TaskRecord {
   readonly step_run_id: string;
   readonly run_id: string;

@@ -1,8 +1,8 @@
 import { KernelErrors, pageQuery } from 'agent-gateway';
-import Type, { type Static } from 'typebox';
-import type { WrittenDefinition } from '../services/definitions/definitions.ts';
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import type { ExpectedRevision, WrittenDefinition } from '../services/definitions/definitions.ts';
 import { GraphInput, GraphSchema } from '../services/graph/graph-schema.ts';
-import { MAX_IF_MATCH } from './if-match.ts';
 
 const Name = Type.String({
   minLength: 1,
@@ -39,13 +39,13 @@ export const PageParams = pageQuery({ defaultLimit: 50 });
 export const IfMatch = Type.Object({
   'if-match': Type.Optional(
     Type.String({
-      maxLength: MAX_IF_MATCH,
+      maxLength: 400,
       description: 'The revision that the change is meant for, as in the ETag of an answer; else 412',
     }),
   ),
 });
 
-/** A definition as it is told (decisions 2.3). */
+/** A definition on the wire (decisions 2.3). */
 export const DefinitionSchema = Type.Object({
   id: Type.String({ description: 'Of a workflow of agents.d its name' }),
   name: Type.String(),
@@ -94,7 +94,7 @@ export const UpdateDefinition = Type.Object(
 /** A page of definitions. */
 export const DefinitionList = Type.Object({ workflow_definitions: Type.Array(DefinitionSchema), ...Page });
 
-/** A version as it is told (decisions 2.3). */
+/** A version on the wire (decisions 2.3). */
 export const VersionSchema = Type.Object({
   id: Type.String(),
   definition_id: Type.String(),
@@ -124,4 +124,30 @@ export function toChanges(body: Static<typeof UpdateDefinition>): Partial<Writte
     ...(description === undefined ? {} : { description }),
     ...(graph === undefined ? {} : { graph }),
   };
+}
+
+const TAG = /^(?:W\/)?"([^"]*)"$/;
+const REVISION = /^\d{1,10}$/;
+
+/**
+ * The revisions that an `If-Match` header names: `3`, `"3"`, `W/"3"` (which proxies that compress make of it), or several with commas between; none
+ * for `*` and without a header. A tag that is no revision matches nothing.
+ *
+ * @throws `request.invalid` for what is no entity tag
+ */
+export function expectedRevision(header: string | undefined): ExpectedRevision {
+  if (header === undefined || header.trim() === '*') return undefined;
+  return header
+    .split(',')
+    .map((part) => revisionOf(part.trim()))
+    .filter((revision) => revision !== undefined);
+}
+
+function revisionOf(text: string): number | undefined {
+  const tag = TAG.exec(text)?.[1] ?? (REVISION.test(text) ? text : undefined);
+  if (tag === undefined) {
+    const message = 'must be the revision of the definition, as its ETag says it ("3"), or *';
+    throw KernelErrors.invalidRequest(undefined, { errors: [{ pointer: '/headers/if-match', message }] });
+  }
+  return REVISION.test(tag) ? Number(tag) : undefined;
 }

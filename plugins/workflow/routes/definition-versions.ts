@@ -2,6 +2,7 @@ import { access, pageOf, type Route, reply, route } from 'agent-gateway';
 import { WorkflowErrors } from '../contract/engine.ts';
 import type { Definitions } from '../services/definitions/definitions.ts';
 import {
+  expectedRevision,
   IdParams,
   IfMatch,
   PageParams,
@@ -10,7 +11,6 @@ import {
   VersionSchema,
 } from './definition-schemas.ts';
 import { callerOf } from './definitions.ts';
-import { expectedRevision } from './if-match.ts';
 
 /** Versions of one answer: each may be as large as a body. */
 const MAX_PAGE = 100;

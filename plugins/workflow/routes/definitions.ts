@@ -1,11 +1,24 @@
-import { access, type Call, hasAnyScope, pageOf, type Route, reply, route } from 'agent-gateway';
-import type { DefinitionCaller } from '../services/definitions/definition-caller.ts';
+import {
+  access,
+  type Call,
+  type FieldError,
+  type GatewayError,
+  hasAnyScope,
+  KernelErrors,
+  pageOf,
+  type Route,
+  reply,
+  route,
+} from 'agent-gateway';
 import type { DefinitionRecord } from '../services/definitions/definition-record.ts';
-import type { Definitions } from '../services/definitions/definitions.ts';
+import type { DefinitionCaller, Definitions } from '../services/definitions/definitions.ts';
+import { graphInvalid } from '../services/definitions/require-valid.ts';
+import { isObject, ownMember } from '../services/graph/json.ts';
 import {
   CreateDefinition,
   DefinitionList,
   DefinitionSchema,
+  expectedRevision,
   IdParams,
   IfMatch,
   PageParams,
@@ -13,8 +26,6 @@ import {
   toContent,
   UpdateDefinition,
 } from './definition-schemas.ts';
-import { expectedRevision } from './if-match.ts';
-import { refuseDefinition } from './refuse-definition.ts';
 
 /** Definitions of one answer: each may be as large as a body. */
 const MAX_PAGE = 100;
@@ -40,7 +51,7 @@ export function definitionRoutes(definitions: Definitions): readonly Route[] {
       refuse,
       handle: async (call) => {
         const record = await definitions.create(callerOf(call), toContent(call.body));
-        tell(call, record);
+        auditChange(call, record);
         return reply.created(record, etagOf(record));
       },
     }),
@@ -81,7 +92,7 @@ export function definitionRoutes(definitions: Definitions): readonly Route[] {
       handle: async (call) => {
         const { id } = call.params;
         const record = await definitions.update(callerOf(call), id, toChanges(call.body), expectedBy(call));
-        tell(call, record);
+        auditChange(call, record);
         return answer(record);
       },
     }),
@@ -106,7 +117,7 @@ export function definitionRoutes(definitions: Definitions): readonly Route[] {
       schema: { params: IdParams, headers: IfMatch, responses: { 200: DefinitionSchema } },
       handle: async (call) => {
         const record = await definitions.archive(callerOf(call), call.params.id, expectedBy(call));
-        tell(call, record);
+        auditChange(call, record);
         return answer(record);
       },
     }),
@@ -127,7 +138,7 @@ function expectedBy(call: { readonly headers: { readonly 'if-match'?: string } }
 }
 
 /** What came of a change, for its audit record. */
-function tell(call: Pick<Call, 'audit'>, { id, status, revision }: DefinitionRecord): void {
+function auditChange(call: Pick<Call, 'audit'>, { id, status, revision }: DefinitionRecord): void {
   call.audit({ changes: { definition_id: id, status, revision } });
 }
 
@@ -135,7 +146,21 @@ function answer(record: DefinitionRecord) {
   return reply.json(200, record, etagOf(record));
 }
 
-/** Files have none: replicas count their loadings, each for itself, and nobody changes them here. */
+/** Files have none: replicas count their loadings, each for itself, and the API does not change them. */
 function etagOf({ source, revision }: DefinitionRecord): Record<string, string> {
   return source === 'api' ? { etag: `"${revision}"` } : {};
+}
+
+/**
+ * The error for a body whose other members are refused: problems of its graph are listed too (decisions 2.4), as `workflow.graph-invalid`.
+ * Where the graph is fine, or there is none, it is `request.invalid`.
+ */
+function refuseDefinition({ graphErrors }: Pick<Definitions, 'graphErrors'>) {
+  return (errors: readonly FieldError[], body: unknown): GatewayError => {
+    const graph = isObject(body) ? ownMember(body, 'graph') : undefined;
+    const broken = graph === undefined ? [] : graphErrors(graph);
+    return broken.length === 0
+      ? KernelErrors.invalidRequest(undefined, { errors })
+      : graphInvalid(broken, errors);
+  };
 }

@@ -20,7 +20,7 @@ function nullable<S extends TSchema & { type: string }>(schema: S) {
   return Type.Unsafe<Static<S> | null>({ ...schema, type: [schema.type, 'null'] });
 }
 
-/** A run as it is told (decisions 2.3). */
+/** A run on the wire (decisions 2.3). */
 export const RunSchema = Type.Object({
   id: Type.String(),
   definition_id: Type.String(),
@@ -36,7 +36,7 @@ export const RunSchema = Type.Object({
   updated_at: Timestamp,
 });
 
-/** A step run as it is told (decisions 2.3). */
+/** A step run on the wire (decisions 2.3). */
 export const StepSchema = Type.Object({
   id: Type.String(),
   run_id: Type.String(),
@@ -77,7 +77,7 @@ export const StepWithAttempts = Type.Object({
   ),
 });
 
-/** An event of a run as it is told (decisions 2.7). */
+/** An event of a run on the wire (decisions 2.7). */
 export const RunEventSchema = Type.Object({
   seq: Type.Integer({ description: 'Counts from 1 in its run, without gaps' }),
   type: Type.String({ enum: [...RUN_EVENT_TYPES] }),

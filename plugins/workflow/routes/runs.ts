@@ -67,11 +67,14 @@ export function runRoutes({ engine, resolve }: RunRoutesParts): readonly Route[]
         const started =
           before === undefined
             ? await engine.start({
-                ...{ tenantId: tenant.id, input, startedBy: identity.id, idempotency },
+                tenantId: tenant.id,
+                input,
+                startedBy: identity.id,
+                idempotency,
                 version: await resolve(tenant.id, body.definition_id).catch(tellPlace),
               })
             : { run: before, isNew: false };
-        tell(call, started.run);
+        auditChange(call, started.run);
         const timeoutMs = (query.wait ?? 0) * 1000;
         const place = { tenantId: tenant.id, runId: started.run.id };
         const isSettled = timeoutMs === 0 || started.run.status !== 'running';
@@ -115,7 +118,7 @@ export function runRoutes({ engine, resolve }: RunRoutesParts): readonly Route[]
       schema: { params: RunParams, responses: { 200: RunSchema } },
       handle: async (call) => {
         const run = await engine.cancel({ ...placeOf(call), by: call.identity.id });
-        tell(call, run);
+        auditChange(call, run);
         return run;
       },
     }),
@@ -127,7 +130,7 @@ export function runRoutes({ engine, resolve }: RunRoutesParts): readonly Route[]
       schema: { params: RunParams, responses: { 200: RunSchema } },
       handle: async (call) => {
         const run = await engine.retry({ ...placeOf(call), by: call.identity.id });
-        tell(call, run);
+        auditChange(call, run);
         return run;
       },
     }),
@@ -135,7 +138,7 @@ export function runRoutes({ engine, resolve }: RunRoutesParts): readonly Route[]
 }
 
 /** Tells the audit log which run it was, and what became of it. */
-function tell(call: Pick<Call, 'audit'>, run: RunRecord): void {
+function auditChange(call: Pick<Call, 'audit'>, run: RunRecord): void {
   const { id, definition_id, version, status } = run;
   call.audit({ changes: { run_id: id, definition_id, version, status } });
 }

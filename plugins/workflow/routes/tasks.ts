@@ -1,9 +1,9 @@
-import { access, hasAnyScope, pageOf, ROLES, type Route, route } from 'agent-gateway';
+import { access, hasAnyScope, pageOf, pageQuery, ROLES, type Route, route } from 'agent-gateway';
+import Type from 'typebox';
 import { type WorkflowEngine, WorkflowErrors } from '../contract/engine.ts';
 import type { TaskCompletion } from '../contract/runs.ts';
 import { isTaskAdmin } from '../services/engine/refusals.ts';
 import { StepSchema } from './run-schemas.ts';
-import { CompleteTask, TaskList, TaskParams, TaskQuery } from './task-schemas.ts';
 
 const MAX_PAGE = 500;
 const tag = 'workflow-tasks';
@@ -44,7 +44,9 @@ export function taskRoutes(engine: WorkflowEngine): readonly Route[] {
       handle: async (call) => {
         const { body, identity, params, tenant } = call;
         const step = await engine.completeTask({
-          ...{ tenantId: tenant.id, stepRunId: params.step_run_id, identity },
+          tenantId: tenant.id,
+          stepRunId: params.step_run_id,
+          identity,
           completion: (body ?? {}) as TaskCompletion,
         });
         const { id: step_run_id, run_id, node_id, outcome } = step;
@@ -54,3 +56,51 @@ export function taskRoutes(engine: WorkflowEngine): readonly Route[] {
     }),
   ];
 }
+
+const Timestamp = Type.String({ format: 'date-time' });
+const Data = Type.Object({}, { additionalProperties: true });
+
+/** Which tasks are asked for. */
+const TaskQuery = Type.Object({
+  ...pageQuery({ defaultLimit: 100 }).properties,
+  all: Type.Boolean({ default: false, description: 'Those of everybody; for administrators of the tenant' }),
+});
+
+/** The `{step_run_id}` of a path. */
+const TaskParams = Type.Object({ step_run_id: Type.String() });
+
+/** The bare list of the specification (specification 2, Endpoints). */
+const TaskList = Type.Array(
+  Type.Object({
+    step_run_id: Type.String(),
+    run_id: Type.String(),
+    node_id: Type.String(),
+    node_name: Type.String(),
+    status: Type.Literal('waiting'),
+    created_at: Timestamp,
+    definition_id: Type.String(),
+    assignee: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
+    instructions: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
+    outcomes: Type.Array(Type.String(), { description: 'Those that lead on; empty where any will do' }),
+    due_at: Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' }),
+  }),
+);
+
+/** What a person says of a task. */
+const CompleteTask = Type.Object(
+  {
+    outcome: Type.Optional(
+      Type.String({
+        maxLength: 256,
+        pattern: '^[^\\u0000\\p{Cs}]*$',
+        patternErrorMessage: 'must not hold the character U+0000, or half of a surrogate pair',
+        description: 'Decides which edge is taken',
+      }),
+    ),
+    output: Type.Optional(Object.assign({ ...Data }, { description: 'Becomes the output of the step' })),
+    variables: Type.Optional(
+      Object.assign({ ...Data }, { description: 'Merged into the variables of the run, member by member' }),
+    ),
+  },
+  { additionalProperties: false },
+);

@@ -1,7 +1,7 @@
 import type { InferEntity } from '@mikro-orm/core';
 import { column, defineEntity } from 'agent-gateway';
 import type { RunEventType } from '../contract/runs.ts';
-import type { NewEvent } from '../services/core/occurrence.ts';
+import type { NewEvent } from '../services/core/commands.ts';
 import { entityName, fromText, LENGTHS, toText } from './rows.ts';
 import type { StoredEvent } from './run-queries.ts';
 

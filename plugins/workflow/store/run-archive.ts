@@ -1,5 +1,5 @@
 import type { Database, TenantEntityManager } from 'agent-gateway';
-import type { RunState } from '../services/core/run-state.ts';
+import type { RunState } from '../services/core/state.ts';
 import { storedEvent } from './event-rows.ts';
 import { inPages, isSearchable } from './rows.ts';
 import type { StoredEvent } from './run-queries.ts';

@@ -1,8 +1,8 @@
 import type { Database, PlainWhere } from 'agent-gateway';
 import type { RunPlace, RunQuery } from '../contract/engine.ts';
 import type { RunStatus } from '../contract/runs.ts';
-import type { NewEvent } from '../services/core/occurrence.ts';
-import type { RunState, StepState } from '../services/core/run-state.ts';
+import type { NewEvent } from '../services/core/commands.ts';
+import type { RunState, StepState } from '../services/core/state.ts';
 import { storedEvent } from './event-rows.ts';
 import { isSearchable, toText } from './rows.ts';
 import { type RunRow, readSteps, runHead } from './run-rows.ts';

@@ -2,7 +2,7 @@ import type { InferEntity } from '@mikro-orm/core';
 import { column, defineEntity, type TenantEntityManager } from 'agent-gateway';
 import { WorkflowErrors } from '../contract/engine.ts';
 import type { RunStatus } from '../contract/runs.ts';
-import type { RunState, StepState } from '../services/core/run-state.ts';
+import type { RunState, StepState } from '../services/core/state.ts';
 import { entityName, fromText, fromTextOrNull, isSearchable, LENGTHS, toText, toTextOrNull } from './rows.ts';
 import type { RunHead } from './run-queries.ts';
 import { type StepRow, stepState } from './step-rows.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { column, defineEntity, type RowWrite, writes } from 'agent-gateway';
-import type { NewEvent } from '../services/core/occurrence.ts';
-import type { RunState } from '../services/core/run-state.ts';
+import type { NewEvent } from '../services/core/commands.ts';
+import type { RunState } from '../services/core/state.ts';
 import type { Commit, Creation } from '../services/ports/run-store.ts';
 import { eventRow } from './event-rows.ts';
 import { READY } from './outbox-rows.ts';

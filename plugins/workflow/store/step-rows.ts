@@ -1,7 +1,7 @@
 import type { InferEntity } from '@mikro-orm/core';
 import { column, defineEntity } from 'agent-gateway';
 import type { StepStatus } from '../contract/runs.ts';
-import type { RunState, StepState } from '../services/core/run-state.ts';
+import type { RunState, StepState } from '../services/core/state.ts';
 import { entityName, fromText, fromTextOrNull, LENGTHS, toText, toTextOrNull } from './rows.ts';
 
 /** Steps of runs. Nothing that an automatic step changes is in an index. */

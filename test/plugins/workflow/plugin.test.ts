@@ -6,12 +6,37 @@ import type { JsonObject } from '../../../plugins/workflow/contract/graph.ts';
 import workflow from '../../../plugins/workflow/plugin.ts';
 import { pluginConformance } from '../../../testing/index.ts';
 import { until } from '../../support/until.ts';
+import { startWorkflowService } from '../../support/workflow-service.ts';
 import { AGENT, says } from '../platform/routes/chat-kit.ts';
 import { ask, DEFINITIONS, RUNS, shout, startWorkflows, TASKS, typesPlugin } from './plugin-kit.ts';
 import { chain } from './routes/runs-gateway.ts';
 import { callsTool } from './services/nodes/agent-kit.ts';
 
 const USER = { role: 'user', content: 'Please.' };
+
+test('data of a run choose the whole URL of a request, under the rules of egress', async (t) => {
+  const service = await startWorkflowService(t);
+  const gateway = await startWorkflows(t, { env: { SVC_EGRESS_ALLOW_PRIVATE: service.allowed } });
+  const config = { url: '{{input.callback_url}}', body: { story: 'callback' } };
+  const flow = await gateway.publish(chain({ id: 'work', type: 'service_task', config }));
+  const callback_url = `${service.url}/callback?done=1`;
+  const run = await gateway.start(flow, { callback_url });
+  t.is(run.status, 'completed', JSON.stringify(run.error));
+  t.deepEqual(
+    service.of('callback').map(({ node }) => node),
+    ['callback'],
+  );
+  for (const [address, code] of [
+    ['http://127.0.0.1:9/private', 'egress_denied'],
+    ['ftp://example.com/file', 'bad_url'],
+    ['/callback', 'bad_url'],
+    ['', 'bad_url'],
+  ]) {
+    const refused = await gateway.start(flow, { callback_url: address });
+    t.deepEqual([refused.status, refused.error.code], ['paused', code], address);
+  }
+  t.is(service.calls.length, 1);
+});
 
 test('an agent of a chat starts a workflow once, and answers with its output', async (t) => {
   let definition_id = '';

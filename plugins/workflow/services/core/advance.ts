@@ -1,17 +1,12 @@
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
-import { activate } from './activating.ts';
-import { claim } from './claiming.ts';
-import { decideSuccessors } from './deciding.ts';
-import { closeDraft, type Draft, openDraft } from './draft.ts';
-import { tellOfRun } from './event-writer.ts';
-import { failed, succeeded } from './finishing.ts';
-import { openTasks, taskCompleted, tick } from './human-tasks.ts';
-import type { Facts, Occurrence, Transition, Verdict } from './occurrence.ts';
-import { cancel, retry } from './orders.ts';
-import { released, workerIsLost } from './redelivery.ts';
-import type { RunState } from './run-state.ts';
-import { settle } from './settling.ts';
-import { newStep } from './step.ts';
+import { claim, released, workerIsLost } from './claim.ts';
+import { type Command, cancel, type Facts, retry, type TransitionResult, type Verdict } from './commands.ts';
+import { activate, decideSuccessors } from './decide.ts';
+import { emitRunEvent } from './events.ts';
+import { failed, succeeded } from './finish.ts';
+import { newStep, openTransition, type RunState, type Transition } from './state.ts';
+import { openTasks, taskCompleted, tick } from './tasks.ts';
+import { closeTransition, settle } from './wake.ts';
 
 /**
  * Applies what happened to a run, in order, and gives its next state with the events of the change. Pure: the same arguments give the same
@@ -23,12 +18,12 @@ import { newStep } from './step.ts';
 export function advance(
   graph: CompiledGraph,
   state: RunState,
-  occurrences: readonly Occurrence[],
+  commands: readonly Command[],
   facts: Facts,
-): Transition {
-  const draft = openDraft(graph, state, facts);
-  const verdicts = occurrences.map((occurrence) => applyTo(draft, occurrence));
-  return { state: closeDraft(draft), events: draft.events, verdicts };
+): TransitionResult {
+  const transition = openTransition(graph, state, facts);
+  const verdicts = commands.map((command) => applyTo(transition, command));
+  return { state: closeTransition(transition), events: transition.events, verdicts };
 }
 
 /** Where a run comes from. */
@@ -40,26 +35,26 @@ export type Origin = Pick<
 /** The first state of a run, revision 1: `start` is completed, and what it leads to is decided, and claimed where somebody claims it. */
 export function startRun(
   graph: CompiledGraph,
-  given: Origin,
+  origin: Origin,
   facts: Facts,
   claimant?: { readonly worker: string; readonly room: number },
-): Transition {
-  const draft = openDraft(graph, nothing(given, facts), facts);
-  tellOfRun(draft, 'run.started', { by: given.startedBy });
-  activate(draft, newStep(draft, graph.nodes.get(graph.startId)!));
-  follow(draft);
-  const verdicts = claimant === undefined ? [] : [applyTo(draft, { type: 'claim', ...claimant })];
-  return { state: closeDraft(draft), events: draft.events, verdicts };
+): TransitionResult {
+  const transition = openTransition(graph, newRun(origin, facts), facts);
+  emitRunEvent(transition, 'run.started', { by: origin.startedBy });
+  activate(transition, newStep(transition, graph.nodes.get(graph.startId)!));
+  follow(transition);
+  const verdicts = claimant === undefined ? [] : [applyTo(transition, { type: 'claim', ...claimant })];
+  return { state: closeTransition(transition), events: transition.events, verdicts };
 }
 
-function applyTo(draft: Draft, occurrence: Occurrence): Verdict {
-  const verdict = apply(draft, occurrence);
-  if (verdict === 'applied') follow(draft);
+function applyTo(transition: Transition, command: Command): Verdict {
+  const verdict = apply(transition, command);
+  if (verdict === 'applied') follow(transition);
   return verdict;
 }
 
-/** A run of which nothing is known but where it comes from. */
-function nothing(origin: Origin, { now }: Facts): RunState {
+/** A run before its first step. */
+function newRun(origin: Origin, { now }: Facts): RunState {
   return {
     ...origin,
     status: 'running',
@@ -77,31 +72,31 @@ function nothing(origin: Origin, { now }: Facts): RunState {
 }
 
 /** What follows from every change. */
-function follow(draft: Draft): void {
-  decideSuccessors(draft);
-  openTasks(draft);
-  settle(draft);
+function follow(transition: Transition): void {
+  decideSuccessors(transition);
+  openTasks(transition);
+  settle(transition);
 }
 
-function apply(draft: Draft, occurrence: Occurrence): Verdict {
-  switch (occurrence.type) {
+function apply(transition: Transition, command: Command): Verdict {
+  switch (command.type) {
     case 'claim':
-      return claim(draft, occurrence);
+      return claim(transition, command);
     case 'succeeded':
-      return succeeded(draft, occurrence);
+      return succeeded(transition, command);
     case 'failed':
-      return failed(draft, occurrence);
+      return failed(transition, command);
     case 'released':
-      return released(draft, occurrence);
+      return released(transition, command);
     case 'worker_lost':
-      return workerIsLost(draft, occurrence);
+      return workerIsLost(transition, command);
     case 'tick':
-      return tick(draft);
+      return tick(transition);
     case 'task_completed':
-      return taskCompleted(draft, occurrence);
+      return taskCompleted(transition, command);
     case 'retry':
-      return retry(draft, occurrence.by);
+      return retry(transition, command.by);
     case 'cancel':
-      return cancel(draft, occurrence.by);
+      return cancel(transition, command.by);
   }
 }

@@ -1,42 +1,54 @@
-import type { Clock, ResourceView } from 'agent-gateway';
+import { setTimeout } from 'node:timers/promises';
+import { backoffDelay, type Clock, KeyedMutex, type ResourceView, type Scope } from 'agent-gateway';
 import { WorkflowErrors } from '../../contract/engine.ts';
+import { createDefinitionStore } from '../../store/definition-store.ts';
+import { gatewayDefinitions, gatewayTables } from '../../store/tables.ts';
 import { checkGraph } from '../graph/check-graph.ts';
 import type { DefinitionStore, StoredDefinition, Versions } from '../ports/definition-store.ts';
 import type { NodeTypes } from '../ports/execution.ts';
-import { mapBreathing } from '../views/breathing.ts';
 import type { Redactor } from '../views/redaction.ts';
-import type { DefinitionCaller } from './definition-caller.ts';
-import { isDefinitionId } from './definition-id.ts';
+import { mapYielding } from '../views/yielding.ts';
 import {
   type DefinitionRecord,
   definitionRecord,
   fileRecord,
+  isDefinitionId,
+  redactGraph,
   type ShowGraph,
   versionRecord,
 } from './definition-record.ts';
-import type { Definitions, WrittenDefinition } from './definitions.ts';
-import { type ExpectedRevision, requireRevision } from './expected-revision.ts';
-import { redactGraph } from './redact-graph.ts';
+import {
+  type DefinitionCaller,
+  type Definitions,
+  type ExpectedRevision,
+  requireRevision,
+  type WrittenDefinition,
+} from './definitions.ts';
 import { requireValid, toFieldErrors } from './require-valid.ts';
 import { createResolve } from './resolve.ts';
-import type { WorkflowFile } from './workflow-file.ts';
+import { type WorkflowFile, workflowKind } from './workflow-resource.ts';
 
 /** What definitions are made with. */
-export interface DefinitionsParts {
+interface DefinitionsParts {
   readonly store: DefinitionStore;
   readonly versions: Versions;
   readonly files: Pick<ResourceView<WorkflowFile>, 'get' | 'list'>;
   readonly types: NodeTypes;
   readonly redactor: Redactor;
   readonly clock: Pick<Clock, 'monotonic'>;
+  /** Waits for so many milliseconds. */
+  readonly pause?: (ms: number) => Promise<unknown>;
 }
 
-/** Tries of a change that others get in between of. */
-const MAX_TRIES = 5;
+/** Milliseconds for which a change waits for others of the same definition. */
+const MAX_WAIT_MS = 10_000;
+/** Pauses between the tries of a change, when other replicas were quicker. */
+const PAUSES = { first: 5, most: 50 };
 
 /** Makes the service. */
 export function createDefinitions(parts: DefinitionsParts): Definitions {
-  const { store, versions, files, types, redactor, clock } = parts;
+  const { store, versions, files, types, redactor, clock, pause = setTimeout } = parts;
+  const changes = new KeyedMutex();
   const redacted: ShowGraph = (graph) => redactGraph(redactor, graph);
   const showTo = ({ isAuthor }: DefinitionCaller): ShowGraph => (isAuthor ? asWritten : redacted);
 
@@ -55,20 +67,27 @@ export function createDefinitions(parts: DefinitionsParts): Definitions {
     return found;
   }
 
-  /** Reads, changes, and begins again when somebody else was quicker; who expects a revision learns of it then. */
-  async function change<T>(
+  /**
+   * Reads and changes a definition. Changes of one definition wait for each other; when another replica was quicker, the change begins again, and
+   * a caller who expects a revision learns of it then. Throws `workflow.busy` when its turn does not come in time.
+   */
+  function change<T>(
     caller: DefinitionCaller,
     id: string,
     expected: ExpectedRevision,
     apply: (before: StoredDefinition) => Promise<T | undefined>,
   ): Promise<T> {
-    for (let attempt = 0; attempt < MAX_TRIES; attempt += 1) {
-      const before = await stored(caller, id);
-      requireRevision(before, expected);
-      const after = await apply(before);
-      if (after !== undefined) return after;
-    }
-    throw WorkflowErrors.busy();
+    const deadline = clock.monotonic() + MAX_WAIT_MS;
+    return changes.run(`${caller.tenantId}/${id}`, async () => {
+      for (let tries = 1; clock.monotonic() < deadline; tries += 1) {
+        const before = await stored(caller, id);
+        requireRevision(before, expected);
+        const after = await apply(before);
+        if (after !== undefined) return after;
+        await pause(backoffDelay(tries, PAUSES));
+      }
+      throw WorkflowErrors.busy();
+    });
   }
 
   /**
@@ -121,17 +140,17 @@ export function createDefinitions(parts: DefinitionsParts): Definitions {
               fileRecord(value, generation, redacted),
         ),
       ];
-      const shown = await mapBreathing(records, (record) => record(), clock);
+      const shown = await mapYielding(records, (record) => record(), clock);
       return { definitions: shown, total: total + all.length };
     },
 
-    update(caller, id, changes, expected) {
+    update(caller, id, written, expected) {
       return change(caller, id, expected, async (before) => {
         requireLive(before);
-        const { name = before.name, description = before.description } = changes;
+        const { name = before.name, description = before.description } = written;
         const graph =
-          changes.graph === undefined ? before.graph : requireValid(changes.graph, types, '/body/graph');
-        const after = hasChanges(changes) ? await store.update(before, { name, description, graph }) : before;
+          written.graph === undefined ? before.graph : requireValid(written.graph, types, '/body/graph');
+        const after = hasChanges(written) ? await store.update(before, { name, description, graph }) : before;
         return after && definitionRecord(after, showTo(caller));
       });
     },
@@ -167,7 +186,7 @@ export function createDefinitions(parts: DefinitionsParts): Definitions {
     async versions(caller, id, page) {
       const show = await showVersions(caller, id);
       const found = await versions.list(caller.tenantId, id, page);
-      const shown = await mapBreathing(found.versions, (version) => versionRecord(version, show), clock);
+      const shown = await mapYielding(found.versions, (version) => versionRecord(version, show), clock);
       return { versions: shown, total: found.total };
     },
 
@@ -189,4 +208,16 @@ function requireLive({ status }: StoredDefinition): void {
 
 function hasChanges(changes: Partial<WrittenDefinition>): boolean {
   return Object.values(changes).some((value) => value !== undefined);
+}
+
+/** Registers the kind Workflow, and opens the definitions of the gateway's own engine. */
+export function openDefinitions(
+  scope: Scope,
+  { types, versions, redactor }: Pick<DefinitionsParts, 'types' | 'versions' | 'redactor'>,
+): Definitions {
+  const { clock, ids, database } = scope.services;
+  const files = scope.kind(workflowKind({ types, clock }));
+  const tables = { tables: gatewayTables, definitions: gatewayDefinitions };
+  const store = createDefinitionStore({ database, clock, ids, ...tables });
+  return createDefinitions({ store, versions, files, types, redactor, clock });
 }

@@ -1,16 +1,17 @@
 import type { Graph } from '../../contract/graph.ts';
 import type { VersionRecord } from '../../contract/runs.ts';
-import { timestamp } from '../core/timestamp.ts';
+import { timestamp } from '../core/events.ts';
 import type { DefinitionStatus, StoredDefinition, StoredVersion } from '../ports/definition-store.ts';
-import type { WorkflowFile } from './workflow-file.ts';
+import { maskConfig, type Redactor, redactJson } from '../views/redaction.ts';
+import type { WorkflowFile } from './workflow-resource.ts';
 
 /** Where a definition comes from: made through the API, or a file of agents.d, which the API cannot change. */
-export type DefinitionSource = 'api' | 'file';
+type DefinitionSource = 'api' | 'file';
 
 /** Who made the definitions that are files. */
 export const DEPLOYMENT = 'deployment';
 
-/** A definition as it is told. Wire names (decisions 2.3). */
+/** A definition on the wire (decisions 2.3). */
 export interface DefinitionRecord {
   /** A UUID; of a file its `metadata.name`. */
   readonly id: string;
@@ -75,4 +76,24 @@ export function versionRecord(stored: StoredVersion, show: ShowGraph): VersionRe
     published_by: stored.publishedBy,
     published_at: timestamp(stored.publishedAt),
   };
+}
+
+const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** True for text that can be the id of a stored definition. What cannot is unknown without asking a database, which may refuse it. */
+export function isDefinitionId(text: string): boolean {
+  return ID.test(text);
+}
+
+/**
+ * The graph for somebody who may not write it: credentials in its texts are redacted, and the values of headers like `Authorization` masked,
+ * whatever they look like. Everything else is as it was written.
+ */
+export function redactGraph(redactor: Redactor, graph: Graph): Graph {
+  const nodes = graph.nodes.map((node) =>
+    node.config === undefined ? node : { ...node, config: maskConfig(node.config) },
+  );
+  // A graph is plain JSON, which its interface does not say of itself.
+  const masked = { ...graph, nodes } as unknown as Parameters<typeof redactJson>[1];
+  return redactJson(redactor, masked) as unknown as Graph;
 }

@@ -1,11 +1,10 @@
 import type { FieldError, Page } from 'agent-gateway';
-import type { StartableVersion } from '../../contract/engine.ts';
+import { type StartableVersion, WorkflowErrors } from '../../contract/engine.ts';
 import type { VersionRecord } from '../../contract/runs.ts';
-import type { DefinitionCaller } from './definition-caller.ts';
+import type { StoredDefinition } from '../ports/definition-store.ts';
 import type { DefinitionRecord } from './definition-record.ts';
-import type { ExpectedRevision } from './expected-revision.ts';
 
-/** A definition as its author wrote it: what `graph` is, nobody knows yet. */
+/** A definition as its author wrote it: `graph` is not checked yet. */
 export interface WrittenDefinition {
   readonly name: string;
   readonly description: string;
@@ -13,7 +12,7 @@ export interface WrittenDefinition {
 }
 
 /**
- * Definitions of workflows: those of the caller's tenant, and the files of agents.d, which all tenants see and nobody changes here. A definition of
+ * Definitions of workflows: those of the caller's tenant, and the files of agents.d, which all tenants see and the API does not change. A definition of
  * another tenant is not there. Unknown ids are `workflow.definition-not-found`; whatever would change a file is `workflow.read-only`.
  */
 export interface Definitions {
@@ -58,4 +57,27 @@ export interface Definitions {
    * `workflow.not-published` and `workflow.archived`.
    */
   resolve(tenantId: string, idOrName: string): Promise<StartableVersion>;
+}
+
+/** Who works with definitions. */
+export interface DefinitionCaller {
+  readonly tenantId: string;
+  /** The credential's identity, which records name as their author. */
+  readonly identityId: string;
+  /**
+   * Whether he may write definitions. Who may sees graphs as they were written, so that what he reads he can send back; for others
+   * credentials in them are redacted.
+   */
+  readonly isAuthor: boolean;
+}
+
+/** The revisions that a caller takes for the current one; undefined where he does not care. */
+export type ExpectedRevision = readonly number[] | undefined;
+
+/** Throws `workflow.revision-mismatch` for a definition that is none of the expected ones. */
+export function requireRevision({ revision }: StoredDefinition, expected: ExpectedRevision): void {
+  if (expected === undefined || expected.includes(revision)) return;
+  throw WorkflowErrors.revisionMismatch(
+    `The definition has revision ${revision} by now. Read it again, and repeat the change with If-Match: "${revision}".`,
+  );
 }

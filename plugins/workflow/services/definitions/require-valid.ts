@@ -2,8 +2,7 @@ import type { FieldError, GatewayError } from 'agent-gateway';
 import { WorkflowErrors } from '../../contract/engine.ts';
 import type { Graph, GraphProblem } from '../../contract/graph.ts';
 import { checkGraph } from '../graph/check-graph.ts';
-import { graphCode } from '../graph/graph-rules.ts';
-import { GRAPH_LIMITS } from '../graph/limits.ts';
+import { GRAPH_LIMITS, graphCode } from '../graph/graph-schema.ts';
 import type { NodeTypes } from '../ports/execution.ts';
 
 /** Where a graph was found, which the pointers of its errors begin with: in a body that was sent, or in what is stored. */
@@ -28,7 +27,7 @@ export function toFieldErrors(
  * `workflow.graph-invalid`.
  *
  * @param broken what is wrong with the graph, at least one error
- * @param others what is wrong with the request besides; told first
+ * @param others what else is wrong with the request; listed first
  */
 export function graphInvalid(
   broken: readonly FieldError[],

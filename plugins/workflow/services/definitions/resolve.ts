@@ -1,10 +1,9 @@
 import { nearestName, type ResourceView } from 'agent-gateway';
 import { type StartableVersion, WorkflowErrors } from '../../contract/engine.ts';
 import type { DefinitionStore, StoredVersion, Versions } from '../ports/definition-store.ts';
-import { isDefinitionId } from './definition-id.ts';
-import { DEPLOYMENT } from './definition-record.ts';
+import { DEPLOYMENT, isDefinitionId } from './definition-record.ts';
 import { toFieldErrors } from './require-valid.ts';
-import type { WorkflowFile } from './workflow-file.ts';
+import type { WorkflowFile } from './workflow-resource.ts';
 
 /** What resolving works with. */
 export interface ResolveParts {

@@ -7,16 +7,16 @@ import {
   ResourceErrors,
   type ResourceProblem,
 } from 'agent-gateway';
+import Type from 'typebox';
 import type { Graph, GraphProblem } from '../../contract/graph.ts';
+import { type NodeType, StepFailure } from '../../contract/node-types.ts';
 import { WorkflowKind, type WorkflowSpec } from '../../kinds/workflow.ts';
 import { checkGraph } from '../graph/check-graph.ts';
 import type { NodeTypes } from '../ports/execution.ts';
-import { isDefinitionId } from './definition-id.ts';
-import { concernsType, isPluginType, withPluginTypesOf } from './plugin-types.ts';
-import { type WorkflowFile, workflowFile } from './workflow-file.ts';
+import { isDefinitionId } from './definition-record.ts';
 
 /** What the kind works with. */
-export interface WorkflowKindParts {
+interface WorkflowKindParts {
   readonly types: NodeTypes;
   readonly clock: Clock;
 }
@@ -72,4 +72,65 @@ function nameProblems({ metadata }: Resource<WorkflowSpec>): readonly ResourcePr
   if (!isDefinitionId(metadata.name.toLowerCase())) return [];
   const message = 'looks like the id of a definition that was made through the API; give it another name';
   return [{ pointer: '/metadata/name', message }];
+}
+
+/** A workflow of agents.d. It belongs to the deployment, and every tenant may run it. */
+export interface WorkflowFile {
+  readonly name: string;
+  readonly description: string;
+  readonly graph: Graph;
+  /** When this process read it, milliseconds since the epoch. */
+  readonly loadedAt: number;
+  /**
+   * What is in the way of running it: a node type of a plugin that is not there, or a configuration that the type refuses. Once there was nothing,
+   * there is nothing any more: like a published version it stays what it is, and a step whose type is gone fails by itself.
+   */
+  problems(): readonly GraphProblem[];
+}
+
+/** Makes the value of a file. `types` are looked at anew each time until nothing is wrong. */
+export function workflowFile(content: Omit<WorkflowFile, 'problems'>, types: NodeTypes): WorkflowFile {
+  let isValid = false;
+  return {
+    ...content,
+    problems() {
+      if (isValid) return [];
+      const problems = checkGraph(content.graph, types);
+      isValid = problems.length === 0;
+      return problems;
+    },
+  };
+}
+
+const PLUGIN_TYPE = /^[a-z0-9][a-z0-9_-]{0,63}\/[a-z0-9][a-z0-9_-]{0,63}$/;
+
+/** True for the name of a node type that a plugin may bring: `<plugin>/<type>`. The built-in ones have no slash. */
+export function isPluginType(type: string): boolean {
+  return PLUGIN_TYPE.test(type);
+}
+
+/** The built-in types of `types`, and those that plugins may bring for the nodes of a graph, there or not, with any configuration. */
+function withPluginTypesOf(graph: Graph, types: NodeTypes): NodeTypes {
+  const isBuiltin = (type: string) => !isPluginType(type);
+  const named = new Set(graph.nodes.map(({ type }) => type).filter(isPluginType));
+  return {
+    get: (type) => (named.has(type) ? anyType(type) : isBuiltin(type) ? types.get(type) : undefined),
+    names: () => [...types.names().filter(isBuiltin), ...named],
+  };
+}
+
+/** True for a problem with the type or the configuration of a node whose type is one of `those`. */
+function concernsType(graph: Graph, { pointer }: GraphProblem, those: (type: string) => boolean): boolean {
+  const [, index] = /^\/nodes\/(\d+)\/(?:type$|config(?:\/|$))/.exec(pointer) ?? [];
+  const node = index === undefined ? undefined : graph.nodes[Number(index)];
+  return node !== undefined && those(node.type);
+}
+
+function anyType(type: string): NodeType {
+  return {
+    type,
+    summary: 'A type of a plugin that may come later',
+    config: Type.Object({}, { additionalProperties: true }),
+    execute: () => Promise.reject(new StepFailure('unknown_type', `No plugin brings the type ${type}`)),
+  };
 }

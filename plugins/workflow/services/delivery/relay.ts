@@ -5,7 +5,7 @@ import type { RelayMetrics } from '../../metrics.ts';
 import type { RunQueries } from '../../store/run-queries.ts';
 import type { Outbox, OutboxEntry, Taken } from '../ports/outbox.ts';
 import { runKey } from '../run-key.ts';
-import { toEventRecord } from '../views/event-record.ts';
+import { toEventRecord } from '../views/records.ts';
 import { createDeliver, type Outcome } from './deliver.ts';
 import { createSinkChoice } from './sink-choice.ts';
 import { createSinkCooldown, type SinkCooldown, SinkDispatcher } from './sink-dispatcher.ts';

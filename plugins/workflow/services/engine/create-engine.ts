@@ -4,22 +4,19 @@ import { type RunPlace, type WorkflowEngine, WorkflowErrors } from '../../contra
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import type { RunRecord, TaskCompletion } from '../../contract/runs.ts';
 import type { RunQueries } from '../../store/run-queries.ts';
-import type { Occurrence, TaskPayload } from '../core/occurrence.ts';
-import { resultOf } from '../core/result.ts';
-import type { RunState, StepState } from '../core/run-state.ts';
+import type { Command, TaskPayload } from '../core/commands.ts';
+import { resultOf } from '../core/data.ts';
+import type { RunState, StepState } from '../core/state.ts';
 import type { Followers } from '../follow/create-followers.ts';
-import { jsonFault } from '../graph/json-fault.ts';
+import { jsonFault } from '../graph/json.ts';
 import type { Graphs } from '../graphs.ts';
 import type { Versions } from '../ports/definition-store.ts';
 import type { RunStore } from '../ports/run-store.ts';
 import type { Runner } from '../runner/runner.ts';
-import { mapBreathing } from '../views/breathing.ts';
-import { toEventRecord } from '../views/event-record.ts';
+import { toEventRecord, toRunRecord, toStepRecord, toStepRecords, toTaskRecord } from '../views/records.ts';
 import { type Redactor, redactJson } from '../views/redaction.ts';
-import { toRunRecord } from '../views/run-record.ts';
 import { toStepHistory } from '../views/step-history.ts';
-import { toStepRecord, toStepRecords } from '../views/step-record.ts';
-import { toTaskRecord } from '../views/task-record.ts';
+import { mapYielding } from '../views/yielding.ts';
 import { assigneesOf, comparisonsOf, refusalOf, requireAssignee, sizeWith } from './refusals.ts';
 
 /** Bytes of JSON that the input of a run may have. */
@@ -54,8 +51,8 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
   }
 
   /** Applies what somebody did, and throws what it was refused with. */
-  async function apply(place: RunPlace, occurrence: Occurrence): Promise<RunState> {
-    const applied = await runner.apply(place, occurrence);
+  async function apply(place: RunPlace, command: Command): Promise<RunState> {
+    const applied = await runner.apply(place, command);
     if (applied === undefined) return notFound();
     const refusal = refusalOf(applied);
     if (refusal !== undefined) throw refusal;
@@ -136,7 +133,7 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
 
     async list(tenantId, query) {
       const { runs, total } = await queries.list(tenantId, query);
-      return { runs: await mapBreathing(runs, (run) => toRunRecord(run, redactor), clock), total };
+      return { runs: await mapYielding(runs, (run) => toRunRecord(run, redactor), clock), total };
     },
 
     async cancel({ tenantId, runId, by }) {
@@ -153,7 +150,7 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
       const found = await Promise.all(
         open.map(async (task) => ({ task, graph: await graphs.get(tenantId, task.versionId) })),
       );
-      return mapBreathing(found, ({ task, graph }) => toTaskRecord(task, graph, redactor), clock);
+      return mapYielding(found, ({ task, graph }) => toTaskRecord(task, graph, redactor), clock);
     },
 
     async completeTask({ tenantId, stepRunId, identity, completion }) {

@@ -19,8 +19,7 @@ import type { NodeTypes } from '../ports/execution.ts';
 import type { Timers } from '../ports/runtime.ts';
 import { createNotifier, replicaMessages, toPlace } from '../replica-messages.ts';
 import { createRunner } from '../runner/create-runner.ts';
-import { redactingStore } from '../views/redacting-store.ts';
-import type { Redactor } from '../views/redaction.ts';
+import { type Redactor, redactingStore } from '../views/redaction.ts';
 import { createEngine } from './create-engine.ts';
 
 /** Runs that one process polls at one time because of messages. */

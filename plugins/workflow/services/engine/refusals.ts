@@ -1,10 +1,10 @@
 import { ADMIN_SCOPE, type GatewayError, type Identity } from 'agent-gateway';
 import { WorkflowErrors } from '../../contract/engine.ts';
 import type { StepStatus } from '../../contract/runs.ts';
-import { jsonLength, MAX_VARIABLES } from '../core/context-size.ts';
-import type { TaskPayload, Verdict } from '../core/occurrence.ts';
-import { conditionText } from '../core/problems.ts';
-import type { RunState } from '../core/run-state.ts';
+import type { TaskPayload, Verdict } from '../core/commands.ts';
+import { jsonLength, MAX_VARIABLES } from '../core/data.ts';
+import { conditionText } from '../core/events.ts';
+import type { RunState } from '../core/state.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
 import { MAX_CONTEXT } from '../runner/create-runner.ts';
 

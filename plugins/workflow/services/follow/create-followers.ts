@@ -2,13 +2,13 @@ import type { Events, Logger } from 'agent-gateway';
 import { type RunPlace, WorkflowErrors } from '../../contract/engine.ts';
 import type { RunEventRecord } from '../../contract/runs.ts';
 import type { RunQueries } from '../../store/run-queries.ts';
-import type { NewEvent } from '../core/occurrence.ts';
-import type { RunState } from '../core/run-state.ts';
+import type { NewEvent } from '../core/commands.ts';
+import type { RunState } from '../core/state.ts';
 import type { Timers } from '../ports/runtime.ts';
 import { type ReplicaMessages, type RunMessage, toMessage, toPlace } from '../replica-messages.ts';
 import { runKey } from '../run-key.ts';
-import { isTerminal, redactEvents, toEventRecord } from '../views/event-record.ts';
-import type { Redactor } from '../views/redaction.ts';
+import { isTerminal, toEventRecord } from '../views/records.ts';
+import { type Redactor, redactEvents } from '../views/redaction.ts';
 import { createWatch, type Watch } from './watch.ts';
 
 /** Events that a follower reads at one time. */

@@ -2,8 +2,7 @@ import type { Logger } from 'agent-gateway';
 import type { RunPlace } from '../../contract/engine.ts';
 import type { RunEventRecord, RunStatus } from '../../contract/runs.ts';
 import type { RunPosition, RunQueries } from '../../store/run-queries.ts';
-import type { RunState } from '../core/run-state.ts';
-import { isTerminal } from '../core/run-status.ts';
+import { isTerminal, type RunState } from '../core/state.ts';
 import type { Timers } from '../ports/runtime.ts';
 
 /** How often the table is asked, whatever was heard: a run that moves, and one that waits for a user. Milliseconds. */

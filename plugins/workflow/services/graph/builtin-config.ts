@@ -2,15 +2,14 @@ import Type from 'typebox';
 import { MAX_ITERATIONS } from '../../../agent-engine/contract.ts';
 import type { JsonObject } from '../../contract/graph.ts';
 import type { NodeType } from '../../contract/node-types.ts';
-import type { TemplateModes } from './fill-config.ts';
-import { graphCode } from './graph-rules.ts';
-import { GATEWAY_HEADERS, isHeaderName, isHeaderValue } from './header-rules.ts';
-import { isObject, ownMember } from './json-object.ts';
-import { pointerTo } from './json-pointer.ts';
-import { isLiteral, parseTemplate } from './template.ts';
-import { urlFault } from './url-template.ts';
+import type { Filled } from './compiled-graph.ts';
+import { createFill, type Fill, type TemplateModes } from './fill-config.ts';
+import { graphCode } from './graph-schema.ts';
+import { isObject, ownMember, pointerTo } from './json.ts';
+import { readDuration } from './retry-policy.ts';
+import { isLiteral, parseTemplate, wholeReference } from './template.ts';
 
-/** What a node type's `check` tells. */
+/** What a node type's `check` reports. */
 type ConfigProblems = ReturnType<NonNullable<NodeType['check']>>;
 
 /** Configuration of `agent_task` (specification 2, Node). */
@@ -49,9 +48,9 @@ export const agentTaskTemplates: TemplateModes = { agent: 'none', model: 'none' 
 /** Methods of a service task. */
 export const SERVICE_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'] as const;
 
-export type ServiceMethod = (typeof SERVICE_METHODS)[number];
+type ServiceMethod = (typeof SERVICE_METHODS)[number];
 
-/** Configuration of `service_task` (specification 2, Node): all of it may hold templates. */
+/** Configuration of `service_task` (specification 2, Node): all of it but `secret_headers` may hold templates. */
 export const ServiceTaskConfig = Type.Object(
   {
     url: Type.String({
@@ -72,12 +71,19 @@ export const ServiceTaskConfig = Type.Object(
       }),
     ),
     body: Type.Optional(Type.Unknown({ description: 'Any JSON; not with GET and HEAD' })),
+    secret_headers: Type.Optional(
+      Type.Record(Type.String(), Type.String({ maxLength: 1_100 }), {
+        maxProperties: 10,
+        description:
+          'Headers whose values are secrets of the deployment: `{"Authorization": "Bearer env:ACME_TOKEN"}`, `{"X-API-Key": "file:acme/key"}`. The operator lists what may be named in SVC_TENANT_SECRETS. Templates are not filled in here',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
 
-/** All members are templates; in the URL insertions are encoded. */
-export const serviceTaskTemplates: TemplateModes = { url: 'url' };
+/** In the URL insertions are encoded. */
+export const serviceTaskTemplates: TemplateModes = { url: 'url', secret_headers: 'none' };
 
 /** The method that a text means, in upper or lower case; `undefined` for another text. */
 export function serviceMethod(written: string): ServiceMethod | undefined {
@@ -102,7 +108,7 @@ export function checkAgentTask(config: JsonObject): ConfigProblems {
 export function checkServiceTask(config: JsonObject): ConfigProblems {
   const fault = urlFault(textOf(config, 'url'));
   const url = fault === undefined ? [] : [{ pointer: '/url', code: graphCode('url'), message: fault }];
-  return [...url, ...checkMethod(config), ...checkHeaders(config)];
+  return [...url, ...checkMethod(config), ...checkHeaders(config), ...checkReceiver(config)];
 }
 
 function checkMethod(config: JsonObject): ConfigProblems {
@@ -126,6 +132,17 @@ function checkHeaders(config: JsonObject): ConfigProblems {
   });
 }
 
+/** Data of a run may choose the whole URL. Whoever starts the run, or a model, writes them, so a secret never goes along. */
+function checkReceiver(config: JsonObject): ConfigProblems {
+  const secrets = ownMember(config, 'secret_headers');
+  if (!isObject(secrets) || Object.keys(secrets).length === 0) return [];
+  const url = ownMember(config, 'url');
+  if (typeof url !== 'string' || hasLiteralOrigin(url)) return [];
+  const message =
+    'go to whatever host the data of a run name. Write scheme and host of "url" out (https://api.example.com/{{input.path}}), or leave the secrets out.';
+  return [{ pointer: '/secret_headers', code: graphCode('secret-host'), message }];
+}
+
 function headerFault(name: string, value: string): string | undefined {
   if (!isHeaderName(name)) return 'is no name of a header: letters, digits and - only, no templates.';
   if (GATEWAY_HEADERS.has(name.toLowerCase())) return 'cannot be set: the gateway makes it. Leave it out.';
@@ -141,4 +158,114 @@ function headerFault(name: string, value: string): string | undefined {
 function textOf(config: JsonObject, name: string): string {
   const value = ownMember(config, name);
   return typeof value === 'string' ? value : '';
+}
+
+const WEB = /^https?:\/\//i;
+/** Scheme, host and port, and what ends them. */
+const ORIGIN = /^https?:\/\/[^/?#\\]+[/?#\\]/i;
+
+/** Whether scheme, host and port are written out, so that nothing that is inserted decides who gets the request. */
+function hasLiteralOrigin(written: string): boolean {
+  const [first, ...rest] = parseTemplate(written).parts;
+  return typeof first === 'string' && (rest.length === 0 ? WEB.test(first) : ORIGIN.test(first));
+}
+
+/**
+ * What is wrong with the URL of a service task, as far as it is known before its templates are filled in; `undefined` when nothing is.
+ */
+function urlFault(written: string): string | undefined {
+  const template = parseTemplate(written);
+  // `checkTemplates` reports what is wrong with its braces.
+  if (template.faults.length > 0 || wholeReference(template) !== undefined) return undefined;
+  const [first = ''] = template.parts;
+  if (typeof first !== 'string') {
+    return (
+      'begins with a template and goes on: what is inserted is percent-encoded, which spoils a scheme and host. ' +
+      'Write them out, or make the whole URL one template.'
+    );
+  }
+  if (!WEB.test(first)) return 'must begin with http:// or https://.';
+  const isKnown = template.parts.length === 1 || ORIGIN.test(first);
+  if (!isKnown) return undefined;
+  if (!URL.canParse(first)) return 'is no URL.';
+  const { username, password } = new URL(first);
+  return username === '' && password === ''
+    ? undefined
+    : 'must not hold a user name or password. Send an authorization header.';
+}
+
+/** Fields of the connection (RFC 9110, 7.6.1), and those that come from the URL and the body: the gateway makes them. Lower-case. */
+export const GATEWAY_HEADERS: ReadonlySet<string> = new Set(
+  'connection content-length expect host http2-settings keep-alive proxy-authorization proxy-connection te trailer transfer-encoding upgrade'.split(
+    ' ',
+  ),
+);
+
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
+/** No line feed ends a field early, and nothing needs an encoding that the other side has to guess. */
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** True for a text that can be the name of a header field (RFC 9110, 5.1). */
+export function isHeaderName(text: string): boolean {
+  return NAME.test(text);
+}
+
+/** True for a text that can be sent as the value of a header field, or as a part of one: ISO 8859-1 without control characters but tabs. */
+export function isHeaderValue(text: string): boolean {
+  return VALUE.test(text);
+}
+
+/** Configuration of a human task (specification 2, Node). */
+export const HumanTaskConfig = Type.Object(
+  {
+    assignee: Type.Optional(
+      Type.String({
+        maxLength: 256,
+        description:
+          'Who may complete it: a user id, or `role:<name>`; empty: anybody who may execute. May hold templates: where they lead to nothing, only ' +
+          'administrators may complete it',
+      }),
+    ),
+    instructions: Type.Optional(Type.String({ description: 'What to do, for people. May hold templates' })),
+    timeout: Type.Optional(
+      Type.String({
+        description:
+          'Time from its activation (`72h`) after which it completes with the outcome `timeout`, where an edge has it, or fails. No template',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** How long the person has. `undefined`: for ever. Throws for a timeout that `checkGraph` refuses. */
+export function readTimeout(config: JsonObject): number | undefined {
+  const written = ownMember(config, 'timeout');
+  if (written === undefined) return undefined;
+  const duration = readDuration(written, MIN_TIMEOUT);
+  if ('fault' in duration) throw new Error(`The timeout of a human task ${duration.fault}`);
+  return duration.milliseconds;
+}
+
+/** Milliseconds of a timeout at least. */
+export const MIN_TIMEOUT = 1;
+
+/**
+ * Fills a human task in. An assignee is always text. One whose templates led to nothing does not become "anybody", but somebody that only administrators
+ * stand in for.
+ */
+export function createHumanFill(config: JsonObject): Fill {
+  const fill = createFill(config, { timeout: 'none' });
+  const isAssigned = (ownMember(config, 'assignee') ?? '') !== '';
+  return (data) => {
+    const filled = fill(data);
+    return isAssigned ? { ...filled, input: { ...filled.input, assignee: assigneeOf(filled) } } : filled;
+  };
+}
+
+const NOBODY_BUT_ADMINISTRATORS = 'role:admin';
+
+function assigneeOf({ input }: Filled): string {
+  const assignee = input.assignee ?? '';
+  const text = typeof assignee === 'string' ? assignee.trim() : JSON.stringify(assignee);
+  return text === '' ? NOBODY_BUT_ADMINISTRATORS : text;
 }

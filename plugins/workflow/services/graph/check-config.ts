@@ -1,17 +1,26 @@
+import type { TSchema } from 'typebox';
+import type { Json, JsonObject } from '../../contract/graph.ts';
 import type { NodeType } from '../../contract/node-types.ts';
 import type { NodeTypes } from '../ports/execution.ts';
-import { checkTemplates } from './check-references.ts';
-import { checkRetry } from './check-retry.ts';
-import { type ConfigCheck, type ConfiguredNode, checkMembers, reportMember } from './config-members.ts';
-import type { DrawnNode } from './drawn-graph.ts';
-import { readDuration } from './durations.ts';
+import { HumanTaskConfig, MIN_TIMEOUT } from './builtin-config.ts';
+import { schemaProblems, type UsableConfig, usableConfig } from './config-schema.ts';
+import type { DrawnNode, NodeIndex, Reading } from './drawn-graph.ts';
 import type { TemplateModes } from './fill-config.ts';
-import { graphCode } from './graph-rules.ts';
-import { HumanTaskConfig, MIN_TIMEOUT } from './human-task.ts';
-import { jsonFault } from './json-fault.ts';
-import { ownMember } from './json-object.ts';
-import { GRAPH_LIMITS } from './limits.ts';
-import type { UsableConfig } from './usable-config.ts';
+import { GRAPH_LIMITS, graphCode } from './graph-schema.ts';
+import { isObject, jsonFault, ownMember, pointerTo } from './json.ts';
+import { type ProblemPlace, quote } from './problems.ts';
+import { RETRY_DURATIONS, RetryConfig, readDuration } from './retry-policy.ts';
+import { isFault, parseReference, parseTemplate, type Reference } from './template.ts';
+
+/** What checking configurations works with. */
+export interface ConfigCheck extends Reading {
+  readonly index: NodeIndex;
+}
+
+/** A node with a configuration that is JSON of a fair size. */
+interface ConfiguredNode extends DrawnNode {
+  readonly config: JsonObject;
+}
 
 /** Checks the configuration of a node. Its type is known, or `undefined`: then what holds for all types is checked. */
 export function checkConfig(node: DrawnNode, types: NodeTypes, check: ConfigCheck): void {
@@ -75,9 +84,33 @@ function checkAutomatic(node: ConfiguredNode, type: NodeType | undefined, check:
   }
 }
 
+/** Checks the `retry` of an automatic node. */
+function checkRetry(node: ConfiguredNode, retry: Json, check: ConfigCheck): void {
+  if (!isObject(retry)) {
+    reportMember(node, '/retry', 'must be an object: {"max_attempts": 3}.', graphCode('retry'), check);
+    return;
+  }
+  for (const { pointer, message } of schemaProblems(RetryConfig, retry, check.suggest)) {
+    reportMember(node, `/retry${pointer}`, message, graphCode('retry'), check);
+  }
+  const times = RETRY_DURATIONS.map((name) => {
+    const written = ownMember(retry, name);
+    // The schema reports what is no text.
+    const duration = typeof written === 'string' ? readDuration(written, 0) : undefined;
+    if (duration === undefined || 'milliseconds' in duration) return duration?.milliseconds;
+    reportMember(node, `/retry/${name}`, duration.fault, graphCode('duration'), check);
+    return undefined;
+  });
+  const [delay, longest] = times;
+  if (delay !== undefined && longest !== undefined && longest < delay) {
+    const message = 'is shorter than the delay. Make it longer, or leave it out.';
+    reportMember(node, '/retry/max_delay', message, graphCode('retry'), check);
+  }
+}
+
 type TypeProblems = ReturnType<NonNullable<NodeType['check']>>;
 
-/** What the type itself says, but for members whose fault is told already. */
+/** What the type itself says, but for members whose fault is reported already. */
 function typeProblems(type: NodeType, { config, without }: UsableConfig): TypeProblems {
   if (type.check === undefined) return [];
   if (without.length === 0) return type.check(config);
@@ -85,7 +118,7 @@ function typeProblems(type: NodeType, { config, without }: UsableConfig): TypePr
   try {
     found = type.check(config);
   } catch {
-    // It needs a member that is missing, which is told: it is asked again when the member is there, and what it throws then counts.
+    // It needs a member whose absence is reported already. When the member is there, it is asked again, and what it throws then counts.
     return [];
   }
   // Of the whole configuration nothing is known while a part of it is not there.
@@ -93,4 +126,89 @@ function typeProblems(type: NodeType, { config, without }: UsableConfig): TypePr
     ({ pointer }) =>
       pointer !== '' && !without.some((faulty) => pointer === faulty || pointer.startsWith(`${faulty}/`)),
   );
+}
+
+/** Checks the templates of a configuration: at any depth, in values alone, and not where the mode is `none`. */
+function checkTemplates(
+  node: ConfiguredNode,
+  config: JsonObject,
+  modes: TemplateModes,
+  check: ConfigCheck,
+): void {
+  for (const [name, value] of Object.entries(config)) {
+    if (Object.hasOwn(modes, name) && modes[name] === 'none') continue;
+    walkTexts(value, `/config${pointerTo(name)}`, (text, pointer) => {
+      const place = { ...node.place, pointer: node.place.pointer + pointer };
+      checkTemplate(text, `${node.label}: ${pointer.slice(1)} holds`, place, check);
+    });
+  }
+}
+
+/** Checks the `field` of a condition. */
+export function checkPath(field: string, label: string, place: ProblemPlace, check: ConfigCheck): void {
+  const parsed = parseReference(field);
+  if (!isFault(parsed)) checkNode(parsed, `${label}: the path ${quote(field)}`, place, check);
+  else check.problems.add(parsed.rule, `${label}: the path ${quote(field)} ${parsed.message}`, place);
+}
+
+function checkTemplate(text: string, label: string, place: ProblemPlace, check: ConfigCheck): void {
+  const { parts, faults } = parseTemplate(text);
+  for (const { rule, expression, message } of faults) {
+    const reported = rule === 'path' ? 'template' : rule;
+    check.problems.add(reported, `${label} ${quote(expression)}, which ${message}`, place);
+  }
+  const nodes = new Set<string>();
+  for (const part of parts) {
+    if (typeof part === 'string' || part.node === undefined || nodes.has(part.node)) continue;
+    nodes.add(part.node);
+    checkNode(part, `${label} ${quote(`{{${part.text}}}`)}, which`, place, check);
+  }
+}
+
+function checkNode(
+  { node }: Reference,
+  label: string,
+  place: ProblemPlace,
+  { problems, suggest, index }: ConfigCheck,
+): void {
+  if (node === undefined || index.has(node)) return;
+  const message = `${label} names the node ${quote(node)}, which is not in the graph.${suggest(node, index.ids)}`;
+  problems.add('unknown-node', message, place);
+}
+
+/** Visits the texts of a JSON value that is not nested too deeply. */
+function walkTexts(value: Json, pointer: string, visit: (text: string, pointer: string) => void): void {
+  if (typeof value === 'string') visit(value, pointer);
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, member] of Object.entries(value)) walkTexts(member, pointer + pointerTo(name), visit);
+}
+
+/** Reports what the schema refuses. Returns what can be checked further. */
+function checkMembers(
+  node: ConfiguredNode,
+  config: JsonObject,
+  schema: TSchema,
+  check: ConfigCheck,
+): UsableConfig | undefined {
+  const problems = schemaProblems(schema, config, check.suggest);
+  for (const { rule, pointer, message } of problems) {
+    reportMember(node, pointer, message, graphCode(rule), check);
+  }
+  return problems.length === 0 ? { config, without: [] } : usableConfig(schema, config);
+}
+
+/** Reports a problem of one member; `message` goes on after its name. */
+function reportMember(
+  { label, place, type }: ConfiguredNode,
+  pointer: string,
+  message: string,
+  code: string,
+  { problems }: ConfigCheck,
+): void {
+  const name = pointer === '' ? 'the configuration' : `config${pointer}`;
+  const called = type === undefined ? label : `${label} (${type})`;
+  problems.addCoded(code, `${called}: ${name} ${message}`, {
+    ...place,
+    pointer: `${place.pointer}/config${pointer}`,
+  });
 }

@@ -1,9 +1,7 @@
-import { compareText } from './compare-text.ts';
-import type { ConfigCheck } from './config-members.ts';
-import { findCycles } from './cycles.ts';
+import type { ConfigCheck } from './check-config.ts';
 import type { DrawnGraph, DrawnNode } from './drawn-graph.ts';
-import { type Links, linksOf, reachableFrom } from './links.ts';
-import { quote, quoteAll } from './quote.ts';
+import { compareText, findCycles, type Links, linksOf, reachableFrom } from './links.ts';
+import { quote, quoteAll } from './problems.ts';
 
 /** Checks how nodes and edges hang together: markers, dead ends, reachability, cycles. */
 export function checkStructure(graph: DrawnGraph, check: ConfigCheck): void {
@@ -78,7 +76,7 @@ function checkReachability(
   }
 }
 
-/** A cycle is shown from where runs come into it, so that the edge that is told is the one that leads back. */
+/** A cycle is shown from where runs come into it, so that the reported edge is the one that leads back. */
 function checkCycles(
   reachable: ReadonlySet<string>,
   { edges }: DrawnGraph,

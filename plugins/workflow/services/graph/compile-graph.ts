@@ -1,12 +1,11 @@
 import type { Graph, GraphNode } from '../../contract/graph.ts';
 import type { NodeTypes } from '../ports/execution.ts';
+import { createHumanFill, readTimeout } from './builtin-config.ts';
 import type { CompiledEdge, CompiledGraph, CompiledNode } from './compiled-graph.ts';
 import { compileCondition } from './conditions.ts';
 import { createFill, type Fill, type TemplateModes } from './fill-config.ts';
-import { createHumanFill, readTimeout } from './human-task.ts';
-import { linksOf } from './links.ts';
+import { linksOf, topologicalOrder } from './links.ts';
 import { readRetry } from './retry-policy.ts';
-import { topologicalOrder } from './topological-order.ts';
 
 /**
  * Makes a graph ready to be run. It has to be one that `checkGraph` once said nothing against: throws for a graph without exactly one start, with ids or edges
@@ -70,7 +69,10 @@ function compileNode(
     automatic: () => createTypedFill(rest, () => types.get(type)?.templates ?? NO_MODES),
   };
   return {
-    ...{ id, type, behavior, name: name || id },
+    id,
+    type,
+    behavior,
+    name: name || id,
     incoming: incoming.get(id) ?? [],
     outgoing: outgoing.get(id) ?? [],
     retry: behavior === 'automatic' && retry !== undefined ? readRetry(retry) : undefined,

@@ -1,13 +1,13 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormatsModule from 'ajv-formats';
 import type { TSchema } from 'typebox';
-import type { JsonObject } from '../../contract/graph.ts';
-import type { GraphRule } from './graph-rules.ts';
-import { pointerTo } from './json-pointer.ts';
-import type { Suggest } from './suggest.ts';
+import type { Json, JsonObject } from '../../contract/graph.ts';
+import type { GraphRule } from './graph-schema.ts';
+import { isObject, ownMember, pathOf, pointerTo } from './json.ts';
+import type { Suggest } from './problems.ts';
 
 /** Something that a schema says no to. */
-export interface SchemaProblem {
+interface SchemaProblem {
   readonly rule: Extract<GraphRule, 'config-missing' | 'config-unknown' | 'config-invalid'>;
   /** Relative to the value. */
   readonly pointer: string;
@@ -15,8 +15,8 @@ export interface SchemaProblem {
   readonly message: string;
 }
 
-/** Problems that are told of one value. */
-const MAX_TOLD = 50;
+/** Problems of one value that are reported. */
+const MAX_REPORTED = 50;
 /** Errors that are looked at: they are compared with one another. */
 const MAX_READ = 500;
 
@@ -34,15 +34,15 @@ export function schemaProblems(
 ): readonly SchemaProblem[] {
   const byPointer = new Map<string, SchemaProblem>();
   for (const error of schemaErrors(schema, value).errors) {
-    if (byPointer.size === MAX_TOLD) break;
+    if (byPointer.size === MAX_REPORTED) break;
     const problem = describe(error, suggest);
     if (!byPointer.has(problem.pointer)) byPointer.set(problem.pointer, problem);
   }
   return [...byPointer.values()];
 }
 
-/** What Ajv says of a value, without what concerns forms that it does not have. `isCut`: there is more, which nobody looks at. */
-export function schemaErrors(
+/** What Ajv says of a value, without what concerns forms that it does not have. `isCut`: there is more, which is not read. */
+function schemaErrors(
   schema: TSchema,
   value: JsonObject,
 ): { readonly errors: readonly ErrorObject[]; readonly isCut: boolean } {
@@ -89,7 +89,7 @@ function describe(error: ErrorObject, suggest: Suggest): SchemaProblem {
 }
 
 /** The member of the value at `instancePath` that an error is about, where it is not about that value. */
-export function memberOf({ params }: ErrorObject): {
+function memberOf({ params }: ErrorObject): {
   readonly missing: string | undefined;
   readonly extra: string | undefined;
 } {
@@ -101,8 +101,8 @@ export function memberOf({ params }: ErrorObject): {
 }
 
 function messageOf({ keyword, params, parentSchema, message }: ErrorObject): string {
-  const told = (parentSchema as { patternErrorMessage?: string } | undefined)?.patternErrorMessage;
-  if (keyword === 'pattern' && told !== undefined) return told;
+  const given = (parentSchema as { patternErrorMessage?: string } | undefined)?.patternErrorMessage;
+  if (keyword === 'pattern' && given !== undefined) return given;
   if (keyword === 'minLength' && params.limit === 1) return 'must not be empty';
   if (keyword === 'const') return `must be ${JSON.stringify(params.allowedValue)}`;
   if (keyword === 'anyOf' || keyword === 'oneOf') return 'has none of the allowed forms';
@@ -110,4 +110,70 @@ function messageOf({ keyword, params, parentSchema, message }: ErrorObject): str
     return `must be one of ${(params.allowedValues as unknown[]).map((allowed) => JSON.stringify(allowed)).join(', ')}`;
   }
   return message ?? 'is not valid';
+}
+
+/** As much of a configuration as can be looked at further. */
+export interface UsableConfig {
+  readonly config: JsonObject;
+  /** Pointers to what is not in it: members that the schema refused, and those that it asks for in vain. Empty for a configuration without faults. */
+  readonly without: readonly string[];
+}
+
+/** Times that members are taken out: without one, the object around it may not be what the schema wants any more. */
+const MAX_ROUNDS = 4;
+
+/**
+ * The configuration without the members that its schema refuses: what is left has the types that the schema promises, only that members of its first
+ * level may be missing. Elements of arrays are not taken out alone, since places would shift: the array goes. `undefined` where the schema refuses the
+ * configuration as a whole, or so much of it that it is not worth the time.
+ */
+export function usableConfig(schema: TSchema, given: JsonObject): UsableConfig | undefined {
+  const without = new Set<string>();
+  let config = given;
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const { errors, isCut } = schemaErrors(schema, config);
+    if (isCut) return undefined;
+    const faulty: (readonly string[])[] = [];
+    for (const error of errors) {
+      const missing = error.instancePath === '' ? memberOf(error).missing : undefined;
+      const path = missing === undefined ? faultyPath(error, config) : [missing];
+      if (path.length === 0) return undefined;
+      if (missing === undefined) faulty.push(path);
+      without.add(pointerTo(...path));
+    }
+    if (faulty.length === 0) return { config, without: [...without] };
+    config = withoutMembers(config, faulty) as JsonObject;
+  }
+  return undefined;
+}
+
+/** Names from the configuration to what has to go. */
+function faultyPath(error: ErrorObject, config: JsonObject): readonly string[] {
+  const { extra } = memberOf(error);
+  const path = [...pathOf(error.instancePath), ...(extra === undefined ? [] : [extra])];
+  let value: unknown = config;
+  for (const [depth, name] of path.entries()) {
+    if (Array.isArray(value)) return path.slice(0, depth);
+    value = isObject(value) ? ownMember(value, name) : undefined;
+  }
+  return path;
+}
+
+/** All at once: an object with many faults is copied once. */
+function withoutMembers(value: Json, paths: readonly (readonly string[])[]): Json {
+  if (!isObject(value)) return value;
+  const inside = new Map<string, (readonly string[])[]>();
+  const gone = new Set<string>();
+  for (const [name = '', ...rest] of paths) {
+    if (rest.length === 0) gone.add(name);
+    else inside.set(name, (inside.get(name) ?? []).concat([rest]));
+  }
+  const left = Object.entries(value).filter(([name]) => !gone.has(name));
+  // Not by assignment, which would set a prototype for `__proto__`.
+  return Object.fromEntries(
+    left.map(([name, member]) => {
+      const deeper = inside.get(name);
+      return [name, deeper === undefined ? member : withoutMembers(member, deeper)];
+    }),
+  );
 }

@@ -1,11 +1,8 @@
-import type { GraphProblems, ProblemPlace } from './graph-problems.ts';
-import { isObject, ownMember } from './json-object.ts';
-import { pointerTo } from './json-pointer.ts';
-import { GRAPH_LIMITS } from './limits.ts';
-import { kindOf, quote } from './quote.ts';
-import type { Suggest } from './suggest.ts';
+import { GRAPH_LIMITS } from './graph-schema.ts';
+import { isObject, ownMember, pointerTo } from './json.ts';
+import { type GraphProblems, kindOf, type ProblemPlace, quote, type Suggest } from './problems.ts';
 
-/** A graph as somebody drew it. Members that are missing or of the wrong type are `undefined`, and their problem is told. */
+/** A graph as somebody drew it. Members that are missing or of the wrong type are `undefined`, and reported. */
 export interface DrawnGraph {
   readonly nodes: readonly DrawnNode[];
   readonly edges: readonly DrawnEdge[];
@@ -38,7 +35,7 @@ export interface Reading {
 }
 
 /**
- * Reads the shape of a graph. `undefined` when there is nothing to look at, or far too much: then nobody looks at the rest.
+ * Reads the shape of a graph. `undefined` when there is nothing to look at, or far too much: the rest is not read then.
  */
 export function readGraph(graph: unknown, reading: Reading): DrawnGraph | undefined {
   const { problems } = reading;
@@ -90,7 +87,10 @@ function readNode(node: unknown, index: number, reading: Reading): DrawnNode {
     reading.problems.add('name-too-long', message, { ...place, pointer: `${pointer}/name` });
   }
   return {
-    ...{ place, label, id: members.text('id', true), type: members.text('type', true) },
+    place,
+    label,
+    id: members.text('id', true),
+    type: members.text('type', true),
     config: members.object('config', {}),
   };
 }
@@ -104,12 +104,15 @@ function readEdge(edge: unknown, index: number, reading: Reading): DrawnEdge {
       : `Edge ${index}`;
   const members = openMembers(edge, ['from', 'to', 'condition'], { label, place }, reading);
   return {
-    ...{ place, label, from: members?.text('from', true), to: members?.text('to', true) },
+    place,
+    label,
+    from: members?.text('from', true),
+    to: members?.text('to', true),
     condition: members?.object('condition', null),
   };
 }
 
-/** Members of a node or an edge, whose types are told when they are wrong. */
+/** Members of a node or an edge, whose wrong types are reported. */
 interface Members {
   text(name: string, isRequired: boolean): string | undefined;
   /** `absent` when there is none. */
@@ -149,10 +152,10 @@ function openMembers(
   };
 }
 
-/** Unknown members that are told of one object. */
+/** Unknown members of one object that are reported. */
 const MAX_UNKNOWN = 10;
 
-/** Tells of members that are not known: a misspelt one should not pass silently. */
+/** Reports members that are not known: a misspelt one should not pass silently. */
 export function reportUnknown(
   value: object,
   known: readonly string[],
@@ -165,4 +168,38 @@ export function reportUnknown(
     const message = `${label} has a member ${quote(name)}, which is not known.${suggest(name, known)} Known are ${known.join(', ')}.`;
     problems.add('unknown-member', message, { ...place, pointer: place.pointer + pointerTo(name) });
   }
+}
+
+/** Types that are not carried out by a worker. */
+export const FIXED_TYPES = ['start', 'end', 'human_task'] as const;
+
+/** The nodes of a drawn graph by id. */
+export interface NodeIndex {
+  /** Each id once. */
+  readonly ids: readonly string[];
+  has(id: string): boolean;
+  /** The type of the node, where it is known and only one node has the id: nothing is said about others. */
+  typeOf(id: string): string | undefined;
+  /** The node of an id; the first, where several have it. */
+  get(id: string): DrawnNode | undefined;
+}
+
+/** @param known names of all types */
+export function indexNodes({ nodes }: DrawnGraph, known: ReadonlySet<string>): NodeIndex {
+  const byId = new Map<string, DrawnNode>();
+  const ambiguous = new Set<string>();
+  for (const node of nodes) {
+    if (node.id === undefined) continue;
+    if (byId.has(node.id)) ambiguous.add(node.id);
+    else byId.set(node.id, node);
+  }
+  return {
+    ids: [...byId.keys()],
+    has: (id) => byId.has(id),
+    get: (id) => byId.get(id),
+    typeOf: (id) => {
+      const type = ambiguous.has(id) ? undefined : byId.get(id)?.type;
+      return type !== undefined && known.has(type) ? type : undefined;
+    },
+  };
 }

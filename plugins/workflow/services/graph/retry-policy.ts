@@ -1,9 +1,9 @@
+import { parseDuration } from 'agent-gateway';
 import Type from 'typebox';
 import type { Json } from '../../contract/graph.ts';
 import type { RetryPolicy } from './compiled-graph.ts';
-import { readDuration } from './durations.ts';
-import { isObject, ownMember } from './json-object.ts';
-import { GRAPH_LIMITS } from './limits.ts';
+import { GRAPH_LIMITS } from './graph-schema.ts';
+import { isObject, ownMember } from './json.ts';
 
 /** What holds where a `retry` does not say it. */
 const DEFAULTS = { delay: '1s', maxDelay: '5m', backoff: 'exponential' } as const;
@@ -62,4 +62,24 @@ function milliseconds(written: unknown): number {
   const duration = readDuration(written, 0);
   if ('fault' in duration) throw new Error(`A duration of a retry ${duration.fault}`);
   return duration.milliseconds;
+}
+
+/** What a duration looks like, for messages. */
+const FORM = 'Write a duration like "30s", "5m", "720h" or "7d"';
+
+/**
+ * Reads a duration of a graph (decisions 0.5) as milliseconds, or says what is wrong with it.
+ *
+ * @param least milliseconds that it has at least
+ */
+export function readDuration(
+  written: unknown,
+  least: number,
+): { readonly milliseconds: number } | { readonly fault: string } {
+  if (typeof written !== 'string') return { fault: `is no text. ${FORM}.` };
+  const milliseconds = parseDuration(written);
+  if (milliseconds === undefined) return { fault: `is no duration. ${FORM}.` };
+  if (milliseconds < least) return { fault: `is too short. ${FORM}, at least ${least} ms.` };
+  if (milliseconds > GRAPH_LIMITS.duration) return { fault: `is too long. ${FORM}, ten years at most.` };
+  return { milliseconds };
 }

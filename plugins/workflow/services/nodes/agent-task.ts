@@ -4,7 +4,7 @@ import type { Metering, Preambles, PricedUse } from '../../../records/contract.t
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import { type NodeType, StepFailure, type StepTask } from '../../contract/node-types.ts';
 import { AgentTaskConfig, agentTaskTemplates, checkAgentTask } from '../graph/builtin-config.ts';
-import type { Nesting } from '../tools/nesting.ts';
+import type { Nesting } from '../tools/start-workflow.ts';
 import { agentFailure, finishFailure } from './agent-failure.ts';
 
 /** What agent tasks are carried out with. */

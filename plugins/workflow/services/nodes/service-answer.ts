@@ -1,8 +1,7 @@
 import type { EgressResponse } from 'agent-gateway';
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import { StepFailure } from '../../contract/node-types.ts';
-import { jsonFault } from '../graph/json-fault.ts';
-import { isObject } from '../graph/json-object.ts';
+import { isObject, jsonFault } from '../graph/json.ts';
 
 /** Decoded bytes of an answer at most (decisions 2.6). */
 const MAX_ANSWER = 1024 * 1024;

@@ -1,10 +1,14 @@
 import { GatewayError, isSecretReference, SecretErrors, type Secrets } from 'agent-gateway';
-import Type from 'typebox';
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import { StepFailure } from '../../contract/node-types.ts';
-import { SERVICE_METHODS, serviceMethod } from '../graph/builtin-config.ts';
-import { GATEWAY_HEADERS, isHeaderName, isHeaderValue } from '../graph/header-rules.ts';
-import { isObject } from '../graph/json-object.ts';
+import {
+  GATEWAY_HEADERS,
+  isHeaderName,
+  isHeaderValue,
+  SERVICE_METHODS,
+  serviceMethod,
+} from '../graph/builtin-config.ts';
+import { isObject } from '../graph/json.ts';
 
 /** A request as it is sent, without its secrets. */
 export interface ServiceRequest {
@@ -133,13 +137,6 @@ function headerValue(name: string, value: string): string {
 function badHeader(message: string): StepFailure {
   return new StepFailure('bad_header', message, { isRetryable: false });
 }
-
-/** Headers whose values are secrets, resolved when the request is sent. */
-export const SecretHeaders = Type.Record(Type.String(), Type.String({ maxLength: 1_100 }), {
-  maxProperties: 10,
-  description:
-    'Headers whose values are secrets of the deployment: `{"Authorization": "Bearer env:ACME_TOKEN"}`, `{"X-API-Key": "file:acme/key"}`. The operator lists what may be named in SVC_TENANT_SECRETS. Templates are not filled in here',
-});
 
 /** Values that were resolved for one request. */
 export interface ResolvedSecrets {

@@ -1,20 +1,15 @@
 import { STATUS_CODES } from 'node:http';
 import { type Egress, EgressErrors, type EgressResponse, GatewayError, type Secrets } from 'agent-gateway';
-import Type from 'typebox';
 import type { JsonObject } from '../../contract/graph.ts';
 import { type NodeType, StepFailure, type StepTask } from '../../contract/node-types.ts';
 import { checkServiceTask, ServiceTaskConfig, serviceTaskTemplates } from '../graph/builtin-config.ts';
-import { isObject } from '../graph/json-object.ts';
-import { pointerTo } from '../graph/json-pointer.ts';
-import { hasLiteralOrigin } from '../graph/url-template.ts';
-import type { Redactor } from '../views/redaction.ts';
-import { isSensitiveName } from '../views/sensitive-name.ts';
+import { pointerTo } from '../graph/json.ts';
+import { isSensitiveName, type Redactor } from '../views/redaction.ts';
 import { retryWhile } from './retry-while.ts';
 import { readAnswer, readExcerpt } from './service-answer.ts';
 import {
   type ResolvedSecrets,
   resolveSecrets,
-  SecretHeaders,
   type ServiceRequest,
   secretHeaderProblems,
   serviceRequest,
@@ -22,11 +17,6 @@ import {
 
 /** Redirects that are followed at most (decisions 2.6). */
 const MAX_REDIRECTS = 5;
-
-const CONFIG = Type.Object(
-  { ...ServiceTaskConfig.properties, secret_headers: Type.Optional(SecretHeaders) },
-  { additionalProperties: false },
-);
 
 /** What service tasks are carried out with. */
 interface ServiceTaskParts {
@@ -90,15 +80,14 @@ export function serviceTask(parts: ServiceTaskParts): NodeType {
   return {
     type: 'service_task',
     summary: 'Sends an HTTP request; the answer is the output.',
-    config: CONFIG,
-    templates: { ...serviceTaskTemplates, secret_headers: 'none' },
+    config: ServiceTaskConfig,
+    templates: serviceTaskTemplates,
     check: (config) => [
       ...checkServiceTask(config),
       ...secretHeaderProblems(config.secret_headers).map(({ name, message }) => ({
         pointer: pointerTo('secret_headers', name),
         message,
       })),
-      ...receiverProblems(config),
     ],
     async execute(task) {
       const request = serviceRequest(task.input, task.idempotencyKey);
@@ -118,15 +107,6 @@ export function serviceTask(parts: ServiceTaskParts): NodeType {
       return { output, record: { ...record, bytes } };
     },
   };
-}
-
-/** What the data of a run could be made to say, by the user who starts it or by a model, must not choose who gets a secret. */
-function receiverProblems({ url, secret_headers: secret }: JsonObject) {
-  if (!isObject(secret) || Object.keys(secret).length === 0) return [];
-  if (typeof url !== 'string' || hasLiteralOrigin(url)) return [];
-  const message =
-    'goes to whatever host the data of a run name. Write scheme and host of "url" out (https://api.example.com/{{input.path}}), or leave the secrets out.';
-  return [{ pointer: pointerTo('secret_headers'), message }];
 }
 
 function withRecord({ code, message, isRetryable, cause }: StepFailure, record: JsonObject): StepFailure {

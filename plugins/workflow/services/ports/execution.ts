@@ -1,5 +1,5 @@
 import type { NodeType, StepResult } from '../../contract/node-types.ts';
-import type { RunState, StepState } from '../core/run-state.ts';
+import type { RunState, StepState } from '../core/state.ts';
 import type { CompiledNode } from '../graph/compiled-graph.ts';
 
 /** The types of automatic nodes that are there now. They come and go with their plugins. */

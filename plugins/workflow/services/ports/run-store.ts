@@ -1,7 +1,7 @@
 import type { TenantEntityManager } from 'agent-gateway';
 import type { RunPlace } from '../../contract/engine.ts';
-import type { NewEvent } from '../core/occurrence.ts';
-import type { RunState } from '../core/run-state.ts';
+import type { NewEvent } from '../core/commands.ts';
+import type { RunState } from '../core/state.ts';
 
 /** A run that is new. */
 export interface Creation {

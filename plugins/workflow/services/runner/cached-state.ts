@@ -1,5 +1,5 @@
 import type { RunPlace } from '../../contract/engine.ts';
-import type { RunState } from '../core/run-state.ts';
+import type { RunState } from '../core/state.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
 import type { Graphs } from '../graphs.ts';
 import type { RunStore } from '../ports/run-store.ts';

@@ -1,6 +1,6 @@
 import { backoffDelay, KernelErrors } from 'agent-gateway';
 import { startRun } from '../core/advance.ts';
-import type { Facts } from '../core/occurrence.ts';
+import type { Facts } from '../core/commands.ts';
 import type { Creation } from '../ports/run-store.ts';
 import { Admission } from './admission.ts';
 import { FairSlots, WaitingRuns } from './fair-slots.ts';

@@ -1,4 +1,4 @@
-import type { RunState, StepState } from '../core/run-state.ts';
+import type { RunState, StepState } from '../core/state.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
 import type { Mailbox } from './mailbox.ts';
 import type { RunnerCore } from './runner.ts';

@@ -1,7 +1,7 @@
 import type { RunPlace } from '../../contract/engine.ts';
 import { advance } from '../core/advance.ts';
-import type { Facts, Occurrence, Transition } from '../core/occurrence.ts';
-import type { RunState, StepState } from '../core/run-state.ts';
+import type { Command, Facts, TransitionResult } from '../core/commands.ts';
+import type { RunState, StepState } from '../core/state.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
 import { CachedState } from './cached-state.ts';
 import { InFlightSteps, ReservedSlots } from './in-flight-steps.ts';
@@ -66,7 +66,7 @@ export class LiveRun {
   }
 
   /** Applies what somebody did. Undefined: there is no such run. Rejects after a bounded time when it cannot be stored. */
-  ask(command: Occurrence): Promise<Answer | undefined> {
+  ask(command: Command): Promise<Answer | undefined> {
     const answer = this.#mailbox.ask(command, this.#cache.moment);
     this.#go();
     return answer;
@@ -103,7 +103,7 @@ export class LiveRun {
   }
 
   /** The run is stored, in that state. */
-  created(graph: CompiledGraph, { state, events }: Pick<Transition, 'state' | 'events'>): void {
+  created(graph: CompiledGraph, { state, events }: Pick<TransitionResult, 'state' | 'events'>): void {
     const { metrics, committed, lease, clock } = this.#core;
     this.#cache.created(graph, state);
     metrics.committed('stored');
@@ -269,7 +269,7 @@ export class LiveRun {
   }
 
   /** What happened, what time has brought, and the claim of what is ready then. */
-  #commands(before: RunState, batch: readonly Message[], { now }: Facts): Occurrence[] {
+  #commands(before: RunState, batch: readonly Message[], { now }: Facts): Command[] {
     const commands = batch.map(({ command }) => command);
     if (before.wakeAt !== null && before.wakeAt <= now) commands.push({ type: 'tick' });
     const { claimant: worker } = this.#core;
@@ -279,7 +279,12 @@ export class LiveRun {
     return commands;
   }
 
-  #unchanged(before: RunState, batch: readonly Message[], { verdicts }: Transition, { now }: Facts): void {
+  #unchanged(
+    before: RunState,
+    batch: readonly Message[],
+    { verdicts }: TransitionResult,
+    { now }: Facts,
+  ): void {
     this.#retries.recovered();
     const again = batch.filter((message, index) => {
       // A refusal must not come from a state that is older than what its sender has seen elsewhere.
@@ -297,7 +302,7 @@ export class LiveRun {
   #stored(
     before: RunState,
     batch: readonly Message[],
-    { state, events, verdicts }: Transition,
+    { state, events, verdicts }: TransitionResult,
     claimed: readonly StepState[],
   ): void {
     const { metrics, committed, clock } = this.#core;

@@ -1,8 +1,8 @@
 import { DatabaseErrors, KernelErrors } from 'agent-gateway';
 import { WorkflowErrors } from '../../contract/engine.ts';
 import type { StepResult } from '../../contract/node-types.ts';
-import type { Occurrence, Transition, Verdict } from '../core/occurrence.ts';
-import type { RunState } from '../core/run-state.ts';
+import type { Command, TransitionResult, Verdict } from '../core/commands.ts';
+import type { RunState } from '../core/state.ts';
 import type { Timers } from '../ports/runtime.ts';
 import type { InFlightSteps } from './in-flight-steps.ts';
 import type { RunnerCore } from './runner.ts';
@@ -17,7 +17,7 @@ const REPLY_TIMEOUT_MS = 5_000;
 
 /** Something that happened to a run and is not stored yet. */
 export interface Message {
-  command: Occurrence;
+  command: Command;
   /** Of a result or a release: what it is of. It is kept until it is stored, or too late. */
   readonly call?: StepCall;
   /** Of anything else: the caller's answer. It is forgotten once it is given. */
@@ -53,7 +53,7 @@ export class Mailbox {
   }
 
   /** Queues what a caller asks for. Rejects when too many ask, and after a bounded time without an answer. */
-  ask(command: Occurrence, arrived: number): Promise<Answer | undefined> {
+  ask(command: Command, arrived: number): Promise<Answer | undefined> {
     if (this.#queue.length >= MAX_MESSAGES) return Promise.reject(WorkflowErrors.busy());
     const reply = new PendingReply<Answer | undefined>(this.#timers);
     this.#queue.push({ command, reply, arrived, conflicts: 0, rejections: 0 });
@@ -61,7 +61,7 @@ export class Mailbox {
   }
 
   /** Queues how the call of a step ended. */
-  ended(call: StepCall, command: Occurrence, also?: StepResult['also']): void {
+  ended(call: StepCall, command: Command, also?: StepResult['also']): void {
     this.#queue.push({ command, call, also, arrived: 0, conflicts: 0, rejections: 0 });
   }
 
@@ -148,7 +148,7 @@ export function settle(
 /** The writes of a result go into the commit in which its step is completed, and into no other. Such a result is alone in its batch (`Mailbox.take`). */
 export function piggybackedWrites(
   [message]: readonly Message[],
-  { state, verdicts }: Transition,
+  { state, verdicts }: TransitionResult,
 ): StepResult['also'] {
   if (message?.also === undefined || message.command.type !== 'succeeded' || verdicts[0] !== 'applied')
     return;

@@ -1,6 +1,6 @@
 import { backoffDelay } from 'agent-gateway';
 import { type RunPlace, WorkflowErrors } from '../../contract/engine.ts';
-import type { RunState } from '../core/run-state.ts';
+import type { RunState } from '../core/state.ts';
 import type { Timers } from '../ports/runtime.ts';
 import type { CachedState } from './cached-state.ts';
 import type { ReservedSlots } from './in-flight-steps.ts';

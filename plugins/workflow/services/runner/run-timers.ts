@@ -1,5 +1,5 @@
 import type { RunPlace } from '../../contract/engine.ts';
-import type { RunState } from '../core/run-state.ts';
+import type { RunState } from '../core/state.ts';
 import type { RunnerCore } from './runner.ts';
 
 /** The longest delay of a notification; the sweeps find what is later. */

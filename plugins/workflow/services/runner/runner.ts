@@ -1,8 +1,8 @@
 import type { Logger } from 'agent-gateway';
 import type { RunPlace, WorkflowLimits } from '../../contract/engine.ts';
 import type { RunnerMetrics } from '../../metrics.ts';
-import type { Facts, NewEvent, Occurrence, Verdict } from '../core/occurrence.ts';
-import type { RunState } from '../core/run-state.ts';
+import type { Command, Facts, NewEvent, Verdict } from '../core/commands.ts';
+import type { RunState } from '../core/state.ts';
 import type { Graphs } from '../graphs.ts';
 import type { Execute } from '../ports/execution.ts';
 import type { Creation, RunStore } from '../ports/run-store.ts';
@@ -57,7 +57,7 @@ export interface Runner {
   /** Applies what somebody did to a run, wherever the run is owned. Undefined: there is no such run. Rejects when the database is away. */
   apply(
     place: RunPlace,
-    command: Occurrence,
+    command: Command,
   ): Promise<{ readonly state: RunState; readonly verdict: Verdict } | undefined>;
   /** Looks at a run: timers that are over, steps to be claimed. Never rejects; false where it could not do so now (no room, no database). */
   poll(place: RunPlace): Promise<boolean>;

@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import { StepFailure, type StepResult } from '../../contract/node-types.ts';
 import type { DeliveryResult } from '../../metrics.ts';
-import type { Fence, Occurrence } from '../core/occurrence.ts';
-import type { RunState, StepState } from '../core/run-state.ts';
+import type { Command, Fence } from '../core/commands.ts';
+import type { RunState, StepState } from '../core/state.ts';
 import type { CompiledNode } from '../graph/compiled-graph.ts';
-import { jsonFault } from '../graph/json-fault.ts';
+import { jsonFault } from '../graph/json.ts';
 import { MAX_RECORD } from '../ports/execution.ts';
 import type { RunnerCore } from './runner.ts';
 
@@ -133,7 +133,7 @@ const MAX_MESSAGE = 2_000;
 const CODE = /^[a-z0-9_]{1,64}$/;
 
 /** What a delivery comes to. */
-export type Ending = Extract<Occurrence, { readonly type: 'succeeded' | 'failed' }>;
+export type Ending = Extract<Command, { readonly type: 'succeeded' | 'failed' }>;
 
 /**
  * A result as a command. The output becomes what will be stored of it: plain JSON that is held nowhere else. An output that is no object is `output_invalid`, one

@@ -1,3 +1,4 @@
+import type { WorkflowDefinitions, WorkflowEngine } from '../../contract/engine.ts';
 import type { JsonObject } from '../../contract/graph.ts';
 import type { RunRecord } from '../../contract/runs.ts';
 
@@ -34,4 +35,25 @@ export interface StartByName {
     readonly timeoutMs: number;
     readonly signal: AbortSignal;
   }): Promise<Settled>;
+}
+
+/** What workflows are started with. */
+interface StartByNameParts {
+  readonly engine: Pick<WorkflowEngine, 'start' | 'settled' | 'result'>;
+  readonly definitions: WorkflowDefinitions;
+}
+
+/** Starts workflows of the gateway's own engine. */
+export function createStartByName({ engine, definitions }: StartByNameParts): StartByName {
+  return {
+    async start({ tenantId, workflow, ...request }) {
+      const version = await definitions.resolve(tenantId, workflow);
+      return engine.start({ ...request, tenantId, version });
+    },
+    async settled({ tenantId, runId, timeoutMs, signal }) {
+      const run = await engine.settled({ tenantId, runId, timeoutMs, signal });
+      signal.throwIfAborted();
+      return { run, output: await engine.result({ tenantId, runId }) };
+    },
+  };
 }

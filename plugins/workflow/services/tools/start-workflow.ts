@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Tool, ToolContext, ToolSource } from '../../../agent-engine/contract.ts';
+import type { Principal, Tool, ToolContext, ToolSource } from '../../../agent-engine/contract.ts';
 import type { JsonObject } from '../../contract/graph.ts';
 import type { RunRecord } from '../../contract/runs.ts';
-import type { Nesting } from './nesting.ts';
 import type { Settled, StartByName } from './start-by-name.ts';
 
 /** Seconds that a call may wait for its run. */
@@ -38,7 +37,7 @@ interface Arguments {
 }
 
 /** What the tool works with. */
-export interface StartWorkflowParts {
+interface StartWorkflowParts {
   readonly workflows: StartByName;
   readonly nesting: Pick<Nesting, 'isInside'>;
 }
@@ -72,20 +71,23 @@ function startWorkflow({ workflows, nesting }: StartWorkflowParts): Tool {
       const { workflow, input = {}, wait_seconds: wait = 0 } = given as unknown as Arguments;
       const { tenantId, identityId } = context.principal;
       const { run } = await workflows.start({
-        ...{ tenantId, workflow, input, startedBy: identityId },
+        tenantId,
+        workflow,
+        input,
+        startedBy: identityId,
         idempotency: idempotencyOf(context, workflow, input),
       });
       const { id, definition_id, version } = run;
       // A turn may start several.
       context.audit?.({ [`workflow_run ${id}`]: `${definition_id} version ${version}` });
-      if (wait === 0 || run.status !== 'running') return { content: tell({ run, output: null }) };
+      if (wait === 0 || run.status !== 'running') return { content: contentOf({ run, output: null }) };
       const place = { tenantId, runId: run.id };
       const settled = await workflows.settled({
         ...place,
         timeoutMs: wait * 1_000,
         signal: context.signal,
       });
-      return { content: tell(settled) };
+      return { content: contentOf(settled) };
     },
   };
 }
@@ -101,11 +103,29 @@ function idempotencyOf({ idempotencyId }: ToolContext, workflow: string, input: 
   return { key: `tool-${hash(`${idempotencyId} ${fingerprint}`)}`, fingerprint };
 }
 
-function tell({ run, output }: { readonly run: RunRecord; readonly output: Settled['output'] }): string {
+function contentOf({ run, output }: { readonly run: RunRecord; readonly output: Settled['output'] }): string {
   const { id, status, error } = run;
   return JSON.stringify({
-    ...{ run_id: id, status },
+    run_id: id,
+    status,
     ...(output !== null && { output }),
     ...(error !== null && { error }),
   });
+}
+
+/**
+ * Tells the work of agent tasks from the work of chats and runtime agents, so that a workflow whose agent starts workflows whose agents start
+ * workflows does not go on for ever.
+ */
+export interface Nesting {
+  /** Marks a principal as one that an agent task works for: this very object, and no other with the same members. */
+  enter(principal: Principal): void;
+  /** True inside of an agent task. The agent engine hands the principal of a turn to its tools as it is, sub-agents included. */
+  isInside(principal: Principal): boolean;
+}
+
+/** Makes it. It keeps nothing of work that is over, and knows of this process alone: a turn never leaves its process. */
+export function createNesting(): Nesting {
+  const inside = new WeakSet<Principal>();
+  return { enter: (principal) => void inside.add(principal), isInside: (principal) => inside.has(principal) };
 }

@@ -1,6 +1,7 @@
 import type { Guard } from '../../../agent-engine/contract.ts';
 import type { Json, JsonObject } from '../../contract/graph.ts';
-import { isSensitiveName } from './sensitive-name.ts';
+import type { NewEvent } from '../core/commands.ts';
+import type { RunStore } from '../ports/run-store.ts';
 
 /** What the views need of the guardrails. */
 export type Redactor = Pick<Guard, 'redact' | 'redactJsonText'>;
@@ -17,7 +18,7 @@ export function redactJson<T extends Json>(redactor: Redactor, value: T): T {
 }
 
 /** True when some string is in it: numbers and flags need no look at their text. */
-export function holdsText(value: Json): boolean {
+function holdsText(value: Json): boolean {
   if (typeof value === 'string') return value !== '';
   if (value === null || typeof value !== 'object') return false;
   return (Array.isArray(value) ? value : Object.values(value)).some(holdsText);
@@ -55,4 +56,51 @@ function maskUrl(config: JsonObject): JsonObject {
       : parameter,
   );
   return masked === url ? config : { ...config, url: masked };
+}
+
+const SENSITIVE = /auth|cookie|credential|key|pass|pwd|secret|session|sig|token/i;
+
+/**
+ * Whether a header or a parameter of a URL is named like a credential, percent-encoded or not: its value is not shown, whatever it looks like. Rather one
+ * value too many is hidden: what it was is in the graph or at the service.
+ */
+export function isSensitiveName(name: string): boolean {
+  return SENSITIVE.test(decoded(name));
+}
+
+function decoded(name: string): string {
+  if (!name.includes('%')) return name;
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    // Broken escapes: each that is whole still counts.
+    return name.replaceAll(/%([2-7][0-9a-f])/gi, (_, code: string) =>
+      String.fromCharCode(Number.parseInt(code, 16)),
+    );
+  }
+}
+
+/** The store, with credentials taken out of events before they are written. All else goes through as it is. */
+export function redactingStore(store: RunStore, redactor: Redactor): RunStore {
+  return {
+    now: () => store.now(),
+    create: (creation) => store.create({ ...creation, events: redactEvents(creation.events, redactor) }),
+    read: (place) => store.read(place),
+    runOfStep: (tenantId, stepId) => store.runOfStep(tenantId, stepId),
+    commit: (commit) => store.commit({ ...commit, events: redactEvents(commit.events, redactor) }),
+    due: (limit) => store.due(limit),
+    orphans: (limit) => store.orphans(limit),
+    owned: (worker) => store.owned(worker),
+    join: (worker, leaseMs) => store.join(worker, leaseMs),
+    renew: (worker, leaseMs) => store.renew(worker, leaseMs),
+    leave: (worker) => store.leave(worker),
+  };
+}
+
+/** Events with data that may be stored. Costs next to nothing for events without text. */
+export function redactEvents(events: readonly NewEvent[], redactor: Redactor): readonly NewEvent[] {
+  return events.map((event) => {
+    const data = redactJson(redactor, event.data);
+    return data === event.data ? event : { ...event, data };
+  });
 }

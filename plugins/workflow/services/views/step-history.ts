@@ -1,12 +1,12 @@
 import type { AttemptRecord, StepHistory } from '../../contract/engine.ts';
 import type { JsonObject } from '../../contract/graph.ts';
 import type { StepRecord } from '../../contract/runs.ts';
-import type { NewEvent } from '../core/occurrence.ts';
-import { timestamp } from '../core/timestamp.ts';
+import type { NewEvent } from '../core/commands.ts';
+import { timestamp } from '../core/events.ts';
 
 /**
- * A step with its attempts, from its events, oldest first: one for each delivery. A delivery that was followed by another one, or that nobody
- * carries out any more, was interrupted. Events that tell of no delivery change nothing. Pure.
+ * A step with its attempts, from its events, oldest first: one for each delivery. A delivery that was followed by another one, or that no worker
+ * carries out any more, was interrupted. Events that belong to no delivery change nothing. Pure.
  */
 export function toStepHistory(record: StepRecord, events: readonly NewEvent[]): StepHistory {
   const attempts: AttemptRecord[] = [];

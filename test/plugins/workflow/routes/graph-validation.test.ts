@@ -1,5 +1,5 @@
 import test from 'ava';
-import { GRAPH_RULES, type GraphRule } from '../../../../plugins/workflow/services/graph/graph-rules.ts';
+import { GRAPH_RULES, type GraphRule } from '../../../../plugins/workflow/services/graph/graph-schema.ts';
 import { asking } from '../services/definitions/graphs.ts';
 import { startDefinitions } from './definitions-gateway.ts';
 
@@ -152,6 +152,16 @@ const BROKEN: Record<GraphRule, readonly (readonly [graph: unknown, pointer: str
     [person({ instructions: 7 }), '/graph/nodes/1/config/instructions'],
   ],
   url: [[call({ url: 'ftp://a.example/' }), '/graph/nodes/1/config/url']],
+  'secret-host': [
+    [
+      call({ url: '{{input.callback_url}}', secret_headers: { Authorization: 'env:ACME_TOKEN' } }),
+      '/graph/nodes/1/config/secret_headers',
+    ],
+    [
+      call({ url: 'https://{{input.host}}/', secret_headers: { Authorization: 'env:ACME_TOKEN' } }),
+      '/graph/nodes/1/config/secret_headers',
+    ],
+  ],
   method: [[call({ url: 'https://a.example/', method: 'FETCH' }), '/graph/nodes/1/config/method']],
   duration: [[person({ timeout: 'soon' }), '/graph/nodes/1/config/timeout']],
   retry: [

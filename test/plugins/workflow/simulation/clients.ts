@@ -1,9 +1,5 @@
-import type {
-  Occurrence,
-  TaskPayload,
-  Verdict,
-} from '../../../../plugins/workflow/services/core/occurrence.ts';
-import type { RunState } from '../../../../plugins/workflow/services/core/run-state.ts';
+import type { Command, TaskPayload, Verdict } from '../../../../plugins/workflow/services/core/commands.ts';
+import type { RunState } from '../../../../plugins/workflow/services/core/state.ts';
 import type { Runner } from '../../../../plugins/workflow/services/runner/runner.ts';
 import { isFinal } from './rules/state-rules.ts';
 import type { World } from './world.ts';
@@ -95,15 +91,11 @@ export function createClients(world: World): Clients {
     return now!;
   }
 
-  function order(
-    state: RunState,
-    occurrence: Occurrence,
-    then: (verdict: Verdict, now: RunState) => void,
-  ): void {
+  function order(state: RunState, command: Command, then: (verdict: Verdict, now: RunState) => void): void {
     const place = { tenantId: state.tenantId, runId: state.id };
     ask(
-      `${occurrence.type} ${state.id}`,
-      (runner) => runner.apply(place, occurrence),
+      `${command.type} ${state.id}`,
+      (runner) => runner.apply(place, command),
       (answer) => {
         if (answer === undefined) return world.violate(`${state.id} was not found`);
         then(answer.verdict, isKnown(answer.state));

@@ -1,7 +1,7 @@
 import type { TenantEntityManager } from 'agent-gateway';
 import type { JsonObject } from '../../../../plugins/workflow/contract.ts';
-import type { NewEvent } from '../../../../plugins/workflow/services/core/occurrence.ts';
-import type { RunState, StepState } from '../../../../plugins/workflow/services/core/run-state.ts';
+import type { NewEvent } from '../../../../plugins/workflow/services/core/commands.ts';
+import type { RunState, StepState } from '../../../../plugins/workflow/services/core/state.ts';
 import type { Commit, Creation, RunStore } from '../../../../plugins/workflow/services/ports/run-store.ts';
 
 /** A run as it is kept. */

@@ -1,4 +1,4 @@
-import type { RunState, StepState } from '../../../../plugins/workflow/services/core/run-state.ts';
+import type { RunState, StepState } from '../../../../plugins/workflow/services/core/state.ts';
 import type { RunStore } from '../../../../plugins/workflow/services/ports/run-store.ts';
 import type { Tampering } from './world.ts';
 

@@ -1,5 +1,5 @@
 import type { Condition, Graph, GraphNode, Json, JsonObject } from '../../../../plugins/workflow/contract.ts';
-import type { RunState } from '../../../../plugins/workflow/services/core/run-state.ts';
+import type { RunState } from '../../../../plugins/workflow/services/core/state.ts';
 
 /*
  * What a graph means, written down a second time and from the specification alone (its routing rules, decisions 2.1 and 2.2): nothing here

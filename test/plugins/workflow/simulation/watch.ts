@@ -1,4 +1,4 @@
-import type { RunState } from '../../../../plugins/workflow/services/core/run-state.ts';
+import type { RunState } from '../../../../plugins/workflow/services/core/state.ts';
 import { fenceOf } from './effects.ts';
 import { isFinal } from './rules/state-rules.ts';
 import type { Member, World } from './world.ts';

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import type { RunState } from '../../../../plugins/workflow/services/core/run-state.ts';
+import type { RunState } from '../../../../plugins/workflow/services/core/state.ts';
 import type { OutboxEntry, TakeRequest } from '../../../../plugins/workflow/services/ports/outbox.ts';
 import { createOutbox } from '../../../../plugins/workflow/store/outbox.ts';
 import { READY } from '../../../../plugins/workflow/store/outbox-rows.ts';

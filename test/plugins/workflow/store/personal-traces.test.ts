@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import type { NewEvent } from '../../../../plugins/workflow/services/core/occurrence.ts';
+import type { NewEvent } from '../../../../plugins/workflow/services/core/commands.ts';
 import { createDefinitionStore } from '../../../../plugins/workflow/store/definition-store.ts';
 import { createPersonalTraces } from '../../../../plugins/workflow/store/personal-traces.ts';
 import { createRunQueries } from '../../../../plugins/workflow/store/run-queries.ts';

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import type { RunState, StepState } from '../../../../plugins/workflow/services/core/run-state.ts';
+import type { RunState, StepState } from '../../../../plugins/workflow/services/core/state.ts';
 import { createRunQueries } from '../../../../plugins/workflow/store/run-queries.ts';
 import { createRunStore } from '../../../../plugins/workflow/store/run-store.ts';
 import { eachDatabase, type FreshDatabase } from '../../../support/databases.ts';

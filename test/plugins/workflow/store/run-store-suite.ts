@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import type { RunPlace } from '../../../../plugins/workflow/contract.ts';
-import type { NewEvent } from '../../../../plugins/workflow/services/core/occurrence.ts';
+import type { NewEvent } from '../../../../plugins/workflow/services/core/commands.ts';
 import type { RunStore } from '../../../../plugins/workflow/services/ports/run-store.ts';
 import { dueAndOrphanedRuns } from './suite/due-and-orphaned-runs.ts';
 import { guardedCommits } from './suite/guarded-commits.ts';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../../plugins/workflow/contract.ts';
-import type { NewEvent } from '../../../../plugins/workflow/services/core/occurrence.ts';
-import type { RunState, StepState } from '../../../../plugins/workflow/services/core/run-state.ts';
+import type { NewEvent } from '../../../../plugins/workflow/services/core/commands.ts';
+import type { RunState, StepState } from '../../../../plugins/workflow/services/core/state.ts';
 import { fakeIds } from '../../../../testing/index.ts';
 
 const ids = fakeIds();

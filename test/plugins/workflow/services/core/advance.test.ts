@@ -2,8 +2,8 @@ import test from 'ava';
 import fc from 'fast-check';
 import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
 import { advance } from '../../../../../plugins/workflow/services/core/advance.ts';
-import type { Occurrence } from '../../../../../plugins/workflow/services/core/occurrence.ts';
-import type { RunState } from '../../../../../plugins/workflow/services/core/run-state.ts';
+import type { Command } from '../../../../../plugins/workflow/services/core/commands.ts';
+import type { RunState } from '../../../../../plugins/workflow/services/core/state.ts';
 import { attempts } from './attempts.ts';
 import { auto, buildGraph, chain, end, human, start } from './graph-builder.ts';
 import { graphOf, type Plan, plans } from './plan.ts';
@@ -93,46 +93,42 @@ function replay(plan: Plan, { model, run }: RandomRun): TestRun {
   return again;
 }
 
-test('occurrences that are applied together give what they give one by one, in one revision', (t) => {
-  const occurrence = fc.oneof(
-    fc.constant<Occurrence>({ type: 'claim', worker: 'w1', room: 1 }),
-    fc.constant<Occurrence>({ type: 'tick' }),
-    fc.constant<Occurrence>({ type: 'retry', by: 'anna' }),
-    fc.constant<Occurrence>({ type: 'worker_lost', worker: 'w1' }),
+test('commands that are applied together give what they give one by one, in one revision', (t) => {
+  const command = fc.oneof(
+    fc.constant<Command>({ type: 'claim', worker: 'w1', room: 1 }),
+    fc.constant<Command>({ type: 'tick' }),
+    fc.constant<Command>({ type: 'retry', by: 'anna' }),
+    fc.constant<Command>({ type: 'worker_lost', worker: 'w1' }),
     fc
       .record({ step: fc.nat(6), attempt: fc.integer({ min: 1, max: 2 }), isFine: fc.boolean() })
-      .map(({ step, attempt, isFine }): Occurrence => {
+      .map(({ step, attempt, isFine }): Command => {
         const fence = { stepId: `step-${step}`, attempt, delivery: 1 };
         if (isFine) return { type: 'succeeded', fence, output: { pick: 1 } };
         return { type: 'failed', fence, error: { code: 'x', message: 'x' }, isRetryable: true };
       }),
     fc.nat(6).map(
-      (step): Occurrence => ({
+      (step): Command => ({
         ...{ type: 'task_completed', stepId: `step-${step}`, by: 'bob' },
         payload: { outcome: 'a', output: { pick: 1 } },
       }),
     ),
   );
   fc.assert(
-    fc.property(
-      plans,
-      fc.array(fc.array(occurrence, { maxLength: 6 }), { maxLength: 6 }),
-      (plan, batches) => {
-        const together = new TestRun(graphOf(plan));
-        const single = new TestRun(graphOf(plan));
-        for (const batch of batches) {
-          const { revision } = together.state;
-          const verdicts = together.apply(...batch);
-          const each = batch.flatMap((one) => single.apply(one));
-          t.deepEqual(verdicts, each);
-          t.is(together.state.revision, revision + (verdicts.includes('applied') ? 1 : 0));
-          t.deepEqual(comparable(together.state), comparable(single.state));
-          t.deepEqual(together.events, single.events);
-          together.now += 120;
-          single.now += 120;
-        }
-      },
-    ),
+    fc.property(plans, fc.array(fc.array(command, { maxLength: 6 }), { maxLength: 6 }), (plan, batches) => {
+      const together = new TestRun(graphOf(plan));
+      const single = new TestRun(graphOf(plan));
+      for (const batch of batches) {
+        const { revision } = together.state;
+        const verdicts = together.apply(...batch);
+        const each = batch.flatMap((one) => single.apply(one));
+        t.deepEqual(verdicts, each);
+        t.is(together.state.revision, revision + (verdicts.includes('applied') ? 1 : 0));
+        t.deepEqual(comparable(together.state), comparable(single.state));
+        t.deepEqual(together.events, single.events);
+        together.now += 120;
+        single.now += 120;
+      }
+    }),
     { numRuns: 300 },
   );
 });

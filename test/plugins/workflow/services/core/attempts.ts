@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { TaskPayload } from '../../../../../plugins/workflow/services/core/occurrence.ts';
+import type { TaskPayload } from '../../../../../plugins/workflow/services/core/commands.ts';
 
 /** Something to try on a run. Numbers choose among what is there. */
 export type Attempted =

@@ -1,5 +1,5 @@
 import type { StepStatus } from '../../../../../plugins/workflow/contract/runs.ts';
-import type { NewEvent } from '../../../../../plugins/workflow/services/core/occurrence.ts';
+import type { NewEvent } from '../../../../../plugins/workflow/services/core/commands.ts';
 
 /** What somebody knows of a run who reads its events alone. */
 export function foldEvents(events: readonly NewEvent[]) {

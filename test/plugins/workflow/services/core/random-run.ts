@@ -1,10 +1,10 @@
 import { strict as assert } from 'node:assert';
 import type {
+  Command,
   Fence,
-  Occurrence,
   TaskPayload,
   Verdict,
-} from '../../../../../plugins/workflow/services/core/occurrence.ts';
+} from '../../../../../plugins/workflow/services/core/commands.ts';
 import type { Attempted } from './attempts.ts';
 import { foldEvents } from './fold-events.ts';
 import { graphOf, type Plan } from './plan.ts';
@@ -13,7 +13,7 @@ import { TestRun } from './test-run.ts';
 
 /** What an attempt is to the engine, what must come of it, and what it is to the model where it has an effect. */
 interface Trial {
-  readonly occurrence: Occurrence;
+  readonly command: Command;
   readonly verdict: Verdict;
   readonly entry?: Entry;
 }
@@ -182,16 +182,16 @@ export class RandomRun {
   #completion(node: string, payload: TaskPayload): Trial {
     const { run, model } = this;
     const life = model.life(node)!;
-    const occurrence = { type: 'task_completed', stepId: run.step(node).id, by: 'bob', payload } as const;
+    const command = { type: 'task_completed', stepId: run.step(node).id, by: 'bob', payload } as const;
     if (life.payload !== undefined) {
       const isSame = canonical(life.payload) === canonical(payload);
-      return { occurrence, verdict: isSame ? 'unchanged' : 'task-completed-otherwise' };
+      return { command, verdict: isSame ? 'unchanged' : 'task-completed-otherwise' };
     }
-    if (life.status !== 'waiting') return { occurrence, verdict: 'task-not-open' };
+    if (life.status !== 'waiting') return { command, verdict: 'task-not-open' };
     const variables = { ...model.variables(), ...payload.variables };
     const taken = model.route(node, payload.outcome, payload.output ?? {}, variables);
     const entry = { at: run.now, did: 'completed', node, payload } as const;
-    return trial(occurrence, taken.length > 0, entry, 'outcome-not-routable');
+    return trial(command, taken.length > 0, entry, 'outcome-not-routable');
   }
 
   #succeedAll(): void {
@@ -200,17 +200,17 @@ export class RandomRun {
       if (status !== 'running') continue;
       const own = model.plan.edges.find(({ from, when }) => from === node && when.is === 'own')?.when;
       const output = { pick: own?.is === 'own' ? own.value : 0 };
-      const occurrence = { type: 'succeeded', fence: run.fence(node), output } as const;
-      this.#apply(trial(occurrence, true, { at: run.now, did: 'succeeded', node, output }));
+      const command = { type: 'succeeded', fence: run.fence(node), output } as const;
+      this.#apply(trial(command, true, { at: run.now, did: 'succeeded', node, output }));
     }
   }
 
-  #apply({ occurrence, verdict, entry }: Trial): void {
+  #apply({ command, verdict, entry }: Trial): void {
     const { run } = this;
     const before = run.state;
     const steps = [...before.steps.values()];
     const { length } = run.events;
-    assert.deepEqual(run.apply(occurrence), [verdict], JSON.stringify(occurrence));
+    assert.deepEqual(run.apply(command), [verdict], JSON.stringify(command));
     assert.deepEqual([...before.steps.values()], steps, 'the state before is changed');
     if (entry === undefined) {
       assert.equal(run.state, before);
@@ -247,13 +247,8 @@ export class RandomRun {
 
 const ERROR = { code: 'broken', message: 'It is broken.' };
 
-function trial(
-  occurrence: Occurrence,
-  isApplied: boolean,
-  entry?: Entry,
-  refusal: Verdict = 'unchanged',
-): Trial {
-  return isApplied ? { occurrence, verdict: 'applied', entry } : { occurrence, verdict: refusal };
+function trial(command: Command, isApplied: boolean, entry?: Entry, refusal: Verdict = 'unchanged'): Trial {
+  return isApplied ? { command, verdict: 'applied', entry } : { command, verdict: refusal };
 }
 
 function pick({ status, attempt, delivery, lost }: ReturnType<RunModel['life']> & {}) {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
 import type { RunStatus, StepStatus } from '../../../../../plugins/workflow/contract/runs.ts';
-import type { TaskPayload } from '../../../../../plugins/workflow/services/core/occurrence.ts';
+import type { TaskPayload } from '../../../../../plugins/workflow/services/core/commands.ts';
 import { type Plan, type PlannedNode, RETRY_DELAY } from './plan.ts';
 
 /*

@@ -2,14 +2,14 @@ import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.
 import type { StepStatus } from '../../../../../plugins/workflow/contract/runs.ts';
 import { advance, startRun } from '../../../../../plugins/workflow/services/core/advance.ts';
 import type {
+  Command,
   Facts,
   Fence,
   NewEvent,
-  Occurrence,
   TaskPayload,
   Verdict,
-} from '../../../../../plugins/workflow/services/core/occurrence.ts';
-import type { RunState, StepState } from '../../../../../plugins/workflow/services/core/run-state.ts';
+} from '../../../../../plugins/workflow/services/core/commands.ts';
+import type { RunState, StepState } from '../../../../../plugins/workflow/services/core/state.ts';
 import type { CompiledGraph } from '../../../../../plugins/workflow/services/graph/compiled-graph.ts';
 
 /** When test runs start. */
@@ -48,8 +48,8 @@ export class TestRun {
     return { now: this.now, newId: () => `step-${++this.#ids}`, limits: this.limits };
   }
 
-  apply(...occurrences: Occurrence[]): readonly Verdict[] {
-    const { state, events, verdicts } = advance(this.graph, this.state, occurrences, this.facts);
+  apply(...commands: Command[]): readonly Verdict[] {
+    const { state, events, verdicts } = advance(this.graph, this.state, commands, this.facts);
     this.state = state;
     this.events.push(...events);
     return verdicts;

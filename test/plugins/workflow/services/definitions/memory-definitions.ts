@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ResourceView } from '../../../../../kernel/index.ts';
 import type { Graph } from '../../../../../plugins/workflow/contract/graph.ts';
-import type { WorkflowFile } from '../../../../../plugins/workflow/services/definitions/workflow-file.ts';
+import type { WorkflowFile } from '../../../../../plugins/workflow/services/definitions/workflow-resource.ts';
 import type {
   DefinitionStore,
   StoredDefinition,

@@ -6,8 +6,10 @@ import pino from 'pino';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
 import { openResources } from '../../../../../foundation/resources/open-resources.ts';
 import type { Graph } from '../../../../../plugins/workflow/contract/graph.ts';
-import type { WorkflowFile } from '../../../../../plugins/workflow/services/definitions/workflow-file.ts';
-import { workflowKind } from '../../../../../plugins/workflow/services/definitions/workflow-resource.ts';
+import {
+  type WorkflowFile,
+  workflowKind,
+} from '../../../../../plugins/workflow/services/definitions/workflow-resource.ts';
 import { manualClock } from '../../../../../testing/index.ts';
 import { asking, graphOf, pluginType, testTypes } from './graphs.ts';
 

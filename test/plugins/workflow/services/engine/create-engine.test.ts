@@ -3,15 +3,15 @@ import test from 'ava';
 import fc from 'fast-check';
 import { createGuard } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
 import type { Json } from '../../../../../plugins/workflow/contract/graph.ts';
-import type { Occurrence, Verdict } from '../../../../../plugins/workflow/services/core/occurrence.ts';
-import type { RunState, StepState } from '../../../../../plugins/workflow/services/core/run-state.ts';
+import type { Command, Verdict } from '../../../../../plugins/workflow/services/core/commands.ts';
+import type { RunState, StepState } from '../../../../../plugins/workflow/services/core/state.ts';
 import {
   createEngine,
   type EngineParts,
   fingerprintOf,
 } from '../../../../../plugins/workflow/services/engine/create-engine.ts';
 import type { CompiledGraph } from '../../../../../plugins/workflow/services/graph/compiled-graph.ts';
-import { jsonEqual } from '../../../../../plugins/workflow/services/graph/json-equal.ts';
+import { jsonEqual } from '../../../../../plugins/workflow/services/graph/json.ts';
 import { PLACE, stateOf } from '../follow/run-table.ts';
 
 const guard = createGuard({ input: 'block', output: 'block', onFinding: () => undefined });
@@ -45,13 +45,13 @@ const graph = {
 
 /** An engine whose runner answers with this verdict. */
 function bench(verdict: Verdict = 'applied', parts: Partial<EngineParts> = {}) {
-  const applied: Occurrence[] = [];
+  const applied: Command[] = [];
   const isHere = (tenantId: string, id: string, known: string) => tenantId === 'tenant' && id === known;
   const engine = createEngine({
     runner: {
       start: async () => ({ state: run }),
-      apply: async ({ tenantId, runId }, occurrence) => {
-        applied.push(occurrence);
+      apply: async ({ tenantId, runId }, command) => {
+        applied.push(command);
         return isHere(tenantId, runId, 'run') ? { state: run, verdict } : undefined;
       },
     },

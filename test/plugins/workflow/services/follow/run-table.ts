@@ -1,6 +1,6 @@
 import type { RunStatus } from '../../../../../plugins/workflow/contract/runs.ts';
-import type { NewEvent } from '../../../../../plugins/workflow/services/core/occurrence.ts';
-import type { RunState } from '../../../../../plugins/workflow/services/core/run-state.ts';
+import type { NewEvent } from '../../../../../plugins/workflow/services/core/commands.ts';
+import type { RunState } from '../../../../../plugins/workflow/services/core/state.ts';
 import type { RunQueries } from '../../../../../plugins/workflow/store/run-queries.ts';
 
 /** The run that these tests follow. */

@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { GraphProblem } from '../../../../../plugins/workflow/contract/graph.ts';
 import { checkGraph } from '../../../../../plugins/workflow/services/graph/check-graph.ts';
-import { GRAPH_RULES, type GraphRule } from '../../../../../plugins/workflow/services/graph/graph-rules.ts';
+import { GRAPH_RULES, type GraphRule } from '../../../../../plugins/workflow/services/graph/graph-schema.ts';
 import { changed, TYPES, VALID } from './kit.ts';
 
 /** Breaks one rule. */
@@ -260,6 +260,14 @@ const ROWS: readonly Row[] = [
     ...{ rule: 'url', title: 'a URL that is neither http nor https' },
     graph: withConfig(2, { url: 'ftp://example.com/' }),
     ...{ problem: node(2, '/config/url'), says: /must begin with http/ },
+  },
+  {
+    ...{ rule: 'secret-host', title: 'a secret for a host that data of the run choose' },
+    graph: withConfig(2, {
+      url: '{{input.callback_url}}',
+      secret_headers: { Authorization: 'Bearer env:ACME_TOKEN' },
+    }),
+    ...{ problem: node(2, '/config/secret_headers'), says: /Write scheme and host of "url" out/ },
   },
   {
     ...{ rule: 'method', title: 'unknown method' },

@@ -5,7 +5,7 @@ import {
   createFill,
   type TemplateModes,
 } from '../../../../../plugins/workflow/services/graph/fill-config.ts';
-import { MAX_INSERTED } from '../../../../../plugins/workflow/services/graph/limits.ts';
+import { MAX_INSERTED } from '../../../../../plugins/workflow/services/graph/graph-schema.ts';
 import { runData } from './kit.ts';
 
 const DATA = runData({

@@ -1,7 +1,8 @@
 import test from 'ava';
-import { isFault, parseReference } from '../../../../../plugins/workflow/services/graph/reference.ts';
 import {
+  isFault,
   isLiteral,
+  parseReference,
   parseTemplate,
   wholeReference,
 } from '../../../../../plugins/workflow/services/graph/template.ts';

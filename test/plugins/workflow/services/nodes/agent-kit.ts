@@ -16,7 +16,10 @@ import { UsageRecordRow } from '../../../../../plugins/records/store/usage.ts';
 import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
 import type { NodeType, StepTask } from '../../../../../plugins/workflow/contract/node-types.ts';
 import { agentTask, createAgentUsage } from '../../../../../plugins/workflow/services/nodes/agent-task.ts';
-import { createNesting, type Nesting } from '../../../../../plugins/workflow/services/tools/nesting.ts';
+import {
+  createNesting,
+  type Nesting,
+} from '../../../../../plugins/workflow/services/tools/start-workflow.ts';
 import { startTestGateway } from '../../../../../testing/index.ts';
 import { type ProviderScript, sse, startFakeProvider } from '../../../../support/fake-provider.ts';
 import { testPlugin } from '../../../../support/plugins.ts';

@@ -1,7 +1,9 @@
 import test from 'ava';
 import type { Tool } from '../../../../../plugins/agent-engine/contract.ts';
-import { createNesting } from '../../../../../plugins/workflow/services/tools/nesting.ts';
-import { startWorkflowSource } from '../../../../../plugins/workflow/services/tools/start-workflow.ts';
+import {
+  createNesting,
+  startWorkflowSource,
+} from '../../../../../plugins/workflow/services/tools/start-workflow.ts';
 import { failure, json, silence, stream } from '../../../../support/fake-provider.ts';
 import { until } from '../../../../support/until.ts';
 import { callsTool, finishes, startAgents } from './agent-kit.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { RunState } from '../../../../../plugins/workflow/services/core/run-state.ts';
+import type { RunState } from '../../../../../plugins/workflow/services/core/state.ts';
 import { CachedState } from '../../../../../plugins/workflow/services/runner/cached-state.ts';
 import { chain } from '../core/graph-builder.ts';
 

@@ -1,7 +1,7 @@
 import test from 'ava';
 import pino from 'pino';
-import type { Verdict } from '../../../../../plugins/workflow/services/core/occurrence.ts';
-import type { RunState } from '../../../../../plugins/workflow/services/core/run-state.ts';
+import type { Verdict } from '../../../../../plugins/workflow/services/core/commands.ts';
+import type { RunState } from '../../../../../plugins/workflow/services/core/state.ts';
 import {
   type Answer,
   type Message,

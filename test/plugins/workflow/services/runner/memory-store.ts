@@ -1,6 +1,6 @@
 import type { TenantEntityManager } from 'agent-gateway';
-import type { NewEvent } from '../../../../../plugins/workflow/services/core/occurrence.ts';
-import type { RunState } from '../../../../../plugins/workflow/services/core/run-state.ts';
+import type { NewEvent } from '../../../../../plugins/workflow/services/core/commands.ts';
+import type { RunState } from '../../../../../plugins/workflow/services/core/state.ts';
 import type { Commit, Creation, RunStore } from '../../../../../plugins/workflow/services/ports/run-store.ts';
 
 type Method = keyof RunStore;

@@ -1,6 +1,6 @@
 import test from 'ava';
 import pino from 'pino';
-import type { RunState } from '../../../../../plugins/workflow/services/core/run-state.ts';
+import type { RunState } from '../../../../../plugins/workflow/services/core/state.ts';
 import {
   type Answer,
   Mailbox,

@@ -2,8 +2,8 @@ import pino from 'pino';
 import type { RunPlace, WorkflowLimits } from '../../../../../plugins/workflow/contract/engine.ts';
 import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
 import type { StepResult } from '../../../../../plugins/workflow/contract/node-types.ts';
-import type { NewEvent, Occurrence } from '../../../../../plugins/workflow/services/core/occurrence.ts';
-import type { RunState, StepState } from '../../../../../plugins/workflow/services/core/run-state.ts';
+import type { Command, NewEvent } from '../../../../../plugins/workflow/services/core/commands.ts';
+import type { RunState, StepState } from '../../../../../plugins/workflow/services/core/state.ts';
 import type { CompiledGraph } from '../../../../../plugins/workflow/services/graph/compiled-graph.ts';
 import type { Execute } from '../../../../../plugins/workflow/services/ports/execution.ts';
 import { createRunner } from '../../../../../plugins/workflow/services/runner/create-runner.ts';
@@ -57,7 +57,7 @@ export interface Replica extends Runner {
     tenantId?: string,
     more?: { readonly idempotency?: { key: string; fingerprint: string } },
   ): Promise<string>;
-  do(runId: string, occurrence: Occurrence): ReturnType<Runner['apply']>;
+  do(runId: string, command: Command): ReturnType<Runner['apply']>;
   sweepNow(): Promise<void>;
   /** The process is gone: no timer, no answer, no word. */
   crash(): void;
@@ -138,8 +138,8 @@ export class World {
         if ('existing' in started) return started.existing.runId;
         return started.state.id;
       },
-      do: (runId: string, occurrence: Occurrence) =>
-        runner.apply({ tenantId: this.database.run(runId).tenantId, runId }, occurrence),
+      do: (runId: string, command: Command) =>
+        runner.apply({ tenantId: this.database.run(runId).tenantId, runId }, command),
       sweepNow: async () => {
         await runner.sweep(new AbortController().signal);
         await settle();

@@ -4,12 +4,14 @@ import { createArgumentCheck } from '../../../../../plugins/agent-engine/service
 import { createToolCatalog } from '../../../../../plugins/agent-engine/services/tools/tool-catalog.ts';
 import { WorkflowErrors } from '../../../../../plugins/workflow/contract/engine.ts';
 import type { RunRecord, RunStatus } from '../../../../../plugins/workflow/contract/runs.ts';
-import { createNesting } from '../../../../../plugins/workflow/services/tools/nesting.ts';
 import type {
   StartByName,
   StartByNameRequest,
 } from '../../../../../plugins/workflow/services/tools/start-by-name.ts';
-import { startWorkflowSource } from '../../../../../plugins/workflow/services/tools/start-workflow.ts';
+import {
+  createNesting,
+  startWorkflowSource,
+} from '../../../../../plugins/workflow/services/tools/start-workflow.ts';
 import { toolContext } from '../../../agent-engine/services/tool-context.ts';
 import { heardLog } from '../nodes/kit.ts';
 

@@ -1,8 +1,11 @@
 import test from 'ava';
 import { createGuard } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
 import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
-import { redactEvents } from '../../../../../plugins/workflow/services/views/event-record.ts';
-import { maskConfig, redactJson } from '../../../../../plugins/workflow/services/views/redaction.ts';
+import {
+  maskConfig,
+  redactEvents,
+  redactJson,
+} from '../../../../../plugins/workflow/services/views/redaction.ts';
 
 const guard = createGuard({ input: 'block', output: 'block', onFinding: () => undefined });
 const KEY = 'AKIAIOSFODNN7EXAMPLE';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../../../../plugins/workflow/contract.ts';
-import type { StepState } from '../../../../../plugins/workflow/services/core/run-state.ts';
+import type { StepState } from '../../../../../plugins/workflow/services/core/state.ts';
 import { type Execution, fenceOf } from '../effects.ts';
 import type { MemoryStore, StoredWrite } from '../memory-store.ts';
 

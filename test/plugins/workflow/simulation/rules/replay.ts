@@ -1,6 +1,6 @@
 import type { StepStatus } from '../../../../../plugins/workflow/contract.ts';
-import type { NewEvent } from '../../../../../plugins/workflow/services/core/occurrence.ts';
-import type { RunState } from '../../../../../plugins/workflow/services/core/run-state.ts';
+import type { NewEvent } from '../../../../../plugins/workflow/services/core/commands.ts';
+import type { RunState } from '../../../../../plugins/workflow/services/core/state.ts';
 
 /** What a reader of the events alone believes of each step. `open`: it is not over, and nobody can tell more from events. */
 type Believed = Exclude<StepStatus, 'pending' | 'running'> | 'open';

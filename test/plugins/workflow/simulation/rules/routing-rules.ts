@@ -1,5 +1,5 @@
 import type { Graph, JsonObject } from '../../../../../plugins/workflow/contract.ts';
-import type { RunState } from '../../../../../plugins/workflow/services/core/run-state.ts';
+import type { RunState } from '../../../../../plugins/workflow/services/core/state.ts';
 import type { StoredWrite } from '../memory-store.ts';
 import { contextOf, decide, route } from '../model.ts';
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RunStatus, StepStatus } from '../../../../../plugins/workflow/contract.ts';
-import type { RunState, StepState } from '../../../../../plugins/workflow/services/core/run-state.ts';
+import type { RunState, StepState } from '../../../../../plugins/workflow/services/core/state.ts';
 import type { StoredWrite } from '../memory-store.ts';
 
 /** What a step may become in one write. A write may join several transitions: `running → running` is a redelivery, `failed → running` a retry. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { JsonObject } from '../../../../../plugins/workflow/contract.ts';
-import type { StepState } from '../../../../../plugins/workflow/services/core/run-state.ts';
+import type { StepState } from '../../../../../plugins/workflow/services/core/state.ts';
 import type { Define } from '../run-store-suite.ts';
 import {
   comparable,

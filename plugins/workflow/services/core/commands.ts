@@ -1,0 +1,134 @@
+import type { JsonObject } from '../../contract/graph.ts';
+import type { RunEventType } from '../../contract/runs.ts';
+import { activate } from './decide.ts';
+import { deliveryOf, emitRunEvent, emitStepEvent } from './events.ts';
+import { inOrder, nextAttempt, putStep, type RunState, type StepState, type Transition } from './state.ts';
+
+/** Names one delivery of a step. */
+export interface Fence {
+  readonly stepId: string;
+  readonly attempt: number;
+  readonly delivery: number;
+}
+
+/** What is done to a run, or happens to it. What comes from a delivery that is over changes nothing. */
+export type Command =
+  /** A worker takes pending steps that are ready: `room` at most. Nothing while another worker owns the run, or it is paused. */
+  | { readonly type: 'claim'; readonly worker: string; readonly room: number }
+  | {
+      readonly type: 'succeeded';
+      readonly fence: Fence;
+      readonly output: JsonObject;
+      readonly record?: JsonObject | undefined;
+    }
+  | {
+      readonly type: 'failed';
+      readonly fence: Fence;
+      readonly error: { readonly code: string; readonly message: string };
+      readonly isRetryable: boolean;
+      readonly record?: JsonObject | undefined;
+    }
+  /** A worker that stops gives a step back: it is delivered again, and this delivery does not count. */
+  | { readonly type: 'released'; readonly fence: Fence }
+  /** The owner is gone: its running steps are delivered again, or fail as `worker_lost`. Nothing when the run has another owner by now. */
+  | { readonly type: 'worker_lost'; readonly worker: string }
+  /** Time has passed: tasks that are due time out. */
+  | { readonly type: 'tick' }
+  | {
+      readonly type: 'task_completed';
+      readonly stepId: string;
+      /** Only this attempt of the task: one that was opened again may be somebody else's. */
+      readonly attempt?: number;
+      readonly by: string;
+      readonly payload: TaskPayload;
+    }
+  | { readonly type: 'retry'; readonly by: string }
+  | { readonly type: 'cancel'; readonly by: string };
+
+/** As the person sent it: absent members are absent. */
+export interface TaskPayload {
+  readonly outcome?: string;
+  readonly output?: JsonObject;
+  readonly variables?: JsonObject;
+}
+
+/**
+ * What came of a command. `applied`: the state changed. `unchanged`: nothing to do (a late result, a second cancel, a repeated completion). The
+ * others are refusals for the caller.
+ */
+export type Verdict =
+  | 'applied'
+  | 'unchanged'
+  | 'not-paused'
+  | 'already-completed'
+  | 'task-not-open'
+  | 'task-completed-otherwise'
+  | 'outcome-not-routable'
+  | 'context-too-large';
+
+/** An event that a transition writes; its number and time are the state's. */
+export interface NewEvent {
+  readonly seq: number;
+  readonly type: RunEventType;
+  readonly nodeId: string | null;
+  readonly stepId: string | null;
+  readonly data: JsonObject;
+  readonly createdAt: number;
+}
+
+/** What a transition knows beside graph and state. */
+export interface Facts {
+  /** Milliseconds on the database's clock. */
+  readonly now: number;
+  /** A new id for a step. */
+  readonly newId: () => string;
+  readonly limits: {
+    /** Activated steps, start and end included. */
+    readonly maxSteps: number;
+    /** Deliveries of one attempt, the first included, before it fails as `worker_lost`. */
+    readonly maxDeliveries: number;
+    /** Characters of JSON of a run's input, its variables and all outputs together. */
+    readonly maxContext: number;
+  };
+}
+
+/** What a transition gives. `state` is the very object that was given when nothing changed. */
+export interface TransitionResult {
+  readonly state: RunState;
+  readonly events: readonly NewEvent[];
+  /** One for each command, in order. */
+  readonly verdicts: readonly Verdict[];
+}
+
+/** Begins the next attempt of every failed step of a paused run (decisions 2.6). */
+export function retry(transition: Transition, by: string): Verdict {
+  if (transition.status !== 'paused') return 'not-paused';
+  transition.error = null;
+  transition.status = 'running';
+  emitRunEvent(transition, 'run.resumed', { by });
+  for (const step of stepsWhere(transition, ({ status }) => status === 'failed')) {
+    activate(transition, nextAttempt(step));
+  }
+  return 'applied';
+}
+
+/** Ends a run and all of its steps that have not ended; failed ones stay failed. Results that come later change nothing. */
+export function cancel(transition: Transition, by: string): Verdict {
+  if (transition.status === 'completed') return 'already-completed';
+  if (transition.status === 'cancelled') return 'unchanged';
+  for (const step of stepsWhere(transition, isUnfinished)) {
+    putStep(transition, { ...step, status: 'cancelled', readyAt: null, completedAt: transition.facts.now });
+    emitStepEvent(transition, 'step.cancelled', step, deliveryOf(step));
+  }
+  transition.status = 'cancelled';
+  emitRunEvent(transition, 'run.cancelled', { by });
+  return 'applied';
+}
+
+function isUnfinished({ status }: StepState): boolean {
+  return status === 'pending' || status === 'running' || status === 'waiting';
+}
+
+function stepsWhere(transition: Transition, isMeant: (step: StepState) => boolean): readonly StepState[] {
+  return inOrder(transition.graph, [...transition.steps.values()].filter(isMeant));
+}

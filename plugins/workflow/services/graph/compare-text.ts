@@ -1,4 +1,0 @@
-/** Orders texts by their UTF-16 code units, the same everywhere. */
-export function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}

@@ -1,0 +1,71 @@
+import type { TenantEntityManager } from 'agent-gateway';
+import test from 'ava';
+import { createGuard } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
+import type { PersonalDataItem } from '../../../../../plugins/platform/contract.ts';
+import { createPersonalData } from '../../../../../plugins/workflow/services/data-protection/personal-data.ts';
+import { createRunArchive } from '../../../../../plugins/workflow/store/run-archive.ts';
+import { gatewayTables } from '../../../../../plugins/workflow/store/tables.ts';
+import { createVersions } from '../../../../../plugins/workflow/store/versions.ts';
+import { eachDatabase } from '../../../../support/databases.ts';
+import { chain, startRuns } from '../../routes/runs-gateway.ts';
+
+const guard = createGuard({ input: 'block', output: 'block', onFinding: () => undefined });
+const NEVER = new AbortController().signal;
+
+eachDatabase(test, 'what is kept can be taken out and deleted, of one user or of all', async (t, fresh) => {
+  const gateway = await startRuns(t, { env: { ...fresh.environment } });
+  const { database, clock, ids } = gateway.gateway.services;
+  const echo = { id: 'work', type: 'test/echo', config: { text: '{{input.text}}' } };
+  const tenant = await gateway.tenantWith(chain(echo));
+  const other = await gateway.tenantWith(chain(echo));
+  const bob = await gateway.key(tenant.id, ['user']);
+  const mine = await tenant.start({ text: 'AKIAIOSFODNN7EXAMPLE' }, '?wait=10');
+  const body = { definition_id: tenant.definitionId };
+  const his = await gateway.request('/v1/workflow-runs?wait=10', { method: 'POST', token: bob.key, body });
+  await other.start({}, '?wait=10');
+
+  const parts = { database, tables: gatewayTables, clock, ids };
+  const replaced: string[] = [];
+  const data = createPersonalData({
+    ...{ name: 'workflow', redactor: guard, ids, definitions: gateway.definitions },
+    versions: createVersions(parts),
+    archive: createRunArchive(parts),
+    traces: {
+      pseudonymize: async (_entities, userId, pseudonym) => replaced.push(`${userId} ${pseudonym}`),
+    },
+  });
+  const exported = async (userId?: string, signal = NEVER) => {
+    const items: PersonalDataItem[] = [];
+    for await (const item of data.export({ tenantId: tenant.id, userId, signal })) items.push(item);
+    return items;
+  };
+  const erased = (userId?: string) =>
+    database
+      .forTenant(tenant.id)
+      .transaction((entities: TenantEntityManager) => data.erase(entities, { userId }));
+
+  const all = await exported();
+  t.deepEqual(
+    all.map(({ section }) => section),
+    ['workflow_definitions', 'workflow_versions', 'workflow_runs', 'workflow_runs'],
+  );
+  const shown = all[2]!.record as { id: string; steps: unknown[]; events: { type: string }[] };
+  t.is(shown.id, mine.id);
+  t.is(shown.steps.length, 3);
+  t.is(shown.events.at(-1)!.type, 'run.completed');
+  t.notRegex(JSON.stringify(all), /AKIAIOSFODNN7/);
+  t.deepEqual(
+    (await exported(bob.id)).map(({ record }) => record.id),
+    [his.body.id],
+  );
+  t.deepEqual(await exported(undefined, AbortSignal.abort()), []);
+
+  const ofBob = await erased(bob.id);
+  t.like(ofBob, { workflow_runs: 1, workflow_steps: 3 });
+  t.regex(replaced[0]!, new RegExp(`^${bob.id} erased-[0-9a-f-]{36}$`));
+  t.is((await tenant.get('/v1/workflow-runs')).body.total, 1);
+  t.like(await erased(), { workflow_runs: 1, workflow_versions: 1, workflow_definitions: 1 });
+  t.is(replaced.length, 1);
+  t.deepEqual(await exported(), []);
+  t.is((await other.get('/v1/workflow-runs')).body.total, 1);
+});
