@@ -81,10 +81,9 @@ export type {
   PermitRefusal,
   Permits,
 } from '../foundation/leases/permits/permits.ts';
-export { EventErrors } from '../foundation/messages/events/errors.ts';
 export { defineEvent, type EventRef } from '../foundation/messages/events/event-ref.ts';
 export type { EventListener, EventMeta, Events } from '../foundation/messages/events/events.ts';
-export { QueueErrors } from '../foundation/messages/queue/errors.ts';
+export { EventErrors } from '../foundation/messages/events/events.ts';
 export type {
   ConsumeOptions,
   MessageContext,
@@ -93,7 +92,7 @@ export type {
   Queue,
   QueueConsumer,
 } from '../foundation/messages/queue/queue.ts';
-export { defineQueue, type QueueRef } from '../foundation/messages/queue/queue-ref.ts';
+export { defineQueue, QueueErrors, type QueueRef } from '../foundation/messages/queue/queue.ts';
 export { ObjectErrors } from '../foundation/objects/object-errors.ts';
 export type {
   ByteRange,

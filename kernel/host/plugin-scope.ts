@@ -4,8 +4,12 @@ import type { TSchema } from 'typebox';
 import type { EventRef } from '../../foundation/messages/events/event-ref.ts';
 import type { EventListener, Events } from '../../foundation/messages/events/events.ts';
 import { checkConsumeOptions } from '../../foundation/messages/queue/create-queue.ts';
-import type { ConsumeOptions, MessageHandler, Queue } from '../../foundation/messages/queue/queue.ts';
-import type { QueueRef } from '../../foundation/messages/queue/queue-ref.ts';
+import type {
+  ConsumeOptions,
+  MessageHandler,
+  Queue,
+  QueueRef,
+} from '../../foundation/messages/queue/queue.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { PluginMetrics } from '../../foundation/observability/plugin-metrics.ts';
 import type { KindDefinition, ResourceView } from '../../foundation/resources/kind.ts';

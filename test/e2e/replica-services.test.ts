@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import Type from 'typebox';
 import { defineEvent } from '../../foundation/messages/events/event-ref.ts';
-import { defineQueue } from '../../foundation/messages/queue/queue-ref.ts';
+import { defineQueue } from '../../foundation/messages/queue/queue.ts';
 import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import { type OwnRedis, startOwnRedis } from '../kernel/limits/own-redis.ts';
 import { type FreshDatabase, freshDatabase } from '../support/databases.ts';

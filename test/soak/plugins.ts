@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { defineEvent } from '../../foundation/messages/events/event-ref.ts';
-import { defineQueue } from '../../foundation/messages/queue/queue-ref.ts';
+import { defineQueue } from '../../foundation/messages/queue/queue.ts';
 import { defineKind } from '../../foundation/resources/kind.ts';
 import { access } from '../../kernel/api/access.ts';
 import { grpcMethod, grpcService } from '../../kernel/api/grpc.ts';

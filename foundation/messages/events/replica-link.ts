@@ -2,14 +2,12 @@ import { backoffDelay } from '../../base/backoff.ts';
 import { within } from '../../base/deadline.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Logger } from '../../observability/logger.ts';
-import { pack, Signal, unpack } from './envelope.ts';
-import type { EventLimits } from './event-limits.ts';
 import type { EventObserver } from './event-observer.ts';
-import { OutgoingBuffer } from './outgoing-buffer.ts';
+import type { EventLimits } from './events.ts';
 import type { Connection, Transport } from './transport.ts';
 
 /** What a link needs. */
-export interface ReplicaLinkOptions {
+interface ReplicaLinkOptions {
   readonly transport: Transport;
   readonly limits: EventLimits;
   readonly ids: Ids;
@@ -247,5 +245,77 @@ export class ReplicaLink {
         resolve();
       };
     });
+  }
+}
+
+/** A message between replicas. */
+interface Envelope {
+  /** Names the process that sent it. */
+  readonly origin: string;
+  /** Id of an event, or one of `Signal`. */
+  readonly subject: string;
+  /** JSON of the payload, not yet read. */
+  readonly body: string;
+}
+
+/** What replicas tell each other beside events. `!` begins no id of an event. */
+const Signal = {
+  /** Asks whether the channel carries messages: its sender waits for it to come back. */
+  hello: '!hello',
+  /** The sender could not send all of its events. */
+  lost: '!lost',
+} as const;
+
+/** Begins every message. A form that this one cannot read gets another number, and is dropped by older versions. */
+const VERSION = '1';
+
+/** Characters above which a message is not looked at: the largest of ours is shorter. */
+const MAX_LENGTH = 7_500;
+
+const HEADER = /^1 ([A-Za-z0-9-]{1,64}) [a-z0-9]{1,13} (!?[a-z0-9.-]{1,128}) /;
+
+/**
+ * A message as text: `1 <origin> <number> <subject> <body>`. The number makes every message of a sender different, for
+ * PostgreSQL delivers equal notifications of one transaction only once. The body comes last and unquoted, so that a
+ * message nobody waits for is dropped without parsing it.
+ */
+function pack(envelope: Envelope, number: number): string {
+  const { origin, subject, body } = envelope;
+  return `${VERSION} ${origin} ${number.toString(36)} ${subject} ${body}`;
+}
+
+/** Reads a message; `undefined` for what is none. The body is not checked. */
+function unpack(text: string): Envelope | undefined {
+  if (text.length > MAX_LENGTH) return undefined;
+  const header = HEADER.exec(text);
+  if (header === null) return undefined;
+  const [written, origin, subject] = header;
+  return { origin: origin!, subject: subject!, body: text.slice(written.length) };
+}
+
+/** Messages that wait to be sent, in order. A full buffer loses its oldest message. */
+class OutgoingBuffer {
+  readonly #bound: number;
+  #messages: string[] = [];
+
+  constructor(bound: number) {
+    this.#bound = bound;
+  }
+
+  get size(): number {
+    return this.#messages.length;
+  }
+
+  /** Adds a message; false when the oldest one was dropped for it. */
+  push(message: string): boolean {
+    const hasRoom = this.#messages.length < this.#bound;
+    if (!hasRoom) this.#messages.shift();
+    this.#messages.push(message);
+    return hasRoom;
+  }
+
+  /** Takes out the oldest `count` messages, or fewer. */
+  take(count: number): string[] {
+    return this.#messages.splice(0, count);
   }
 }

@@ -5,10 +5,15 @@ import type { Logger } from '../../observability/logger.ts';
 import type { Carrier } from './carrier.ts';
 import { createDeliveries, type Deliveries } from './deliveries.ts';
 import { endsWithin } from './ends-within.ts';
-import { QueueErrors } from './errors.ts';
 import { encodeMessage } from './message.ts';
-import type { ConsumeOptions, Queue, QueueConsumer, QueueObserver } from './queue.ts';
-import type { QueueRef } from './queue-ref.ts';
+import {
+  type ConsumeOptions,
+  type Queue,
+  type QueueConsumer,
+  QueueErrors,
+  type QueueObserver,
+  type QueueRef,
+} from './queue.ts';
 
 export interface QueueParts {
   readonly clock: Clock;

@@ -3,8 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { endsWithin } from './ends-within.ts';
 import { decodePayload } from './message.ts';
-import type { DeliveryResult, MessageHandler, QueueObserver } from './queue.ts';
-import type { QueueRef } from './queue-ref.ts';
+import type { DeliveryResult, MessageHandler, QueueObserver, QueueRef } from './queue.ts';
 
 /** The messages that one consumer has in hand. */
 export interface Deliveries {

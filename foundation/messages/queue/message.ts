@@ -1,9 +1,7 @@
 import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import type { Ids } from '../../base/ids.ts';
-import { QueueErrors } from './errors.ts';
-import type { PublishOptions } from './queue.ts';
-import type { QueueRef } from './queue-ref.ts';
+import { type PublishOptions, QueueErrors, type QueueRef } from './queue.ts';
 
 /** A message as it travels. */
 export interface Message {

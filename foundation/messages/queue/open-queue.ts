@@ -8,7 +8,6 @@ import { openPostgresCarrier } from './postgres-carrier.ts';
 import { createProcessCarrier } from './process-carrier.ts';
 import type { Queue, QueueObserver } from './queue.ts';
 import { openRedisCarrier } from './redis-carrier.ts';
-import { createSweeperCarrier } from './sweeper-carrier.ts';
 
 export interface OpenQueueOptions {
   /** Where Redis is; it is used whatever the database. */
@@ -70,3 +69,14 @@ function openCarrier(options: OpenQueueOptions, prefix: string): Carrier | Promi
 }
 
 const SILENT: QueueObserver = { published: () => undefined, delivered: () => undefined };
+
+/** Carries nothing: work is found by the sweepers of its consumers alone. */
+function createSweeperCarrier(): Carrier {
+  return {
+    form: 'sweeper',
+    delivers: false,
+    send: async () => 'none',
+    receive: () => ({ stop: () => undefined, end: async () => undefined }),
+    close: async () => undefined,
+  };
+}

@@ -3,13 +3,11 @@ import type { Logger } from '../../observability/logger.ts';
 import type { Carrier } from './carrier.ts';
 import { endsWithin } from './ends-within.ts';
 import type { Message } from './message.ts';
-import { createOutage } from './outage.ts';
 import { listenToPostgres } from './postgres-listener.ts';
 import { receiveFromPostgres, type WakeableReception } from './postgres-reception.ts';
 import { PostgresTable } from './postgres-table.ts';
 import type { PublishResult } from './queue.ts';
-import { Room } from './room.ts';
-import { createSending } from './sending.ts';
+import { createOutage, createSending, Room } from './sending.ts';
 
 export interface PostgresCarrierOptions {
   /** The database; its role may make tables in its schema. */

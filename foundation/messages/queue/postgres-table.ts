@@ -1,5 +1,5 @@
 import type { Message } from './message.ts';
-import { MAX_WAITING } from './room.ts';
+import { MAX_WAITING } from './sending.ts';
 
 /** What runs statements: a connection of `pg`, or a pool of them. */
 export interface Statements {

@@ -1,5 +1,41 @@
+import type { Static, TSchema } from 'typebox';
+import { defineErrors } from '../../base/gateway-error.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { QueueRef } from './queue-ref.ts';
+
+/** A typed name for a queue of hints. Compare by `id`; the type parameter exists at compile time only. */
+export interface QueueRef<T> {
+  readonly kind: 'queue';
+  /** `<plugin>.<queue>`, unique in the deployment. */
+  readonly id: string;
+  /** Both sides check every message against it: another version of the gateway may have sent it. */
+  readonly schema: TSchema;
+  /** Never set; carries `T` for inference. */
+  readonly type?: T;
+}
+
+const QUEUE_ID = /^[a-z0-9][a-z0-9.-]{0,99}$/;
+
+/**
+ * Declares a queue. Its messages are hints: every one may be lost, come twice, or come late, so a consumer reads from its
+ * own tables what there is to do, and looks there from time to time without being told (its sweeper). A message names
+ * the work by ids and holds no secret; the consumer checks the tenant in its tables.
+ *
+ * A schema changes so that old and new replicas understand each other; messages that do not fit are dropped.
+ *
+ * @param id lower-case letters, digits, `.` and `-`, at most 100 characters
+ * @throws TypeError for another id
+ *
+ * @example
+ * export const Steps = defineQueue('workflow.steps', Type.Object({ run_id: Type.String() }));
+ */
+export function defineQueue<const S extends TSchema>(id: string, schema: S): QueueRef<Static<S>> {
+  if (!QUEUE_ID.test(id)) {
+    throw new TypeError(
+      `The id of a queue is lower-case letters, digits, "." and "-", not ${JSON.stringify(id)}`,
+    );
+  }
+  return { kind: 'queue', id, schema };
+}
 
 /**
  * Hints between the parts of a gateway and its replicas. The database is the only truth: losing every message costs time,
@@ -91,3 +127,25 @@ export type PublishResult = 'ok' | 'full' | 'away' | 'none';
 
 /** `timeout`: not done at its deadline; `stopped`: aborted by `stop`; `invalid`: not what the schema says, and dropped. */
 export type DeliveryResult = 'ok' | 'failed' | 'timeout' | 'stopped' | 'invalid';
+
+/** Mistakes of the code that uses the queue. Outages are no errors: `publish` answers false. */
+export const QueueErrors = defineErrors({
+  payloadInvalid: {
+    code: 'queue.payload-invalid',
+    kind: 'internal',
+    title: 'A message does not fit the schema of its queue',
+  },
+  payloadTooLarge: {
+    code: 'queue.payload-too-large',
+    kind: 'internal',
+    title: 'A message is too large for a queue',
+  },
+  idInvalid: { code: 'queue.id-invalid', kind: 'internal', title: 'The id of a message is malformed' },
+  optionInvalid: {
+    code: 'queue.option-invalid',
+    kind: 'internal',
+    title: 'An option of a queue is out of its bounds',
+  },
+  tooManyQueues: { code: 'queue.too-many', kind: 'internal', title: 'There are too many queues' },
+  closed: { code: 'queue.closed', kind: 'unavailable', title: 'The queue is closed' },
+});

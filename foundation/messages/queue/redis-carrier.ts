@@ -5,12 +5,9 @@ import type { Logger } from '../../observability/logger.ts';
 import type { Carrier } from './carrier.ts';
 import { endsWithin } from './ends-within.ts';
 import type { Message } from './message.ts';
-import { createOutage, type Outage } from './outage.ts';
 import type { PublishResult } from './queue.ts';
-import { connectPublisher } from './redis-connections.ts';
-import { receiveFromRedis } from './redis-reception.ts';
-import { Room } from './room.ts';
-import { createSending } from './sending.ts';
+import { connectPublisher, receiveFromRedis } from './redis-consumer.ts';
+import { createOutage, createSending, type Outage, Room } from './sending.ts';
 
 export interface RedisCarrierOptions {
   readonly url: string;

@@ -1,7 +1,7 @@
 import test from 'ava';
 import Type from 'typebox';
 import { defineEvent } from '../../../foundation/messages/events/event-ref.ts';
-import { defineQueue } from '../../../foundation/messages/queue/queue-ref.ts';
+import { defineQueue } from '../../../foundation/messages/queue/queue.ts';
 import type { PluginDefinition } from '../../../kernel/api/plugin.ts';
 import { extensionPoint, serviceRef } from '../../../kernel/api/refs.ts';
 import { startTestGateway } from '../../../testing/index.ts';

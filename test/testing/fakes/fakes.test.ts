@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers';
 import test from 'ava';
 import Type from 'typebox';
 import { defineEvent } from '../../../foundation/messages/events/event-ref.ts';
-import { defineQueue } from '../../../foundation/messages/queue/queue-ref.ts';
+import { defineQueue } from '../../../foundation/messages/queue/queue.ts';
 import {
   fakeEgress,
   fakeIds,

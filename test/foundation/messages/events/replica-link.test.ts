@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { systemClock } from '../../../../foundation/base/clock.ts';
 import { createIds } from '../../../../foundation/base/ids.ts';
-import { DEFAULT_LIMITS, type EventLimits } from '../../../../foundation/messages/events/event-limits.ts';
+import { DEFAULT_LIMITS, type EventLimits } from '../../../../foundation/messages/events/events.ts';
 import { ReplicaLink } from '../../../../foundation/messages/events/replica-link.ts';
 import type {
   Connection,

@@ -1,7 +1,7 @@
 import test from 'ava';
 import Type from 'typebox';
 import { decodePayload } from '../../../../foundation/messages/queue/message.ts';
-import { defineQueue } from '../../../../foundation/messages/queue/queue-ref.ts';
+import { defineQueue } from '../../../../foundation/messages/queue/queue.ts';
 
 test('a queue is named by lower-case letters, digits, points and hyphens', (t) => {
   const schema = Type.Object({ run_id: Type.String() });

@@ -3,8 +3,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
 import Type from 'typebox';
 import { GatewayError } from '../../../../foundation/base/gateway-error.ts';
-import type { MessageContext } from '../../../../foundation/messages/queue/queue.ts';
-import { defineQueue, type QueueRef } from '../../../../foundation/messages/queue/queue-ref.ts';
+import {
+  defineQueue,
+  type MessageContext,
+  type QueueRef,
+} from '../../../../foundation/messages/queue/queue.ts';
 import { settled, until } from '../../../support/until.ts';
 import { eachForm, PATIENCE_MS, Steps, send, sendMany } from './queue-forms.ts';
 
