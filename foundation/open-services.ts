@@ -18,7 +18,6 @@ import type { Events } from './messages/events/events.ts';
 import { openEvents } from './messages/events/open-events.ts';
 import { openQueue } from './messages/queue/open-queue.ts';
 import type { Queue } from './messages/queue/queue.ts';
-import { createQueueMetrics } from './messages/queue/queue-metrics.ts';
 import { createObjectMetrics } from './objects/object-metrics.ts';
 import type { Objects } from './objects/objects.ts';
 import { openObjects } from './objects/open-objects.ts';
@@ -26,7 +25,7 @@ import type { Logger } from './observability/logger.ts';
 import type { MetricRegistry } from './observability/metric-registry.ts';
 import { createPluginMetrics } from './observability/plugin-metrics.ts';
 import { createSecrets, type Secrets } from './secrets/secrets.ts';
-import { egressMetrics, eventMetrics } from './service-metrics.ts';
+import { egressMetrics } from './service-metrics.ts';
 
 /** What the services are opened with. */
 export interface ServicesParts {
@@ -75,7 +74,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     ...redis,
     ...postgres,
     channel: deployment,
-    observe: eventMetrics(metrics),
+    metrics,
   });
   opened.defer(() => events.close());
   const hints = eventLockHints(events);
@@ -94,11 +93,11 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
   opened.defer(() => permits.close());
   const queue = await openQueue({
     ...common,
-    ...redis,
-    ...postgres,
-    family: database.family,
+    redisUrl,
+    database,
+    events,
     prefix: deployment,
-    observe: createQueueMetrics(prometheus),
+    metrics,
   });
   opened.defer(() => queue.close());
   const observe = createObjectMetrics(prometheus);

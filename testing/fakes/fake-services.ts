@@ -8,6 +8,8 @@ import { createQueue } from '../../foundation/messages/queue/create-queue.ts';
 import { createProcessCarrier } from '../../foundation/messages/queue/process-carrier.ts';
 import type { Queue } from '../../foundation/messages/queue/queue.ts';
 import { createLogger } from '../../foundation/observability/logger.ts';
+import { createMetricRegistry } from '../../foundation/observability/metric-registry.ts';
+import { createPluginMetrics } from '../../foundation/observability/plugin-metrics.ts';
 import type { KernelServices } from '../../kernel/api/services.ts';
 import { type ManualClock, manualClock } from '../manual-clock.ts';
 import { fakeEgress } from './fake-egress.ts';
@@ -38,9 +40,9 @@ export function fakeServices(given: Partial<Omit<FakeServices, symbol>> = {}): F
   const common = { clock, ids, log };
   const locks = createLocks({ ...common, claims: createMemoryClaims(clock), observer: undefined });
   const permits = createPermits({ ...common, store: createMemoryStore() });
-  const observe = { published: () => undefined, delivered: () => undefined };
-  const queue = given.queue ?? createQueue(createProcessCarrier(), { ...common, observe });
-  const events = given.events ?? openEvents(common);
+  const metrics = createPluginMetrics(createMetricRegistry(), 'kernel');
+  const queue = given.queue ?? createQueue(createProcessCarrier(), { ...common, metrics });
+  const events = given.events ?? openEvents({ ...common, metrics });
   return {
     ...{ clock, ids, queue, events },
     locks: given.locks ?? locks,

@@ -3,12 +3,12 @@ import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import { throttledLog } from '../../base/throttle.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { EventObserver } from './event-observer.ts';
+import { payloadProblem } from '../payload.ts';
+import type { EventMetrics } from './event-metrics.ts';
 import type { EventRef } from './event-ref.ts';
 import { EventErrors, type EventLimits, type EventListener, type Events } from './events.ts';
 import { type Delivery, ListenerQueue } from './listener-queue.ts';
 import { MissedEvents } from './missed-events.ts';
-import { PayloadCheck } from './payload-check.ts';
 import { ReplicaLink } from './replica-link.ts';
 import type { Transport } from './transport.ts';
 
@@ -20,7 +20,7 @@ export interface EventBusOptions {
   readonly ids: Ids;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly clock: Clock;
-  readonly observe: EventObserver;
+  readonly metrics: EventMetrics;
 }
 
 /**
@@ -35,13 +35,12 @@ export class EventBus implements Events {
   readonly #queues = new Map<string, Set<ListenerQueue>>();
   readonly #missed: MissedEvents;
   readonly #link: ReplicaLink | undefined;
-  readonly #check = new PayloadCheck();
   readonly #inOwnContext = AsyncLocalStorage.snapshot();
   #closing: Promise<void> | undefined;
 
   constructor(options: EventBusOptions) {
     this.#options = options;
-    const { limits, log, clock, transport, observe } = options;
+    const { limits, log, clock, transport, metrics } = options;
     this.#missed = new MissedEvents({ every: limits.missedEvery, log });
     if (transport === undefined) return;
     const malformed = throttledLog<void>(clock, (_, count) =>
@@ -52,12 +51,12 @@ export class EventBus implements Events {
       transport,
       onEvent: (id, body) => {
         if (!this.#queues.has(id)) return;
-        observe.received();
+        metrics.received.inc();
         this.#deliver(id, { body, origin: 'remote', fits: undefined });
       },
       onMissed: () => this.#missed.tell(),
       onMalformed: () => {
-        observe.dropped('malformed', 1);
+        metrics.dropped('malformed', 1);
         malformed();
       },
       onRefused: throttledLog(clock, (err, count) =>
@@ -70,10 +69,14 @@ export class EventBus implements Events {
     return this.#options.transport?.reach ?? 'process';
   }
 
+  get isConnected(): boolean {
+    return this.#link?.isUp ?? true;
+  }
+
   emit<T>(event: EventRef<T>, payload: NoInfer<T>): void {
     const body = this.#write(event, payload);
     if (this.#closing !== undefined) return;
-    this.#options.observe.emitted();
+    this.#options.metrics.emitted.inc();
     // Listeners belong to nobody's request, and are not inside the transaction of whoever emits.
     this.#inOwnContext(() => {
       this.#deliver(event.id, { body, origin: 'local', fits: event.schema });
@@ -124,7 +127,7 @@ export class EventBus implements Events {
         `The payload of ${id} has ${bytes} bytes of JSON, at most ${MAX_PAYLOAD} may be`,
       );
     }
-    const problem = this.#check.problem(schema, JSON.parse(body));
+    const problem = payloadProblem(schema, JSON.parse(body));
     if (problem !== undefined) throw EventErrors.unfit(`The payload of ${id} does not fit: ${problem}`);
     return body;
   }
@@ -134,7 +137,7 @@ export class EventBus implements Events {
   }
 
   #queueFor({ id, schema }: EventRef<unknown>, listener: EventListener<unknown>): ListenerQueue {
-    const { limits, log, clock, observe } = this.#options;
+    const { limits, log, clock, metrics } = this.#options;
     const fellBehind = throttledLog<void>(clock, (_, count) =>
       log.warn(
         { event: id, lost_events: count },
@@ -150,14 +153,13 @@ export class EventBus implements Events {
       listener,
       bound: limits.backlog,
       deadline: limits.listenerDeadline,
-      problem: (expected, payload) => this.#check.problem(expected, payload),
       onOverflow: () => {
-        observe.dropped('backlog', 1);
+        metrics.dropped('backlog', 1);
         fellBehind();
         this.#missed.tell();
       },
       onUnfit: (problem) => {
-        observe.dropped('unfit', 1);
+        metrics.dropped('unfit', 1);
         unfit(problem);
       },
       onFailure: throttledLog(clock, (err, count) =>

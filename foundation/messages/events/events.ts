@@ -49,6 +49,9 @@ export interface Events {
   /** How events reach other replicas; `process`: not at all. */
   readonly reach: 'process' | 'redis' | 'postgres';
 
+  /** True while events reach other replicas, and always with reach `process`. */
+  readonly isConnected: boolean;
+
   /**
    * Sends what is buffered, for 2 seconds at most, and closes. What then still waits for listeners of this process is
    * dropped. A second call waits for the first.

@@ -2,7 +2,7 @@ import { backoffDelay } from '../../base/backoff.ts';
 import { within } from '../../base/deadline.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { EventObserver } from './event-observer.ts';
+import type { EventMetrics } from './event-metrics.ts';
 import type { EventLimits } from './events.ts';
 import type { Connection, Transport } from './transport.ts';
 
@@ -12,7 +12,7 @@ interface ReplicaLinkOptions {
   readonly limits: EventLimits;
   readonly ids: Ids;
   readonly log: Pick<Logger, 'info' | 'warn'>;
-  readonly observe: EventObserver;
+  readonly metrics: EventMetrics;
   /** An event of another replica. */
   readonly onEvent: (id: string, body: string) => void;
   /** Events of other replicas may have been missed. */
@@ -31,7 +31,8 @@ interface ReplicaLinkOptions {
 export class ReplicaLink {
   readonly #options: ReplicaLinkOptions;
   readonly #origin: string;
-  readonly #outgoing: OutgoingBuffer;
+  /** Messages that wait to be sent, in order. A full buffer loses its oldest message. */
+  readonly #outgoing: string[] = [];
   readonly #running: Promise<void>;
   #number = 0;
   #connection: Connection | undefined;
@@ -54,14 +55,22 @@ export class ReplicaLink {
   constructor(options: ReplicaLinkOptions) {
     this.#options = options;
     this.#origin = options.ids.opaque();
-    this.#outgoing = new OutgoingBuffer(options.limits.outgoing);
     this.#running = this.#run();
+  }
+
+  /** The connection stands, as far as anybody knows. */
+  get isUp(): boolean {
+    return this.#isUp;
   }
 
   /** Sends an event when it can; never throws. */
   send(id: string, body: string): void {
     if (this.#isClosing) return;
-    if (!this.#outgoing.push(this.#pack(id, body))) this.#drop(1);
+    if (this.#outgoing.length >= this.#options.limits.outgoing) {
+      this.#outgoing.shift();
+      this.#drop(1);
+    }
+    this.#outgoing.push(this.#pack(id, body));
     if (this.#isUp) this.#wake();
   }
 
@@ -70,9 +79,9 @@ export class ReplicaLink {
     const { limits, log } = this.#options;
     this.#isClosing = true;
     this.#wake();
-    if (this.#isUp || this.#outgoing.size > 0) {
+    if (this.#isUp || this.#outgoing.length > 0) {
       await within(limits.closeDeadline, 'sending the last events', this.#running).catch((err: unknown) =>
-        log.warn({ err, lost_events: this.#outgoing.size }, 'the last events were not sent'),
+        log.warn({ err, lost_events: this.#outgoing.length }, 'the last events were not sent'),
       );
     }
     this.#isEnded = true;
@@ -136,7 +145,7 @@ export class ReplicaLink {
           this.#isPingDue = false;
           this.#failures = 0;
         } else if (this.#owesLost) await this.#tellLost();
-        else if (this.#outgoing.size > 0) await this.#sendBatch();
+        else if (this.#outgoing.length > 0) await this.#sendBatch();
         else if (this.#isClosing) return;
         else await this.#rest(limits.pingEvery);
       }
@@ -146,7 +155,7 @@ export class ReplicaLink {
   }
 
   async #sendBatch(): Promise<void> {
-    const batch = this.#outgoing.take(this.#options.limits.batch);
+    const batch = this.#outgoing.splice(0, this.#options.limits.batch);
     try {
       const { count, reason } = await this.#sendNow(batch);
       if (count === 0) return;
@@ -191,9 +200,9 @@ export class ReplicaLink {
   }
 
   #up(): void {
-    const { transport, log, observe, onMissed } = this.#options;
+    const { transport, log, metrics, onMissed } = this.#options;
     this.#isUp = true;
-    observe.connected(true);
+    metrics.connected.set(1);
     if (this.#isReported) {
       log.info(
         { lost_events: this.#dropped },
@@ -205,8 +214,8 @@ export class ReplicaLink {
   }
 
   #down(reason: unknown): void {
-    const { transport, log, observe } = this.#options;
-    if (this.#isUp || this.#failures === 0) observe.connected(false);
+    const { transport, log, metrics } = this.#options;
+    if (this.#isUp || this.#failures === 0) metrics.connected.set(0);
     this.#failures += 1;
     if (this.#isReported || this.#isEnded) return;
     this.#isReported = true;
@@ -219,7 +228,7 @@ export class ReplicaLink {
   #drop(count: number): void {
     this.#dropped += count;
     this.#owesLost = true;
-    this.#options.observe.dropped('outgoing', count);
+    this.#options.metrics.dropped('outgoing', count);
   }
 
   #pack(subject: string, body: string): string {
@@ -228,7 +237,7 @@ export class ReplicaLink {
   }
 
   #isDone(): boolean {
-    return this.#isEnded || (this.#isClosing && this.#outgoing.size === 0);
+    return this.#isEnded || (this.#isClosing && this.#outgoing.length === 0);
   }
 
   #delay(): number {
@@ -291,31 +300,4 @@ function unpack(text: string): Envelope | undefined {
   if (header === null) return undefined;
   const [written, origin, subject] = header;
   return { origin: origin!, subject: subject!, body: text.slice(written.length) };
-}
-
-/** Messages that wait to be sent, in order. A full buffer loses its oldest message. */
-class OutgoingBuffer {
-  readonly #bound: number;
-  #messages: string[] = [];
-
-  constructor(bound: number) {
-    this.#bound = bound;
-  }
-
-  get size(): number {
-    return this.#messages.length;
-  }
-
-  /** Adds a message; false when the oldest one was dropped for it. */
-  push(message: string): boolean {
-    const hasRoom = this.#messages.length < this.#bound;
-    if (!hasRoom) this.#messages.shift();
-    this.#messages.push(message);
-    return hasRoom;
-  }
-
-  /** Takes out the oldest `count` messages, or fewer. */
-  take(count: number): string[] {
-    return this.#messages.splice(0, count);
-  }
 }

@@ -1,4 +1,3 @@
-import type { Message } from './message.ts';
 import type { PublishResult, QueueForm } from './queue.ts';
 
 /** What brings messages from a publisher to a consumer. `createQueue` makes a queue of it. */
@@ -11,6 +10,17 @@ export interface Carrier {
   receive(queueId: string, hands: Hands): Reception;
   /** Lets go of connections and timers, within 4 s. All receptions have ended. Never rejects. */
   close(): Promise<void>;
+}
+
+/** A message as it travels. */
+export interface Message {
+  readonly id: string;
+  /** True when the publisher named it: only then can another of the same id exist. */
+  readonly isNamed: boolean;
+  /** The payload as JSON. */
+  readonly text: string;
+  /** Milliseconds until it is due. */
+  readonly delay: number;
 }
 
 /** Where a carrier puts messages. */

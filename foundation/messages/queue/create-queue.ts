@@ -1,17 +1,20 @@
 import type { Clock } from '../../base/clock.ts';
+import { endsWithin } from '../../base/deadline.ts';
 import type { Ids } from '../../base/ids.ts';
 import { assertOutsideTransaction } from '../../data/transaction-guard.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { Carrier } from './carrier.ts';
-import { createDeliveries, type Deliveries } from './deliveries.ts';
-import { endsWithin } from './ends-within.ts';
-import { encodeMessage } from './message.ts';
+import type { PluginMetrics } from '../../observability/plugin-metrics.ts';
+import { HandlerRuns } from '../handler-runs.ts';
+import { payloadProblem, readPayload } from '../payload.ts';
+import type { Carrier, Message } from './carrier.ts';
 import {
   type ConsumeOptions,
+  type DeliveryResult,
+  type MessageHandler,
+  type PublishOptions,
   type Queue,
   type QueueConsumer,
   QueueErrors,
-  type QueueObserver,
   type QueueRef,
 } from './queue.ts';
 
@@ -19,7 +22,7 @@ export interface QueueParts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
-  readonly observe: QueueObserver;
+  readonly metrics: PluginMetrics;
 }
 
 /** Queues of one process. They are declared in code, so this is a bound against ids that are made up. */
@@ -28,12 +31,13 @@ const DEFAULT_CONCURRENCY = 10;
 const MAX_CONCURRENCY = 1_000;
 const DEFAULT_TIMEOUT_MS = 60_000;
 const MAX_TIMEOUT_MS = 24 * 3_600_000;
-/** What consumers get that nobody stopped before the queue is closed. */
+/** What consumers get that were not stopped before the queue is closed. */
 const CLOSE_DRAIN_MS = 5_000;
 const CLOSE_CARRIER_MS = 4_000;
 
-/** A queue over a carrier: checks, deliveries, drains and counts are the same for all of them. */
-export function createQueue(carrier: Carrier, { clock, ids, log, observe }: QueueParts): Queue {
+/** A queue over a carrier: checks, deadlines, drains and counts are the same for all of them. */
+export function createQueue(carrier: Carrier, { clock, ids, log, metrics }: QueueParts): Queue {
+  const counted = createQueueMetrics(metrics);
   const known = new Set<string>();
   const consumers = new Set<QueueConsumer>();
   let closing: Promise<void> | undefined;
@@ -61,7 +65,7 @@ export function createQueue(carrier: Carrier, { clock, ids, log, observe }: Queu
       const message = encodeMessage(queue, payload, options, ids);
       know(queue.id);
       const result = closing === undefined ? await carrier.send(queue.id, message) : 'away';
-      observe.published(queue.id, result);
+      counted.published.inc({ queue: queue.id, result });
       return result === 'ok';
     },
 
@@ -70,10 +74,25 @@ export function createQueue(carrier: Carrier, { clock, ids, log, observe }: Queu
       checkConsumeOptions(options);
       const { concurrency = DEFAULT_CONCURRENCY, timeout = DEFAULT_TIMEOUT_MS } = options;
       know(queue.id);
-      const deliveries = createDeliveries({ queue, handle, timeout, clock, log, observe });
-      const consumer = startConsumer(carrier, queue, deliveries, concurrency, () =>
-        consumers.delete(consumer),
-      );
+      const runs = new HandlerRuns(timeout, clock);
+      const deliver = delivery({ queue, handle, runs, log: log.child({ queue: queue.id }), counted });
+      const reception = carrier.receive(queue.id, {
+        concurrency,
+        get size() {
+          return runs.size;
+        },
+        start: deliver,
+      });
+      let ending: Promise<void> | undefined;
+      const consumer: QueueConsumer = {
+        async stop(drain) {
+          reception.stop();
+          await runs.drain(drain);
+          ending ??= reception.end();
+          await ending;
+          consumers.delete(consumer);
+        },
+      };
       consumers.add(consumer);
       return consumer;
     },
@@ -85,30 +104,71 @@ export function createQueue(carrier: Carrier, { clock, ids, log, observe }: Queu
   };
 }
 
-function startConsumer(
-  carrier: Carrier,
-  queue: QueueRef<unknown>,
-  deliveries: Deliveries,
-  concurrency: number,
-  onStopped: () => void,
-): QueueConsumer {
-  const reception = carrier.receive(queue.id, {
-    concurrency,
-    get size() {
-      return deliveries.size;
-    },
-    start: (id, text) => deliveries.start(id, text),
-  });
-  let ending: Promise<void> | undefined;
-  return {
-    async stop(drain) {
-      reception.stop();
-      await deliveries.drain(drain);
-      ending ??= reception.end();
-      await ending;
-      onStopped();
-    },
+interface DeliveryParts<T> {
+  readonly queue: QueueRef<T>;
+  readonly handle: MessageHandler<T>;
+  readonly runs: HandlerRuns;
+  readonly log: Logger;
+  readonly counted: QueueMetrics;
+}
+
+/** Hands one message to the handler; see `Hands.start`. */
+function delivery<T>({ queue, handle, runs, log, counted }: DeliveryParts<T>) {
+  const count = (result: DeliveryResult) => counted.deliveries.inc({ queue: queue.id, result });
+
+  return async (id: string, text: unknown): Promise<void> => {
+    const read = readPayload<T>(queue.schema, text);
+    if ('problem' in read) {
+      count('invalid');
+      const err = QueueErrors.payloadInvalid(`${queue.id}: ${read.problem}`);
+      log.warn({ err, message_id: id }, 'a message that does not fit its queue was dropped');
+      return;
+    }
+    const messageLog = log.child({ message_id: id });
+    await runs.run(
+      (signal) => handle(read.payload, { id, signal, log: messageLog }),
+      ({ result, failure, hasEnded, seconds }) => {
+        count(result as DeliveryResult);
+        counted.seconds.observe({ queue: queue.id }, seconds);
+        if (!hasEnded) messageLog.error('a queue handler goes on after its signal was aborted');
+        else if (result === 'failed') messageLog.error({ err: failure }, 'a queue handler failed');
+        else if (result !== 'ok') messageLog.warn({ err: failure, result }, 'a queue handler was aborted');
+      },
+    );
   };
+}
+
+/** Bytes of a payload as JSON in UTF-8. A hint holds ids; the rest is in the database. */
+const MAX_PAYLOAD_BYTES = 16 * 1024;
+const MAX_DELAY_MS = 24 * 3_600_000;
+const MESSAGE_ID = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** Checks a message and writes it down. The checks name the bad member, never its value. */
+function encodeMessage<T>(
+  queue: QueueRef<T>,
+  payload: T,
+  { id, delay = 0 }: PublishOptions,
+  ids: Ids,
+): Message {
+  if (id !== undefined && !MESSAGE_ID.test(id)) {
+    throw QueueErrors.idInvalid(
+      `id: a message of ${queue.id} is named by letters, digits, ".", "_" and "-", 128 at most`,
+    );
+  }
+  if (!Number.isInteger(delay) || delay < 0 || delay > MAX_DELAY_MS) {
+    throw QueueErrors.optionInvalid(
+      `delay: must be a whole number of milliseconds from 0 to ${MAX_DELAY_MS}`,
+    );
+  }
+  const problem = payloadProblem(queue.schema, payload);
+  if (problem !== undefined) throw QueueErrors.payloadInvalid(`${queue.id}: ${problem}`);
+  const text = JSON.stringify(payload);
+  if (Buffer.byteLength(text) > MAX_PAYLOAD_BYTES) {
+    throw QueueErrors.payloadTooLarge(
+      `${queue.id}: the payload is above ${MAX_PAYLOAD_BYTES} bytes; send an id`,
+    );
+  }
+  return { id: id ?? ids.uuid(), isNamed: id !== undefined, text, delay };
 }
 
 /** Checks what a consumer asks for. @throws queue.option-invalid */
@@ -120,4 +180,28 @@ export function checkConsumeOptions({ concurrency, timeout }: ConsumeOptions = {
 function inBounds(option: string, value: number, most: number): void {
   if (Number.isInteger(value) && value >= 1 && value <= most) return;
   throw QueueErrors.optionInvalid(`${option}: must be a whole number from 1 to ${most}`);
+}
+
+type QueueMetrics = ReturnType<typeof createQueueMetrics>;
+
+/** Names of queues come from declared refs, so they are few. */
+function createQueueMetrics(metrics: PluginMetrics) {
+  return {
+    published: metrics.counter({
+      name: 'svc_queue_published_total',
+      help: 'Messages that were published, by what became of them: ok, full, away, none.',
+      labels: ['queue', 'result'],
+    }),
+    deliveries: metrics.counter({
+      name: 'svc_queue_deliveries_total',
+      help: 'Messages that were delivered here, by their end: ok, failed, timeout, stopped, invalid.',
+      labels: ['queue', 'result'],
+    }),
+    seconds: metrics.histogram({
+      name: 'svc_queue_delivery_seconds',
+      help: 'How long handlers worked on a message.',
+      labels: ['queue'],
+      buckets: [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300],
+    }),
+  };
 }

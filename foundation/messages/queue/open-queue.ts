@@ -1,21 +1,22 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
-import type { Family } from '../../data/family.ts';
+import type { Database } from '../../data/database.ts';
 import type { Logger } from '../../observability/logger.ts';
+import type { PluginMetrics } from '../../observability/plugin-metrics.ts';
 import type { Carrier } from './carrier.ts';
 import { createQueue } from './create-queue.ts';
-import { openPostgresCarrier } from './postgres-carrier.ts';
+import { openPostgresCarrier, type PostgresCarrierOptions } from './postgres-carrier.ts';
 import { createProcessCarrier } from './process-carrier.ts';
-import type { Queue, QueueObserver } from './queue.ts';
+import type { Queue } from './queue.ts';
 import { openRedisCarrier } from './redis-carrier.ts';
 
 export interface OpenQueueOptions {
   /** Where Redis is; it is used whatever the database. */
   readonly redisUrl?: string | undefined;
-  /** The gateway's database, where that is PostgreSQL; used without Redis. The role owns the table that it makes. */
-  readonly postgresUrl?: string | undefined;
-  /** What the gateway's database is. */
-  readonly family: Family;
+  /** The gateway's database: where it is PostgreSQL, it carries the messages without Redis. The role owns the table that it makes. */
+  readonly database: Pick<Database, 'family' | 'system'>;
+  /** They wake the consumers of the PostgreSQL form. */
+  readonly events: PostgresCarrierOptions['events'];
   /**
    * Tells deployments apart that share a Redis or a database: lower-case letters, digits and `-`, beginning with a letter, 40 at
    * most. Default `agent-gateway`.
@@ -24,7 +25,7 @@ export interface OpenQueueOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
-  readonly observe?: QueueObserver;
+  readonly metrics: PluginMetrics;
 }
 
 const PREFIX = /^[a-z][a-z0-9-]{0,39}$/;
@@ -37,7 +38,7 @@ const PREFIX = /^[a-z][a-z0-9-]{0,39}$/;
  * @throws TypeError for a malformed prefix
  */
 export async function openQueue(options: OpenQueueOptions): Promise<Queue> {
-  const { prefix = 'agent-gateway', clock, ids, log, observe = SILENT } = options;
+  const { prefix = 'agent-gateway', clock, ids, log, metrics } = options;
   if (!PREFIX.test(prefix)) {
     throw new TypeError(
       `The prefix of the queue is lower-case letters, digits and "-", not ${JSON.stringify(prefix)}`,
@@ -51,7 +52,7 @@ export async function openQueue(options: OpenQueueOptions): Promise<Queue> {
       'there is no carrier of queue messages on this database: sweepers alone find the work, which takes longer; REDIS_URL gives one',
     );
   }
-  return createQueue(carrier, { clock, ids, log, observe });
+  return createQueue(carrier, { clock, ids, log, metrics });
 }
 
 const PLACES = {
@@ -62,13 +63,11 @@ const PLACES = {
 } as const;
 
 function openCarrier(options: OpenQueueOptions, prefix: string): Carrier | Promise<Carrier> {
-  const { redisUrl, postgresUrl, family, clock, log } = options;
+  const { redisUrl, database, events, clock, log } = options;
   if (redisUrl !== undefined) return openRedisCarrier({ url: redisUrl, prefix, clock, log });
-  if (postgresUrl !== undefined) return openPostgresCarrier({ url: postgresUrl, prefix, clock, log });
-  return family === 'sqlite' ? createProcessCarrier() : createSweeperCarrier();
+  if (database.family === 'postgres') return openPostgresCarrier({ database, events, prefix, clock, log });
+  return database.family === 'sqlite' ? createProcessCarrier() : createSweeperCarrier();
 }
-
-const SILENT: QueueObserver = { published: () => undefined, delivered: () => undefined };
 
 /** Carries nothing: work is found by the sweepers of its consumers alone. */
 function createSweeperCarrier(): Carrier {

@@ -1,5 +1,4 @@
-import type { Carrier, Hands } from './carrier.ts';
-import type { Message } from './message.ts';
+import type { Carrier, Hands, Message } from './carrier.ts';
 
 /** A queue with those who take from it. */
 interface Desk {

@@ -116,12 +116,6 @@ export interface QueueConsumer {
   stop(drain: number): Promise<void>;
 }
 
-/** Counts and times what the queue does. Names of queues come from declared refs, so they are few. */
-export interface QueueObserver {
-  published(queue: string, result: PublishResult): void;
-  delivered(queue: string, result: DeliveryResult, seconds: number): void;
-}
-
 /** `full`: too many wait; `away`: the carrier does not answer; `none`: there is no carrier. */
 export type PublishResult = 'ok' | 'full' | 'away' | 'none';
 

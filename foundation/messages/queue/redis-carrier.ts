@@ -1,10 +1,8 @@
 import type * as BullMq from 'bullmq';
 import type { Clock } from '../../base/clock.ts';
-import { within } from '../../base/deadline.ts';
+import { endsWithin, within } from '../../base/deadline.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { Carrier } from './carrier.ts';
-import { endsWithin } from './ends-within.ts';
-import type { Message } from './message.ts';
+import type { Carrier, Message } from './carrier.ts';
 import type { PublishResult } from './queue.ts';
 import { connectPublisher, receiveFromRedis } from './redis-consumer.ts';
 import { createOutage, createSending, type Outage, Room } from './sending.ts';
@@ -71,7 +69,7 @@ export async function openRedisCarrier(options: RedisCarrierOptions): Promise<Ca
     return made;
   }
 
-  const sending = createSending(outage);
+  const sending = createSending(outage.trouble);
   return {
     form: 'redis',
     delivers: true,

@@ -9,13 +9,13 @@ const SEND_DEADLINE_MS = 950;
 const MAX_SENDING = 1_000;
 
 /** Sends one message. Never rejects; `away` when that fails or takes too long. */
-type Sending = (send: () => Promise<PublishResult>) => Promise<PublishResult>;
+export type Sending = (send: () => Promise<PublishResult>) => Promise<PublishResult>;
 
 /**
  * Keeps publishers from waiting for a server, and what is under way from growing. A message counts as under way until the server has
  * answered or the connection is broken, not only until its publisher gives up.
  */
-export function createSending(outage: Outage): Sending {
+export function createSending(trouble: (reason: unknown) => void): Sending {
   let underWay = 0;
   return async (send) => {
     if (underWay >= MAX_SENDING) return 'full';
@@ -26,7 +26,7 @@ export function createSending(outage: Outage): Sending {
     try {
       return await inTime(work);
     } catch (error) {
-      outage.trouble(error);
+      trouble(error);
       return 'away';
     }
   };

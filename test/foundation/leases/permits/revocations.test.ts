@@ -4,6 +4,7 @@ import { createPermits } from '../../../../foundation/leases/permits/create-perm
 import { createMemoryStore } from '../../../../foundation/leases/permits/memory-store.ts';
 import { eventRevocations } from '../../../../foundation/leases/permits/revocations.ts';
 import { openEvents } from '../../../../foundation/messages/events/open-events.ts';
+import { unreadMetrics } from '../../../support/metrics.ts';
 import { available } from '../../../support/services.ts';
 import { until } from '../../../support/until.ts';
 import { clock, ids, onEnd, silent } from '../locks/forms.ts';
@@ -14,7 +15,14 @@ test('a revocation travels to another process by the events of the kernel', asyn
   const channel = `test-${randomBytes(8).toString('hex')}`;
   const store = createMemoryStore();
   const open = () => {
-    const events = openEvents({ redisUrl: 'redis://127.0.0.1:6379', channel, clock, ids, log: silent });
+    const events = openEvents({
+      redisUrl: 'redis://127.0.0.1:6379',
+      channel,
+      clock,
+      ids,
+      log: silent,
+      metrics: unreadMetrics(),
+    });
     onEnd(t, () => events.close());
     const permits = createPermits({ store, clock, ids, log: silent, revocations: eventRevocations(events) });
     onEnd(t, () => permits.close());

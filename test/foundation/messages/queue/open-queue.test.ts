@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { Registry } from 'prom-client';
-import { createQueueMetrics } from '../../../../foundation/messages/queue/queue-metrics.ts';
+import { createMetricRegistry } from '../../../../foundation/observability/metric-registry.ts';
+import { createPluginMetrics } from '../../../../foundation/observability/plugin-metrics.ts';
 import { freshDatabase } from '../../../support/databases.ts';
 import { until } from '../../../support/until.ts';
 import { openTold, Steps } from './queue-forms.ts';
@@ -52,15 +52,20 @@ test('publishing inside a transaction is refused', async (t) => {
 });
 
 test('the process form loads neither BullMQ nor pg', async (t) => {
-  const kernel = new URL('../../../../kernel/services/', import.meta.url);
+  const foundation = new URL('../../../../foundation/', import.meta.url);
   const script = `
     import { createRequire } from 'node:module';
-    import { openQueue } from '${new URL('queue/open-queue.ts', kernel)}';
-    import { systemClock } from '${new URL('clock.ts', kernel)}';
-    import { createIds } from '${new URL('ids.ts', kernel)}';
+    import { openEvents } from '${new URL('messages/events/open-events.ts', foundation)}';
+    import { openQueue } from '${new URL('messages/queue/open-queue.ts', foundation)}';
+    import { systemClock } from '${new URL('base/clock.ts', foundation)}';
+    import { createIds } from '${new URL('base/ids.ts', foundation)}';
     const log = { info() {}, child() { return log; } };
-    const queue = await openQueue({ family: 'sqlite', clock: systemClock, ids: createIds(systemClock), log });
+    const metric = () => ({ inc() {}, set() {}, observe() {} });
+    const common = { clock: systemClock, ids: createIds(systemClock), log, metrics: { counter: metric, gauge: metric, histogram: metric } };
+    const events = openEvents(common);
+    const queue = await openQueue({ ...common, events, database: { family: 'sqlite' } });
     await queue.close();
+    await events.close();
     const loaded = Object.keys(createRequire(import.meta.url).cache);
     console.log(JSON.stringify(loaded.filter((file) => /node_modules.(bullmq|pg)./.test(file))));`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
@@ -68,8 +73,8 @@ test('the process form loads neither BullMQ nor pg', async (t) => {
 });
 
 test('what the queue does is counted and timed', async (t) => {
-  const registry = new Registry();
-  const { queue } = await openTold(t, { observe: createQueueMetrics(registry) });
+  const registry = createMetricRegistry();
+  const { queue } = await openTold(t, { metrics: createPluginMetrics(registry, 'kernel') });
   let calls = 0;
   queue.consume(Steps, async ({ n }) => {
     calls += 1;
@@ -78,8 +83,8 @@ test('what the queue does is counted and timed', async (t) => {
   await queue.publish(Steps, { n: 1 });
   await queue.publish(Steps, { n: 2 });
   await until(() => calls === 2);
-  await until(async () => (await registry.metrics()).includes('result="failed"'));
-  const text = await registry.metrics();
+  await until(async () => (await registry.prometheus.metrics()).includes('result="failed"'));
+  const text = await registry.prometheus.metrics();
   t.true(text.includes('svc_queue_published_total{queue="workflow.steps",result="ok"} 2'));
   t.true(text.includes('svc_queue_deliveries_total{queue="workflow.steps",result="ok"} 1'));
   t.true(text.includes('svc_queue_deliveries_total{queue="workflow.steps",result="failed"} 1'));

@@ -34,7 +34,7 @@ test('a queue whose sessions the server ends makes new ones', async (t) => {
     await send(queue, { n: round });
     await eventually(() => got.includes(round));
     await fresh.ask(
-      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'agent-gateway queue' and datname = current_database()",
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'agent-gateway events' and datname = current_database()",
     );
     await eventually(() => lines.filter(({ msg }) => msg.includes('is back:')).length === round);
   }
@@ -97,13 +97,14 @@ test('stopping and closing end in time while PostgreSQL is away or silent', asyn
   }
 });
 
-test('a queue that opens without PostgreSQL works when it comes', async (t) => {
+test('a queue that opens while nothing can be notified works when it can', async (t) => {
   const fresh = await freshDatabase(t, 'postgres');
   if (fresh === undefined) return;
   const proxy = await startTcpProxy(t, 5432);
   await proxy.cut();
   const { queue } = await openTold(t, {
-    postgresUrl: urlOf(fresh).replace(':5432', `:${proxy.port}`),
+    postgresUrl: urlOf(fresh),
+    eventsUrl: urlOf(fresh).replace(':5432', `:${proxy.port}`),
     family: 'postgres',
   });
   const got: number[] = [];

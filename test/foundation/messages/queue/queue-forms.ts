@@ -1,13 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import type { ExecutionContext, TestFn } from 'ava';
 import { Redis } from 'ioredis';
-import pino from 'pino';
+import pino, { type Logger } from 'pino';
 import Type from 'typebox';
 import { systemClock } from '../../../../foundation/base/clock.ts';
 import { createIds } from '../../../../foundation/base/ids.ts';
+import { openDatabase } from '../../../../foundation/data/database.ts';
+import type { Family } from '../../../../foundation/data/family.ts';
+import { openEvents } from '../../../../foundation/messages/events/open-events.ts';
 import { type OpenQueueOptions, openQueue } from '../../../../foundation/messages/queue/open-queue.ts';
 import { defineQueue, type PublishOptions, type Queue } from '../../../../foundation/messages/queue/queue.ts';
 import { freshDatabase } from '../../../support/databases.ts';
+import { recordedMetrics } from '../../../support/metrics.ts';
 import { available } from '../../../support/services.ts';
 import { until } from '../../../support/until.ts';
 
@@ -37,23 +41,56 @@ export interface Place {
 
 export type CarryingForm = 'process' | 'redis' | 'postgres';
 
+/** What a test says of a queue: the database is one that needs no server, unless it says another. */
+export type ToldOptions = Partial<Omit<OpenQueueOptions, 'database' | 'events' | 'log'>> & {
+  readonly family?: Family;
+  readonly postgresUrl?: string;
+  /** Where events reach PostgreSQL; default `postgresUrl`. */
+  readonly eventsUrl?: string;
+};
+
 /** Opens a queue that closes with the test. */
-export async function openTold(t: ExecutionContext, options: Partial<OpenQueueOptions>): Promise<Told> {
+export async function openTold(
+  t: ExecutionContext,
+  { family = 'sqlite', postgresUrl, eventsUrl = postgresUrl, ...options }: ToldOptions = {},
+): Promise<Told> {
   const counts: string[] = [];
   const lines: unknown[] = [];
-  const queue = await openQueue({
-    family: 'sqlite',
-    clock: systemClock,
-    ids: createIds(systemClock),
-    log: pino({ level: 'debug', base: undefined }, { write: (line: string) => lines.push(JSON.parse(line)) }),
-    observe: {
-      published: (id, result) => counts.push(`published ${id} ${result}`),
-      delivered: (id, result) => counts.push(`delivered ${id} ${result}`),
-    },
-    ...options,
+  const log = pino(
+    { level: 'debug', base: undefined },
+    { write: (line: string) => lines.push(JSON.parse(line)) },
+  );
+  const common = { clock: systemClock, ids: createIds(systemClock), log };
+  const metrics = recordedMetrics((name, [id, result]) => {
+    if (name === 'svc_queue_published_total') counts.push(`published ${id} ${result}`);
+    if (name === 'svc_queue_deliveries_total') counts.push(`delivered ${id} ${result}`);
   });
-  t.teardown(() => queue.close());
+  const events = openEvents({
+    ...common,
+    metrics,
+    ...(eventsUrl === undefined ? {} : { postgresUrl: eventsUrl }),
+  });
+  const database = await databaseOf(t, family, postgresUrl, log);
+  const queue = await openQueue({ ...common, metrics, events, database, ...options });
+  t.teardown(async () => {
+    await queue.close();
+    await events.close();
+  });
   return { queue, counts, lines };
+}
+
+/** The form is chosen by the family; only the tests of PostgreSQL ask the database for anything. */
+async function databaseOf(t: ExecutionContext, family: Family, url: string | undefined, log: Logger) {
+  if (url === undefined) return { family, system: () => t.fail('the database is asked') as never };
+  const database = await openDatabase({
+    driver: family,
+    url,
+    log,
+    clock: systemClock,
+    guardTransactions: true,
+  });
+  t.teardown(() => database.close());
+  return database;
 }
 
 /**

@@ -144,9 +144,9 @@ test('a message in the hands of a process that is killed comes again', async (t)
   await once(child, 'exit');
   const { createQueue } = await import('../../../../foundation/messages/queue/create-queue.ts');
   const { openRedisCarrier } = await import('../../../../foundation/messages/queue/redis-carrier.ts');
-  const { clock, ids, log, observe } = await import('./quiet-parts.ts');
+  const { clock, ids, log, metrics } = await import('./quiet-parts.ts');
   const carrier = await openRedisCarrier({ url: urlOf(redis), prefix: 'killed', lease: 1_000, clock, log });
-  const queue = createQueue(carrier, { clock, ids, log, observe });
+  const queue = createQueue(carrier, { clock, ids, log, metrics });
   t.teardown(() => queue.close());
   const got: string[] = [];
   queue.consume(Steps, async (_, { id }) => void got.push(id));

@@ -1,6 +1,11 @@
+import { endsWithin } from '../../base/deadline.ts';
 import type { Hands, Reception } from './carrier.ts';
-import { endsWithin } from './ends-within.ts';
-import type { TakenMessage } from './postgres-table.ts';
+
+/** A message that was taken out of the table. */
+export interface TakenMessage {
+  readonly id: string;
+  readonly payload: string;
+}
 
 /** What a consumer asks of the table. */
 export interface MessageSource {
