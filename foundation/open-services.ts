@@ -16,8 +16,9 @@ import type { Permits } from './leases/permits/permits.ts';
 import { eventRevocations } from './leases/permits/revocations.ts';
 import type { Events } from './messages/events/events.ts';
 import { openEvents } from './messages/events/open-events.ts';
-import { openQueue } from './messages/queue/open-queue.ts';
-import type { Queue } from './messages/queue/queue.ts';
+import type { Hints } from './messages/hints/hints.ts';
+import { openHints } from './messages/hints/open-hints.ts';
+import { openJobs } from './messages/jobs/open-jobs.ts';
 import { createObjectMetrics } from './objects/object-metrics.ts';
 import type { Objects } from './objects/objects.ts';
 import { openObjects } from './objects/open-objects.ts';
@@ -49,7 +50,8 @@ export interface Services extends AsyncDisposable {
   readonly events: Events;
   readonly locks: Locks;
   readonly permits: Permits;
-  readonly queue: Queue;
+  readonly hints: Hints;
+  readonly jobs: ReturnType<typeof openJobs>;
   readonly objects: Objects;
   readonly egress: Egress;
   readonly secrets: Secrets;
@@ -57,7 +59,7 @@ export interface Services extends AsyncDisposable {
 
 /**
  * Opens all of them. When one cannot be opened, those before it are closed. Disposing closes them side by side, since each may wait for a server that
- * does not answer, and then the events, which locks and permits use until their end.
+ * does not answer, and then the events, which locks, permits, hints and jobs use until their end.
  */
 export async function openServices(parts: ServicesParts): Promise<Services> {
   const { settings, env, database, postgresUrl, redisUrl, trail, registry, clock, ids, log } = parts;
@@ -77,10 +79,10 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     metrics,
   });
   opened.defer(() => events.close());
-  const hints = eventLockHints(events);
+  const lockHints = eventLockHints(events);
   const observer = lockMetrics(metrics);
   const locks = await openLocks({
-    ...{ ...common, redisUrl, database, observer, hints },
+    ...{ ...common, redisUrl, database, observer, hints: lockHints },
     prefix: `${deployment}:locks`,
   });
   opened.defer(() => locks.close());
@@ -91,7 +93,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     revocations: eventRevocations(events),
   });
   opened.defer(() => permits.close());
-  const queue = await openQueue({
+  const hints = await openHints({
     ...common,
     redisUrl,
     database,
@@ -99,7 +101,9 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     prefix: deployment,
     metrics,
   });
-  opened.defer(() => queue.close());
+  opened.defer(() => hints.close());
+  const jobs = openJobs({ ...common, database, events, metrics });
+  opened.defer(() => jobs.close());
   const observe = createObjectMetrics(prometheus);
   const objects = await openObjects({ ...common, url: settings.objectStore, observe });
   opened.defer(() => objects.close());
@@ -119,9 +123,9 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
 
   opened.move();
   return {
-    ...{ events, locks, permits, queue, objects, egress, secrets },
+    ...{ events, locks, permits, hints, jobs, objects, egress, secrets },
     async [Symbol.asyncDispose]() {
-      const closed = [egress, objects, queue, permits, locks].map(async (service) => service.close());
+      const closed = [egress, objects, hints, jobs, permits, locks].map(async (service) => service.close());
       await Promise.allSettled(closed);
       await events.close();
       await Promise.all(closed);

@@ -25,6 +25,7 @@ import { pluginRoutes } from './host/admin-routes.ts';
 import { GatewayConfiguration } from './host/gateway-configuration.ts';
 import { followPluginFolders } from './host/hot-plugins.ts';
 import { InFlight } from './host/in-flight.ts';
+import { jobRoutes } from './host/job-routes.ts';
 import type { Discovered } from './host/load-plugin.ts';
 import { PluginConfiguration } from './host/plugin-configuration.ts';
 import { PluginFolders } from './host/plugin-folders.ts';
@@ -181,7 +182,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     tenants: authentication.tenants,
     apiKeys: authentication.apiKeys,
     audit: createAuditQuery(database),
-    ...{ locks: parts.locks, permits: parts.permits, queue: parts.queue, objects: parts.objects },
+    ...{
+      locks: parts.locks,
+      permits: parts.permits,
+      hints: parts.hints,
+      jobs: parts.jobs,
+      objects: parts.objects,
+    },
     ...{ egress: parts.egress, secrets: parts.secrets, events: parts.events, resources },
     openSqlite: (file) =>
       openDatabase({
@@ -248,7 +255,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   );
   const host = new PluginHost([...given(options.plugins), ...(await folders.loadAll())], {
     services,
-    ...{ events: parts.events, queues: parts.queue, resources },
+    ...{ events: parts.events, hints: parts.hints, jobs: parts.jobs, resources },
     publication,
     configuration: new PluginConfiguration(env),
     address,
@@ -280,7 +287,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await listeners.open(address, 'kernel');
   await publication.addKernelRoutes(
     address,
-    pluginRoutes(host, configuration, VERSION).map((route) => compileRoute(route, 'kernel', new InFlight())),
+    [...pluginRoutes(host, configuration, VERSION), ...jobRoutes(parts.jobs.administration)].map((route) =>
+      compileRoute(route, 'kernel', new InFlight()),
+    ),
   );
   await configuration.start();
   followPluginFolders({

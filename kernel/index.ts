@@ -85,14 +85,24 @@ export { defineEvent, type EventRef } from '../foundation/messages/events/event-
 export type { EventListener, EventMeta, Events } from '../foundation/messages/events/events.ts';
 export { EventErrors } from '../foundation/messages/events/events.ts';
 export type {
-  ConsumeOptions,
-  MessageContext,
-  MessageHandler,
-  PublishOptions,
-  Queue,
-  QueueConsumer,
-} from '../foundation/messages/queue/queue.ts';
-export { defineQueue, QueueErrors, type QueueRef } from '../foundation/messages/queue/queue.ts';
+  HintConsumer,
+  HintContext,
+  HintHandler,
+  HintOptions,
+  Hints,
+  SendOptions,
+} from '../foundation/messages/hints/hints.ts';
+export { defineHint, HintErrors, type HintRef } from '../foundation/messages/hints/hints.ts';
+export type {
+  JobContext,
+  JobHandler,
+  JobOwner,
+  JobSettings,
+  Jobs,
+  PublishJobOptions,
+  WorkerOptions,
+} from '../foundation/messages/jobs/jobs.ts';
+export { defineJob, JobErrors, type JobRef } from '../foundation/messages/jobs/jobs.ts';
 export { ObjectErrors } from '../foundation/objects/object-errors.ts';
 export type {
   ByteRange,

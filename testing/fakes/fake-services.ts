@@ -4,9 +4,9 @@ import { createPermits } from '../../foundation/leases/permits/create-permits.ts
 import { createMemoryStore } from '../../foundation/leases/permits/memory-store.ts';
 import type { Events } from '../../foundation/messages/events/events.ts';
 import { openEvents } from '../../foundation/messages/events/open-events.ts';
-import { createQueue } from '../../foundation/messages/queue/create-queue.ts';
-import { createProcessCarrier } from '../../foundation/messages/queue/process-carrier.ts';
-import type { Queue } from '../../foundation/messages/queue/queue.ts';
+import { createHints } from '../../foundation/messages/hints/create-hints.ts';
+import type { Hints } from '../../foundation/messages/hints/hints.ts';
+import { createProcessCarrier } from '../../foundation/messages/hints/process-carrier.ts';
 import { createLogger } from '../../foundation/observability/logger.ts';
 import { createMetricRegistry } from '../../foundation/observability/metric-registry.ts';
 import { createPluginMetrics } from '../../foundation/observability/plugin-metrics.ts';
@@ -22,7 +22,7 @@ export interface FakeServices
   extends Pick<KernelServices, 'ids' | 'locks' | 'permits' | 'objects' | 'egress' | 'secrets'>,
     AsyncDisposable {
   readonly clock: ManualClock;
-  readonly queue: Queue;
+  readonly hints: Hints;
   readonly events: Events;
 }
 
@@ -41,17 +41,17 @@ export function fakeServices(given: Partial<Omit<FakeServices, symbol>> = {}): F
   const locks = createLocks({ ...common, claims: createMemoryClaims(clock), observer: undefined });
   const permits = createPermits({ ...common, store: createMemoryStore() });
   const metrics = createPluginMetrics(createMetricRegistry(), 'kernel');
-  const queue = given.queue ?? createQueue(createProcessCarrier(), { ...common, metrics });
+  const hints = given.hints ?? createHints(createProcessCarrier(), { ...common, metrics });
   const events = given.events ?? openEvents({ ...common, metrics });
   return {
-    ...{ clock, ids, queue, events },
+    ...{ clock, ids, hints, events },
     locks: given.locks ?? locks,
     permits: given.permits ?? permits,
     objects: given.objects ?? memoryObjects(clock),
     egress: given.egress ?? fakeEgress(() => undefined),
     secrets: given.secrets ?? fakeSecrets({}),
     async [Symbol.asyncDispose]() {
-      await Promise.all([locks.close(), permits.close(), queue.close(), events.close()]);
+      await Promise.all([locks.close(), permits.close(), hints.close(), events.close()]);
     },
   };
 }

@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers';
 import test from 'ava';
 import Type from 'typebox';
 import { defineEvent } from '../../../foundation/messages/events/event-ref.ts';
-import { defineQueue } from '../../../foundation/messages/queue/queue.ts';
+import { defineHint } from '../../../foundation/messages/hints/hints.ts';
 import {
   fakeEgress,
   fakeIds,
@@ -17,7 +17,7 @@ import { until } from '../../support/until.ts';
 
 test('every service works in memory', async (t) => {
   await using services = fakeServices();
-  const { locks, queue, events, objects, ids } = services;
+  const { locks, hints, events, objects, ids } = services;
   t.is(ids.uuid(), '00000000-0000-7000-8000-000000000001');
   t.is(await locks.withLock('a', {}, async ({ key }) => key), 'a');
   await objects.forTenant('t1').put('a', 'b');
@@ -27,8 +27,8 @@ test('every service works in memory', async (t) => {
   const heard: string[] = [];
   events.on(defineEvent('fake.event', Thing), ({ id }) => void heard.push(id));
   events.emit(defineEvent('fake.event', Thing), { id: 'event' });
-  const consumer = queue.consume(defineQueue('fake.queue', Thing), async ({ id }) => void heard.push(id));
-  t.true(await queue.publish(defineQueue('fake.queue', Thing), { id: 'message' }));
+  const consumer = hints.listen(defineHint('fake.queue', Thing), async ({ id }) => void heard.push(id));
+  t.true(await hints.send(defineHint('fake.queue', Thing), { id: 'message' }));
   await until(() => heard.length === 2);
   await consumer.stop(1000);
   t.deepEqual(heard.toSorted(), ['event', 'message']);

@@ -44,7 +44,7 @@ export interface TenantContext {
 
 /** Puts memories, skills and preambles together, and keeps their caches and the provisioning going as long as the plugin lives. */
 export function openTenantContext(
-  scope: Pick<Scope, 'services' | 'log' | 'metric' | 'on' | 'worker' | 'every' | 'defer'>,
+  scope: Pick<Scope, 'services' | 'log' | 'metric' | 'on' | 'onHint' | 'every' | 'defer'>,
   parts: {
     readonly embeddings: Embeddings;
     readonly catalog: SkillCatalog;
@@ -92,7 +92,7 @@ export function openTenantContext(
       preambles.clear();
     }),
   );
-  scope.worker(
+  scope.onHint(
     SkillProvisioning,
     ({ tenant_id: tenantId }, { signal }) => provisioning.provision(tenantId, signal),
     { concurrency: KICKED_AT_ONCE },

@@ -2,12 +2,12 @@ import {
   type Clock,
   type Database,
   GatewayError,
+  type Hints,
   type Ids,
   type Locks,
   type Logger,
   ObjectErrors,
   type Objects,
-  type Queue,
   type Tenants,
 } from 'agent-gateway';
 import { type Provisioning, SkillProvisioning } from '../../contract.ts';
@@ -34,7 +34,7 @@ export interface ProvisioningParts {
   readonly database: Pick<Database, 'forTenant' | 'system'>;
   readonly tenants: Pick<Tenants, 'get' | 'list'>;
   readonly locks: Pick<Locks, 'tryAcquire'>;
-  readonly queue: Pick<Queue, 'publish'>;
+  readonly hints: Pick<Hints, 'send'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
@@ -58,7 +58,7 @@ export interface ProvisioningWork extends Provisioning {
  * object storage nothing is done.
  */
 export function createProvisioning(parts: ProvisioningParts): ProvisioningWork {
-  const { catalog, manifests, objects, database, tenants, locks, queue, clock, ids, log, onDone } = parts;
+  const { catalog, manifests, objects, database, tenants, locks, hints, clock, ids, log, onDone } = parts;
 
   async function provision(tenantId: string, signal: AbortSignal): Promise<void> {
     if (!objects.available) return;
@@ -138,8 +138,7 @@ export function createProvisioning(parts: ProvisioningParts): ProvisioningWork {
 
   return {
     async kick(tenantId) {
-      if (objects.available)
-        await queue.publish(SkillProvisioning, { tenant_id: tenantId }, { id: tenantId });
+      if (objects.available) await hints.send(SkillProvisioning, { tenant_id: tenantId }, { id: tenantId });
     },
     provision,
     async sweep(signal) {

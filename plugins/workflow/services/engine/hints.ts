@@ -1,4 +1,4 @@
-import { defineEvent, defineQueue, type EventRef, type QueueRef } from 'agent-gateway';
+import { defineEvent, defineHint, type EventRef, type HintRef } from 'agent-gateway';
 import Type from 'typebox';
 import type { RunPlace } from '../../contract/engine.ts';
 
@@ -18,7 +18,7 @@ export interface PlaceHint {
 /** What the replicas of one engine tell each other. All of them are hints: the tables say what is so. */
 export interface EngineHints {
   /** Some replica should look at a run. */
-  readonly look: QueueRef<PlaceHint>;
+  readonly look: HintRef<PlaceHint>;
   /** Whoever owns the run should look at it: somebody else has changed it. */
   readonly touched: EventRef<PlaceHint>;
   /** Somebody follows a run here: whoever changes it, tell. */
@@ -30,7 +30,7 @@ export interface EngineHints {
 /** The hints of the engine of that name; engines over other tables do not hear them. */
 export function engineHints(name: string): EngineHints {
   return {
-    look: defineQueue(`${name}.look`, Place),
+    look: defineHint(`${name}.look`, Place),
     touched: defineEvent(`${name}.run-touched`, Place),
     follow: defineEvent(`${name}.follow`, Place),
     changed: defineEvent(`${name}.changed`, Changed),

@@ -55,7 +55,7 @@ export interface OpenedEngine {
  */
 export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<OpenedEngine> {
   const { database, tables, types, limits, sinks, redactor, metrics } = parts;
-  const { clock, ids, queue, events } = scope.services;
+  const { clock, ids, hints: queue, events } = scope.services;
   const log = scope.log.child({ engine: tables.name });
   const timers = processTimers(clock);
   const hints = engineHints(tables.name);
@@ -98,7 +98,7 @@ export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<
     cancel();
   }
 
-  scope.worker(
+  scope.onHint(
     hints.look,
     async (hint) => {
       await runner.look(placeOf(hint));

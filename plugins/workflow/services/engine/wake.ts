@@ -1,4 +1,4 @@
-import type { Clock, Events, Logger, Queue } from 'agent-gateway';
+import type { Clock, Events, Hints, Logger } from 'agent-gateway';
 import type { RunPlace } from '../../contract/engine.ts';
 import type { Wake } from '../ports/wake.ts';
 import { type EngineHints, hintOf } from './hints.ts';
@@ -15,7 +15,7 @@ export type WakeResult = 'sent' | 'lost' | 'failed' | 'dropped';
 
 /** What hints go out through. */
 export interface WakeParts {
-  readonly queue: Pick<Queue, 'publish' | 'delivers'>;
+  readonly queue: Pick<Hints, 'send' | 'delivers'>;
   readonly events: Pick<Events, 'emit'>;
   readonly hints: Pick<EngineHints, 'look' | 'touched'>;
   readonly clock: Pick<Clock, 'now'>;
@@ -35,7 +35,7 @@ export function createWake({ queue, events, hints, clock, log, count }: WakePart
     if (inFlight >= MAX_IN_FLIGHT) return 'dropped';
     inFlight += 1;
     try {
-      return (await queue.publish(hints.look, hintOf(place), { id, delay })) ? 'sent' : 'lost';
+      return (await queue.send(hints.look, hintOf(place), { id, delay })) ? 'sent' : 'lost';
     } catch (error) {
       log.warn({ err: error, runId: place.runId }, 'a hint could not be published');
       return 'failed';

@@ -1,11 +1,11 @@
-import type { PublishResult, QueueForm } from './queue.ts';
+import type { HintForm, SendResult } from './hints.ts';
 
 /** What brings messages from a publisher to a consumer. `createQueue` makes a queue of it. */
 export interface Carrier {
-  readonly form: QueueForm;
+  readonly form: HintForm;
   readonly delivers: boolean;
   /** Takes one message over, within 1 s. Never rejects. */
-  send(queueId: string, message: Message): Promise<PublishResult>;
+  send(queueId: string, message: Message): Promise<SendResult>;
   /** Begins to hand the messages of a queue to `hands`. */
   receive(queueId: string, hands: Hands): Reception;
   /** Lets go of connections and timers, within 4 s. All receptions have ended. Never rejects. */

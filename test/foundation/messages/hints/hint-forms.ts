@@ -8,15 +8,15 @@ import { createIds } from '../../../../foundation/base/ids.ts';
 import { openDatabase } from '../../../../foundation/data/database.ts';
 import type { Family } from '../../../../foundation/data/family.ts';
 import { openEvents } from '../../../../foundation/messages/events/open-events.ts';
-import { type OpenQueueOptions, openQueue } from '../../../../foundation/messages/queue/open-queue.ts';
-import { defineQueue, type PublishOptions, type Queue } from '../../../../foundation/messages/queue/queue.ts';
+import { defineHint, type Hints, type SendOptions } from '../../../../foundation/messages/hints/hints.ts';
+import { type OpenHintsOptions, openHints } from '../../../../foundation/messages/hints/open-hints.ts';
 import { freshDatabase } from '../../../support/databases.ts';
 import { recordedMetrics } from '../../../support/metrics.ts';
 import { available } from '../../../support/services.ts';
 import { until } from '../../../support/until.ts';
 
 /** The queue of most tests. */
-export const Steps = defineQueue('workflow.steps', Type.Object({ n: Type.Integer() }));
+export const Steps = defineHint('workflow.steps', Type.Object({ n: Type.Integer() }));
 
 /** How long tests wait for something to come. */
 export const PATIENCE_MS = 20_000;
@@ -25,7 +25,7 @@ export const WITHOUT_WAITING_MS = 10_000;
 
 /** A queue with what it told. */
 export interface Told {
-  readonly queue: Queue;
+  readonly queue: Hints;
   /** `published <queue> <result>` and `delivered <queue> <result>`. */
   readonly counts: string[];
   /** The lines of the log. */
@@ -42,7 +42,7 @@ export interface Place {
 export type CarryingForm = 'process' | 'redis' | 'postgres';
 
 /** What a test says of a queue: the database is one that needs no server, unless it says another. */
-export type ToldOptions = Partial<Omit<OpenQueueOptions, 'database' | 'events' | 'log'>> & {
+export type ToldOptions = Partial<Omit<OpenHintsOptions, 'database' | 'events' | 'log'>> & {
   readonly family?: Family;
   readonly postgresUrl?: string;
   /** Where events reach PostgreSQL; default `postgresUrl`. */
@@ -71,7 +71,7 @@ export async function openTold(
     ...(eventsUrl === undefined ? {} : { postgresUrl: eventsUrl }),
   });
   const database = await databaseOf(t, family, postgresUrl, log);
-  const queue = await openQueue({ ...common, metrics, events, database, ...options });
+  const queue = await openHints({ ...common, metrics, events, database, ...options });
   t.teardown(async () => {
     await queue.close();
     await events.close();
@@ -97,13 +97,13 @@ async function databaseOf(t: ExecutionContext, family: Family, url: string | und
  * Publishes until the message is taken: on a machine that is very busy the first answer may be that the server is away. It has
  * the same id each time, or one message could become two.
  */
-export async function send(queue: Queue, payload: { n: number }, options?: PublishOptions): Promise<void> {
+export async function send(queue: Hints, payload: { n: number }, options?: SendOptions): Promise<void> {
   const id = `sent-${randomBytes(8).toString('hex')}`;
-  await until(() => queue.publish(Steps, payload, { id, ...options }), PATIENCE_MS);
+  await until(() => queue.send(Steps, payload, { id, ...options }), PATIENCE_MS);
 }
 
 /** Publishes messages 0 to `count` - 1, a few at a time. */
-export async function sendMany(queue: Queue, count: number): Promise<void> {
+export async function sendMany(queue: Hints, count: number): Promise<void> {
   let next = 0;
   const sendRest = async () => {
     while (next < count) {

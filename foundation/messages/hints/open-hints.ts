@@ -4,13 +4,13 @@ import type { Database } from '../../data/database.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { PluginMetrics } from '../../observability/plugin-metrics.ts';
 import type { Carrier } from './carrier.ts';
-import { createQueue } from './create-queue.ts';
+import { createHints } from './create-hints.ts';
+import type { Hints } from './hints.ts';
 import { openPostgresCarrier, type PostgresCarrierOptions } from './postgres-carrier.ts';
 import { createProcessCarrier } from './process-carrier.ts';
-import type { Queue } from './queue.ts';
 import { openRedisCarrier } from './redis-carrier.ts';
 
-export interface OpenQueueOptions {
+export interface OpenHintsOptions {
   /** Where Redis is; it is used whatever the database. */
   readonly redisUrl?: string | undefined;
   /** The gateway's database: where it is PostgreSQL, it carries the messages without Redis. The role owns the table that it makes. */
@@ -37,7 +37,7 @@ const PREFIX = /^[a-z][a-z0-9-]{0,39}$/;
  *
  * @throws TypeError for a malformed prefix
  */
-export async function openQueue(options: OpenQueueOptions): Promise<Queue> {
+export async function openHints(options: OpenHintsOptions): Promise<Hints> {
   const { prefix = 'agent-gateway', clock, ids, log, metrics } = options;
   if (!PREFIX.test(prefix)) {
     throw new TypeError(
@@ -52,7 +52,7 @@ export async function openQueue(options: OpenQueueOptions): Promise<Queue> {
       'there is no carrier of queue messages on this database: sweepers alone find the work, which takes longer; REDIS_URL gives one',
     );
   }
-  return createQueue(carrier, { clock, ids, log, metrics });
+  return createHints(carrier, { clock, ids, log, metrics });
 }
 
 const PLACES = {
@@ -62,7 +62,7 @@ const PLACES = {
   sweeper: 'nothing',
 } as const;
 
-function openCarrier(options: OpenQueueOptions, prefix: string): Carrier | Promise<Carrier> {
+function openCarrier(options: OpenHintsOptions, prefix: string): Carrier | Promise<Carrier> {
   const { redisUrl, database, events, clock, log } = options;
   if (redisUrl !== undefined) return openRedisCarrier({ url: redisUrl, prefix, clock, log });
   if (database.family === 'postgres') return openPostgresCarrier({ database, events, prefix, clock, log });

@@ -3,8 +3,8 @@ import { defineErrors } from '../../base/gateway-error.ts';
 import type { Logger } from '../../observability/logger.ts';
 
 /** A typed name for a queue of hints. Compare by `id`; the type parameter exists at compile time only. */
-export interface QueueRef<T> {
-  readonly kind: 'queue';
+export interface HintRef<T> {
+  readonly kind: 'hint';
   /** `<plugin>.<queue>`, unique in the deployment. */
   readonly id: string;
   /** Both sides check every message against it: another version of the gateway may have sent it. */
@@ -28,13 +28,13 @@ const QUEUE_ID = /^[a-z0-9][a-z0-9.-]{0,99}$/;
  * @example
  * export const Steps = defineQueue('workflow.steps', Type.Object({ run_id: Type.String() }));
  */
-export function defineQueue<const S extends TSchema>(id: string, schema: S): QueueRef<Static<S>> {
+export function defineHint<const S extends TSchema>(id: string, schema: S): HintRef<Static<S>> {
   if (!QUEUE_ID.test(id)) {
     throw new TypeError(
       `The id of a queue is lower-case letters, digits, "." and "-", not ${JSON.stringify(id)}`,
     );
   }
-  return { kind: 'queue', id, schema };
+  return { kind: 'hint', id, schema };
 }
 
 /**
@@ -44,7 +44,7 @@ export function defineQueue<const S extends TSchema>(id: string, schema: S): Que
  * A message is mostly delivered once, at the time it is due, roughly in the order of publishing. It may be lost, come
  * twice, or reach a consumer while another still works on the message before; consumers bear all of it.
  */
-export interface Queue {
+export interface Hints {
   /**
    * Hands a hint over. True when a consumer will see it; false when the queue is full, away or not there (the consumer's
    * sweeper finds the work). Answers within 1 s and never rejects for an outage. After `false` the hint may still arrive.
@@ -52,27 +52,27 @@ export interface Queue {
    * @throws queue.payload-invalid, queue.payload-too-large, queue.id-invalid, queue.option-invalid (`delay`)
    * @throws an error inside a database transaction: publish after the commit, or the consumer looks too early
    */
-  publish<T>(queue: QueueRef<T>, payload: T, options?: PublishOptions): Promise<boolean>;
+  send<T>(queue: HintRef<T>, payload: T, options?: SendOptions): Promise<boolean>;
   /**
    * Calls `handle` for each message until it is stopped. A handler that fails is logged and counted, and its message is gone.
    * It runs in the asynchronous context of this call, not in that of the publisher.
    *
    * @throws queue.option-invalid, queue.closed
    */
-  consume<T>(queue: QueueRef<T>, handle: MessageHandler<T>, options?: ConsumeOptions): QueueConsumer;
+  listen<T>(queue: HintRef<T>, handle: HintHandler<T>, options?: HintOptions): HintConsumer;
   /** False with the sweeper-only form: nothing that is published arrives. */
   readonly delivers: boolean;
   /** What carries the messages. */
-  readonly form: QueueForm;
+  readonly form: HintForm;
   /** Stops all consumers, with 5 s for what they have in hand, and lets go of connections. Ends within 10 s. */
   close(): Promise<void>;
 }
 
 /** In this process, Redis, PostgreSQL, or nothing. */
-export type QueueForm = 'process' | 'redis' | 'postgres' | 'sweeper';
+export type HintForm = 'process' | 'redis' | 'postgres' | 'sweeper';
 
 /** How a message is published; everything has a default. */
-export interface PublishOptions {
+export interface SendOptions {
   /**
    * Names the message: while one of the same name waits (is delayed, too), it stands for both, and the payload and delay of the
    * later one are dropped. Once a consumer has it in hand, the next one is delivered too, at the latest after the first is done.
@@ -84,7 +84,7 @@ export interface PublishOptions {
 }
 
 /** How messages are taken up; everything has a default. */
-export interface ConsumeOptions {
+export interface HintOptions {
   /** Messages in hand at one time, 1 to 1000. Default 10. */
   readonly concurrency?: number;
   /**
@@ -95,10 +95,10 @@ export interface ConsumeOptions {
 }
 
 /** Works on one message. The payload fits the schema of the queue. */
-export type MessageHandler<T> = (payload: T, context: MessageContext) => Promise<void>;
+export type HintHandler<T> = (payload: T, context: HintContext) => Promise<void>;
 
 /** What a handler gets beside the payload. */
-export interface MessageContext {
+export interface HintContext {
   /** The `id` that it was published with, or its UUID. */
   readonly id: string;
   /** Aborts at the delivery's deadline, and at the end of the time that `stop` gives. */
@@ -108,7 +108,7 @@ export interface MessageContext {
 }
 
 /** One consumer of a queue. */
-export interface QueueConsumer {
+export interface HintConsumer {
   /**
    * No new messages from now on; resolves when those in hand are done, or aborts them after `drain` milliseconds and gives them
    * a second more. Those not begun go to other consumers. A second call does the same for what is left. Never rejects.
@@ -117,13 +117,13 @@ export interface QueueConsumer {
 }
 
 /** `full`: too many wait; `away`: the carrier does not answer; `none`: there is no carrier. */
-export type PublishResult = 'ok' | 'full' | 'away' | 'none';
+export type SendResult = 'ok' | 'full' | 'away' | 'none';
 
 /** `timeout`: not done at its deadline; `stopped`: aborted by `stop`; `invalid`: not what the schema says, and dropped. */
 export type DeliveryResult = 'ok' | 'failed' | 'timeout' | 'stopped' | 'invalid';
 
 /** Mistakes of the code that uses the queue. Outages are no errors: `publish` answers false. */
-export const QueueErrors = defineErrors({
+export const HintErrors = defineErrors({
   payloadInvalid: {
     code: 'queue.payload-invalid',
     kind: 'internal',

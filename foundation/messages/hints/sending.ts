@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { DeadlineError } from '../../base/deadline.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { PublishResult } from './queue.ts';
+import type { SendResult } from './hints.ts';
 
 /** What a publisher waits for a server. */
 const SEND_DEADLINE_MS = 950;
@@ -9,7 +9,7 @@ const SEND_DEADLINE_MS = 950;
 const MAX_SENDING = 1_000;
 
 /** Sends one message. Never rejects; `away` when that fails or takes too long. */
-export type Sending = (send: () => Promise<PublishResult>) => Promise<PublishResult>;
+export type Sending = (send: () => Promise<SendResult>) => Promise<SendResult>;
 
 /**
  * Keeps publishers from waiting for a server, and what is under way from growing. A message counts as under way until the server has

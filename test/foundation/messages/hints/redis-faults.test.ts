@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
 import { type OwnRedis, startOwnRedis } from '../../../kernel/limits/own-redis.ts';
 import { settled, until } from '../../../support/until.ts';
-import { openTold, ownPrefix, PATIENCE_MS, Steps, send, WITHOUT_WAITING_MS } from './queue-forms.ts';
+import { openTold, ownPrefix, PATIENCE_MS, Steps, send, WITHOUT_WAITING_MS } from './hint-forms.ts';
 
 const urlOf = (redis: OwnRedis) => `redis://127.0.0.1:${redis.port}`;
 const eventually = (condition: () => boolean | Promise<boolean>) => until(condition, PATIENCE_MS);
@@ -15,15 +15,15 @@ test('while Redis is away publish answers false at once, and everything goes on 
   if (redis === undefined) return;
   const { queue, lines, counts } = await openTold(t, { redisUrl: urlOf(redis) });
   const got: number[] = [];
-  queue.consume(Steps, async ({ n }) => void got.push(n));
+  queue.listen(Steps, async ({ n }) => void got.push(n));
   await send(queue, { n: 1 });
   await eventually(() => got.includes(1));
 
   await redis.kill();
-  await eventually(async () => !(await queue.publish(Steps, { n: 2 })));
+  await eventually(async () => !(await queue.send(Steps, { n: 2 })));
   for (let n = 0; n < 50; n += 1) {
     const began = performance.now();
-    t.false(await queue.publish(Steps, { n: 2 }));
+    t.false(await queue.send(Steps, { n: 2 }));
     t.true(performance.now() - began < WITHOUT_WAITING_MS);
   }
   t.true(counts.includes('published workflow.steps away'));
@@ -41,14 +41,14 @@ test('a Redis that stands still makes publish answer false within a second', asy
   if (redis === undefined) return;
   const { queue } = await openTold(t, { redisUrl: urlOf(redis) });
   const got: number[] = [];
-  queue.consume(Steps, async ({ n }) => void got.push(n));
+  queue.listen(Steps, async ({ n }) => void got.push(n));
   await send(queue, { n: 1 });
   await eventually(() => got.includes(1));
   redis.freeze();
   try {
     for (let n = 0; n < 5; n += 1) {
       const began = performance.now();
-      t.false(await queue.publish(Steps, { n: 2 }));
+      t.false(await queue.send(Steps, { n: 2 }));
       t.true(performance.now() - began < WITHOUT_WAITING_MS, `${performance.now() - began} ms`);
     }
   } finally {
@@ -66,8 +66,8 @@ test('a queue that opens without Redis works when Redis comes, its consumers too
   const { queue } = await openTold(t, { redisUrl: urlOf(redis) });
   t.true(performance.now() - began < 5_000);
   const got: number[] = [];
-  queue.consume(Steps, async ({ n }) => void got.push(n));
-  t.false(await queue.publish(Steps, { n: 1 }));
+  queue.listen(Steps, async ({ n }) => void got.push(n));
+  t.false(await queue.send(Steps, { n: 1 }));
   await redis.start();
   await send(queue, { n: 2 });
   await eventually(() => got.includes(2));
@@ -78,11 +78,11 @@ test('stopping and closing end in time while Redis is away', async (t) => {
   if (redis === undefined) return;
   const { queue } = await openTold(t, { redisUrl: urlOf(redis) });
   const got: number[] = [];
-  const consumer = queue.consume(Steps, async ({ n }) => void got.push(n));
+  const consumer = queue.listen(Steps, async ({ n }) => void got.push(n));
   await send(queue, { n: 1 });
   await eventually(() => got.length === 1);
   await redis.kill();
-  const late = queue.consume(Steps, async () => {});
+  const late = queue.listen(Steps, async () => {});
   const began = performance.now();
   await Promise.all([consumer.stop(1_000), late.stop(1_000)]);
   t.true(performance.now() - began < 6_000, `${performance.now() - began} ms`);
@@ -95,7 +95,7 @@ test('closing ends in time while Redis stands still', async (t) => {
   if (redis === undefined) return;
   const { queue } = await openTold(t, { redisUrl: urlOf(redis) });
   const got: number[] = [];
-  queue.consume(Steps, async ({ n }) => void got.push(n));
+  queue.listen(Steps, async ({ n }) => void got.push(n));
   await send(queue, { n: 1 });
   await eventually(() => got.length === 1);
   redis.freeze();
@@ -111,7 +111,7 @@ test('a Redis that refuses writes is not asked again and again, and fills no log
   const { queue, lines } = await openTold(t, { redisUrl: urlOf(redis) });
   const got: number[] = [];
   // Busy when it begins, so that the worker is not just waiting.
-  queue.consume(Steps, async ({ n }) => {
+  queue.listen(Steps, async ({ n }) => {
     await pause(20);
     got.push(n);
   });
@@ -119,7 +119,7 @@ test('a Redis that refuses writes is not asked again and again, and fills no log
   await eventually(() => got.length > 10);
   const admin = redis.client();
   await admin.replicaof('127.0.0.1', '1');
-  await eventually(async () => !(await queue.publish(Steps, { n: 0 })));
+  await eventually(async () => !(await queue.send(Steps, { n: 0 })));
   const commands = async () => Number(/total_commands_processed:(\d+)/.exec(await admin.info('stats'))?.[1]);
   const before = await commands();
   await pause(2_000);
@@ -142,14 +142,14 @@ test('a message in the hands of a process that is killed comes again', async (t)
   t.is(String(said), 'has message run-1\n');
   child.kill('SIGKILL');
   await once(child, 'exit');
-  const { createQueue } = await import('../../../../foundation/messages/queue/create-queue.ts');
-  const { openRedisCarrier } = await import('../../../../foundation/messages/queue/redis-carrier.ts');
+  const { createHints } = await import('../../../../foundation/messages/hints/create-hints.ts');
+  const { openRedisCarrier } = await import('../../../../foundation/messages/hints/redis-carrier.ts');
   const { clock, ids, log, metrics } = await import('./quiet-parts.ts');
   const carrier = await openRedisCarrier({ url: urlOf(redis), prefix: 'killed', lease: 1_000, clock, log });
-  const queue = createQueue(carrier, { clock, ids, log, metrics });
+  const queue = createHints(carrier, { clock, ids, log, metrics });
   t.teardown(() => queue.close());
   const got: string[] = [];
-  queue.consume(Steps, async (_, { id }) => void got.push(id));
+  queue.listen(Steps, async (_, { id }) => void got.push(id));
   await eventually(() => got.length > 0);
   await settled(() => got.length);
   t.deepEqual(got, ['run-1']);
@@ -170,7 +170,7 @@ test('messages leave nothing behind in Redis, and keys of one prefix only', asyn
   if (redis === undefined) return;
   const prefix = ownPrefix(t, urlOf(redis));
   const { queue, counts } = await openTold(t, { redisUrl: urlOf(redis), prefix });
-  queue.consume(Steps, async ({ n }) => {
+  queue.listen(Steps, async ({ n }) => {
     if (n % 2 === 0) throw new Error('no luck');
   });
   for (let n = 0; n < 100; n += 1) await send(queue, { n }, { id: `run-${n}` });

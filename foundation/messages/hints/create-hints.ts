@@ -8,17 +8,17 @@ import { HandlerRuns } from '../handler-runs.ts';
 import { payloadProblem, readPayload } from '../payload.ts';
 import type { Carrier, Message } from './carrier.ts';
 import {
-  type ConsumeOptions,
   type DeliveryResult,
-  type MessageHandler,
-  type PublishOptions,
-  type Queue,
-  type QueueConsumer,
-  QueueErrors,
-  type QueueRef,
-} from './queue.ts';
+  type HintConsumer,
+  HintErrors,
+  type HintHandler,
+  type HintOptions,
+  type HintRef,
+  type Hints,
+  type SendOptions,
+} from './hints.ts';
 
-export interface QueueParts {
+export interface HintsParts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
@@ -36,17 +36,15 @@ const CLOSE_DRAIN_MS = 5_000;
 const CLOSE_CARRIER_MS = 4_000;
 
 /** A queue over a carrier: checks, deadlines, drains and counts are the same for all of them. */
-export function createQueue(carrier: Carrier, { clock, ids, log, metrics }: QueueParts): Queue {
+export function createHints(carrier: Carrier, { clock, ids, log, metrics }: HintsParts): Hints {
   const counted = createQueueMetrics(metrics);
   const known = new Set<string>();
-  const consumers = new Set<QueueConsumer>();
+  const consumers = new Set<HintConsumer>();
   let closing: Promise<void> | undefined;
 
   function know(queueId: string): void {
     if (!known.has(queueId) && known.size >= MAX_QUEUES) {
-      throw QueueErrors.tooManyQueues(
-        `No more than ${MAX_QUEUES} queues may be used, ${queueId} is one more`,
-      );
+      throw HintErrors.tooManyQueues(`No more than ${MAX_QUEUES} queues may be used, ${queueId} is one more`);
     }
     known.add(queueId);
   }
@@ -60,7 +58,7 @@ export function createQueue(carrier: Carrier, { clock, ids, log, metrics }: Queu
     form: carrier.form,
     delivers: carrier.delivers,
 
-    async publish(queue, payload, options = {}) {
+    async send(queue, payload, options = {}) {
       assertOutsideTransaction(`publishing to the queue ${queue.id}`);
       const message = encodeMessage(queue, payload, options, ids);
       know(queue.id);
@@ -69,9 +67,9 @@ export function createQueue(carrier: Carrier, { clock, ids, log, metrics }: Queu
       return result === 'ok';
     },
 
-    consume(queue, handle, options = {}) {
-      if (closing !== undefined) throw QueueErrors.closed();
-      checkConsumeOptions(options);
+    listen(queue, handle, options = {}) {
+      if (closing !== undefined) throw HintErrors.closed();
+      checkHintOptions(options);
       const { concurrency = DEFAULT_CONCURRENCY, timeout = DEFAULT_TIMEOUT_MS } = options;
       know(queue.id);
       const runs = new HandlerRuns(timeout, clock);
@@ -84,7 +82,7 @@ export function createQueue(carrier: Carrier, { clock, ids, log, metrics }: Queu
         start: deliver,
       });
       let ending: Promise<void> | undefined;
-      const consumer: QueueConsumer = {
+      const consumer: HintConsumer = {
         async stop(drain) {
           reception.stop();
           await runs.drain(drain);
@@ -105,8 +103,8 @@ export function createQueue(carrier: Carrier, { clock, ids, log, metrics }: Queu
 }
 
 interface DeliveryParts<T> {
-  readonly queue: QueueRef<T>;
-  readonly handle: MessageHandler<T>;
+  readonly queue: HintRef<T>;
+  readonly handle: HintHandler<T>;
   readonly runs: HandlerRuns;
   readonly log: Logger;
   readonly counted: QueueMetrics;
@@ -120,7 +118,7 @@ function delivery<T>({ queue, handle, runs, log, counted }: DeliveryParts<T>) {
     const read = readPayload<T>(queue.schema, text);
     if ('problem' in read) {
       count('invalid');
-      const err = QueueErrors.payloadInvalid(`${queue.id}: ${read.problem}`);
+      const err = HintErrors.payloadInvalid(`${queue.id}: ${read.problem}`);
       log.warn({ err, message_id: id }, 'a message that does not fit its queue was dropped');
       return;
     }
@@ -144,27 +142,20 @@ const MAX_DELAY_MS = 24 * 3_600_000;
 const MESSAGE_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** Checks a message and writes it down. The checks name the bad member, never its value. */
-function encodeMessage<T>(
-  queue: QueueRef<T>,
-  payload: T,
-  { id, delay = 0 }: PublishOptions,
-  ids: Ids,
-): Message {
+function encodeMessage<T>(queue: HintRef<T>, payload: T, { id, delay = 0 }: SendOptions, ids: Ids): Message {
   if (id !== undefined && !MESSAGE_ID.test(id)) {
-    throw QueueErrors.idInvalid(
+    throw HintErrors.idInvalid(
       `id: a message of ${queue.id} is named by letters, digits, ".", "_" and "-", 128 at most`,
     );
   }
   if (!Number.isInteger(delay) || delay < 0 || delay > MAX_DELAY_MS) {
-    throw QueueErrors.optionInvalid(
-      `delay: must be a whole number of milliseconds from 0 to ${MAX_DELAY_MS}`,
-    );
+    throw HintErrors.optionInvalid(`delay: must be a whole number of milliseconds from 0 to ${MAX_DELAY_MS}`);
   }
   const problem = payloadProblem(queue.schema, payload);
-  if (problem !== undefined) throw QueueErrors.payloadInvalid(`${queue.id}: ${problem}`);
+  if (problem !== undefined) throw HintErrors.payloadInvalid(`${queue.id}: ${problem}`);
   const text = JSON.stringify(payload);
   if (Buffer.byteLength(text) > MAX_PAYLOAD_BYTES) {
-    throw QueueErrors.payloadTooLarge(
+    throw HintErrors.payloadTooLarge(
       `${queue.id}: the payload is above ${MAX_PAYLOAD_BYTES} bytes; send an id`,
     );
   }
@@ -172,14 +163,14 @@ function encodeMessage<T>(
 }
 
 /** Checks what a consumer asks for. @throws queue.option-invalid */
-export function checkConsumeOptions({ concurrency, timeout }: ConsumeOptions = {}): void {
+export function checkHintOptions({ concurrency, timeout }: HintOptions = {}): void {
   inBounds('concurrency', concurrency ?? DEFAULT_CONCURRENCY, MAX_CONCURRENCY);
   inBounds('timeout', timeout ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
 }
 
 function inBounds(option: string, value: number, most: number): void {
   if (Number.isInteger(value) && value >= 1 && value <= most) return;
-  throw QueueErrors.optionInvalid(`${option}: must be a whole number from 1 to ${most}`);
+  throw HintErrors.optionInvalid(`${option}: must be a whole number from 1 to ${most}`);
 }
 
 type QueueMetrics = ReturnType<typeof createQueueMetrics>;

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { endsWithin, within } from '../../base/deadline.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Carrier, Message } from './carrier.ts';
-import type { PublishResult } from './queue.ts';
+import type { SendResult } from './hints.ts';
 import { connectPublisher, receiveFromRedis } from './redis-consumer.ts';
 import { createOutage, createSending, type Outage, Room } from './sending.ts';
 
@@ -91,7 +91,7 @@ export async function openRedisCarrier(options: RedisCarrierOptions): Promise<Ca
 }
 
 interface Sender {
-  send(message: Message): Promise<PublishResult>;
+  send(message: Message): Promise<SendResult>;
   close(): Promise<void>;
 }
 

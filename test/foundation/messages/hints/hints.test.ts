@@ -3,13 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
 import Type from 'typebox';
 import { GatewayError } from '../../../../foundation/base/gateway-error.ts';
-import {
-  defineQueue,
-  type MessageContext,
-  type QueueRef,
-} from '../../../../foundation/messages/queue/queue.ts';
+import { defineHint, type HintContext, type HintRef } from '../../../../foundation/messages/hints/hints.ts';
 import { settled, until } from '../../../support/until.ts';
-import { eachForm, PATIENCE_MS, Steps, send, sendMany } from './queue-forms.ts';
+import { eachForm, PATIENCE_MS, Steps, send, sendMany } from './hint-forms.ts';
 
 /** A handler that ends when it is told to. */
 function gate() {
@@ -20,7 +16,7 @@ function gate() {
     begun,
     signals,
     open: () => open.resolve(),
-    handle: async ({ n }: { n: number }, { signal }: MessageContext) => {
+    handle: async ({ n }: { n: number }, { signal }: HintContext) => {
       begun.push(n);
       signals.push(signal);
       await open.promise;
@@ -35,7 +31,7 @@ eachForm(test, 'a message reaches the consumer with its id and payload', async (
   t.is(queue.form, place.form);
   t.true(queue.delivers);
   const got: unknown[] = [];
-  queue.consume(Steps, async (payload, { id }) => {
+  queue.listen(Steps, async (payload, { id }) => {
     got.push({ id, payload });
   });
   await send(queue, { n: 1 }, { id: 'run-1.step_2' });
@@ -47,9 +43,9 @@ eachForm(test, 'a message reaches the consumer with its id and payload', async (
 eachForm(test, 'a message without an id is named by a UUID', async (t, place) => {
   const { queue } = await place.open();
   const ids: string[] = [];
-  queue.consume(Steps, async (_, { id }) => void ids.push(id));
-  await eventually(() => queue.publish(Steps, { n: 1 }));
-  await eventually(() => queue.publish(Steps, { n: 1 }));
+  queue.listen(Steps, async (_, { id }) => void ids.push(id));
+  await eventually(() => queue.send(Steps, { n: 1 }));
+  await eventually(() => queue.send(Steps, { n: 1 }));
   await eventually(() => ids.length >= 2);
   for (const id of ids) t.regex(id, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
   t.not(ids[0], ids[1]);
@@ -62,7 +58,7 @@ eachForm(
     const { queue } = await place.open();
     for (let n = 0; n < 20; n += 1) await send(queue, { n });
     const got: number[] = [];
-    queue.consume(Steps, async ({ n }) => void got.push(n), { concurrency: 1 });
+    queue.listen(Steps, async ({ n }) => void got.push(n), { concurrency: 1 });
     await eventually(() => got.length === 20);
     t.deepEqual(got, [...Array(20).keys()]);
   },
@@ -74,7 +70,7 @@ eachForm(test, 'messages of one id are one delivery while the first waits', asyn
   await send(queue, { n: 2 }, { id: 'same' });
   await send(queue, { n: 3 }, { id: 'other' });
   const got: number[] = [];
-  queue.consume(Steps, async ({ n }) => void got.push(n));
+  queue.listen(Steps, async ({ n }) => void got.push(n));
   await eventually(() => got.includes(3));
   await settled(() => got.length);
   t.deepEqual(got.sort(), [1, 3]);
@@ -83,7 +79,7 @@ eachForm(test, 'messages of one id are one delivery while the first waits', asyn
 eachForm(test, 'a message whose namesake is in hand is delivered as well', async (t, place) => {
   const { queue } = await place.open();
   const { begun, handle, open } = gate();
-  queue.consume(Steps, handle);
+  queue.listen(Steps, handle);
   await send(queue, { n: 1 }, { id: 'same' });
   await eventually(() => begun.length === 1);
   await send(queue, { n: 2 }, { id: 'same' });
@@ -97,7 +93,7 @@ eachForm(test, 'a message whose namesake is in hand is delivered as well', async
 eachForm(test, 'a delayed message comes when it is due, and not before', async (t, place) => {
   const { queue } = await place.open();
   const got: { n: number; at: number }[] = [];
-  queue.consume(Steps, async ({ n }) => void got.push({ n, at: performance.now() }));
+  queue.listen(Steps, async ({ n }) => void got.push({ n, at: performance.now() }));
   const began = performance.now();
   await send(queue, { n: 1 }, { delay: 700 });
   await send(queue, { n: 2 });
@@ -115,7 +111,7 @@ eachForm(test, 'no more than `concurrency` messages are in hand', async (t, plac
   let inHand = 0;
   let most = 0;
   let done = 0;
-  queue.consume(
+  queue.listen(
     Steps,
     async () => {
       inHand += 1;
@@ -133,7 +129,7 @@ eachForm(test, 'no more than `concurrency` messages are in hand', async (t, plac
 
 eachForm(test, 'a delivery is aborted at its deadline', async (t, place) => {
   const { queue, counts, lines } = await place.open();
-  queue.consume(
+  queue.listen(
     Steps,
     async (_, { signal }) => {
       await pause(PATIENCE_MS, undefined, { signal });
@@ -149,7 +145,7 @@ eachForm(test, 'a handler that ignores its deadline loses its place', async (t, 
   const { queue, counts, lines } = await place.open();
   const never = gate();
   t.teardown(never.open);
-  queue.consume(Steps, never.handle, { timeout: 20, concurrency: 1 });
+  queue.listen(Steps, never.handle, { timeout: 20, concurrency: 1 });
   await send(queue, { n: 1 });
   await send(queue, { n: 2 });
   await eventually(() => never.begun.length === 2);
@@ -161,7 +157,7 @@ eachForm(test, 'a handler that ignores its deadline loses its place', async (t, 
 eachForm(test, 'a failing handler is logged and counted, and hinders nobody', async (t, place) => {
   const { queue, counts, lines } = await place.open();
   let calls = 0;
-  queue.consume(Steps, ({ n }) => {
+  queue.listen(Steps, ({ n }) => {
     calls += 1;
     // Thrown before there is a promise.
     if (n === 1) throw new Error('no luck');
@@ -182,11 +178,11 @@ eachForm(
   'a message that does not fit the schema of the consumer is dropped and counted',
   async (t, place) => {
     const { queue, counts, lines } = await place.open();
-    const other = defineQueue(Steps.id, Type.Object({ n: Type.String() }));
-    await queue.publish(other, { n: 'from another version' });
+    const other = defineHint(Steps.id, Type.Object({ n: Type.String() }));
+    await queue.send(other, { n: 'from another version' });
     await send(queue, { n: 5 });
     const got: number[] = [];
-    queue.consume(Steps, async ({ n }) => void got.push(n));
+    queue.listen(Steps, async ({ n }) => void got.push(n));
     await eventually(() => got.length === 1);
     await eventually(() => counts.includes('delivered workflow.steps invalid'));
     t.deepEqual(got, [5]);
@@ -199,7 +195,7 @@ eachForm(
 eachForm(test, 'stopping waits for what is in hand', async (t, place) => {
   const { queue } = await place.open();
   const { begun, signals, handle, open } = gate();
-  const consumer = queue.consume(Steps, handle);
+  const consumer = queue.listen(Steps, handle);
   await send(queue, { n: 1 });
   await eventually(() => begun.length === 1);
   let isStopped = false;
@@ -220,7 +216,7 @@ eachForm(test, 'stopping aborts what is not done in time', async (t, place) => {
   const never = gate();
   t.teardown(never.open);
   let aborted = 0;
-  const consumer = queue.consume(Steps, async (payload, context) => {
+  const consumer = queue.listen(Steps, async (payload, context) => {
     if (payload.n === 2) return never.handle(payload, context);
     await pause(PATIENCE_MS, undefined, { signal: context.signal }).catch((error) => {
       aborted += 1;
@@ -241,12 +237,12 @@ eachForm(test, 'stopping aborts what is not done in time', async (t, place) => {
 eachForm(test, 'what a stopped consumer did not begin goes to the next one', async (t, place) => {
   const { queue } = await place.open();
   const old = gate();
-  const consumer = queue.consume(Steps, old.handle, { concurrency: 2 });
+  const consumer = queue.listen(Steps, old.handle, { concurrency: 2 });
   for (let n = 0; n < 10; n += 1) await send(queue, { n });
   await eventually(() => old.begun.length === 2);
   const stopping = consumer.stop(PATIENCE_MS);
   const got: number[] = [];
-  queue.consume(Steps, async ({ n }) => void got.push(n));
+  queue.listen(Steps, async ({ n }) => void got.push(n));
   await eventually(() => got.length === 8);
   old.open();
   await stopping;
@@ -258,7 +254,7 @@ eachForm(test, 'nothing is lost while generations of a consumer take turns under
   const { queue } = await place.open();
   const seen = new Map<number, number>();
   const start = () =>
-    queue.consume(Steps, async ({ n }) => {
+    queue.listen(Steps, async ({ n }) => {
       await pause(1);
       seen.set(n, (seen.get(n) ?? 0) + 1);
     });
@@ -285,7 +281,7 @@ eachForm(test, 'two consumers of one queue share its messages', async (t, place)
   const counts = [0, 0];
   const seen = new Set<number>();
   for (const index of [0, 1]) {
-    queue.consume(
+    queue.listen(
       Steps,
       async ({ n }) => {
         counts[index] = (counts[index] ?? 0) + 1;
@@ -312,7 +308,7 @@ eachForm(
     const by = [0, 0];
     const seen: number[] = [];
     for (const [index, { queue }] of replicas.entries()) {
-      queue.consume(
+      queue.listen(
         Steps,
         async ({ n }) => {
           by[index] = (by[index] ?? 0) + 1;
@@ -346,7 +342,7 @@ eachForm(
     await first.queue.close();
     const { queue } = await place.open();
     const got: number[] = [];
-    queue.consume(Steps, async ({ n }) => void got.push(n));
+    queue.listen(Steps, async ({ n }) => void got.push(n));
     await eventually(() => got.length === 2);
     t.deepEqual(got, [1, 2]);
   },
@@ -355,12 +351,12 @@ eachForm(
 
 eachForm(test, 'queues do not mix', async (t, place) => {
   const { queue } = await place.open();
-  const other = defineQueue('workflow.steps-2', Type.Object({ n: Type.Integer() }));
+  const other = defineHint('workflow.steps-2', Type.Object({ n: Type.Integer() }));
   const got: string[] = [];
-  queue.consume(Steps, async ({ n }) => void got.push(`steps ${n}`));
-  queue.consume(other, async ({ n }) => void got.push(`other ${n}`));
+  queue.listen(Steps, async ({ n }) => void got.push(`steps ${n}`));
+  queue.listen(other, async ({ n }) => void got.push(`other ${n}`));
   await send(queue, { n: 1 }, { id: 'same' });
-  await queue.publish(other, { n: 2 }, { id: 'same' });
+  await queue.send(other, { n: 2 }, { id: 'same' });
   await eventually(() => got.length === 2);
   t.deepEqual(got.sort(), ['other 2', 'steps 1']);
 });
@@ -370,7 +366,7 @@ eachForm(test, 'a handler does not run in the context of the publisher', async (
   const context = new AsyncLocalStorage<string>();
   const seen: unknown[] = [];
   context.run('plugin', () => {
-    queue.consume(Steps, async () => void seen.push(context.getStore()));
+    queue.listen(Steps, async () => void seen.push(context.getStore()));
   });
   // A consumer that waits is woken by the publisher.
   await pause(50);
@@ -385,14 +381,14 @@ eachForm(test, 'a full queue answers false, and true again when there is room', 
   const began = performance.now();
   while (!counts.includes(full) && counts.length < 15_000 && performance.now() - began < 60_000) {
     await Promise.all(
-      Array.from({ length: 50 }, (_, n) => queue.publish(Steps, { n }, { delay: n === 0 ? 60_000 : 0 })),
+      Array.from({ length: 50 }, (_, n) => queue.send(Steps, { n }, { delay: n === 0 ? 60_000 : 0 })),
     );
   }
   t.true(counts.includes(full), `${counts.length} were published`);
   const sent = counts.filter((count) => count !== full).length;
   t.true(sent >= 10_000 && sent < 11_500, `${sent} were taken`);
   let got = 0;
-  queue.consume(
+  queue.listen(
     Steps,
     async () => {
       got += 1;
@@ -400,7 +396,7 @@ eachForm(test, 'a full queue answers false, and true again when there is room', 
     { concurrency: 100 },
   );
   await until(() => got >= 2_000, 60_000);
-  await eventually(() => queue.publish(Steps, { n: 0 }));
+  await eventually(() => queue.send(Steps, { n: 0 }));
 });
 
 eachForm(test, 'what is published badly is refused by name', async (t, place) => {
@@ -410,24 +406,24 @@ eachForm(test, 'what is published badly is refused by name', async (t, place) =>
     t.is(error?.code, code);
     t.regex(error?.message ?? '', hint);
   };
-  const wrong = Steps as unknown as QueueRef<{ n: string }>;
-  await refused('queue.payload-invalid', () => queue.publish(wrong, { n: 'secret' }), /\/n (?!.*secret)/);
-  const Text = defineQueue('test.text', Type.Object({ text: Type.String() }));
+  const wrong = Steps as unknown as HintRef<{ n: string }>;
+  await refused('queue.payload-invalid', () => queue.send(wrong, { n: 'secret' }), /\/n (?!.*secret)/);
+  const Text = defineHint('test.text', Type.Object({ text: Type.String() }));
   const fits = 'ä'.repeat((16 * 1024 - '{"text":""}'.length - 1) / 2);
-  t.true(await queue.publish(Text, { text: fits }));
-  await refused('queue.payload-too-large', () => queue.publish(Text, { text: `${fits}ä` }), /16384 bytes/);
+  t.true(await queue.send(Text, { text: fits }));
+  await refused('queue.payload-too-large', () => queue.send(Text, { text: `${fits}ä` }), /16384 bytes/);
   for (const id of ['', 'a:b', 'a b', 'ä', 'x'.repeat(129)]) {
-    await refused('queue.id-invalid', () => queue.publish(Steps, { n: 1 }, { id }), /^id:/);
+    await refused('queue.id-invalid', () => queue.send(Steps, { n: 1 }, { id }), /^id:/);
   }
   for (const delay of [-1, 0.5, Number.NaN, 24 * 3_600_000 + 1]) {
-    await refused('queue.option-invalid', () => queue.publish(Steps, { n: 1 }, { delay }), /^delay:/);
+    await refused('queue.option-invalid', () => queue.send(Steps, { n: 1 }, { delay }), /^delay:/);
   }
 });
 
 eachForm(test, 'a consumer with options out of bounds is refused', async (t, place) => {
   const { queue } = await place.open();
   for (const options of [{ concurrency: 0 }, { concurrency: 1001 }, { concurrency: 1.5 }, { timeout: 0 }]) {
-    const error = t.throws(() => queue.consume(Steps, async () => {}, options), { instanceOf: GatewayError });
+    const error = t.throws(() => queue.listen(Steps, async () => {}, options), { instanceOf: GatewayError });
     t.is(error?.code, 'queue.option-invalid');
     t.regex(error?.message ?? '', new RegExp(`^${Object.keys(options)[0]}:`));
   }
@@ -435,14 +431,14 @@ eachForm(test, 'a consumer with options out of bounds is refused', async (t, pla
 
 eachForm(test, 'the longest and the greatest are carried whole', async (t, place) => {
   const { queue } = await place.open();
-  const Text = defineQueue('test.text', Type.Object({ text: Type.String() }));
+  const Text = defineHint('test.text', Type.Object({ text: Type.String() }));
   const text = `"\\\u0000\u2028💡${'x'.repeat(16_000)}`;
   const id = 'x'.repeat(128);
   let got: unknown;
-  queue.consume(Text, async (payload, context) => {
+  queue.listen(Text, async (payload, context) => {
     got = { id: context.id, text: payload.text };
   });
-  await queue.publish(Text, { text }, { id });
+  await queue.send(Text, { text }, { id });
   await eventually(() => got !== undefined);
   t.deepEqual(got, { id, text });
 });
@@ -450,14 +446,14 @@ eachForm(test, 'the longest and the greatest are carried whole', async (t, place
 eachForm(test, 'a closed queue takes nothing, aborts what goes on, and closes once', async (t, place) => {
   const { queue, counts } = await place.open();
   const { begun, handle, open } = gate();
-  queue.consume(Steps, handle);
+  queue.listen(Steps, handle);
   await send(queue, { n: 1 });
   await eventually(() => begun.length === 1);
   const closing = queue.close();
   t.is(queue.close(), closing);
-  t.false(await queue.publish(Steps, { n: 2 }));
+  t.false(await queue.send(Steps, { n: 2 }));
   t.is(
-    t.throws(() => queue.consume(Steps, async () => {}), { instanceOf: GatewayError })?.code,
+    t.throws(() => queue.listen(Steps, async () => {}), { instanceOf: GatewayError })?.code,
     'queue.closed',
   );
   open();

@@ -5,7 +5,7 @@ import { createMetricRegistry } from '../../../../foundation/observability/metri
 import { createPluginMetrics } from '../../../../foundation/observability/plugin-metrics.ts';
 import { freshDatabase } from '../../../support/databases.ts';
 import { until } from '../../../support/until.ts';
-import { openTold, Steps } from './queue-forms.ts';
+import { openTold, Steps } from './hint-forms.ts';
 
 test('one SQLite file has a queue in the process', async (t) => {
   const { queue, lines } = await openTold(t, { family: 'sqlite' });
@@ -19,15 +19,15 @@ test('MySQL without Redis has no carrier: the log says so, and publish answers f
   t.is(queue.form, 'sweeper');
   t.false(queue.delivers);
   t.regex(lines[0].msg, /sweepers alone.*REDIS_URL/);
-  const consumer = queue.consume(Steps, async () => t.fail('nothing is delivered'));
-  t.false(await queue.publish(Steps, { n: 1 }));
+  const consumer = queue.listen(Steps, async () => t.fail('nothing is delivered'));
+  t.false(await queue.send(Steps, { n: 1 }));
   t.deepEqual(counts, ['published workflow.steps none']);
-  await t.throwsAsync(queue.publish(Steps, { n: 1 }, { id: 'a:b' }), { message: /^id:/ });
-  await t.throwsAsync(queue.publish(Steps, { n: 'x' } as never), { message: /\/n/ });
-  t.throws(() => queue.consume(Steps, async () => {}, { concurrency: 0 }), { message: /^concurrency:/ });
+  await t.throwsAsync(queue.send(Steps, { n: 1 }, { id: 'a:b' }), { message: /^id:/ });
+  await t.throwsAsync(queue.send(Steps, { n: 'x' } as never), { message: /\/n/ });
+  t.throws(() => queue.listen(Steps, async () => {}, { concurrency: 0 }), { message: /^concurrency:/ });
   await consumer.stop(1_000);
   await queue.close();
-  t.throws(() => queue.consume(Steps, async () => {}), { message: /closed/ });
+  t.throws(() => queue.listen(Steps, async () => {}), { message: /closed/ });
 });
 
 test('a malformed prefix is refused', async (t) => {
@@ -45,7 +45,7 @@ test('publishing inside a transaction is refused', async (t) => {
   const { queue } = await openTold(t, {});
   await t.throwsAsync(
     database.system().transactional(async () => {
-      await queue.publish(Steps, { n: 1 });
+      await queue.send(Steps, { n: 1 });
     }),
     { message: /publishing to the queue workflow\.steps/ },
   );
@@ -76,12 +76,12 @@ test('what the queue does is counted and timed', async (t) => {
   const registry = createMetricRegistry();
   const { queue } = await openTold(t, { metrics: createPluginMetrics(registry, 'kernel') });
   let calls = 0;
-  queue.consume(Steps, async ({ n }) => {
+  queue.listen(Steps, async ({ n }) => {
     calls += 1;
     if (n === 2) throw new Error('no luck');
   });
-  await queue.publish(Steps, { n: 1 });
-  await queue.publish(Steps, { n: 2 });
+  await queue.send(Steps, { n: 1 });
+  await queue.send(Steps, { n: 2 });
   await until(() => calls === 2);
   await until(async () => (await registry.prometheus.metrics()).includes('result="failed"'));
   const text = await registry.prometheus.metrics();

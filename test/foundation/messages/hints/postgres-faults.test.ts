@@ -4,7 +4,7 @@ import type { FreshDatabase } from '../../../support/databases.ts';
 import { freshDatabase } from '../../../support/databases.ts';
 import { startTcpProxy } from '../../../support/tcp-proxy.ts';
 import { settled, until } from '../../../support/until.ts';
-import { openTold, PATIENCE_MS, Steps, send, WITHOUT_WAITING_MS } from './queue-forms.ts';
+import { openTold, PATIENCE_MS, Steps, send, WITHOUT_WAITING_MS } from './hint-forms.ts';
 
 const eventually = (condition: () => boolean | Promise<boolean>) => until(condition, PATIENCE_MS);
 const warnings = (lines: { level: number; msg: string }[]) => lines.filter(({ level }) => level >= 40);
@@ -18,7 +18,7 @@ async function proxied(t: ExecutionContext) {
   const postgresUrl = urlOf(fresh).replace(':5432', `:${proxy.port}`);
   const told = await openTold(t, { postgresUrl, family: 'postgres' });
   const got: number[] = [];
-  const consumer = told.queue.consume(Steps, async ({ n }) => void got.push(n));
+  const consumer = told.queue.listen(Steps, async ({ n }) => void got.push(n));
   await send(told.queue, { n: 0 });
   await eventually(() => got.includes(0));
   return { fresh, proxy, got, consumer, postgresUrl, ...told };
@@ -29,7 +29,7 @@ test('a queue whose sessions the server ends makes new ones', async (t) => {
   if (fresh === undefined) return;
   const { queue, lines } = await openTold(t, { postgresUrl: urlOf(fresh), family: 'postgres' });
   const got: number[] = [];
-  queue.consume(Steps, async ({ n }) => void got.push(n));
+  queue.listen(Steps, async ({ n }) => void got.push(n));
   for (let round = 1; round <= 3; round += 1) {
     await send(queue, { n: round });
     await eventually(() => got.includes(round));
@@ -49,12 +49,12 @@ test('while PostgreSQL is away publish answers false, and everything goes on whe
   if (place === undefined) return;
   const { queue, proxy, got, lines, counts } = place;
   await proxy.cut();
-  await eventually(async () => !(await queue.publish(Steps, { n: 1 })));
+  await eventually(async () => !(await queue.send(Steps, { n: 1 })));
   const late: number[] = [];
-  queue.consume(Steps, async ({ n }) => void late.push(n));
+  queue.listen(Steps, async ({ n }) => void late.push(n));
   for (let n = 0; n < 50; n += 1) {
     const began = performance.now();
-    t.false(await queue.publish(Steps, { n: 1 }));
+    t.false(await queue.send(Steps, { n: 1 }));
     t.true(performance.now() - began < WITHOUT_WAITING_MS);
   }
   t.true(counts.includes('published workflow.steps away'));
@@ -75,7 +75,7 @@ test('a server that says nothing more makes publish answer false within a second
   proxy.silence();
   for (let n = 0; n < 5; n += 1) {
     const began = performance.now();
-    t.false(await queue.publish(Steps, { n: 1 }));
+    t.false(await queue.send(Steps, { n: 1 }));
     t.true(performance.now() - began < WITHOUT_WAITING_MS, `${performance.now() - began} ms`);
   }
   await proxy.restore();
@@ -108,8 +108,8 @@ test('a queue that opens while nothing can be notified works when it can', async
     family: 'postgres',
   });
   const got: number[] = [];
-  queue.consume(Steps, async ({ n }) => void got.push(n));
-  t.false(await queue.publish(Steps, { n: 1 }));
+  queue.listen(Steps, async ({ n }) => void got.push(n));
+  t.false(await queue.send(Steps, { n: 1 }));
   await proxy.restore();
   await send(queue, { n: 2 });
   await eventually(() => got.includes(2));
@@ -141,8 +141,8 @@ test('deployments of different prefixes do not see each other', async (t) => {
   const open = (prefix: string) => openTold(t, { postgresUrl: urlOf(fresh), family: 'postgres', prefix });
   const [one, two] = [await open('gateway-one'), await open('gateway-two')];
   const got: string[] = [];
-  one.queue.consume(Steps, async ({ n }) => void got.push(`one ${n}`));
-  two.queue.consume(Steps, async ({ n }) => void got.push(`two ${n}`));
+  one.queue.listen(Steps, async ({ n }) => void got.push(`one ${n}`));
+  two.queue.listen(Steps, async ({ n }) => void got.push(`two ${n}`));
   await send(one.queue, { n: 1 });
   await send(two.queue, { n: 2 });
   await eventually(() => got.length === 2);
@@ -155,7 +155,7 @@ test('a message that nobody was told of is found', async (t) => {
   if (fresh === undefined) return;
   const { queue } = await openTold(t, { postgresUrl: urlOf(fresh), family: 'postgres' });
   const got: number[] = [];
-  queue.consume(Steps, async ({ n }) => void got.push(n));
+  queue.listen(Steps, async ({ n }) => void got.push(n));
   await send(queue, { n: 1 });
   await eventually(() => got.includes(1));
   await fresh.ask(
