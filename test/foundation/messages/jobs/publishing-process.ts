@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import pino from 'pino';
 import { systemClock } from '../../../../foundation/base/clock.ts';
 import { createIds } from '../../../../foundation/base/ids.ts';
@@ -28,7 +29,7 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 jobs.work(
   charge({ attempts: 20 }),
   async ({ n }) => {
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(20);
     say(`done ${n}`);
   },
   { concurrency: 3 },
@@ -37,6 +38,8 @@ jobs.work(
 const entities = database.forTenant(tenant);
 async function publishFrom(first: number): Promise<void> {
   for (let n = first; ; n += 4) {
+    // SQLite answers at once: without a pause nothing else would get its turn.
+    await pause(10);
     await entities
       .transaction(
         async (inside) => {
