@@ -6,6 +6,7 @@ await together(
   'test/foundation/egress',
   'test/foundation/objects',
   'test/foundation/observability',
+  'test/foundation/protobuf',
   'test/foundation/resources',
   'test/foundation/secrets',
 );
