@@ -155,7 +155,7 @@ export const KernelVariables = Type.Object({
     min: 2,
     max: 1000,
     description:
-      'Connections to PostgreSQL or MySQL that this process may have open; on PostgreSQL without Redis, events and queue take up to six more',
+      'Connections to PostgreSQL or MySQL that this process may have open; on PostgreSQL without Redis, events take one more',
   }),
   redisUrl: field.url({
     env: 'REDIS_URL',

@@ -14,6 +14,7 @@ import type { KernelServices } from '../../kernel/api/services.ts';
 import { type ManualClock, manualClock } from '../manual-clock.ts';
 import { fakeEgress } from './fake-egress.ts';
 import { fakeIds } from './fake-ids.ts';
+import { type FakeJobs, fakeJobs } from './fake-jobs.ts';
 import { fakeSecrets } from './fake-secrets.ts';
 import { memoryObjects } from './memory-objects.ts';
 
@@ -23,6 +24,7 @@ export interface FakeServices
     AsyncDisposable {
   readonly clock: ManualClock;
   readonly hints: Hints;
+  readonly jobs: FakeJobs;
   readonly events: Events;
 }
 
@@ -44,7 +46,11 @@ export function fakeServices(given: Partial<Omit<FakeServices, symbol>> = {}): F
   const hints = given.hints ?? createHints(createProcessCarrier(), { ...common, metrics });
   const events = given.events ?? openEvents({ ...common, metrics });
   return {
-    ...{ clock, ids, hints, events },
+    clock,
+    ids,
+    hints,
+    events,
+    jobs: given.jobs ?? fakeJobs(),
     locks: given.locks ?? locks,
     permits: given.permits ?? permits,
     objects: given.objects ?? memoryObjects(clock),

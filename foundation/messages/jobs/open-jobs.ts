@@ -14,7 +14,7 @@ import { payloadProblem } from '../payload.ts';
 import { createWakeUps, wakeUpEvent } from '../wake-ups.ts';
 import { createJobLeases } from './job-leases.ts';
 import { createJobMetrics } from './job-metrics.ts';
-import { createJobStore, type JobFilter, type JobRecord, type JobStore } from './job-store.ts';
+import { createJobStore, type JobRecord, type JobStore } from './job-store.ts';
 import { DEPLOYMENT, JobRow } from './job-table.ts';
 import { checkWorkerOptions, startJobWorker, type WakeableWorker } from './job-worker.ts';
 import { JobErrors, type JobRef, type JobsHost, type PublishJobOptions } from './jobs.ts';
@@ -49,7 +49,7 @@ export type JobAdministration = Pick<JobStore, 'list' | 'find'> & {
   delete(id: string): Promise<void>;
 };
 
-export type { JobFilter, JobRecord };
+export type { JobRecord };
 
 const JobsWaiting = wakeUpEvent('kernel.jobs-waiting');
 

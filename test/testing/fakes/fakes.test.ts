@@ -3,6 +3,7 @@ import test from 'ava';
 import Type from 'typebox';
 import { defineEvent } from '../../../foundation/messages/events/event-ref.ts';
 import { defineHint } from '../../../foundation/messages/hints/hints.ts';
+import { defineJob } from '../../../foundation/messages/jobs/jobs.ts';
 import {
   fakeEgress,
   fakeIds,
@@ -92,4 +93,17 @@ test('a plugin under test gets the fakes that the test plays', async (t) => {
   await using gateway = await startTestGateway({ plugins: [plugin], services: { egress } });
   t.deepEqual((await gateway.request('/call')).body, { said: 'from the test' });
   t.is(fakeIds().uuid(), fakeIds().uuid());
+});
+
+test('fake jobs note what was published, and do it when they are told to', async (t) => {
+  const Charge = defineJob('billing.charge', Type.Object({ id: Type.String() }));
+  const { jobs } = fakeServices();
+  await jobs.publish({} as never, Charge, { id: 'one' }, { key: 'k' });
+  jobs.write(Charge, { id: 'two' });
+  await t.throwsAsync(jobs.publish({} as never, Charge, { id: 3 } as never), { code: 'job.payload-invalid' });
+  t.like(jobs.published[0], { queue: 'billing.charge', payload: { id: 'one' }, options: { key: 'k' } });
+  const done: string[] = [];
+  await jobs.run(Charge, async ({ id }, { attempt }) => void done.push(`${id} ${attempt}`));
+  t.deepEqual(done, ['one 1', 'two 1']);
+  t.deepEqual(jobs.published, []);
 });

@@ -67,7 +67,7 @@ export interface Replica {
 export async function openReplica(
   t: ExecutionContext,
   fresh: FreshDatabase,
-  options: Partial<OpenJobsOptions> = {},
+  { redisUrl, ...options }: Partial<OpenJobsOptions> & { readonly redisUrl?: string } = {},
 ): Promise<Replica> {
   const lines: unknown[] = [];
   const counts: string[] = [];
@@ -83,6 +83,7 @@ export async function openReplica(
   const events = openEvents({
     ...common,
     metrics,
+    ...(redisUrl === undefined ? {} : { redisUrl }),
     ...(fresh.family === 'postgres' && url !== undefined ? { postgresUrl: url } : {}),
   });
   const jobs = openJobs({ ...common, metrics, events, database, ...options });

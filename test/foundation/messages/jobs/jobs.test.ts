@@ -324,3 +324,15 @@ each('a payload is checked on both sides', async (t, fresh) => {
   await eventually(() => countOf(counts, 'svc_jobs_dead_total') === 1);
   t.regex((await jobs.administration.find(id))?.error ?? '', /\/n must be integer/);
 });
+
+each('while Redis is away jobs are found by looking', async (t, fresh) => {
+  const redisUrl = 'redis://127.0.0.1:1';
+  const [one, two] = [await openReplica(t, fresh, { redisUrl }), await openReplica(t, fresh, { redisUrl })];
+  const done: number[] = [];
+  two.jobs.work(charge(), async ({ n }) => void done.push(n));
+  const entities = one.database.forTenant(TENANT);
+  const began = performance.now();
+  await one.jobs.publish(entities, charge(), { n: 1 });
+  t.true(performance.now() - began < 5_000, 'publishing does not wait for Redis');
+  await eventually(() => done.length === 1);
+});
