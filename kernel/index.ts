@@ -81,9 +81,8 @@ export type {
   PermitRefusal,
   Permits,
 } from '../foundation/leases/permits/permits.ts';
-export { defineEvent, type EventRef } from '../foundation/messages/events/event-ref.ts';
 export type { EventListener, EventMeta, Events } from '../foundation/messages/events/events.ts';
-export { EventErrors } from '../foundation/messages/events/events.ts';
+export { defineEvent, EventErrors, type EventRef } from '../foundation/messages/events/events.ts';
 export type {
   HintConsumer,
   HintContext,

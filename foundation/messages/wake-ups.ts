@@ -1,7 +1,6 @@
 import type { TSchema } from 'typebox';
 import Type from 'typebox';
-import { defineEvent, type EventRef } from './events/event-ref.ts';
-import type { Events } from './events/events.ts';
+import { defineEvent, type EventRef, type Events } from './events/events.ts';
 
 /** What wake-ups travel through. */
 export type WakeUpEvents = Pick<Events, 'emit' | 'on' | 'onMissed'>;

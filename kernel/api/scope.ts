@@ -1,7 +1,6 @@
 import type Router from '@koa/router';
 import type { TSchema } from 'typebox';
-import type { EventRef } from '../../foundation/messages/events/event-ref.ts';
-import type { EventListener } from '../../foundation/messages/events/events.ts';
+import type { EventListener, EventRef } from '../../foundation/messages/events/events.ts';
 import type { HintHandler, HintOptions, HintRef } from '../../foundation/messages/hints/hints.ts';
 import type { JobHandler, JobRef, WorkerOptions } from '../../foundation/messages/jobs/jobs.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import Type from 'typebox';
-import { defineEvent } from '../../foundation/messages/events/event-ref.ts';
+import { defineEvent } from '../../foundation/messages/events/events.ts';
 import { defineHint } from '../../foundation/messages/hints/hints.ts';
 import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import { type OwnRedis, startOwnRedis } from '../kernel/limits/own-redis.ts';

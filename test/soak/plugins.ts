@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { defineEvent } from '../../foundation/messages/events/event-ref.ts';
+import { defineEvent } from '../../foundation/messages/events/events.ts';
 import { defineHint } from '../../foundation/messages/hints/hints.ts';
 import { defineKind } from '../../foundation/resources/kind.ts';
 import { access } from '../../kernel/api/access.ts';

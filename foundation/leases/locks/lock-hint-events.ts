@@ -1,6 +1,5 @@
 import Type from 'typebox';
-import { defineEvent } from '../../messages/events/event-ref.ts';
-import type { Events } from '../../messages/events/events.ts';
+import { defineEvent, type Events } from '../../messages/events/events.ts';
 import type { LockHints } from './lock-hints.ts';
 
 /** A lock may have become free. */

@@ -1,6 +1,5 @@
 import Type from 'typebox';
-import { defineEvent } from '../../messages/events/event-ref.ts';
-import type { Events } from '../../messages/events/events.ts';
+import { defineEvent, type Events } from '../../messages/events/events.ts';
 
 /**
  * Tells other processes that a holder of theirs is asked to end, so that he need not learn it with his next renewal. Messages may be late

@@ -6,7 +6,7 @@ import type { Database } from '../../data/database.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Events } from '../events/events.ts';
 import { createWakeUps, wakeUpEvent } from '../wake-ups.ts';
-import type { Carrier, Message } from './carrier.ts';
+import type { Carrier, Message } from './create-hints.ts';
 import { receiveFromPostgres, type TakenMessage } from './postgres-consumer.ts';
 import { createSending, MAX_WAITING, Room } from './sending.ts';
 

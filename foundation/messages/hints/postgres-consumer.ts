@@ -1,5 +1,5 @@
 import { endsWithin } from '../../base/deadline.ts';
-import type { Hands, Reception } from './carrier.ts';
+import type { Hands, Reception } from './create-hints.ts';
 
 /** A message that was taken out of the table. */
 export interface TakenMessage {

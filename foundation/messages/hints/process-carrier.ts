@@ -1,4 +1,4 @@
-import type { Carrier, Hands, Message } from './carrier.ts';
+import type { Carrier, Hands, Message } from './create-hints.ts';
 
 /** A queue with those who take from it. */
 interface Desk {

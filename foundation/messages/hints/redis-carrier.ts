@@ -2,7 +2,7 @@ import type * as BullMq from 'bullmq';
 import type { Clock } from '../../base/clock.ts';
 import { endsWithin, within } from '../../base/deadline.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { Carrier, Message } from './carrier.ts';
+import type { Carrier, Message } from './create-hints.ts';
 import type { SendResult } from './hints.ts';
 import { connectPublisher, receiveFromRedis } from './redis-consumer.ts';
 import { createOutage, createSending, type Outage, Room } from './sending.ts';

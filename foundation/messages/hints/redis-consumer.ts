@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type * as BullMq from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
 import { endsWithin } from '../../base/deadline.ts';
-import type { Hands, Reception } from './carrier.ts';
+import type { Hands, Reception } from './create-hints.ts';
 import type { Outage } from './sending.ts';
 
 /** Milliseconds that Redis may be silent while an answer to a publisher is due. */

@@ -1,6 +1,6 @@
 import test from 'ava';
 import Type from 'typebox';
-import { defineEvent } from '../../../foundation/messages/events/event-ref.ts';
+import { defineEvent } from '../../../foundation/messages/events/events.ts';
 import { defineHint } from '../../../foundation/messages/hints/hints.ts';
 import type { PluginDefinition } from '../../../kernel/api/plugin.ts';
 import { extensionPoint, serviceRef } from '../../../kernel/api/refs.ts';

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import test from 'ava';
 import Type from 'typebox';
-import { defineEvent } from '../../../foundation/messages/events/event-ref.ts';
+import { defineEvent } from '../../../foundation/messages/events/events.ts';
 import { defineHint } from '../../../foundation/messages/hints/hints.ts';
 import { defineJob } from '../../../foundation/messages/jobs/jobs.ts';
 import {
