@@ -19,7 +19,7 @@ import { openEvents } from './messages/events/open-events.ts';
 import type { Hints } from './messages/hints/hints.ts';
 import { openHints } from './messages/hints/open-hints.ts';
 import { openJobs } from './messages/jobs/open-jobs.ts';
-import { createObjectMetrics } from './objects/object-metrics.ts';
+import { createObjectMetrics } from './objects/object-space.ts';
 import type { Objects } from './objects/objects.ts';
 import { openObjects } from './objects/open-objects.ts';
 import type { Logger } from './observability/logger.ts';

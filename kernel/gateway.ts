@@ -15,7 +15,7 @@ import { createPluginMetrics } from '../foundation/observability/plugin-metrics.
 import { createTracing } from '../foundation/observability/tracing.ts';
 import { openServices } from '../foundation/open-services.ts';
 import { openResources } from '../foundation/resources/open-resources.ts';
-import { registerKernelTables } from '../foundation/tables/register-tables.ts';
+import { registerKernelTables } from '../foundation/tables/gateway-tables.ts';
 import type { Plugin } from './api/plugin.ts';
 import type { KernelServices } from './api/services.ts';
 import { openAuthentication } from './auth/open-authentication.ts';

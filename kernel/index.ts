@@ -43,6 +43,7 @@ export type {
   EntityRegistration,
   Migration,
   MigrationSchema,
+  MovedMigration,
   PlainCondition,
   PlainWhere,
   RowsQuery,
@@ -59,7 +60,6 @@ export {
   isUniqueViolation,
   writes,
 } from '../foundation/data/database.ts';
-export { EGRESS_DENIED } from '../foundation/egress/denials.ts';
 export type {
   Egress,
   EgressContext,
@@ -67,10 +67,9 @@ export type {
   EgressRequest,
   EgressResponse,
 } from '../foundation/egress/egress.ts';
-export { EgressErrors } from '../foundation/egress/errors.ts';
+export { EGRESS_DENIED, EgressErrors } from '../foundation/egress/errors.ts';
 export type { EgressRule } from '../foundation/egress/rule.ts';
-export type { EgressRuleSettings } from '../foundation/egress/rule-settings.ts';
-export type { EgressRulePage, EgressRules } from '../foundation/egress/rules.ts';
+export type { EgressRulePage, EgressRuleSettings, EgressRules } from '../foundation/egress/rules.ts';
 export { LockErrors } from '../foundation/leases/locks/errors.ts';
 export type { Lock, LockOptions, Locks } from '../foundation/leases/locks/locks.ts';
 export { PermitErrors } from '../foundation/leases/permits/errors.ts';
@@ -139,10 +138,10 @@ export {
 export type { DocumentReport, FileReport, ResourcesReport } from '../foundation/resources/report.ts';
 export type { ReloadSummary, ResourceSource, Resources } from '../foundation/resources/resources.ts';
 export type { Validation } from '../foundation/resources/validate.ts';
-export { SecretErrors } from '../foundation/secrets/errors.ts';
-export { isSecretReference } from '../foundation/secrets/secret-reference.ts';
+export { SecretErrors } from '../foundation/secrets/secret-file.ts';
 export type { SecretOrigin, Secrets } from '../foundation/secrets/secrets.ts';
-export { TenantErrors } from '../foundation/tables/tenant-errors.ts';
+export { isSecretReference } from '../foundation/secrets/secrets.ts';
+export { TenantErrors } from '../foundation/tables/tenant.ts';
 export { type Grant, GrantErrors, grantProblems, requireGrant } from './access/grants.ts';
 export type { Identity } from './access/identity.ts';
 export { DEFAULT_TENANT_ID, isOperator } from './access/identity.ts';

@@ -1,7 +1,7 @@
 import type { Static, TObject } from 'typebox';
 import { allowPrivateProblem } from '../egress/allow-private.ts';
 import { type ObjectStoreUrl, parseObjectStoreUrl } from '../objects/object-store-url.ts';
-import { isTenantSecretsEntry } from '../secrets/tenant-secrets.ts';
+import { isTenantSecretsEntry } from '../secrets/secrets.ts';
 import type { Address } from './address.ts';
 import type { ConfigurationProblem } from './configuration-error.ts';
 import { quoteValue } from './decode-field.ts';

@@ -1,7 +1,7 @@
 import type Router from '@koa/router';
 import type { Middleware } from 'koa';
 import type { TSchema } from 'typebox';
-import type { EventRef, EventListener, Events } from '../../foundation/messages/events/events.ts';
+import type { EventListener, EventRef, Events } from '../../foundation/messages/events/events.ts';
 import { checkHintOptions } from '../../foundation/messages/hints/create-hints.ts';
 import type { HintHandler, HintOptions, HintRef, Hints } from '../../foundation/messages/hints/hints.ts';
 import { checkWorkerOptions } from '../../foundation/messages/jobs/job-worker.ts';
