@@ -14,9 +14,6 @@ export interface WakeUps {
   close(): void;
 }
 
-/** Wake-ups of one name that come within so many milliseconds are one event. */
-const TOGETHER_MS = 5;
-
 const Waiting = Type.Object({ name: Type.String({ maxLength: 128 }) });
 
 /** The event under which one kind of wake-ups travels. */
@@ -35,22 +32,19 @@ export function createWakeUps(events: WakeUpEvents, event: EventRef<{ readonly n
       for (const name of listeners.keys()) wake(name);
     }),
   ];
-  /** Names that wait for the end of the pause. */
+  /** Names of this turn of the event loop: a burst is one event for each. */
   const pending = new Set<string>();
-  let pause: NodeJS.Timeout | undefined;
+  let isClosed = false;
 
   function emitPending(): void {
-    pause = undefined;
-    if (pending.size === 0) return;
-    for (const name of pending) events.emit(event, { name });
+    if (!isClosed) for (const name of pending) events.emit(event, { name });
     pending.clear();
-    pause = setTimeout(emitPending, TOGETHER_MS);
   }
 
   return {
     send(name) {
+      if (pending.size === 0) setImmediate(emitPending);
       pending.add(name);
-      if (pause === undefined) emitPending();
     },
     on(name, listener) {
       const ofName = listeners.get(name) ?? new Set();
@@ -61,7 +55,7 @@ export function createWakeUps(events: WakeUpEvents, event: EventRef<{ readonly n
       };
     },
     close() {
-      clearTimeout(pause);
+      isClosed = true;
       for (const end of undo) end();
       listeners.clear();
     },

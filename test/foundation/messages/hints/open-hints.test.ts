@@ -56,14 +56,14 @@ test('the process form loads neither BullMQ nor pg', async (t) => {
   const script = `
     import { createRequire } from 'node:module';
     import { openEvents } from '${new URL('messages/events/open-events.ts', foundation)}';
-    import { openQueue } from '${new URL('messages/queue/open-queue.ts', foundation)}';
+    import { openHints } from '${new URL('messages/hints/open-hints.ts', foundation)}';
     import { systemClock } from '${new URL('base/clock.ts', foundation)}';
     import { createIds } from '${new URL('base/ids.ts', foundation)}';
     const log = { info() {}, child() { return log; } };
     const metric = () => ({ inc() {}, set() {}, observe() {} });
     const common = { clock: systemClock, ids: createIds(systemClock), log, metrics: { counter: metric, gauge: metric, histogram: metric } };
     const events = openEvents(common);
-    const queue = await openQueue({ ...common, events, database: { family: 'sqlite' } });
+    const queue = await openHints({ ...common, events, database: { family: 'sqlite' } });
     await queue.close();
     await events.close();
     const loaded = Object.keys(createRequire(import.meta.url).cache);
