@@ -53,7 +53,7 @@ export class EventBus implements Events {
         metrics.received.inc();
         this.#deliver(id, { body, origin: 'remote', fits: undefined });
       },
-      onMissed: () => this.#missed.tell(),
+      onMissed: () => this.#missed.report(),
       onMalformed: () => {
         metrics.dropped('malformed', 1);
         malformed();
@@ -76,7 +76,7 @@ export class EventBus implements Events {
     const body = this.#write(event, payload);
     if (this.#closing !== undefined) return;
     this.#options.metrics.emitted.inc();
-    // Listeners belong to nobody's request, and are not inside the transaction of whoever emits.
+    // Listeners belong to no request, and are not inside the transaction of the emitter.
     this.#inOwnContext(() => {
       this.#deliver(event.id, { body, origin: 'local', fits: event.schema });
       this.#link?.send(event.id, body);
@@ -155,7 +155,7 @@ export class EventBus implements Events {
       onOverflow: () => {
         metrics.dropped('backlog', 1);
         fellBehind();
-        this.#missed.tell();
+        this.#missed.report();
       },
       onUnfit: (problem) => {
         metrics.dropped('unfit', 1);

@@ -21,7 +21,7 @@ const ID = /^[a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)+$/;
 
 /**
  * Declares an event in a plugin's `contract.ts`. An event is a hint, delivered at most once: put ids into it, not data,
- * and let whoever hears it look into the database.
+ * and let its listeners look into the database.
  *
  * A new version of the plugin runs beside the old one during an update: add optional members, and give an event whose
  * meaning changes a new id.
@@ -55,7 +55,7 @@ export interface Events {
   /**
    * Delivers to this process's listeners (asynchronously, in order of emission for each event) and to every other
    * replica as soon as it can. What arrives is what JSON keeps of the payload, each listener has a copy of its own.
-   * Emit after the transaction that the event tells of, or others look before there is anything to see.
+   * Emit after the transaction that the event reports, or others look before there is anything to see.
    *
    * Never throws for an outage, and does nothing after `close`.
    *
@@ -66,7 +66,7 @@ export interface Events {
 
   /**
    * Listens to an event of this process and of the others. A listener that throws is logged and disturbs no other. One
-   * that falls 1,000 events behind loses the oldest, and `onMissed` tells of it.
+   * that falls 1,000 events behind loses the oldest, and `onMissed` is called.
    *
    * @returns the undo: when it has returned, the listener is not called any more.
    */
@@ -76,7 +76,7 @@ export interface Events {
    * Called when events may have been missed and caches should be dropped: each time when the connection to the other
    * replicas stands again, the first time included (what was sent before it is missed too), when another replica could
    * not send all of its events, and when a listener of this process fell behind. At most once a second; a later reason
-   * within that second is told at its end. Never called with reach `process`, but for a listener that fell behind.
+   * within that second is reported at its end. Never called with reach `process`, but for a listener that fell behind.
    *
    * @returns the undo.
    */
@@ -133,7 +133,7 @@ export const DEFAULT_LIMITS: EventLimits = {
   closeDeadline: 2_000,
 };
 
-/** Mistakes of whoever emits an event. They are defects of a plugin, so callers see `internal`. */
+/** Mistakes in emitting an event. They are defects of a plugin, so callers see `internal`. */
 export const EventErrors = defineErrors({
   unfit: { code: 'event.unfit', kind: 'internal', title: 'The payload does not fit the schema of its event' },
   tooLarge: { code: 'event.too-large', kind: 'internal', title: 'The payload of an event is too large' },

@@ -26,7 +26,7 @@ interface ReplicaLinkOptions {
 /**
  * The connection to the other replicas, kept for ever: a lost one is made anew with growing, random delays. A new one
  * counts once a message sent on it has come back, which a pooler that takes LISTEN without keeping it does not manage.
- * What was being sent when a connection broke is not sent again; the other replicas are told that something is missing.
+ * What was being sent when a connection broke is not sent again; that something is missing is reported to the other replicas.
  */
 export class ReplicaLink {
   readonly #options: ReplicaLinkOptions;
@@ -43,7 +43,7 @@ export class ReplicaLink {
   #isReported = false;
   /** Messages that were dropped in this outage. */
   #dropped = 0;
-  /** Other replicas are to be told that they miss something. */
+  /** The other replicas have to hear that they miss something. */
   #owesLost = false;
   #isPingDue = false;
   #isClosing = false;
@@ -144,7 +144,7 @@ export class ReplicaLink {
           await within(limits.answerDeadline, `an answer of ${transport.title}`, this.#connection!.ping());
           this.#isPingDue = false;
           this.#failures = 0;
-        } else if (this.#owesLost) await this.#tellLost();
+        } else if (this.#owesLost) await this.#reportLost();
         else if (this.#outgoing.length > 0) await this.#sendBatch();
         else if (this.#isClosing) return;
         else await this.#rest(limits.pingEvery);
@@ -167,8 +167,8 @@ export class ReplicaLink {
     }
   }
 
-  async #tellLost(): Promise<void> {
-    // What is dropped while this is sent has to be told again.
+  async #reportLost(): Promise<void> {
+    // What is dropped while this is sent has to be reported again.
     this.#owesLost = false;
     this.#dropped = 0;
     try {
@@ -267,7 +267,7 @@ interface Envelope {
   readonly body: string;
 }
 
-/** What replicas tell each other beside events. `!` begins no id of an event. */
+/** What replicas send each other beside events. `!` begins no id of an event. */
 const Signal = {
   /** Asks whether the channel carries messages: its sender waits for it to come back. */
   hello: '!hello',
@@ -286,7 +286,7 @@ const HEADER = /^1 ([A-Za-z0-9-]{1,64}) [a-z0-9]{1,13} (!?[a-z0-9.-]{1,128}) /;
 /**
  * A message as text: `1 <origin> <number> <subject> <body>`. The number makes every message of a sender different, for
  * PostgreSQL delivers equal notifications of one transaction only once. The body comes last and unquoted, so that a
- * message nobody waits for is dropped without parsing it.
+ * message without a listener is dropped without parsing it.
  */
 function pack(envelope: Envelope, number: number): string {
   const { origin, subject, body } = envelope;

@@ -2,10 +2,10 @@ import type { Static, TSchema } from 'typebox';
 import { defineErrors } from '../../base/gateway-error.ts';
 import type { Logger } from '../../observability/logger.ts';
 
-/** A typed name for a queue of hints. Compare by `id`; the type parameter exists at compile time only. */
+/** A typed name for one kind of hints. Compare by `id`; the type parameter exists at compile time only. */
 export interface HintRef<T> {
   readonly kind: 'hint';
-  /** `<plugin>.<queue>`, unique in the deployment. */
+  /** `<plugin>.<what-to-look-at>`, unique in the deployment. */
   readonly id: string;
   /** Both sides check every message against it: another version of the gateway may have sent it. */
   readonly schema: TSchema;
@@ -13,12 +13,12 @@ export interface HintRef<T> {
   readonly type?: T;
 }
 
-const QUEUE_ID = /^[a-z0-9][a-z0-9.-]{0,99}$/;
+const HINT_ID = /^[a-z0-9][a-z0-9.-]{0,99}$/;
 
 /**
- * Declares a queue. Its messages are hints: every one may be lost, come twice, or come late, so a consumer reads from its
- * own tables what there is to do, and looks there from time to time without being told (its sweeper). A message names
- * the work by ids and holds no secret; the consumer checks the tenant in its tables.
+ * Declares a kind of hints. Every hint may be lost, come twice, or come late, so a consumer reads from its own tables what there is to do, and
+ * looks there from time to time without a hint (its sweeper). A hint names the work by ids and holds no secret; the consumer checks the
+ * tenant in its tables. Work that must not be lost is a job (`defineJob`).
  *
  * A schema changes so that old and new replicas understand each other; messages that do not fit are dropped.
  *
@@ -26,12 +26,12 @@ const QUEUE_ID = /^[a-z0-9][a-z0-9.-]{0,99}$/;
  * @throws TypeError for another id
  *
  * @example
- * export const Steps = defineQueue('workflow.steps', Type.Object({ run_id: Type.String() }));
+ * export const Look = defineHint('workflow.look', Type.Object({ run_id: Type.String() }));
  */
 export function defineHint<const S extends TSchema>(id: string, schema: S): HintRef<Static<S>> {
-  if (!QUEUE_ID.test(id)) {
+  if (!HINT_ID.test(id)) {
     throw new TypeError(
-      `The id of a queue is lower-case letters, digits, "." and "-", not ${JSON.stringify(id)}`,
+      `The id of a hint is lower-case letters, digits, "." and "-", not ${JSON.stringify(id)}`,
     );
   }
   return { kind: 'hint', id, schema };
@@ -46,20 +46,20 @@ export function defineHint<const S extends TSchema>(id: string, schema: S): Hint
  */
 export interface Hints {
   /**
-   * Hands a hint over. True when a consumer will see it; false when the queue is full, away or not there (the consumer's
+   * Hands a hint over. True when a consumer will see it; false when too many wait, or the carrier is away or not there (the consumer's
    * sweeper finds the work). Answers within 1 s and never rejects for an outage. After `false` the hint may still arrive.
    *
    * @throws queue.payload-invalid, queue.payload-too-large, queue.id-invalid, queue.option-invalid (`delay`)
    * @throws an error inside a database transaction: publish after the commit, or the consumer looks too early
    */
-  send<T>(queue: HintRef<T>, payload: T, options?: SendOptions): Promise<boolean>;
+  send<T>(hint: HintRef<T>, payload: T, options?: SendOptions): Promise<boolean>;
   /**
    * Calls `handle` for each message until it is stopped. A handler that fails is logged and counted, and its message is gone.
    * It runs in the asynchronous context of this call, not in that of the publisher.
    *
    * @throws queue.option-invalid, queue.closed
    */
-  listen<T>(queue: HintRef<T>, handle: HintHandler<T>, options?: HintOptions): HintConsumer;
+  listen<T>(hint: HintRef<T>, handle: HintHandler<T>, options?: HintOptions): HintConsumer;
   /** False with the sweeper-only form: nothing that is published arrives. */
   readonly delivers: boolean;
   /** What carries the messages. */
@@ -94,7 +94,7 @@ export interface HintOptions {
   readonly timeout?: number;
 }
 
-/** Works on one message. The payload fits the schema of the queue. */
+/** Works on one message. The payload fits the schema of the hint. */
 export type HintHandler<T> = (payload: T, context: HintContext) => Promise<void>;
 
 /** What a handler gets beside the payload. */
@@ -107,7 +107,7 @@ export interface HintContext {
   readonly log: Logger;
 }
 
-/** One consumer of a queue. */
+/** One consumer of hints. */
 export interface HintConsumer {
   /**
    * No new messages from now on; resolves when those in hand are done, or aborts them after `drain` milliseconds and gives them
@@ -122,7 +122,7 @@ export type SendResult = 'ok' | 'full' | 'away' | 'none';
 /** `timeout`: not done at its deadline; `stopped`: aborted by `stop`; `invalid`: not what the schema says, and dropped. */
 export type DeliveryResult = 'ok' | 'failed' | 'timeout' | 'stopped' | 'invalid';
 
-/** Mistakes of the code that uses the queue. Outages are no errors: `publish` answers false. */
+/** Mistakes of the code that uses hints. Outages are no errors: `send` answers false. */
 export const HintErrors = defineErrors({
   payloadInvalid: {
     code: 'queue.payload-invalid',

@@ -13,28 +13,28 @@ export interface MessageSource {
   /** Milliseconds until the next message is due; `undefined` when none waits. */
   nextDue(): Promise<number | undefined>;
   putBack(messages: readonly TakenMessage[]): Promise<void>;
-  /** Whether new messages are told of. */
+  /** Whether wake-ups come. */
   isListening(): boolean;
   failed(reason: unknown): void;
 }
 
-/** A reception that is told when there may be messages. */
+/** A reception that can be woken. */
 export interface WakeableReception extends Reception {
   wake(): void;
 }
 
 /** Messages that one statement takes at most. */
 const MAX_BATCH = 100;
-/** How often an idle consumer looks without being told: every so often a notification is lost. */
+/** How often an idle consumer looks without a wake-up: every so often one is lost. */
 const POLL_MS = 5_000;
-/** The same while nothing can be told, and after a failure. */
-const POLL_UNTOLD_MS = 1_000;
+/** The same while no wake-ups come, and after a failure. */
+const POLL_ALONE_MS = 1_000;
 /** Due messages that could not be taken are in the hands of another consumer's statement, which ends soon. */
 const CONTENDED_MS = 100;
 const END_MS = 1_500;
 
 /**
- * Takes messages out of the table while there are free hands. It looks when it is told of a message, when the next delayed one
+ * Takes messages out of the table while there are free hands. It looks when it is woken, when the next delayed one
  * is due, when a place is free after the last look left some behind, and from time to time.
  */
 export function receiveFromPostgres(source: MessageSource, hands: Hands): WakeableReception {
@@ -78,11 +78,11 @@ export function receiveFromPostgres(source: MessageSource, hands: Hands): Wakeab
       hasMore = taken.length === count;
       if (hasMore) return hands.size < hands.concurrency ? 0 : POLL_MS;
       const due = await source.nextDue();
-      const poll = source.isListening() ? POLL_MS : POLL_UNTOLD_MS;
+      const poll = source.isListening() ? POLL_MS : POLL_ALONE_MS;
       return due === undefined ? poll : Math.min(Math.max(Math.ceil(due), CONTENDED_MS), poll);
     } catch (error) {
       source.failed(error);
-      return POLL_UNTOLD_MS;
+      return POLL_ALONE_MS;
     }
   }
 

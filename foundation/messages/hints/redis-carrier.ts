@@ -21,7 +21,7 @@ export interface RedisCarrierOptions {
 const FIRST_CONNECTION_MS = 1_000;
 const INFO_DEADLINE_MS = 1_000;
 const CLOSE_MS = 1_000;
-/** Events that BullMQ keeps of a queue; nobody reads them. */
+/** Events that BullMQ keeps of a queue; they are not read. */
 const MAX_EVENTS = 100;
 const DEFAULT_LEASE_MS = 15_000;
 

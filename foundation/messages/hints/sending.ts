@@ -92,13 +92,13 @@ export class Room {
   }
 }
 
-/** Tells the log when a carrier is away and back, once each. */
+/** Logs when a carrier is away and back, once each. */
 export interface Outage {
   /** True from `began` to `ended`. */
   readonly isOn: boolean;
   began(reason: unknown): void;
   ended(): void;
-  /** A failure that is no outage, or none of all connections: told once a minute, and not when an outage follows. */
+  /** A failure that is no outage, or none of all connections: logged once a minute, and not when an outage follows. */
   trouble(reason: unknown): void;
 }
 
@@ -109,16 +109,16 @@ const OUTAGE_BEGINS_MS = 1_000;
 /** @param carrier how the log names it: `Redis` */
 export function createOutage(carrier: string, clock: Clock, log: Logger): Outage {
   let isOn = false;
-  let toldAt = Number.NEGATIVE_INFINITY;
-  let untold = 0;
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  let unlogged = 0;
   let last: unknown;
-  let telling: NodeJS.Timeout | undefined;
+  let reporting: NodeJS.Timeout | undefined;
 
-  function tell(): void {
-    telling = undefined;
-    toldAt = clock.monotonic();
-    log.warn({ err: last, count: untold }, `${carrier} failed in carrying messages`);
-    untold = 0;
+  function report(): void {
+    reporting = undefined;
+    loggedAt = clock.monotonic();
+    log.warn({ err: last, count: unlogged }, `${carrier} failed in carrying messages`);
+    unlogged = 0;
   }
 
   return {
@@ -126,8 +126,8 @@ export function createOutage(carrier: string, clock: Clock, log: Logger): Outage
       return isOn;
     },
     began(reason) {
-      clearTimeout(telling);
-      telling = undefined;
+      clearTimeout(reporting);
+      reporting = undefined;
       if (isOn) return;
       isOn = true;
       log.warn({ err: reason }, `${carrier} is away: work waits for the sweepers until it is back`);
@@ -139,11 +139,11 @@ export function createOutage(carrier: string, clock: Clock, log: Logger): Outage
     },
     trouble(reason) {
       if (isOn) return;
-      untold += 1;
+      unlogged += 1;
       last = reason;
-      if (telling !== undefined || clock.monotonic() - toldAt < TROUBLE_EVERY_MS) return;
-      telling = setTimeout(tell, OUTAGE_BEGINS_MS);
-      telling.unref();
+      if (reporting !== undefined || clock.monotonic() - loggedAt < TROUBLE_EVERY_MS) return;
+      reporting = setTimeout(report, OUTAGE_BEGINS_MS);
+      reporting.unref();
     },
   };
 }

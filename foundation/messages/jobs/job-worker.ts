@@ -28,7 +28,7 @@ export interface JobWorkerParts {
   readonly scheduled: (delay: number) => void;
 }
 
-/** A worker that can be told that there may be jobs. */
+/** A worker that can be woken. */
 export interface WakeableWorker extends JobWorker {
   wake(): void;
 }

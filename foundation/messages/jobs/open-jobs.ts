@@ -35,7 +35,7 @@ export interface OpenJobsOptions {
 interface JobTimes {
   /** After a process has died its jobs begin again when so much time has passed since its last sign of life; default 30 000. */
   readonly lease: number;
-  /** How often it is looked for what is due and for what no wake-up told of; default 5 000, and 1 000 where events stay in the process. */
+  /** How often the sweep looks for what is due and for what no wake-up reported; default 5 000, and 1 000 where events stay in the process. */
   readonly sweep: number;
   readonly depths: number;
   readonly keepDead: number;
