@@ -1,7 +1,7 @@
 import type { AuditTrail } from './audit/audit-trail.ts';
 import type { Clock } from './base/clock.ts';
 import type { Ids } from './base/ids.ts';
-import type { Environment } from './config/environment.ts';
+import type { Environment } from './config/read-config.ts';
 import type { ServiceSettings } from './config/service-settings.ts';
 import { assertOutsideTransaction, type Database } from './data/database.ts';
 import type { Egress } from './egress/egress.ts';

@@ -22,6 +22,12 @@ export { KernelErrors } from '../foundation/base/error-catalogue.ts';
 export type { ErrorExtras, ErrorFactory, FieldError } from '../foundation/base/gateway-error.ts';
 export { defineErrors, GatewayError } from '../foundation/base/gateway-error.ts';
 export type { Ids } from '../foundation/base/ids.ts';
+export {
+  compileSchema,
+  type SchemaCheck,
+  type SchemaError,
+  type SchemaOptions,
+} from '../foundation/base/json-schema.ts';
 export { nearestName } from '../foundation/base/nearest-name.ts';
 export { type Page, type PageQuery, pageOf, pageQuery } from '../foundation/base/page.ts';
 export {
@@ -35,8 +41,8 @@ export {
 } from '../foundation/base/semaphore.ts';
 export { throttledLog } from '../foundation/base/throttle.ts';
 export { ConfigurationError, type ConfigurationProblem } from '../foundation/config/configuration-error.ts';
-export { parseDuration } from '../foundation/config/duration.ts';
 export { field } from '../foundation/config/field.ts';
+export { parseDuration } from '../foundation/config/units.ts';
 export type {
   ColumnTypes,
   Database,
@@ -121,7 +127,6 @@ export type {
   MetricOptions,
   PluginMetrics,
 } from '../foundation/observability/plugin-metrics.ts';
-export { ResourceErrors } from '../foundation/resources/errors.ts';
 export {
   type BuildContext,
   defineKind,
@@ -135,9 +140,10 @@ export {
   type ResourceReference,
   type ResourceView,
 } from '../foundation/resources/kind.ts';
+export type { Validation } from '../foundation/resources/live-resources.ts';
 export type { DocumentReport, FileReport, ResourcesReport } from '../foundation/resources/report.ts';
 export type { ReloadSummary, ResourceSource, Resources } from '../foundation/resources/resources.ts';
-export type { Validation } from '../foundation/resources/validate.ts';
+export { ResourceErrors } from '../foundation/resources/resources.ts';
 export { SecretErrors } from '../foundation/secrets/secret-file.ts';
 export type { SecretOrigin, Secrets } from '../foundation/secrets/secrets.ts';
 export { isSecretReference } from '../foundation/secrets/secrets.ts';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { field } from './field.ts';
-import { SERVICE_VARIABLES } from './service-variables.ts';
+import { SERVICE_VARIABLES } from './service-settings.ts';
 
 /** The variables that the kernel itself reads; the README's table is made from it. */
 export const KernelVariables = Type.Object({

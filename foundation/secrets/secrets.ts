@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { DeadlineError, within } from '../base/deadline.ts';
-import type { Environment } from '../config/environment.ts';
+import type { Environment } from '../config/read-config.ts';
 import { isBelow, readSecretFile, SecretErrors, type SecretFile } from './secret-file.ts';
 
 /**

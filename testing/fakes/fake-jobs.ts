@@ -1,3 +1,4 @@
+import { payloadProblem } from '../../foundation/base/json-schema.ts';
 import { writes } from '../../foundation/data/database.ts';
 import { TenantEntityManager } from '../../foundation/data/tenant-entity-manager.ts';
 import { JobRow } from '../../foundation/messages/jobs/job-table.ts';
@@ -8,7 +9,6 @@ import {
   type Jobs,
   type PublishJobOptions,
 } from '../../foundation/messages/jobs/jobs.ts';
-import { payloadProblem } from '../../foundation/messages/payload.ts';
 import { createLogger } from '../../foundation/observability/logger.ts';
 
 /** A job that a test's subject has published. */

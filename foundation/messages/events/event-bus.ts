@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
+import { payloadProblem } from '../../base/json-schema.ts';
 import { throttledLog } from '../../base/throttle.ts';
 import type { Logger } from '../../observability/logger.ts';
-import { payloadProblem } from '../payload.ts';
 import type { EventMetrics } from './event-metrics.ts';
 import { EventErrors, type EventLimits, type EventListener, type EventRef, type Events } from './events.ts';
 import { type Delivery, ListenerQueue } from './listener-queue.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TSchema } from 'typebox';
 import { within } from '../../base/deadline.ts';
-import { payloadProblem } from '../payload.ts';
+import { payloadProblem } from '../../base/json-schema.ts';
 import type { EventListener, EventMeta } from './events.ts';
 
 /** An event on its way to the listeners. */

@@ -1,11 +1,12 @@
 import type { Clock } from '../../base/clock.ts';
 import { endsWithin } from '../../base/deadline.ts';
 import type { Ids } from '../../base/ids.ts';
+import { payloadProblem } from '../../base/json-schema.ts';
 import { assertOutsideTransaction } from '../../data/transaction-guard.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { PluginMetrics } from '../../observability/plugin-metrics.ts';
 import { HandlerRuns } from '../handler-runs.ts';
-import { payloadProblem, readPayload } from '../payload.ts';
+import { readPayload } from '../payload.ts';
 import {
   type DeliveryResult,
   type HintConsumer,

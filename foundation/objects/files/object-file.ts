@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
+import { isSystemError } from '../../base/durable-file.ts';
 import { GatewayError } from '../../base/gateway-error.ts';
-import { isSystemError } from '../../config/atomic-write.ts';
 import { ObjectErrors } from '../object-errors.ts';
 import type { ByteRange } from '../objects.ts';
 

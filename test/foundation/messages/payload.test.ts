@@ -1,6 +1,7 @@
 import test from 'ava';
 import Type from 'typebox';
-import { payloadProblem, readPayload } from '../../../foundation/messages/payload.ts';
+import { payloadProblem } from '../../../foundation/base/json-schema.ts';
+import { readPayload } from '../../../foundation/messages/payload.ts';
 
 test('a payload that does not fit is told by its member', (t) => {
   const schema = Type.Object({

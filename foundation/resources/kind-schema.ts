@@ -1,4 +1,4 @@
-import { closedSchema, type JsonSchema } from './closed-schema.ts';
+import type { TSchema } from 'typebox';
 import { API_VERSION, RESOURCE_NAME } from './header.ts';
 import type { KindDeclaration } from './kind.ts';
 
@@ -37,7 +37,7 @@ export function resourceJsonSchema(declarations: readonly KindDeclaration[]): Js
     type: 'object',
     properties: { kind: { enum: declarations.map(({ kind }) => kind) } },
     required: ['kind'],
-    // By the kind, so that an editor tells what is wrong with this one and not with all others.
+    // By the kind, so that an editor shows what is wrong with this one and not with all others.
     allOf: declarations.map((declaration) => ({
       if: { properties: { kind: { const: declaration.kind } }, required: ['kind'] },
       // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema
@@ -64,4 +64,48 @@ function documentSchema({ kind, summary, spec }: KindDeclaration): JsonSchema {
     required: ['apiVersion', 'kind', 'metadata', 'spec'],
     additionalProperties: false,
   };
+}
+
+/** A JSON Schema as plain data. */
+type JsonSchema = Record<string, unknown>;
+
+const LISTS = ['anyOf', 'oneOf', 'prefixItems', 'items'] as const;
+const SINGLE = ['items', 'additionalProperties'] as const;
+const MAPS = ['properties', 'patternProperties', '$defs', 'definitions'] as const;
+
+/**
+ * The schema as plain data in which every object with named members refuses others, where it does not say itself what
+ * they are: a misspelled member should not pass silently. Objects below `allOf`, `if` and `not` stay open: they describe a part of the members.
+ */
+export function closedSchema(schema: TSchema): JsonSchema {
+  const closed = known.get(schema) ?? close(JSON.parse(JSON.stringify(schema)) as JsonSchema);
+  known.set(schema, closed);
+  return closed;
+}
+
+/** A plugin that is set up anew brings the same schema again: it is compiled once. */
+const known = new WeakMap<TSchema, JsonSchema>();
+
+function close(schema: unknown): JsonSchema {
+  if (!isSchema(schema)) return schema as JsonSchema;
+  const closed: JsonSchema = { ...schema };
+  for (const key of LISTS) {
+    const list = schema[key];
+    if (Array.isArray(list)) closed[key] = list.map(close);
+  }
+  for (const key of SINGLE) {
+    if (isSchema(schema[key])) closed[key] = close(schema[key]);
+  }
+  for (const key of MAPS) {
+    const map = schema[key];
+    if (isSchema(map)) {
+      closed[key] = Object.fromEntries(Object.entries(map).map(([name, member]) => [name, close(member)]));
+    }
+  }
+  if (isSchema(schema.properties) && schema.allOf === undefined) closed.additionalProperties ??= false;
+  return closed;
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

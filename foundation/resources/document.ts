@@ -3,7 +3,6 @@ import { readYaml } from '../config/yaml-source.ts';
 import { type Header, readHeader } from './header.ts';
 import type { ResourceProblem } from './kind.ts';
 import { type LocatedProblem, pointerPath } from './problem.ts';
-import { splitDocuments } from './split-documents.ts';
 
 /** One YAML document, understood as far as it is the same for all kinds. Immutable; the same object as long as its file is the same. */
 export interface SourceDocument {
@@ -12,7 +11,7 @@ export interface SourceDocument {
   readonly line: number;
   /** As it stands in the file, without its marker line. */
   readonly text: string;
-  /** Undefined when it cannot be told whose document this is. */
+  /** Undefined when the document does not say what it declares. */
   readonly id: string | undefined;
   /** Absent when there are problems. */
   readonly header: Header | undefined;
@@ -67,8 +66,11 @@ function readDocument(file: string, text: string, linesBefore: number): SourceDo
   const common = { file, line: firstLine, text: text.replace(/^---[ \t]*\r?\n/, ''), hash, locate };
   if (faults.length > 0) {
     const problems = faults.map(({ line, column, message }) => ({
-      ...{ file, line: line + linesBefore, column },
-      ...{ pointer: '', message },
+      file,
+      line: line + linesBefore,
+      column,
+      pointer: '',
+      message,
     }));
     return { ...common, id: undefined, header: undefined, problems };
   }
@@ -83,4 +85,54 @@ function leadingLines(text: string): number {
     0,
     lines.findIndex((line) => !/^(?:---)?\s*(?:#.*)?$/.test(line)),
   );
+}
+
+/** One document of a YAML stream. */
+interface DocumentText {
+  /** With its `---` line. */
+  readonly text: string;
+  /** Lines of the stream before it. */
+  readonly linesBefore: number;
+}
+
+/**
+ * Splits a YAML stream into its documents, without those that hold nothing but comments. A line that begins with `---` or `...` separates
+ * wherever it stands: YAML allows it in no string (YAML 1.2.2, `c-forbidden`). So a document that is broken, by a
+ * quote that is never closed for instance, breaks no other.
+ */
+export function splitDocuments(stream: string): readonly DocumentText[] {
+  const documents: DocumentText[] = [];
+  let start = 0;
+  let startLine = 0;
+  let line = 0;
+  const end = (at: number) => {
+    const text = stream.slice(start, at);
+    if (hasContent(text)) documents.push({ text, linesBefore: startLine });
+    start = at;
+    startLine = line;
+  };
+  for (let at = 0; at < stream.length; line += 1) {
+    const next = stream.indexOf('\n', at);
+    const after = next < 0 ? stream.length : next + 1;
+    const marker = stream.slice(at, at + 3);
+    if ((marker === '---' || marker === '...') && /^\s?$/.test(stream.slice(at + 3, at + 4))) {
+      end(at);
+      // What follows an end marker begins a document without a marker of its own.
+      if (marker === '...') {
+        start = after;
+        startLine = line + 1;
+      }
+    }
+    at = after;
+  }
+  end(stream.length);
+  return documents;
+}
+
+/** False for blank lines, comments, directives and a bare marker: `%YAML 1.2` before a marker is no document. */
+function hasContent(text: string): boolean {
+  return text
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .some((line) => !/^(?:---)?\s*(?:#.*)?$/.test(line) && !line.startsWith('%'));
 }
