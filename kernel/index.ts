@@ -76,16 +76,15 @@ export type {
 export { EGRESS_DENIED, EgressErrors } from '../foundation/egress/errors.ts';
 export type { EgressRule } from '../foundation/egress/rule.ts';
 export type { EgressRulePage, EgressRuleSettings, EgressRules } from '../foundation/egress/rules.ts';
-export { LockErrors } from '../foundation/leases/locks/errors.ts';
-export type { Lock, LockOptions, Locks } from '../foundation/leases/locks/locks.ts';
-export { PermitErrors } from '../foundation/leases/permits/errors.ts';
+export { LeaseErrors } from '../foundation/leases/lease-request.ts';
 export type {
   HeldPlace,
-  Permit,
-  PermitOptions,
-  PermitRefusal,
-  Permits,
-} from '../foundation/leases/permits/permits.ts';
+  Lease,
+  LeaseOptions,
+  LeaseRefusal,
+  Leases,
+  LeaseWaitOptions,
+} from '../foundation/leases/leases.ts';
 export type { EventListener, EventMeta, Events } from '../foundation/messages/events/events.ts';
 export { defineEvent, EventErrors, type EventRef } from '../foundation/messages/events/events.ts';
 export type {

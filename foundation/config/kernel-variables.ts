@@ -161,8 +161,8 @@ export const KernelVariables = Type.Object({
     env: 'REDIS_URL',
     secret: true,
     protocols: ['redis', 'rediss'],
-    unset: 'each process counts for itself; locks, hints and events use the database where it is a server',
-    description: 'Redis through which the replicas share rate limits, locks, hints and events',
+    unset: 'each process counts for itself; leases, hints and events use the database where it is a server',
+    description: 'Redis through which the replicas share rate limits, leases, hints and events',
   }),
   ...SERVICE_VARIABLES,
   otelEndpoint: field.string({

@@ -1,8 +1,7 @@
 import type { Database, Registration } from '../data/database.ts';
 import type { Migration } from '../data/migration.ts';
 import { egressRegistration } from '../egress/rule.ts';
-import { lockRegistration } from '../leases/locks/lock-tables.ts';
-import { permitRegistration } from '../leases/permits/permit-tables.ts';
+import { leaseRegistration } from '../leases/lease-tables.ts';
 import { jobRegistration } from '../messages/jobs/job-table.ts';
 import { ApiKey } from './api-key.ts';
 import { AuditLog } from './audit-log.ts';
@@ -79,13 +78,7 @@ export const initial: Migration = {
 
 /** Makes the tables of the kernel and its services, or brings them to their newest form. */
 export async function registerKernelTables(database: Database): Promise<void> {
-  for (const registration of [
-    kernelRegistration,
-    egressRegistration,
-    lockRegistration,
-    permitRegistration,
-    jobRegistration,
-  ]) {
+  for (const registration of [kernelRegistration, egressRegistration, leaseRegistration, jobRegistration]) {
     await database.register(registration);
   }
 }

@@ -46,13 +46,13 @@ export default definePlugin({
     ProvisioningRef,
   ],
   async setup(scope) {
-    const { clock, ids, database, locks, permits } = scope.services;
+    const { clock, ids, database, leases } = scope.services;
     const { metering, pricing } = openMetering(scope);
     const catalog = await readCatalog(BUILTIN_FOLDER);
     const context = openTenantContext(scope, catalog);
 
-    scope.provide(SessionsRef, createSessions({ locks, permits }));
-    scope.provide(TurnsRef, createTurns({ database, locks, permits, metering, clock, ids }));
+    scope.provide(SessionsRef, createSessions({ leases }));
+    scope.provide(TurnsRef, createTurns({ database, leases, metering, clock, ids }));
     scope.provide(ReceiptsRef, createReceipts({ clock, ids }));
     scope.provide(MeteringRef, metering);
     scope.provide(UsageReportsRef, createUsageReports({ database }));

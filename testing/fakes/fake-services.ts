@@ -1,7 +1,5 @@
-import { createLocks } from '../../foundation/leases/locks/claimed-locks.ts';
-import { createMemoryClaims } from '../../foundation/leases/locks/memory-claims.ts';
-import { createPermits } from '../../foundation/leases/permits/create-permits.ts';
-import { createMemoryStore } from '../../foundation/leases/permits/memory-store.ts';
+import { createLeases } from '../../foundation/leases/create-leases.ts';
+import { createMemoryStore } from '../../foundation/leases/memory-store.ts';
 import type { Events } from '../../foundation/messages/events/events.ts';
 import { openEvents } from '../../foundation/messages/events/open-events.ts';
 import { createHints } from '../../foundation/messages/hints/create-hints.ts';
@@ -20,7 +18,7 @@ import { memoryObjects } from './memory-objects.ts';
 
 /** The services of the kernel without a gateway: those that need no database. */
 export interface FakeServices
-  extends Pick<KernelServices, 'ids' | 'locks' | 'permits' | 'objects' | 'egress' | 'secrets'>,
+  extends Pick<KernelServices, 'ids' | 'leases' | 'objects' | 'egress' | 'secrets'>,
     AsyncDisposable {
   readonly clock: ManualClock;
   readonly hints: Hints;
@@ -40,9 +38,8 @@ export function fakeServices(given: Partial<Omit<FakeServices, symbol>> = {}): F
   const ids = given.ids ?? fakeIds();
   const { logger: log } = createLogger({ level: 'silent' });
   const common = { clock, ids, log };
-  const locks = createLocks({ ...common, claims: createMemoryClaims(clock), observer: undefined });
-  const permits = createPermits({ ...common, store: createMemoryStore() });
-  const metrics = createPluginMetrics(createMetricRegistry(), 'kernel');
+  const metrics = createPluginMetrics(createMetricRegistry(), 'fakes');
+  const leases = createLeases({ ...common, metrics, store: createMemoryStore() });
   const hints = given.hints ?? createHints(createProcessCarrier(), { ...common, metrics });
   const events = given.events ?? openEvents({ ...common, metrics });
   return {
@@ -51,13 +48,12 @@ export function fakeServices(given: Partial<Omit<FakeServices, symbol>> = {}): F
     hints,
     events,
     jobs: given.jobs ?? fakeJobs(),
-    locks: given.locks ?? locks,
-    permits: given.permits ?? permits,
+    leases: given.leases ?? leases,
     objects: given.objects ?? memoryObjects(clock),
     egress: given.egress ?? fakeEgress(() => undefined),
     secrets: given.secrets ?? fakeSecrets({}),
     async [Symbol.asyncDispose]() {
-      await Promise.all([locks.close(), permits.close(), hints.close(), events.close()]);
+      await Promise.all([leases.close(), hints.close(), events.close()]);
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { Locks, Permits, TenantEntityManager } from 'agent-gateway';
+import type { Leases, TenantEntityManager } from 'agent-gateway';
 import {
   SessionErrors,
   type SessionMessage,
@@ -17,19 +17,18 @@ import {
   type SessionRow,
 } from '../../store/sessions.ts';
 import { isSessionId, maySee, storedName } from './session-access.ts';
-import { lockKey, permitKey } from './session-lease.ts';
+import { takeIdleSession } from './session-lease.ts';
 
 /** What stored sessions are read and deleted with. */
 export interface SessionsParts {
-  readonly locks: Locks;
-  readonly permits: Permits;
+  readonly leases: Leases;
 }
 
 /** How often a deletion that lost a race in the database is tried again. */
 const RETRIES = 5;
 
 /** Stored sessions. */
-export function createSessions({ locks, permits }: SessionsParts): Sessions {
+export function createSessions({ leases }: SessionsParts): Sessions {
   return {
     async list(entities, reader, filter, page) {
       const users = [reader.userId, filter.userId].filter((user) => user !== undefined).map(storedName);
@@ -53,11 +52,8 @@ export function createSessions({ locks, permits }: SessionsParts): Sessions {
 
     async remove(entities, reader, id) {
       await get(entities, reader, id);
-      const { tenantId } = entities;
-      await using lock = await locks.tryAcquire(lockKey(tenantId, id));
-      // The first turn of a session has no lock while it ends.
-      const isInFlight = lock === undefined || (await permits.find(permitKey(tenantId), id)) !== undefined;
-      if (isInFlight) throw SessionErrors.busy('A turn of the session is in flight');
+      await using lease = await takeIdleSession(leases, entities.tenantId, id);
+      if (lease === undefined) throw SessionErrors.busy('A turn of the session is in flight');
       await entities.transaction(
         async (inside) => {
           await deleteMessages(inside, id);

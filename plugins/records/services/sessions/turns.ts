@@ -3,9 +3,9 @@ import {
   type Database,
   GatewayError,
   type Ids,
-  type Locks,
-  PermitErrors,
-  type Permits,
+  type Lease,
+  LeaseErrors,
+  type Leases,
 } from 'agent-gateway';
 import {
   type Metering,
@@ -27,15 +27,14 @@ import {
   ownsSession,
   requireSessionId,
 } from './session-access.ts';
-import { acquireSessionLease, permitKey, type SessionLease } from './session-lease.ts';
+import { acquireSessionLease, leaseKey } from './session-lease.ts';
 import { createSharedTransactions } from './shared-transactions.ts';
 import { readHistory } from './turn-history.ts';
 
 /** What turns are made of. */
 interface TurnsParts {
   readonly database: Database;
-  readonly locks: Locks;
-  readonly permits: Permits;
+  readonly leases: Leases;
   readonly metering: Pick<Metering, 'record'>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -43,7 +42,7 @@ interface TurnsParts {
 
 /** Turns of sessions. */
 export function createTurns(parts: TurnsParts): Turns {
-  const { database, permits, ids } = parts;
+  const { database, leases, ids } = parts;
   const writing = { ...parts, transactions: createSharedTransactions(database) };
   return {
     async begin(request) {
@@ -55,10 +54,9 @@ export function createTurns(parts: TurnsParts): Turns {
       const id = sessionId ?? ids.uuid();
       await using acquired = new AsyncDisposableStack();
       const lease = acquired.use(
-        await acquireSessionLease(parts, {
+        await acquireSessionLease(leases, {
           tenantId,
           sessionId: id,
-          isNew: sessionId === undefined,
           maxSessions,
           mark: ownerMark(owner),
           signal,
@@ -76,11 +74,11 @@ export function createTurns(parts: TurnsParts): Turns {
     async abort(entities, reader, sessionId) {
       if (!isSessionId(sessionId)) return false;
       await requireAccess(entities, reader, sessionId);
-      return permits.revoke(permitKey(entities.tenantId), sessionId);
+      return leases.revoke(leaseKey(entities.tenantId), sessionId);
     },
   };
 
-  /** By the session where it is stored, else by what its first turn noted beside its permit. */
+  /** By the session where it is stored, else by what its first turn noted beside its lease. */
   async function requireAccess(
     entities: Parameters<Turns['abort']>[0],
     reader: SessionReader,
@@ -91,7 +89,7 @@ export function createTurns(parts: TurnsParts): Turns {
       if (!maySee(session, reader)) throw SessionErrors.forbidden();
       return;
     }
-    const held = await permits.find(permitKey(entities.tenantId), sessionId);
+    const held = await leases.find(leaseKey(entities.tenantId), sessionId);
     if (held !== undefined && !maySeeMark(held.note, reader)) throw SessionErrors.forbidden();
   }
 }
@@ -100,7 +98,7 @@ interface BegunTurn {
   readonly id: string;
   readonly owner: Owner;
   readonly session: SessionRow | undefined;
-  readonly lease: SessionLease;
+  readonly lease: Lease;
 }
 
 function openTurn(
@@ -110,11 +108,7 @@ function openTurn(
 ): Turn {
   const { database, clock } = parts;
   const { principal } = request;
-  const following = turnSignal({
-    caller: request.signal,
-    permit: lease.permit.signal,
-    lock: lease.lock?.signal,
-  });
+  const following = turnSignal({ caller: request.signal, lease: lease.signal });
   const { signal } = following;
   /** Committed, or given back: neither comes twice. */
   let isOver = false;
@@ -136,22 +130,19 @@ function openTurn(
     async [Symbol.asyncDispose]() {
       isOver = true;
       following[Symbol.dispose]();
-      await lease[Symbol.asyncDispose]();
+      await lease.release();
     },
   };
 }
 
-/** What ends a turn. */
-interface TurnSignals {
+/** One signal for the caller and the lease, with the reason that callers understand. Disposing lets go of both. */
+function turnSignal({
+  caller,
+  lease,
+}: {
   readonly caller: AbortSignal;
-  readonly permit: AbortSignal;
-  /** Absent for a new session, which no other turn can name. */
-  readonly lock: AbortSignal | undefined;
-}
-
-/** One signal for all of them, with the reason that callers understand. Disposing lets go of the others. */
-function turnSignal(signals: TurnSignals): { readonly signal: AbortSignal } & Disposable {
-  const { caller, permit, lock } = signals;
+  readonly lease: AbortSignal;
+}): { readonly signal: AbortSignal } & Disposable {
   const controller = new AbortController();
   const follow = (source: AbortSignal, reasonOf: (reason: unknown) => unknown) => {
     const abort = () => controller.abort(reasonOf(source.reason));
@@ -159,8 +150,7 @@ function turnSignal(signals: TurnSignals): { readonly signal: AbortSignal } & Di
     else source.addEventListener('abort', abort);
     return () => source.removeEventListener('abort', abort);
   };
-  const followed = [follow(caller, (reason) => reason), follow(permit, permitReason)];
-  if (lock !== undefined) followed.push(follow(lock, lost));
+  const followed = [follow(caller, (reason) => reason), follow(lease, leaseReason)];
   return {
     signal: controller.signal,
     [Symbol.dispose]: () => {
@@ -169,9 +159,7 @@ function turnSignal(signals: TurnSignals): { readonly signal: AbortSignal } & Di
   };
 }
 
-const lost = (cause: unknown) => SessionErrors.lost(undefined, { cause });
-
-function permitReason(reason: unknown): GatewayError {
-  const isRevoked = reason instanceof GatewayError && reason.code === PermitErrors.revoked.definition.code;
-  return isRevoked ? SessionErrors.aborted() : lost(reason);
+function leaseReason(reason: unknown): GatewayError {
+  const isRevoked = reason instanceof GatewayError && reason.code === LeaseErrors.revoked.definition.code;
+  return isRevoked ? SessionErrors.aborted() : SessionErrors.lost(undefined, { cause: reason });
 }

@@ -3,7 +3,7 @@ import {
   createSharedCache,
   type Events,
   GatewayError,
-  type Locks,
+  type Leases,
   type Logger,
   ObjectErrors,
   type ObjectSpace,
@@ -24,13 +24,15 @@ const ENTRY_WEIGHT = 1500;
 /** Above what 500 skills with the longest descriptions can take. */
 const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
 const LOCK_WAIT_MS = 15_000;
+/** Milliseconds for which the lease of a process that died is kept: less than others wait. */
+const TTL_MS = 10_000;
 /** Attempts to write a manifest over the version that was read; then the caller gets the failure. */
 const MAX_ATTEMPTS = 8;
 
 /** What the manifests are made of. */
 export interface ManifestsParts {
   readonly objects: Pick<Objects, 'forTenant'>;
-  readonly locks: Pick<Locks, 'withLock'>;
+  readonly leases: Pick<Leases, 'withLease'>;
   readonly events: Pick<Events, 'emit'>;
   readonly catalog: SkillCatalog;
   readonly clock: Clock;
@@ -80,7 +82,7 @@ interface Loaded {
 
 /** Makes the manifests over object storage. */
 export function createManifests(parts: ManifestsParts): Manifests {
-  const { objects, locks, events, catalog, clock, log } = parts;
+  const { objects, leases, events, catalog, clock, log } = parts;
   const recent = createSharedCache<Manifest>({
     load: current,
     clock,
@@ -122,7 +124,9 @@ export function createManifests(parts: ManifestsParts): Manifests {
     after: (context: Omit<ChangeContext, 'manifest'>) => Promise<void> = async () => {},
   ): Promise<T> {
     const space = objects.forTenant(tenantId);
-    return locks.withLock(`skills:${tenantId}`, { wait: LOCK_WAIT_MS }, async ({ signal }) => {
+    // Strict: of two processes that replace a file at one moment, `ifMatch` does not always refuse the second.
+    const options = { wait: LOCK_WAIT_MS, ttl: TTL_MS, strict: true };
+    return leases.withLease(`skills:${tenantId}`, options, async ({ signal }) => {
       for (let attempt = 1; ; attempt += 1) {
         const { manifest, condition } = await load(tenantId, space);
         const changed = await work({ manifest, space, signal });

@@ -5,7 +5,7 @@ import {
   GatewayError,
   type Hints,
   type Ids,
-  type Locks,
+  type Leases,
   type Logger,
   ObjectErrors,
   type Objects,
@@ -34,7 +34,7 @@ interface ProvisioningParts {
   readonly objects: Pick<Objects, 'available' | 'check' | 'forTenant'>;
   readonly database: Pick<Database, 'forTenant' | 'system'>;
   readonly tenants: Pick<Tenants, 'get' | 'list'>;
-  readonly locks: Pick<Locks, 'tryAcquire'>;
+  readonly leases: Pick<Leases, 'tryAcquire'>;
   readonly hints: Pick<Hints, 'send'>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -59,19 +59,21 @@ interface ProvisioningWork extends Provisioning {
  * object storage nothing is done.
  */
 export function createProvisioning(parts: ProvisioningParts): ProvisioningWork {
-  const { catalog, manifests, objects, database, tenants, locks, hints, clock, ids, log, onDone } = parts;
+  const { catalog, manifests, objects, database, tenants, leases, hints, clock, ids, log, onDone } = parts;
 
   async function provision(tenantId: string, signal: AbortSignal): Promise<void> {
     if (!objects.available) return;
     const tenant = await tenants.get(tenantId);
     if (tenant === undefined || tenant.deletedAt !== null) return;
-    await using lock = await locks.tryAcquire(`skill-provisioning:${tenantId}`);
-    if (lock === undefined) return;
+    // Not strict: two replicas that install the same skills only work twice, and each change of a manifest has a lease of its own.
+    const outcome = await leases.tryAcquire(`skill-provisioning:${tenantId}`);
+    if (typeof outcome === 'string') return;
+    await using lease = outcome;
     const entities = database.forTenant(tenantId);
-    // Read again under the lock: another replica may just have done it.
+    // Read again under the lease: another replica may just have done it.
     const state = await findState(entities);
     if (!isDue(state, catalog.id, clock.now())) return;
-    const alive = AbortSignal.any([signal, lock.signal]);
+    const alive = AbortSignal.any([signal, lease.signal]);
     try {
       await installSoul(tenantId, alive);
       while (await installBatch(tenantId, alive)) alive.throwIfAborted();

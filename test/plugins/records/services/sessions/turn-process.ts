@@ -2,8 +2,9 @@ import pino from 'pino';
 import { systemClock as clock } from '../../../../../foundation/base/clock.ts';
 import { createIds } from '../../../../../foundation/base/ids.ts';
 import { openDatabase } from '../../../../../foundation/data/database.ts';
-import { openLocks } from '../../../../../foundation/leases/locks/open-locks.ts';
-import { openPermits } from '../../../../../foundation/leases/permits/open-permits.ts';
+import { openLeases } from '../../../../../foundation/leases/open-leases.ts';
+import { createMetricRegistry } from '../../../../../foundation/observability/metric-registry.ts';
+import { createPluginMetrics } from '../../../../../foundation/observability/plugin-metrics.ts';
 import { createTurns } from '../../../../../plugins/records/services/sessions/turns.ts';
 import { sessions } from '../../../../../plugins/records/store/migrations.ts';
 import { Session, SessionMessageEntity } from '../../../../../plugins/records/store/sessions.ts';
@@ -21,10 +22,12 @@ await database.register({
   entities: [Session, SessionMessageEntity],
   migrations: [sessions],
 });
-const common = { redisUrl: undefined, prefix: 'unused', database, clock, ids: createIds(clock), log };
-const locks = await openLocks(common);
-const permits = await openPermits(common);
-const turns = createTurns({ ...common, locks, permits, metering: { record: async () => {} } });
+const common = { redis: undefined, prefix: 'unused', database, clock, ids: createIds(clock), log };
+const leases = await openLeases({
+  ...common,
+  metrics: createPluginMetrics(createMetricRegistry(), 'kernel'),
+});
+const turns = createTurns({ ...common, leases, metering: { record: async () => {} } });
 const turn = await turns.begin(wanted({ sessionId: 'killed', maxSessions: 1 }));
 setInterval(() => {}, 60_000);
 await turn.commit(

@@ -2,9 +2,8 @@ import type { ExecutionContext } from 'ava';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
 import { createIds } from '../../../../../foundation/base/ids.ts';
 import { type Database, openDatabase } from '../../../../../foundation/data/database.ts';
-import { openLocks } from '../../../../../foundation/leases/locks/open-locks.ts';
-import { openPermits } from '../../../../../foundation/leases/permits/open-permits.ts';
-import type { OpenPermits } from '../../../../../foundation/leases/permits/permits.ts';
+import type { OpenLeases } from '../../../../../foundation/leases/leases.ts';
+import { openLeases } from '../../../../../foundation/leases/open-leases.ts';
 import type {
   PricedUse,
   Sessions,
@@ -17,7 +16,7 @@ import { createSessions } from '../../../../../plugins/records/services/sessions
 import { createTurns } from '../../../../../plugins/records/services/sessions/turns.ts';
 import { sessions as sessionTables } from '../../../../../plugins/records/store/migrations.ts';
 import { Session, SessionMessageEntity } from '../../../../../plugins/records/store/sessions.ts';
-import { onEnd, silent } from '../../../../foundation/leases/locks/forms.ts';
+import { connect, newMetrics, onEnd, silent } from '../../../../foundation/leases/forms.ts';
 import { type FreshDatabase, freshDatabase } from '../../../../support/databases.ts';
 import { available } from '../../../../support/services.ts';
 
@@ -29,7 +28,7 @@ export const BOB = { tenantId: TENANT, identityId: 'key-1', userId: 'bob' };
 /** One process of a gateway, as far as sessions go. */
 export interface TurnReplica {
   readonly database: Database;
-  readonly permits: OpenPermits;
+  readonly leases: OpenLeases;
   readonly turns: Turns;
   readonly sessions: Sessions;
   /** What was recorded, rolled back transactions included. */
@@ -54,19 +53,19 @@ export async function turnReplicas(
     hasRedis ? 'postgres' : (deployment as 'sqlite' | 'postgres' | 'mysql'),
   );
   if (fresh === undefined) return undefined;
-  const redisUrl = hasRedis ? 'redis://127.0.0.1:6379' : undefined;
   const prefix = `test:${fresh.options.url?.split('/').at(-1) ?? 'sqlite'}`;
-  const first = await replica(t, fresh, redisUrl, prefix);
+  const first = await replica(t, fresh, hasRedis ? 6379 : undefined, prefix);
   if (deployment === 'sqlite') return { fresh, replicas: Array.from({ length: count }, () => first) };
   const others: TurnReplica[] = [];
-  for (let index = 1; index < count; index += 1) others.push(await replica(t, fresh, redisUrl, prefix));
+  for (let index = 1; index < count; index += 1)
+    others.push(await replica(t, fresh, hasRedis ? 6379 : undefined, prefix));
   return { fresh, replicas: [first, ...others] };
 }
 
 async function replica(
   t: ExecutionContext,
   fresh: FreshDatabase,
-  redisUrl: string | undefined,
+  redisPort: number | undefined,
   prefix: string,
 ): Promise<TurnReplica> {
   const database = await openDatabase(fresh.options);
@@ -77,20 +76,21 @@ async function replica(
     migrations: [sessionTables],
   });
   const clock = systemClock;
-  const common = { redisUrl, database, clock, ids: createIds(clock), log: silent };
-  const locks = await openLocks({ ...common, prefix: `${prefix}:locks` });
-  onEnd(t, () => locks.close());
-  const permits = await openPermits({ ...common, prefix: `${prefix}:permits` });
-  onEnd(t, () => permits.close());
+  const redis = redisPort === undefined ? undefined : await connect(t, redisPort);
+  const common = { redis, prefix, database, clock, ids: createIds(clock), log: silent };
+  const leases = await openLeases({ ...common, metrics: newMetrics() });
+  onEnd(t, () => leases.close());
   const recorded: TurnReplica['recorded'] = [];
   const metering = {
     record: async (_: unknown, owner: UsageOwner, uses: readonly PricedUse[]) =>
       void recorded.push({ owner, uses }),
   };
   return {
-    ...{ database, permits, recorded },
-    turns: createTurns({ ...common, locks, permits, metering }),
-    sessions: createSessions({ locks, permits }),
+    database,
+    leases,
+    recorded,
+    turns: createTurns({ ...common, leases, metering }),
+    sessions: createSessions({ leases }),
   };
 }
 

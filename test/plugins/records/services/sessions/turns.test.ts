@@ -300,14 +300,14 @@ test('the wait ends with the caller, and leaves nothing held', async (t) => {
 
 test('a turn ends with its caller, and with the hold on its session', async (t) => {
   const [replica] = (await turnReplicas(t, 'sqlite'))!.replicas;
-  const { turns, permits } = replica!;
+  const { turns, leases } = replica!;
   const caller = new AbortController();
   await using turn = await turns.begin(wanted({ signal: caller.signal }));
   caller.abort(new Error('the client went away'));
   t.is(turn.signal.reason.message, 'the client went away');
   await t.throwsAsync(turn.commit(outcome()), { message: 'the client went away' });
   await using other = await turns.begin(wanted());
-  await permits.close();
+  await leases.close();
   t.is(other.signal.reason.code, 'session.lost');
   await t.throwsAsync(other.commit(outcome()), { code: 'session.lost' });
 });

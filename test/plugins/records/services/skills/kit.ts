@@ -27,7 +27,7 @@ export function catalogOf(names: readonly string[], body?: string, version?: str
 /** Skills of one replica over object storage that others may share. */
 export function openSkills(
   t: ExecutionContext,
-  given: Partial<Pick<FakeServices, 'objects' | 'locks' | 'events' | 'clock'>> = {},
+  given: Partial<Pick<FakeServices, 'objects' | 'leases' | 'events' | 'clock'>> = {},
   catalog: SkillCatalog = catalogOf(['alpha', 'beta']),
 ) {
   const services = fakeServices(given);

@@ -3,7 +3,7 @@ import { systemClock } from '../../../../../foundation/base/clock.ts';
 import { openDatabase } from '../../../../../foundation/data/database.ts';
 import { ObjectErrors } from '../../../../../foundation/objects/object-errors.ts';
 import type { Objects } from '../../../../../foundation/objects/objects.ts';
-import type { Locks } from '../../../../../kernel/index.ts';
+import type { Leases } from '../../../../../kernel/index.ts';
 import { SkillProvisioning } from '../../../../../plugins/records/contract.ts';
 import { createProvisioning } from '../../../../../plugins/records/services/skills/provisioning.ts';
 import type { SkillCatalog } from '../../../../../plugins/records/services/skills/skill-text.ts';
@@ -33,7 +33,7 @@ async function openTable(t: ExecutionContext, fresh?: FreshDatabase) {
   return database;
 }
 
-type Given = Partial<Pick<FakeServices, 'objects' | 'locks' | 'clock'>>;
+type Given = Partial<Pick<FakeServices, 'objects' | 'leases' | 'clock'>>;
 
 /** One replica over a table, a store and live tenants that it shares with others. */
 function openReplica(
@@ -102,7 +102,7 @@ eachDatabase(test, 'a new tenant gets every built-in skill and the default soul,
 
 eachStore(test, 'replicas that sweep together do the work once', async (t, store) => {
   const database = await openTable(t);
-  const shared = { locks: store.locks, clock: manualClock() };
+  const shared = { leases: store.leases, clock: manualClock() };
   const replicas = await Promise.all(
     [0, 1, 2].map(async () => openReplica(t, database, { ...shared, objects: await store.open() })),
   );
@@ -280,8 +280,8 @@ test('a kick reaches some replica', async (t) => {
 
 test('a tenant that another replica is at is left to it', async (t) => {
   const database = await openTable(t);
-  const locks = { tryAcquire: async () => undefined } as unknown as Locks;
-  const { provisioning, done } = openReplica(t, database, { locks });
+  const leases = { tryAcquire: async () => 'held' } as unknown as Leases;
+  const { provisioning, done } = openReplica(t, database, { leases });
   await provisioning.provision(TENANT, never);
   t.deepEqual(done, []);
 });

@@ -6,7 +6,7 @@ import { SkillsChanged } from '../../../../../plugins/records/contract.ts';
 import { manualClock, memoryObjects } from '../../../../../testing/index.ts';
 import { until } from '../../../../support/until.ts';
 import { catalogOf, OTHER, openSkills, skillText, TENANT } from './kit.ts';
-import { eachStore, lostLocks } from './stores.ts';
+import { eachStore, lostLeases } from './stores.ts';
 
 /** Object storage in which one tenant's space does some things differently. */
 function objectsWith(objects: Objects, change: (space: ObjectSpace) => Partial<ObjectSpace>): Objects {
@@ -20,7 +20,7 @@ function objectsWith(objects: Objects, change: (space: ObjectSpace) => Partial<O
 }
 
 eachStore(test, 'a skill is uploaded, listed, read byte by byte, replaced and deleted', async (t, store) => {
-  const replica = { objects: await store.open(), locks: store.locks };
+  const replica = { objects: await store.open(), leases: store.leases };
   const { skills } = openSkills(t, replica);
   t.deepEqual(await skills.list(TENANT), []);
   const text = `${skillText('my-skill')}\r\n\ttabs, 🍵 and \u2028\n\n`;
@@ -34,7 +34,7 @@ eachStore(test, 'a skill is uploaded, listed, read byte by byte, replaced and de
   t.deepEqual(await skills.write(TENANT, 'my-skill', text), summary);
   t.deepEqual(await skills.list(TENANT), [summary]);
   t.is(await skills.read(TENANT, 'my-skill'), text);
-  const { skills: elsewhere } = openSkills(t, { objects: await store.open(), locks: store.locks });
+  const { skills: elsewhere } = openSkills(t, { objects: await store.open(), leases: store.leases });
   t.is(await elsewhere.read(TENANT, 'my-skill'), text);
   await skills.write(TENANT, 'my-skill', skillText('my-skill', 'x', '2.0.0'));
   t.like(await skills.list(TENANT), [{ version: '2.0.0' }]);
@@ -52,7 +52,9 @@ eachStore(test, 'a skill is uploaded, listed, read byte by byte, replaced and de
 
 eachStore(test, 'writers on several replicas lose nothing', async (t, store) => {
   const replicas = await Promise.all(
-    Array.from({ length: 3 }, async () => openSkills(t, { objects: await store.open(), locks: store.locks })),
+    Array.from({ length: 3 }, async () =>
+      openSkills(t, { objects: await store.open(), leases: store.leases }),
+    ),
   );
   const names = Array.from({ length: 24 }, (_, index) => `skill-${index}`);
   await Promise.all(
@@ -61,15 +63,15 @@ eachStore(test, 'writers on several replicas lose nothing', async (t, store) => 
   await Promise.all(
     names.slice(0, 6).map((name, index) => replicas[(index + 1) % 3]!.skills.remove(TENANT, name)),
   );
-  const { skills: fresh } = openSkills(t, { objects: await store.open(), locks: store.locks });
+  const { skills: fresh } = openSkills(t, { objects: await store.open(), leases: store.leases });
   const listed = (await fresh.list(TENANT)).map(({ name }) => name);
   t.deepEqual(listed, names.slice(6).sort());
   for (const name of listed) t.is(await fresh.read(TENANT, name), skillText(name));
 });
 
-test('where every lock is lost, no writer overwrites the manifest of another', async (t) => {
+test('where every lease is lost, no writer overwrites the manifest of another', async (t) => {
   const objects = memoryObjects(systemClock);
-  const replicas = [0, 1].map(() => openSkills(t, { objects, locks: lostLocks }));
+  const replicas = [0, 1].map(() => openSkills(t, { objects, leases: lostLeases }));
   const names = Array.from({ length: 6 }, (_, index) => `skill-${index}`);
   await Promise.all(
     names.map((name, index) => replicas[index % 2]!.skills.write(TENANT, name, skillText(name))),
