@@ -2,6 +2,7 @@ import type { Database, Registration } from './data/database.ts';
 import type { Migration } from './data/migration.ts';
 import { egressRegistration } from './egress/rule.ts';
 import { leaseRegistration } from './leases/lease-tables.ts';
+import { jobRegistration } from './messages/jobs/job-table.ts';
 import { ApiKey } from './tables/api-key.ts';
 import { AuditLog } from './tables/audit-log.ts';
 import { Tenant } from './tables/tenant.ts';
@@ -77,7 +78,7 @@ export const initial: Migration = {
 
 /** Makes the tables of the kernel and its services, or brings them to their newest form. */
 export async function registerKernelTables(database: Database): Promise<void> {
-  for (const registration of [kernelRegistration, egressRegistration, leaseRegistration]) {
+  for (const registration of [kernelRegistration, egressRegistration, leaseRegistration, jobRegistration]) {
     await database.register(registration);
   }
 }

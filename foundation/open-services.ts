@@ -11,9 +11,9 @@ import type { Leases } from './leases/leases.ts';
 import { openLeases } from './leases/open-leases.ts';
 import type { Events } from './messages/events/events.ts';
 import { openEvents } from './messages/events/open-events.ts';
-import { openQueue } from './messages/queue/open-queue.ts';
-import type { Queue } from './messages/queue/queue.ts';
-import { createQueueMetrics } from './messages/queue/queue-metrics.ts';
+import type { Hints } from './messages/hints/hints.ts';
+import { openHints } from './messages/hints/open-hints.ts';
+import { openJobs } from './messages/jobs/open-jobs.ts';
 import { createObjectMetrics } from './objects/object-space.ts';
 import type { Objects } from './objects/objects.ts';
 import { openObjects } from './objects/open-objects.ts';
@@ -22,7 +22,7 @@ import type { MetricRegistry } from './observability/metric-registry.ts';
 import { createPluginMetrics } from './observability/plugin-metrics.ts';
 import type { Redis } from './redis/redis.ts';
 import { createSecrets, type Secrets } from './secrets/secrets.ts';
-import { egressMetrics, eventMetrics } from './service-metrics.ts';
+import { egressMetrics } from './service-metrics.ts';
 
 /** What the services are opened with. */
 export interface ServicesParts {
@@ -47,7 +47,8 @@ export interface ServicesParts {
 export interface Services extends AsyncDisposable {
   readonly events: Events;
   readonly leases: Leases;
-  readonly queue: Queue;
+  readonly hints: Hints;
+  readonly jobs: ReturnType<typeof openJobs>;
   readonly objects: Objects;
   readonly egress: Egress;
   readonly secrets: Secrets;
@@ -55,7 +56,7 @@ export interface Services extends AsyncDisposable {
 
 /**
  * Opens all of them. When one cannot be opened, those before it are closed. Disposing closes them side by side, since each may wait for a server that
- * does not answer, and then the events, which the leases use until their end.
+ * does not answer, and then the events, which leases, hints and jobs use until their end.
  */
 export async function openServices(parts: ServicesParts): Promise<Services> {
   const { settings, env, database, postgresUrl, redis, redisUrl, trail, registry, clock, ids, log } = parts;
@@ -72,7 +73,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     ...redisAddress,
     ...postgres,
     channel: deployment,
-    observe: eventMetrics(metrics),
+    metrics,
   });
   opened.defer(() => events.close());
   const leases = await openLeases({
@@ -84,15 +85,17 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     signals: eventSignals(events),
   });
   opened.defer(() => leases.close());
-  const queue = await openQueue({
+  const hints = await openHints({
     ...common,
-    ...redisAddress,
-    ...postgres,
-    family: database.family,
+    redisUrl,
+    database,
+    events,
     prefix: deployment,
-    observe: createQueueMetrics(prometheus),
+    metrics,
   });
-  opened.defer(() => queue.close());
+  opened.defer(() => hints.close());
+  const jobs = openJobs({ ...common, database, events, metrics });
+  opened.defer(() => jobs.close());
   const observe = createObjectMetrics(prometheus);
   const objects = await openObjects({ ...common, url: settings.objectStore, observe });
   opened.defer(() => objects.close());
@@ -112,9 +115,9 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
 
   opened.move();
   return {
-    ...{ events, leases, queue, objects, egress, secrets },
+    ...{ events, leases, hints, jobs, objects, egress, secrets },
     async [Symbol.asyncDispose]() {
-      const closed = [egress, objects, queue, leases].map(async (service) => service.close());
+      const closed = [egress, objects, hints, jobs, leases].map(async (service) => service.close());
       await Promise.allSettled(closed);
       await events.close();
       await Promise.all(closed);

@@ -26,6 +26,7 @@ import { pluginRoutes } from './host/admin-routes.ts';
 import { GatewayConfiguration } from './host/gateway-configuration.ts';
 import { followPluginFolders } from './host/hot-plugins.ts';
 import { InFlight } from './host/in-flight.ts';
+import { jobRoutes } from './host/job-routes.ts';
 import type { Discovered } from './host/load-plugin.ts';
 import { PluginConfiguration } from './host/plugin-configuration.ts';
 import { PluginFolders } from './host/plugin-folders.ts';
@@ -179,7 +180,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     tenants: authentication.tenants,
     apiKeys: authentication.apiKeys,
     audit: createAuditQuery(database),
-    ...{ leases: parts.leases, queue: parts.queue, objects: parts.objects },
+    leases: parts.leases,
+    hints: parts.hints,
+    jobs: parts.jobs,
+    objects: parts.objects,
     ...{ egress: parts.egress, secrets: parts.secrets, events: parts.events, resources },
     openSqlite: (file) =>
       openDatabase({
@@ -246,7 +250,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   );
   const host = new PluginHost([...given(options.plugins), ...(await folders.loadAll())], {
     services,
-    ...{ events: parts.events, queues: parts.queue, resources },
+    ...{ events: parts.events, hints: parts.hints, jobs: parts.jobs, resources },
     publication,
     configuration: new PluginConfiguration(env),
     address,
@@ -278,7 +282,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await listeners.open(address, 'kernel');
   await publication.addKernelRoutes(
     address,
-    pluginRoutes(host, configuration, VERSION).map((route) => compileRoute(route, 'kernel', new InFlight())),
+    [...pluginRoutes(host, configuration, VERSION), ...jobRoutes(parts.jobs.administration)].map((route) =>
+      compileRoute(route, 'kernel', new InFlight()),
+    ),
   );
   await configuration.start();
   followPluginFolders({

@@ -85,19 +85,27 @@ export type {
   Leases,
   LeaseWaitOptions,
 } from '../foundation/leases/leases.ts';
-export { EventErrors } from '../foundation/messages/events/errors.ts';
-export { defineEvent, type EventRef } from '../foundation/messages/events/event-ref.ts';
 export type { EventListener, EventMeta, Events } from '../foundation/messages/events/events.ts';
-export { QueueErrors } from '../foundation/messages/queue/errors.ts';
+export { defineEvent, EventErrors, type EventRef } from '../foundation/messages/events/events.ts';
 export type {
-  ConsumeOptions,
-  MessageContext,
-  MessageHandler,
-  PublishOptions,
-  Queue,
-  QueueConsumer,
-} from '../foundation/messages/queue/queue.ts';
-export { defineQueue, type QueueRef } from '../foundation/messages/queue/queue-ref.ts';
+  HintConsumer,
+  HintContext,
+  HintHandler,
+  HintOptions,
+  Hints,
+  SendOptions,
+} from '../foundation/messages/hints/hints.ts';
+export { defineHint, HintErrors, type HintRef } from '../foundation/messages/hints/hints.ts';
+export type {
+  JobContext,
+  JobHandler,
+  JobOwner,
+  JobSettings,
+  Jobs,
+  PublishJobOptions,
+  WorkerOptions,
+} from '../foundation/messages/jobs/jobs.ts';
+export { defineJob, JobErrors, type JobRef } from '../foundation/messages/jobs/jobs.ts';
 export { ObjectErrors } from '../foundation/objects/object-errors.ts';
 export type {
   ByteRange,

@@ -155,14 +155,14 @@ export const KernelVariables = Type.Object({
     min: 2,
     max: 1000,
     description:
-      'Connections to PostgreSQL or MySQL that this process may have open; on PostgreSQL without Redis, events and queue take up to six more',
+      'Connections to PostgreSQL or MySQL that this process may have open; on PostgreSQL without Redis, events take one more',
   }),
   redisUrl: field.url({
     env: 'REDIS_URL',
     secret: true,
     protocols: ['redis', 'rediss'],
-    unset: 'each process counts for itself; leases, queue and events use the database where it is a server',
-    description: 'Redis through which the replicas share rate limits, leases, queue and events',
+    unset: 'each process counts for itself; leases, hints and events use the database where it is a server',
+    description: 'Redis through which the replicas share rate limits, leases, hints and events',
   }),
   ...SERVICE_VARIABLES,
   otelEndpoint: field.string({

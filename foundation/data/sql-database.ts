@@ -9,6 +9,7 @@ import {
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { ControlledTransaction } from 'kysely';
 import { within } from '../base/deadline.ts';
+import { withCommitHooks } from './after-commit.ts';
 import type { Database, DatabaseOptions, Registered, Registration } from './database.ts';
 import type { Connect, ConnectOptions, FamilyDriver } from './drivers/driver.ts';
 import { EntityRegistry } from './entity-registry.ts';
@@ -140,17 +141,19 @@ export class SqlDatabase implements Database, TenantSource {
     work: (transaction: ControlledTransaction<unknown>) => Promise<T>,
   ): Promise<T> {
     this.#assertOpen();
-    return this.#driver.orm.driver.getConnection().transactional(work, {
-      sessionContext: this.#session(tenantId),
-      isolationLevel: isolation,
-      eventBroadcaster: this.#broadcaster,
-    });
+    return withCommitHooks(() =>
+      this.#driver.orm.driver.getConnection().transactional(work, {
+        sessionContext: this.#session(tenantId),
+        isolationLevel: isolation,
+        eventBroadcaster: this.#broadcaster,
+      }),
+    );
   }
 
   transaction<T>(work: (em: SqlEntityManager) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     const { retries = 0, isolation } = options;
     return withRetries(retries, () =>
-      this.system().transactional(work, { clear: true, isolationLevel: isolation }),
+      withCommitHooks(() => this.system().transactional(work, { clear: true, isolationLevel: isolation })),
     );
   }
 

@@ -11,6 +11,7 @@ import {
 } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { ControlledTransaction } from 'kysely';
+import { afterCommit } from './after-commit.ts';
 import {
   type AggregateQuery,
   type AggregateRow,
@@ -215,7 +216,14 @@ export class TenantEntityManager {
    */
   async writeTogether(writes: readonly RowWrite[]): Promise<boolean> {
     const ready = writes.map((write) => this.#rules.ready(write)).filter((write) => write !== undefined);
-    return this.#source.plainRows.together(ready, this.#unit.place, (work) => this.#unit.begin(work));
+    const isWritten = await this.#source.plainRows.together(ready, this.#unit.place, (work) =>
+      this.#unit.begin(work),
+    );
+    if (!isWritten) return false;
+    for (const write of writes) {
+      if (write.kind === 'insert' && write.committed !== undefined) afterCommit(write.committed);
+    }
+    return true;
   }
 
   /** Adds to numbers of all rows that match, in the database, so that no addition is lost; returns how many matched. */

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { defineEvent } from '../messages/events/event-ref.ts';
 import type { Events } from '../messages/events/events.ts';
+import { defineEvent } from '../messages/events/events.ts';
 import type { LeasePlace } from './lease-store.ts';
 
 /**

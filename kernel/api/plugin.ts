@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import type { OnFailure } from '../../foundation/config/gateway-file.ts';
 import type { EntityRegistration, Migration, MovedMigration } from '../../foundation/data/database.ts';
+import type { JobRef } from '../../foundation/messages/jobs/jobs.ts';
 import type { ExtensionPoint, Needed, ServiceRef, ServiceRefs, Wanted } from './refs.ts';
 import type { Scope } from './scope.ts';
 
@@ -28,6 +29,8 @@ export interface PluginDefinition<
   readonly offers?: readonly ServiceRef<unknown>[];
   /** Extension points that it reads. */
   readonly points?: readonly ExtensionPoint<unknown>[];
+  /** Durable work that it does: `setup` gives each a worker, with `scope.worker`. */
+  readonly jobs?: readonly JobRef<unknown>[];
   /** Tables of the plugin. */
   readonly entities?: readonly EntityRegistration[];
   /** Forward migrations of these tables, in order. */

@@ -1,9 +1,8 @@
 import type Router from '@koa/router';
 import type { TSchema } from 'typebox';
-import type { EventRef } from '../../foundation/messages/events/event-ref.ts';
-import type { EventListener } from '../../foundation/messages/events/events.ts';
-import type { ConsumeOptions, MessageHandler } from '../../foundation/messages/queue/queue.ts';
-import type { QueueRef } from '../../foundation/messages/queue/queue-ref.ts';
+import type { EventListener, EventRef } from '../../foundation/messages/events/events.ts';
+import type { HintHandler, HintOptions, HintRef } from '../../foundation/messages/hints/hints.ts';
+import type { JobHandler, JobRef, WorkerOptions } from '../../foundation/messages/jobs/jobs.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { PluginMetrics } from '../../foundation/observability/plugin-metrics.ts';
 import type { KindDefinition, ResourceView } from '../../foundation/resources/kind.ts';
@@ -60,10 +59,15 @@ export interface Scope<C = unknown> {
    */
   on<T>(event: EventRef<T>, listener: EventListener<NoInfer<T>>): void;
   /**
-   * Takes up the messages of a queue. At stop it takes no more, and those in hand get the drain time. Messages are hints: the
-   * plugin also looks for work in its own tables, with `every`.
+   * Hears hints of one kind; each reaches one replica. At stop it takes no more, and those under way get the drain time. A hint may be lost: the
+   * plugin also looks for work in its own tables, with `every`. Work that must not be lost is a job.
    */
-  worker<T>(queue: QueueRef<T>, handle: MessageHandler<NoInfer<T>>, options?: ConsumeOptions): void;
+  onHint<T>(hint: HintRef<T>, handle: HintHandler<NoInfer<T>>, options?: HintOptions): void;
+  /**
+   * Does the jobs of one queue: each at least once, by one replica at a time. At stop it takes no more; those under way get the drain time, then
+   * they go back. A job that the plugin lists in `jobs` needs its worker.
+   */
+  worker<T>(job: JobRef<T>, handle: JobHandler<NoInfer<T>>, options?: WorkerOptions): void;
   /**
    * Runs `task` every `milliseconds` (never two at once) until the plugin stops; a failure is logged and counted. The first time after one
    * period, or `immediately`: when the plugin was published, at the start of the gateway when all were.

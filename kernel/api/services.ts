@@ -5,7 +5,8 @@ import type { Database } from '../../foundation/data/database.ts';
 import type { Egress } from '../../foundation/egress/egress.ts';
 import type { Leases } from '../../foundation/leases/leases.ts';
 import type { Events } from '../../foundation/messages/events/events.ts';
-import type { Queue } from '../../foundation/messages/queue/queue.ts';
+import type { Hints } from '../../foundation/messages/hints/hints.ts';
+import type { Jobs } from '../../foundation/messages/jobs/jobs.ts';
 import type { Objects } from '../../foundation/objects/objects.ts';
 import type { Resources } from '../../foundation/resources/resources.ts';
 import type { Secrets } from '../../foundation/secrets/secrets.ts';
@@ -26,15 +27,17 @@ export interface KernelServices {
   readonly audit: AuditQuery;
   /** One holder of a key, or at most so many, over all replicas: locks with a fair line, and bounds whose holders have names. */
   readonly leases: Leases;
-  /** Hints that some replica takes up. `scope.worker` consumes them. */
-  readonly queue: Pick<Queue, 'publish' | 'delivers' | 'form'>;
+  /** Hints that one replica takes up, or none: they may be lost. `scope.onHint` hears them. */
+  readonly hints: Pick<Hints, 'send' | 'delivers' | 'form'>;
+  /** Durable work: done at least once, whatever dies. `scope.worker` does it. */
+  readonly jobs: Jobs;
   /** Object storage. */
   readonly objects: Objects;
   /** The way out to addresses that a tenant, a model or a remote party chose. */
   readonly egress: Egress;
   /** What stands behind `env:NAME` and `file:PATH`. */
   readonly secrets: Secrets;
-  /** Hints to all replicas. `scope.on` hears them. */
+  /** Events to all replicas; they may be lost. `scope.on` hears them. */
   readonly events: Pick<Events, 'emit' | 'onMissed' | 'reach'>;
   /** The YAML resources of agents.d, for their administration. They belong to the deployment and have no tenant. */
   readonly resources: Resources;

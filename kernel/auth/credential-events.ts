@@ -1,6 +1,5 @@
 import Type from 'typebox';
-import { defineEvent } from '../../foundation/messages/events/event-ref.ts';
-import type { Events } from '../../foundation/messages/events/events.ts';
+import { defineEvent, type Events } from '../../foundation/messages/events/events.ts';
 import type { Tenants } from '../tenancy/tenants.ts';
 import type { IdentityCache } from './identity-cache.ts';
 

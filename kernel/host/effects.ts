@@ -1,4 +1,5 @@
-import type { QueueConsumer } from '../../foundation/messages/queue/queue.ts';
+import type { HintConsumer } from '../../foundation/messages/hints/hints.ts';
+import type { JobWorker } from '../../foundation/messages/jobs/jobs.ts';
 import type { KindRegistration } from '../../foundation/resources/resources.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { CompiledService } from '../grpc/compiled-service.ts';
@@ -31,11 +32,11 @@ export interface Contribution {
   readonly value: unknown;
 }
 
-/** A queue's consumer, which runs from the activation to the end. */
+/** What takes up hints or jobs, from the activation to the end. */
 export interface Worker {
-  /** Id of the queue. */
+  /** Id of the hint or the job. */
   readonly name: string;
-  readonly start: () => QueueConsumer;
+  readonly start: () => HintConsumer | JobWorker;
 }
 
 /** An event listener, which hears from the publication to the end. */
@@ -58,6 +59,7 @@ export class Effects {
   readonly drains: Drain[] = [];
   readonly probes: Probe[] = [];
   readonly listeners: Listener[] = [];
+  readonly hints: Worker[] = [];
   readonly workers: Worker[] = [];
   /** Run in reverse order at stop. */
   readonly undo: (() => void | Promise<void>)[] = [];
@@ -75,6 +77,7 @@ export interface EffectReport {
   readonly probes: readonly string[];
   readonly events: readonly string[];
   readonly queues: readonly string[];
+  readonly jobs: readonly string[];
 }
 
 /** Names what is there. */
@@ -91,6 +94,7 @@ export function reportEffects(effects: Effects): EffectReport {
     tasks: effects.tasks.map((t) => t.name),
     probes: effects.probes.map((p) => p.name),
     events: effects.listeners.map((l) => l.name),
-    queues: effects.workers.map((w) => w.name),
+    queues: effects.hints.map((h) => h.name),
+    jobs: effects.workers.map((w) => w.name),
   };
 }

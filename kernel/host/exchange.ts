@@ -1,6 +1,7 @@
 import type { Clock } from '../../foundation/base/clock.ts';
 import type { Events } from '../../foundation/messages/events/events.ts';
-import type { Queue } from '../../foundation/messages/queue/queue.ts';
+import type { Hints } from '../../foundation/messages/hints/hints.ts';
+import type { JobsHost } from '../../foundation/messages/jobs/jobs.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { PluginMetrics } from '../../foundation/observability/plugin-metrics.ts';
 import type { ResourceHost } from '../../foundation/resources/resources.ts';
@@ -21,7 +22,8 @@ const SETUP_TIMEOUT = 30_000;
 export interface ExchangeParts {
   readonly services: KernelServices;
   readonly events: Pick<Events, 'on'>;
-  readonly queues: Pick<Queue, 'consume'>;
+  readonly hints: Pick<Hints, 'listen'>;
+  readonly jobs: Pick<JobsHost, 'work'>;
   readonly resources: Pick<ResourceHost, 'register'>;
   readonly publication: Publication;
   readonly configuration: PluginConfiguration;
@@ -144,7 +146,8 @@ export class PluginExchange {
     const {
       services,
       events,
-      queues,
+      hints,
+      jobs,
       resources,
       configuration,
       log,
@@ -175,7 +178,7 @@ export class PluginExchange {
       plugin,
       config,
       configHash: hash,
-      ...{ services, events, queues, resources },
+      ...{ services, events, hints, jobs, resources },
       log: log.child({ plugin: name }),
       upstream: Object.fromEntries(refs.map(([key, ref]) => [key, lookUp(ref.id)])),
       metric: metricsFor(name),

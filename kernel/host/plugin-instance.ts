@@ -1,6 +1,7 @@
 import { within } from '../../foundation/base/deadline.ts';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
-import type { QueueConsumer } from '../../foundation/messages/queue/queue.ts';
+import type { HintConsumer } from '../../foundation/messages/hints/hints.ts';
+import type { JobWorker } from '../../foundation/messages/jobs/jobs.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { Plugin } from '../api/plugin.ts';
 import { Effects } from './effects.ts';
@@ -16,7 +17,7 @@ const ABORT_GRACE = 2_000;
 
 /** What the host gives to a new instance. */
 export interface InstanceParts
-  extends Pick<ScopeParts, 'services' | 'events' | 'queues' | 'resources' | 'log' | 'contributions'> {
+  extends Pick<ScopeParts, 'services' | 'events' | 'hints' | 'jobs' | 'resources' | 'log' | 'contributions'> {
   readonly plugin: Plugin;
   readonly config: unknown;
   readonly configHash: string;
@@ -42,7 +43,7 @@ export class PluginInstance {
   readonly #begun = Promise.withResolvers<boolean>();
   #isListening = false;
   #tasks: RunningTask[] = [];
-  readonly #consumers: QueueConsumer[] = [];
+  readonly #workers: (HintConsumer | JobWorker)[] = [];
   #stopping: readonly Promise<void>[] = [];
   #drained: Promise<readonly string[]> | undefined;
   #ended: Promise<readonly string[]> | undefined;
@@ -58,7 +59,7 @@ export class PluginInstance {
 
   /**
    * Runs the plugin's `setup`. Nothing becomes visible by it. When it throws, hangs, or leaves an offered service
-   * unprovided, all that it began is undone and the failure is thrown.
+   * unprovided or a job without a worker, all that it began is undone and the failure is thrown.
    */
   static async setUp(parts: InstanceParts): Promise<PluginInstance> {
     const instance = new PluginInstance(parts);
@@ -74,6 +75,9 @@ export class PluginInstance {
       const missing = plugin.offers?.find((ref) => !instance.effects.provided.has(ref.id));
       if (missing !== undefined)
         throw new Error(`${plugin.name} offers ${missing.id} but did not provide it`);
+      const idle = plugin.jobs?.find(({ id }) => !instance.effects.workers.some(({ name }) => name === id));
+      if (idle !== undefined)
+        throw new Error(`${plugin.name} lists the job ${idle.id} but has no worker for it`);
       return instance;
     } catch (failure) {
       scope.close();
@@ -106,7 +110,7 @@ export class PluginInstance {
   activate(): void {
     this.#begun.resolve(true);
     this.#listen();
-    for (const { start } of this.effects.workers) this.#consumers.push(start());
+    for (const { start } of [...this.effects.hints, ...this.effects.workers]) this.#workers.push(start());
     this.#tasks = this.effects.tasks.map((task) => runPeriodically(task, this.#controller.signal, this.#log));
   }
 
@@ -141,8 +145,8 @@ export class PluginInstance {
     this.#stopping = this.#tasks.map((task) => task.stop());
     const consumed = within(
       drainTimeout + DRAIN_GRACE,
-      'the queues',
-      Promise.all(this.#consumers.map((consumer) => consumer.stop(drainTimeout))),
+      'the hints and jobs',
+      Promise.all(this.#workers.map((worker) => worker.stop(drainTimeout))),
     ).then(
       () => [],
       (failure: Error) => [failure.message],

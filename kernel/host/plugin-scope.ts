@@ -1,11 +1,11 @@
 import type Router from '@koa/router';
 import type { Middleware } from 'koa';
 import type { TSchema } from 'typebox';
-import type { EventRef } from '../../foundation/messages/events/event-ref.ts';
-import type { EventListener, Events } from '../../foundation/messages/events/events.ts';
-import { checkConsumeOptions } from '../../foundation/messages/queue/create-queue.ts';
-import type { ConsumeOptions, MessageHandler, Queue } from '../../foundation/messages/queue/queue.ts';
-import type { QueueRef } from '../../foundation/messages/queue/queue-ref.ts';
+import type { EventListener, EventRef, Events } from '../../foundation/messages/events/events.ts';
+import { checkHintOptions } from '../../foundation/messages/hints/create-hints.ts';
+import type { HintHandler, HintOptions, HintRef, Hints } from '../../foundation/messages/hints/hints.ts';
+import { checkWorkerOptions } from '../../foundation/messages/jobs/job-worker.ts';
+import type { JobHandler, JobRef, JobsHost, WorkerOptions } from '../../foundation/messages/jobs/jobs.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { PluginMetrics } from '../../foundation/observability/plugin-metrics.ts';
 import type { KindDefinition, ResourceView } from '../../foundation/resources/kind.ts';
@@ -31,7 +31,8 @@ export interface ScopeParts {
   readonly signal: AbortSignal;
   readonly services: KernelServices;
   readonly events: Pick<Events, 'on'>;
-  readonly queues: Pick<Queue, 'consume'>;
+  readonly hints: Pick<Hints, 'listen'>;
+  readonly jobs: Pick<JobsHost, 'work'>;
   readonly resources: Pick<ResourceHost, 'register'>;
   readonly metric: PluginMetrics;
   readonly effects: Effects;
@@ -124,14 +125,20 @@ export class PluginScope implements Scope {
     this.#open('on').listeners.push({ name: event.id, start });
   }
 
-  worker<T>(queue: QueueRef<T>, handle: MessageHandler<NoInfer<T>>, options?: ConsumeOptions): void {
-    const { queues } = this.#parts;
-    // Here, where a mistake is still the plugin's: consuming begins when everything is published.
-    checkConsumeOptions(options);
-    this.#open('worker').workers.push({
-      name: queue.id,
-      start: () => queues.consume(queue, handle, options),
-    });
+  onHint<T>(hint: HintRef<T>, handle: HintHandler<NoInfer<T>>, options?: HintOptions): void {
+    const { hints } = this.#parts;
+    // Here, where a mistake is still the plugin's: listening begins when everything is published.
+    checkHintOptions(options);
+    this.#open('onHint').hints.push({ name: hint.id, start: () => hints.listen(hint, handle, options) });
+  }
+
+  worker<T>(job: JobRef<T>, handle: JobHandler<NoInfer<T>>, options?: WorkerOptions): void {
+    const { jobs } = this.#parts;
+    checkWorkerOptions(options);
+    const { workers } = this.#open('worker');
+    if (workers.some(({ name }) => name === job.id))
+      throw new Error(`${this.name} has two workers for ${job.id}`);
+    workers.push({ name: job.id, start: () => jobs.work(job, handle, options) });
   }
 
   every(

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import Type from 'typebox';
-import { defineEvent } from '../../foundation/messages/events/event-ref.ts';
-import { defineQueue } from '../../foundation/messages/queue/queue-ref.ts';
+import { defineEvent } from '../../foundation/messages/events/events.ts';
+import { defineHint } from '../../foundation/messages/hints/hints.ts';
 import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import { type OwnRedis, startOwnRedis } from '../kernel/limits/own-redis.ts';
 import { type FreshDatabase, freshDatabase } from '../support/databases.ts';
@@ -14,7 +14,7 @@ import { until } from '../support/until.ts';
  */
 
 const Happened = defineEvent('both.happened', Type.Object({ id: Type.String() }));
-const Work = defineQueue('both.work', Type.Object({ id: Type.String() }));
+const Work = defineHint('both.work', Type.Object({ id: Type.String() }));
 
 interface Replica {
   readonly gateway: TestGateway;
@@ -33,7 +33,7 @@ async function startBoth(t: ExecutionContext, env: Record<string, string>): Prom
     const plugin = testPlugin('both', {
       setup(scope) {
         scope.on(Happened, ({ id }) => void heard.push(id));
-        scope.worker(Work, async ({ id }) => void worked.push(id), { concurrency: 2 });
+        scope.onHint(Work, async ({ id }) => void worked.push(id), { concurrency: 2 });
       },
     });
     const gateway = await startTestGateway({ plugins: [plugin], env });
@@ -65,7 +65,7 @@ async function messagesArrive(replicas: readonly [Replica, Replica], prefix: str
   const taken = () => new Set(replicas.flatMap(({ worked }) => worked));
   await until(async () => {
     for (const id of ids) {
-      if (!taken().has(id)) await servicesOf(replicas[0]).queue.publish(Work, { id }, { id });
+      if (!taken().has(id)) await servicesOf(replicas[0]).hints.send(Work, { id }, { id });
     }
     return ids.every((id) => taken().has(id));
   }, PATIENCE);
@@ -99,7 +99,7 @@ function contend(replicas: readonly [Replica, Replica], isOver: () => boolean) {
 /** Publishes once, and sees each message taken up once. */
 async function eachArrivesOnce(t: ExecutionContext, replicas: readonly [Replica, Replica]): Promise<void> {
   const ids = Array.from({ length: 40 }, (_, index) => `once-${index}`);
-  for (const id of ids) t.true(await servicesOf(replicas[0]).queue.publish(Work, { id }));
+  for (const id of ids) t.true(await servicesOf(replicas[0]).hints.send(Work, { id }));
   const worked = () => replicas.flatMap((replica) => replica.worked).filter((id) => id.startsWith('once'));
   await until(() => new Set(worked()).size === ids.length, PATIENCE);
   t.deepEqual(worked().toSorted(), ids.toSorted());
@@ -129,7 +129,7 @@ async function surviveRedis(
   const before = seen.rounds;
   // Without Redis the database grants them, once every lease of Redis is over.
   await until(() => seen.rounds > before + 20, 2 * PATIENCE);
-  t.false(await servicesOf(replicas[0]).queue.publish(Work, { id: 'lost' }));
+  t.false(await servicesOf(replicas[0]).hints.send(Work, { id: 'lost' }));
   t.is((await replicas[0].gateway.request('/health/ready')).status, 200);
   await redis.start();
   const after = seen.rounds;
@@ -159,7 +159,7 @@ for (const { title, family, withRedis, form } of SETUPS) {
       ...fresh.environment,
       ...(redis === undefined ? {} : { REDIS_URL: `redis://127.0.0.1:${redis.port}` }),
     });
-    t.is(servicesOf(replicas[0]).queue.form, form);
+    t.is(servicesOf(replicas[0]).hints.form, form);
     t.is(servicesOf(replicas[0]).events.reach, form);
     await checkServices(t, replicas);
     if (redis !== undefined) await surviveRedis(t, redis, replicas);

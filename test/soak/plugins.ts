@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { defineEvent } from '../../foundation/messages/events/event-ref.ts';
-import { defineQueue } from '../../foundation/messages/queue/queue-ref.ts';
+import { defineEvent } from '../../foundation/messages/events/events.ts';
+import { defineHint } from '../../foundation/messages/hints/hints.ts';
 import { defineKind } from '../../foundation/resources/kind.ts';
 import { access } from '../../kernel/api/access.ts';
 import { grpcMethod, grpcService } from '../../kernel/api/grpc.ts';
@@ -36,7 +36,7 @@ export const steady = testPlugin('steady', {
 });
 
 const Event = defineEvent('toggled.event', Type.Object({}));
-const Work = defineQueue('toggled.work', Type.Object({}));
+const Work = defineHint('toggled.work', Type.Object({}));
 
 /** A YAML resource that is saved again and again. */
 const Word = defineKind({
@@ -84,7 +84,7 @@ export const toggled = testPlugin('toggled', {
     scope.probe('fine', async () => {});
     scope.authenticate({ name: 'toggled', authenticate: () => undefined });
     scope.on(Event, () => {});
-    scope.worker(Work, async () => {});
+    scope.onHint(Work, async () => {});
     scope.kind({ ...Word, kind: 'Toggled' });
     scope.grpc(
       grpcService({

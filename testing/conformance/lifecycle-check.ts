@@ -10,7 +10,7 @@ const SETTLE = 3000;
 const BETWEEN_LOOKS = 20;
 
 /**
- * Disables and enables the plugin twice: both set-ups make the same effects, nothing is told as left behind, and the
+ * Disables and enables the plugin twice: its jobs and its workers belong together, both set-ups make the same effects, nothing is told as left behind, and the
  * process has no more timers, servers, watchers or children after the second stop than after the first.
  */
 export async function lifecycleCheck(plugin: Plugin, options: ConformanceOptions): Promise<void> {
@@ -21,7 +21,7 @@ export async function lifecycleCheck(plugin: Plugin, options: ConformanceOptions
     await turn(gateway, plugin, 'disable');
     const metrics = await metricNames(gateway);
     const baseline = resources();
-    const problems = [...leaksOf(gateway, plugin)];
+    const problems = [...leaksOf(gateway, plugin), ...jobProblems(plugin, first.jobs)];
     for (let round = 0; round < 2; round += 1) {
       await turn(gateway, plugin, 'enable');
       if (!isDeepStrictEqual(effects(), first))
@@ -37,6 +37,17 @@ export async function lifecycleCheck(plugin: Plugin, options: ConformanceOptions
   } finally {
     await gateway.stop();
   }
+}
+
+/** That each job of `jobs` has a worker is checked by the host, at each set-up. */
+function jobProblems({ name, jobs = [] }: Plugin, workers: readonly string[]): readonly string[] {
+  const declared = new Set(jobs.map(({ id }) => id));
+  return [
+    ...workers.filter((id) => !declared.has(id)).map((id) => `it works on ${id} without naming it in "jobs"`),
+    ...[...declared]
+      .filter((id) => !id.startsWith(`${name}.`))
+      .map((id) => `its job ${id} is not called ${name}.<work>`),
+  ];
 }
 
 function leaksOf(gateway: TestGateway, plugin: Plugin): readonly string[] {

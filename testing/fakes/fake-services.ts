@@ -2,9 +2,9 @@ import { createLeases } from '../../foundation/leases/create-leases.ts';
 import { createMemoryStore } from '../../foundation/leases/memory-store.ts';
 import type { Events } from '../../foundation/messages/events/events.ts';
 import { openEvents } from '../../foundation/messages/events/open-events.ts';
-import { createQueue } from '../../foundation/messages/queue/create-queue.ts';
-import { createProcessCarrier } from '../../foundation/messages/queue/process-carrier.ts';
-import type { Queue } from '../../foundation/messages/queue/queue.ts';
+import { createHints } from '../../foundation/messages/hints/create-hints.ts';
+import type { Hints } from '../../foundation/messages/hints/hints.ts';
+import { createProcessCarrier } from '../../foundation/messages/hints/process-carrier.ts';
 import { createLogger } from '../../foundation/observability/logger.ts';
 import { createMetricRegistry } from '../../foundation/observability/metric-registry.ts';
 import { createPluginMetrics } from '../../foundation/observability/plugin-metrics.ts';
@@ -12,6 +12,7 @@ import type { KernelServices } from '../../kernel/api/services.ts';
 import { type ManualClock, manualClock } from '../manual-clock.ts';
 import { fakeEgress } from './fake-egress.ts';
 import { fakeIds } from './fake-ids.ts';
+import { type FakeJobs, fakeJobs } from './fake-jobs.ts';
 import { fakeSecrets } from './fake-secrets.ts';
 import { memoryObjects } from './memory-objects.ts';
 
@@ -20,7 +21,8 @@ export interface FakeServices
   extends Pick<KernelServices, 'ids' | 'leases' | 'objects' | 'egress' | 'secrets'>,
     AsyncDisposable {
   readonly clock: ManualClock;
-  readonly queue: Queue;
+  readonly hints: Hints;
+  readonly jobs: FakeJobs;
   readonly events: Events;
 }
 
@@ -38,17 +40,20 @@ export function fakeServices(given: Partial<Omit<FakeServices, symbol>> = {}): F
   const common = { clock, ids, log };
   const metrics = createPluginMetrics(createMetricRegistry(), 'fakes');
   const leases = createLeases({ ...common, metrics, store: createMemoryStore() });
-  const observe = { published: () => undefined, delivered: () => undefined };
-  const queue = given.queue ?? createQueue(createProcessCarrier(), { ...common, observe });
-  const events = given.events ?? openEvents(common);
+  const hints = given.hints ?? createHints(createProcessCarrier(), { ...common, metrics });
+  const events = given.events ?? openEvents({ ...common, metrics });
   return {
-    ...{ clock, ids, queue, events },
+    clock,
+    ids,
+    hints,
+    events,
+    jobs: given.jobs ?? fakeJobs(),
     leases: given.leases ?? leases,
     objects: given.objects ?? memoryObjects(clock),
     egress: given.egress ?? fakeEgress(() => undefined),
     secrets: given.secrets ?? fakeSecrets({}),
     async [Symbol.asyncDispose]() {
-      await Promise.all([leases.close(), queue.close(), events.close()]);
+      await Promise.all([leases.close(), hints.close(), events.close()]);
     },
   };
 }

@@ -10,6 +10,8 @@ export type RowWrite =
       readonly kind: 'insert';
       readonly entity: EntityName<object>;
       readonly rows: readonly Readonly<Record<string, unknown>>[];
+      /** Called when the write is committed. */
+      readonly committed?: () => void;
     }
   | {
       readonly kind: 'update';

@@ -4,11 +4,8 @@ import type { Ids } from '../../base/ids.ts';
 import { payloadProblem } from '../../base/json-schema.ts';
 import { throttledLog } from '../../base/throttle.ts';
 import type { Logger } from '../../observability/logger.ts';
-import { EventErrors } from './errors.ts';
-import type { EventLimits } from './event-limits.ts';
-import type { EventObserver } from './event-observer.ts';
-import type { EventRef } from './event-ref.ts';
-import type { EventListener, Events } from './events.ts';
+import type { EventMetrics } from './event-metrics.ts';
+import { EventErrors, type EventLimits, type EventListener, type EventRef, type Events } from './events.ts';
 import { type Delivery, ListenerQueue } from './listener-queue.ts';
 import { MissedEvents } from './missed-events.ts';
 import { ReplicaLink } from './replica-link.ts';
@@ -22,7 +19,7 @@ export interface EventBusOptions {
   readonly ids: Ids;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly clock: Clock;
-  readonly observe: EventObserver;
+  readonly metrics: EventMetrics;
 }
 
 /**
@@ -42,7 +39,7 @@ export class EventBus implements Events {
 
   constructor(options: EventBusOptions) {
     this.#options = options;
-    const { limits, log, clock, transport, observe } = options;
+    const { limits, log, clock, transport, metrics } = options;
     this.#missed = new MissedEvents({ every: limits.missedEvery, log });
     if (transport === undefined) return;
     const malformed = throttledLog<void>(clock, (_, count) =>
@@ -53,12 +50,12 @@ export class EventBus implements Events {
       transport,
       onEvent: (id, body) => {
         if (!this.#queues.has(id)) return;
-        observe.received();
+        metrics.received.inc();
         this.#deliver(id, { body, origin: 'remote', fits: undefined });
       },
-      onMissed: () => this.#missed.tell(),
+      onMissed: () => this.#missed.report(),
       onMalformed: () => {
-        observe.dropped('malformed', 1);
+        metrics.dropped('malformed', 1);
         malformed();
       },
       onRefused: throttledLog(clock, (err, count) =>
@@ -71,11 +68,15 @@ export class EventBus implements Events {
     return this.#options.transport?.reach ?? 'process';
   }
 
+  get isConnected(): boolean {
+    return this.#link?.isUp ?? true;
+  }
+
   emit<T>(event: EventRef<T>, payload: NoInfer<T>): void {
     const body = this.#write(event, payload);
     if (this.#closing !== undefined) return;
-    this.#options.observe.emitted();
-    // Listeners belong to nobody's request, and are not inside the transaction of whoever emits.
+    this.#options.metrics.emitted.inc();
+    // Listeners belong to no request, and are not inside the transaction of the emitter.
     this.#inOwnContext(() => {
       this.#deliver(event.id, { body, origin: 'local', fits: event.schema });
       this.#link?.send(event.id, body);
@@ -135,7 +136,7 @@ export class EventBus implements Events {
   }
 
   #queueFor({ id, schema }: EventRef<unknown>, listener: EventListener<unknown>): ListenerQueue {
-    const { limits, log, clock, observe } = this.#options;
+    const { limits, log, clock, metrics } = this.#options;
     const fellBehind = throttledLog<void>(clock, (_, count) =>
       log.warn(
         { event: id, lost_events: count },
@@ -151,14 +152,13 @@ export class EventBus implements Events {
       listener,
       bound: limits.backlog,
       deadline: limits.listenerDeadline,
-      problem: payloadProblem,
       onOverflow: () => {
-        observe.dropped('backlog', 1);
+        metrics.dropped('backlog', 1);
         fellBehind();
-        this.#missed.tell();
+        this.#missed.report();
       },
       onUnfit: (problem) => {
-        observe.dropped('unfit', 1);
+        metrics.dropped('unfit', 1);
         unfit(problem);
       },
       onFailure: throttledLog(clock, (err, count) =>

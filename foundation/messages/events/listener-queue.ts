@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TSchema } from 'typebox';
 import { within } from '../../base/deadline.ts';
+import { payloadProblem } from '../../base/json-schema.ts';
 import type { EventListener, EventMeta } from './events.ts';
 
 /** An event on its way to the listeners. */
@@ -22,8 +23,6 @@ export interface ListenerQueueOptions {
   readonly bound: number;
   /** Milliseconds that the listener may take before it gets the next event. */
   readonly deadline: number;
-  /** What is wrong with a payload. */
-  readonly problem: (schema: TSchema, payload: unknown) => string | undefined;
   /** The oldest delivery was dropped. */
   readonly onOverflow: () => void;
   /** A payload that the listener cannot be given. */
@@ -85,11 +84,11 @@ export class ListenerQueue {
 
   /** Read anew for each listener, so that none can change what another one gets. */
   #read({ body, fits }: Delivery): { readonly payload: unknown } | { readonly problem: string } {
-    const { schema, problem } = this.#options;
+    const { schema } = this.#options;
     try {
       const payload: unknown = JSON.parse(body);
       // Two generations of a plugin may differ in their schema.
-      const found = fits === schema ? undefined : problem(schema, payload);
+      const found = fits === schema ? undefined : payloadProblem(schema, payload);
       return found === undefined ? { payload } : { problem: found };
     } catch {
       return { problem: 'is not JSON' };

@@ -7,7 +7,7 @@ export interface MissedEventsOptions {
   readonly log: Pick<Logger, 'error'>;
 }
 
-/** Tells that events may have been missed. A reason that comes soon after another is told at the end of the pause. */
+/** Reports that events may have been missed. A reason that comes soon after another is reported at the end of the pause. */
 export class MissedEvents {
   readonly #every: number;
   readonly #log: Pick<Logger, 'error'>;
@@ -31,7 +31,7 @@ export class MissedEvents {
   }
 
   /** Calls the listeners soon, never within this call. */
-  tell(): void {
+  report(): void {
     if (this.#isClosed) return;
     if (this.#pause !== undefined) {
       this.#isDue = true;
@@ -41,12 +41,12 @@ export class MissedEvents {
       this.#pause = undefined;
       if (!this.#isDue) return;
       this.#isDue = false;
-      this.tell();
+      this.report();
     }, this.#every).unref();
     setImmediate(() => this.#call());
   }
 
-  /** Nobody is called any more. */
+  /** No listener is called any more. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#pause);

@@ -1,11 +1,11 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Logger } from '../../observability/logger.ts';
+import type { PluginMetrics } from '../../observability/plugin-metrics.ts';
+import { notificationConnection } from '../../postgres/notifications.ts';
 import { EventBus } from './event-bus.ts';
-import { DEFAULT_LIMITS, type EventLimits } from './event-limits.ts';
-import { type EventObserver, NO_OBSERVER } from './event-observer.ts';
-import type { Events } from './events.ts';
-import { postgresTransport } from './postgres-transport.ts';
+import { createEventMetrics } from './event-metrics.ts';
+import { DEFAULT_LIMITS, type EventLimits, type Events } from './events.ts';
 import { redisTransport } from './redis-transport.ts';
 import type { Transport } from './transport.ts';
 
@@ -23,8 +23,7 @@ export interface OpenEventsOptions {
   readonly ids: Ids;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly clock: Clock;
-  /** Told of what happens to events; default nobody. */
-  readonly observe?: EventObserver;
+  readonly metrics: PluginMetrics;
   /** Other bounds than the usual ones; for tests. */
   readonly limits?: Partial<EventLimits>;
 }
@@ -45,7 +44,7 @@ export function openEvents(options: OpenEventsOptions): Events {
     log: options.log,
     clock: options.clock,
     limits,
-    observe: options.observe ?? NO_OBSERVER,
+    metrics: createEventMetrics(options.metrics),
     transport: transportOf(options, limits),
   });
 }
@@ -59,10 +58,10 @@ function transportOf(options: OpenEventsOptions, limits: EventLimits): Transport
   const connectDeadline = limits.answerDeadline;
   if (redisUrl !== undefined) return redisTransport({ url: redisUrl, channel, connectDeadline });
   if (postgresUrl === undefined) return undefined;
-  return postgresTransport({
-    url: postgresUrl,
-    channel,
-    connectDeadline,
-    statementDeadline: limits.answerDeadline,
-  });
+  const notifications = { url: postgresUrl, channel, connectDeadline, statementDeadline: connectDeadline };
+  return {
+    reach: 'postgres',
+    title: 'PostgreSQL',
+    connect: (connectionEvents) => notificationConnection(notifications, connectionEvents),
+  };
 }

@@ -2,19 +2,17 @@ import { backoffDelay } from '../../base/backoff.ts';
 import { within } from '../../base/deadline.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Logger } from '../../observability/logger.ts';
-import { pack, Signal, unpack } from './envelope.ts';
-import type { EventLimits } from './event-limits.ts';
-import type { EventObserver } from './event-observer.ts';
-import { OutgoingBuffer } from './outgoing-buffer.ts';
+import type { EventMetrics } from './event-metrics.ts';
+import type { EventLimits } from './events.ts';
 import type { Connection, Transport } from './transport.ts';
 
 /** What a link needs. */
-export interface ReplicaLinkOptions {
+interface ReplicaLinkOptions {
   readonly transport: Transport;
   readonly limits: EventLimits;
   readonly ids: Ids;
   readonly log: Pick<Logger, 'info' | 'warn'>;
-  readonly observe: EventObserver;
+  readonly metrics: EventMetrics;
   /** An event of another replica. */
   readonly onEvent: (id: string, body: string) => void;
   /** Events of other replicas may have been missed. */
@@ -28,12 +26,13 @@ export interface ReplicaLinkOptions {
 /**
  * The connection to the other replicas, kept for ever: a lost one is made anew with growing, random delays. A new one
  * counts once a message sent on it has come back, which a pooler that takes LISTEN without keeping it does not manage.
- * What was being sent when a connection broke is not sent again; the other replicas are told that something is missing.
+ * What was being sent when a connection broke is not sent again; that something is missing is reported to the other replicas.
  */
 export class ReplicaLink {
   readonly #options: ReplicaLinkOptions;
   readonly #origin: string;
-  readonly #outgoing: OutgoingBuffer;
+  /** Messages that wait to be sent, in order. A full buffer loses its oldest message. */
+  readonly #outgoing: string[] = [];
   readonly #running: Promise<void>;
   #number = 0;
   #connection: Connection | undefined;
@@ -44,7 +43,7 @@ export class ReplicaLink {
   #isReported = false;
   /** Messages that were dropped in this outage. */
   #dropped = 0;
-  /** Other replicas are to be told that they miss something. */
+  /** The other replicas have to hear that they miss something. */
   #owesLost = false;
   #isPingDue = false;
   #isClosing = false;
@@ -56,14 +55,22 @@ export class ReplicaLink {
   constructor(options: ReplicaLinkOptions) {
     this.#options = options;
     this.#origin = options.ids.opaque();
-    this.#outgoing = new OutgoingBuffer(options.limits.outgoing);
     this.#running = this.#run();
+  }
+
+  /** The connection stands, as far as anybody knows. */
+  get isUp(): boolean {
+    return this.#isUp;
   }
 
   /** Sends an event when it can; never throws. */
   send(id: string, body: string): void {
     if (this.#isClosing) return;
-    if (!this.#outgoing.push(this.#pack(id, body))) this.#drop(1);
+    if (this.#outgoing.length >= this.#options.limits.outgoing) {
+      this.#outgoing.shift();
+      this.#drop(1);
+    }
+    this.#outgoing.push(this.#pack(id, body));
     if (this.#isUp) this.#wake();
   }
 
@@ -72,9 +79,9 @@ export class ReplicaLink {
     const { limits, log } = this.#options;
     this.#isClosing = true;
     this.#wake();
-    if (this.#isUp || this.#outgoing.size > 0) {
+    if (this.#isUp || this.#outgoing.length > 0) {
       await within(limits.closeDeadline, 'sending the last events', this.#running).catch((err: unknown) =>
-        log.warn({ err, lost_events: this.#outgoing.size }, 'the last events were not sent'),
+        log.warn({ err, lost_events: this.#outgoing.length }, 'the last events were not sent'),
       );
     }
     this.#isEnded = true;
@@ -137,8 +144,8 @@ export class ReplicaLink {
           await within(limits.answerDeadline, `an answer of ${transport.title}`, this.#connection!.ping());
           this.#isPingDue = false;
           this.#failures = 0;
-        } else if (this.#owesLost) await this.#tellLost();
-        else if (this.#outgoing.size > 0) await this.#sendBatch();
+        } else if (this.#owesLost) await this.#reportLost();
+        else if (this.#outgoing.length > 0) await this.#sendBatch();
         else if (this.#isClosing) return;
         else await this.#rest(limits.pingEvery);
       }
@@ -148,7 +155,7 @@ export class ReplicaLink {
   }
 
   async #sendBatch(): Promise<void> {
-    const batch = this.#outgoing.take(this.#options.limits.batch);
+    const batch = this.#outgoing.splice(0, this.#options.limits.batch);
     try {
       const { count, reason } = await this.#sendNow(batch);
       if (count === 0) return;
@@ -160,8 +167,8 @@ export class ReplicaLink {
     }
   }
 
-  async #tellLost(): Promise<void> {
-    // What is dropped while this is sent has to be told again.
+  async #reportLost(): Promise<void> {
+    // What is dropped while this is sent has to be reported again.
     this.#owesLost = false;
     this.#dropped = 0;
     try {
@@ -193,9 +200,9 @@ export class ReplicaLink {
   }
 
   #up(): void {
-    const { transport, log, observe, onMissed } = this.#options;
+    const { transport, log, metrics, onMissed } = this.#options;
     this.#isUp = true;
-    observe.connected(true);
+    metrics.connected.set(1);
     if (this.#isReported) {
       log.info(
         { lost_events: this.#dropped },
@@ -207,8 +214,8 @@ export class ReplicaLink {
   }
 
   #down(reason: unknown): void {
-    const { transport, log, observe } = this.#options;
-    if (this.#isUp || this.#failures === 0) observe.connected(false);
+    const { transport, log, metrics } = this.#options;
+    if (this.#isUp || this.#failures === 0) metrics.connected.set(0);
     this.#failures += 1;
     if (this.#isReported || this.#isEnded) return;
     this.#isReported = true;
@@ -221,7 +228,7 @@ export class ReplicaLink {
   #drop(count: number): void {
     this.#dropped += count;
     this.#owesLost = true;
-    this.#options.observe.dropped('outgoing', count);
+    this.#options.metrics.dropped('outgoing', count);
   }
 
   #pack(subject: string, body: string): string {
@@ -230,7 +237,7 @@ export class ReplicaLink {
   }
 
   #isDone(): boolean {
-    return this.#isEnded || (this.#isClosing && this.#outgoing.size === 0);
+    return this.#isEnded || (this.#isClosing && this.#outgoing.length === 0);
   }
 
   #delay(): number {
@@ -248,4 +255,49 @@ export class ReplicaLink {
       };
     });
   }
+}
+
+/** A message between replicas. */
+interface Envelope {
+  /** Names the process that sent it. */
+  readonly origin: string;
+  /** Id of an event, or one of `Signal`. */
+  readonly subject: string;
+  /** JSON of the payload, not yet read. */
+  readonly body: string;
+}
+
+/** What replicas send each other beside events. `!` begins no id of an event. */
+const Signal = {
+  /** Asks whether the channel carries messages: its sender waits for it to come back. */
+  hello: '!hello',
+  /** The sender could not send all of its events. */
+  lost: '!lost',
+} as const;
+
+/** Begins every message. A form that this one cannot read gets another number, and is dropped by older versions. */
+const VERSION = '1';
+
+/** Characters above which a message is not looked at: the largest of ours is shorter. */
+const MAX_LENGTH = 7_500;
+
+const HEADER = /^1 ([A-Za-z0-9-]{1,64}) [a-z0-9]{1,13} (!?[a-z0-9.-]{1,128}) /;
+
+/**
+ * A message as text: `1 <origin> <number> <subject> <body>`. The number makes every message of a sender different, for
+ * PostgreSQL delivers equal notifications of one transaction only once. The body comes last and unquoted, so that a
+ * message without a listener is dropped without parsing it.
+ */
+function pack(envelope: Envelope, number: number): string {
+  const { origin, subject, body } = envelope;
+  return `${VERSION} ${origin} ${number.toString(36)} ${subject} ${body}`;
+}
+
+/** Reads a message; `undefined` for what is none. The body is not checked. */
+function unpack(text: string): Envelope | undefined {
+  if (text.length > MAX_LENGTH) return undefined;
+  const header = HEADER.exec(text);
+  if (header === null) return undefined;
+  const [written, origin, subject] = header;
+  return { origin: origin!, subject: subject!, body: text.slice(written.length) };
 }

@@ -7,7 +7,7 @@ export interface Transport {
   connect(events: ConnectionEvents): Connection;
 }
 
-/** What a connection tells. */
+/** What a connection reports. */
 export interface ConnectionEvents {
   message(text: string): void;
   /** The connection is gone. May be called more than once, also after `destroy`. */

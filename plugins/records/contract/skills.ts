@@ -1,4 +1,4 @@
-import { defineErrors, defineEvent, defineQueue, serviceRef } from 'agent-gateway';
+import { defineErrors, defineEvent, defineHint, serviceRef } from 'agent-gateway';
 import Type from 'typebox';
 import type { Principal } from './principal.ts';
 
@@ -89,7 +89,7 @@ export const SkillsChanged = defineEvent(
 );
 
 /** Tenants that may lack the built-in skills. */
-export const SkillProvisioning = defineQueue(
+export const SkillProvisioning = defineHint(
   'agent-engine.skill-provisioning',
   Type.Object({ tenant_id: Type.String() }),
 );

@@ -34,7 +34,7 @@ export interface TenantContext {
 
 /** Puts memories, skills and preambles together, and keeps their caches and the provisioning going as long as the plugin lives. */
 export function openTenantContext(
-  scope: Pick<Scope, 'services' | 'log' | 'metric' | 'contributions' | 'on' | 'worker' | 'every' | 'defer'>,
+  scope: Pick<Scope, 'services' | 'log' | 'metric' | 'contributions' | 'on' | 'onHint' | 'every' | 'defer'>,
   catalog: SkillCatalog,
 ): TenantContext {
   const { services, log } = scope;
@@ -79,7 +79,7 @@ export function openTenantContext(
       preambles.clear();
     }),
   );
-  scope.worker(
+  scope.onHint(
     SkillProvisioning,
     ({ tenant_id: tenantId }, { signal }) => provisioning.provision(tenantId, signal),
     { concurrency: KICKED_AT_ONCE },

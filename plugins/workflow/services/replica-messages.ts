@@ -1,12 +1,12 @@
 import {
   type Clock,
   defineEvent,
-  defineQueue,
+  defineHint,
   type EventRef,
   type Events,
+  type HintRef,
+  type Hints,
   type Logger,
-  type Queue,
-  type QueueRef,
 } from 'agent-gateway';
 import Type from 'typebox';
 import type { RunPlace } from '../contract/engine.ts';
@@ -27,7 +27,7 @@ export interface RunMessage {
 /** What the replicas of one engine send each other. Each message may be lost: the tables say what is so. */
 export interface ReplicaMessages {
   /** Some replica should poll a run. */
-  readonly look: QueueRef<RunMessage>;
+  readonly look: HintRef<RunMessage>;
   /** The owner of the run should read it: another replica has changed it. */
   readonly touched: EventRef<RunMessage>;
   /** This replica follows a run: others notify it of changes. */
@@ -39,7 +39,7 @@ export interface ReplicaMessages {
 /** The messages of the engine of that name; engines over other tables do not get them. */
 export function replicaMessages(name: string): ReplicaMessages {
   return {
-    look: defineQueue(`${name}.look`, Place),
+    look: defineHint(`${name}.look`, Place),
     touched: defineEvent(`${name}.run-touched`, Place),
     follow: defineEvent(`${name}.follow`, Place),
     changed: defineEvent(`${name}.changed`, Changed),
@@ -68,7 +68,7 @@ export type NotifyResult = 'sent' | 'lost' | 'failed' | 'dropped';
 
 /** What a notifier sends through. */
 interface NotifierParts {
-  readonly queue: Pick<Queue, 'publish' | 'delivers'>;
+  readonly queue: Pick<Hints, 'send' | 'delivers'>;
   readonly events: Pick<Events, 'emit'>;
   readonly messages: Pick<ReplicaMessages, 'look' | 'touched'>;
   readonly clock: Pick<Clock, 'now'>;
@@ -88,7 +88,7 @@ export function createNotifier({ queue, events, messages, clock, log, count }: N
     if (inFlight >= MAX_IN_FLIGHT) return 'dropped';
     inFlight += 1;
     try {
-      return (await queue.publish(messages.look, toMessage(place), { id, delay })) ? 'sent' : 'lost';
+      return (await queue.send(messages.look, toMessage(place), { id, delay })) ? 'sent' : 'lost';
     } catch (error) {
       log.warn({ err: error, runId: place.runId }, 'a hint could not be published');
       return 'failed';

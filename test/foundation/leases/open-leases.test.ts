@@ -9,6 +9,7 @@ import { createMetricRegistry } from '../../../foundation/observability/metric-r
 import { createPluginMetrics } from '../../../foundation/observability/plugin-metrics.ts';
 import { type OwnRedis, startOwnRedis } from '../../kernel/limits/own-redis.ts';
 import { FAMILIES } from '../../support/databases.ts';
+import { unreadMetrics } from '../../support/metrics.ts';
 import { available } from '../../support/services.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
 import { until } from '../../support/until.ts';
@@ -95,7 +96,14 @@ test('signals travel to another process by the events of the gateway', async (t)
   const channel = `test-${randomBytes(8).toString('hex')}`;
   const store = createMemoryStore();
   const open = () => {
-    const events = openEvents({ redisUrl: 'redis://127.0.0.1:6379', channel, clock, ids, log: silent });
+    const events = openEvents({
+      redisUrl: 'redis://127.0.0.1:6379',
+      channel,
+      clock,
+      ids,
+      log: silent,
+      metrics: unreadMetrics(),
+    });
     onEnd(t, () => events.close());
     const leases = createLeases({ ...common, store, metrics: newMetrics(), signals: eventSignals(events) });
     onEnd(t, () => leases.close());

@@ -26,6 +26,7 @@ import { Listeners } from '../../../kernel/http/listeners.ts';
 import { createSourceAddress } from '../../../kernel/http/source-address.ts';
 import { createRateLimits } from '../../../kernel/limits/rate-limits.ts';
 import { createConcurrency, createStreamLimit } from '../../../kernel/limits/stream-limit.ts';
+import { unreadMetrics } from '../../support/metrics.ts';
 
 const PROTOS = new URL('./protos/', import.meta.url);
 export const NOTES_PROTO = new URL('./protos/svc/notes/v1/notes.proto', import.meta.url);
@@ -132,7 +133,7 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
     database,
     jwt: { publicKey: undefined, jwksUrl: undefined, audience: undefined, issuer: undefined },
     acpToken: TOKEN,
-    events: openEvents({ clock, ids, log }),
+    events: openEvents({ clock, ids, log, metrics: unreadMetrics() }),
     clock,
     ids,
     log,

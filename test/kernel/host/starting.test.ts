@@ -1,7 +1,7 @@
 import test from 'ava';
 import Type from 'typebox';
-import { defineEvent } from '../../../foundation/messages/events/event-ref.ts';
-import { defineQueue } from '../../../foundation/messages/queue/queue-ref.ts';
+import { defineEvent } from '../../../foundation/messages/events/events.ts';
+import { defineHint } from '../../../foundation/messages/hints/hints.ts';
 import type { PluginDefinition } from '../../../kernel/api/plugin.ts';
 import { extensionPoint, serviceRef } from '../../../kernel/api/refs.ts';
 import { startTestGateway } from '../../../testing/index.ts';
@@ -10,7 +10,7 @@ import { until } from '../../support/until.ts';
 
 const Engine = serviceRef<object>('engine.engine');
 const Parts = extensionPoint<string>('engine.parts');
-const Look = defineQueue('engine.look', Type.Object({}));
+const Look = defineHint('engine.look', Type.Object({}));
 const Happened = defineEvent('engine.happened', Type.Object({}));
 
 /** Notes which parts are there whenever it does something by itself. */
@@ -25,7 +25,7 @@ function enginePlugin(seen: string[], parts: Partial<PluginDefinition> = {}) {
       scope.provide(Engine, {});
       scope.route(publicRoute('/engine', () => 'here'));
       scope.every('look', 3_600_000, () => note('task'), { immediately: true });
-      scope.worker(Look, () => note('worker'));
+      scope.onHint(Look, () => note('worker'));
       scope.on(Happened, () => note('listener'));
     },
   });
@@ -35,8 +35,8 @@ function enginePlugin(seen: string[], parts: Partial<PluginDefinition> = {}) {
 const late = testPlugin('late', {
   needs: { engine: Engine },
   async setup(scope) {
-    const { queue, events, database } = scope.services;
-    await queue.publish(Look, {});
+    const { hints, events, database } = scope.services;
+    await hints.send(Look, {});
     events.emit(Happened, {});
     for (let turn = 0; turn < 20; turn += 1) await database.ping(10_000);
     scope.contribute(Parts, 'late');
@@ -102,7 +102,7 @@ function greedy(parts: Partial<PluginDefinition> = {}) {
     setup(scope) {
       scope.route(publicRoute('/greedy', () => 'here'));
       for (let index = 0; index <= 1_000; index += 1) {
-        scope.worker(defineQueue(`greedy.q${index}`, Type.Object({})), async () => {});
+        scope.onHint(defineHint(`greedy.q${index}`, Type.Object({})), async () => {});
       }
     },
   });

@@ -1,8 +1,9 @@
 import { text } from 'node:stream/consumers';
 import test from 'ava';
 import Type from 'typebox';
-import { defineEvent } from '../../../foundation/messages/events/event-ref.ts';
-import { defineQueue } from '../../../foundation/messages/queue/queue-ref.ts';
+import { defineEvent } from '../../../foundation/messages/events/events.ts';
+import { defineHint } from '../../../foundation/messages/hints/hints.ts';
+import { defineJob } from '../../../foundation/messages/jobs/jobs.ts';
 import {
   fakeEgress,
   fakeIds,
@@ -17,7 +18,7 @@ import { until } from '../../support/until.ts';
 
 test('every service works in memory', async (t) => {
   await using services = fakeServices();
-  const { leases, queue, events, objects, ids } = services;
+  const { leases, hints, events, objects, ids } = services;
   t.is(ids.uuid(), '00000000-0000-7000-8000-000000000001');
   t.is(await leases.withLease('a', {}, async ({ key }) => key), 'a');
   await objects.forTenant('t1').put('a', 'b');
@@ -27,8 +28,8 @@ test('every service works in memory', async (t) => {
   const heard: string[] = [];
   events.on(defineEvent('fake.event', Thing), ({ id }) => void heard.push(id));
   events.emit(defineEvent('fake.event', Thing), { id: 'event' });
-  const consumer = queue.consume(defineQueue('fake.queue', Thing), async ({ id }) => void heard.push(id));
-  t.true(await queue.publish(defineQueue('fake.queue', Thing), { id: 'message' }));
+  const consumer = hints.listen(defineHint('fake.queue', Thing), async ({ id }) => void heard.push(id));
+  t.true(await hints.send(defineHint('fake.queue', Thing), { id: 'message' }));
   await until(() => heard.length === 2);
   await consumer.stop(1000);
   t.deepEqual(heard.toSorted(), ['event', 'message']);
@@ -92,4 +93,17 @@ test('a plugin under test gets the fakes that the test plays', async (t) => {
   await using gateway = await startTestGateway({ plugins: [plugin], services: { egress } });
   t.deepEqual((await gateway.request('/call')).body, { said: 'from the test' });
   t.is(fakeIds().uuid(), fakeIds().uuid());
+});
+
+test('fake jobs note what was published, and do it when they are told to', async (t) => {
+  const Charge = defineJob('billing.charge', Type.Object({ id: Type.String() }));
+  const { jobs } = fakeServices();
+  await jobs.publish({} as never, Charge, { id: 'one' }, { key: 'k' });
+  jobs.write(Charge, { id: 'two' });
+  await t.throwsAsync(jobs.publish({} as never, Charge, { id: 3 } as never), { code: 'job.payload-invalid' });
+  t.like(jobs.published[0], { queue: 'billing.charge', payload: { id: 'one' }, options: { key: 'k' } });
+  const done: string[] = [];
+  await jobs.run(Charge, async ({ id }, { attempt }) => void done.push(`${id} ${attempt}`));
+  t.deepEqual(done, ['one 1', 'two 1']);
+  t.deepEqual(jobs.published, []);
 });

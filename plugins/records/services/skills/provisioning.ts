@@ -3,12 +3,12 @@ import {
   type Clock,
   type Database,
   GatewayError,
+  type Hints,
   type Ids,
   type Leases,
   type Logger,
   ObjectErrors,
   type Objects,
-  type Queue,
   type Tenants,
 } from 'agent-gateway';
 import { type Provisioning, SkillProvisioning } from '../../contract.ts';
@@ -35,7 +35,7 @@ interface ProvisioningParts {
   readonly database: Pick<Database, 'forTenant' | 'system'>;
   readonly tenants: Pick<Tenants, 'get' | 'list'>;
   readonly leases: Pick<Leases, 'tryAcquire'>;
-  readonly queue: Pick<Queue, 'publish'>;
+  readonly hints: Pick<Hints, 'send'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
@@ -59,7 +59,7 @@ interface ProvisioningWork extends Provisioning {
  * object storage nothing is done.
  */
 export function createProvisioning(parts: ProvisioningParts): ProvisioningWork {
-  const { catalog, manifests, objects, database, tenants, leases, queue, clock, ids, log, onDone } = parts;
+  const { catalog, manifests, objects, database, tenants, leases, hints, clock, ids, log, onDone } = parts;
 
   async function provision(tenantId: string, signal: AbortSignal): Promise<void> {
     if (!objects.available) return;
@@ -141,8 +141,7 @@ export function createProvisioning(parts: ProvisioningParts): ProvisioningWork {
 
   return {
     async kick(tenantId) {
-      if (objects.available)
-        await queue.publish(SkillProvisioning, { tenant_id: tenantId }, { id: tenantId });
+      if (objects.available) await hints.send(SkillProvisioning, { tenant_id: tenantId }, { id: tenantId });
     },
     provision,
     async sweep(signal) {

@@ -55,7 +55,7 @@ interface OpenedEngine {
  */
 export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<OpenedEngine> {
   const { database, tables, types, limits, sinks, redactor, metrics } = parts;
-  const { clock, ids, queue, events } = scope.services;
+  const { clock, ids, hints: queue, events } = scope.services;
   const log = scope.log.child({ engine: tables.name });
   const timers = processTimers(clock);
   const messages = replicaMessages(tables.name);
@@ -107,7 +107,7 @@ export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<
     cancel();
   }
 
-  scope.worker(
+  scope.onHint(
     messages.look,
     async (message) => {
       await runner.poll(toPlace(message));

@@ -1,8 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import test, { type ExecutionContext } from 'ava';
 import Type from 'typebox';
-import { EventErrors } from '../../../../foundation/messages/events/errors.ts';
-import { defineEvent } from '../../../../foundation/messages/events/event-ref.ts';
+import { defineEvent, EventErrors } from '../../../../foundation/messages/events/events.ts';
 import type { OpenEventsOptions } from '../../../../foundation/messages/events/open-events.ts';
 import { until } from '../../../support/until.ts';
 import { Counted, FORMS, type Form, Noted, numbersAt, PATIENCE, type Replica } from './events-kit.ts';

@@ -1,6 +1,6 @@
 import test from 'ava';
 import Type from 'typebox';
-import { defineEvent } from '../../../../foundation/messages/events/event-ref.ts';
+import { defineEvent } from '../../../../foundation/messages/events/events.ts';
 import { openEvents } from '../../../../foundation/messages/events/open-events.ts';
 import { openReplica } from './events-kit.ts';
 

@@ -3,10 +3,10 @@ import type { ExecutionContext } from 'ava';
 import Type from 'typebox';
 import { systemClock } from '../../../../foundation/base/clock.ts';
 import { createIds } from '../../../../foundation/base/ids.ts';
-import type { EventLoss } from '../../../../foundation/messages/events/event-observer.ts';
-import { defineEvent } from '../../../../foundation/messages/events/event-ref.ts';
-import type { Events } from '../../../../foundation/messages/events/events.ts';
+import type { EventLoss } from '../../../../foundation/messages/events/event-metrics.ts';
+import { defineEvent, type Events } from '../../../../foundation/messages/events/events.ts';
 import { type OpenEventsOptions, openEvents } from '../../../../foundation/messages/events/open-events.ts';
+import { recordedMetrics } from '../../../support/metrics.ts';
 import { available } from '../../../support/services.ts';
 import { until } from '../../../support/until.ts';
 
@@ -45,14 +45,11 @@ export function openReplica(t: ExecutionContext, options: Partial<OpenEventsOpti
     ids: createIds(systemClock),
     clock: systemClock,
     log: { info: keep, warn: keep, error: keep } as never,
-    observe: {
-      emitted: () => undefined,
-      received: () => undefined,
-      connected: (isConnected) => connected.push(isConnected),
-      dropped: (reason, count) => {
-        dropped[reason] = (dropped[reason] ?? 0) + count;
-      },
-    },
+    metrics: recordedMetrics((name, [reason], value) => {
+      if (name === 'svc_events_connected') connected.push(value === 1);
+      if (name !== 'svc_events_dropped_total') return;
+      dropped[reason as EventLoss] = (dropped[reason as EventLoss] ?? 0) + value;
+    }),
     ...options,
     limits: { missedEvery: 1, backoff: { first: 20, most: 200 }, ...options.limits },
   });

@@ -19,7 +19,7 @@ test('reasons that come close together are told at once and at the end of the pa
     calls += 1;
   });
   const since = performance.now();
-  for (let n = 0; n < 100; n += 1) missed.tell();
+  for (let n = 0; n < 100; n += 1) missed.report();
   t.is(calls, 0);
   await until(() => calls === 1, PATIENCE);
   await until(() => calls === 2, PATIENCE);
@@ -37,7 +37,7 @@ test('a listener that throws is logged and hinders no other', async (t) => {
   missed.on(() => {
     calls += 1;
   });
-  missed.tell();
+  missed.report();
   await until(() => calls === 1, PATIENCE);
   t.deepEqual(logged, ['a listener for missed events failed']);
 });
@@ -50,10 +50,10 @@ test('a listener that was taken back is not called, nor is any after the end', a
   missed.on(listener);
   undo();
   undo();
-  missed.tell();
+  missed.report();
   await until(() => called.length > 0, PATIENCE);
   missed.close();
-  missed.tell();
+  missed.report();
   await new Promise((resolve) => setImmediate(resolve));
   t.deepEqual(called, ['twice']);
 });

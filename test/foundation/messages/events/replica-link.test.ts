@@ -1,13 +1,15 @@
 import test, { type ExecutionContext } from 'ava';
 import { systemClock } from '../../../../foundation/base/clock.ts';
 import { createIds } from '../../../../foundation/base/ids.ts';
-import { DEFAULT_LIMITS, type EventLimits } from '../../../../foundation/messages/events/event-limits.ts';
+import { createEventMetrics } from '../../../../foundation/messages/events/event-metrics.ts';
+import { DEFAULT_LIMITS, type EventLimits } from '../../../../foundation/messages/events/events.ts';
 import { ReplicaLink } from '../../../../foundation/messages/events/replica-link.ts';
 import type {
   Connection,
   ConnectionEvents,
   Transport,
 } from '../../../../foundation/messages/events/transport.ts';
+import { recordedMetrics } from '../../../support/metrics.ts';
 import { until } from '../../../support/until.ts';
 import { PATIENCE } from './events-kit.ts';
 
@@ -60,14 +62,12 @@ function startLink(t: ExecutionContext, server: FakeServer, limits: Partial<Even
     limits: { ...DEFAULT_LIMITS, backoff: { first: 5, most: 20 }, ...limits },
     ids: createIds(systemClock),
     log: silent,
-    observe: {
-      emitted: () => undefined,
-      received: () => undefined,
-      dropped: (_, count) => {
-        told.dropped += count;
-      },
-      connected: (isConnected) => told.connected.push(isConnected),
-    },
+    metrics: createEventMetrics(
+      recordedMetrics((name, _, value) => {
+        if (name === 'svc_events_connected') told.connected.push(value === 1);
+        if (name === 'svc_events_dropped_total') told.dropped += value;
+      }),
+    ),
     onEvent: () => t.fail('own events do not come back'),
     onMissed: () => {
       told.missed += 1;

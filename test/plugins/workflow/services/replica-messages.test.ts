@@ -1,6 +1,6 @@
 import test from 'ava';
 import pino from 'pino';
-import type { PublishOptions } from '../../../../foundation/messages/queue/queue.ts';
+import type { SendOptions } from '../../../../foundation/messages/hints/hints.ts';
 import {
   createNotifier,
   type NotifyResult,
@@ -13,9 +13,9 @@ const PLACE = { tenantId: 'tenant', runId: 'run' };
 const HINT = { tenant_id: 'tenant', run_id: 'run' };
 const DAY = 24 * 60 * 60 * 1000;
 
-function bench(publish: (options: PublishOptions) => Promise<boolean> = async () => true, delivers = true) {
+function bench(publish: (options: SendOptions) => Promise<boolean> = async () => true, delivers = true) {
   const clock = manualClock(1_000_000);
-  const sent: PublishOptions[] = [];
+  const sent: SendOptions[] = [];
   const emitted: unknown[] = [];
   const results: NotifyResult[] = [];
   const wake = createNotifier({
@@ -25,7 +25,7 @@ function bench(publish: (options: PublishOptions) => Promise<boolean> = async ()
     events: { emit: (event, payload) => emitted.push([event.id, payload]) },
     queue: {
       delivers,
-      publish: (queue, payload, options = {}) => {
+      send: (queue, payload, options = {}) => {
         if (queue.id !== 'workflow.look') throw new Error(queue.id);
         if (JSON.stringify(payload) !== JSON.stringify(HINT)) throw new Error('another run');
         sent.push(options);
@@ -105,7 +105,7 @@ test('the owner of a run is told through an event; an event that cannot go out h
   const mute = createNotifier({
     ...{ clock: manualClock(), messages: replicaMessages('workflow'), log: pino({ level: 'silent' }) },
     count: () => undefined,
-    queue: { delivers: false, publish: async () => false },
+    queue: { delivers: false, send: async () => false },
     events: {
       emit: () => {
         throw new Error('no');

@@ -269,7 +269,7 @@ test('without object storage nothing is done', async (t) => {
 test('a kick reaches some replica', async (t) => {
   const database = await openTable(t);
   const { provisioning, services, done } = openReplica(t, database);
-  const consumer = services.queue.consume(SkillProvisioning, ({ tenant_id }, { signal }) =>
+  const consumer = services.hints.listen(SkillProvisioning, ({ tenant_id }, { signal }) =>
     provisioning.provision(tenant_id, signal),
   );
   await provisioning.kick(TENANT);

@@ -1,0 +1,80 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Ids } from '../../base/ids.ts';
+import type { Database } from '../../data/database.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { PluginMetrics } from '../../observability/plugin-metrics.ts';
+import { type Carrier, createHints } from './create-hints.ts';
+import type { Hints } from './hints.ts';
+import { openPostgresCarrier, type PostgresCarrierOptions } from './postgres-carrier.ts';
+import { createProcessCarrier } from './process-carrier.ts';
+import { openRedisCarrier } from './redis-carrier.ts';
+
+export interface OpenHintsOptions {
+  /** Where Redis is; it is used whatever the database. */
+  readonly redisUrl?: string | undefined;
+  /** The gateway's database: where it is PostgreSQL, it carries the messages without Redis. The role owns the table that it makes. */
+  readonly database: Pick<Database, 'family' | 'system'>;
+  /** They wake the consumers of the PostgreSQL form. */
+  readonly events: PostgresCarrierOptions['events'];
+  /**
+   * Tells deployments apart that share a Redis or a database: lower-case letters, digits and `-`, beginning with a letter, 40 at
+   * most. Default `agent-gateway`.
+   */
+  readonly prefix?: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+  readonly metrics: PluginMetrics;
+}
+
+const PREFIX = /^[a-z][a-z0-9-]{0,39}$/;
+
+/**
+ * Opens the queue in the best form that is there: Redis, else PostgreSQL, else (one SQLite file) this process, else (MySQL)
+ * none, where the sweepers carry the work alone. The log says which. A Redis or PostgreSQL that is away does not hinder
+ * the start: `publish` answers false until it is back.
+ *
+ * @throws TypeError for a malformed prefix
+ */
+export async function openHints(options: OpenHintsOptions): Promise<Hints> {
+  const { prefix = 'agent-gateway', clock, ids, log, metrics } = options;
+  if (!PREFIX.test(prefix)) {
+    throw new TypeError(
+      `The prefix of the queue is lower-case letters, digits and "-", not ${JSON.stringify(prefix)}`,
+    );
+  }
+  const carrier = await openCarrier(options, prefix);
+  if (carrier.delivers) log.info({ form: carrier.form }, `queue messages go through ${PLACES[carrier.form]}`);
+  else {
+    log.info(
+      { form: carrier.form },
+      'there is no carrier of queue messages on this database: sweepers alone find the work, which takes longer; REDIS_URL gives one',
+    );
+  }
+  return createHints(carrier, { clock, ids, log, metrics });
+}
+
+const PLACES = {
+  process: 'this process',
+  redis: 'Redis',
+  postgres: 'PostgreSQL',
+  sweeper: 'nothing',
+} as const;
+
+function openCarrier(options: OpenHintsOptions, prefix: string): Carrier | Promise<Carrier> {
+  const { redisUrl, database, events, clock, log } = options;
+  if (redisUrl !== undefined) return openRedisCarrier({ url: redisUrl, prefix, clock, log });
+  if (database.family === 'postgres') return openPostgresCarrier({ database, events, prefix, clock, log });
+  return database.family === 'sqlite' ? createProcessCarrier() : createSweeperCarrier();
+}
+
+/** Carries nothing: work is found by the sweepers of its consumers alone. */
+function createSweeperCarrier(): Carrier {
+  return {
+    form: 'sweeper',
+    delivers: false,
+    send: async () => 'none',
+    receive: () => ({ stop: () => undefined, end: async () => undefined }),
+    close: async () => undefined,
+  };
+}

@@ -1,0 +1,159 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type * as BullMq from 'bullmq';
+import { Redis, type RedisOptions } from 'ioredis';
+import { endsWithin } from '../../base/deadline.ts';
+import type { Hands, Reception } from './create-hints.ts';
+import type { Outage } from './sending.ts';
+
+/** Milliseconds that Redis may be silent while an answer to a publisher is due. */
+const ANSWER_DEADLINE_MS = 1_000;
+/** The same for a consumer, whose waiting for a message is a command that takes up to `BLOCK_SECONDS`. */
+const SILENCE_DEADLINE_MS = 12_000;
+const CONNECT_DEADLINE_MS = 2_000;
+
+/** Seconds that a consumer waits for a message before it asks anew. */
+const BLOCK_SECONDS = 5;
+
+const common = {
+  connectTimeout: CONNECT_DEADLINE_MS,
+  retryStrategy: (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 6), 2_000),
+} satisfies RedisOptions;
+
+/** The connection of publishers. It queues nothing: without Redis a command fails at once. */
+export function connectPublisher(url: string): Redis {
+  return new Redis(url, {
+    ...common,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    socketTimeout: ANSWER_DEADLINE_MS,
+  });
+}
+
+/** How late a consumer hears that Redis refused a command. */
+const REFUSAL_DELAY_MS = 1_000;
+
+/** The connections of one consumer. */
+interface ConsumerConnections {
+  /** For commands; BullMQ makes a copy of it to wait with. */
+  readonly main: Redis;
+  /** Breaks them all. */
+  disconnect(): void;
+}
+
+/** BullMQ waits for the connection rather than asking again, so commands of a consumer wait for Redis. They are few. */
+function connectConsumer(url: string, onError: (error: Error) => void): ConsumerConnections {
+  const all: Redis[] = [];
+  const keep = (connection: Redis) => {
+    connection.on('error', onError);
+    all.push(connection);
+    return connection;
+  };
+  const main = keep(
+    new Redis(url, { ...common, maxRetriesPerRequest: null, socketTimeout: SILENCE_DEADLINE_MS }),
+  );
+  // After a refusal (a read-only replica, no memory, no permission) BullMQ asks again at once, for ever.
+  const { sendCommand } = main;
+  main.sendCommand = (...args) => {
+    const answer = sendCommand.apply(main, args);
+    const isScript = args[0].name.startsWith('eval');
+    return isScript && answer instanceof Promise ? answer.catch(rejectLater) : answer;
+  };
+  // BullMQ gives no way to reach its copy while that has never been connected.
+  const { duplicate } = main;
+  main.duplicate = ((override?: Partial<RedisOptions>) =>
+    keep(duplicate.call(main, override) as Redis)) as typeof main.duplicate;
+  return {
+    main,
+    disconnect: () => {
+      for (const connection of all) connection.disconnect();
+    },
+  };
+}
+
+async function rejectLater(error: Error): Promise<never> {
+  // A script that the server does not know is no refusal: it is sent in full then.
+  if (error.name === 'ReplyError' && !error.message.startsWith('NOSCRIPT')) await pause(REFUSAL_DELAY_MS);
+  throw error;
+}
+
+interface RedisReceptionParts {
+  readonly bullmq: typeof BullMq;
+  readonly url: string;
+  readonly prefix: string;
+  /** Milliseconds for which a message belongs to the consumer that has it, renewed while it lives. */
+  readonly lease: number;
+  readonly outage: Outage;
+}
+
+const END_MS = 1_500;
+const RETRY_MS = 1_000;
+/** How often a message may come again because its consumer died; the number only has to be out of reach. */
+const MAX_STALLED = 1_000_000;
+
+/** A BullMQ worker with connections of its own, which reconnect for ever. */
+export function receiveFromRedis(parts: RedisReceptionParts, queueId: string, hands: Hands): Reception {
+  const { bullmq, url, prefix, lease, outage } = parts;
+  let isStopping = false;
+  // Shutting down breaks connections; that is no news.
+  const report = (error: unknown) => {
+    if (!isStopping) outage.trouble(error);
+  };
+  const connections = connectConsumer(url, report);
+
+  async function handOver(job: BullMq.Job, token?: string): Promise<void> {
+    if (isStopping) {
+      // It was on its way when the consumer stopped: the next one gets it.
+      await job.moveToWait(token);
+      throw new bullmq.WaitingError();
+    }
+    await hands.start(job.deduplicationId ?? (job.id as string), job.data);
+  }
+
+  /** BullMQ's own closing waits for Redis, and leaves its timers behind when that is away. */
+  class Worker extends bullmq.Worker {
+    async abandon(): Promise<void> {
+      await this.pause(true);
+      await this.lockManager.close();
+    }
+  }
+
+  const worker = new Worker(queueId, handOver, {
+    connection: connections.main,
+    prefix,
+    skipVersionCheck: true,
+    autorun: false,
+    concurrency: hands.concurrency,
+    drainDelay: BLOCK_SECONDS,
+    lockDuration: lease,
+    stalledInterval: lease,
+    maxStalledCount: MAX_STALLED,
+    runRetryDelay: RETRY_MS,
+  });
+  worker.on('error', report);
+
+  async function run(): Promise<void> {
+    while (!isStopping) {
+      try {
+        await worker.run();
+      } catch (error) {
+        report(error);
+      }
+      if (!isStopping) await pause(RETRY_MS);
+    }
+  }
+  void run();
+
+  let closing: Promise<void> | undefined;
+  return {
+    stop() {
+      isStopping = true;
+      closing ??= worker.close();
+    },
+    async end() {
+      const hasClosed = await endsWithin(END_MS, closing ?? worker.close());
+      if (!hasClosed) await worker.abandon();
+      connections.disconnect();
+    },
+  };
+}

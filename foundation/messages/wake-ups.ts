@@ -1,0 +1,63 @@
+import type { TSchema } from 'typebox';
+import Type from 'typebox';
+import { defineEvent, type EventRef, type Events } from './events/events.ts';
+
+/** What wake-ups travel through. */
+export type WakeUpEvents = Pick<Events, 'emit' | 'on' | 'onMissed'>;
+
+/** Reports to every replica that something waits in a table. A wake-up may be lost: who waits for one also looks from time to time. */
+export interface WakeUps {
+  /** Wakes the listeners of `name` here and elsewhere. */
+  send(name: string): void;
+  /** Calls `listener` when something may wait under the name, also when wake-ups may have been missed. Returns the undo. */
+  on(name: string, listener: () => void): () => void;
+  close(): void;
+}
+
+const Waiting = Type.Object({ name: Type.String({ maxLength: 128 }) });
+
+/** The event under which one kind of wake-ups travels. */
+export function wakeUpEvent(id: string): EventRef<{ readonly name: string }> {
+  return defineEvent(id, Waiting as TSchema) as EventRef<{ readonly name: string }>;
+}
+
+export function createWakeUps(events: WakeUpEvents, event: EventRef<{ readonly name: string }>): WakeUps {
+  const listeners = new Map<string, Set<() => void>>();
+  const wake = (name: string) => {
+    for (const listener of listeners.get(name) ?? []) listener();
+  };
+  const undo = [
+    events.on(event, ({ name }) => wake(name)),
+    events.onMissed(() => {
+      for (const name of listeners.keys()) wake(name);
+    }),
+  ];
+  /** Names of this turn of the event loop: a burst is one event for each. */
+  const pending = new Set<string>();
+  let isClosed = false;
+
+  function emitPending(): void {
+    if (!isClosed) for (const name of pending) events.emit(event, { name });
+    pending.clear();
+  }
+
+  return {
+    send(name) {
+      if (pending.size === 0) setImmediate(emitPending);
+      pending.add(name);
+    },
+    on(name, listener) {
+      const ofName = listeners.get(name) ?? new Set();
+      listeners.set(name, ofName.add(listener));
+      return () => {
+        ofName.delete(listener);
+        if (ofName.size === 0) listeners.delete(name);
+      };
+    },
+    close() {
+      isClosed = true;
+      for (const end of undo) end();
+      listeners.clear();
+    },
+  };
+}
