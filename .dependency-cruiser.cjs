@@ -58,7 +58,10 @@ module.exports = {
       comment: 'kernel/api says what a plugin is; it may name the types of the kernel, never run it.',
       severity: 'error',
       from: { path: '^kernel/api/' },
-      to: { path: '^(kernel/(host|chain|http)|foundation/(data|config))/', dependencyTypesNot: ['type-only'] },
+      to: {
+        path: '^(kernel/(host|chain|http)|foundation/(data|config))/',
+        dependencyTypesNot: ['type-only'],
+      },
     },
     {
       name: 'tests-are-not-imported',

@@ -14,13 +14,26 @@ export {
   type AuditQuery,
   parseAuditTime,
 } from '../foundation/audit/audit-query.ts';
+export { type BackoffBounds, backoffDelay } from '../foundation/base/backoff.ts';
+export { createSharedCache, type SharedCache, type SharedCacheOptions } from '../foundation/base/cache.ts';
 export type { Clock } from '../foundation/base/clock.ts';
+export { DeadlineError, within } from '../foundation/base/deadline.ts';
 export { KernelErrors } from '../foundation/base/error-catalogue.ts';
 export type { ErrorExtras, ErrorFactory, FieldError } from '../foundation/base/gateway-error.ts';
 export { defineErrors, GatewayError } from '../foundation/base/gateway-error.ts';
 export type { Ids } from '../foundation/base/ids.ts';
 export { nearestName } from '../foundation/base/nearest-name.ts';
 export { type Page, type PageQuery, pageOf, pageQuery } from '../foundation/base/page.ts';
+export {
+  forEachLimited,
+  KeyedMutex,
+  Mutex,
+  mapLimited,
+  type Release,
+  Semaphore,
+  type TurnOptions,
+} from '../foundation/base/semaphore.ts';
+export { throttledLog } from '../foundation/base/throttle.ts';
 export { ConfigurationError, type ConfigurationProblem } from '../foundation/config/configuration-error.ts';
 export { parseDuration } from '../foundation/config/duration.ts';
 export { field } from '../foundation/config/field.ts';

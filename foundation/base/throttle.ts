@@ -1,24 +1,22 @@
 import type { Clock } from './clock.ts';
 
-/** Milliseconds between two reports of one kind. */
-const EVERY_MS = 60_000;
-
 /**
- * Reports something that others may cause as often as they like: the first time at once, then once a minute at most,
- * with how often it happened since the last report.
+ * Logs something that may happen as often as others like: the first time at once, then once in `everyMs` milliseconds at most (default: a minute),
+ * with how often it happened since the last time.
  */
-export function seldom<D>(
-  clock: Clock,
-  report: (detail: D, count: number) => void,
+export function throttledLog<D = void>(
+  clock: Pick<Clock, 'monotonic'>,
+  log: (detail: D, count: number) => void,
+  everyMs = 60_000,
 ): (detail: D, count?: number) => void {
-  let reportedAt = Number.NEGATIVE_INFINITY;
-  let unreported = 0;
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  let unlogged = 0;
   return (detail, count = 1) => {
-    unreported += count;
+    unlogged += count;
     const now = clock.monotonic();
-    if (now - reportedAt < EVERY_MS) return;
-    reportedAt = now;
-    report(detail, unreported);
-    unreported = 0;
+    if (now - loggedAt < everyMs) return;
+    loggedAt = now;
+    log(detail, unlogged);
+    unlogged = 0;
   };
 }

@@ -1,6 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
+import { createSharedCache } from '../base/cache.ts';
 import type { Clock } from '../base/clock.ts';
-import { createFreshCache } from '../base/fresh-cache.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Page } from '../base/page.ts';
 import type { Database } from '../data/database.ts';
@@ -56,7 +56,7 @@ export function createEgressRules(options: {
   readonly ids: Ids;
 }): JudgedRules {
   const { database, clock, ids } = options;
-  const cache = createFreshCache<RuleSet>({
+  const cache = createSharedCache<RuleSet>({
     load: async (tenantId) =>
       compileRules(await database.forTenant(tenantId).find(EgressRuleTable, {}, { limit: MAX_RULES })),
     clock,

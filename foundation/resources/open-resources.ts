@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { within } from '../base/deadline.ts';
 import { KernelErrors } from '../base/error-catalogue.ts';
-import { Turnstile } from '../base/mutex.ts';
+import { Mutex } from '../base/semaphore.ts';
 import type { WatchFolder } from '../config/folder-watch.ts';
 import type { Logger } from '../observability/logger.ts';
 import { ResourceErrors } from './errors.ts';
@@ -57,7 +57,7 @@ class ResourceFolder implements ResourceHost {
   readonly #live: LiveResources;
   readonly #teller: Teller;
   readonly #slots = new WeakMap<KindRegistration, KindSlot>();
-  readonly #turns = new Turnstile();
+  readonly #turns = new Mutex();
   #lastReloadAt: Date | undefined;
   #isOpen = false;
   #isFollowing = false;
@@ -107,7 +107,7 @@ class ResourceFolder implements ResourceHost {
       }
       kinds.set(registration.kind, this.#slots.get(registration)!);
     }
-    const leave = await this.#turns.enter();
+    const leave = await this.#turns.acquire();
     let staged: Staged;
     try {
       staged = await this.#live.stage(this.#source.files.all, kinds, false);

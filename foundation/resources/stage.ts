@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { Gate } from '../base/semaphore.ts';
+import { Semaphore } from '../base/semaphore.ts';
 import { buildProblems, buildVersion } from './build-version.ts';
 import type { CheckedReference } from './check-document.ts';
 import { FailedBuild } from './failed-build.ts';
@@ -53,14 +53,14 @@ class Run implements StageResult {
   readonly failed = new Map<string, FailedBuild>();
   readonly #input: StageInput;
   readonly #tasks = new Map<string, Promise<void>>();
-  readonly #gate: Gate;
+  readonly #builds: Semaphore;
   readonly #end: number;
 
   constructor(input: StageInput) {
     this.#input = input;
     this.next = new Map(input.plan.standing);
     this.refusals = new Map(input.plan.refusals);
-    this.#gate = new Gate(input.limits.builds);
+    this.#builds = new Semaphore(input.limits.builds);
     this.#end = input.clock.monotonic() + input.times.reload;
   }
 
@@ -86,7 +86,7 @@ class Run implements StageResult {
       this.failed.set(step.id, before!);
       return this.#refuse(step, 'failed', before!.problems);
     }
-    await this.#gate.through(() => this.#build(step, dependencies, isKnown ? before : undefined));
+    await this.#builds.run(() => this.#build(step, dependencies, isKnown ? before : undefined));
   }
 
   async #build(

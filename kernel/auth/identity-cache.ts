@@ -1,5 +1,5 @@
+import { createSharedCache } from '../../foundation/base/cache.ts';
 import type { Clock } from '../../foundation/base/clock.ts';
-import { createFreshCache } from '../../foundation/base/fresh-cache.ts';
 import type { Identity } from '../access/identity.ts';
 
 /** What a request needs to know about a stored API key. */
@@ -35,7 +35,7 @@ export function createIdentityCache(options: {
   readonly lookup: (hash: string) => Promise<KnownKey | undefined>;
   readonly clock: Clock;
 }): IdentityCache {
-  const cache = createFreshCache<KnownKey>({
+  const cache = createSharedCache<KnownKey | undefined>({
     load: options.lookup,
     clock: options.clock,
     maxAge: MAX_AGE_MS,

@@ -1,6 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
+import { createSharedCache } from '../../foundation/base/cache.ts';
 import type { Clock } from '../../foundation/base/clock.ts';
-import { createFreshCache } from '../../foundation/base/fresh-cache.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import type { Database } from '../../foundation/data/database.ts';
 import { Tenant } from '../../foundation/tables/tenant.ts';
@@ -72,7 +72,7 @@ export function createTenants(options: {
   readonly onChanged?: (tenantId: string) => void;
 }): Tenants {
   const { database, clock, ids, forgetIdentities, onChanged = () => {} } = options;
-  const cache = createFreshCache<TenantRecord>({
+  const cache = createSharedCache<TenantRecord | undefined>({
     load: read,
     clock,
     maxAge: MAX_AGE_MS,

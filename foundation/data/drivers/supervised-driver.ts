@@ -8,10 +8,10 @@ import {
   type QueryResult,
   type TransactionSettings,
 } from 'kysely';
+import { Mutex, type Release } from '../../base/semaphore.ts';
 import { DatabaseErrors } from '../errors.ts';
 import type { TransactionGuard } from '../transaction-guard.ts';
 import { asUnavailable } from './connection-loss.ts';
-import { Turnstile } from './turnstile.ts';
 
 /** What is added to a family's own Kysely driver. */
 export interface Supervision {
@@ -34,7 +34,7 @@ export function supervise(dialect: Dialect, supervision: Supervision): Dialect {
     createDriver: () => new SupervisedDriver(dialect.createDriver(), supervision),
     createAdapter: () => {
       const adapter = dialect.createAdapter();
-      // Kysely's own lock around a single connection has no deadline and cannot be looked at; the turnstile here has one.
+      // Kysely's own lock around a single connection has no deadline and cannot be looked at; the mutex here has one.
       return supervision.turnTimeoutMs !== undefined
         ? Object.create(adapter, { supportsMultipleConnections: { value: true } })
         : adapter;
@@ -44,17 +44,21 @@ export function supervise(dialect: Dialect, supervision: Supervision): Dialect {
   };
 }
 
+const heldForTooLong = () =>
+  DatabaseErrors.unavailable('Another transaction has held the database for too long');
+
 class SupervisedDriver implements Driver {
   readonly #driver: Driver;
   readonly #supervision: Supervision;
-  readonly #turnstile: Turnstile | undefined;
+  /** Where one user at a time has the connection. */
+  readonly #mutex: Mutex | undefined;
   readonly #connections = new WeakMap<DatabaseConnection, SupervisedConnection>();
 
   constructor(driver: Driver, supervision: Supervision) {
     this.#driver = driver;
     this.#supervision = supervision;
-    this.#turnstile =
-      supervision.turnTimeoutMs === undefined ? undefined : new Turnstile(supervision.turnTimeoutMs);
+    const timeoutMs = supervision.turnTimeoutMs;
+    this.#mutex = timeoutMs === undefined ? undefined : new Mutex({ timeoutMs, expired: heldForTooLong });
   }
 
   init(): Promise<void> {
@@ -65,13 +69,14 @@ class SupervisedDriver implements Driver {
     const { guard } = this.#supervision;
     guard.assertNoTransaction();
     return this.#operation(async () => {
-      await this.#turnstile?.enter();
+      const release = await this.#mutex?.acquire();
       try {
         const connection = this.#supervised(await this.#acquire());
         connection.isReleased = false;
+        connection.release = release;
         return connection;
       } catch (error) {
-        this.#turnstile?.leave();
+        release?.();
         throw error;
       }
     });
@@ -122,7 +127,7 @@ class SupervisedDriver implements Driver {
     try {
       await this.#driver.releaseConnection(connection.inner);
     } finally {
-      this.#turnstile?.leave();
+      connection.release?.();
     }
   }
 
@@ -187,6 +192,8 @@ class SupervisedConnection implements DatabaseConnection {
   readonly inner: DatabaseConnection;
   /** True while nobody has it. */
   isReleased = false;
+  /** Ends the turn of its user. */
+  release: Release | undefined;
   readonly #supervision: Supervision;
 
   constructor(inner: DatabaseConnection, supervision: Supervision) {

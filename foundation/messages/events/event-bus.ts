@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
-import { seldom } from '../../base/throttle.ts';
+import { throttledLog } from '../../base/throttle.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { EventErrors } from './errors.ts';
 import type { EventLimits } from './event-limits.ts';
@@ -46,7 +46,7 @@ export class EventBus implements Events {
     const { limits, log, clock, transport, observe } = options;
     this.#missed = new MissedEvents({ every: limits.missedEvery, log });
     if (transport === undefined) return;
-    const malformed = seldom<void>(clock, (_, count) =>
+    const malformed = throttledLog<void>(clock, (_, count) =>
       log.warn({ count }, `messages on the events channel of ${transport.title} are not understood`),
     );
     this.#link = new ReplicaLink({
@@ -62,7 +62,7 @@ export class EventBus implements Events {
         observe.dropped('malformed', 1);
         malformed();
       },
-      onRefused: seldom(clock, (err, count) =>
+      onRefused: throttledLog(clock, (err, count) =>
         log.warn({ err, lost_events: count }, `${transport.title} refuses events`),
       ),
     });
@@ -137,13 +137,13 @@ export class EventBus implements Events {
 
   #queueFor({ id, schema }: EventRef<unknown>, listener: EventListener<unknown>): ListenerQueue {
     const { limits, log, clock, observe } = this.#options;
-    const fellBehind = seldom<void>(clock, (_, count) =>
+    const fellBehind = throttledLog<void>(clock, (_, count) =>
       log.warn(
         { event: id, lost_events: count },
         'a listener is slower than its events: the oldest are dropped',
       ),
     );
-    const unfit = seldom<string>(clock, (problem, count) =>
+    const unfit = throttledLog<string>(clock, (problem, count) =>
       log.warn({ event: id, problem, lost_events: count }, 'an event from elsewhere does not fit its schema'),
     );
     return new ListenerQueue({
@@ -162,7 +162,7 @@ export class EventBus implements Events {
         observe.dropped('unfit', 1);
         unfit(problem);
       },
-      onFailure: seldom(clock, (err, count) =>
+      onFailure: throttledLog(clock, (err, count) =>
         log.error({ err, event: id, failures: count }, 'a listener to an event failed'),
       ),
     });

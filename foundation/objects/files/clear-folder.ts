@@ -1,6 +1,7 @@
+import { mapLimited } from '../../base/semaphore.ts';
 import type { Deleted } from '../objects.ts';
+import { AT_ONCE } from './file-limits.ts';
 import { removeEmpty } from './folder-tree.ts';
-import { inGroups } from './in-groups.ts';
 import { type Entry, entriesOf } from './walk.ts';
 
 /** Files that are collected before they are deleted. */
@@ -34,7 +35,7 @@ async function clearOnce(folder: Entry, prefix: string, removal: Removal): Promi
   let bytes = 0;
   let batch: string[] = [];
   const flush = async () => {
-    const sizes = await inGroups(batch, (file) => removal.remove(file));
+    const sizes = await mapLimited(batch, AT_ONCE, (file) => removal.remove(file));
     batch = [];
     if (sizes.length > 0) await removal.flush(folder.path);
     for (const size of sizes) {

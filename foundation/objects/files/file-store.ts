@@ -5,6 +5,7 @@ import { addAbortSignal } from 'node:stream';
 import type { Clock } from '../../base/clock.ts';
 import { GatewayError } from '../../base/gateway-error.ts';
 import type { Ids } from '../../base/ids.ts';
+import { KeyedMutex, mapLimited } from '../../base/semaphore.ts';
 import { isSystemError } from '../../config/atomic-write.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { BodyError, bodyPieces } from '../body-pieces.ts';
@@ -14,10 +15,9 @@ import type { ObjectBody, ObjectInfo, ObjectPage } from '../objects.ts';
 import { orAborted } from '../or-aborted.ts';
 import { clearFolder } from './clear-folder.ts';
 import { onDisk } from './file-failure.ts';
+import { AT_ONCE } from './file-limits.ts';
 import { FolderTree } from './folder-tree.ts';
-import { inGroups } from './in-groups.ts';
 import { objectPath } from './key-path.ts';
-import { KeyedTurns } from './keyed-turns.ts';
 import { contentOf, openObjectFile, readObjectTrailer } from './object-file.ts';
 import { TEMPORARY_FOLDER, TemporaryFiles } from './temporary-files.ts';
 import { encodeTrailer, TRAILER_BYTES, type Trailer } from './trailer.ts';
@@ -68,7 +68,7 @@ class FileStore implements ObjectStore {
   readonly #temporary: TemporaryFiles;
   readonly #clock: Clock;
   readonly #log: Pick<Logger, 'warn'>;
-  readonly #turns = new KeyedTurns();
+  readonly #turns = new KeyedMutex();
 
   constructor({ tree, temporary, clock, log }: FileStoreParts) {
     this.#tree = tree;
@@ -87,7 +87,7 @@ class FileStore implements ObjectStore {
         const temporary = await this.#temporary.write(this.#describedPieces(body, options, described));
         try {
           options.signal?.throwIfAborted();
-          await this.#turns.take(file, () => this.#place(temporary, file, options));
+          await this.#turns.run(file, () => this.#place(temporary, file, options));
         } finally {
           await this.#temporary.remove(temporary);
         }
@@ -138,7 +138,7 @@ class FileStore implements ObjectStore {
       for await (const entry of objectsInOrder(begin, { prefix, after }, limit + 1)) {
         if (entries.push(entry) > limit) break;
       }
-      const found = await inGroups(entries.slice(0, limit), (entry) => this.#listed(entry));
+      const found = await mapLimited(entries.slice(0, limit), AT_ONCE, (entry) => this.#listed(entry));
       const objects = found.filter((info) => info !== undefined);
       return entries.length > limit ? { objects, next: entries[limit - 1]!.key.toString() } : { objects };
     });
@@ -235,7 +235,7 @@ class FileStore implements ObjectStore {
 
   /** Deletes a file and returns the bytes of its content; `undefined` when it is gone already. */
   #remove(file: string): Promise<number | undefined> {
-    return this.#turns.take(file, async () => {
+    return this.#turns.run(file, async () => {
       try {
         const { size } = await lstat(file);
         await unlink(file);

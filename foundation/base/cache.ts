@@ -3,15 +3,17 @@ import type { Clock } from './clock.ts';
 import { DeadlineError, within } from './deadline.ts';
 import { defineErrors } from './gateway-error.ts';
 
-/** How a cache of database records behaves. */
-export interface FreshCacheOptions<T extends object> {
-  /** Reads one record from the database; `undefined` when there is none. */
-  readonly load: (key: string) => Promise<T | undefined>;
-  readonly clock: Clock;
-  /** Milliseconds for which a record is used, counted from the start of its load. */
+/** How a shared cache behaves. */
+export interface SharedCacheOptions<T extends object | undefined> {
+  /** Reads one value; `undefined` when there is none. A failure is not kept. */
+  readonly load: (key: string) => Promise<T>;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  /** Milliseconds for which a value is used, counted from the start of its load. */
   readonly maxAge: number;
-  /** Records that are kept at most; as many answers of "there is none" are kept beside them. */
+  /** Values that are kept at most; as many answers of "there is none" are kept beside them. */
   readonly maxEntries: number;
+  /** Characters that a value holds, roughly: all values together hold 16 Mi, so that long ones leave room for fewer. */
+  readonly weigh?: (value: NonNullable<T>) => number;
   /** Loads that may run at one time; default 256. Above it a lookup fails at once. */
   readonly maxLoads?: number;
   /** Milliseconds after which a lookup fails; default 5000. */
@@ -19,19 +21,19 @@ export interface FreshCacheOptions<T extends object> {
 }
 
 /**
- * Records by key that are never used longer than `maxAge` after they were read, and not at all after a `forget` that
+ * Values by key that are never used longer than `maxAge` after they were read, and not at all after a `forget` that
  * returned: a load that was under way then is neither kept nor shared with lookups that come later.
  */
-export interface FreshCache<T extends object> {
+export interface SharedCache<T extends object | undefined> {
   /**
-   * The record, without a promise when it is at hand. Lookups of one key at one time share a load. Fails with
-   * `lookup.unavailable` when the database does not answer in time or too many loads are running.
+   * The value, without a promise when it is at hand. Lookups of one key at one time share a load. Fails with
+   * `lookup.unavailable` when the load does not end in time or too many loads are running.
    */
-  get(key: string): T | undefined | Promise<T | undefined>;
-  /** Drops one record. */
+  get(key: string): T | Promise<T>;
+  /** Drops one value. */
   forget(key: string): void;
-  /** Drops the records that match, and what is being loaded. */
-  forgetWhere(matches: (record: T) => boolean): void;
+  /** Drops the values that match, and what is being loaded. */
+  forgetWhere(matches: (value: NonNullable<T>) => boolean): void;
   /** Drops everything. */
   clear(): void;
 }
@@ -45,41 +47,50 @@ export const LookupErrors = defineErrors({
   },
 });
 
+const MAX_WEIGHT = 16 * 1024 * 1024;
+
 interface Entry<T> {
-  readonly record: T;
+  readonly value: T;
   readonly readAt: number;
 }
 
 interface Flight<T> {
   readonly startedAt: number;
-  readonly result: Promise<T | undefined>;
+  readonly result: Promise<T>;
 }
 
 /** Makes an empty cache. */
-export function createFreshCache<T extends object>(options: FreshCacheOptions<T>): FreshCache<T> {
-  const { load, clock, maxAge, maxEntries, maxLoads = 256, deadline = 5000 } = options;
-  const present = new LRUCache<string, Entry<T>>({ max: maxEntries });
-  // Apart from the records, so that a flood of made-up keys pushes out nobody's real one.
+export function createSharedCache<T extends object | undefined>(
+  options: SharedCacheOptions<T>,
+): SharedCache<T> {
+  const { load, clock, maxAge, maxEntries, weigh, maxLoads = 256, deadline = 5000 } = options;
+  const present = new LRUCache<string, Entry<NonNullable<T>>>({
+    max: maxEntries,
+    ...(weigh === undefined
+      ? {}
+      : { maxSize: MAX_WEIGHT, sizeCalculation: ({ value }: Entry<NonNullable<T>>) => 1 + weigh(value) }),
+  });
+  // Apart from the values, so that a flood of made-up keys pushes out no real one.
   const absent = new LRUCache<string, number>({ max: maxEntries });
   const flights = new Map<string, Flight<T>>();
   let running = 0;
 
-  function join(key: string, now: number): Promise<T | undefined> {
+  function join(key: string, now: number): Promise<T> {
     const current = flights.get(key);
     if (current !== undefined && now - current.startedAt < maxAge) return current.result;
     if (running >= maxLoads) return Promise.reject(unavailable(new Error(`${running} lookups are running`)));
     const flight = { startedAt: now, result: answer(key) };
     flights.set(key, flight);
     flight.result.then(
-      (record) => {
-        if (lands(key, flight)) keep(key, record, now);
+      (value) => {
+        if (lands(key, flight)) keep(key, value, now);
       },
       () => lands(key, flight),
     );
     return flight.result;
   }
 
-  async function answer(key: string): Promise<T | undefined> {
+  async function answer(key: string): Promise<T> {
     try {
       return await within(deadline, 'a lookup', run(key));
     } catch (error) {
@@ -87,7 +98,7 @@ export function createFreshCache<T extends object>(options: FreshCacheOptions<T>
     }
   }
 
-  async function run(key: string): Promise<T | undefined> {
+  async function run(key: string): Promise<T> {
     running += 1;
     try {
       return await load(key);
@@ -96,23 +107,23 @@ export function createFreshCache<T extends object>(options: FreshCacheOptions<T>
     }
   }
 
-  /** Takes the flight off; false when somebody forgot the key, or a newer load took its place, in the meantime. */
+  /** Takes the flight off; false when the key was forgotten, or a newer load took its place, in the meantime. */
   function lands(key: string, flight: Flight<T>): boolean {
     return flights.get(key) === flight && flights.delete(key);
   }
 
-  function keep(key: string, record: T | undefined, readAt: number): void {
-    if (record === undefined) absent.set(key, readAt);
-    else present.set(key, { record, readAt });
+  function keep(key: string, value: T, readAt: number): void {
+    if (value === undefined) absent.set(key, readAt);
+    else present.set(key, { value: value as NonNullable<T>, readAt });
   }
 
   return {
     get(key) {
       const now = clock.monotonic();
       const entry = present.get(key);
-      if (entry !== undefined && now - entry.readAt < maxAge) return entry.record;
+      if (entry !== undefined && now - entry.readAt < maxAge) return entry.value;
       const missedAt = absent.get(key);
-      if (missedAt !== undefined && now - missedAt < maxAge) return undefined;
+      if (missedAt !== undefined && now - missedAt < maxAge) return undefined as T;
       return join(key, now);
     },
     forget(key) {
@@ -121,7 +132,7 @@ export function createFreshCache<T extends object>(options: FreshCacheOptions<T>
       flights.delete(key);
     },
     forgetWhere(matches) {
-      for (const [key, entry] of present.entries()) if (matches(entry.record)) present.delete(key);
+      for (const [key, entry] of present.entries()) if (matches(entry.value)) present.delete(key);
       // What is being loaded is not known yet, so all of it is left to those who wait for it already.
       flights.clear();
     },

@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { createFreshCache, type FreshCacheOptions } from '../../../foundation/base/fresh-cache.ts';
+import { createSharedCache, type SharedCacheOptions } from '../../../foundation/base/cache.ts';
 import { GatewayError } from '../../../foundation/base/gateway-error.ts';
 import { manualClock } from '../../../testing/manual-clock.ts';
 
@@ -9,10 +9,10 @@ interface Row {
 }
 
 /** A cache before a database whose answers the test gives by hand. */
-function setUp(options: Partial<FreshCacheOptions<Row>> = {}) {
+function setUp(options: Partial<SharedCacheOptions<Row | undefined>> = {}) {
   const clock = manualClock();
   const loads: { key: string; resolve: (row?: Row) => void; reject: (error: Error) => void }[] = [];
-  const cache = createFreshCache<Row>({
+  const cache = createSharedCache<Row | undefined>({
     load: (key) => new Promise((resolve, reject) => loads.push({ key, resolve, reject })),
     clock,
     maxAge: 1000,
@@ -174,7 +174,7 @@ test('whatever happens in which order, no lookup sees a version older than the l
       const waiting: (() => void)[] = [];
       const checks: Promise<void>[] = [];
       const current = () => history.at(-1)?.version ?? 0;
-      const cache = createFreshCache<Row>({
+      const cache = createSharedCache<Row | undefined>({
         // The read happens when the load starts; its answer travels as long as the schedule says.
         load: () => {
           const row = { version: current() };
