@@ -20,7 +20,7 @@ import type { Plugin } from './api/plugin.ts';
 import type { KernelServices } from './api/services.ts';
 import { openAuthentication } from './auth/open-authentication.ts';
 import { RequestLimits } from './chain/rate-limit.ts';
-import { GrpcServer } from './grpc/server.ts';
+import { Grpc } from './grpc/grpc.ts';
 import { pluginRoutes } from './host/admin-routes.ts';
 import { GatewayConfiguration } from './host/gateway-configuration.ts';
 import { followPluginFolders } from './host/hot-plugins.ts';
@@ -220,7 +220,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     times: STREAM_TIMES,
   });
   const { grpc: rpc } = settings.services;
-  const grpc = new GrpcServer({
+  const grpc = new Grpc({
     address: { ...rpc.address, variable: 'SVC_GRPC_ADDR' },
     chain: { ...chain, grpc: metrics.grpc },
     isServing: () => isServing,

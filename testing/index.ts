@@ -1,12 +1,5 @@
 /** Tests of plugins start here, as `agent-gateway/testing`: a whole gateway in one call. */
 
-export type {
-  GrpcAnswer,
-  GrpcCallOptions,
-  GrpcClient,
-  GrpcClientOptions,
-  OpenGrpcCall,
-} from '../kernel/grpc/grpc-client.ts';
 export { type ConformanceCheck, pluginConformance } from './conformance/conformance.ts';
 export type {
   ConformanceOptions,
@@ -18,6 +11,13 @@ export { fakeIds } from './fakes/fake-ids.ts';
 export { fakeSecrets } from './fakes/fake-secrets.ts';
 export { type FakeServices, fakeServices } from './fakes/fake-services.ts';
 export { memoryObjects } from './fakes/memory-objects.ts';
+export type {
+  GrpcAnswer,
+  GrpcCallOptions,
+  GrpcClient,
+  GrpcClientOptions,
+  OpenGrpcCall,
+} from './grpc-client.ts';
 export { type ManualClock, manualClock } from './manual-clock.ts';
 export {
   startTestGateway,

@@ -1,4 +1,4 @@
-import { satisfies } from 'semver';
+import satisfies from 'semver/functions/satisfies.js';
 import type { Plugin } from '../api/plugin.ts';
 
 /** The version of the plugin contract that this kernel offers. */

@@ -1,8 +1,9 @@
+import { realpath } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
 import { within } from '../../foundation/base/deadline.ts';
 import type { Plugin } from '../api/plugin.ts';
 import type { PluginSource } from './plugin-source.ts';
-import { ofGeneration, resolveKernelForPlugins } from './resolve-hook.ts';
+import { isOutside, ofGeneration, resolveKernelForPlugins } from './resolve-hook.ts';
 
 /** A plugin that was found: its definition, or why there is none. */
 export type Discovered =
@@ -27,7 +28,7 @@ export async function loadPlugin(source: PluginSource, generation: number): Prom
   const { name, folder, file, takenBy } = source;
   try {
     if (takenBy !== undefined) throw new Error(`the name is taken by ${takenBy}`);
-    resolveKernelForPlugins();
+    if (generation > 0 || isOutside(await realpath(file))) resolveKernelForPlugins();
     const url = pathToFileURL(file).href;
     const imported: Promise<{ default?: unknown }> = import(
       generation === 0 ? url : ofGeneration(url, generation)

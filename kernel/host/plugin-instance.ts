@@ -74,6 +74,7 @@ export class PluginInstance {
       const missing = plugin.offers?.find((ref) => !instance.effects.provided.has(ref.id));
       if (missing !== undefined)
         throw new Error(`${plugin.name} offers ${missing.id} but did not provide it`);
+      await instance.#compileServices();
       return instance;
     } catch (failure) {
       scope.close();
@@ -82,6 +83,15 @@ export class PluginInstance {
     } finally {
       scope.close();
     }
+  }
+
+  async #compileServices(): Promise<void> {
+    const { declaredServices } = this.effects;
+    if (declaredServices.length === 0) return;
+    const { compileService } = await import('../grpc/compiled-service.ts');
+    this.effects.grpc = declaredServices.map((service) =>
+      compileService(service, this.plugin.name, this.inFlight),
+    );
   }
 
   /**

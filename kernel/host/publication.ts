@@ -1,6 +1,6 @@
 import type { ResourceHost } from '../../foundation/resources/resources.ts';
 import type { AuthenticationChain } from '../auth/chain.ts';
-import type { GrpcServer } from '../grpc/server.ts';
+import type { Grpc } from '../grpc/grpc.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
 import type { Listeners } from '../http/listeners.ts';
 import type { Probe } from './effects.ts';
@@ -29,7 +29,7 @@ export type Arrival = Pick<Published, 'instance' | 'address'>;
 /** Where plugins become visible. */
 export interface PublicationParts {
   readonly listeners: Listeners;
-  readonly grpc: Pick<GrpcServer, 'open' | 'prepare' | 'abandon'>;
+  readonly grpc: Pick<Grpc, 'open' | 'prepare' | 'abandon'>;
   readonly resources: Pick<ResourceHost, 'prepare'>;
   readonly authentication: AuthenticationChain;
 }

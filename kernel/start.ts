@@ -1,0 +1,10 @@
+import { enableCompileCache } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+/*
+ * Where the process begins: what was compiled at earlier starts is read instead of compiled, stripped types included, which
+ * takes a third of the start away. A folder that cannot be written is only read, so a read-only container lives with what
+ * its image holds. NODE_COMPILE_CACHE names another folder, NODE_DISABLE_COMPILE_CACHE=1 does without.
+ */
+enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/gateway', import.meta.url)));
+await import('./main.ts');
