@@ -22,6 +22,12 @@ export { KernelErrors } from '../foundation/base/error-catalogue.ts';
 export type { ErrorExtras, ErrorFactory, FieldError } from '../foundation/base/gateway-error.ts';
 export { defineErrors, GatewayError } from '../foundation/base/gateway-error.ts';
 export type { Ids } from '../foundation/base/ids.ts';
+export {
+  compileSchema,
+  type SchemaCheck,
+  type SchemaError,
+  type SchemaOptions,
+} from '../foundation/base/json-schema.ts';
 export { nearestName } from '../foundation/base/nearest-name.ts';
 export { type Page, type PageQuery, pageOf, pageQuery } from '../foundation/base/page.ts';
 export {

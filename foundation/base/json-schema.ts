@@ -1,53 +1,129 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormatsModule from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import type { FieldError } from './gateway-error.ts';
 import { nearestName } from './nearest-name.ts';
 
-/** Checks a value in place (defaults are filled in, strings coerced where asked) and tells every bad field. */
-export type Validator = (value: unknown) => readonly FieldError[];
+/** What Ajv says of a bad value. */
+export interface SchemaError {
+  /** The keyword of the schema that refused the value: `required`, `pattern`. */
+  readonly keyword: string;
+  /** JSON Pointer to the value. */
+  readonly instancePath: string;
+  /** JSON Pointer to the keyword. */
+  readonly schemaPath: string;
+  /** By keyword: `missingProperty`, `additionalProperty`, `limit`, `allowedValues`. */
+  readonly params: Readonly<Record<string, unknown>>;
+  /** Never holds the value. */
+  readonly message?: string;
+  /** The schema that the keyword belongs to. */
+  readonly parentSchema?: Readonly<Record<string, unknown>>;
+}
 
-/** Where a value comes from: the first segment of the pointers, and whether its strings are coerced to the schema's types. */
-export type InputPlace = 'params' | 'query' | 'headers' | 'body';
+/** Checks a value; no errors for a good one. The first call compiles the schema, and throws when it is no valid JSON Schema. */
+export type SchemaCheck = (value: unknown) => readonly SchemaError[];
+
+/** How values are checked. Without options a value is left as it is, and its first error is enough. */
+export interface SchemaOptions {
+  /** Turns strings into what the schema asks for, in place. For what arrives as text: queries, headers. */
+  readonly coerce?: boolean;
+  /** Fills in the schema's defaults, in place. */
+  readonly defaults?: boolean;
+  /** Reports every error. */
+  readonly all?: boolean;
+  /** Default `draft-07`. The newer one has `unevaluatedProperties`, `prefixItems` and `$dynamicRef`. */
+  readonly draft?: '2020-12';
+  /**
+   * Of somebody who is not trusted: neither patterns, which could take for ever, nor formats are tried. The size of the schema is
+   * the caller's to bound.
+   */
+  readonly untrusted?: boolean;
+}
+
+/** By their options. They go with their schemas: a plugin that is set up anew often brings the same ones. */
+const checks = new WeakMap<object, Map<string, SchemaCheck>>();
+
+/** The check of a schema, compiled at its first use. One schema with the same options is compiled once. */
+export function compileSchema(schema: object, options: SchemaOptions = {}): SchemaCheck {
+  const { coerce = false, defaults = false, all = false, draft = 'draft-07', untrusted = false } = options;
+  const key = [coerce, defaults, all, draft, untrusted].join();
+  const bySchema = checks.get(schema) ?? new Map<string, SchemaCheck>();
+  checks.set(schema, bySchema);
+  const check = bySchema.get(key) ?? lazyCheck(schema, options);
+  bySchema.set(key, check);
+  return check;
+}
+
+const NO_ERRORS: readonly SchemaError[] = [];
+
+function lazyCheck(schema: object, options: SchemaOptions): SchemaCheck {
+  let validate: ValidateFunction | undefined;
+  return (value) => {
+    validate ??= compile(schema, options);
+    return validate(value) ? NO_ERRORS : (validate.errors ?? NO_ERRORS);
+  };
+}
 
 // The package is CommonJS: its function is the default of the default.
 const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default;
 
-// Verbose, since what a schema says of itself makes better messages.
-const OPTIONS = { useDefaults: true, strict: false, verbose: true } as const;
+/** Stands for a regular expression that is not tried. */
+const matchesAll = Object.assign(() => ({ test: () => true }), { code: 'matchesAll' });
 
-/** Coercion is for what arrives as text; a body has types of its own. */
-function createAjv(place: InputPlace, allErrors: boolean): Ajv {
-  return addFormats(
-    new Ajv({ ...OPTIONS, allErrors, ...(place === 'body' ? {} : { coerceTypes: 'array' }) }),
-  );
+/**
+ * An instance for each schema: a shared one keeps every schema for ever, and lets their `$id`s clash. It costs 0.1 ms. What costs is the
+ * meta-schema (15 ms, and half of each compilation), and without it Ajv still refuses what is no schema.
+ */
+function compile(
+  schema: object,
+  { coerce, defaults, all, draft, untrusted }: SchemaOptions,
+): ValidateFunction {
+  const Compiler = draft === '2020-12' ? Ajv2020 : Ajv;
+  const ajv = new Compiler({
+    strict: false,
+    logger: false,
+    addUsedSchema: false,
+    validateSchema: false,
+    // Only for schemas that refer to it.
+    meta: untrusted !== true && JSON.stringify(schema).includes('json-schema.org/'),
+    // What a schema says of itself makes better messages.
+    verbose: true,
+    coerceTypes: coerce ? 'array' : false,
+    useDefaults: defaults ?? false,
+    allErrors: all ?? false,
+    ...(untrusted ? { validateFormats: false, code: { regExp: matchesAll } } : {}),
+  });
+  return (untrusted ? ajv : addFormats(ajv)).compile(schema);
 }
 
-const ajvs = new Map<string, Ajv>();
-
-function ajvOf(place: InputPlace, allErrors: boolean): Ajv {
-  const key = `${place === 'body'} ${allErrors}`;
-  const ajv = ajvs.get(key) ?? createAjv(place, allErrors);
-  ajvs.set(key, ajv);
-  return ajv;
+/** What is wrong with a message's payload, naming the member and never its value; `undefined` when it fits. Changes nothing. */
+export function payloadProblem(schema: TSchema, payload: unknown): string | undefined {
+  const [first] = compileSchema(schema)(payload);
+  return first && `${first.instancePath || 'the payload'} ${first.message ?? 'does not fit the schema'}`;
 }
 
-/** Values of more nodes than this are told their first bad field only: an error for each of a million costs too much. */
+/** Checks a value in place (defaults are filled in, strings coerced where asked) and reports every bad field. */
+export type Validator = (value: unknown) => readonly FieldError[];
+
+/** Where a value comes from: the first segment of the pointers. Strings of all but `body` and `spec` are coerced to the schema's types. */
+export type InputPlace = 'params' | 'query' | 'headers' | 'body';
+
+/** Of values with more nodes only the first bad field is reported: an error for each of a million costs too much. */
 const MAX_NODES_FOR_ALL_ERRORS = 2_000;
 
-/** Compiles a schema. Throws when it is no valid JSON Schema. */
-export function createValidator(schema: TSchema, place: InputPlace): Validator {
-  const isValid: ValidateFunction = ajvOf(place, false).compile(schema);
-  // Most schemas never see a bad value, so the thorough form is compiled when it is needed.
-  let tellAll: ValidateFunction | undefined;
+/** The check of an input. Like every check it compiles the schema at its first use. */
+export function createValidator(schema: TSchema, place: InputPlace | 'spec'): Validator {
+  // A body and a spec have types of their own.
+  const options = { coerce: place !== 'body' && place !== 'spec', defaults: true };
+  const firstError = compileSchema(schema, options);
+  const allErrors = compileSchema(schema, { ...options, all: true });
   const integers = place === 'query' ? integersOf(schema) : [];
   return (value) => {
     if (integers.length > 0) keepOddIntegers(value as Record<string, unknown>, integers);
-    if (isValid(value)) return [];
-    if (!hasFewerNodes(value, MAX_NODES_FOR_ALL_ERRORS)) return fieldErrors(isValid.errors ?? [], place);
-    tellAll ??= ajvOf(place, true).compile(schema);
-    tellAll(value);
-    return fieldErrors(tellAll.errors ?? [], place);
+    const errors = firstError(value);
+    if (errors.length === 0) return [];
+    return fieldErrors(hasFewerNodes(value, MAX_NODES_FOR_ALL_ERRORS) ? allErrors(value) : errors, place);
   };
 }
 
@@ -79,10 +155,10 @@ function hasFewerNodes(value: unknown, limit: number): boolean {
 }
 
 /**
- * Ajv's errors as pointers and sentences: one per field, the most specific. Of an Ajv that is `verbose`, a pattern tells its schema's
- * `patternErrorMessage`, and an unknown member the known one that was probably meant.
+ * Ajv's errors as pointers and sentences: one per field, the most specific. A pattern is reported by its
+ * schema's `patternErrorMessage`, and an unknown member with the known one that was probably meant.
  */
-export function fieldErrors(errors: readonly ErrorObject[], place: string): readonly FieldError[] {
+function fieldErrors(errors: readonly SchemaError[], place: string): readonly FieldError[] {
   const byPointer = new Map<string, FieldError>();
   for (const error of withoutFailedBranches(errors)) {
     const pointer = pointerOf(error, place);
@@ -94,12 +170,12 @@ export function fieldErrors(errors: readonly ErrorObject[], place: string): read
 const CHOICES = new Set(['anyOf', 'oneOf']);
 
 /**
- * A value that matches none of several forms fails each of them. What lies deeper than the choice itself is worth
- * telling; complaints about the value being another type are not.
+ * A value that matches none of several forms fails each of them. What lies deeper than the choice itself is
+ * reported; complaints about the value being another type are not.
  */
-function withoutFailedBranches(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+function withoutFailedBranches(errors: readonly SchemaError[]): readonly SchemaError[] {
   const choices = errors.filter((error) => CHOICES.has(error.keyword));
-  const isBranch = (error: ErrorObject, choice: ErrorObject) =>
+  const isBranch = (error: SchemaError, choice: SchemaError) =>
     error !== choice && error.schemaPath.startsWith(`${choice.schemaPath}/`);
   return errors.filter((error) => {
     const shallow = choices.some(
@@ -116,14 +192,14 @@ function withoutFailedBranches(errors: readonly ErrorObject[]): readonly ErrorOb
   });
 }
 
-function pointerOf(error: ErrorObject, place: string): string {
+function pointerOf(error: SchemaError, place: string): string {
   const base = `/${place}${error.instancePath}`;
   const { missingProperty, additionalProperty } = error.params as Record<string, string | undefined>;
   const child = missingProperty ?? additionalProperty;
   return child === undefined ? base : `${base}/${child.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-function messageOf(error: ErrorObject): string {
+function messageOf(error: SchemaError): string {
   switch (error.keyword) {
     case 'required':
       return 'is required';
@@ -144,17 +220,17 @@ function messageOf(error: ErrorObject): string {
 }
 
 /** What messages need of the schema that said no. */
-interface TellingSchema {
-  /** Told instead of the pattern, which nobody wants to read. */
+interface SchemaTexts {
+  /** Reported instead of the pattern. */
   readonly patternErrorMessage?: string;
   readonly properties?: object;
 }
 
-function schemaOf({ parentSchema }: ErrorObject): TellingSchema {
-  return (parentSchema ?? {}) as TellingSchema;
+function schemaOf({ parentSchema }: SchemaError): SchemaTexts {
+  return (parentSchema ?? {}) as SchemaTexts;
 }
 
-function unknownMember(error: ErrorObject): string {
+function unknownMember(error: SchemaError): string {
   const { additionalProperty } = error.params as { readonly additionalProperty: string };
   const meant = nearestName(additionalProperty, Object.keys(schemaOf(error).properties ?? {}));
   return meant === undefined ? 'is not known here' : `is not known here, did you mean ${meant}?`;

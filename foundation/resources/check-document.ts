@@ -1,9 +1,9 @@
+import type { Validator } from '../base/json-schema.ts';
 import { deepFreeze } from './freeze.ts';
 import { KIND_NAME, RESOURCE_NAME, resourceId } from './header.ts';
 import type { Kind, Resource, ResourceProblem, ResourceReference } from './kind.ts';
 import { type LocatedProblem, reasonOf } from './problem.ts';
 import type { SourceDocument } from './source-file.ts';
-import type { SpecCheck } from './spec-check.ts';
 
 /** A reference with the id of what it leads to. */
 export interface CheckedReference extends ResourceReference {
@@ -19,15 +19,15 @@ export type CheckedDocument =
 export function checkDocument(
   document: SourceDocument,
   definition: Kind,
-  check: SpecCheck,
+  check: Validator,
   limit: number,
 ): CheckedDocument {
   const header = document.header!;
   const spec: unknown = structuredClone(header.spec);
-  const misfits = check(spec, limit);
-  if (misfits.length > 0) return { problems: document.locate(misfits) };
-  const resource: Resource = deepFreeze({ ...header, spec });
   try {
+    const misfits = check(spec);
+    if (misfits.length > 0) return { problems: document.locate(misfits.slice(0, limit)) };
+    const resource: Resource = deepFreeze({ ...header, spec });
     const problems = definition.check?.(resource) ?? [];
     if (problems.length > 0) return { problems: document.locate(problems.slice(0, limit)) };
     const references = (definition.references?.(resource) ?? []).map(withId);

@@ -12,8 +12,13 @@ const MAPS = ['properties', 'patternProperties', '$defs', 'definitions'] as cons
  * they are: a misspelled member should not pass silently. Objects below `allOf`, `if` and `not` stay open: they describe a part of the members.
  */
 export function closedSchema(schema: TSchema): JsonSchema {
-  return close(JSON.parse(JSON.stringify(schema)) as JsonSchema);
+  const closed = known.get(schema) ?? close(JSON.parse(JSON.stringify(schema)) as JsonSchema);
+  known.set(schema, closed);
+  return closed;
 }
+
+/** A plugin that is set up anew brings the same schema again: it is compiled once. */
+const known = new WeakMap<TSchema, JsonSchema>();
 
 function close(schema: unknown): JsonSchema {
   if (!isSchema(schema)) return schema as JsonSchema;

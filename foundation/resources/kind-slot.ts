@@ -1,8 +1,9 @@
+import { createValidator, type Validator } from '../base/json-schema.ts';
 import type { Logger } from '../observability/logger.ts';
 import { type CheckedDocument, checkDocument } from './check-document.ts';
+import { closedSchema } from './closed-schema.ts';
 import type { Kind, LiveResource, ResourceLease, ResourceView } from './kind.ts';
 import type { SourceDocument } from './source-file.ts';
-import { createSpecCheck, type SpecCheck } from './spec-check.ts';
 import type { Version } from './version.ts';
 
 /** A version that is live, with the file that declares it. */
@@ -23,17 +24,16 @@ export class KindSlot {
   /** Every version of it that is not disposed yet. */
   readonly versions = new Set<Version>();
   readonly view: ResourceView;
-  readonly #check: SpecCheck;
+  readonly #check: Validator;
   readonly #checked = new WeakMap<SourceDocument, CheckedDocument>();
   readonly #listeners = new Set<() => void>();
   #live: ReadonlyMap<string, LiveEntry> = new Map();
 
-  /** @throws Error for a schema that is none. */
   constructor(definition: Kind, plugin: string, log: Logger) {
     this.definition = definition;
     this.plugin = plugin;
     this.log = log;
-    this.#check = createSpecCheck(definition.spec);
+    this.#check = createValidator(closedSchema(definition.spec), 'spec');
     this.view = this.#createView();
   }
 

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
+import { payloadProblem } from '../../base/json-schema.ts';
 import { throttledLog } from '../../base/throttle.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { EventErrors } from './errors.ts';
@@ -10,7 +11,6 @@ import type { EventRef } from './event-ref.ts';
 import type { EventListener, Events } from './events.ts';
 import { type Delivery, ListenerQueue } from './listener-queue.ts';
 import { MissedEvents } from './missed-events.ts';
-import { PayloadCheck } from './payload-check.ts';
 import { ReplicaLink } from './replica-link.ts';
 import type { Transport } from './transport.ts';
 
@@ -37,7 +37,6 @@ export class EventBus implements Events {
   readonly #queues = new Map<string, Set<ListenerQueue>>();
   readonly #missed: MissedEvents;
   readonly #link: ReplicaLink | undefined;
-  readonly #check = new PayloadCheck();
   readonly #inOwnContext = AsyncLocalStorage.snapshot();
   #closing: Promise<void> | undefined;
 
@@ -126,7 +125,7 @@ export class EventBus implements Events {
         `The payload of ${id} has ${bytes} bytes of JSON, at most ${MAX_PAYLOAD} may be`,
       );
     }
-    const problem = this.#check.problem(schema, JSON.parse(body));
+    const problem = payloadProblem(schema, JSON.parse(body));
     if (problem !== undefined) throw EventErrors.unfit(`The payload of ${id} does not fit: ${problem}`);
     return body;
   }
@@ -152,7 +151,7 @@ export class EventBus implements Events {
       listener,
       bound: limits.backlog,
       deadline: limits.listenerDeadline,
-      problem: (expected, payload) => this.#check.problem(expected, payload),
+      problem: payloadProblem,
       onOverflow: () => {
         observe.dropped('backlog', 1);
         fellBehind();

@@ -1,6 +1,5 @@
-import type { TSchema } from 'typebox';
-import { Compile, type Validator } from 'typebox/compile';
 import type { Ids } from '../../base/ids.ts';
+import { payloadProblem } from '../../base/json-schema.ts';
 import { QueueErrors } from './errors.ts';
 import type { PublishOptions } from './queue.ts';
 import type { QueueRef } from './queue-ref.ts';
@@ -38,7 +37,7 @@ export function encodeMessage<T>(
       `delay: must be a whole number of milliseconds from 0 to ${MAX_DELAY_MS}`,
     );
   }
-  const problem = problemOf(queue.schema, payload);
+  const problem = payloadProblem(queue.schema, payload);
   if (problem !== undefined) throw QueueErrors.payloadInvalid(`${queue.id}: ${problem}`);
   const text = JSON.stringify(payload);
   if (Buffer.byteLength(text) > MAX_PAYLOAD_BYTES) {
@@ -58,26 +57,7 @@ export function decodePayload<T>(queue: QueueRef<T>, text: unknown): T {
   } catch {
     throw QueueErrors.payloadInvalid(`${queue.id}: the payload is no JSON`);
   }
-  const problem = problemOf(queue.schema, payload);
+  const problem = payloadProblem(queue.schema, payload);
   if (problem !== undefined) throw QueueErrors.payloadInvalid(`${queue.id}: ${problem}`);
   return payload as T;
-}
-
-const validators = new WeakMap<TSchema, Validator>();
-
-function problemOf(schema: TSchema, payload: unknown): string | undefined {
-  const validator = validatorOf(schema);
-  if (validator.Check(payload)) return undefined;
-  const [first] = validator.Errors(payload);
-  return first === undefined
-    ? 'does not fit the schema'
-    : `${first.instancePath || 'the payload'} ${first.message}`;
-}
-
-function validatorOf(schema: TSchema): Validator {
-  const known = validators.get(schema);
-  if (known !== undefined) return known;
-  const made = Compile(schema) as Validator;
-  validators.set(schema, made);
-  return made;
 }

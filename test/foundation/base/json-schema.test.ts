@@ -1,6 +1,6 @@
 import test from 'ava';
 import Type from 'typebox';
-import { createValidator } from '../../../foundation/base/json-schema.ts';
+import { compileSchema, createValidator, payloadProblem } from '../../../foundation/base/json-schema.ts';
 
 const Message = Type.Object({
   role: Type.Enum(['user', 'system']),
@@ -95,4 +95,79 @@ test('a member that is not known is told with the one that was probably meant', 
     { pointer: '/body/odd~1one', message: 'is not known here' },
     { pointer: '/body/input/siz', message: 'is not known here, did you mean size?' },
   ]);
+});
+
+test('a payload that does not fit is reported by its member', (t) => {
+  const schema = Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    what: Type.Union([Type.Literal('a'), Type.Literal('b')]),
+    more: Type.Optional(Type.Array(Type.Integer())),
+  });
+  const good = { id: '00000000-0000-0000-0000-000000000001', what: 'a' };
+  t.is(payloadProblem(schema, good), undefined);
+  t.is(payloadProblem(schema, { ...good, added: 'by a newer version' }), undefined);
+  t.regex(payloadProblem(schema, { ...good, id: 'secret-text' }) ?? '', /^\/id (?!.*secret-text)/);
+  t.regex(payloadProblem(schema, { ...good, what: 'secret-text' }) ?? '', /^\/what (?!.*secret-text)/);
+  t.regex(
+    payloadProblem(schema, { ...good, more: [1, 'secret-text'] }) ?? '',
+    /^\/more\/1 (?!.*secret-text)/,
+  );
+  t.is(payloadProblem(schema, { id: good.id }), "the payload must have required property 'what'");
+  t.is(payloadProblem(schema, null), 'the payload must be object');
+});
+
+test('schemas of one $id do not hinder each other', (t) => {
+  const [one, two] = [Type.Integer({ $id: 'same' }), Type.String({ $id: 'same' })];
+  t.is(payloadProblem(one, 1), undefined);
+  t.is(payloadProblem(two, 'x'), undefined);
+  t.is(payloadProblem(two, 1), 'the payload must be string');
+});
+
+test('a payload is left as it is', (t) => {
+  const payload = { n: '1' };
+  const schema = Type.Object({ n: Type.String(), more: Type.Integer({ default: 5 }) });
+  t.is(payloadProblem(schema, payload), "the payload must have required property 'more'");
+  t.deepEqual(payload, { n: '1' });
+});
+
+test('a schema is compiled at its first use, once for the same options', (t) => {
+  const schema = { type: 'nonsense' };
+  const check = compileSchema(schema);
+  t.throws(() => check(1), { message: /type must be JSONType/ });
+  t.is(compileSchema(schema), check);
+  t.is(compileSchema(schema, { all: false, coerce: false }), check);
+  t.not(compileSchema(schema, { all: true }), check);
+});
+
+for (const keywords of [{ pattern: '(' }, { properties: [] }, { type: 'strin' }, { required: 'a' }]) {
+  test(`without the meta-schema ${JSON.stringify(keywords)} is refused too`, (t) => {
+    t.throws(() => compileSchema({ type: 'object', ...keywords })({}));
+  });
+}
+
+test('without options a value is left as it is, and one error is enough', (t) => {
+  const value = { b: '1' };
+  const schema = { properties: { a: { default: 1 }, b: { type: 'integer' }, c: {} }, required: ['a', 'c'] };
+  t.is(compileSchema(schema)(value).length, 1);
+  t.is(compileSchema(schema, { all: true })(value).length, 3);
+  t.deepEqual(value, { b: '1' });
+  t.is(compileSchema(schema, { all: true, coerce: true, defaults: true })(value).length, 1);
+  t.deepEqual(value as unknown, { a: 1, b: 1 });
+});
+
+test('the newer draft has its keywords, and a schema may refer to a meta-schema', (t) => {
+  const schema = { prefixItems: [{ type: 'string' }], unevaluatedItems: false };
+  t.is(compileSchema(schema, { draft: '2020-12' })([1, 2]).length, 1);
+  t.is(compileSchema(schema)([1, 2]).length, 0);
+  const ofSchemas = { properties: { parameters: { $ref: 'http://json-schema.org/draft-07/schema#' } } };
+  t.deepEqual(compileSchema(ofSchemas)({ parameters: { type: 'object' } }), []);
+  t.is(compileSchema(ofSchemas)({ parameters: { type: 'strin' } })[0]?.instancePath, '/parameters/type');
+});
+
+test('patterns and formats of an untrusted schema are not tried', (t) => {
+  const schema = { type: 'string', pattern: '^(a+)+$', format: 'uuid', maxLength: 50 };
+  const check = compileSchema(schema, { untrusted: true });
+  t.deepEqual(check(`${'a'.repeat(40)}!`), []);
+  t.is(check('a'.repeat(51))[0]?.keyword, 'maxLength');
+  t.is(compileSchema(schema)('aa')[0]?.keyword, 'format');
 });
