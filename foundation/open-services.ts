@@ -25,6 +25,7 @@ import { openObjects } from './objects/open-objects.ts';
 import type { Logger } from './observability/logger.ts';
 import type { MetricRegistry } from './observability/metric-registry.ts';
 import { createPluginMetrics } from './observability/plugin-metrics.ts';
+import type { Redis } from './redis/redis.ts';
 import { createSecrets, type Secrets } from './secrets/secrets.ts';
 import { egressMetrics, eventMetrics } from './service-metrics.ts';
 
@@ -35,6 +36,8 @@ export interface ServicesParts {
   readonly database: Database;
   /** Where the database is, when it is PostgreSQL. */
   readonly postgresUrl: string | undefined;
+  readonly redis: Redis | undefined;
+  /** For BullMQ, which opens connections of its own. */
   readonly redisUrl: string | undefined;
   readonly trail: AuditTrail;
   readonly registry: MetricRegistry;

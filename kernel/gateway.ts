@@ -14,6 +14,7 @@ import { createMetrics } from '../foundation/observability/metrics.ts';
 import { createPluginMetrics } from '../foundation/observability/plugin-metrics.ts';
 import { createTracing } from '../foundation/observability/tracing.ts';
 import { openServices } from '../foundation/open-services.ts';
+import { openRedis } from '../foundation/redis/open-redis.ts';
 import { openResources } from '../foundation/resources/open-resources.ts';
 import { registerKernelTables } from '../foundation/tables/register-tables.ts';
 import type { Plugin } from './api/plugin.ts';
@@ -36,9 +37,8 @@ import { kernelRoutes } from './http/kernel-routes.ts';
 import { Listeners } from './http/listeners.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { createSourceAddress } from './http/source-address.ts';
-import { createConcurrency } from './limits/concurrency.ts';
-import { openRateLimits } from './limits/open-rate-limits.ts';
-import { createStreamLimit } from './limits/stream-limit.ts';
+import { createRateLimits } from './limits/rate-limits.ts';
+import { createConcurrency, createStreamLimit } from './limits/stream-limit.ts';
 import { BUNDLED_PLUGINS } from './paths.ts';
 import { VERSION } from './version.ts';
 
@@ -142,14 +142,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   opened.defer(() => trail.close(clock.monotonic() < closesBy ? AUDIT_DRAIN : AUDIT_DRAIN_LATE));
   metrics.watchAudit({ queued: () => trail.stats().queued, spooled: () => trail.stats().spooledBytes });
 
-  const windows = openRateLimits({
-    redisUrl: settings.redisUrl,
-    deployment: settings.services.deployment,
-    ...{ clock, log },
-  });
-  opened.defer(() => windows.close());
+  const { redisUrl } = settings;
+  const { deployment } = settings.services;
+  const redis =
+    redisUrl === undefined ? undefined : await openRedis({ url: redisUrl, deployment, clock, ids, log });
+  opened.defer(() => redis?.close());
   const limits = new RequestLimits({
-    windows,
+    windows: createRateLimits({ redis, deployment, clock }),
     settings: settings.rateLimits,
     rejected: (tenantId, window) => metrics.rateLimitRejected(tenantId, window),
   });
@@ -158,7 +157,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     settings: settings.services,
     env,
     ...{ database, trail, clock, ids, log },
-    redisUrl: settings.redisUrl,
+    redis,
+    redisUrl,
     postgresUrl: settings.database.driver === 'postgres' ? settings.database.url : undefined,
     registry: metrics.registry,
     onSecret: logging.hide,

@@ -1,8 +1,7 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { addressGroup } from '../http/source-address.ts';
 import type { Stage } from '../http/stage.ts';
-import type { Decision } from '../limits/decision.ts';
-import type { RateLimits, RateWindow } from '../limits/rate-limits.ts';
+import type { Decision, RateLimits, RateWindow } from '../limits/rate-limits.ts';
 import type { CallState } from './call-state.ts';
 
 /** Limits in requests a minute. */

@@ -58,7 +58,7 @@ test('replicas share a tenant’s window through Redis, and each counts alone wh
 
   await redis.kill();
 
-  await until(() => gateways.every((gateway) => logged(gateway, 'Redis fails: rate limits')));
+  await until(() => gateways.every((gateway) => logged(gateway, 'Redis is away: this replica')));
   t.deepEqual(await spend(gateways, await key(5), 16), { 200: 10, 429: 6 }, 'each admits the whole limit');
   t.deepEqual(await spend([gateways[0]], spentBefore, 4), { 200: 2, 429: 2 }, 'the count went on');
   for (const { request } of gateways) {
@@ -71,7 +71,7 @@ test('replicas share a tenant’s window through Redis, and each counts alone wh
 
   await redis.start();
 
-  await until(() => gateways.every((gateway) => logged(gateway, 'Redis is back: rate limits')), 10_000);
+  await until(() => gateways.every((gateway) => logged(gateway, 'Redis is back: this replica')), 10_000);
   t.deepEqual(await spend(gateways, await key(6), 9), { 200: 6, 429: 3 });
 });
 
@@ -101,7 +101,7 @@ test('no request fails or waits for long while Redis dies, freezes and comes bac
   await redis.start();
   await some(100);
   redis.freeze();
-  await until(() => gateways.every((gateway) => logged(gateway, 'Redis fails: rate limits')));
+  await until(() => gateways.every((gateway) => logged(gateway, 'Redis is away: this replica')));
   await some(50);
   redis.thaw();
   await some(50);
@@ -120,6 +120,6 @@ test('a gateway starts and serves while Redis is not there', async (t) => {
   t.teardown(gateway.stop);
   t.is((await gateway.request('/v1/me')).status, 200);
   await redis.start();
-  await until(() => logged(gateway, 'Redis is back: rate limits'), 10_000);
+  await until(() => logged(gateway, 'Redis is back: this replica'), 10_000);
   t.is((await gateway.request('/v1/me')).status, 200);
 });

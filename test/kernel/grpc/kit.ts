@@ -23,9 +23,8 @@ import { createApplication } from '../../../kernel/http/application.ts';
 import { compileRoute } from '../../../kernel/http/compiled-route.ts';
 import { Listeners } from '../../../kernel/http/listeners.ts';
 import { createSourceAddress } from '../../../kernel/http/source-address.ts';
-import { createConcurrency } from '../../../kernel/limits/concurrency.ts';
 import { createRateLimits } from '../../../kernel/limits/rate-limits.ts';
-import { createStreamLimit } from '../../../kernel/limits/stream-limit.ts';
+import { createConcurrency, createStreamLimit } from '../../../kernel/limits/stream-limit.ts';
 import { type GrpcClient, type GrpcClientOptions, grpcClient } from '../../../testing/grpc-client.ts';
 
 const PROTOS = new URL('./protos/', import.meta.url);
@@ -128,7 +127,7 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
     log,
   });
   const metrics = createMetrics({ version: 'test', process: false });
-  const windows = createRateLimits({ clock, log });
+  const windows = createRateLimits({ clock });
   const authentication = await openAuthentication({
     database,
     jwt: { publicKey: undefined, jwksUrl: undefined, audience: undefined, issuer: undefined },
@@ -223,7 +222,6 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
       await listeners.close();
       await authentication.close();
       await trail.close(2_000);
-      windows.close();
       await database.close();
       await rm(folder, { recursive: true, force: true });
     },

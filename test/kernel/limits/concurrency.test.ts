@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createConcurrency } from '../../../kernel/limits/concurrency.ts';
+import { createConcurrency } from '../../../kernel/limits/stream-limit.ts';
 
 test('gives out as many places as allowed, and one more for each that comes back', (t) => {
   const streams = createConcurrency();

@@ -1,14 +1,11 @@
 import test from 'ava';
 import fc from 'fast-check';
-import type { Decision } from '../../../kernel/limits/decision.ts';
-import { createRateLimits } from '../../../kernel/limits/rate-limits.ts';
-
-const silent = { info() {}, warn() {} };
+import { createRateLimits, type Decision } from '../../../kernel/limits/rate-limits.ts';
 
 function limitsAt(start = 0) {
   let now = start;
   const clock = { now: () => now, monotonic: () => now };
-  const limits = createRateLimits({ clock, log: silent });
+  const limits = createRateLimits({ clock });
   return {
     /** In memory the answer is immediate; a promise here fails the test's comparison. */
     consume: (key: string, limit: number) => limits.consume('tenant', key, limit) as Decision,
