@@ -3,7 +3,7 @@ import { backoffDelay } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import { DeadlineError, within } from '../base/deadline.ts';
 import type { Ids } from '../base/ids.ts';
-import { seldom } from '../base/throttle.ts';
+import { throttledLog } from '../base/throttle.ts';
 import type { Logger } from '../observability/logger.ts';
 import { type Redis, type RedisScript, redisScript } from './redis.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -55,7 +55,7 @@ export async function openRedis({ url, deployment, clock, ids, log }: RedisParts
   };
   const client = new ioredis.Redis(url, options);
   const listeners = new Set<(isUp: boolean) => void>();
-  const warnOfRefusal = seldom<unknown>(clock, (err, count) =>
+  const warnOfRefusal = throttledLog<unknown>(clock, (err, count) =>
     log.warn({ err, count }, 'Redis refused a command'),
   );
   const subscriptions = new Subscriptions(() => new ioredis.Redis(url, options), warnOfRefusal);
