@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { access } from '../api/access.ts';
 import { type Route, route } from '../api/route.ts';
-import { PluginChangeError, PluginErrors } from './errors.ts';
+import { GatewayFileError, PluginChangeError, PluginErrors } from './errors.ts';
 import type { GatewayConfiguration } from './gateway-configuration.ts';
 import type { PluginHost } from './plugin-host.ts';
 import { reportPlugin } from './report.ts';
@@ -42,6 +42,9 @@ export function pluginRoutes(
         try {
           await configuration[verb](params.name);
         } catch (failure) {
+          // Its message names file and line; the file may hold secrets, so no value.
+          if (failure instanceof GatewayFileError)
+            throw PluginErrors.fileInvalid(failure.message, { cause: failure.cause });
           if (!(failure instanceof PluginChangeError)) throw failure;
           throw PluginErrors.changeFailed(failure.message, { cause: failure.cause });
         }

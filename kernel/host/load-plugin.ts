@@ -16,6 +16,12 @@ export type Discovered =
     }
   | { readonly name: string; readonly folder: string; readonly error: Error };
 
+/** A plugin whose code was not imported, since it does not run: all that is known is its folder. */
+export interface Unloaded {
+  readonly name: string;
+  readonly folder: string;
+}
+
 const NAME = /^[a-z][a-z0-9-]*$/;
 /** Milliseconds that the modules of a plugin may take to run. */
 const IMPORT_TIMEOUT = 30_000;

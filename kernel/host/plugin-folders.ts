@@ -1,5 +1,5 @@
 import { codeFingerprint } from './code-fingerprint.ts';
-import { type Discovered, loadPlugin } from './load-plugin.ts';
+import { type Discovered, loadPlugin, type Unloaded } from './load-plugin.ts';
 import { findPluginSources, type PluginSource } from './plugin-source.ts';
 
 /** The folders of plugins, and the code in them. */
@@ -17,11 +17,17 @@ export class PluginFolders {
     return findPluginSources(this.folders);
   }
 
-  /** Imports every plugin that is there. One that cannot be loaded is reported and hinders no other. */
-  async loadAll(): Promise<readonly Discovered[]> {
-    const found: Discovered[] = [];
-    for (const source of (await this.sources()).values()) found.push(await this.#import(source));
-    return found;
+  /** Imports the plugins that may run, side by side. One that cannot be loaded is reported and hinders no other. */
+  async loadAll(mayRun: (name: string) => boolean = () => true): Promise<readonly (Discovered | Unloaded)[]> {
+    const sources = [...(await this.sources()).values()];
+    return Promise.all(
+      sources.map(async (source) => {
+        if (mayRun(source.name) || source.takenBy !== undefined) return this.#import(source);
+        // Known, so that it is no new folder.
+        this.#imported.set(source.name, await codeFingerprint(source.folder));
+        return { name: source.name, folder: source.folder };
+      }),
+    );
   }
 
   /** Imports a plugin's code anew; `undefined` when no folder holds it. */

@@ -55,6 +55,14 @@ test('with no configuration at all it runs, and prints a first chat that works',
   t.false(stdout.includes(token));
 });
 
+test('a token that the operator has set is not printed, whatever reads the output', async (t) => {
+  const token = 'acp_of_the_operator_and_nobody_else_0123';
+  const gateway = await startGatewayProcess(t, await temporaryFolder(t), { SVC_ACP_TOKEN: token });
+  const { stderr, stdout } = await gateway.stop();
+  t.true(stderr.includes('-H "Authorization: Bearer $SVC_ACP_TOKEN"'));
+  t.false(`${stdout}${stderr}`.includes(token));
+});
+
 test('a port that is taken is told with address and variable', async (t) => {
   const holder = net.createServer().listen(0, '127.0.0.1');
   await once(holder, 'listening');

@@ -1,0 +1,175 @@
+import { systemClock } from '../foundation/base/clock.ts';
+import { createIds } from '../foundation/base/ids.ts';
+import { type AcpToken, ensureAcpToken } from '../foundation/config/acp-token.ts';
+import { ConfigurationError } from '../foundation/config/configuration-error.ts';
+import { type Environment, processEnvironment } from '../foundation/config/environment.ts';
+import { type KernelSettings, readKernelSettings } from '../foundation/config/kernel-settings.ts';
+import { createLogger, type Logging } from '../foundation/observability/logger.ts';
+import { DEFAULT_TENANT_ID } from './access/identity.ts';
+import { type Gateway, startGateway } from './gateway.ts';
+import { migrateGateway } from './migrate.ts';
+
+/** `--migrate-only`: bring the tables to their newest form, and end. */
+const MIGRATE_ONLY = '--migrate-only';
+
+/** The process: configuration, start, signals. Exits with 1 when the start fails, with 0 after a clean stop. */
+async function main(): Promise<void> {
+  const env = processEnvironment();
+  const args = process.argv.slice(2);
+  const unknown = args.find((arg) => arg !== MIGRATE_ONLY);
+  if (unknown !== undefined) {
+    process.stderr.write(`The gateway knows ${MIGRATE_ONLY} and no other argument, not ${unknown}\n`);
+    process.exit(1);
+  }
+  if (args.includes(MIGRATE_ONLY)) return migrate(env);
+  const { settings, acpToken } = await readConfiguration(env);
+  const logging = createLogger({
+    level: settings.logLevel,
+    pretty: process.stdout.isTTY && !settings.production,
+    secrets: acpToken.token === undefined ? [] : [acpToken.token],
+  });
+  const log = logging.logger;
+  process.on('uncaughtException', (err) => crash(logging, err));
+  process.on('unhandledRejection', (err) => crash(logging, err));
+
+  const gateway = await startGateway({ settings, env, logging, acpToken: acpToken.token }).catch(
+    async (err) => {
+      log.fatal({ err }, 'the gateway could not be started');
+      await logging.flush();
+      process.stderr.write(`\nThe gateway could not be started: ${message(err)}\n`);
+      process.exit(1);
+    },
+  );
+  stopOnSignals(gateway, logging);
+  log.info(
+    {
+      url: gateway.url,
+      database: gateway.services.database.family,
+      redis: settings.redisUrl !== undefined,
+      plugins: gateway.host.slots.filter(({ current }) => current !== undefined).map(({ name }) => name),
+      ms: Math.round(performance.now()),
+    },
+    'ready',
+  );
+  if (acpToken.token === undefined) await warnWithoutAdministrator(gateway, logging);
+  else if (!settings.production && serves(gateway, FIRST_CHAT_PATH)) {
+    // Otherwise the lines of the start, which are written a moment later, would push it out of sight.
+    await logging.flush();
+    process.stderr.write(firstChat(gateway.url, acpToken));
+  }
+}
+
+async function migrate(env: Environment): Promise<void> {
+  const settings = await orExit(() => readKernelSettings(env));
+  const logging = createLogger({
+    level: settings.logLevel,
+    pretty: process.stdout.isTTY && !settings.production,
+  });
+  let code = 0;
+  try {
+    const owners = await migrateGateway({ settings, log: logging.logger });
+    logging.logger.info({ owners }, 'every table has its newest form');
+  } catch (err) {
+    code = 1;
+    logging.logger.fatal({ err }, 'the tables could not be migrated');
+    process.stderr.write(`\nThe tables could not be migrated: ${message(err)}\n`);
+  }
+  await logging.flush();
+  process.exit(code);
+}
+
+function readConfiguration(env: Environment): Promise<{ settings: KernelSettings; acpToken: AcpToken }> {
+  return orExit(async () => {
+    const settings = readKernelSettings(env);
+    const acpToken = await ensureAcpToken({
+      configured: settings.acpToken,
+      production: settings.production,
+      dataDir: settings.dataDir,
+      ids: createIds(systemClock),
+    });
+    return { settings, acpToken };
+  });
+}
+
+/** What stands in the way here is the operator's to set right: he is told what, not where in the code. */
+async function orExit<T>(read: () => T | Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    process.stderr.write(`The configuration is not valid:\n${error.message}\n`);
+    process.exit(1);
+  }
+}
+
+function serves(gateway: Gateway, path: string): boolean {
+  return path in gateway.services.openapi().paths;
+}
+
+/** The route that the first chat calls. */
+const FIRST_CHAT_PATH = '/v1/chat/completions';
+
+/**
+ * What `npm start` prints outside production: a first chat to copy and paste. A token that the gateway made is shown; one that
+ * the operator has set is his, and does not go to a terminal or a log.
+ */
+function firstChat(url: string, { source, token }: AcpToken): string {
+  const authorization =
+    source === 'environment' ? '"Authorization: Bearer $SVC_ACP_TOKEN"' : `'Authorization: Bearer ${token}'`;
+  return `
+The gateway answers at ${url}. A first chat, to copy and paste:
+
+  curl -N ${url}${FIRST_CHAT_PATH} \\
+    -H ${authorization} \\
+    -H 'Content-Type: application/json' \\
+    -d '{"model": "default", "stream": true, "messages": [{"role": "user", "content": "Hello! Who are you?"}]}'
+
+`;
+}
+
+/** Without the static token and without an administrator's key nobody could ever make a first key. */
+async function warnWithoutAdministrator(gateway: Gateway, logging: Logging): Promise<void> {
+  if (await gateway.services.apiKeys.hasUsableAdmin(DEFAULT_TENANT_ID)) return;
+  logging.logger.warn(
+    'nobody can administer this gateway: set SVC_ACP_TOKEN to make a first administrator key',
+  );
+}
+
+/** The same signal again at once is one: a terminal signals the gateway, and npm hands on what it got itself. */
+const SAME_SIGNAL_MS = 500;
+
+/** The first signal stops cleanly; a later one ends at once. */
+function stopOnSignals(gateway: Gateway, logging: Logging): void {
+  let first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined;
+  const stop = async (signal: NodeJS.Signals) => {
+    if (first !== undefined) {
+      const isEcho = signal === first.signal && performance.now() - first.at < SAME_SIGNAL_MS;
+      if (isEcho) return;
+      process.exit(1);
+    }
+    first = { signal, at: performance.now() };
+    logging.logger.info({ signal }, 'stopping: what is in flight finishes first');
+    await gateway.stop();
+    logging.logger.info('stopped');
+    await logging.flush();
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      stop(signal).catch((err: unknown) => crash(logging, err));
+    });
+  }
+}
+
+/** After an error that nobody expected the state is unknown: the supervisor starts a fresh process. */
+function crash(logging: Logging, err: unknown): void {
+  logging.logger.fatal({ err }, 'an error that nobody handled ends the process');
+  logging.flushSync();
+  process.exit(1);
+}
+
+function message(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+await main();
