@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts';
 
 /** Where identifiers and randomness come from. Tests pass a deterministic one. */
 export interface Ids {
-  /** A UUID v7 (RFC 9562): ordered by creation time, the default for every record. */
+  /** A UUID v7 (RFC 9562): ordered by creation time, in one process also within a millisecond; the default for every record. */
   uuid(): string;
   /** A UUID v4: for names that must not tell when they were made. */
   opaque(): string;
@@ -33,22 +33,26 @@ export function createIds(clock: Clock): Ids {
 
 const POOL_BYTES = 2560;
 
-/** The part that tells the time is the same for all ids of a millisecond. */
+/** The part that tells the time is the same for all ids of a millisecond, and a counter orders them (RFC 9562, 6.2, method 1). */
 let prefixTime = -1;
 let prefix = '';
+let counter = 0;
 
-function timePrefix(milliseconds: number): string {
-  if (milliseconds === prefixTime) return prefix;
-  const time = milliseconds.toString(16).padStart(12, '0');
-  prefixTime = milliseconds;
-  prefix = `${time.slice(0, 8)}-${time.slice(8)}-`;
-  return prefix;
-}
+const MAX_COUNTER = 0xfff;
 
 function uuidV7(milliseconds: number, random: Buffer): string {
+  if (milliseconds === prefixTime && counter < MAX_COUNTER) {
+    counter += 1;
+  } else {
+    const time = milliseconds.toString(16).padStart(12, '0');
+    prefixTime = milliseconds;
+    prefix = `${time.slice(0, 8)}-${time.slice(8)}-`;
+    // The upper half is room to count in.
+    counter = random.readUInt16BE(0) & (MAX_COUNTER >> 1);
+  }
   // Version 7 and the variant of RFC 9562 in their bits; the rest is random.
-  random[0] = 0x70 | (random[0]! & 0x0f);
+  random.writeUInt16BE(0x7000 | counter, 0);
   random[2] = 0x80 | (random[2]! & 0x3f);
   const hex = random.toString('hex');
-  return `${timePrefix(milliseconds)}${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8)}`;
+  return `${prefix}${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8)}`;
 }

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
-import { connect } from './drivers/connect.ts';
+import { connect } from './drivers/driver.ts';
 import type { Family } from './family.ts';
 import type { Migration } from './migration.ts';
 import { SqlDatabase } from './sql-database.ts';
@@ -15,7 +15,7 @@ export type { Family } from './family.ts';
 export type { Migration, MigrationSchema } from './migration.ts';
 export type { PlainCondition, PlainWhere } from './rows/conditions.ts';
 export { type RowWrite, writes } from './rows/row-writes.ts';
-export type { RowsQuery } from './rows/select-statement.ts';
+export type { RowsQuery } from './rows/statement.ts';
 export type { EntityRegistration } from './tenancy.ts';
 export type { TenantData, TenantEntityManager, TransactionOptions } from './tenant-entity-manager.ts';
 export { assertOutsideTransaction } from './transaction-guard.ts';

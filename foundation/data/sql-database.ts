@@ -10,8 +10,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { ControlledTransaction } from 'kysely';
 import { within } from '../base/deadline.ts';
 import type { Database, DatabaseOptions, Registered, Registration } from './database.ts';
-import type { connect } from './drivers/connect.ts';
-import type { ConnectOptions, FamilyDriver } from './drivers/driver.ts';
+import type { ConnectOptions, connect, FamilyDriver } from './drivers/driver.ts';
 import { EntityRegistry } from './entity-registry.ts';
 import { DatabaseDefect, DatabaseErrors } from './errors.ts';
 import type { Family } from './family.ts';
@@ -28,9 +27,7 @@ import {
 import { createPlainRows, type PlainRows } from './rows/plain-rows.ts';
 import type { Place } from './rows/statement-runner.ts';
 import { TENANT_FILTER, TENANT_PROPERTY, Tenancies } from './tenancy.ts';
-import { TenantEntityManager, type TransactionOptions } from './tenant-entity-manager.ts';
-import { TenantFlush } from './tenant-flush.ts';
-import type { TenantSource } from './tenant-source.ts';
+import { TenantEntityManager, type TenantSource, type TransactionOptions } from './tenant-entity-manager.ts';
 import { TransactionGuard } from './transaction-guard.ts';
 
 const MAX_CONNECTIONS = 10;
@@ -283,7 +280,6 @@ function ormOptions({ log }: DatabaseOptions, tenancies: Tenancies): ConnectOpti
     entities: [],
     // Two generations of one owner share their tables for a while; the registry refuses every other double.
     discovery: { warnWhenNoEntities: false, checkDuplicateTableNames: false },
-    subscribers: [new TenantFlush(tenancies)],
     filters: { [TENANT_FILTER]: tenantFilter(tenancies) },
     schemaGenerator: { skipTables: [JOURNAL], ignorePolicies: true },
     // Texts of statements, without the values in them, and only for those who want to see everything.

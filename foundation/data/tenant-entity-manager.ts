@@ -1,27 +1,32 @@
 import {
   type EntityData,
+  type EntityMetadata,
   type EntityName,
   type EntityProperty,
   type FilterQuery,
   type IsolationLevel,
   type Loaded,
-  type LockMode,
   type RequiredEntityData,
   raw,
 } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { ControlledTransaction } from 'kysely';
-import { type AggregateQuery, type AggregateRow, aggregate } from './aggregate.ts';
+import {
+  type AggregateQuery,
+  type AggregateRow,
+  aggregate,
+  type UpsertOptions,
+  upsert,
+} from './built-statements.ts';
 import { DatabaseDefect, DatabaseErrors } from './errors.ts';
-import type { TenantFindOptions } from './find-options.ts';
 import type { PlainWhere } from './rows/conditions.ts';
+import type { PlainRows } from './rows/plain-rows.ts';
 import type { RowWrite } from './rows/row-writes.ts';
-import type { RowsQuery } from './rows/select-statement.ts';
-import type { TENANT_PROPERTY } from './tenancy.ts';
-import { TenantRules } from './tenant-rules.ts';
-import type { TenantSource } from './tenant-source.ts';
+import type { RowsQuery } from './rows/statement.ts';
+import type { Place } from './rows/statement-runner.ts';
+import type { TENANT_PROPERTY, Tenancies } from './tenancy.ts';
+import { type TenantFindOptions, TenantRules } from './tenant-rules.ts';
 import { TenantUnit } from './tenant-unit.ts';
-import { type UpsertOptions, upsert } from './upsert.ts';
 
 /** A row to be written; the tenant is added by itself. */
 export type TenantData<E> = Omit<RequiredEntityData<E>, typeof TENANT_PROPERTY> & {
@@ -37,8 +42,9 @@ export interface TransactionOptions {
 
 /**
  * An entity manager that sees one tenant and no other, on every family: reads carry the tenant, writes set it and refuse
- * another one, entities that belong to no tenant are refused. It is a unit of work like MikroORM's: cheap, for one request
- * or job, not shared. Only tenant-owned entities pass; raw SQL does not.
+ * another one, entities that belong to no tenant are refused. Only tenant-owned entities pass; raw SQL does not.
+ *
+ * What is read is a copy of the caller's own: a change of it changes nothing in the database, `update` does. Each read asks the database.
  *
  * Every method throws a `DatabaseDefect` when code tries to leave the tenant.
  */
@@ -124,9 +130,8 @@ export class TenantEntityManager {
   }
 
   /**
-   * The rows that match, as plain objects of the caller's own: for lists that are only read, at a tenth of the cost of `find`. They
-   * show the database, without what the unit of work has not written yet. Only for entities of plain columns, and for simple
-   * conditions; throws a `DatabaseDefect` for any other.
+   * The rows that match, as plain objects, at a tenth of the cost of `find`. Only for entities of plain columns, and for simple conditions; throws a
+   * `DatabaseDefect` for any other.
    */
   async rows<E extends object, Field extends keyof E & string = keyof E & string>(
     entity: EntityName<E>,
@@ -158,39 +163,12 @@ export class TenantEntityManager {
     return aggregate(this.#unit.em, entity, query, bound);
   }
 
-  /** A new entity of the tenant, written by the next `flush` (or the end of the transaction). */
-  create<E extends object>(entity: EntityName<E>, data: TenantData<E>): E {
-    return this.#unit.em.create(entity, this.#rules.row(entity, data) as never);
-  }
-
-  /** Has the next `flush` write an entity. */
-  persist(entity: object): void {
-    this.#rules.adopt(entity);
-    this.#unit.em.persist(entity);
-  }
-
-  /** Has the next `flush` delete an entity. */
-  remove(entity: object): void {
-    this.#rules.adopt(entity);
-    this.#unit.em.remove(entity);
-  }
-
-  /** Writes all changes of the unit of work, in one transaction. */
-  async flush(): Promise<void> {
-    await this.#unit.flush();
-  }
-
-  /** Forgets every loaded and unwritten entity. For long loops. */
-  clear(): void {
-    this.#unit.clear();
-  }
-
-  /** Writes one row at once, past the unit of work. */
+  /** Writes one row. */
   async insert<E extends object>(entity: EntityName<E>, data: TenantData<E>): Promise<void> {
     await this.insertMany(entity, [data]);
   }
 
-  /** Writes rows at once, in one statement, past the unit of work; past MikroORM too where the entity and the values are plain. */
+  /** Writes rows in one statement; past MikroORM where the entity and the values are plain. */
   async insertMany<E extends object>(entity: EntityName<E>, data: readonly TenantData<E>[]): Promise<void> {
     if (data.length === 0) return;
     const rows = data.map((row) => this.#rules.row(entity, row));
@@ -201,7 +179,7 @@ export class TenantEntityManager {
 
   /**
    * Writes a row, or, where `conflict` (a unique key, to which the tenant is added by itself) finds one, updates it. One
-   * statement that cannot lose a race. Loaded entities are not refreshed.
+   * statement that cannot lose a race.
    */
   async upsert<E extends object>(
     entity: EntityName<E>,
@@ -213,7 +191,7 @@ export class TenantEntityManager {
     await upsert(this.#unit.em, this.#source.metadata(entity), row, options, this.#source.isMySql);
   }
 
-  /** Changes all rows that match, at once; returns how many matched. Loaded entities are not refreshed. As cheap as `insertMany`. */
+  /** Changes all rows that match; returns how many matched. As cheap as `insertMany`. */
   async update<E extends object>(
     entity: EntityName<E>,
     where: FilterQuery<NoInfer<E>>,
@@ -262,16 +240,10 @@ export class TenantEntityManager {
     return this.#unit.em.nativeDelete(entity, where);
   }
 
-  /** Locks the row of a loaded entity until the transaction ends. Throws outside a transaction. */
-  async lock(entity: object, mode: LockMode): Promise<void> {
-    this.#rules.adopt(entity);
-    await this.#unit.em.lock(entity, mode);
-  }
-
   /**
-   * Runs `work` in a transaction and a unit of work of its own: what it changes is flushed and committed when it returns, and
-   * rolled back when it throws. Entities that were loaded outside are not part of it: read inside what you change. Inside a
-   * transaction it makes a savepoint, whose failure alone is undone. `work` may wait for nothing but the database.
+   * Runs `work` in a transaction: what it writes is committed when it returns, and rolled back when it throws. What has to stay as it was read until
+   * then is read inside, with `lockMode`. Inside a transaction it makes a savepoint, whose failure alone is undone. `work` may wait for nothing
+   * but the database.
    */
   async transaction<T>(
     work: (tenant: TenantEntityManager) => Promise<T>,
@@ -282,12 +254,9 @@ export class TenantEntityManager {
         work(new TenantEntityManager(this.tenantId, this.#source, undefined, em)),
       );
     }
-    return this.#unit.transaction(options, async (transaction) => {
-      const inside = new TenantEntityManager(this.tenantId, this.#source, transaction);
-      const result = await work(inside);
-      await inside.flush();
-      return result;
-    });
+    return this.#unit.transaction(options, (transaction) =>
+      work(new TenantEntityManager(this.tenantId, this.#source, transaction)),
+    );
   }
 
   /** MikroORM's entity manager underneath, for the database that made this one. */
@@ -296,4 +265,23 @@ export class TenantEntityManager {
       throw new DatabaseDefect('not-registered', 'Another database made this entity manager');
     return this.#unit.em;
   }
+}
+
+/** Where entity managers of one tenant come from. */
+export interface TenantSource {
+  readonly tenancies: Tenancies;
+  readonly isMySql: boolean;
+  readonly plainRows: PlainRows;
+  /** What is known of a registered entity. */
+  metadata<E extends object>(entity: EntityName<E>): EntityMetadata<E>;
+  /** A fresh MikroORM entity manager that is bound to the tenant, inside the transaction where there is one. */
+  fork(tenantId: string, transaction?: ControlledTransaction<unknown>): SqlEntityManager;
+  /** Where statements of the tenant run. */
+  place(tenantId: string, transaction: ControlledTransaction<unknown> | undefined): Place;
+  /** Runs `work` in a transaction of the tenant. */
+  begin<T>(
+    tenantId: string,
+    isolation: IsolationLevel | undefined,
+    work: (transaction: ControlledTransaction<unknown>) => Promise<T>,
+  ): Promise<T>;
 }

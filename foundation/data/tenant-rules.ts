@@ -1,13 +1,16 @@
-import { type AnyEntity, type EntityName, type EntityProperty, helper, Utils } from '@mikro-orm/core';
+import {
+  type EntityName,
+  type EntityProperty,
+  type FindOptions,
+  isRaw,
+  ReferenceKind,
+  Utils,
+} from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import { DatabaseDefect, refuseForeign } from './errors.ts';
-import { findOptions, type TenantFindOptions } from './find-options.ts';
-import { refuseRawSql, refuseSymbols } from './raw-sql.ts';
-import type { RowWrite } from './rows/row-writes.ts';
-import type { ReadyWrite } from './rows/write-together.ts';
+import type { ReadyWrite, RowWrite } from './rows/row-writes.ts';
 import { TENANT_PROPERTY } from './tenancy.ts';
-import { References, tenantOf } from './tenant-flush.ts';
-import type { TenantSource } from './tenant-source.ts';
+import type { TenantSource } from './tenant-entity-manager.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the rules do not depend on the entity's shape
 type AnyEntityName = EntityName<any>;
@@ -95,28 +98,25 @@ export class TenantRules {
     }
   }
 
-  /** Gives the tenant to an entity that has none. Throws for another tenant's. */
-  adopt(entity: object): void {
-    const meta = helper(entity as AnyEntity)?.__meta;
-    if (meta === undefined)
-      throw new DatabaseDefect('not-registered', 'This is no entity: make it with create()');
-    this.#source.tenancies.assertWritable(meta.className);
-    const tenant = tenantOf(entity);
-    if (tenant === undefined) (entity as Record<string, unknown>)[TENANT_PROPERTY] = this.#tenantId;
-    else if (tenant !== this.#tenantId) refuseForeign(meta.className);
-  }
-
-  /** Throws unless all that the rows refer to is of the tenant of `unit`, which reads it. */
+  /** Throws unless all that the rows refer to is of the tenant of `unit`, which looks for it. */
   async verifyReferences(
     unit: SqlEntityManager,
     entity: AnyEntityName,
     rows: readonly object[],
   ): Promise<void> {
-    const { relations } = this.#source.metadata(entity);
-    if (relations.length === 0) return;
-    const references = new References();
-    for (const row of rows) references.add(relations as readonly EntityProperty[], row);
-    await references.verify(unit);
+    const relations = this.#source.metadata(entity).relations as readonly EntityProperty[];
+    for (const relation of relations.filter(
+      ({ owner, kind }) => owner || kind === ReferenceKind.MANY_TO_ONE,
+    )) {
+      const target = relation.targetMeta;
+      if (target === undefined) continue;
+      const key = target.primaryKeys[0] as string;
+      const ids = new Set(rows.map((row) => idOf((row as Row)[relation.name], key)));
+      ids.delete(undefined);
+      if (ids.size === 0) continue;
+      const found = await unit.count(target.class, { [key]: { $in: [...ids] } } as object);
+      if (found !== ids.size) refuseForeign(target.className);
+    }
   }
 
   #tenantProperty(entity: AnyEntityName): string {
@@ -160,4 +160,87 @@ export class TenantRules {
       throw new DatabaseDefect('unknown-property', `${className} has no property ${name}`);
     }
   }
+}
+
+/** The tenant that a row names. */
+function tenantOf(row: object): unknown {
+  return (row as Row)[TENANT_PROPERTY];
+}
+
+/** What a row refers to: an id, or an entity with one; undefined for nothing. */
+function idOf(value: unknown, key: string): unknown {
+  if (value === undefined || value === null) return undefined;
+  return Utils.isEntity(value) ? (value as Row)[key] : value;
+}
+
+/** What may be asked of a read. Filters, schemas, raw SQL and connections are not for the asker to choose. */
+export type TenantFindOptions<
+  E,
+  Hint extends string = never,
+  Fields extends string = never,
+  Excludes extends string = never,
+> = Pick<
+  FindOptions<E, Hint, Fields, Excludes>,
+  'populate' | 'fields' | 'exclude' | 'orderBy' | 'limit' | 'offset' | 'lockMode' | 'strategy'
+>;
+
+/**
+ * The options for MikroORM: those that may be asked for and no other. `property` is the tenant's, which is always loaded.
+ */
+function findOptions<E extends object, Hint extends string, Fields extends string, Excludes extends string>(
+  property: string,
+  options: TenantFindOptions<E, Hint, Fields, Excludes> | undefined,
+): FindOptions<E, Hint, Fields, Excludes> & { using?: never[] } {
+  const { populate, fields, exclude, orderBy, limit, offset, lockMode, strategy } = options ?? {};
+  refuseRawSql(orderBy);
+  const loaded =
+    fields === undefined ? {} : { fields: [...(fields as readonly string[]), property] as never };
+  const kept =
+    exclude === undefined
+      ? {}
+      : { exclude: (exclude as readonly string[]).filter((name) => name !== property) as never };
+  return {
+    // Nothing is kept from read to read, so that each shows the database.
+    disableIdentityMap: true,
+    populate,
+    orderBy,
+    limit,
+    offset,
+    lockMode,
+    strategy,
+    ...loaded,
+    ...kept,
+  } as FindOptions<E, Hint, Fields, Excludes> & { using?: never[] };
+}
+
+/** Objects deeper than this are data (JSON), not conditions; MikroORM would not look there for SQL either. */
+const MAX_DEPTH = 32;
+
+/**
+ * Refuses raw SQL anywhere in a condition, an order or a row. MikroORM takes fragments as values and as (symbol) keys; either
+ * could lead out of the tenant, by a subquery or a closing parenthesis, on the families without row-level security.
+ */
+function refuseRawSql(value: unknown, depth = 0): void {
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return;
+  if (isRaw(value) || typeof (value as { toRaw?: unknown }).toRaw === 'function') refuse();
+  if (Array.isArray(value)) {
+    for (const element of value) refuseRawSql(element, depth + 1);
+    return;
+  }
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return;
+  refuseSymbols(value);
+  for (const key of Object.keys(value)) refuseRawSql((value as Record<string, unknown>)[key], depth + 1);
+}
+
+/** Refuses raw SQL that is a key: MikroORM makes symbols for it. What else an object holds is left to others. */
+function refuseSymbols(value: object): void {
+  if (Object.getOwnPropertySymbols(value).length > 0) refuse();
+}
+
+function refuse(): never {
+  throw new DatabaseDefect(
+    'raw-sql',
+    'A tenant-bound entity manager takes no raw SQL; see increment and aggregate',
+  );
 }

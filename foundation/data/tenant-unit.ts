@@ -3,8 +3,7 @@ import type { ControlledTransaction } from 'kysely';
 import { DatabaseDefect } from './errors.ts';
 import { withRetries } from './retry.ts';
 import type { Place } from './rows/statement-runner.ts';
-import type { TransactionOptions } from './tenant-entity-manager.ts';
-import type { TenantSource } from './tenant-source.ts';
+import type { TenantSource, TransactionOptions } from './tenant-entity-manager.ts';
 
 /** Where an entity manager of a tenant works: its transaction or savepoint, and MikroORM's unit of work in there. */
 export class TenantUnit {
@@ -41,16 +40,6 @@ export class TenantUnit {
     return this.#openTransaction !== undefined;
   }
 
-  /** Writes all changes, if there can be any. */
-  async flush(): Promise<void> {
-    await this.#em?.flush();
-  }
-
-  /** Forgets every entity. */
-  clear(): void {
-    this.#em?.clear();
-  }
-
   /** Runs plain statements in a transaction of their own. */
   begin(work: (place: Place) => Promise<void>): Promise<void> {
     return this.#source.begin(this.#tenantId, undefined, (transaction) =>
@@ -66,7 +55,7 @@ export class TenantUnit {
     return withRetries(retries, () => this.#source.begin(this.#tenantId, isolation, work));
   }
 
-  /** Runs `work` in a savepoint of the open transaction, with a unit of work of its own that is flushed when it returns. */
+  /** Runs `work` in a savepoint of the open transaction. */
   async savepoint<T>(
     { retries = 0, isolation }: TransactionOptions,
     work: (em: SqlEntityManager) => Promise<T>,

@@ -6,9 +6,9 @@ import type { GeneratedFile } from './generated-file.ts';
 const START = '<!-- settings:start -->';
 const END = '<!-- settings:end -->';
 
-/** The table of all variables in the README, between its two markers. */
+/** The table of all variables in docs/settings.md, between its two markers. */
 export function settingsTableFile(plugins: readonly ConfigurablePlugin[]): GeneratedFile {
-  return { path: 'README.md', render: (current) => replaceBetween(current, settingsTable(plugins)) };
+  return { path: 'docs/settings.md', render: (current) => replaceBetween(current, settingsTable(plugins)) };
 }
 
 /** The variables of the gateway, then of each plugin. A variable with several readers has one row that names them all. */
@@ -43,6 +43,6 @@ function row(...cells: string[]): string {
 function replaceBetween(text: string, content: string): string {
   const start = text.indexOf(START);
   const end = text.indexOf(END);
-  if (start < 0 || end < start) throw new Error(`README.md needs the markers ${START} and ${END}`);
+  if (start < 0 || end < start) throw new Error(`docs/settings.md needs the markers ${START} and ${END}`);
   return `${text.slice(0, start + START.length)}\n${content}\n${text.slice(end)}`;
 }

@@ -31,14 +31,40 @@ test('every link inside the repository leads to a file, and to a heading where i
   }
 });
 
-test('every file of the kernel that its README names is there, and so is every folder', async (t) => {
-  const text = await read('kernel/README.md');
-  for (const folder of await foldersOf('kernel')) t.true(text.includes(`| \`${folder}/\``), folder);
-  for (const [, file = ''] of text.matchAll(/`((?:[a-z-]+\/)+[a-z-]+\.ts)`/g)) {
-    const isThere = existsSync(path.join(root, 'kernel', file)) || existsSync(path.join(root, file));
-    t.true(isThere, `kernel/README.md names ${file}`);
+test('every folder of the kernel and the foundation is in the map of its README, and every file that is named is there', async (t) => {
+  for (const part of ['kernel', 'foundation']) {
+    const text = await read(`${part}/README.md`);
+    for (const folder of await foldersOf(part))
+      t.true(text.includes(`| \`${folder}/\``), `${part}/${folder}`);
+    for (const [, file = ''] of text.matchAll(/`((?:[a-z-]+\/)+[a-z-]+\.ts)`/g)) {
+      const isThere = existsSync(path.join(root, part, file)) || existsSync(path.join(root, file));
+      t.true(isThere, `${part}/README.md names ${file}`);
+    }
   }
 });
+
+test('a folder with more than ten files says which file holds what', async (t) => {
+  for (const part of ['kernel', 'foundation', 'plugins', 'testing']) {
+    const folders = (await readdir(path.join(root, part), { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => path.join(entry.parentPath, entry.name));
+    for (const folder of [path.join(root, part), ...folders]) {
+      const files = (await readdir(folder)).filter((name) => name.endsWith('.ts'));
+      if (files.length <= 10) continue;
+      const own = path.relative(root, folder);
+      const map = await mapOf(own);
+      for (const file of files) t.true(map?.includes(file), `no file map says what ${own}/${file} holds`);
+    }
+  }
+});
+
+/** The README of the folder, or of the nearest one above it that has one. */
+async function mapOf(folder: string): Promise<string | undefined> {
+  for (let at = folder; at !== '.'; at = path.dirname(at)) {
+    if (existsSync(path.join(root, at, 'README.md'))) return read(path.join(at, 'README.md'));
+  }
+  return undefined;
+}
 
 test('every npm script that a document names exists', async (t) => {
   const { scripts } = JSON.parse(await read('package.json')) as { scripts: Record<string, string> };

@@ -1,4 +1,4 @@
-import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { freshDatabase } from '../support/databases.ts';
@@ -15,7 +15,14 @@ import { openShell, type Shell } from './shell.ts';
  */
 
 const root = path.resolve(import.meta.dirname, '../..');
-const DOCUMENTS = ['README.md', 'docs/plugins.md'];
+/** Whose sections build on each other; those of all other documents can be read one by one. */
+const GUIDES: ReadonlySet<string> = new Set(['docs/plugins.md']);
+const DOCUMENTS = [
+  'README.md',
+  ...(await readdir(path.join(root, 'docs')))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
 const documents = await Promise.all(
   DOCUMENTS.map(async (name) => ({
     name,
@@ -30,14 +37,13 @@ const SHOWN_URL = 'http://127.0.0.1:8080';
 const START = /^(?:npm ci && )?((?:[A-Z_]+=\S+ )*)npm start$/;
 
 for (const { name, blocks: all } of documents) {
-  // A guide's sections build on each other; the README's can be read one by one.
-  const isGuide = name !== 'README.md';
+  const isGuide = GUIDES.has(name);
   const chapters = isGuide ? [name] : [...new Set(all.map((block) => block.section))];
   for (const chapter of chapters) {
     const own = isGuide ? all : all.filter((block) => block.section === chapter);
     if (!own.some(isFollowed)) continue;
     // One after the other: each chapter has a process of its own.
-    test.serial(`${isGuide ? '' : 'README, '}${chapter}: its commands do what it says`, async (t) => {
+    test.serial(`${isGuide ? '' : `${name}, `}${chapter}: its commands do what it says`, async (t) => {
       const reader = new Reader(t, await readersFolder(t));
       for (const block of own) await reader.follow(block);
       await reader.leave();
@@ -45,17 +51,29 @@ for (const { name, blocks: all } of documents) {
   }
 }
 
+test('the documents have commands to follow', (t) => {
+  for (const name of [
+    'README.md',
+    'docs/tutorial.md',
+    'docs/operating.md',
+    'docs/agents.md',
+    'docs/plugins.md',
+  ]) {
+    const own = documents.find((document) => document.name === name);
+    t.true(
+      own?.blocks.some(({ marks }) => marks.includes('run')),
+      name,
+    );
+  }
+});
+
 test('every command of the documents is run by a test, or is one of npm', (t) => {
   for (const { name, blocks: all } of documents) {
     const others = all.filter((block) => block.language === 'bash' && !isFollowed(block));
     for (const { text, line } of others) {
       for (const command of text.split('\n'))
-        t.regex(command, /^npm (?:run \w+|ci && npm test)\b/, `${name}, line ${line}`);
+        t.regex(command, /^npm (?:run \w+|test|ci && npm test)\b/, `${name}, line ${line}`);
     }
-    t.true(
-      all.some(({ marks }) => marks.includes('run')),
-      name,
-    );
   }
 });
 
@@ -66,7 +84,15 @@ function isFollowed({ marks }: Block): boolean {
 /** A folder with the gateway's code and packages, as the reader's has. */
 async function readersFolder(t: ExecutionContext): Promise<string> {
   const folder = await temporaryFolder(t);
-  for (const name of ['node_modules', 'package.json', 'kernel', 'plugins', 'scripts'])
+  for (const name of [
+    'node_modules',
+    'package.json',
+    'kernel',
+    'foundation',
+    'testing',
+    'plugins',
+    'scripts',
+  ])
     await symlink(path.join(root, name), path.join(folder, name));
   // Readers write into this one.
   await cp(path.join(root, 'agents.d'), path.join(folder, 'agents.d'), { recursive: true });

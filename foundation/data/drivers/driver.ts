@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../base/clock.ts';
 import { GatewayError } from '../../base/gateway-error.ts';
 import { DatabaseDefect } from '../errors.ts';
+import type { Family } from '../family.ts';
 import type { TransactionGuard } from '../transaction-guard.ts';
 import { type Supervision, supervise } from './supervised-driver.ts';
 
@@ -83,4 +84,16 @@ export function reason(error: unknown): string {
   const original = error instanceof GatewayError ? (error.cause ?? error) : error;
   const { message, code } = original as { message?: string; code?: unknown };
   return message || String(code);
+}
+
+/** Connects to a database of the given family, loading no driver but its own. */
+export async function connect(family: Family, options: ConnectOptions): Promise<FamilyDriver> {
+  switch (family) {
+    case 'sqlite':
+      return (await import('./sqlite.ts')).connectSqlite(options);
+    case 'postgres':
+      return (await import('./postgres.ts')).connectPostgres(options);
+    case 'mysql':
+      return (await import('./mysql.ts')).connectMySql(options);
+  }
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { FusedStatement, Plannable } from './fused-statements.ts';
+import type { FusedStatement, Plannable } from './joining-client.ts';
 
 /** Statements of one connection that the server keeps plans of, and that are counted. */
 const MAX_STATEMENTS = 64;

@@ -1,5 +1,4 @@
-import type { PlainColumn, PlainEntity } from './plain-entity.ts';
-import type { PlainValue } from './plain-value.ts';
+import type { PlainColumn, PlainEntity, PlainValue } from './plain-entity.ts';
 import type { Put } from './statement.ts';
 
 /** A value without MikroORM's marks on its type (`Opt`, …). */

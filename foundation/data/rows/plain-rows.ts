@@ -5,11 +5,9 @@ import type { Family } from '../family.ts';
 import { conditions } from './conditions.ts';
 import { insertStatement } from './insert-statement.ts';
 import { type PlainEntity, plainEntity } from './plain-entity.ts';
-import type { RowWrite } from './row-writes.ts';
-import { type RowsQuery, selectStatement } from './select-statement.ts';
+import { type ReadyWrite, type RowWrite, runAsMessage, runInOrder } from './row-writes.ts';
+import { type RowsQuery, selectStatement, updateStatement } from './statement.ts';
 import { createStatementRunner, type Place } from './statement-runner.ts';
-import { updateStatement } from './update-statement.ts';
-import { type ReadyWrite, runAsMessage, runInOrder } from './write-together.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,8 @@
 import type { EntityData, EntityName, RequiredEntityData } from '@mikro-orm/core';
 import type { TENANT_PROPERTY } from '../tenancy.ts';
 import type { PlainWhere } from './conditions.ts';
+import type { Statement } from './statement.ts';
+import type { Answer, Place, RunFused } from './statement-runner.ts';
 
 /** One of several writes that are done together; made by `writes`. */
 export type RowWrite =
@@ -43,3 +45,50 @@ export const writes = {
     { expect }: { readonly expect?: number } = {},
   ): RowWrite => ({ kind: 'update', entity: entity as EntityName<object>, where, data, expect }),
 };
+
+/** A write that is ready to run. */
+export interface ReadyWrite {
+  readonly statement: Statement;
+  /** Rows that it has to match; undefined: any number. */
+  readonly expect: number | undefined;
+}
+
+type Run = (statement: Statement, place: Place) => Promise<Answer>;
+
+/** PostgreSQL's code of a division by zero. */
+const DIVISION_BY_ZERO = '22012';
+
+/** Runs the writes in an open transaction, one after the other. False at the first that matched another number of rows. */
+export async function runInOrder(run: Run, ready: readonly ReadyWrite[], place: Place): Promise<boolean> {
+  for (const { statement, expect } of ready) {
+    const { numAffectedRows } = await run(statement, place);
+    if (expect !== undefined && Number(numAffectedRows ?? 0) !== expect) return false;
+  }
+  return true;
+}
+
+/**
+ * Runs the writes on PostgreSQL as one message, which the server treats as one transaction: one round trip, whatever their number. What an
+ * update matched is not known here before the message ends, so the server itself checks it: by a division that fails, and undoes all. No row comes
+ * back.
+ */
+export async function runAsMessage(
+  run: RunFused,
+  ready: readonly ReadyWrite[],
+  place: Place,
+): Promise<boolean> {
+  try {
+    await run(ready.map(checked), place);
+    return true;
+  } catch (error) {
+    // No statement of these divides but for the check.
+    if ((error as { code?: unknown }).code === DIVISION_BY_ZERO) return false;
+    throw error;
+  }
+}
+
+function checked({ statement, expect }: ReadyWrite): Statement {
+  if (expect === undefined) return statement;
+  return (put) =>
+    `with matched as (${statement(put)} returning 1) select from matched having 1 / (count(*) = ${put(expect)})::int = 0`;
+}

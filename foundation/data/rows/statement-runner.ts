@@ -1,9 +1,9 @@
 import type { SessionContext } from '@mikro-orm/core';
 import type { MikroORM } from '@mikro-orm/sql';
 import { CompiledQuery, type ControlledTransaction, type QueryResult } from 'kysely';
-import { type FusedStatement, FusedStatements } from '../drivers/fused-statements.ts';
+import { type FusedStatement, FusedStatements } from '../drivers/joining-client.ts';
 import type { Family } from '../family.ts';
-import { type PlainValue, sqliteBinding } from './plain-value.ts';
+import { type PlainValue, sqliteBinding } from './plain-entity.ts';
 import { type Put, type Statement, templateOf } from './statement.ts';
 
 /** Placeholders that SQLite takes in one statement. */

@@ -1,10 +1,12 @@
-import type { PlainValue } from './plain-value.ts';
+import { DatabaseDefect } from '../errors.ts';
+import type { Conditions } from './conditions.ts';
+import type { PlainColumn, PlainEntity, PlainValue } from './plain-entity.ts';
 
 /** Puts a value into a statement: gives the text that stands for it, a literal or a placeholder. */
 export type Put = (value: PlainValue) => string;
 
 /** A statement apart from its values: `$1` in the text stands for the first. */
-export interface Template {
+interface Template {
   readonly text: string;
   readonly values: readonly PlainValue[];
 }
@@ -22,4 +24,82 @@ export function templateOf(statement: Statement): Template | undefined {
   const values: PlainValue[] = [];
   const text = statement((value) => `$${values.push(value)}`);
   return { text, values };
+}
+
+/** Which rows, in which order, and what of them. */
+export interface RowsQuery<E, Field extends keyof E & string = keyof E & string> {
+  /** Properties to read; default: all. */
+  readonly fields?: readonly Field[];
+  /** The first property counts first. Without it the order is the database's. */
+  readonly orderBy?: { readonly [K in keyof E & string]?: 'asc' | 'desc' };
+  /** Rows at most. */
+  readonly limit: number;
+  /** Rows to pass over; default 0. */
+  readonly offset?: number;
+}
+
+/** A statement that reads, and the columns that it reads. */
+interface Selection {
+  readonly statement: Statement;
+  readonly columns: readonly PlainColumn[];
+}
+
+/**
+ * A `select` of the rows that meet the conditions.
+ *
+ * @throws DatabaseDefect for a property that the entity does not have, and for a limit or offset that is no count
+ */
+export function selectStatement<E>(
+  entity: PlainEntity,
+  where: readonly Conditions[],
+  { fields, orderBy = {}, limit, offset = 0 }: RowsQuery<E>,
+): Selection {
+  const columns =
+    fields === undefined ? [...entity.columns.values()] : fields.map((name) => known(entity, name));
+  const order = Object.entries(orderBy).map(([name, direction]) => {
+    if (direction !== 'asc' && direction !== 'desc')
+      refuse(`Rows are ordered asc or desc by ${name}, nothing else`);
+    return `${known(entity, name).sql} ${direction}`;
+  });
+  assertCount(limit, 'limit');
+  assertCount(offset, 'offset');
+  const head = `select ${columns.map(({ sql }) => sql).join(', ')} from ${entity.table} where `;
+  const ordered = order.length === 0 ? '' : ` order by ${order.join(', ')}`;
+  return {
+    columns,
+    statement: (put) =>
+      `${head}${where.flatMap((of) => of(put)).join(' and ')}${ordered} limit ${put(limit)}${offset === 0 ? '' : ` offset ${put(offset)}`}`,
+  };
+}
+
+function known(entity: PlainEntity, name: string): PlainColumn {
+  return entity.columns.get(name) ?? refuse(`The entity has no property ${name}`);
+}
+
+function assertCount(value: number, name: string): void {
+  if (!Number.isSafeInteger(value) || value < 0) refuse(`The ${name} of rows is a whole number from 0`);
+}
+
+function refuse(message: string): never {
+  throw new DatabaseDefect('plain-rows', message);
+}
+
+/** An `update` of all rows that meet the conditions, or undefined where only MikroORM can write the values. */
+export function updateStatement(
+  entity: PlainEntity,
+  data: Readonly<Record<string, unknown>>,
+  where: readonly Conditions[],
+): Statement | undefined {
+  const changes: { readonly sql: string; readonly value: PlainValue }[] = [];
+  for (const name of Object.keys(data)) {
+    const column = entity.columns.get(name);
+    const value = data[name] === null ? null : column?.toDatabase(data[name]);
+    if (column === undefined || value === undefined) return undefined;
+    changes.push({ sql: column.sql, value });
+  }
+  if (changes.length === 0) return undefined;
+  return (put) => {
+    const sets = changes.map(({ sql, value }) => `${sql} = ${put(value)}`);
+    return `update ${entity.table} set ${sets.join(', ')} where ${where.flatMap((of) => of(put)).join(' and ')}`;
+  };
 }

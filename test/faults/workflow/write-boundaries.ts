@@ -1,5 +1,5 @@
 import { type CompiledQuery, MysqlDriver, PostgresDriver, type QueryResult, SqliteDriver } from 'kysely';
-import { FusedStatements } from '../../../foundation/data/drivers/fused-statements.ts';
+import { FusedStatements } from '../../../foundation/data/drivers/joining-client.ts';
 
 /** A run that is to stand still at one of its boundaries. */
 export interface Stop {

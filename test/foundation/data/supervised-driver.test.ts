@@ -1,7 +1,10 @@
 import test from 'ava';
 import { CompiledQuery, type DatabaseConnection, type Driver, SqliteDialect } from 'kysely';
-import { asUnavailable } from '../../../foundation/data/drivers/connection-loss.ts';
-import { type Supervision, supervise } from '../../../foundation/data/drivers/supervised-driver.ts';
+import {
+  asUnavailable,
+  type Supervision,
+  supervise,
+} from '../../../foundation/data/drivers/supervised-driver.ts';
 import { TransactionGuard } from '../../../foundation/data/transaction-guard.ts';
 
 /** A driver that does what a test says. */

@@ -86,7 +86,7 @@ eachDatabase(
   'waiting for something that began before the transaction rejects it as well',
   async (t, fresh) => {
     const database = await open(t, fresh);
-    const before = sleep(50);
+    const before = sleep(1_000);
     const attempt = database.transaction(async (em) => {
       await em.count(Note);
       await before;
@@ -125,8 +125,7 @@ eachDatabase(test, 'database work, computing and logging do not count as foreign
       await null;
       await new Promise<void>((resolve) => process.nextTick(resolve));
       await tx.transaction((nested) => nested.increment(Note, { id: 'a1' }, { views: 1 }));
-      tx.create(Note, { id: `n${n}`, slug: `n${n}`, text: 'x'.repeat(100_000), views: 0 });
-      await tx.flush();
+      await tx.insert(Note, { id: `n${n}`, slug: `n${n}`, text: 'x'.repeat(100_000), views: 0 });
       const until = performance.now() + 2;
       while (performance.now() < until);
       log.info('inside');

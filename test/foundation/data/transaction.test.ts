@@ -22,10 +22,9 @@ const row = (id: string) => ({ id, slug: id, text: '', views: 0 });
 eachDatabase(test, 'a transaction commits what it changed', async (t, fresh) => {
   const database = await open(t, fresh);
   const answer = await database.forTenant(TENANT_A).transaction(async (tx) => {
-    tx.create(Note, row('n1'));
-    await tx.insert(Note, row('n2'));
+    await tx.insertMany(Note, [row('n1'), row('n2')]);
     const note = await tx.findOneOrFail(Note, { id: 'a1' });
-    note.text = 'changed';
+    await tx.update(Note, { id: note.id }, { text: 'changed' });
     return note.id;
   });
   t.is(answer, 'a1');
@@ -123,7 +122,7 @@ eachDatabase(test, 'transactions that lock the same row run one after the other'
     database.forTenant(TENANT_A).transaction(
       async (tx) => {
         const note = await tx.findOneOrFail(Note, { id: 'a1' }, { lockMode: LockMode.PESSIMISTIC_WRITE });
-        note.views += 1;
+        await tx.update(Note, { id: note.id }, { views: note.views + 1 });
       },
       { retries: 5 },
     );

@@ -16,7 +16,8 @@ const COMPILER = JSON.stringify({
 async function reportsOf(t: ExecutionContext, kernel: string, testing: string | null = 'export {};\n') {
   const root = await mkdtemp(path.join(tmpdir(), 'api-report-test-'));
   t.teardown(() => rm(root, { recursive: true, force: true }));
-  await mkdir(path.join(root, 'kernel/testing'), { recursive: true });
+  await mkdir(path.join(root, 'kernel'));
+  await mkdir(path.join(root, 'testing'));
   await writeFile(path.join(root, 'package.json'), '{"name": "agent-gateway", "type": "module"}');
   await writeFile(path.join(root, 'tsconfig.json'), COMPILER);
   await mkdir(path.join(root, 'node_modules'));
@@ -77,5 +78,5 @@ test('a change of the order of exports changes nothing, a change of a signature 
 
 test('an entry that is not there is named', async (t) => {
   const reports = await reportsOf(t, 'export {};\n', null);
-  t.throws(reports, { message: /kernel\/testing\/index/ });
+  t.throws(reports, { message: /testing\/index/ });
 });

@@ -19,7 +19,7 @@ export function createCheckpoints({ clock, ids }: { readonly clock: Clock; reado
       await entities.upsert(AgentCheckpoint, row, { conflict: ['sessionId', 'agent'] });
     },
     async find(entities, { sessionId, agent }) {
-      const row = await entities.findOne(AgentCheckpoint, { sessionId, agent }, { refresh: true });
+      const row = await entities.findOne(AgentCheckpoint, { sessionId, agent });
       if (row === null) return undefined;
       const checkpoint = JSON.parse(row.state) as Checkpoint;
       return { sessionId, agent, checkpoint, createdAt: row.createdAt };

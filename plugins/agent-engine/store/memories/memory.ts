@@ -39,7 +39,7 @@ export async function findMemories(entities: TenantEntityManager, userId: string
   const [rows, total] = await entities.findAndCount(
     MemoryEntity,
     { userId },
-    { orderBy: LATEST, limit, offset, exclude: ['embedding'], refresh: true },
+    { orderBy: LATEST, limit, offset, exclude: ['embedding'] },
   );
   return { memories: rows.map(toMemory), total };
 }
@@ -50,7 +50,7 @@ export async function findVectors(
   userId: string,
   limit: number,
 ): Promise<readonly StoredMemory[]> {
-  const rows = await entities.find(MemoryEntity, { userId }, { orderBy: LATEST, limit, refresh: true });
+  const rows = await entities.find(MemoryEntity, { userId }, { orderBy: LATEST, limit });
   return rows.map((row) => ({
     memory: toMemory(row),
     embedding: row.embedding ?? undefined,
@@ -86,7 +86,7 @@ export async function writeMemory(
   const first = await entities.findOne(
     MemoryEntity,
     { userId, key },
-    { fields: ['id', 'createdAt'], refresh: true },
+    { fields: ['id', 'createdAt'] },
   );
   // Somebody may have deleted it again.
   return first === null ? memory : { ...memory, id: first.id, createdAt: first.createdAt };

@@ -19,7 +19,7 @@ export async function findProfile(
   entities: TenantEntityManager,
   userId: string,
 ): Promise<string | undefined> {
-  const row = await entities.findOne(ProfileEntity, { userId }, { refresh: true });
+  const row = await entities.findOne(ProfileEntity, { userId });
   return row === null ? undefined : JSON.parse(row.text);
 }
 

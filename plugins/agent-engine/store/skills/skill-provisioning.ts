@@ -26,7 +26,7 @@ export const SkillProvisioningEntity = defineEntity({
 
 /** The state of a tenant; undefined for one that nothing was tried for. */
 export async function findState(entities: TenantEntityManager): Promise<ProvisioningState | undefined> {
-  const row = await entities.findOne(SkillProvisioningEntity, {}, { refresh: true });
+  const row = await entities.findOne(SkillProvisioningEntity, {});
   return row === null ? undefined : toState(row);
 }
 

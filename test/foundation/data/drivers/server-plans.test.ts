@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { FusedStatement } from '../../../../foundation/data/drivers/fused-statements.ts';
+import type { FusedStatement } from '../../../../foundation/data/drivers/joining-client.ts';
 import { ServerPlans } from '../../../../foundation/data/drivers/server-plans.ts';
 
 /** `insert into t values ($1)`, with its value. */

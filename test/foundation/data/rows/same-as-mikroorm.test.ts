@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type Database, openDatabase } from '../../../../foundation/data/database.ts';
 import { isUniqueViolation } from '../../../../foundation/data/errors.ts';
 import type { PlainRows } from '../../../../foundation/data/rows/plain-rows.ts';
-import type { TenantSource } from '../../../../foundation/data/tenant-source.ts';
+import type { TenantSource } from '../../../../foundation/data/tenant-entity-manager.ts';
 import { eachDatabase, type FreshDatabase } from '../../../support/databases.ts';
 import { TENANT_A } from '../fixtures/notes.ts';
 import { specimenChange, specimenRow } from '../fixtures/specimen-rows.ts';

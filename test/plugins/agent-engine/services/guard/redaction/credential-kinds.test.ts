@@ -16,7 +16,7 @@ test('every kind has samples, a title and a source, and a name of its own', (t) 
   for (const { kind, title, source } of CREDENTIAL_KINDS) {
     t.regex(kind, /^[a-z0-9]+(-[a-z0-9]+)*$/);
     t.true(title.length > 10, kind);
-    t.regex(source, /^https:|^kernel\//, kind);
+    t.regex(source, /^https:|^(?:kernel|foundation)\//, kind);
   }
 });
 

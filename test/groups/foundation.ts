@@ -1,0 +1,12 @@
+import { together } from '../support/together.ts';
+
+await together(
+  'test/foundation/base',
+  'test/foundation/config',
+  'test/foundation/egress',
+  'test/foundation/objects',
+  'test/foundation/observability',
+  'test/foundation/protobuf',
+  'test/foundation/resources',
+  'test/foundation/secrets',
+);

@@ -1,0 +1,20 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import test from 'ava';
+import { filesOf } from '../support/together.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+
+test('each test file that shares a process belongs to one group', async (t) => {
+  const owners = new Map<string, string[]>();
+  for (const group of await readdir(path.join(root, 'test/groups'))) {
+    const text = await readFile(path.join(root, 'test/groups', group), 'utf8');
+    const folders = [...text.matchAll(/'(test\/[^']+)'/g)].map(([, folder = '']) => folder);
+    t.true(folders.length > 0, group);
+    for (const file of filesOf(folders)) owners.set(file, [...(owners.get(file) ?? []), group]);
+  }
+  const lost = filesOf(['test']).filter((file) => !owners.has(file));
+  t.deepEqual(lost, [], 'no group in test/groups has these');
+  const twice = [...owners].filter(([, groups]) => groups.length > 1);
+  t.deepEqual(twice, []);
+});
