@@ -15,9 +15,8 @@ import type { Probe } from './host/effects.ts';
 import { GatewayConfiguration } from './host/gateway-configuration.ts';
 import { followPluginFolders } from './host/hot-plugins.ts';
 import { InFlight } from './host/in-flight.ts';
-import type { Discovered, Unloaded } from './host/load-plugin.ts';
 import { PluginConfiguration } from './host/plugin-configuration.ts';
-import { PluginFolders } from './host/plugin-folders.ts';
+import { type Discovered, PluginFolders, type Unloaded } from './host/plugin-folders.ts';
 import { PluginHost } from './host/plugin-host.ts';
 import { Publication } from './host/publication.ts';
 import { createApplication } from './http/application.ts';
@@ -29,8 +28,7 @@ import { createSourceAddress } from './http/source-address.ts';
 import { type Infrastructure, type InfrastructureOptions, openInfrastructure } from './infrastructure.ts';
 import { createRateLimits } from './limits/rate-limits.ts';
 import { createConcurrency, createStreamLimit } from './limits/stream-limit.ts';
-import { BUNDLED_PLUGINS } from './paths.ts';
-import { VERSION } from './version.ts';
+import { BUNDLED_PLUGINS, VERSION } from './version.ts';
 
 /** Milliseconds that a database may take to answer readiness. */
 const PING_TIMEOUT = 2_000;

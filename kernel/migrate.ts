@@ -4,10 +4,10 @@ import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
 import { openDatabase } from '../foundation/data/database.ts';
 import type { Logger } from '../foundation/observability/logger.ts';
 import { registerKernelTables } from '../foundation/tables/register-tables.ts';
-import { Catalogue } from './host/catalogue.ts';
 import { planRun, restOf } from './host/desired.ts';
+import { Catalogue } from './host/graph.ts';
 import { PluginFolders } from './host/plugin-folders.ts';
-import { BUNDLED_PLUGINS } from './paths.ts';
+import { BUNDLED_PLUGINS } from './version.ts';
 
 /** What a migration needs of the process. */
 export interface MigrateOptions {

@@ -1,12 +1,12 @@
 import type { Clock } from '../../foundation/base/clock.ts';
-import { API_KEY_PREFIX, hashApiKey } from './api-key-material.ts';
+import { API_KEY_PREFIX, hashApiKey } from './api-key-store.ts';
 import type { Authenticator, Outcome } from './authenticator.ts';
 import type { IdentityCache, KnownKey } from './identity-cache.ts';
 
 /** Characters of a raw key at most. Ours have 46; the rest is room for keys that were imported. */
 const MAX_KEY_LENGTH = 256;
 
-const UNKNOWN: Outcome = Object.freeze({ failure: 'unknown' });
+const UNKNOWN: Outcome = Object.freeze({ failure: 'unknown' } as const);
 
 /** Recognizes `Authorization: Bearer hk_…`. Expiry is checked against the clock at every request, revocation by the cache. */
 export function createApiKeyAuthenticator(options: {

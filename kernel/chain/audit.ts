@@ -7,7 +7,7 @@ import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import { redactText } from '../../foundation/observability/redact-text.ts';
 import { HTTP_STATUS } from '../errors/status.ts';
-import type { Context, Stage } from '../http/stage.ts';
+import type { Context, Stage } from '../http/request-state.ts';
 import type { CallState, Outcome } from './call-state.ts';
 
 /**

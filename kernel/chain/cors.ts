@@ -1,4 +1,4 @@
-import type { Stage } from '../http/stage.ts';
+import type { Stage } from '../http/request-state.ts';
 
 const METHODS = 'GET, POST, PUT, DELETE, OPTIONS';
 const HEADERS = 'Authorization, Content-Type, X-Svc-Session-Id, X-Svc-User-Id';

@@ -1,10 +1,9 @@
 import type { Clock } from '../../foundation/base/clock.ts';
 import type { InFlight } from '../host/in-flight.ts';
-import { RequestState } from '../http/request-state.ts';
+import { RequestState, type Stage } from '../http/request-state.ts';
 import { sendAnswer } from '../http/respond.ts';
 import type { RouteTable } from '../http/route-table.ts';
 import type { AddressedRequest } from '../http/source-address.ts';
-import type { Stage } from '../http/stage.ts';
 import type { CallState } from './call-state.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { GatewayError } from '../../foundation/base/gateway-error.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import { HTTP_STATUS } from '../errors/status.ts';
+import type { Stage } from '../http/request-state.ts';
 import { respondError } from '../http/respond.ts';
-import type { Stage } from '../http/stage.ts';
 import type { CallState } from './call-state.ts';
 
 /** Turns whatever a later stage threw into an answer in the route's dialect; what nobody expected is logged in full. */

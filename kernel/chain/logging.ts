@@ -1,5 +1,5 @@
 import type { Logging } from '../../foundation/observability/logger.ts';
-import type { Stage } from '../http/stage.ts';
+import type { Stage } from '../http/request-state.ts';
 import type { CallState, Outcome } from './call-state.ts';
 
 /** What the line says beside who and when. */

@@ -1,5 +1,5 @@
 import type { HttpMetrics } from '../../foundation/observability/http-metrics.ts';
-import type { Stage } from '../http/stage.ts';
+import type { Stage } from '../http/request-state.ts';
 
 /** Counts and times the request under its route's pattern (specification 1, Metrics). */
 export function metrics(http: HttpMetrics): Stage {

@@ -5,9 +5,9 @@ import type { HttpMetrics } from '../../foundation/observability/http-metrics.ts
 import type { Logger, Logging } from '../../foundation/observability/logger.ts';
 import type { Tracing } from '../../foundation/observability/tracing.ts';
 import type { AuthenticationChain } from '../auth/chain.ts';
+import type { Stage } from '../http/request-state.ts';
 import type { RouteTable } from '../http/route-table.ts';
 import type { AddressedRequest } from '../http/source-address.ts';
-import type { Stage } from '../http/stage.ts';
 import type { Tenants } from '../tenancy/tenants.ts';
 import { audit } from './audit.ts';
 import { auth, createIdentify } from './auth.ts';

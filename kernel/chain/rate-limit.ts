@@ -1,6 +1,6 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import type { Stage } from '../http/request-state.ts';
 import { addressGroup } from '../http/source-address.ts';
-import type { Stage } from '../http/stage.ts';
 import type { Decision, RateLimits, RateWindow } from '../limits/rate-limits.ts';
 import type { CallState } from './call-state.ts';
 

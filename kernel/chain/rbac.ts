@@ -1,8 +1,8 @@
 import { decide } from '../access/decide.ts';
 import type { Access } from '../api/access.ts';
 import { denialError } from '../auth/errors.ts';
+import type { Stage } from '../http/request-state.ts';
 import { type AddressedRequest, isLoopbackCaller } from '../http/source-address.ts';
-import type { Stage } from '../http/stage.ts';
 import type { CallState } from './call-state.ts';
 import type { RequestLimits } from './rate-limit.ts';
 

@@ -1,6 +1,6 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { type Admission, admit } from '../auth/admit.ts';
-import type { Stage } from '../http/stage.ts';
+import type { Stage } from '../http/request-state.ts';
 import type { Tenants } from '../tenancy/tenants.ts';
 import type { CallState } from './call-state.ts';
 

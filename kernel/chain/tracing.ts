@@ -1,5 +1,5 @@
 import type { Tracing } from '../../foundation/observability/tracing.ts';
-import type { Stage } from '../http/stage.ts';
+import type { Stage } from '../http/request-state.ts';
 
 /** Continues the caller's W3C trace, or starts one; the span ends with the response. */
 export function tracing(traces: Tracing): Stage {

@@ -1,10 +1,9 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { GRPC_CODES } from '../../foundation/base/grpc-status.ts';
 import { CallState } from '../chain/call-state.ts';
-import type { CompiledMethod } from './compiled-service.ts';
-import { GrpcErrors } from './errors.ts';
+import { type CompiledMethod, GrpcErrors } from './compiled-service.ts';
 import type { Exchange } from './exchange.ts';
-import type { GrpcRequest } from './grpc-request.ts';
+import type { GrpcRequest } from './grpc-call.ts';
 
 /** What was sent at the end of a call. */
 interface SentStatus {

@@ -11,15 +11,12 @@ import { createAuthorize } from '../chain/rbac.ts';
 import { requestIdOf } from '../chain/request-id.ts';
 import { createBindTenant } from '../chain/tenant.ts';
 import { HeaderCredentials } from '../http/credentials.ts';
-import type { CompiledMethod } from './compiled-service.ts';
+import { type CompiledMethod, GrpcErrors, type MethodTable } from './compiled-service.ts';
 import { Ending } from './ending.ts';
-import { GrpcErrors } from './errors.ts';
 import type { Exchange, ExchangeEvents } from './exchange.ts';
-import { ServedCall } from './grpc-call.ts';
+import { GrpcRequest, ServedCall } from './grpc-call.ts';
 import type { WireStatus } from './grpc-js-seams.ts';
-import { GrpcRequest } from './grpc-request.ts';
 import { GrpcState } from './grpc-state.ts';
-import type { MethodTable } from './method-table.ts';
 
 /** Everything that the stages need: what those of HTTP have, and metrics of their own. */
 export interface GrpcChainServices

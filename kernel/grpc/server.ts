@@ -4,11 +4,10 @@ import { type ConnectionInjector, type Server, ServerCredentials } from '@grpc/g
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { InFlight } from '../host/in-flight.ts';
 import { type Address, ListenError } from '../http/listeners.ts';
-import { type CompiledService, compileService } from './compiled-service.ts';
+import { type CompiledService, compileService, MethodTable } from './compiled-service.ts';
 import { Exchange } from './exchange.ts';
 import { createDispatchingServer, resetStream, type WireCall } from './grpc-js-seams.ts';
 import { createHealth } from './health.ts';
-import { MethodTable } from './method-table.ts';
 import { reflectionServices } from './reflection.ts';
 import { createServeCall, type GrpcChainServices } from './serve-call.ts';
 import { openTls, type Tls, type TlsFiles } from './tls.ts';

@@ -6,8 +6,7 @@ import { watchGatewayFile } from '../../foundation/config/watch-gateway-file.ts'
 import type { Logger } from '../../foundation/observability/logger.ts';
 import { withEnabled } from './desired.ts';
 import { GatewayFileError } from './errors.ts';
-import type { Discovered } from './load-plugin.ts';
-import type { PluginFolders } from './plugin-folders.ts';
+import type { Discovered, PluginFolders } from './plugin-folders.ts';
 import type { PluginHost } from './plugin-host.ts';
 
 /** Where the code of plugins comes from. */

@@ -1,11 +1,11 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { ConfigurationError } from '../../foundation/config/configuration-error.ts';
 import { parseGatewayFile } from '../../foundation/config/gateway-file.ts';
-import { Catalogue } from './catalogue.ts';
 import { changedEntries, type Desired, entryOf, planRun, type RunPlan, restOf } from './desired.ts';
 import { PluginChangeError } from './errors.ts';
 import { type Changed, type ExchangeParts, PluginExchange } from './exchange.ts';
-import type { Discovered, Unloaded } from './load-plugin.ts';
+import { Catalogue } from './graph.ts';
+import type { Discovered, Unloaded } from './plugin-folders.ts';
 import { Slot } from './slot.ts';
 
 /** What the host is made of. */

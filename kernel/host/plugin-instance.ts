@@ -3,11 +3,10 @@ import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { QueueConsumer } from '../../foundation/messages/queue/queue.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { Plugin } from '../api/plugin.ts';
-import { Effects } from './effects.ts';
+import { type Drain, Effects } from './effects.ts';
 import { InFlight } from './in-flight.ts';
 import { type RunningTask, runPeriodically } from './periodic.ts';
 import { PluginScope, type ScopeParts } from './plugin-scope.ts';
-import { DRAIN_GRACE, runDrain } from './run-drain.ts';
 
 /** Milliseconds that each undo may take. */
 const UNDO_TIMEOUT = 10_000;
@@ -15,7 +14,7 @@ const UNDO_TIMEOUT = 10_000;
 const ABORT_GRACE = 2_000;
 
 /** What the host gives to a new instance. */
-export interface InstanceParts
+interface InstanceParts
   extends Pick<ScopeParts, 'services' | 'events' | 'queues' | 'resources' | 'log' | 'contributions'> {
   readonly plugin: Plugin;
   readonly config: unknown;
@@ -211,4 +210,21 @@ async function run(
   upstream: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   await plugin.setup(scope, upstream);
+}
+
+/** Milliseconds beyond the drain time in which background work, and a queue's messages in hand, end. */
+const DRAIN_GRACE = 3_000;
+
+/** Ends background work: gives it `drainTimeout` ms, then tells it so. Resolves with a sentence where it did not end. Never rejects. */
+async function runDrain({ name, finish }: Drain, drainTimeout: number): Promise<string | undefined> {
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(KernelErrors.draining()), drainTimeout);
+  try {
+    await within(drainTimeout + DRAIN_GRACE, `the drain of ${name}`, finish(over.signal));
+    return undefined;
+  } catch (failure) {
+    return `${name} was not drained: ${failure instanceof Error ? failure.message : String(failure)}`;
+  } finally {
+    clearTimeout(timer);
+  }
 }
