@@ -3,7 +3,7 @@ import type { FieldError } from '../../foundation/base/gateway-error.ts';
 import type { Route } from '../api/route.ts';
 import { DEFAULT_BODY_LIMIT, queryObject, readJson, readPlainText } from '../http/body.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
-import type { Context, RequestState, Stage } from '../http/request-state.ts';
+import type { Context, Middleware, RequestState } from '../http/request-state.ts';
 import { respond } from '../http/respond.ts';
 import type { SseTimes } from '../http/sse-writer.ts';
 import type { StreamLimit } from '../limits/stream-limit.ts';
@@ -18,7 +18,7 @@ export interface HandlerServices extends CallServices {
 }
 
 /** Reads and validates the input, calls the route's handler, and answers with what it returned. */
-export function handler(services: HandlerServices): Stage {
+export function handler(services: HandlerServices): Middleware {
   return async function handleRequest(context) {
     const { match } = context.state;
     if (match.kind === 'nothing') {

@@ -67,7 +67,7 @@ export class Ending {
     const status = HTTP_STATUS[error.kind];
     await this.#record(this.#outcome(status));
     const rendered = renderGrpcError(error);
-    const { trailer } = state.exchange;
+    const { trailer } = state.stream;
     for (const [name, value] of Object.entries(rendered.trailers)) trailer.set(name, value);
     if (rendered.violations.length > 0) trailer.set(STATUS_DETAILS, encodeStatusDetails(rendered));
     state.sent({ code: rendered.code, status });
@@ -77,10 +77,10 @@ export class Ending {
   /** The call is settled either way: what goes wrong with its last bytes is told here or nowhere. */
   #end(code: number, details: string, last?: Buffer): void {
     try {
-      this.#state.exchange.end(code, details, last);
+      this.#state.stream.end(code, details, last);
     } catch (err) {
       this.#parts.log.error({ err, requestId: this.#state.requestId }, 'the end of a gRPC call was not sent');
-      this.#state.exchange.cut();
+      this.#state.stream.cut();
     }
   }
 

@@ -3,13 +3,13 @@ import { ConfigurationError } from '../../foundation/config/configuration-error.
 import { parseGatewayFile } from '../../foundation/config/gateway-file.ts';
 import { changedEntries, type Desired, entryOf, planRun, type RunPlan, restOf } from './desired.ts';
 import { PluginChangeError } from './errors.ts';
-import { type Changed, type ExchangeParts, PluginExchange } from './exchange.ts';
 import { Catalogue } from './graph.ts';
 import type { Discovered, Unloaded } from './plugin-folders.ts';
 import { Slot } from './slot.ts';
+import { type Changed, PluginSwap, type SwapParts } from './swap.ts';
 
 /** What the host is made of. */
-export interface PluginHostOptions extends ExchangeParts {
+export interface PluginHostOptions extends SwapParts {
   /** `SVC_PLUGINS`; empty for all. */
   readonly only: readonly string[];
 }
@@ -33,7 +33,7 @@ export interface Change {
 export class PluginHost {
   readonly #options: PluginHostOptions;
   readonly #slots = new Map<string, Slot>();
-  readonly #exchange: PluginExchange;
+  readonly #exchange: PluginSwap;
   #catalogue: Catalogue;
   #desired: Desired = parseGatewayFile('gateway.yaml', undefined);
   #changes: Promise<unknown> = Promise.resolve();
@@ -42,7 +42,7 @@ export class PluginHost {
   /** @throws PluginGraphError for a cycle, or two providers of one service. */
   constructor(discovered: readonly (Discovered | Unloaded)[], options: PluginHostOptions) {
     this.#options = options;
-    this.#exchange = new PluginExchange(options, (name) => this.#slots.get(name)!);
+    this.#exchange = new PluginSwap(options, (name) => this.#slots.get(name)!);
     this.#catalogue = new Catalogue(discovered.flatMap((found) => ('plugin' in found ? [found.plugin] : [])));
     for (const found of discovered) {
       const slot = this.#slotOf(found);

@@ -77,4 +77,4 @@ export class RequestState extends CallState {
 export type Context = ParameterizedContext<RequestState>;
 
 /** A stage of the chain. */
-export type Stage = (context: Context, next: Next) => Promise<void> | void;
+export type Middleware = (context: Context, next: Next) => Promise<void> | void;
