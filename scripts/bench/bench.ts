@@ -60,7 +60,7 @@ interface Pair {
 
 async function servePair(provider: Child, folder: string, name: string): Promise<Pair> {
   const [gateway, bare] = await Promise.all([
-    startChild(path.join(here, '../../kernel/main.ts'), {
+    startChild(path.join(here, '../../kernel/main.js'), {
       NODE_ENV: 'production',
       SAAS_API_PORT: '0',
       SVC_HOST: '127.0.0.1',

@@ -28,7 +28,7 @@ test('the first chat is the last that a start shows, when it can be asked', asyn
   const folder = await temporaryFolder(t);
   const shown = path.join(folder, 'shown.txt');
   await using file = await open(shown, 'w');
-  const child = spawn(process.execPath, [path.resolve('kernel/main.ts')], {
+  const child = spawn(process.execPath, [path.resolve('kernel/main.js')], {
     cwd: folder,
     env: { PATH: process.env.PATH ?? '', SVC_HOST: '127.0.0.1', SAAS_API_PORT: '0' },
     stdio: ['ignore', file.fd, file.fd],
