@@ -1,25 +1,20 @@
 import type { AuditTrail } from './audit/audit-trail.ts';
 import type { Clock } from './base/clock.ts';
 import type { Ids } from './base/ids.ts';
-import type { Environment } from './config/environment.ts';
+import type { Environment } from './config/read-config.ts';
 import type { ServiceSettings } from './config/service-settings.ts';
 import { assertOutsideTransaction, type Database } from './data/database.ts';
 import type { Egress } from './egress/egress.ts';
 import { openEgress } from './egress/open-egress.ts';
-import { eventLockHints } from './leases/locks/lock-hint-events.ts';
-import { lockMetrics } from './leases/locks/lock-metrics.ts';
-import type { Locks } from './leases/locks/locks.ts';
-import { openLocks } from './leases/locks/open-locks.ts';
-import { openPermits } from './leases/permits/open-permits.ts';
-import { permitMetrics } from './leases/permits/permit-metrics.ts';
-import type { Permits } from './leases/permits/permits.ts';
-import { eventRevocations } from './leases/permits/revocations.ts';
+import { eventSignals } from './leases/lease-signals.ts';
+import type { Leases } from './leases/leases.ts';
+import { openLeases } from './leases/open-leases.ts';
 import type { Events } from './messages/events/events.ts';
 import { openEvents } from './messages/events/open-events.ts';
 import { openQueue } from './messages/queue/open-queue.ts';
 import type { Queue } from './messages/queue/queue.ts';
 import { createQueueMetrics } from './messages/queue/queue-metrics.ts';
-import { createObjectMetrics } from './objects/object-metrics.ts';
+import { createObjectMetrics } from './objects/object-space.ts';
 import type { Objects } from './objects/objects.ts';
 import { openObjects } from './objects/open-objects.ts';
 import type { Logger } from './observability/logger.ts';
@@ -51,8 +46,7 @@ export interface ServicesParts {
 /** The services that have an embedded and a distributed form, in the form that this deployment asks for. */
 export interface Services extends AsyncDisposable {
   readonly events: Events;
-  readonly locks: Locks;
-  readonly permits: Permits;
+  readonly leases: Leases;
   readonly queue: Queue;
   readonly objects: Objects;
   readonly egress: Egress;
@@ -61,43 +55,38 @@ export interface Services extends AsyncDisposable {
 
 /**
  * Opens all of them. When one cannot be opened, those before it are closed. Disposing closes them side by side, since each may wait for a server that
- * does not answer, and then the events, which locks and permits use until their end.
+ * does not answer, and then the events, which the leases use until their end.
  */
 export async function openServices(parts: ServicesParts): Promise<Services> {
-  const { settings, env, database, postgresUrl, redisUrl, trail, registry, clock, ids, log } = parts;
+  const { settings, env, database, postgresUrl, redis, redisUrl, trail, registry, clock, ids, log } = parts;
   const { deployment } = settings;
   const metrics = createPluginMetrics(registry, 'kernel');
   const { prometheus } = registry;
   const common = { clock, ids, log };
-  const redis = redisUrl === undefined ? {} : { redisUrl };
+  const redisAddress = redisUrl === undefined ? {} : { redisUrl };
   const postgres = postgresUrl === undefined ? {} : { postgresUrl };
   await using opened = new AsyncDisposableStack();
 
   const events = openEvents({
     ...common,
-    ...redis,
+    ...redisAddress,
     ...postgres,
     channel: deployment,
     observe: eventMetrics(metrics),
   });
   opened.defer(() => events.close());
-  const hints = eventLockHints(events);
-  const observer = lockMetrics(metrics);
-  const locks = await openLocks({
-    ...{ ...common, redisUrl, database, observer, hints },
-    prefix: `${deployment}:locks`,
+  const leases = await openLeases({
+    ...common,
+    redis,
+    prefix: `${deployment}:leases`,
+    database,
+    metrics,
+    signals: eventSignals(events),
   });
-  opened.defer(() => locks.close());
-  const permits = await openPermits({
-    ...{ ...common, redisUrl, database },
-    prefix: `${deployment}:permits`,
-    observer: permitMetrics(metrics),
-    revocations: eventRevocations(events),
-  });
-  opened.defer(() => permits.close());
+  opened.defer(() => leases.close());
   const queue = await openQueue({
     ...common,
-    ...redis,
+    ...redisAddress,
     ...postgres,
     family: database.family,
     prefix: deployment,
@@ -123,9 +112,9 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
 
   opened.move();
   return {
-    ...{ events, locks, permits, queue, objects, egress, secrets },
+    ...{ events, leases, queue, objects, egress, secrets },
     async [Symbol.asyncDispose]() {
-      const closed = [egress, objects, queue, permits, locks].map(async (service) => service.close());
+      const closed = [egress, objects, queue, leases].map(async (service) => service.close());
       await Promise.allSettled(closed);
       await events.close();
       await Promise.all(closed);

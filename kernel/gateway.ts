@@ -38,9 +38,7 @@ const CLOSING = 6_000;
 const STREAM_TIMES = { heartbeat: 15_000, slowClient: 60_000 };
 
 /** Services of the kernel that a test may play itself. */
-export type FakedServices = Partial<
-  Pick<KernelServices, 'locks' | 'permits' | 'objects' | 'egress' | 'secrets'>
->;
+export type FakedServices = Partial<Pick<KernelServices, 'leases' | 'objects' | 'egress' | 'secrets'>>;
 
 /** What a gateway is started with. */
 export interface GatewayOptions extends InfrastructureOptions {
@@ -214,7 +212,7 @@ function kernelServices(
   { tenants, apiKeys }: Authentication,
   listeners: Listeners,
 ): KernelServices {
-  const { locks, permits, queue, objects, egress, secrets, events } = services;
+  const { leases, queue, objects, egress, secrets, events } = services;
   return {
     clock,
     ids,
@@ -222,8 +220,7 @@ function kernelServices(
     tenants,
     apiKeys,
     audit: createAuditQuery(database),
-    locks,
-    permits,
+    leases,
     queue,
     objects,
     egress,

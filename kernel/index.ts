@@ -41,14 +41,15 @@ export {
 } from '../foundation/base/semaphore.ts';
 export { throttledLog } from '../foundation/base/throttle.ts';
 export { ConfigurationError, type ConfigurationProblem } from '../foundation/config/configuration-error.ts';
-export { parseDuration } from '../foundation/config/duration.ts';
 export { field } from '../foundation/config/field.ts';
+export { parseDuration } from '../foundation/config/units.ts';
 export type {
   ColumnTypes,
   Database,
   EntityRegistration,
   Migration,
   MigrationSchema,
+  MovedMigration,
   PlainCondition,
   PlainWhere,
   RowsQuery,
@@ -65,7 +66,6 @@ export {
   isUniqueViolation,
   writes,
 } from '../foundation/data/database.ts';
-export { EGRESS_DENIED } from '../foundation/egress/denials.ts';
 export type {
   Egress,
   EgressContext,
@@ -73,20 +73,18 @@ export type {
   EgressRequest,
   EgressResponse,
 } from '../foundation/egress/egress.ts';
-export { EgressErrors } from '../foundation/egress/errors.ts';
+export { EGRESS_DENIED, EgressErrors } from '../foundation/egress/errors.ts';
 export type { EgressRule } from '../foundation/egress/rule.ts';
-export type { EgressRuleSettings } from '../foundation/egress/rule-settings.ts';
-export type { EgressRulePage, EgressRules } from '../foundation/egress/rules.ts';
-export { LockErrors } from '../foundation/leases/locks/errors.ts';
-export type { Lock, LockOptions, Locks } from '../foundation/leases/locks/locks.ts';
-export { PermitErrors } from '../foundation/leases/permits/errors.ts';
+export type { EgressRulePage, EgressRuleSettings, EgressRules } from '../foundation/egress/rules.ts';
+export { LeaseErrors } from '../foundation/leases/lease-request.ts';
 export type {
   HeldPlace,
-  Permit,
-  PermitOptions,
-  PermitRefusal,
-  Permits,
-} from '../foundation/leases/permits/permits.ts';
+  Lease,
+  LeaseOptions,
+  LeaseRefusal,
+  Leases,
+  LeaseWaitOptions,
+} from '../foundation/leases/leases.ts';
 export { EventErrors } from '../foundation/messages/events/errors.ts';
 export { defineEvent, type EventRef } from '../foundation/messages/events/event-ref.ts';
 export type { EventListener, EventMeta, Events } from '../foundation/messages/events/events.ts';
@@ -120,7 +118,6 @@ export type {
   MetricOptions,
   PluginMetrics,
 } from '../foundation/observability/plugin-metrics.ts';
-export { ResourceErrors } from '../foundation/resources/errors.ts';
 export {
   type BuildContext,
   defineKind,
@@ -134,13 +131,14 @@ export {
   type ResourceReference,
   type ResourceView,
 } from '../foundation/resources/kind.ts';
+export type { Validation } from '../foundation/resources/live-resources.ts';
 export type { DocumentReport, FileReport, ResourcesReport } from '../foundation/resources/report.ts';
 export type { ReloadSummary, ResourceSource, Resources } from '../foundation/resources/resources.ts';
-export type { Validation } from '../foundation/resources/validate.ts';
-export { SecretErrors } from '../foundation/secrets/errors.ts';
-export { isSecretReference } from '../foundation/secrets/secret-reference.ts';
+export { ResourceErrors } from '../foundation/resources/resources.ts';
+export { SecretErrors } from '../foundation/secrets/secret-file.ts';
 export type { SecretOrigin, Secrets } from '../foundation/secrets/secrets.ts';
-export { TenantErrors } from '../foundation/tables/tenant-errors.ts';
+export { isSecretReference } from '../foundation/secrets/secrets.ts';
+export { TenantErrors } from '../foundation/tables/tenant.ts';
 export { type Grant, GrantErrors, grantProblems, requireGrant } from './access/grants.ts';
 export type { Identity } from './access/identity.ts';
 export { DEFAULT_TENANT_ID, isOperator } from './access/identity.ts';

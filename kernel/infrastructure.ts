@@ -3,8 +3,8 @@ import { type AuditTrail, createAuditTrail } from '../foundation/audit/audit-tra
 import { createDatabaseSink } from '../foundation/audit/database-sink.ts';
 import { type Clock, systemClock } from '../foundation/base/clock.ts';
 import { createIds, type Ids } from '../foundation/base/ids.ts';
-import type { Environment } from '../foundation/config/environment.ts';
 import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
+import type { Environment } from '../foundation/config/read-config.ts';
 import { type Database, openDatabase } from '../foundation/data/database.ts';
 import type { Logger, Logging } from '../foundation/observability/logger.ts';
 import { createMetrics, type Metrics } from '../foundation/observability/metrics.ts';
@@ -14,7 +14,7 @@ import { openRedis } from '../foundation/redis/open-redis.ts';
 import type { Redis } from '../foundation/redis/redis.ts';
 import { openResources } from '../foundation/resources/open-resources.ts';
 import type { ResourceHost } from '../foundation/resources/resources.ts';
-import { registerKernelTables } from '../foundation/tables/register-tables.ts';
+import { registerKernelTables } from '../foundation/tables/gateway-tables.ts';
 import { VERSION } from './version.ts';
 
 /** Milliseconds that the last audit records get to reach the database at the end; those that do not are in the journal. */

@@ -3,7 +3,7 @@ import { loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
 import { openDatabase } from '../foundation/data/database.ts';
 import type { Logger } from '../foundation/observability/logger.ts';
-import { registerKernelTables } from '../foundation/tables/register-tables.ts';
+import { registerKernelTables } from '../foundation/tables/gateway-tables.ts';
 import { planRun, restOf } from './host/desired.ts';
 import { Catalogue } from './host/graph.ts';
 import { PluginFolders } from './host/plugin-folders.ts';

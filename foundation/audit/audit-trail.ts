@@ -3,15 +3,12 @@ import { backoffDelay } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Logger } from '../observability/logger.ts';
-import type { AuditEntry } from './audit-entry.ts';
-import { type AuditTrailLimits, DEFAULT_LIMITS } from './audit-limits.ts';
-import { AuditQueue } from './audit-queue.ts';
-import type { AuditSink } from './audit-sink.ts';
+import { type AuditEntry, type AuditTrailLimits, DEFAULT_LIMITS } from './audit-entry.ts';
+import { AuditQueue, Room } from './audit-queue.ts';
+import type { AuditSink } from './database-sink.ts';
 import { createDelivery, type RefusedEntry } from './delivery.ts';
-import { Journal } from './journal.ts';
-import { thisOwner } from './journal-owner.ts';
-import { RejectedFile } from './rejected-file.ts';
-import { Room } from './room.ts';
+import { Journal, RejectedFile } from './journal.ts';
+import { thisOwner } from './journal-folder.ts';
 
 /** The way of audit records from a request to the database, by way of a journal on the local disk (decisions 1.4). */
 export interface AuditTrail {

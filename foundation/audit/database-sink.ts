@@ -3,7 +3,15 @@ import type { Database } from '../data/database.ts';
 import type { Family } from '../data/family.ts';
 import { actionKey, MAX_ACTION_LENGTH } from '../tables/audit-log.ts';
 import type { AuditDetail, AuditEntry } from './audit-entry.ts';
-import type { AuditSink } from './audit-sink.ts';
+
+/** Where audit records end up. */
+export interface AuditSink {
+  /**
+   * Stores all entries or rejects; an entry that is stored already is left as it is. The same entries may come again, also
+   * in other company, after a rejection or a restart.
+   */
+  write(entries: readonly AuditEntry[]): Promise<void>;
+}
 
 /**
  * The table `audit_logs` as the sink of the audit trail: one statement per batch, rows that exist stay as they are. Every

@@ -1,6 +1,6 @@
 import { within } from '../base/deadline.ts';
 import type { AuditEntry } from './audit-entry.ts';
-import type { AuditSink } from './audit-sink.ts';
+import type { AuditSink } from './database-sink.ts';
 
 /** An entry that a working sink does not take, and why. */
 export interface RefusedEntry {

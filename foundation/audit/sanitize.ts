@@ -1,5 +1,5 @@
+import { isSecretName } from '../observability/redact-fields.ts';
 import { REDACTED, redactText } from '../observability/redact-text.ts';
-import { isSecretName } from '../observability/secret-names.ts';
 import type { AuditDetail, AuditExtra } from './audit-entry.ts';
 
 const MAX_PARAMETERS = 32;

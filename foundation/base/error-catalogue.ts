@@ -1,4 +1,4 @@
-import { defineErrors } from './gateway-error.ts';
+import { defineErrors, GatewayError } from './gateway-error.ts';
 
 /** The errors that the kernel itself raises. Plugins keep catalogues of their own. */
 export const KernelErrors = defineErrors({
@@ -35,3 +35,12 @@ export const KernelErrors = defineErrors({
   draining: { code: 'gateway.draining', kind: 'unavailable', title: 'The plugin or the gateway is stopping' },
   internal: { code: 'internal', kind: 'internal', title: 'Something went wrong inside the gateway' },
 });
+
+/**
+ * Whatever was thrown, as an error that may be shown. A thing that is not ours becomes `internal` with a fixed text; the
+ * original stays in `cause`, for the log alone.
+ */
+export function asGatewayError(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  return KernelErrors.internal(undefined, { cause: thrown });
+}

@@ -1,7 +1,13 @@
 import { chmod, link, lstat, mkdir, readFile, unlink } from 'node:fs/promises';
 import path from 'node:path';
+import {
+  flushFolder,
+  ignoreMissing,
+  isSystemError,
+  temporaryName,
+  writeFlushed,
+} from '../base/durable-file.ts';
 import type { Ids } from '../base/ids.ts';
-import { flushFolder, ignoreMissing, isSystemError, temporaryName, writeFlushed } from './atomic-write.ts';
 import { ConfigurationError } from './configuration-error.ts';
 
 /** The operator's static token and where it came from. */

@@ -2,11 +2,10 @@ import { lstat, readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type Document, isAlias, isMap, type YAMLMap } from 'yaml';
-import { isSystemError, writeAtomically } from './atomic-write.ts';
+import { isSystemError, writeAtomically } from '../base/durable-file.ts';
 import { ConfigurationError } from './configuration-error.ts';
 import { isMapping } from './field-codec.ts';
-import type { OnFailure } from './gateway-file.ts';
-import { type GatewayFile, parseGatewayFile, readGatewayText } from './gateway-file.ts';
+import { type GatewayFile, type OnFailure, parseGatewayFile, readGatewayText } from './gateway-file.ts';
 import { parseYaml } from './yaml-source.ts';
 
 /** What changes about one plugin. Absent members stay, null removes; `config` is merged member by member. */

@@ -1,12 +1,10 @@
-import Type, { type TUnsafe } from 'typebox';
-import type { Address } from './address.ts';
-import { decodeValue } from './decode-field.ts';
-import { parseDuration } from './duration.ts';
-import type { FieldAnnotation, FieldKind } from './field-annotation.ts';
-import { parseSize } from './size.ts';
+import type { TSchema, TUnsafe } from 'typebox';
+import Type from 'typebox';
+import { decodeValue } from './field-codec.ts';
+import { type Address, parseDuration, parseSize } from './units.ts';
 
 /** What every field may state. */
-export interface FieldOptions<D> {
+interface FieldOptions<D> {
   /** What it means to an operator: one sentence without a full stop, for the table and the editor. */
   readonly description: string;
   /** The variable that sets it; it wins over the file. */
@@ -20,26 +18,26 @@ export interface FieldOptions<D> {
 }
 
 /** Options of a field that bounds its value; both bounds are allowed values, written as in the file. */
-export interface BoundedOptions<D> extends FieldOptions<D> {
+interface BoundedOptions<D> extends FieldOptions<D> {
   readonly min?: D;
   readonly max?: D;
 }
 
 /** Options of a text: the bounds count characters. */
-export interface StringOptions extends FieldOptions<string> {
+interface StringOptions extends FieldOptions<string> {
   readonly min?: number;
   readonly max?: number;
 }
 
 /** Options of a URL. */
-export interface UrlOptions extends FieldOptions<string> {
+interface UrlOptions extends FieldOptions<string> {
   /** Allowed schemes without the colon (`['https', 'http']`); any when absent. */
   readonly protocols?: readonly string[];
 }
 
 /** The schema of a field: its static type is the decoded value, `undefined` included when it has no default. */
 // biome-ignore lint/complexity/noBannedTypes: `{}` is "not null and not undefined" here
-export type Field<T, O> = TUnsafe<O extends { default: {} } ? T : T | undefined>;
+type Field<T, O> = TUnsafe<O extends { default: {} } ? T : T | undefined>;
 
 /**
  * Constructors of configuration fields. A configuration is a `Type.Object` of them (groups may nest); its static type is
@@ -112,4 +110,51 @@ function bounds(
     return value;
   };
   return { min: bound(options.min), max: bound(options.max) };
+}
+
+/** The kinds of value that a setting can have. */
+export type FieldKind =
+  | 'string'
+  | 'integer'
+  | 'number'
+  | 'boolean'
+  | 'choice'
+  | 'duration'
+  | 'size'
+  | 'list'
+  | 'folders'
+  | 'address'
+  | 'url'
+  | 'mapping';
+
+/** What a field's schema says beside JSON Schema: plain data under `x-field`, from which everything else is derived. */
+export interface FieldAnnotation {
+  readonly kind: FieldKind;
+  readonly description: string;
+  readonly env?: string;
+  readonly secret?: true;
+  /** The default in the form of the file. */
+  readonly default?: unknown;
+  readonly unset?: string;
+  /** Decoded: milliseconds, bytes, characters. */
+  readonly min?: number;
+  readonly max?: number;
+  readonly choices?: readonly string[];
+  readonly protocols?: readonly string[];
+}
+
+/** What a schema states as a field; undefined when it is none (a group). */
+export function annotationOf(schema: TSchema): FieldAnnotation | undefined {
+  return (schema as { 'x-field'?: FieldAnnotation })['x-field'];
+}
+
+/** The fields and groups of a configuration schema by name. Throws a TypeError for a schema that is not made of fields. */
+export function membersOf(schema: TSchema): [string, TSchema][] {
+  const { type, properties } = schema as { type?: unknown; properties?: Record<string, TSchema> };
+  if (type !== 'object' || properties === undefined) {
+    throw new TypeError(
+      'A configuration schema is a Type.Object of fields (field.*) and groups (Type.Object)',
+    );
+  }
+  return Object.entries(properties);
 }

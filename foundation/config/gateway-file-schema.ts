@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
-import { configJsonSchema, type JsonSchema } from './config-json-schema.ts';
+import { annotationOf, type FieldAnnotation, membersOf } from './field.ts';
+import { fieldCodecs } from './field-codec.ts';
 import { PLUGIN_NAME_PATTERN, PluginEntryFields } from './gateway-file.ts';
 
 /** What the schema of gateway.yaml needs to know of a plugin. */
@@ -43,5 +44,32 @@ function entrySchema(plugin: ConfigurablePlugin | undefined): JsonSchema {
       ...entry.properties,
       config: { description: `Configuration of ${plugin.name}`, ...config },
     },
+  };
+}
+
+/** A JSON Schema (draft-07, which the YAML plugins of editors understand). */
+type JsonSchema = Record<string, unknown>;
+
+/** What a YAML file may hold for a configuration: every member optional, no others, with descriptions and defaults. */
+function configJsonSchema(schema: TSchema): JsonSchema {
+  const properties = membersOf(schema).map(([key, member]) => {
+    const annotation = annotationOf(member);
+    return [key, annotation === undefined ? configJsonSchema(member) : fieldJsonSchema(annotation)];
+  });
+  const { description } = schema as { description?: string };
+  return {
+    type: 'object',
+    description,
+    properties: Object.fromEntries(properties),
+    additionalProperties: false,
+  };
+}
+
+function fieldJsonSchema(annotation: FieldAnnotation): JsonSchema {
+  const { description, env, default: value } = annotation;
+  return {
+    description: env === undefined ? description : `${description}. The variable ${env} wins over it.`,
+    ...fieldCodecs[annotation.kind].jsonSchema(annotation),
+    default: value,
   };
 }

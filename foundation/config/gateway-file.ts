@@ -1,13 +1,12 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import Type from 'typebox';
+import { isSystemError } from '../base/durable-file.ts';
 import { nearestName } from '../base/nearest-name.ts';
-import { isSystemError } from './atomic-write.ts';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
-import type { Environment } from './environment.ts';
 import { field } from './field.ts';
 import { isMapping } from './field-codec.ts';
-import { type ConfigSources, decodeConfig, type SourcePlace } from './read-config.ts';
+import { type ConfigSources, decodeConfig, type Environment, type SourcePlace } from './read-config.ts';
 import { parseYaml, type YamlSource } from './yaml-source.ts';
 
 /** `abort`: the gateway does not start without the plugin. `continue`: it serves the others and reports the failure. */

@@ -1,18 +1,16 @@
 import ipaddr from 'ipaddr.js';
 import type { Static } from 'typebox';
-import { type Address, isHost } from './address.ts';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
 import { type DatabaseSettings, databaseSettings } from './database-settings.ts';
-import { quoteValue } from './decode-field.ts';
-import type { Environment } from './environment.ts';
+import { quoteValue } from './field-codec.ts';
 import { KernelVariables } from './kernel-variables.ts';
-import { decodeConfig } from './read-config.ts';
+import { decodeConfig, type Environment } from './read-config.ts';
 import { type ServiceSettings, serviceProblems, serviceSettings } from './service-settings.ts';
-import { type TracingSettings, tracingSettings } from './tracing-settings.ts';
+import { type Address, isHost, parseAddress } from './units.ts';
 
 type Variables = Static<typeof KernelVariables>;
 
-/** What the kernel is told by its environment: decoded, checked, frozen. Durations are milliseconds. */
+/** Settings of the kernel from the environment: decoded, checked, frozen. Durations are milliseconds. */
 export interface KernelSettings {
   readonly production: boolean;
   /** Where the gateway listens. */
@@ -98,8 +96,16 @@ function toSettings(variables: Variables): Omit<KernelSettings, 'database' | 'tr
   return {
     production: variables.nodeEnv === 'production',
     listen: { host: variables.host, port: variables.port },
-    ...{ dataDir, logLevel, configFile, acpToken, allowAnonymous },
-    ...{ pluginDirs, plugins, watchPlugins, drainTimeout, stopDelay },
+    dataDir,
+    logLevel,
+    configFile,
+    acpToken,
+    allowAnonymous,
+    pluginDirs,
+    plugins,
+    watchPlugins,
+    drainTimeout,
+    stopDelay,
     trustedProxies: variables.trustedProxies,
     rateLimits: {
       anonymous: variables.anonymousRateLimit,
@@ -161,4 +167,33 @@ const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal'];
 function isNetwork(entry: string): boolean {
   if (NAMED_NETWORKS.includes(entry)) return true;
   return entry.includes('/') ? ipaddr.isValidCIDR(entry) : ipaddr.isValid(entry);
+}
+
+/** Where traces go. */
+interface TracingSettings {
+  /** `http://host:port` (no TLS) or `https://host:port`. */
+  readonly endpoint: string;
+  readonly serviceName: string;
+}
+
+/**
+ * The trace receiver. A scheme decides about TLS; `insecure` does for an endpoint without one
+ * (https://opentelemetry.io/docs/specs/otel/protocol/exporter/). Undefined when there is no endpoint.
+ */
+function tracingSettings(
+  endpoint: string | undefined,
+  insecure: boolean,
+  serviceName: string,
+): TracingSettings | { readonly problem: string } | undefined {
+  if (endpoint === undefined) return undefined;
+  const hasScheme = /^[a-z]+:\/\//i.test(endpoint);
+  const written = hasScheme ? endpoint : `${insecure ? 'http' : 'https'}://${endpoint}`;
+  const url = URL.parse(written);
+  const isUsable = hasScheme
+    ? url?.protocol === 'http:' || url?.protocol === 'https:'
+    : parseAddress(endpoint) !== undefined && !endpoint.startsWith(':');
+  if (url === null || !isUsable) {
+    return { problem: `${quoteValue(endpoint)} is not an endpoint, write host:4317 or http://host:4317` };
+  }
+  return { endpoint: written, serviceName };
 }

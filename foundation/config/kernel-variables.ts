@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { field } from './field.ts';
-import { SERVICE_VARIABLES } from './service-variables.ts';
+import { SERVICE_VARIABLES } from './service-settings.ts';
 
 /** The variables that the kernel itself reads; the README's table is made from it. */
 export const KernelVariables = Type.Object({
@@ -161,8 +161,8 @@ export const KernelVariables = Type.Object({
     env: 'REDIS_URL',
     secret: true,
     protocols: ['redis', 'rediss'],
-    unset: 'each process counts for itself; locks, queue and events use the database where it is a server',
-    description: 'Redis through which the replicas share rate limits, locks, queue and events',
+    unset: 'each process counts for itself; leases, queue and events use the database where it is a server',
+    description: 'Redis through which the replicas share rate limits, leases, queue and events',
   }),
   ...SERVICE_VARIABLES,
   otelEndpoint: field.string({

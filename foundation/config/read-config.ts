@@ -1,10 +1,8 @@
 import type { Static, TSchema } from 'typebox';
 import { nearestName } from '../base/nearest-name.ts';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
-import { type Decoded, decodeText, decodeValue } from './decode-field.ts';
-import type { Environment } from './environment.ts';
-import { annotationOf, type FieldAnnotation, membersOf } from './field-annotation.ts';
-import { isMapping } from './field-codec.ts';
+import { annotationOf, type FieldAnnotation, membersOf } from './field.ts';
+import { type Decoded, decodeText, decodeValue, isMapping } from './field-codec.ts';
 
 /** A line of a file. */
 export interface SourcePlace {
@@ -25,7 +23,7 @@ export interface ConfigSources {
 }
 
 /** What came out of reading: members with a problem are missing from `value`. */
-export interface DecodedConfig<T> {
+interface DecodedConfig<T> {
   readonly value: Partial<T>;
   readonly problems: readonly ConfigurationProblem[];
 }
@@ -33,7 +31,7 @@ export interface DecodedConfig<T> {
 /**
  * Reads a configuration: decoded, with defaults, checked, frozen. Pure: the sources are arguments.
  * Throws a ConfigurationError with everything that is wrong: values in the environment and in the file, also those that
- * another one wins over, and keys that nobody knows. No message holds the value of a secret.
+ * another one wins over, and unknown keys. No message holds the value of a secret.
  */
 export function readConfig<S extends TSchema>(schema: S, sources: ConfigSources): Static<S> {
   const { value, problems } = decodeConfig(schema, sources);
@@ -140,4 +138,12 @@ function deepFreeze(value: unknown): unknown {
     for (const member of Object.values(value)) deepFreeze(member);
   }
   return value;
+}
+
+/** Variables by name, as a process has them. An empty one counts as unset. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The environment of this process, as it is now. The only place that touches `process.env`; everything else gets it passed. */
+export function processEnvironment(): Environment {
+  return Object.freeze({ ...process.env });
 }

@@ -1,6 +1,7 @@
+import { stat } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { followStates, wayTo } from '../base/follow.ts';
 import { ConfigurationError } from './configuration-error.ts';
-import { watchFolders } from './folder-watch.ts';
 import { type GatewayFile, parseGatewayFile, readGatewayText } from './gateway-file.ts';
 
 /** What happened to gateway.yaml. `invalid`: the last good state stays in force. */
@@ -27,87 +28,41 @@ export function watchGatewayFile(
   signal: AbortSignal,
   { settle = 50, poll = 2000 }: WatchTiming = {},
 ): void {
-  if (signal.aborted) return;
   const { path } = current;
   let good = current;
   let failure: string | undefined;
-  let accepted: Reading | undefined;
-  let candidate: Reading | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let isReading = false;
-  let isStale = false;
-
-  const folders = watchFolders(path, () => schedule());
-  const polling = setInterval(() => void read(false), poll).unref();
-  signal.addEventListener('abort', stop, { once: true });
-  void read(false);
-
-  function stop(): void {
-    clearInterval(polling);
-    clearTimeout(timer);
-    folders.close();
-  }
-
-  function schedule(): void {
-    if (signal.aborted) return;
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      void read(true);
-    }, settle).unref();
-  }
-
-  // Only a reading that the timer asked for is far enough from the one before; a poll may come right behind it.
-  async function read(mayConfirm: boolean): Promise<void> {
-    if (isReading) {
-      isStale = true;
-      return;
-    }
-    isReading = true;
-    isStale = false;
-    // Folders first: a swap after this line is noticed, one before it is read.
-    await folders.refresh();
-    const reading = await readOnce(path);
-    isReading = false;
-    if (signal.aborted) return;
-    consider(reading, mayConfirm);
-    if (isStale) schedule();
-  }
-
-  function consider(reading: Reading, mayConfirm: boolean): void {
-    if (isDeepStrictEqual(reading, accepted)) {
-      candidate = undefined;
-    } else if (isDeepStrictEqual(reading, candidate)) {
-      if (mayConfirm) accept(reading);
-    } else {
-      candidate = reading;
-      clearTimeout(timer);
-      timer = undefined;
-      schedule();
-    }
-  }
-
-  function accept(reading: Reading): void {
-    accepted = reading;
-    candidate = undefined;
-    const result = parseReading(path, reading);
-    if (result.kind === 'changed') {
-      const matters = failure !== undefined || !isDeepStrictEqual(result.file.plugins, good.plugins);
-      failure = undefined;
-      good = result.file;
-      if (matters) onChange(result);
-    } else if (result.error.message !== failure) {
-      failure = result.error.message;
-      onChange(result);
-    }
-  }
+  followStates<Reading>({
+    look: async () => ({ states: new Map([[path, await readOnce(path)]]), targets: await wayTo(path) }),
+    onChange(_, reading = {}) {
+      const result = parseReading(path, reading);
+      if (result.kind === 'changed') {
+        const matters = failure !== undefined || !isDeepStrictEqual(result.file.plugins, good.plugins);
+        failure = undefined;
+        good = result.file;
+        if (matters) onChange(result);
+      } else if (result.error.message !== failure) {
+        failure = result.error.message;
+        onChange(result);
+      }
+    },
+    signal,
+    settle,
+    poll,
+  });
 }
 
-/** One look at the file; readings are compared by value. */
-type Reading = { readonly text: string | undefined } | { readonly problems: ConfigurationError['problems'] };
+/** One look at the file: its text, or why there is none; without both it is not there. */
+interface Reading {
+  readonly text?: string | undefined;
+  readonly problems?: ConfigurationError['problems'];
+  /** Of the write that the text is from: an empty file between two writes is no settled one. */
+  readonly writtenAt?: bigint | undefined;
+}
 
 async function readOnce(path: string): Promise<Reading> {
   try {
-    return { text: await readGatewayText(path) };
+    const status = await stat(path, { bigint: true }).catch(() => undefined);
+    return { text: await readGatewayText(path), writtenAt: status?.mtimeNs };
   } catch (error) {
     if (error instanceof ConfigurationError) return { problems: error.problems };
     throw error;
@@ -115,7 +70,8 @@ async function readOnce(path: string): Promise<Reading> {
 }
 
 function parseReading(path: string, reading: Reading): GatewayFileEvent {
-  if ('problems' in reading) return { kind: 'invalid', error: new ConfigurationError(reading.problems) };
+  if (reading.problems !== undefined)
+    return { kind: 'invalid', error: new ConfigurationError(reading.problems) };
   try {
     return { kind: 'changed', file: parseGatewayFile(path, reading.text) };
   } catch (error) {

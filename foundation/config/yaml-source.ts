@@ -65,7 +65,7 @@ export function parseYaml(file: string, text: string): YamlSource {
   return { value, document, locate };
 }
 
-/** Like `parseYaml`, and tells what is wrong instead of throwing it. */
+/** Like `parseYaml`, and returns what is wrong instead of throwing it. */
 export function readYaml(text: string): YamlReading {
   const lineCounter = new LineCounter();
   const document: Document = parseDocument(text, {

@@ -1,9 +1,9 @@
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
-import { connect } from './drivers/driver.ts';
+import type { Connect } from './drivers/driver.ts';
 import type { Family } from './family.ts';
-import type { Migration } from './migration.ts';
+import type { Migration, MovedMigration } from './migration.ts';
 import { SqlDatabase } from './sql-database.ts';
 import type { EntityRegistration } from './tenancy.ts';
 import type { TenantEntityManager, TransactionOptions } from './tenant-entity-manager.ts';
@@ -12,7 +12,7 @@ export type { ColumnTypes } from './columns.ts';
 export { column } from './columns.ts';
 export { DatabaseDefect, DatabaseErrors, isDatabaseUnavailable, isUniqueViolation } from './errors.ts';
 export type { Family } from './family.ts';
-export type { Migration, MigrationSchema } from './migration.ts';
+export type { Migration, MigrationSchema, MovedMigration } from './migration.ts';
 export type { PlainCondition, PlainWhere } from './rows/conditions.ts';
 export { type RowWrite, writes } from './rows/row-writes.ts';
 export type { RowsQuery } from './rows/statement.ts';
@@ -47,7 +47,7 @@ export interface Registration {
   /** Name of the plugin, or `kernel`. */
   readonly owner: string;
   readonly entities: readonly EntityRegistration[];
-  readonly migrations: readonly Migration[];
+  readonly migrations: readonly (Migration | MovedMigration)[];
 }
 
 /** An owner's entities in use. */
@@ -102,3 +102,15 @@ export interface Database {
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   return SqlDatabase.open(options, connect);
 }
+
+/** Loads no driver but the family's own. */
+const connect: Connect = async (family, options) => {
+  switch (family) {
+    case 'sqlite':
+      return (await import('./drivers/sqlite.ts')).connectSqlite(options);
+    case 'postgres':
+      return (await import('./drivers/postgres.ts')).connectPostgres(options);
+    case 'mysql':
+      return (await import('./drivers/mysql.ts')).connectMySql(options);
+  }
+};

@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { columnTypes } from './columns.ts';
 import { DatabaseStartError } from './errors.ts';
 import type { Family } from './family.ts';
-import type { Migration, MigrationQueries, MigrationSchema } from './migration.ts';
+import type { Migration, MigrationQueries, MigrationSchema, MovedMigration } from './migration.ts';
 
 /** The journal: one row per migration and owner, with the number of its statements that are done. */
 export const JOURNAL = 'schema_migrations';
@@ -35,7 +35,7 @@ export interface MigrationTarget {
 export async function migrate(
   target: MigrationTarget,
   owner: string,
-  migrations: readonly Migration[],
+  migrations: readonly (Migration | MovedMigration)[],
 ): Promise<boolean> {
   assertOrdered(owner, migrations);
   // The usual start finds everything done, with one query and no lock. A missing journal means that nothing is.
@@ -43,6 +43,7 @@ export async function migrate(
   if (before !== undefined && pending(owner, migrations, before).length === 0) return false;
   return locked(target, async (queries) => {
     await createJournal(target, queries);
+    await takeOver(queries, owner, migrations);
     const work = pending(owner, migrations, await readJournal(queries, owner));
     for (const step of work) {
       await run({ ...target, kysely: queries }, owner, step);
@@ -118,6 +119,24 @@ async function readJournal(queries: MigrationQueries, owner: string): Promise<re
   return rows as JournalRow[];
 }
 
+/**
+ * Copies the lines of migrations that another owner ran before they moved here. That owner's lines stay: a replica of the version before, which may
+ * start beside this one, still finds its migrations done.
+ */
+async function takeOver(
+  queries: MigrationQueries,
+  owner: string,
+  migrations: readonly (Migration | MovedMigration)[],
+): Promise<void> {
+  const own = new Set((await readJournal(queries, owner)).map(({ name }) => name));
+  for (const migration of migrations) {
+    if ('movedTo' in migration || migration.formerly === undefined || own.has(migration.name)) continue;
+    const { name, formerly } = migration;
+    const before = (await readJournal(queries, formerly)).find((row) => row.name === name);
+    if (before !== undefined) await record(queries, { owner, name }, before.statements);
+  }
+}
+
 interface Work {
   readonly migration: Migration;
   /** Statements that an interrupted run has done (MySQL); `undefined` when the migration was never begun. */
@@ -126,7 +145,7 @@ interface Work {
 
 function pending(
   owner: string,
-  migrations: readonly Migration[],
+  migrations: readonly (Migration | MovedMigration)[],
   journal: readonly JournalRow[],
 ): readonly Work[] {
   const known = new Set(migrations.map(({ name }) => name));
@@ -138,6 +157,7 @@ function pending(
   }
   const rows = new Map(journal.map((row) => [row.name, row]));
   return migrations.flatMap((migration) => {
+    if ('movedTo' in migration) return [];
     const row = rows.get(migration.name);
     return row?.statements === null ? [] : [{ migration, done: row?.statements }];
   });
@@ -210,7 +230,7 @@ function schemaOf(target: MigrationTarget, queries: Kysely<unknown>): MigrationS
   };
 }
 
-function assertOrdered(owner: string, migrations: readonly Migration[]): void {
+function assertOrdered(owner: string, migrations: readonly { readonly name: string }[]): void {
   const names = migrations.map(({ name }) => name);
   const sorted = [...new Set(names)].sort();
   if (names.length === sorted.length && names.every((name, index) => name === sorted[index])) return;

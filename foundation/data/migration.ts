@@ -38,4 +38,16 @@ export interface Migration {
    * @param queries for statements on rows (`queries.updateTable(…).set(…)`)
    */
   up(schema: MigrationSchema, types: ColumnTypes, queries: MigrationQueries): readonly Compilable[];
+  /**
+   * The owner that this migration was released under, where it has moved from there: a database on which that owner ran it has it done. The
+   * former owner keeps a `MovedMigration` in its place.
+   */
+  readonly formerly?: string;
+}
+
+/** Stands where a released migration was that has moved to another owner, with its tables: nothing runs, and databases that have it are no news. */
+export interface MovedMigration {
+  readonly name: string;
+  /** Name of the plugin that has it now. */
+  readonly movedTo: string;
 }

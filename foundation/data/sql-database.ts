@@ -10,7 +10,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { ControlledTransaction } from 'kysely';
 import { within } from '../base/deadline.ts';
 import type { Database, DatabaseOptions, Registered, Registration } from './database.ts';
-import type { ConnectOptions, connect, FamilyDriver } from './drivers/driver.ts';
+import type { Connect, ConnectOptions, FamilyDriver } from './drivers/driver.ts';
 import { EntityRegistry } from './entity-registry.ts';
 import { DatabaseDefect, DatabaseErrors } from './errors.ts';
 import type { Family } from './family.ts';
@@ -42,7 +42,7 @@ export class SqlDatabase implements Database, TenantSource {
   readonly plainRows: PlainRows;
   readonly #driver: FamilyDriver;
   readonly #options: ConnectOptions;
-  readonly #connect: typeof connect;
+  readonly #connect: Connect;
   readonly #role: string;
   readonly #registry: EntityRegistry;
   /** Nobody listens, but by it a driver tells a transaction from a statement with a session (see `postgres.ts`). */
@@ -56,7 +56,7 @@ export class SqlDatabase implements Database, TenantSource {
     driver: FamilyDriver,
     options: ConnectOptions,
     tenancies: Tenancies,
-    connectFamily: typeof connect,
+    connectFamily: Connect,
     role: string,
   ) {
     this.family = family;
@@ -71,7 +71,7 @@ export class SqlDatabase implements Database, TenantSource {
   }
 
   /** Connects; see `openDatabase`. */
-  static async open(options: DatabaseOptions, connectFamily: typeof connect): Promise<SqlDatabase> {
+  static async open(options: DatabaseOptions, connectFamily: Connect): Promise<SqlDatabase> {
     const tenancies = new Tenancies();
     const connectOptions: ConnectOptions = {
       url: options.url,

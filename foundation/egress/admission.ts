@@ -1,6 +1,5 @@
 import { parseAddress } from './address-class.ts';
 import type { AddressPolicy, Place } from './allow-private.ts';
-import { BLOCKED_PORTS } from './blocked-ports.ts';
 import { EgressRefusal } from './errors.ts';
 import type { Resolve } from './resolve.ts';
 import { type EgressAction, evaluate } from './rule.ts';
@@ -51,3 +50,14 @@ export function createAdmission(options: {
     },
   };
 }
+
+/**
+ * Ports whose protocols can be talked into acting on an HTTP request (mail, IRC, X11 …): the list that browsers refuse
+ * (WHATWG Fetch, "bad port"). It holds for addresses that the operator allows, too.
+ */
+const BLOCKED_PORTS: ReadonlySet<number> = new Set([
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
+  109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,
+  526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049,
+  3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+]);

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { type Address, classifyAddress, contains, parseAddress } from './address-class.ts';
 import type { EgressReason } from './errors.ts';
-import { type HostPattern, matchesHost, parseHostPattern } from './host-pattern.ts';
+import { type HostPattern, matchesHost, parseHostPattern } from './rule.ts';
 
 /** A host and port that are to be called. */
 export interface Place {

@@ -1,27 +1,31 @@
 import { Readable } from 'node:stream';
+import type { ReadableStream as NodeStream } from 'node:stream/web';
 import type { Dispatcher } from 'undici';
 import type { Admission } from './admission.ts';
-import type { Connections } from './connections.ts';
-import type { EgressRequest, EgressResponse } from './egress.ts';
-import { EgressErrors } from './errors.ts';
-import { connectionError } from './failure.ts';
-import { endToEnd, requestHeaders } from './headers.ts';
-import { type Lifetime, startLifetime } from './lifetime.ts';
-import { type Hop, redirectOf } from './redirect.ts';
+import { type Connections, type Lifetime, startLifetime } from './connections.ts';
+import type { Egress, EgressContext, EgressRequest, EgressResponse } from './egress.ts';
+import { connectionError, EgressErrors } from './errors.ts';
+import {
+  endToEnd,
+  type HeaderFields,
+  requestHeaders,
+  withoutBodyFields,
+  withoutCredentials,
+} from './headers.ts';
 import { isDecodable, readBody, tooLarge } from './response-body.ts';
-import { parseTarget } from './target.ts';
+import { parseTarget, type Target } from './target.ts';
 
 const DEFAULTS = { timeout: 30_000, maxBytes: 10 * 1_048_576, redirects: 5 };
 /** CONNECT and TRACE make something else of a connection; TRACK is TRACE under another name. */
 const METHOD = /^(?!(?:CONNECT|TRACE|TRACK)$)[!#$%&'*+\-.^_`|~0-9A-Z]{1,32}$/;
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 /** Statuses whose answers have no body. */
-export const NO_CONTENT: ReadonlySet<number> = new Set([204, 205, 304]);
+const NO_CONTENT: ReadonlySet<number> = new Set([204, 205, 304]);
 
 type Answer = Dispatcher.ResponseData;
 
 /** Sends requests: checks, connections, redirects and bodies put together. Throws `EgressRefusal` where it is denied. */
-export type Client = (tenantId: string, request: EgressRequest) => Promise<EgressResponse>;
+type Client = (tenantId: string, request: EgressRequest) => Promise<EgressResponse>;
 
 /** Makes the client. */
 export function createClient(options: {
@@ -132,4 +136,95 @@ function discard({ body }: Answer): Promise<void> {
   body.once('close', resolve);
   body.destroy();
   return promise;
+}
+
+type Fetch = typeof globalThis.fetch;
+
+/** A standard `fetch` over the requests of one tenant; see `Egress.fetchFor`. */
+export function createFetch(
+  send: (request: EgressRequest) => ReturnType<Egress['request']>,
+  context: EgressContext,
+): Fetch {
+  return async function egressFetch(input, init) {
+    const request = new Request(input, init);
+    const isStream = init?.body instanceof ReadableStream || (init?.body == null && input instanceof Request);
+    const response = await send({
+      ...context,
+      url: request.url,
+      method: request.method,
+      headers: Object.fromEntries(request.headers),
+      body: await bodyOf(request, isStream),
+      redirect: request.redirect,
+      signal: request.signal,
+    });
+    return toResponse(response);
+  };
+}
+
+/** A stream as a stream; everything else, which is in memory already, as bytes that a redirect can send again. */
+async function bodyOf(request: Request, isStream: boolean): Promise<EgressRequest['body']> {
+  if (request.body === null) return undefined;
+  return isStream
+    ? Readable.fromWeb(request.body as NodeStream)
+    : new Uint8Array(await request.arrayBuffer());
+}
+
+function toResponse({ status, statusText, headers, body, url, redirected }: EgressResponse): Response {
+  if (status < 200 || status > 599) {
+    body.destroy();
+    throw EgressErrors.unreachable(`${new URL(url).hostname} answers with the status ${status}.`);
+  }
+  const fields = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    for (const one of [value].flat()) fields.append(name, one);
+  }
+  const isEmpty = NO_CONTENT.has(status);
+  if (isEmpty) body.resume();
+  const content = isEmpty ? null : (Readable.toWeb(body) as ReadableStream<Uint8Array<ArrayBuffer>>);
+  const response = new Response(content, { status, statusText, headers: fields });
+  // A response that was made, not fetched, says nothing of these; libraries resolve relative links by them.
+  return Object.defineProperties(response, { url: { value: url }, redirected: { value: redirected } });
+}
+
+/** One request on the way to an answer. */
+interface Hop {
+  readonly target: Target;
+  readonly method: string;
+  readonly headers: HeaderFields;
+  readonly body: string | Uint8Array | Readable | undefined;
+}
+
+const STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * The request that a redirect asks for, by the rules of WHATWG Fetch (4.4): POST becomes GET after 301 and 302, everything
+ * but HEAD after 303. Credentials do not travel to another origin, and do not come back on the way home. `undefined` for an
+ * answer that is no redirect.
+ *
+ * @throws EgressErrors.badRedirect for a place that cannot be requested, and for a body that was a stream and is gone
+ */
+function redirectOf(hop: Hop, status: number, location: string | string[] | undefined): Hop | undefined {
+  const [place] = [location ?? []].flat();
+  if (!STATUSES.has(status) || place === undefined) return undefined;
+  const target = targetOf(hop.target, place);
+  const isSameOrigin = target.url.origin === hop.target.url.origin;
+  const headers = isSameOrigin ? hop.headers : withoutCredentials(hop.headers);
+  const becomesGet =
+    status === 303 ? hop.method !== 'GET' && hop.method !== 'HEAD' : status < 303 && hop.method === 'POST';
+  if (becomesGet) return { target, method: 'GET', headers: withoutBodyFields(headers), body: undefined };
+  if (hop.body instanceof Readable) {
+    throw EgressErrors.badRedirect('The redirect asks for the body again, which was a stream.');
+  }
+  return { ...hop, target, headers };
+}
+
+function targetOf(from: Target, place: string): Target {
+  const url = URL.parse(place, from.url.href);
+  try {
+    return parseTarget(url ?? '');
+  } catch (cause) {
+    throw EgressErrors.badRedirect(`${from.host} redirects to something that cannot be requested.`, {
+      cause,
+    });
+  }
 }

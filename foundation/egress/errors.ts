@@ -1,5 +1,11 @@
-import { defineErrors } from '../base/gateway-error.ts';
+import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { Clock } from '../base/clock.ts';
+import { KernelErrors } from '../base/error-catalogue.ts';
+import { defineErrors, GatewayError } from '../base/gateway-error.ts';
+import type { Ids } from '../base/ids.ts';
+import { redactText } from '../observability/redact-text.ts';
 import type { AddressClass } from './address-class.ts';
+import type { EgressContext } from './egress.ts';
 
 /** What can go wrong with outbound requests and their rules (decisions 1.12). */
 export const EgressErrors = defineErrors({
@@ -59,4 +65,82 @@ function sentence({ host, port }: { host: string; port: number }, reason: Egress
   if (reason === 'port') return `Requests to port ${port} are not allowed.`;
   if (reason === 'name') return `${host} is a name of local networks.`;
   return `${host} does not lead to a public address (${reason}).`;
+}
+
+/** The action under which denied requests are found in the audit log (specification 1, Audit log record). */
+export const EGRESS_DENIED = 'egress.denied';
+
+/** Keeps a denial for the audit log and resolves when it can no longer be lost with the process. */
+type RecordDenial = (
+  tenantId: string,
+  context: EgressContext,
+  refusal: EgressRefusal,
+  /** Milliseconds. */
+  duration: number,
+) => Promise<void>;
+
+/**
+ * Makes the recorder. Every denial has a record of its own: callers are rate limited. While the trail is full it waits for
+ * room, and throws `gateway.overloaded` rather than deny unrecorded.
+ */
+export function createDenials(options: {
+  readonly trail: Pick<AuditTrail, 'record' | 'room'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}): RecordDenial {
+  const { trail, clock, ids } = options;
+  return async (tenantId, { requestId = '', userId = '', sessionId }, { host, port, reason }, duration) => {
+    await trail.room()?.catch((cause: unknown) => {
+      throw KernelErrors.overloaded('The audit trail is full', { cause, headers: { 'retry-after': '5' } });
+    });
+    await trail.record({
+      id: ids.uuid(),
+      tenantId,
+      userId,
+      action: EGRESS_DENIED,
+      // Somebody may mistake a key for a host name: not even then is it stored.
+      detail: { host: redactText(host), port, reason },
+      requestId,
+      statusCode: 403,
+      latencyMs: Math.round(duration),
+      createdAt: new Date(clock.now()),
+      sessionId,
+      errorCode: EgressErrors.denied.definition.code,
+    });
+  };
+}
+
+/** Codes of undici and Node for which "cannot be reached" says too little. */
+const SENTENCES: Readonly<Record<string, string>> = {
+  UND_ERR_SOCKET: 'closed the connection',
+  ECONNRESET: 'closed the connection',
+  EPIPE: 'closed the connection',
+  UND_ERR_HEADERS_OVERFLOW: 'answers with headers that are too long',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'did not send the whole answer',
+  Z_DATA_ERROR: 'sent a body that cannot be decoded',
+  Z_BUF_ERROR: 'sent a body that cannot be decoded',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'has a certificate of another host',
+};
+
+/**
+ * What a caller is told when a connection fails. The original text names addresses, so that only its code is passed on; the
+ * error itself is the `cause`, for the log.
+ */
+export function connectionError(
+  error: Error & { code?: unknown },
+  { host }: { readonly host: string },
+): Error {
+  if (error instanceof GatewayError || error instanceof EgressRefusal) return error;
+  const code =
+    typeof error.code === 'string' && /^[A-Z][A-Z0-9_]{0,63}$/.test(error.code) ? error.code : undefined;
+  if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED')
+    return KernelErrors.draining(undefined, { cause: error });
+  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') {
+    return EgressErrors.timeout(`${host} did not accept a connection in time.`, { cause: error });
+  }
+  const sentence =
+    code !== undefined && Object.hasOwn(SENTENCES, code) ? SENTENCES[code] : 'cannot be reached';
+  return EgressErrors.unreachable(`${host} ${sentence}${code === undefined ? '' : ` (${code})`}.`, {
+    cause: error,
+  });
 }

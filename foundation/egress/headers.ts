@@ -1,4 +1,4 @@
-import { isSecretName } from '../observability/secret-names.ts';
+import { isSecretName } from '../observability/redact-fields.ts';
 import { EgressErrors } from './errors.ts';
 
 /** Header fields by name; a list is sent as so many fields. */

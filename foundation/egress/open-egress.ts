@@ -6,13 +6,17 @@ import type { Database } from '../data/database.ts';
 import type { Logger } from '../observability/logger.ts';
 import { createAdmission } from './admission.ts';
 import { createAddressPolicy } from './allow-private.ts';
-import { createClient } from './client.ts';
+import { createClient, createFetch } from './client.ts';
 import { createConnections } from './connections.ts';
-import { createDenials } from './denials.ts';
-import type { Egress, EgressRequest, EgressResponse, EgressResult } from './egress.ts';
-import { EgressErrors, type EgressReason, EgressRefusal } from './errors.ts';
-import { createFetch } from './fetch.ts';
-import { DEFAULT_BOUNDS, type EgressBounds } from './limits.ts';
+import {
+  DEFAULT_BOUNDS,
+  type Egress,
+  type EgressBounds,
+  type EgressRequest,
+  type EgressResponse,
+  type EgressResult,
+} from './egress.ts';
+import { createDenials, EgressErrors, type EgressReason, EgressRefusal } from './errors.ts';
 import { boundResolve, createResolve, type Resolve } from './resolve.ts';
 import type { EgressAction } from './rule.ts';
 import { createEgressRules } from './rules.ts';

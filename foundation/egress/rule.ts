@@ -1,5 +1,8 @@
-import { type HostPattern, matchesHost, parseHostPattern } from './host-pattern.ts';
-import { allReadings, isBelow, pathReadings } from './path-readings.ts';
+import { defineEntity } from '@mikro-orm/core';
+import { column, type Migration, type Registration } from '../data/database.ts';
+import { canonicalHost } from './target.ts';
+
+const MAX_HOST_PATTERN = 261;
 
 /** What a rule says about the requests that it speaks of. */
 export type EgressAction = 'allow' | 'deny';
@@ -31,7 +34,7 @@ interface CompiledRule {
 }
 
 /** What the rules say, and whether one of them said it. */
-export interface Verdict {
+interface Verdict {
   readonly action: EgressAction;
   readonly byRule: boolean;
 }
@@ -79,4 +82,130 @@ function specificity({ host, prefixes }: CompiledRule): number {
     ((kind * 256 + host.host.length) * 2 + (host.port === undefined ? 0 : 1)) * 2048 +
     (prefixes[0]?.length ?? 0)
   );
+}
+
+/** Characters of a path prefix at most. */
+export const MAX_PATH_PREFIX = 1024;
+
+/** The egress rules of tenants. Written once; a rule is deleted, never changed. */
+export const EgressRuleTable = defineEntity({
+  name: 'EgressRule',
+  tableName: 'egress_rules',
+  indexes: [{ name: 'egress_rules_tenant', properties: ['tenantId', 'createdAt', 'id'] }],
+  properties: {
+    id: column.id().primary(),
+    tenantId: column.tenant(),
+    hostPattern: column.string(MAX_HOST_PATTERN),
+    pathPrefix: column.string(MAX_PATH_PREFIX),
+    /** `allow` or `deny`. */
+    action: column.string(8).$type<EgressAction>(),
+    priority: column.integer(),
+    createdAt: column.time(),
+  },
+});
+
+const initial: Migration = {
+  name: '001-initial',
+  up: (schema, types) => [
+    schema
+      .createTable('egress_rules')
+      .addColumn('id', types.id, (column) => column.notNull().primaryKey())
+      .addColumn('tenant_id', types.tenant, (column) => column.notNull())
+      .addColumn('host_pattern', types.string(261), (column) => column.notNull())
+      .addColumn('path_prefix', types.string(1024), (column) => column.notNull())
+      .addColumn('action', types.string(8), (column) => column.notNull())
+      .addColumn('priority', types.integer, (column) => column.notNull())
+      .addColumn('created_at', types.time, (column) => column.notNull()),
+    schema.createIndex('egress_rules_tenant').on('egress_rules').columns(['tenant_id', 'created_at', 'id']),
+  ],
+};
+
+/** What egress keeps in the database. The name of its owner can be no plugin's. */
+export const egressRegistration: Registration = {
+  owner: 'kernel.egress',
+  entities: [EgressRuleTable],
+  migrations: [initial],
+};
+
+/** Which hosts a rule or an entry of `SVC_EGRESS_ALLOW_PRIVATE` speaks of. */
+export interface HostPattern {
+  /** `any`: `*`; `below`: the subdomains of `host` at any depth, not `host` itself; `exact`: `host` alone. */
+  readonly kind: 'any' | 'below' | 'exact';
+  /** In the form of `Target.host`; empty for `any`. */
+  readonly host: string;
+  /** Undefined: every port. */
+  readonly port: number | undefined;
+}
+
+/** Characters of a pattern at most: a whole domain name, `*.`, and a port. */
+
+/**
+ * Reads `api.example.com`, `*.example.com`, `*`, `192.0.2.7` or `[2001:db8::7]`, each with an optional `:port`. Names may be
+ * international. `undefined` for anything else.
+ */
+export function parseHostPattern(text: string): HostPattern | undefined {
+  if (text.length > MAX_HOST_PATTERN) return undefined;
+  const { name, port } = /^(?<name>\[[^\]]*\]|[^:]*)(?::(?<port>[1-9]\d{0,4}))?$/.exec(text)?.groups ?? {};
+  if (name === undefined || Number(port ?? 1) > 65_535) return undefined;
+  const ports = { port: port === undefined ? undefined : Number(port) };
+  if (name === '*') return { kind: 'any', host: '', ...ports };
+  const isBelow = name.startsWith('*.');
+  const host = canonicalHost(isBelow ? name.slice(2) : name);
+  if (host === undefined || (isBelow && host.address !== undefined)) return undefined;
+  return { kind: isBelow ? 'below' : 'exact', host: host.name, ...ports };
+}
+
+/** The one spelling of a pattern, which `parseHostPattern` reads again. */
+export function formatHostPattern({ kind, host, port }: HostPattern): string {
+  const name = host.includes(':') ? `[${host}]` : host;
+  const pattern = { any: '*', below: `*.${name}`, exact: name }[kind];
+  return port === undefined ? pattern : `${pattern}:${port}`;
+}
+
+/** True where the pattern speaks of this host and port. */
+export function matchesHost(pattern: HostPattern, host: string, port: number): boolean {
+  if (pattern.port !== undefined && pattern.port !== port) return false;
+  if (pattern.kind === 'any') return true;
+  return pattern.kind === 'exact' ? host === pattern.host : host.endsWith(`.${pattern.host}`);
+}
+
+/** Rounds of decoding that some server could do; what is still encoded then is an ordinary character to all of them. */
+const ROUNDS = 4;
+/** Characters that servers read differently: percent-encoding, backslashes, parameters, empty and dotted segments. */
+const AMBIGUOUS = /[%\\;]|\/\.|\/\//;
+
+/**
+ * The ways in which a server may read a path: as it is, and as it becomes by decoding once, twice … with empty segments,
+ * `;parameters` and dot segments removed. The number of readings is fixed, so that those of a path and of a prefix
+ * correspond; a path that all servers read alike has one.
+ */
+function pathReadings(path: string): readonly string[] {
+  return AMBIGUOUS.test(path) ? allReadings(path) : [path];
+}
+
+/** The same, always with all readings: for the prefix of a rule. */
+function allReadings(path: string): readonly string[] {
+  const readings = [path];
+  for (let round = 1; round <= ROUNDS; round += 1) readings.push(read(readings[round - 1] as string));
+  return readings;
+}
+
+/** True where a reading of a path lies at or below the same reading of a prefix, by whole segments. */
+function isBelow(path: string, prefix: string): boolean {
+  const base = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix;
+  return path.startsWith(base) && (path.length === base.length || path[base.length] === '/');
+}
+
+/** One round of decoding. Only ASCII matters here: no separator or dot is written with more than one byte. */
+function read(path: string): string {
+  const decoded = path.replace(/%[0-7][0-9a-f]/gi, (code) =>
+    String.fromCharCode(Number.parseInt(code.slice(1), 16)),
+  );
+  const segments: string[] = [];
+  for (const segment of decoded.replaceAll('\\', '/').split('/')) {
+    const name = segment.replace(/;.*$/s, '');
+    if (name === '..') segments.pop();
+    else if (name !== '' && name !== '.') segments.push(name);
+  }
+  return `/${segments.join('/')}`;
 }

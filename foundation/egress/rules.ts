@@ -1,15 +1,21 @@
 import { LockMode } from '@mikro-orm/core';
 import { createSharedCache } from '../base/cache.ts';
 import type { Clock } from '../base/clock.ts';
+import type { FieldError } from '../base/gateway-error.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Page } from '../base/page.ts';
 import type { Database } from '../data/database.ts';
-import { Tenant } from '../tables/tenant.ts';
-import { TenantErrors } from '../tables/tenant-errors.ts';
+import { Tenant, TenantErrors } from '../tables/tenant.ts';
 import { EgressErrors } from './errors.ts';
-import { compileRules, type EgressRule, type RuleSet } from './rule.ts';
-import { type EgressRuleSettings, ruleProblems, storedForm } from './rule-settings.ts';
-import { EgressRuleTable } from './rule-table.ts';
+import {
+  compileRules,
+  type EgressRule,
+  EgressRuleTable,
+  formatHostPattern,
+  MAX_PATH_PREFIX,
+  parseHostPattern,
+  type RuleSet,
+} from './rule.ts';
 
 /** A page of rules. */
 export interface EgressRulePage {
@@ -132,4 +138,53 @@ function toRule(row: EgressRule): EgressRule {
     priority: row.priority,
     createdAt: row.createdAt,
   };
+}
+
+/** What an administrator says about a rule. */
+export interface EgressRuleSettings extends Pick<EgressRule, 'tenantId' | 'hostPattern' | 'action'> {
+  /** Default `/`, which speaks of every path. */
+  readonly pathPrefix?: string | undefined;
+  /** -1,000,000 to 1,000,000; default 0. */
+  readonly priority?: number | undefined;
+}
+
+const MAX_PRIORITY = 1_000_000;
+
+/** What is wrong with a rule, by the names of its members on the wire; empty when it is good. */
+function ruleProblems(settings: EgressRuleSettings): readonly FieldError[] {
+  const { hostPattern, pathPrefix = '/', action, priority = 0 } = settings;
+  const problems: FieldError[] = [];
+  const refuse = (member: string, message: string) => problems.push({ pointer: `/body/${member}`, message });
+  if (parseHostPattern(hostPattern) === undefined) {
+    refuse('host_pattern', 'must be a host, *.example.com or *, with an optional port: api.example.com:8443');
+  }
+  if (!/^\/[^?#\p{Cc}]*$/u.test(pathPrefix) || normalPath(pathPrefix).length > MAX_PATH_PREFIX) {
+    refuse('path_prefix', `must be a path without query, ${MAX_PATH_PREFIX} characters at most: /v1`);
+  }
+  if (action !== 'allow' && action !== 'deny') refuse('action', 'must be allow or deny');
+  if (!Number.isInteger(priority) || Math.abs(priority) > MAX_PRIORITY) {
+    refuse('priority', `must be a whole number from -${MAX_PRIORITY} to ${MAX_PRIORITY}`);
+  }
+  return problems;
+}
+
+/** A good rule as it is stored: hosts and paths in the one spelling in which requests are compared with them. */
+function storedForm(
+  settings: EgressRuleSettings,
+): Pick<EgressRule, 'hostPattern' | 'pathPrefix' | 'action' | 'priority'> {
+  const { hostPattern, pathPrefix = '/', action, priority = 0 } = settings;
+  const pattern = parseHostPattern(hostPattern);
+  return {
+    hostPattern: pattern === undefined ? hostPattern : formatHostPattern(pattern),
+    pathPrefix: normalPath(pathPrefix),
+    action,
+    priority,
+  };
+}
+
+/** What WHATWG's URL makes of a path, as it does of every requested one. */
+function normalPath(path: string): string {
+  const url = new URL('http://host/');
+  url.pathname = path;
+  return url.pathname;
 }

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { DeadlineError, within } from '../base/deadline.ts';
 import { ObjectErrors } from './object-errors.ts';
+import { orAborted } from './object-store.ts';
 import type { ObjectBody } from './objects.ts';
-import { orAborted } from './or-aborted.ts';
 
 /** How long a stream may give nothing. Far below the age at which an abandoned temporary file is deleted. */
 const STALL_MS = 5 * 60_000;

@@ -1,9 +1,9 @@
+import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
+import { GatewayError } from '../base/gateway-error.ts';
 import { bytesOf, tooLarge } from './body-pieces.ts';
 import { ObjectErrors } from './object-errors.ts';
 import { checkKey, checkPrefix, type KeyRule } from './object-key.ts';
-import type { ObjectOperation, ObserveObjects } from './object-metrics.ts';
-import { resultOf } from './object-metrics.ts';
 import type { ObjectStore } from './object-store.ts';
 import {
   type ByteRange,
@@ -18,7 +18,7 @@ const CONTENT_TYPE = /^[\x20-\x7e]{1,150}$/;
 const DEFAULT_CONTENT_TYPE = 'application/octet-stream';
 
 /** What a space is made of. */
-export interface ObjectSpaceParts {
+interface ObjectSpaceParts {
   readonly store: ObjectStore;
   readonly clock: Clock;
   readonly observe: ObserveObjects;
@@ -135,4 +135,44 @@ function checkRange(range: ByteRange | undefined): void {
   const { start, end = start } = range;
   if (Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && end >= start) return;
   throw ObjectErrors.rangeNotSatisfiable('the range does not go from a byte to a later one');
+}
+
+/** What was done. Reading a text is a `get`. */
+type ObjectOperation = 'put' | 'get' | 'head' | 'delete' | 'list' | 'delete_all';
+
+/**
+ * How it ended. `missing`: there was no such object; `refused`: the caller's mistake or a condition that did not hold;
+ * `unavailable`: the store failed or has no room; `failed`: anything else, such as a body that broke off.
+ */
+type ObjectResult = 'ok' | 'missing' | 'refused' | 'unavailable' | 'failed';
+
+/** Told of every operation when it ends; of a `get` when the body begins. */
+export type ObserveObjects = (operation: ObjectOperation, result: ObjectResult, seconds: number) => void;
+
+/** Adds `svc_objects_operations_total{operation,result}` and `svc_objects_seconds{operation}` to the registry. */
+export function createObjectMetrics(registry: Registry): ObserveObjects {
+  const operations = new Counter({
+    name: 'svc_objects_operations_total',
+    help: 'Operations on object storage by how they ended.',
+    labelNames: ['operation', 'result'],
+    registers: [registry],
+  });
+  const seconds = new Histogram({
+    name: 'svc_objects_seconds',
+    help: 'Duration of operations on object storage; of reading until the content begins.',
+    labelNames: ['operation'],
+    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60],
+    registers: [registry],
+  });
+  return (operation, result, took) => {
+    operations.inc({ operation, result });
+    seconds.observe({ operation }, took);
+  };
+}
+
+/** How an operation ended that threw this. */
+function resultOf(error: unknown): ObjectResult {
+  if (!(error instanceof GatewayError)) return 'failed';
+  if (error.kind === 'unavailable') return 'unavailable';
+  return error.kind === 'internal' || error.kind === 'timeout' ? 'failed' : 'refused';
 }

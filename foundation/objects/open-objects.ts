@@ -2,10 +2,9 @@ import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Logger } from '../observability/logger.ts';
 import { openFileStore } from './files/file-store.ts';
-import { noStore } from './no-store.ts';
+import { ObjectErrors } from './object-errors.ts';
 import { checkTenantId } from './object-key.ts';
-import type { ObserveObjects } from './object-metrics.ts';
-import { createObjectSpace } from './object-space.ts';
+import { createObjectSpace, type ObserveObjects } from './object-space.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { ObjectStoreUrl } from './object-store-url.ts';
 import type { Objects } from './objects.ts';
@@ -49,3 +48,19 @@ async function openStore({ url, clock, ids, log }: ObjectsOptions): Promise<Obje
   const { openS3Store } = await import('./s3/s3-store.ts');
   return openS3Store({ url, clock, ids, log });
 }
+
+const refuse = async (): Promise<never> => {
+  throw ObjectErrors.unavailable('This gateway has no object storage (OBJECT_STORE_URL is none)');
+};
+
+/** What there is with `OBJECT_STORE_URL=none`: nothing, and that is in order. */
+const noStore: ObjectStore = {
+  put: refuse,
+  get: refuse,
+  head: refuse,
+  delete: refuse,
+  list: refuse,
+  deleteAll: refuse,
+  check: async () => {},
+  close: async () => {},
+};

@@ -1,6 +1,6 @@
 import { Gauge, type Metric, type Registry } from 'prom-client';
-import { OTHER, tenantLabel } from './metric-labels.ts';
-import type { TenantLabels } from './tenant-labels.ts';
+import type { TenantLabels } from './call-metrics.ts';
+import { OTHER, tenantLabel } from './metric-registry.ts';
 
 /** Counts and times the calls of one transport. */
 export interface CallSeries {
@@ -27,9 +27,9 @@ export interface EndedCall {
 export interface CallSeriesOptions {
   readonly registry: Registry;
   readonly tenants: TenantLabels;
-  /** Combinations of method, path and tenant with series of their own; the rest is told as `other`. */
+  /** Combinations of method, path and tenant with series of their own; the rest is counted as `other`. */
   readonly maxSeries: number;
-  /** Called for each call that was told as `other` because of `maxSeries`. */
+  /** Called for each call that was counted as `other` because of `maxSeries`. */
   readonly onOverflow: () => void;
 }
 
@@ -46,7 +46,7 @@ export interface SeriesNaming {
   methodLabel(method: string): string;
   statusLabel(status: number): number;
   labels(path: string, tenantId: string, method: string): Labels;
-  /** The labels with the status among them, in the order in which they are told. */
+  /** The labels with the status among them, in the order in which they are reported. */
   withStatus(labels: Labels, status: number): Labels;
 }
 

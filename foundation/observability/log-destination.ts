@@ -109,7 +109,7 @@ class BufferedDestination implements LogDestination {
     if (this.#isWriting) {
       // The reader stands still; a synchronous write could wait for it for ever.
       if (now - this.#writingSince > STUCK_MILLISECONDS) return;
-      // A write that is under way cannot be taken back, and nobody tells how far it is: it gets a moment to end.
+      // A write that is under way cannot be taken back, and how far it is is not known: it gets a moment to end.
       sleep(20);
     }
     const chunk = this.#isWriting ? this.#takeLines() : this.#nextChunk();
@@ -179,7 +179,7 @@ class BufferedDestination implements LogDestination {
       this.#reported = this.#dropped;
       this.#onRecovered(lost);
     }
-    if (this.#isEmpty) this.#tellEmpty();
+    if (this.#isEmpty) this.#notifyEmpty();
     else if (this.#chunk !== undefined || this.#bytes >= WRITE_AT_BYTES || this.#whenEmpty.length > 0)
       this.#writeNext();
     else this.#writeAfter(FLUSH_MILLISECONDS);
@@ -197,13 +197,13 @@ class BufferedDestination implements LogDestination {
     this.#lines = [];
     this.#bytes = 0;
     this.#chunk = undefined;
-    this.#tellEmpty();
+    this.#notifyEmpty();
   }
 
-  #tellEmpty(): void {
+  #notifyEmpty(): void {
     const waiting = this.#whenEmpty;
     this.#whenEmpty = [];
-    for (const tell of waiting) tell();
+    for (const notify of waiting) notify();
   }
 }
 

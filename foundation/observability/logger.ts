@@ -1,9 +1,7 @@
 import pino from 'pino';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { HiddenTexts } from './hidden-texts.ts';
 import { createLogDestination, type LogDestination } from './log-destination.ts';
-import { prettyLine } from './pretty-line.ts';
-import { redactFields, redactValue } from './redact-fields.ts';
+import { HiddenTexts, redactFields, redactValue } from './redact-fields.ts';
 import { clipText } from './redact-text.ts';
 
 /** `log.info({ tenant_id }, 'what happened')`; `log.child({ plugin })` adds fields to every line. */
@@ -79,8 +77,8 @@ export function createLogger(options: LoggerOptions): Logging {
       base: undefined,
       timestamp,
       formatters: { level: (label) => ({ level: label }), log: redactFields },
-      // `redactFields` has told the error already; pino's own serializer would not know it any more.
-      serializers: { err: (told: unknown) => told },
+      // `redactFields` has serialized the error already; pino's own serializer would not know it any more.
+      serializers: { err: (fields: unknown) => fields },
       hooks: { logMethod: logRedacted, streamWrite: hide },
     },
     stream,
@@ -153,4 +151,23 @@ function redactBindings(logger: Logger): void {
   logger.setBindings = function setBindingsRedacted(this: Logger, bindings) {
     setBindings.call(this, { ...redactFields(bindings) });
   };
+}
+
+/** A line of the JSON log for a person at a terminal: time, level, message, then the other fields, errors last. */
+export function prettyLine(line: string): string {
+  const { time, level, msg, err, ...rest } = JSON.parse(line) as Record<string, unknown>;
+  const clock = String(time).slice(11, 23);
+  const fields = Object.entries(rest).map(([name, value]) => ` ${name}=${show(value)}`);
+  const head = `${clock} ${String(level).toUpperCase().padEnd(5)} ${msg ?? ''}${fields.join('')}`;
+  return `${head}${err === undefined ? '' : showError(err)}\n`;
+}
+
+function show(value: unknown): string {
+  return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
+}
+
+function showError(error: unknown): string {
+  const { stack, message, cause } = (error ?? {}) as { stack?: string; message?: string; cause?: unknown };
+  const text = `\n    ${(stack ?? message ?? show(error)).replaceAll('\n', '\n    ')}`;
+  return cause === undefined ? text : `${text}\n    caused by:${showError(cause)}`;
 }

@@ -1,8 +1,12 @@
 import { Counter, collectDefaultMetrics, Gauge } from 'prom-client';
-import { createGrpcMetrics, type GrpcMetrics } from './grpc-metrics.ts';
-import { createHttpMetrics, type HttpMetrics } from './http-metrics.ts';
+import {
+  createGrpcMetrics,
+  createHttpMetrics,
+  type GrpcMetrics,
+  type HttpMetrics,
+  TenantLabels,
+} from './call-metrics.ts';
 import { createMetricRegistry, type MetricRegistry } from './metric-registry.ts';
-import { TenantLabels } from './tenant-labels.ts';
 
 /** The gateway's own metrics and the registry that plugins add theirs to. */
 export interface Metrics {
@@ -31,7 +35,7 @@ export interface Reading {
   readonly read: () => number;
 }
 
-/** What the audit log tells of itself. */
+/** What the audit log reports of itself. */
 export interface AuditReadings {
   /** Records that wait for the database in memory. */
   readonly queued: () => number;
@@ -44,7 +48,7 @@ export interface MetricsOptions {
   readonly version: string;
   /** Event loop, memory, garbage collection and the like; default true. They cannot be taken back: once per process. */
   readonly process?: boolean;
-  /** Tenants with series of their own, the first ones seen; later ones are told as `other`. Default 500. */
+  /** Tenants with series of their own, the first ones seen; later ones are counted as `other`. Default 500. */
   readonly maxTenants?: number;
   /** Combinations of method, path and tenant with series of their own, of each transport; default 1000, which is 15,000 lines. */
   readonly maxSeries?: number;

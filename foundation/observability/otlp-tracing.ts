@@ -12,9 +12,9 @@ import {
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-grpc';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
+import type { Logger } from './logger.ts';
 import { clipText, redactText } from './redact-text.ts';
-import { reportingExporter } from './reporting-exporter.ts';
 import {
   type RequestHeaders,
   readTraceContext,
@@ -34,7 +34,7 @@ import type {
 
 /**
  * Records spans and sends them by OTLP over gRPC. Nothing is registered globally and no library is patched: spans are
- * made where the code says so, with their parent passed explicitly. Certificates and headers of the collector come
+ * made where the code says so, with their parent passed explicitly; `sdk-node` would register for the process (docs/dependencies.md). Certificates and headers of the collector come
  * from OpenTelemetry's own variables (`OTEL_EXPORTER_OTLP_CERTIFICATE`, `OTEL_EXPORTER_OTLP_HEADERS`).
  */
 export function createOtlpTracing(options: TracingOptions & { readonly endpoint: string }): Tracing {
@@ -91,6 +91,45 @@ async function shutdownInTime(provider: TracerProvider, log: TracingOptions['log
     clearTimeout(timer);
   }
 }
+
+/**
+ * An exporter that logs when spans are lost: at the first failure, then with every hundredth, and when the
+ * collector takes them again. The SDK itself would say nothing.
+ */
+function reportingExporter(exporter: SpanExporter, log: Logger): SpanExporter {
+  let failures = 0;
+  let lostSpans = 0;
+
+  function report(error: Error | undefined, spans: number): void {
+    if (error === undefined) {
+      if (failures > 0) log.info({ lost_spans: lostSpans }, 'the trace collector takes spans again');
+      failures = 0;
+      lostSpans = 0;
+      return;
+    }
+    lostSpans += spans;
+    if (failures % REPORT_EVERY === 0) {
+      log.warn({ err: error, lost_spans: lostSpans }, 'the trace collector does not take spans');
+    }
+    failures += 1;
+  }
+
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        const failure =
+          result.code === SUCCESS ? undefined : (result.error ?? new Error('span export failed'));
+        report(failure, spans.length);
+        done(result);
+      }),
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => exporter.forceFlush?.(),
+  };
+}
+
+const REPORT_EVERY = 100;
+/** `ExportResultCode.SUCCESS` of @opentelemetry/core. */
+const SUCCESS = 0;
 
 const KINDS = {
   internal: SpanKind.INTERNAL,
@@ -178,7 +217,7 @@ abstract class RecordedRequest implements RequestTrace {
     this.span.end();
   }
 
-  /** Adds what the transport tells of the end. */
+  /** Adds what the transport reports of the end. */
   protected abstract conclude(outcome: TracedOutcome): void;
 }
 
@@ -188,7 +227,7 @@ class RecordedHttpRequest extends RecordedRequest {
 
   constructor(tracer: Tracer, method: string, headers: RequestHeaders) {
     const isKnown = KNOWN_METHODS.has(method);
-    // The raw path is left out: it may hold one-time links, and the route tells what was called.
+    // The raw path is left out: it may hold one-time links, and the route says what was called.
     const attributes: Attributes = { 'http.request.method': isKnown ? method : '_OTHER' };
     super(tracer, isKnown ? method : 'HTTP', attributes, headers);
     this.#method = isKnown ? method : 'HTTP';

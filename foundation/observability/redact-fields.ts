@@ -1,9 +1,7 @@
-import { errorFields } from './error-fields.ts';
-import { clipText, REDACTED } from './redact-text.ts';
-import { isSecretName } from './secret-names.ts';
+import { clipText, REDACTED, redactLine } from './redact-text.ts';
 
 /**
- * The fields of a log call as plain data: values under a secret's name replaced at any depth, errors told by
+ * The fields of a log call as plain data: values under a secret's name replaced at any depth, errors serialized by
  * `errorFields`, everything bounded (depth, members, text length) and never throwing. Flat fields without a secret
  * name, the usual case, are returned as they are.
  */
@@ -103,4 +101,115 @@ function readMember(source: object, name: string, depth: number, budget: Budget)
   } catch {
     return '[unreadable]';
   }
+}
+
+/**
+ * True for a field, header or cookie name whose value is a credential, whatever it looks like (`password`,
+ * `X-API-Key`, `client_secret`). Case, `-`, `_` and `.` do not matter.
+ */
+export function isSecretName(name: string): boolean {
+  const known = verdicts.get(name);
+  if (known !== undefined) return known;
+  const verdict = judge(name);
+  // Names come from code and from callers' JSON; the bound keeps the latter from growing the table.
+  if (verdicts.size < MAX_VERDICTS && name.length <= MAX_NAME) verdicts.set(name, verdict);
+  return verdict;
+}
+
+const MAX_VERDICTS = 2000;
+const MAX_NAME = 128;
+const verdicts = new Map<string, boolean>();
+
+function judge(name: string): boolean {
+  const plain = name.toLowerCase().replace(/[-_.\s]/g, '');
+  return WHOLE.has(plain) || ENDING.test(plain);
+}
+
+const WHOLE: ReadonlySet<string> = new Set([
+  'key',
+  'dsn',
+  'mysqldsn',
+  'databaseurl',
+  'redisurl',
+  'credential',
+]);
+const ENDING =
+  /(?:authorization|cookie|password|passwd|pwd|passphrase|secret|token|apikey|privatekey|signingkey|credentials|svcsession|svccsrf|xcsrf)$/;
+
+const MIN_SECRET = 8;
+/** Every line is searched for each of them. */
+const MAX_SECRETS = 256;
+
+/** The secrets that no log line may hold, some known from the start, others since they were read. */
+export class HiddenTexts {
+  /** As JSON writes them, the latest used last. */
+  readonly #written = new Set<string>();
+
+  constructor(secrets: readonly string[]) {
+    for (const secret of secrets) this.add(secret);
+  }
+
+  /** Shorter than 8 characters: ignored. Of more than 256 the one that was not added for the longest time is given up. */
+  add(secret: string): void {
+    if (secret.length < MIN_SECRET) return;
+    const written = JSON.stringify(secret).slice(1, -1);
+    this.#written.delete(written);
+    this.#written.add(written);
+    if (this.#written.size <= MAX_SECRETS) return;
+    for (const oldest of this.#written) {
+      this.#written.delete(oldest);
+      return;
+    }
+  }
+
+  /** Removes them, and credentials of known form, from a line. */
+  hideIn = (line: string): string => {
+    let text = line;
+    for (const secret of this.#written) if (text.includes(secret)) text = text.replaceAll(secret, REDACTED);
+    return redactLine(text);
+  };
+}
+
+/** What a log line says about a failure. Own members of the error are left out: clients put whole requests there. */
+export interface ErrorFields {
+  /** Class name. */
+  readonly type: string;
+  readonly message: string;
+  /** The stable code of a catalogued error, or `ECONNREFUSED` and its like. */
+  readonly code?: string | number;
+  readonly stack?: string;
+  /** The failure below, at most `MAX_CAUSES` deep. */
+  readonly cause?: ErrorFields | string;
+  /** The first failures of an `AggregateError`. */
+  readonly errors?: readonly (ErrorFields | string)[];
+}
+
+/** Serializes an error for the log; bounded in depth and length. Secrets in its texts fall to `redactLine` later. */
+export function errorFields(error: Error): ErrorFields {
+  return describe(error, 0);
+}
+
+const MAX_CAUSES = 5;
+const MAX_AGGREGATED = 5;
+const MAX_ERROR_MESSAGE = 4096;
+const MAX_STACK = 8192;
+
+function describe(error: Error, depth: number): ErrorFields {
+  const { code, cause, errors } = error as Error & { code?: unknown; errors?: unknown };
+  const hasRoom = depth < MAX_CAUSES;
+  return {
+    type: error.constructor?.name ?? error.name,
+    message: clipText(String(error.message), MAX_ERROR_MESSAGE),
+    ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
+    ...(typeof error.stack === 'string' ? { stack: clipText(error.stack, MAX_STACK) } : {}),
+    ...(cause !== undefined && hasRoom ? { cause: describeAny(cause, depth + 1) } : {}),
+    ...(Array.isArray(errors) && hasRoom
+      ? { errors: errors.slice(0, MAX_AGGREGATED).map((each) => describeAny(each, depth + 1)) }
+      : {}),
+  };
+}
+
+function describeAny(thrown: unknown, depth: number): ErrorFields | string {
+  if (thrown instanceof Error) return describe(thrown, depth);
+  return typeof thrown === 'string' ? clipText(thrown, MAX_ERROR_MESSAGE) : `[${typeof thrown}]`;
 }

@@ -37,7 +37,7 @@ export interface RequestTrace {
 /** How a traced request ended. */
 export interface TracedOutcome {
   readonly status: number;
-  /** The route's pattern; names the span. Of a gRPC call nobody asks. */
+  /** The route's pattern; names the span. Not asked of a gRPC call. */
   readonly route: string;
   readonly requestId: string;
   readonly tenantId: string | undefined;
@@ -69,7 +69,7 @@ export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 export interface TracingOptions {
   /** OTLP gRPC endpoint, `http://host:4317` or `host:4317`; undefined: nothing is recorded. */
   readonly endpoint: string | undefined;
-  /** Without TLS, where the endpoint has no scheme to tell. */
+  /** Without TLS, where the endpoint has no scheme. */
   readonly insecure: boolean;
   readonly serviceName: string;
   readonly version: string;

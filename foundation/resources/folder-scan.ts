@@ -1,9 +1,8 @@
 import type { BigIntStats } from 'node:fs';
 import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { isSystemError } from '../config/atomic-write.ts';
-import { isResourceFile, isResourceFolder } from './file-names.ts';
-import type { ResourceLimits } from './limits.ts';
+import { isSystemError } from '../base/durable-file.ts';
+import type { ResourceLimits } from './resources.ts';
 
 /** A file as a look into the folder found it. */
 export interface FoundFile {
@@ -129,7 +128,7 @@ class Scan implements FolderScan {
       if (!status.isFile()) return this.#refuse(at, 'is not a file');
       this.#add(at, real, status);
     } catch (error) {
-      // Gone since it was listed; a link to nothing is a mistake worth telling.
+      // Gone since it was listed; a link to nothing is a mistake worth reporting.
       if (isSystemError(error, 'ENOENT') && !isLink) return;
       if (isResourceFile(path.basename(at))) this.#noteEntry(at, error);
       else if (!isSystemError(error)) throw error;
@@ -168,3 +167,19 @@ class Scan implements FolderScan {
     this.refused.set(at, reason);
   }
 }
+
+/**
+ * True for the names of files that hold resources: `*.yaml` and `*.yml`, not hidden. Editors' own files are none of them
+ * (`.models.yaml.swp`, `models.yaml~`, `.#models.yaml`, `#models.yaml#`, `4913`, `models.yaml.tmp`).
+ */
+function isResourceFile(name: string): boolean {
+  return /^[^.#].*\.ya?ml$/i.test(name);
+}
+
+/** True for folders that are read: not hidden, which leaves out `..data` and `..2024_…` of a ConfigMap, `.git`, and editors' own. */
+function isResourceFolder(name: string): boolean {
+  return !name.startsWith('.') && name !== 'node_modules';
+}
+
+/** The names that a file written through the administration may have: no folder, nothing hidden. */
+export const WRITABLE_FILE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,120}\.ya?ml$/;

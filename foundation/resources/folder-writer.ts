@@ -1,8 +1,8 @@
 import { lstat, mkdir, unlink } from 'node:fs/promises';
 import path from 'node:path';
-import { flushFolder, isSystemError, writeAtomically } from '../config/atomic-write.ts';
-import { ResourceErrors } from './errors.ts';
-import { WRITABLE_FILE } from './file-names.ts';
+import { flushFolder, isSystemError, writeAtomically } from '../base/durable-file.ts';
+import { WRITABLE_FILE } from './folder-scan.ts';
+import { ResourceErrors } from './resources.ts';
 
 /** Resources are no secrets; their keys are references. */
 const FILE_MODE = 0o644;

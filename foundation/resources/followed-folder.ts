@@ -1,9 +1,8 @@
 import type { Clock } from '../base/clock.ts';
-import type { WatchFolder } from '../config/folder-watch.ts';
+import { Follower, type WatchFolder, wayTo } from '../base/follow.ts';
 import type { Logger } from '../observability/logger.ts';
-import { FolderNotices } from './folder-notices.ts';
 import { type FolderScan, scanFolder } from './folder-scan.ts';
-import type { ResourceLimits, ResourceTimes } from './limits.ts';
+import type { ResourceLimits, ResourceTimes } from './resources.ts';
 import { SourceFiles } from './source-files.ts';
 
 /** What a folder is followed with. */
@@ -31,7 +30,7 @@ const MAX_PUT_OFFS = 3;
 export class FollowedFolder {
   readonly files: SourceFiles;
   readonly #parts: FollowedFolderParts;
-  readonly #notices: FolderNotices;
+  readonly #follower: Follower;
   #exists = false;
   #putOffs = 0;
   /** When files were first seen missing, monotonic. */
@@ -40,7 +39,10 @@ export class FollowedFolder {
   constructor(parts: FollowedFolderParts) {
     this.#parts = parts;
     this.files = new SourceFiles(parts.limits, parts.clock);
-    this.#notices = new FolderNotices(parts);
+    this.#follower = new Follower({
+      ...parts,
+      onTrouble: (code) => this.#logTrouble(code),
+    });
   }
 
   get exists(): boolean {
@@ -49,7 +51,7 @@ export class FollowedFolder {
 
   /** True while the file system gives no notices. */
   get isPolling(): boolean {
-    return this.#notices.isPolling;
+    return this.#follower.isPolling;
   }
 
   /**
@@ -69,16 +71,34 @@ export class FollowedFolder {
   }
 
   close(): void {
-    this.#notices.close();
+    this.#follower.close();
   }
 
   async #scan(): Promise<FolderScan> {
     const { folder, limits } = this.#parts;
     let scan = await scanFolder(folder, limits);
-    for (let looks = 1; (await this.#notices.follow(scan)) && looks < MAX_LOOKS; looks += 1) {
+    for (let looks = 1; (await this.#follow(scan)) && looks < MAX_LOOKS; looks += 1) {
       scan = await scanFolder(folder, limits);
     }
     return scan;
+  }
+
+  /** Watches the folders of this look, and the way to the top one. Returns whether some were not watched before. */
+  async #follow({ folders }: FolderScan): Promise<boolean> {
+    const targets = new Map<string, ReadonlySet<string> | undefined>(await wayTo(this.#parts.folder));
+    for (const folder of folders) targets.set(folder, undefined);
+    // The way may be closed to watchers (a home folder); that only makes its changes seen later.
+    return this.#follower.follow(targets, (folder) => folders.has(folder));
+  }
+
+  #logTrouble(code: string): void {
+    const { log, folder, times } = this.#parts;
+    if (code === '') log.info({ folder }, 'the folder of resources can be watched again');
+    else
+      log.warn(
+        { folder, code, poll_ms: times.poll },
+        'the folder of resources cannot be watched; it is polled',
+      );
   }
 
   /** Editors move a file away for a moment. */
@@ -89,15 +109,15 @@ export class FollowedFolder {
     this.#missingSince ??= now;
     const left = this.#missingSince + times.gone - now;
     if (left <= 0) return false;
-    this.#notices.soon(left);
+    this.#follower.soon(left);
     return true;
   }
 
   /** What happened while the folder was read may have torn apart what belongs together, as the two halves of a swap. */
   #putsOff(isTorn: boolean): boolean {
-    if ((!isTorn && !this.#notices.isPending) || this.#putOffs >= MAX_PUT_OFFS) return false;
+    if ((!isTorn && !this.#follower.isPending) || this.#putOffs >= MAX_PUT_OFFS) return false;
     this.#putOffs += 1;
-    this.#notices.soon(this.#parts.times.quiet);
+    this.#follower.soon(this.#parts.times.quiet);
     return true;
   }
 }

@@ -39,27 +39,27 @@ const MAX_DESCRIPTION = 1_000;
 const MAX_ANNOTATIONS = 64;
 const MAX_TEXT = 1_000;
 
-/** Checks what all kinds have in common. Tells all problems at once. */
+/** Checks what all kinds have in common. Reports all problems at once. */
 export function readHeader(value: unknown): HeaderReading {
   const problems: ResourceProblem[] = [];
-  const tell = (pointer: string, message: string) => void problems.push({ pointer, message });
+  const report = (pointer: string, message: string) => void problems.push({ pointer, message });
   if (!isMapping(value)) {
-    tell('', 'must be a mapping with apiVersion, kind, metadata and spec');
+    report('', 'must be a mapping with apiVersion, kind, metadata and spec');
     return { id: undefined, header: undefined, problems };
   }
-  refuseUnknown(value, MEMBERS, '', tell);
-  const version = text(value, 'apiVersion', '', API_VERSION, 'must be svc/v1', tell);
-  const kind = text(value, 'kind', '', KIND_NAME, 'must be the name of a kind, like Model', tell);
-  const metadata = mapping(value, 'metadata', tell);
-  refuseUnknown(metadata ?? {}, METADATA, '/metadata', tell);
+  refuseUnknown(value, MEMBERS, '', report);
+  const version = text(value, 'apiVersion', '', API_VERSION, 'must be svc/v1', report);
+  const kind = text(value, 'kind', '', KIND_NAME, 'must be the name of a kind, like Model', report);
+  const metadata = mapping(value, 'metadata', report);
+  refuseUnknown(metadata ?? {}, METADATA, '/metadata', report);
   const pattern =
     'must be 1 to 63 letters, digits, dots, underscores and dashes, and begin with a letter or digit';
   const name =
-    metadata === undefined ? undefined : text(metadata, 'name', '/metadata', RESOURCE_NAME, pattern, tell);
-  const description = optionalText(metadata?.description, tell);
-  const labels = strings(metadata?.labels, 'labels', tell);
-  const annotations = strings(metadata?.annotations, 'annotations', tell);
-  if (value.spec === undefined) tell('/spec', 'is required');
+    metadata === undefined ? undefined : text(metadata, 'name', '/metadata', RESOURCE_NAME, pattern, report);
+  const description = optionalText(metadata?.description, report);
+  const labels = strings(metadata?.labels, 'labels', report);
+  const annotations = strings(metadata?.annotations, 'annotations', report);
+  if (value.spec === undefined) report('/spec', 'is required');
   const id = kind === undefined || name === undefined ? undefined : resourceId(kind, name);
   if (problems.length > 0) return { id, header: undefined, problems };
   const about = {
@@ -75,19 +75,19 @@ export function readHeader(value: unknown): HeaderReading {
   };
 }
 
-type Tell = (pointer: string, message: string) => void;
+type Report = (pointer: string, message: string) => void;
 
 function refuseUnknown(
   value: Record<string, unknown>,
   known: readonly string[],
   at: string,
-  tell: Tell,
+  report: Report,
 ): void {
   for (const key of Object.keys(value)) {
     if (known.includes(key)) continue;
     const meant = nearestName(key, known);
     const hint = meant === undefined ? '' : `, did you mean ${meant}?`;
-    tell(`${at}/${pointerSegment(key)}`, `is not known here${hint}`);
+    report(`${at}/${pointerSegment(key)}`, `is not known here${hint}`);
   }
 }
 
@@ -97,42 +97,45 @@ function text(
   at: string,
   pattern: string,
   otherwise: string,
-  tell: Tell,
+  report: Report,
 ): string | undefined {
   const found = value[key];
   if (typeof found === 'string' && new RegExp(pattern).test(found)) return found;
-  tell(`${at}/${key}`, found === undefined || found === null ? `is required, and ${otherwise}` : otherwise);
+  report(`${at}/${key}`, found === undefined || found === null ? `is required, and ${otherwise}` : otherwise);
   return undefined;
 }
 
 function mapping(
   value: Record<string, unknown>,
   key: string,
-  tell: Tell,
+  report: Report,
 ): Record<string, unknown> | undefined {
   const found = value[key];
   if (isMapping(found)) return found;
-  tell(`/${key}`, found === undefined ? 'is required' : 'must be a mapping');
+  report(`/${key}`, found === undefined ? 'is required' : 'must be a mapping');
   return undefined;
 }
 
-function optionalText(value: unknown, tell: Tell): string | undefined {
+function optionalText(value: unknown, report: Report): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'string' && value.length <= MAX_DESCRIPTION) return value;
-  tell('/metadata/description', `must be a text of at most ${MAX_DESCRIPTION} characters`);
+  report('/metadata/description', `must be a text of at most ${MAX_DESCRIPTION} characters`);
   return undefined;
 }
 
-function strings(value: unknown, key: string, tell: Tell): Record<string, string> | undefined {
+function strings(value: unknown, key: string, report: Report): Record<string, string> | undefined {
   if (value === undefined || value === null) return undefined;
   const at = `/metadata/${key}`;
   if (!isMapping(value) || Object.keys(value).length > MAX_ANNOTATIONS) {
-    tell(at, `must be a mapping of at most ${MAX_ANNOTATIONS} names to texts`);
+    report(at, `must be a mapping of at most ${MAX_ANNOTATIONS} names to texts`);
     return undefined;
   }
   for (const [name, found] of Object.entries(value)) {
     if (typeof found === 'string' && found.length <= MAX_TEXT) continue;
-    tell(`${at}/${pointerSegment(name)}`, `must be a text of at most ${MAX_TEXT} characters; quote numbers`);
+    report(
+      `${at}/${pointerSegment(name)}`,
+      `must be a text of at most ${MAX_TEXT} characters; quote numbers`,
+    );
   }
   return value as Record<string, string>;
 }

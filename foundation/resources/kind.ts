@@ -63,7 +63,7 @@ export interface KindDeclaration<S extends TSchema = TSchema> {
   readonly kind: string;
   /** One sentence without a full stop. */
   readonly summary: string;
-  /** Schema of `spec`. Objects with named members refuse other members; `patternErrorMessage` beside a pattern is told instead of the pattern. */
+  /** Schema of `spec`. Objects with named members refuse other members; `patternErrorMessage` beside a pattern is reported instead of the pattern. */
   readonly spec: S;
 }
 
@@ -79,7 +79,7 @@ export interface KindDefinition<S extends TSchema = TSchema, T = unknown> extend
    * `errors` (pointers into the document) names the lines.
    */
   build(resource: Resource<Static<S>>, context: BuildContext): T | Promise<T>;
-  /** Ends a value that nobody uses any more; has 10 seconds. Also called for one that was built and never used. */
+  /** Ends a value that is not used any more; has 10 seconds. Also called for one that was built and never used. */
   dispose?(value: T): void | Promise<void>;
 }
 

@@ -1,16 +1,16 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../observability/logger.ts';
-import type { FailedBuild } from './failed-build.ts';
+import { parseSourceFile, type SourceDocument, type SourceFile } from './document.ts';
+import type { ResourceProblem } from './kind.ts';
 import type { KindSlot, LiveEntry } from './kind-slot.ts';
-import type { ResourceLimits, ResourceTimes } from './limits.ts';
-import { type Plan, plan, type Refusal } from './plan.ts';
-import type { SourceDocument, SourceFile } from './source-file.ts';
+import { missing, type Plan, plan, type Refusal, soundness } from './plan.ts';
+import type { LocatedProblem } from './problem.ts';
+import type { ResourceLimits, ResourceTimes } from './resources.ts';
 import { type StageResult, stage } from './stage.ts';
-import { soundness } from './standing.ts';
-import type { Version, VersionLife } from './version.ts';
+import type { FailedBuild, Version, VersionLife } from './version.ts';
 
 /** What live resources are made with. */
-export interface LiveResourcesParts {
+interface LiveResourcesParts {
   readonly limits: ResourceLimits;
   readonly times: ResourceTimes;
   readonly clock: Clock;
@@ -78,8 +78,16 @@ export class LiveResources {
     const previous = this.#entries;
     const planned = plan({ previous, files, kinds, limit: limits.problems });
     const result = await stage({
-      ...{ plan: planned, previous, isSound: soundness(kinds), failed: this.#failed, retryAll },
-      ...{ limits, times, clock, signal: this.#stop.signal, life: this.#life },
+      plan: planned,
+      previous,
+      isSound: soundness(kinds),
+      failed: this.#failed,
+      retryAll,
+      limits,
+      times,
+      clock,
+      signal: this.#stop.signal,
+      life: this.#life,
       nextGeneration: () => ++this.#generation,
     });
     return { files, kinds, plan: planned, result };
@@ -101,7 +109,7 @@ export class LiveResources {
     return summary(before, result.next);
   }
 
-  /** Ends what was built for a set that nobody will see. */
+  /** Ends what was built for a set that is not published. */
   discard({ result }: Staged): void {
     for (const version of result.built) void version.dispose();
   }
@@ -128,4 +136,45 @@ function summary(before: ReadonlyMap<string, LiveEntry>, next: ReadonlyMap<strin
   const added = fresh.filter(([id]) => !before.has(id)).length;
   const removed = [...before.keys()].filter((id) => !next.has(id)).length;
   return { added, rebuilt: fresh.length - added, removed };
+}
+
+/** What is wrong with a text. */
+export interface Validation {
+  readonly valid: boolean;
+  readonly errors: readonly ({ readonly line: number } & ResourceProblem)[];
+}
+
+/** Where a text stands that is in no file. */
+const NOWHERE = 'text';
+
+/**
+ * Checks a text as if it were in a file: YAML, header, the kind's schema and rules, and whether what it names is in the text or
+ * live. Builds nothing, so that an address that does not answer is not found here. Pure.
+ */
+export function validate(text: string, live: LiveResources, limit: number, maxBytes: number): Validation {
+  if (Buffer.byteLength(text) > maxBytes) {
+    return invalid([{ line: 1, pointer: '', message: `is larger than ${maxBytes} bytes` }]);
+  }
+  const source = parseSourceFile(NOWHERE, text);
+  if (source.documents.length === 0) return invalid([{ line: 1, pointer: '', message: 'holds no resource' }]);
+  const { kinds, entries } = live;
+  const planned = plan({ previous: new Map(), files: [source], kinds, limit, elsewhere: entries });
+  const dangling = planned.steps.flatMap(({ document, references }) => {
+    const loose = references.filter(
+      ({ id, optional }) => !optional && !planned.declared.has(id) && !entries.has(id),
+    );
+    return document.locate(
+      loose.map((reference) => ({ pointer: reference.pointer, message: missing(reference) })),
+    );
+  });
+  const refused = [...planned.refusals.values()].flatMap(({ problems }) => problems);
+  return invalid([...refused, ...dangling].slice(0, limit).map(toError));
+}
+
+function toError({ line, pointer, message }: LocatedProblem): Validation['errors'][number] {
+  return { line: line ?? 1, pointer, message };
+}
+
+function invalid(errors: Validation['errors']): Validation {
+  return { valid: errors.length === 0, errors };
 }

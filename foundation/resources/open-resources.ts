@@ -2,28 +2,29 @@ import path from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { within } from '../base/deadline.ts';
 import { KernelErrors } from '../base/error-catalogue.ts';
+import type { WatchFolder } from '../base/follow.ts';
 import { Mutex } from '../base/semaphore.ts';
-import type { WatchFolder } from '../config/folder-watch.ts';
 import type { Logger } from '../observability/logger.ts';
-import { ResourceErrors } from './errors.ts';
+import { parseSourceFile } from './document.ts';
 import { deleteFile, hasFile, putFile, writablePath } from './folder-writer.ts';
 import { FollowedFolder } from './followed-folder.ts';
 import { KIND_NAME, resourceId } from './header.ts';
 import type { Kind, ResourceView } from './kind.ts';
 import { KindSlot } from './kind-slot.ts';
-import { RESOURCE_LIMITS, RESOURCE_TIMES, type ResourceLimits, type ResourceTimes } from './limits.ts';
-import { LiveResources, type Staged } from './live-resources.ts';
-import { type FileReport, failures, type ResourcesReport, reportFiles } from './report.ts';
-import type {
-  KindRegistration,
-  ReloadSummary,
-  ResourceHost,
-  ResourceSource,
-  StagedKinds,
+import { LiveResources, type Staged, type Validation, validate } from './live-resources.ts';
+import { type FileReport, failures, ReloadLog, type ResourcesReport, reportFiles } from './report.ts';
+import {
+  type KindRegistration,
+  RESOURCE_LIMITS,
+  RESOURCE_TIMES,
+  type ReloadSummary,
+  ResourceErrors,
+  type ResourceHost,
+  type ResourceLimits,
+  type ResourceSource,
+  type ResourceTimes,
+  type StagedKinds,
 } from './resources.ts';
-import { parseSourceFile } from './source-file.ts';
-import { Teller } from './teller.ts';
-import { type Validation, validate } from './validate.ts';
 
 /** What the resources are made of. */
 export interface ResourcesOptions {
@@ -55,7 +56,7 @@ class ResourceFolder implements ResourceHost {
   readonly #times: ResourceTimes;
   readonly #source: FollowedFolder;
   readonly #live: LiveResources;
-  readonly #teller: Teller;
+  readonly #reloadLog: ReloadLog;
   readonly #slots = new WeakMap<KindRegistration, KindSlot>();
   readonly #turns = new Mutex();
   #lastReloadAt: Date | undefined;
@@ -70,14 +71,19 @@ class ResourceFolder implements ResourceHost {
     this.#limits = { ...RESOURCE_LIMITS, ...limits };
     this.#times = { ...RESOURCE_TIMES, ...times };
     this.#live = new LiveResources({ limits: this.#limits, times: this.#times, clock, log });
-    this.#teller = new Teller(this.#folder, log);
+    this.#reloadLog = new ReloadLog(this.#folder, log);
     this.#source = new FollowedFolder({
-      ...{ folder: this.#folder, limits: this.#limits, times: this.#times, clock, log, watch },
+      folder: this.#folder,
+      limits: this.#limits,
+      times: this.#times,
+      clock,
+      log,
+      watch,
       onChange: () => void this.#follow(),
     });
   }
 
-  /** Nothing that waits for a plugin is told yet: the plugins come afterwards. */
+  /** Documents that wait for a plugin are not logged yet: the plugins start afterwards. */
   async open(): Promise<void> {
     await this.#turns.run(() => this.#look());
     this.#isOpen = true;
@@ -89,7 +95,9 @@ class ResourceFolder implements ResourceHost {
     }
     const slot = new KindSlot(definition, plugin, log);
     const registration: KindRegistration<T> = {
-      ...{ kind: definition.kind, plugin, view: slot.view as ResourceView<T> },
+      kind: definition.kind,
+      plugin,
+      view: slot.view as ResourceView<T>,
       retire: () => this.#live.retire(slot),
     };
     this.#slots.set(registration, slot);
@@ -248,7 +256,7 @@ class ResourceFolder implements ResourceHost {
     const seen = await this.#source.look(isPatient);
     if (seen === 'unsettled') return;
     if (seen === 'changed' || retryAll || this.#live.hasDueRetry()) await this.#apply(retryAll);
-    else if (this.#isOpen) this.#teller.tellWaiting(this.#reports());
+    else if (this.#isOpen) this.#reloadLog.logWaiting(this.#reports());
   }
 
   async #apply(retryAll: boolean): Promise<void> {
@@ -261,8 +269,8 @@ class ResourceFolder implements ResourceHost {
     const summary = this.#live.publish(staged);
     if (why !== 'kinds') this.#lastReloadAt = new Date(this.#clock.now());
     const reports = this.#reports();
-    this.#teller.tell(summary, reports);
-    if (why !== 'kinds' && this.#isOpen) this.#teller.tellWaiting(reports);
+    this.#reloadLog.logReload(summary, reports);
+    if (why !== 'kinds' && this.#isOpen) this.#reloadLog.logWaiting(reports);
   }
 
   #reports(): readonly FileReport[] {

@@ -1,21 +1,19 @@
 import { nearestName } from '../base/nearest-name.ts';
 import { buildOrder, wayAround } from './build-order.ts';
-import type { CheckedReference } from './check-document.ts';
+import type { SourceDocument, SourceFile } from './document.ts';
 import type { Resource, ResourceProblem } from './kind.ts';
-import type { KindSlot, LiveEntry } from './kind-slot.ts';
+import type { CheckedReference, KindSlot, LiveEntry } from './kind-slot.ts';
 import type { LocatedProblem } from './problem.ts';
-import type { SourceDocument, SourceFile } from './source-file.ts';
-import { soundness, unreadPlaces } from './standing.ts';
 import type { Version } from './version.ts';
 
 /** What a plan is made from. */
-export interface PlanInput {
+interface PlanInput {
   /** What is live now, by id. */
   readonly previous: ReadonlyMap<string, LiveEntry>;
   /** In order of their paths: of two documents that declare one resource, the first counts. */
   readonly files: readonly SourceFile[];
   readonly kinds: ReadonlyMap<string, KindSlot>;
-  /** Problems that are told of one document. */
+  /** Problems that are reported of one document. */
   readonly limit: number;
   /** What is there beside the files, by id; for looking at a file by itself. */
   readonly elsewhere?: ReadonlyMap<string, unknown>;
@@ -34,7 +32,7 @@ export interface Step {
 
 /** Why a document does not become live. */
 export interface Refusal {
-  /** `waiting`: nothing is wrong with it, but nobody registers its kind. */
+  /** `waiting`: nothing is wrong with it, but its kind is not registered. */
   readonly status: 'failed' | 'waiting';
   readonly problems: readonly LocatedProblem[];
 }
@@ -44,7 +42,7 @@ export interface Plan {
   /** Each after those that it needs. */
   readonly steps: readonly Step[];
   /** Stays as it is, although its document is bad or cannot be read. */
-  readonly standing: ReadonlyMap<string, LiveEntry>;
+  readonly kept: ReadonlyMap<string, LiveEntry>;
   /** The documents that no step is for. */
   readonly refusals: ReadonlyMap<SourceDocument, Refusal>;
   /** The document that declares a resource, good or bad. */
@@ -66,7 +64,7 @@ class Planner {
   readonly #steps = new Map<string, Step>();
   readonly #refusals = new Map<SourceDocument, Refusal>();
   readonly #declared = new Map<string, SourceDocument>();
-  readonly #standing = new Map<string, LiveEntry>();
+  readonly #kept = new Map<string, LiveEntry>();
 
   constructor(input: PlanInput) {
     this.#input = input;
@@ -101,7 +99,7 @@ class Planner {
   refuseLooseReferences(): void {
     const { elsewhere } = this.#input;
     const isThere = (id: string) =>
-      this.#declared.has(id) || this.#standing.has(id) || this.#steps.has(id) || elsewhere?.has(id);
+      this.#declared.has(id) || this.#kept.has(id) || this.#steps.has(id) || elsewhere?.has(id);
     for (const step of [...this.#steps.values()]) {
       const absent = step.references.find(({ id, lazy, optional }) => lazy && !optional && !isThere(id));
       if (absent !== undefined) this.#giveUp(step, { pointer: absent.pointer, message: missing(absent) });
@@ -124,7 +122,7 @@ class Planner {
     }
     return {
       steps: order.map((id) => this.#steps.get(id)!),
-      standing: this.#standing,
+      kept: this.#kept,
       refusals: this.#refusals,
       declared: this.#declared,
     };
@@ -164,7 +162,7 @@ class Planner {
   }
 
   #stand(id: string, { version }: LiveEntry, { file, line }: { file: string; line: number }): void {
-    this.#standing.set(id, { version, file, line });
+    this.#kept.set(id, { version, file, line });
   }
 }
 
@@ -189,4 +187,34 @@ function duplicate(document: SourceDocument, first: SourceDocument): ResourcePro
       ? `${id} is declared in line ${first.line} already; this one does not count`
       : `${id} is declared in ${first.file}:${first.line} already; this one, in ${document.file}, does not count`;
   return { pointer: '/metadata/name', message };
+}
+
+/** Is everything that a version needs still of plugins that run? */
+export function soundness(kinds: ReadonlyMap<string, KindSlot>): (version: Version) => boolean {
+  const slots = new Set(kinds.values());
+  const known = new Map<Version, boolean>();
+  const isSound = (version: Version): boolean => {
+    const before = known.get(version);
+    if (before !== undefined) return before;
+    const result = slots.has(version.slot) && [...version.dependencies.values()].every(isSound);
+    known.set(version, result);
+    return result;
+  };
+  return isSound;
+}
+
+/** Whether something in a file could not be read or understood: what the file held before may still be meant. */
+function unreadPlaces(files: readonly SourceFile[]): (file: string) => boolean {
+  const unread = new Set(
+    files
+      .filter(
+        ({ problems, documents }) => problems.length > 0 || documents.some(({ id }) => id === undefined),
+      )
+      .map(({ path }) => path),
+  );
+  return (file) => {
+    if (unread.has('.') || unread.has(file)) return true;
+    const parts = file.split('/');
+    return parts.some((_part, index) => unread.has(parts.slice(0, index).join('/')));
+  };
 }

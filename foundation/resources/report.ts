@@ -1,11 +1,13 @@
+import type { Logger } from '../observability/logger.ts';
+import type { SourceDocument, SourceFile } from './document.ts';
 import type { LiveEntry } from './kind-slot.ts';
+import type { SwapSummary } from './live-resources.ts';
 import type { Refusal } from './plan.ts';
 import { describeProblem, type LocatedProblem } from './problem.ts';
-import type { SourceDocument, SourceFile } from './source-file.ts';
 
 /** What became of one document. */
 export interface DocumentReport {
-  /** Absent when it cannot be told whose document it is. */
+  /** Absent when the document does not say what it declares. */
   readonly kind?: string;
   readonly name?: string;
   /** From 1. */
@@ -39,7 +41,7 @@ export interface ResourcesReport {
   readonly files: readonly FileReport[];
 }
 
-/** Puts together what is to be told of the files. Pure. */
+/** The report of the files. Pure. */
 export function reportFiles(
   files: readonly SourceFile[],
   refusals: ReadonlyMap<SourceDocument, Refusal>,
@@ -106,4 +108,60 @@ function reportLeft({ version, line }: LiveEntry): DocumentReport {
 function namesOf(id: string): { kind: string; name: string } {
   const [kind, name] = id.split('/') as [string, string];
   return { kind, name };
+}
+
+/** Logs changes, and each problem once. */
+export class ReloadLog {
+  readonly #folder: string;
+  readonly #log: Logger;
+  #logged: ReadonlySet<string> = new Set();
+  #loggedWaiting: ReadonlySet<string> = new Set();
+
+  constructor(folder: string, log: Logger) {
+    this.#folder = folder;
+    this.#log = log;
+  }
+
+  /** After each exchange of the live resources. */
+  logReload(summary: SwapSummary, reports: readonly FileReport[]): void {
+    const { added, rebuilt, removed } = summary;
+    if (added + rebuilt + removed > 0) {
+      this.#log.info({ folder: this.#folder, added, rebuilt, removed }, 'resources were loaded');
+    }
+    const lines = linesOf(reports, 'failed');
+    const fresh = [...lines.keys()].filter((line) => !this.#logged.has(line));
+    this.#logged = new Set(lines.keys());
+    for (const problem of fresh.slice(0, MAX_LINES)) {
+      const end = lines.get(problem) === true ? '; its last good version stays' : ' and was not loaded';
+      this.#log.error({ folder: this.#folder, problem }, `a resource is not valid${end}`);
+    }
+    if (fresh.length > MAX_LINES) {
+      this.#log.error(
+        { folder: this.#folder, more: fresh.length - MAX_LINES },
+        'more resources are not valid',
+      );
+    }
+  }
+
+  /** Logs documents whose kind is not registered. Call it when all plugins have registered theirs. */
+  logWaiting(reports: readonly FileReport[]): void {
+    const lines = linesOf(reports, 'waiting');
+    const fresh = [...lines.keys()].filter((line) => !this.#loggedWaiting.has(line));
+    this.#loggedWaiting = new Set(lines.keys());
+    for (const problem of fresh.slice(0, MAX_LINES)) {
+      this.#log.warn({ folder: this.#folder, problem }, 'a resource waits for a plugin');
+    }
+  }
+}
+
+/** The problems as lines, each with whether an earlier version of its document is live. */
+function linesOf(reports: readonly FileReport[], status: 'failed' | 'waiting'): ReadonlyMap<string, boolean> {
+  const lines = new Map<string, boolean>();
+  for (const { problems, documents } of reports) {
+    if (status === 'failed') for (const problem of problems) lines.set(describeProblem(problem), false);
+    for (const document of documents.filter((one) => one.status === status)) {
+      for (const problem of document.problems) lines.set(describeProblem(problem), document.servesLastGood);
+    }
+  }
+  return lines;
 }

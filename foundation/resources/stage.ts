@@ -1,14 +1,11 @@
 import type { Clock } from '../base/clock.ts';
 import { Semaphore } from '../base/semaphore.ts';
-import { buildProblems, buildVersion } from './build-version.ts';
-import type { CheckedReference } from './check-document.ts';
-import { FailedBuild } from './failed-build.ts';
+import type { SourceDocument } from './document.ts';
 import type { ResourceProblem } from './kind.ts';
-import type { LiveEntry } from './kind-slot.ts';
-import type { ResourceLimits, ResourceTimes } from './limits.ts';
+import type { CheckedReference, LiveEntry } from './kind-slot.ts';
 import { missing, type Plan, type Refusal, type Step, strongReferences } from './plan.ts';
-import type { SourceDocument } from './source-file.ts';
-import type { Version, VersionLife } from './version.ts';
+import type { ResourceLimits, ResourceTimes } from './resources.ts';
+import { buildProblems, buildVersion, FailedBuild, type Version, type VersionLife } from './version.ts';
 
 /** What a stage is made from. */
 export interface StageInput {
@@ -58,7 +55,7 @@ class Run implements StageResult {
 
   constructor(input: StageInput) {
     this.#input = input;
-    this.next = new Map(input.plan.standing);
+    this.next = new Map(input.plan.kept);
     this.refusals = new Map(input.plan.refusals);
     this.#builds = new Semaphore(input.limits.builds);
     this.#end = input.clock.monotonic() + input.times.reload;

@@ -1,11 +1,17 @@
+import { backoffDelay } from '../base/backoff.ts';
 import { within } from '../base/deadline.ts';
+import { GatewayError } from '../base/gateway-error.ts';
 import type { Logger } from '../observability/logger.ts';
-import type { Resource } from './kind.ts';
+import type { SourceDocument } from './document.ts';
+import { resourceId } from './header.ts';
+import type { Resource, ResourceProblem } from './kind.ts';
 import type { KindSlot } from './kind-slot.ts';
-import type { SourceDocument } from './source-file.ts';
+import type { Step } from './plan.ts';
+import { reasonOf } from './problem.ts';
+import type { ResourceTimes } from './resources.ts';
 
 /** What a version is made of. */
-export interface VersionParts {
+interface VersionParts {
   /** `<kind>/<name>`. */
   readonly id: string;
   readonly slot: KindSlot;
@@ -82,7 +88,7 @@ export class Version {
     };
   }
 
-  /** Ends it now, whoever holds it. Resolves when it has ended; a second call waits for the first. */
+  /** Ends it now, also while it is held. Resolves when it has ended; a second call waits for the first. */
   dispose(): Promise<void> {
     clearTimeout(this.#drain);
     this.#ended ??= this.#end();
@@ -121,4 +127,105 @@ export class Version {
       this.#life.log.warn({ err, resource: this.id }, 'a replaced resource did not end');
     }
   }
+}
+
+/** What building needs beside the step. */
+interface BuildParts {
+  /** What it may resolve, by id. */
+  readonly dependencies: ReadonlyMap<string, Version>;
+  readonly generation: number;
+  /** Milliseconds. */
+  readonly timeout: number;
+  /** Aborts when the gateway stops. */
+  readonly signal: AbortSignal;
+  readonly life: VersionLife;
+}
+
+/** Runs the kind's `build`. Rejects with what it throws, or when it takes too long; a value that comes later is disposed. */
+export async function buildVersion(step: Step, parts: BuildParts): Promise<Version> {
+  const { slot, resource, id, document } = step;
+  const { dependencies, generation, timeout, life } = parts;
+  const own = new AbortController();
+  const signal = AbortSignal.any([own.signal, parts.signal]);
+  const resolve = (kind: string, name: string) => {
+    const wanted = resourceId(kind, name);
+    if (!step.references.some((reference) => reference.id === wanted && !reference.lazy)) {
+      throw new Error(`${id} resolves ${wanted}, which its kind's references() does not name`);
+    }
+    return dependencies.get(wanted)?.value;
+  };
+  const log = slot.log.child({ kind: resource.kind, resource: resource.metadata.name });
+  const context = { resolve: resolve as never, signal, log };
+  const toVersion = (value: unknown) =>
+    new Version({ id, slot, document, resource, value, dependencies, generation, life });
+  const work = (async () => slot.definition.build(resource, context))();
+  try {
+    return toVersion(await within(timeout, 'building it', work));
+  } catch (failure) {
+    own.abort(failure);
+    // A late value is not used, and a late failure was reported as a timeout.
+    work.then(
+      (value) => void toVersion(value).dispose(),
+      () => undefined,
+    );
+    throw failure;
+  }
+}
+
+/** What a failed build has to say, at most `limit` problems. */
+export function buildProblems(failure: unknown, limit: number): readonly ResourceProblem[] {
+  const errors = failure instanceof GatewayError ? (failure.extras.errors ?? []) : [];
+  if (errors.length > 0) {
+    return errors.slice(0, limit).map(({ pointer, message }) => ({ pointer, message: reasonOf(message) }));
+  }
+  return [{ pointer: '', message: `could not be built: ${reasonOf(failure)}` }];
+}
+
+/** What is remembered of a build that failed. */
+interface FailedBuildParts {
+  readonly step: Step;
+  readonly dependencies: ReadonlyMap<string, Version>;
+  readonly problems: readonly ResourceProblem[];
+  /** Builds of the same content that failed, this one included. */
+  readonly attempts: number;
+  /** Monotonic milliseconds. */
+  readonly now: number;
+  readonly retry: ResourceTimes['retry'];
+}
+
+/** A build that failed: with the same content and dependencies it is not tried at every reload, but after growing pauses. */
+export class FailedBuild {
+  readonly problems: readonly ResourceProblem[];
+  readonly attempts: number;
+  readonly #slot: KindSlot;
+  readonly #hash: string;
+  readonly #generations: string;
+  readonly #retryAt: number;
+
+  constructor({ step, dependencies, problems, attempts, now, retry }: FailedBuildParts) {
+    this.problems = problems;
+    this.attempts = attempts;
+    this.#slot = step.slot;
+    this.#hash = step.document.hash;
+    this.#generations = generationsOf(dependencies);
+    this.#retryAt = now + backoffDelay(attempts, retry);
+  }
+
+  /** Would a build of this step be the same again? */
+  isOf(step: Step, dependencies: ReadonlyMap<string, Version>): boolean {
+    return (
+      this.#slot === step.slot &&
+      this.#hash === step.document.hash &&
+      this.#generations === generationsOf(dependencies)
+    );
+  }
+
+  /** @param now monotonic milliseconds */
+  isDue(now: number): boolean {
+    return now >= this.#retryAt;
+  }
+}
+
+function generationsOf(dependencies: ReadonlyMap<string, Version>): string {
+  return [...dependencies.values()].map(({ generation }) => generation).join();
 }

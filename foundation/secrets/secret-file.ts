@@ -1,8 +1,28 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { SecretErrors } from './errors.ts';
-import { isBelow } from './tenant-secrets.ts';
+import { defineErrors } from '../base/gateway-error.ts';
+
+/** Why a reference gives no secret. The details name the reference, never a value. */
+export const SecretErrors = defineErrors({
+  malformed: { code: 'secret.malformed', kind: 'invalid', title: 'The text is not a reference to a secret' },
+  refused: { code: 'secret.refused', kind: 'forbidden', title: 'A tenant may not use this reference' },
+  /** Kind `unavailable`: the caller did nothing wrong, whoever configured the reference or the secret has to act. */
+  notFound: {
+    code: 'secret.not-found',
+    kind: 'unavailable',
+    title: 'There is no secret behind the reference',
+  },
+  unusable: { code: 'secret.unusable', kind: 'unavailable', title: 'What the reference names is no secret' },
+  unreadable: { code: 'secret.unreadable', kind: 'unavailable', title: 'The secret cannot be read now' },
+});
+
+/** True for a normal path that does not leave the folder that it starts in. A name like `..data` is no way out. */
+export function isBelow(relative: string): boolean {
+  return (
+    relative !== '' && relative !== '..' && !relative.startsWith('../') && !path.posix.isAbsolute(relative)
+  );
+}
 
 /** Bytes that a secret file may have: a certificate chain with its key fits. */
 const MAX_BYTES = 65_536;

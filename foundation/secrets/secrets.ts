@@ -1,10 +1,7 @@
 import path from 'node:path';
 import { DeadlineError, within } from '../base/deadline.ts';
-import type { Environment } from '../config/environment.ts';
-import { SecretErrors } from './errors.ts';
-import { readSecretFile, type SecretFile } from './secret-file.ts';
-import { parseSecretReference, type SecretReference } from './secret-reference.ts';
-import { tenantSecrets } from './tenant-secrets.ts';
+import type { Environment } from '../config/read-config.ts';
+import { isBelow, readSecretFile, SecretErrors, type SecretFile } from './secret-file.ts';
 
 /**
  * Who wrote a reference. `operator`: files of the deployment, and the default tenant. `tenant`: any other tenant,
@@ -91,4 +88,94 @@ export function createSecrets(options: SecretsOptions): Secrets {
       return value;
     },
   };
+}
+
+/** A reference, taken apart. */
+type SecretReference =
+  | { readonly kind: 'env'; readonly text: string; readonly name: string }
+  | { readonly kind: 'file'; readonly text: string /** As written. */; readonly path: string };
+
+/** Longest reference, in characters. */
+const MAX_LENGTH = 1_024;
+
+const VARIABLE = /^env:([A-Za-z_][A-Za-z0-9_]*)$/;
+
+/** `file://` with one more slash is a URL of this machine, with anything else one of another. */
+const FILE = /^file:(?!\/\/[^/])(\S|\S.*\S)$/;
+
+/** Control characters, the zero byte that ends a path for the system among them. */
+const CONTROL = /\p{Cc}/u;
+
+/** True for a well-formed reference: `env:NAME`, `file:relative/path` or `file:/absolute/path`. Looks at nothing else. */
+export function isSecretReference(text: string): boolean {
+  return read(text) !== undefined;
+}
+
+/** Takes a reference apart. @throws SecretErrors.malformed without the text: it may be a secret in the wrong place. */
+export function parseSecretReference(text: string): SecretReference {
+  const reference = read(text);
+  if (reference === undefined) {
+    throw SecretErrors.malformed('A reference to a secret is written env:NAME or file:PATH');
+  }
+  return reference;
+}
+
+function read(text: string): SecretReference | undefined {
+  if (text.length > MAX_LENGTH || CONTROL.test(text)) return undefined;
+  const name = VARIABLE.exec(text)?.[1];
+  if (name !== undefined) return { kind: 'env', text, name };
+  const path = FILE.exec(text)?.[1];
+  return path === undefined ? undefined : { kind: 'file', text, path };
+}
+
+/** What tenants may name: `SVC_TENANT_SECRETS`. */
+interface TenantSecrets {
+  /** True for a reference that the operator listed. Looks at nothing but its text. */
+  allows(reference: SecretReference): boolean;
+}
+
+const VARIABLE_ENTRY = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*\*?)$/;
+const FILE_ENTRY = /^file:(.*)$/;
+
+/**
+ * True for an entry of `SVC_TENANT_SECRETS`: the name of a variable (`ACME_KEY`, also `env:ACME_KEY`) or the beginning of
+ * names (`ACME_*`); a file in the secrets folder (`file:acme/key`) or the beginning of paths (`file:tenants/*`).
+ * `file:*` is the whole folder; there is no entry for all variables.
+ */
+export function isTenantSecretsEntry(entry: string): boolean {
+  return matcherOf(entry) !== undefined;
+}
+
+/** Reads the list. @throws TypeError naming an entry that is none. */
+export function tenantSecrets(entries: readonly string[]): TenantSecrets {
+  const matchers = entries.map((entry) => {
+    const matcher = matcherOf(entry);
+    if (matcher === undefined) throw new TypeError(`"${entry}" names no variable and no file for tenants`);
+    return matcher;
+  });
+  return { allows: (reference) => matchers.some((matches) => matches(reference)) };
+}
+
+type Matcher = (reference: SecretReference) => boolean;
+
+function matcherOf(entry: string): Matcher | undefined {
+  const variable = VARIABLE_ENTRY.exec(entry)?.[1];
+  if (variable !== undefined) {
+    const matches = nameMatcher(variable);
+    return (reference) => reference.kind === 'env' && matches(reference.name);
+  }
+  const file = FILE_ENTRY.exec(entry)?.[1];
+  if (file === undefined || !isBelow(file) || path.posix.normalize(file) !== file) return undefined;
+  const matches = nameMatcher(file);
+  return (reference) => {
+    if (reference.kind !== 'file') return false;
+    const normal = path.posix.normalize(reference.path);
+    return isBelow(normal) && matches(normal);
+  };
+}
+
+function nameMatcher(entry: string): (name: string) => boolean {
+  if (!entry.endsWith('*')) return (name) => name === entry;
+  const beginning = entry.slice(0, -1);
+  return (name) => name.startsWith(beginning);
 }

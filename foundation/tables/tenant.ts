@@ -1,4 +1,5 @@
 import { defineEntity } from '@mikro-orm/core';
+import { defineErrors } from '../base/gateway-error.ts';
 import { column } from '../data/columns.ts';
 
 /** A tenant (core API, "Tenant"). Registered as `self`: a tenant may read its own record, the kernel alone writes it. */
@@ -22,4 +23,17 @@ export const Tenant = defineEntity({
     /** When the purge job may remove a deleted tenant's rows. */
     purgeAfter: column.time().strictNullable(),
   },
+});
+
+/** What can go wrong with tenant records (decisions 1.1). */
+export const TenantErrors = defineErrors({
+  notFound: { code: 'tenant.not-found', kind: 'not-found', title: 'There is no such tenant' },
+  isDefault: { code: 'tenant.default', kind: 'conflict', title: 'The default tenant cannot be deleted' },
+  isDeleted: { code: 'tenant.deleted', kind: 'conflict', title: 'The tenant is scheduled for deletion' },
+  isNotDeleted: {
+    code: 'tenant.not-deleted',
+    kind: 'conflict',
+    title: 'The tenant is not scheduled for deletion',
+  },
+  isPurged: { code: 'tenant.purged', kind: 'gone', title: 'The data of the tenant has been removed' },
 });

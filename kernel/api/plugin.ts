@@ -1,6 +1,6 @@
 import type { Static, TSchema } from 'typebox';
 import type { OnFailure } from '../../foundation/config/gateway-file.ts';
-import type { EntityRegistration, Migration } from '../../foundation/data/database.ts';
+import type { EntityRegistration, Migration, MovedMigration } from '../../foundation/data/database.ts';
 import type { ExtensionPoint, Needed, ServiceRef, ServiceRefs, Wanted } from './refs.ts';
 import type { Scope } from './scope.ts';
 
@@ -31,7 +31,7 @@ export interface PluginDefinition<
   /** Tables of the plugin. */
   readonly entities?: readonly EntityRegistration[];
   /** Forward migrations of these tables, in order. */
-  readonly migrations?: readonly Migration[];
+  readonly migrations?: readonly (Migration | MovedMigration)[];
   /** Name of the `config` field (a `field.address`) on which its routes listen; default: the gateway's own address. */
   readonly listen?: string;
   /** What its failure at start means for the gateway; default `continue`. `gateway.yaml` overrides it. */

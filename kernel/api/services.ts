@@ -3,8 +3,7 @@ import type { Clock } from '../../foundation/base/clock.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import type { Database } from '../../foundation/data/database.ts';
 import type { Egress } from '../../foundation/egress/egress.ts';
-import type { Locks } from '../../foundation/leases/locks/locks.ts';
-import type { Permits } from '../../foundation/leases/permits/permits.ts';
+import type { Leases } from '../../foundation/leases/leases.ts';
 import type { Events } from '../../foundation/messages/events/events.ts';
 import type { Queue } from '../../foundation/messages/queue/queue.ts';
 import type { Objects } from '../../foundation/objects/objects.ts';
@@ -25,10 +24,8 @@ export interface KernelServices {
   readonly apiKeys: ApiKeyStore;
   /** The audit records that were written. */
   readonly audit: AuditQuery;
-  /** Keyed, fair, leased locks, over all replicas. */
-  readonly locks: Locks;
-  /** At most so many holders at one time under a key, over all replicas. */
-  readonly permits: Permits;
+  /** One holder of a key, or at most so many, over all replicas: locks with a fair line, and bounds whose holders have names. */
+  readonly leases: Leases;
   /** Hints that some replica takes up. `scope.worker` consumes them. */
   readonly queue: Pick<Queue, 'publish' | 'delivers' | 'form'>;
   /** Object storage. */

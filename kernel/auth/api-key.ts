@@ -6,7 +6,7 @@ import type { IdentityCache, KnownKey } from './identity-cache.ts';
 /** Characters of a raw key at most. Ours have 46; the rest is room for keys that were imported. */
 const MAX_KEY_LENGTH = 256;
 
-const UNKNOWN: Outcome = Object.freeze({ failure: 'unknown' } as const);
+const UNKNOWN: Outcome = { failure: 'unknown' };
 
 /** Recognizes `Authorization: Bearer hk_…`. Expiry is checked against the clock at every request, revocation by the cache. */
 export function createApiKeyAuthenticator(options: {

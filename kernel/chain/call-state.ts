@@ -1,5 +1,5 @@
 import type { AuditExtra } from '../../foundation/audit/audit-entry.ts';
-import { asGatewayError } from '../../foundation/base/as-gateway-error.ts';
+import { asGatewayError } from '../../foundation/base/error-catalogue.ts';
 import { GatewayError } from '../../foundation/base/gateway-error.ts';
 import type { RequestTrace } from '../../foundation/observability/tracing.ts';
 import { ANONYMOUS, type Identity } from '../access/identity.ts';

@@ -1,4 +1,4 @@
-import type { HttpMetrics } from '../../foundation/observability/http-metrics.ts';
+import type { HttpMetrics } from '../../foundation/observability/call-metrics.ts';
 import type { Middleware } from '../http/request-state.ts';
 
 /** Counts and times the request under its route's pattern (specification 1, Metrics). */

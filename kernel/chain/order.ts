@@ -1,7 +1,7 @@
 import type { AuditTrail } from '../../foundation/audit/audit-trail.ts';
 import type { Clock } from '../../foundation/base/clock.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
-import type { HttpMetrics } from '../../foundation/observability/http-metrics.ts';
+import type { HttpMetrics } from '../../foundation/observability/call-metrics.ts';
 import type { Logger, Logging } from '../../foundation/observability/logger.ts';
 import type { Tracing } from '../../foundation/observability/tracing.ts';
 import type { AuthenticationChain } from '../auth/chain.ts';

@@ -1,7 +1,7 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { GatewayError } from '../../foundation/base/gateway-error.ts';
 import { GRPC_CODES } from '../../foundation/base/grpc-status.ts';
-import type { GrpcMetrics } from '../../foundation/observability/grpc-metrics.ts';
+import type { GrpcMetrics } from '../../foundation/observability/call-metrics.ts';
 import { waitForRoom } from '../chain/audit.ts';
 import { createIdentify, isExempt } from '../chain/auth.ts';
 import { enterPlugin } from '../chain/enter.ts';

@@ -10,8 +10,10 @@ const IGNORED = /^(\..*|node_modules|.*~|.*\.(swp|swx|tmp|bak|log))$/;
 /**
  * What tells one state of a plugin's code from another: names, sizes and times of its files, without `node_modules`, hidden
  * and temporary files. `undefined` when the folder is not there (any more).
+ *
+ * @param visited gets every folder that was looked through
  */
-export async function codeFingerprint(folder: string): Promise<string | undefined> {
+export async function codeFingerprint(folder: string, visited?: Set<string>): Promise<string | undefined> {
   const hash = createHash('sha256');
   const waiting = [folder];
   let files = 0;
@@ -22,6 +24,7 @@ export async function codeFingerprint(folder: string): Promise<string | undefine
       if (next === folder) return undefined;
       continue;
     }
+    visited?.add(next);
     const own = entries.filter(({ name }) => !IGNORED.test(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
     for (const entry of own) if (entry.isDirectory()) waiting.push(path.join(next, entry.name));
     const paths = own.filter((entry) => !entry.isDirectory()).map(({ name }) => path.join(next, name));

@@ -1,12 +1,11 @@
 import satisfies from 'semver/functions/satisfies.js';
 import type { TSchema } from 'typebox';
 import Type from 'typebox';
-import type { Address } from '../../foundation/config/address.ts';
-import type { Environment } from '../../foundation/config/environment.ts';
-import { annotationOf } from '../../foundation/config/field-annotation.ts';
+import { configHash } from '../../foundation/config/describe-config.ts';
+import { annotationOf } from '../../foundation/config/field.ts';
 import { pluginSources } from '../../foundation/config/gateway-file.ts';
-import { readConfig } from '../../foundation/config/read-config.ts';
-import { configHash } from '../../foundation/config/redact-config.ts';
+import { type Environment, readConfig } from '../../foundation/config/read-config.ts';
+import type { Address } from '../../foundation/config/units.ts';
 import type { Plugin } from '../api/plugin.ts';
 import type { Desired } from './desired.ts';
 import type { ListenAddress } from './publication.ts';

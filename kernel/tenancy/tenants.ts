@@ -3,8 +3,7 @@ import { createSharedCache } from '../../foundation/base/cache.ts';
 import type { Clock } from '../../foundation/base/clock.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import type { Database } from '../../foundation/data/database.ts';
-import { Tenant } from '../../foundation/tables/tenant.ts';
-import { TenantErrors } from '../../foundation/tables/tenant-errors.ts';
+import { Tenant, TenantErrors } from '../../foundation/tables/tenant.ts';
 import { DEFAULT_TENANT_ID } from '../access/identity.ts';
 
 /** A tenant as the gateway works with it (specification 1, Tenant; decisions 1.1). */

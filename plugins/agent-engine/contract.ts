@@ -1,13 +1,18 @@
-/** What other plugins may know of the agent engine: models, agents, tools, and what is kept about their work. */
+/** What other plugins may know of the agent engine: models, agents, tools, guard and sandbox. */
+export type {
+  ChatMessage,
+  ContentPart,
+  Embeddings,
+  ModelUse,
+  Principal,
+  ToolCall,
+  ToolDefinition,
+  Usage,
+} from '../records/contract.ts';
 export * from './contract/agents.ts';
 export * from './contract/embeddings.ts';
 export * from './contract/guard.ts';
-export * from './contract/memories.ts';
-export * from './contract/metering.ts';
 export * from './contract/models.ts';
-export * from './contract/principal.ts';
-export * from './contract/receipts.ts';
+export * from './contract/run-context.ts';
 export * from './contract/sandbox.ts';
-export * from './contract/sessions.ts';
-export * from './contract/skills.ts';
 export * from './contract/tools.ts';

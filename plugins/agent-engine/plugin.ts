@@ -1,80 +1,47 @@
-import { DEFAULT_TENANT_ID, definePlugin } from 'agent-gateway';
+import { definePlugin } from 'agent-gateway';
+import { EmbeddingsPoint, MemoriesRef, ReceiptsRef, SkillsRef } from '../records/contract.ts';
 import { AgentEngineConfig } from './config.ts';
 import {
   AgentsRef,
   CheckpointsRef,
   EmbeddingsRef,
   GuardRef,
-  MemoriesRef,
-  MeteringRef,
   ModelsRef,
-  PreamblesRef,
-  PricingRulesRef,
-  ProfilesRef,
-  ProvisioningRef,
-  ReceiptsRef,
   SandboxPoliciesRef,
   SandboxRef,
-  SessionsRef,
-  SkillsRef,
-  SoulsRef,
   ToolsPoint,
-  TurnsRef,
-  UsageReportsRef,
 } from './contract.ts';
 import { openAgents } from './services/agents/open-agents.ts';
-import { openGuard } from './services/guard/open-guard.ts';
-import { openRecords } from './services/metering/open-records.ts';
-import { openModelService } from './services/models/model-service.ts';
-import { openTenantContext } from './services/preamble/open-tenant-context.ts';
-import { overheadOf } from './services/sandbox/overhead.ts';
-import { startSandbox } from './services/sandbox/start-sandbox.ts';
-import { createSessions } from './services/sessions/sessions.ts';
-import { createTurns } from './services/sessions/turns.ts';
-import { BUILTIN_FOLDER, readCatalog } from './services/skills/skill-catalog.ts';
-import { executeCode } from './services/tools/builtin/execute-code.ts';
+import { openGuard } from './services/guard/create-guard.ts';
+import { openModelService } from './services/models/open-models.ts';
+import { openSandboxPolicies } from './services/policies/sandbox-policies.ts';
+import { startSandbox } from './services/sandbox/open-sandbox.ts';
+import { overheadOf } from './services/sandbox/sandbox-config.ts';
+import { executeCode } from './services/tools/execute-code.ts';
+import { recordTools } from './services/tools/record-tools.ts';
 import { createCheckpoints } from './store/checkpoints/checkpoints.ts';
 import { entities, migrations } from './store/entities.ts';
 
 export default definePlugin({
   name: 'agent-engine',
-  summary: 'Models, agents with their tools and guardrails, and what is kept about their work',
+  summary: 'Models, agents with their tools and guardrails, and the sandbox for code',
   kernel: '^1.0.0',
   config: AgentEngineConfig,
   entities,
   migrations,
+  needs: { memories: MemoriesRef, receipts: ReceiptsRef, skills: SkillsRef },
   points: [ToolsPoint],
-  offers: [
-    ModelsRef,
-    EmbeddingsRef,
-    GuardRef,
-    AgentsRef,
-    CheckpointsRef,
-    SessionsRef,
-    TurnsRef,
-    ReceiptsRef,
-    MeteringRef,
-    UsageReportsRef,
-    PricingRulesRef,
-    SandboxRef,
-    SandboxPoliciesRef,
-    MemoriesRef,
-    ProfilesRef,
-    SkillsRef,
-    SoulsRef,
-    PreamblesRef,
-    ProvisioningRef,
-  ],
-  async setup(scope) {
-    const { clock, ids, database, locks, permits } = scope.services;
+  offers: [ModelsRef, EmbeddingsRef, GuardRef, AgentsRef, CheckpointsRef, SandboxRef, SandboxPoliciesRef],
+  async setup(scope, { memories, receipts, skills }) {
+    const { clock, ids, database, objects } = scope.services;
     const sandbox = await startSandbox(scope);
-    const catalog = await readCatalog(BUILTIN_FOLDER);
     const guard = openGuard(scope);
-    const { models, embeddings } = openModelService(scope);
-    const { receipts, metering, reports, pricing, policies } = openRecords(scope);
-    const context = openTenantContext(scope, { embeddings, catalog, guard });
-    const code = executeCode({ sandbox, policies, overheadMs: overheadOf(scope.config.sandbox) });
-    const tools = [context.builtinTools, context.skillTools, code];
+    const { models, embeddings } = await openModelService(scope);
+    const policies = openSandboxPolicies(scope);
+    const tools = [
+      ...recordTools({ memories, skills, database, objects, guard }),
+      executeCode({ sandbox, policies, overheadMs: overheadOf(scope.config.sandbox) }),
+    ];
     const agents = openAgents(scope, { models, guard, receipts, policies, tools });
 
     scope.provide(ModelsRef, models);
@@ -82,20 +49,8 @@ export default definePlugin({
     scope.provide(GuardRef, guard);
     scope.provide(AgentsRef, agents);
     scope.provide(CheckpointsRef, createCheckpoints({ clock, ids }));
-    scope.provide(SessionsRef, createSessions({ locks, permits }));
-    scope.provide(TurnsRef, createTurns({ database, locks, permits, metering, clock, ids }));
-    scope.provide(ReceiptsRef, receipts);
-    scope.provide(MeteringRef, metering);
-    scope.provide(UsageReportsRef, reports);
-    scope.provide(PricingRulesRef, pricing);
     scope.provide(SandboxRef, sandbox);
     scope.provide(SandboxPoliciesRef, policies);
-    scope.provide(MemoriesRef, context.memories);
-    scope.provide(ProfilesRef, context.profiles);
-    scope.provide(SkillsRef, context.skills);
-    scope.provide(SoulsRef, context.souls);
-    scope.provide(PreamblesRef, context.preambles);
-    scope.provide(ProvisioningRef, context.provisioning);
-    await context.provisioning.kick(DEFAULT_TENANT_ID);
+    scope.contribute(EmbeddingsPoint, embeddings);
   },
 });

@@ -7,7 +7,7 @@ export type PersonalRecord = { readonly [name: string]: unknown };
 export interface PersonalDataItem {
   /** What kind of record it is, the plural noun of its own list: `workflow_runs`. Each plugin has sections of its own. */
   readonly section: string;
-  /** As the plugin's own routes tell it, and redacted like there. */
+  /** As the plugin's own routes show it, and redacted like there. */
   readonly record: PersonalRecord;
 }
 

@@ -1,52 +1,41 @@
 import { definePlugin } from 'agent-gateway';
+import { AgentsRef, GuardRef, ModelsRef, SandboxPoliciesRef } from '../agent-engine/contract.ts';
 import {
-  AgentsRef,
-  GuardRef,
   MemoriesRef,
   MeteringRef,
-  ModelsRef,
   PreamblesRef,
   PricingRulesRef,
   ProfilesRef,
   ProvisioningRef,
   ReceiptsRef,
-  SandboxPoliciesRef,
   SessionsRef,
   SkillsRef,
   SoulsRef,
   TurnsRef,
   UsageReportsRef,
-} from '../agent-engine/contract.ts';
+} from '../records/contract.ts';
 import { PlatformConfig } from './config.ts';
-import { adminUsageRoutes } from './routes/admin-usage.ts';
-import { apiKeyRoutes } from './routes/api-keys.ts';
+import { apiKeyRoutes, tenantApiKeyRoutes } from './routes/api-keys.ts';
 import { auditLogRoutes } from './routes/audit-logs.ts';
-import { bootstrapRoutes } from './routes/bootstrap.ts';
 import { chatRoutes } from './routes/chat.ts';
-import { egressLogRoute } from './routes/egress-log.ts';
-import { egressRuleRoutes } from './routes/egress-rules.ts';
+import { egressLogRoute, egressRuleRoutes } from './routes/egress.ts';
 import { executionReceiptRoutes } from './routes/execution-receipts.ts';
-import { meRoute } from './routes/me.ts';
-import { memoryRoutes } from './routes/memories.ts';
+import { bootstrapRoutes, meRoute, openApiRoute } from './routes/identity.ts';
+import { memoryRoutes, profileRoutes } from './routes/memories.ts';
 import { modelRoutes } from './routes/models.ts';
-import { openApiRoute } from './routes/openapi.ts';
 import { pricingRuleRoutes } from './routes/pricing-rules.ts';
-import { profileRoutes } from './routes/profile.ts';
 import { sandboxPolicyRoutes } from './routes/sandbox-policy.ts';
 import { mockSessionRoute, sessionRoutes } from './routes/sessions.ts';
-import { skillRoutes } from './routes/skills.ts';
-import { soulRoutes } from './routes/soul.ts';
-import { tenantApiKeyRoutes } from './routes/tenant-api-keys.ts';
+import { skillRoutes, soulRoutes } from './routes/skills.ts';
 import { tenantRoutes } from './routes/tenants.ts';
-import { usageRoutes } from './routes/usage.ts';
+import { adminUsageRoutes, usageRoutes } from './routes/usage.ts';
 import { createAuditSearch } from './services/audit-search.ts';
 import { createAgentChat } from './services/chat/agent-chat.ts';
 import { createChatCompletions } from './services/chat/chat-completions.ts';
 import { createConversations } from './services/chat/conversations.ts';
 import { createEgressAdministration } from './services/egress-administration.ts';
-import { createKeyAdministration } from './services/key-administration.ts';
+import { createKeyAdministration, routeScopes } from './services/key-administration.ts';
 import { createPricingAdministration } from './services/pricing-administration.ts';
-import { routeScopes } from './services/route-scopes.ts';
 import { createSandboxPolicyAdministration } from './services/sandbox-policy-administration.ts';
 import { createTenantAdministration } from './services/tenant-administration.ts';
 import { createUsageAdministration } from './services/usage-administration.ts';

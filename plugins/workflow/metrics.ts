@@ -1,16 +1,29 @@
 import type { Scope } from 'agent-gateway';
 import type { NewEvent } from './services/core/occurrence.ts';
-import type { RelayObserver } from './services/delivery/relay-observer.ts';
-import type { WakeResult } from './services/engine/wake.ts';
 import type { Execute } from './services/ports/execution.ts';
-import type { RunnerObserver } from './services/ports/runner-observer.ts';
+import type { NotifyResult } from './services/replica-messages.ts';
+
+/** How a delivery of a step ended here. `aborted`: it was cancelled, lost, or given back; nothing of it counts. */
+export type DeliveryResult = 'succeeded' | 'failed' | 'timed-out' | 'aborted';
+
+/** What became of a write. `unknown`: the database did not answer, and it may be stored or not. */
+type CommitResult = 'stored' | 'conflict' | 'unknown';
+
+/** What a sweep found without a message. `drifted`: a run that is owned here, and was changed elsewhere. */
+type SweepFinding = 'due' | 'orphan' | 'drifted';
+
+/** What is measured of runs. */
+export type RunnerMetrics = ReturnType<typeof runnerMetrics>;
+
+/** What is measured of the delivery of events. */
+export type RelayMetrics = ReturnType<typeof relayMetrics>;
 
 /** What is measured of workflows. One set for all engines of the process. */
 export interface WorkflowMetrics {
-  readonly runner: RunnerObserver;
-  readonly relay: RelayObserver;
-  /** Counts what became of a hint to the queue. */
-  hinted(result: WakeResult): void;
+  readonly runner: RunnerMetrics;
+  readonly relay: RelayMetrics;
+  /** Counts what became of a message to the queue. */
+  notified(result: NotifyResult): void;
   /** Counts what happened to runs; for what was committed here. */
   committed(events: readonly Pick<NewEvent, 'type'>[]): void;
   /** The same work, counted while it is under way. */
@@ -34,7 +47,7 @@ export function workflowMetrics(metric: Scope['metric']): WorkflowMetrics {
     labels: ['result'],
   });
   return {
-    hinted: (result) => hints.inc({ result }),
+    notified: (result) => hints.inc({ result }),
     runner: runnerMetrics(metric),
     relay: relayMetrics(metric),
     committed(events) {
@@ -51,7 +64,7 @@ export function workflowMetrics(metric: Scope['metric']): WorkflowMetrics {
   };
 }
 
-function runnerMetrics(metric: Scope['metric']): RunnerObserver {
+function runnerMetrics(metric: Scope['metric']) {
   const steps = metric.counter({
     name: 'svc_workflow_steps_total',
     help: 'Deliveries of automatic steps that have ended here, by result.',
@@ -91,20 +104,25 @@ function runnerMetrics(metric: Scope['metric']): RunnerObserver {
     help: 'How often this process lost its lease while it was at work, and gave up what it had in hand.',
   });
   return {
-    delivered(type, result, ms) {
+    /** A delivery ended after so many milliseconds. */
+    delivered(type: string, result: DeliveryResult, ms: number) {
       steps.inc({ type, result });
       seconds.observe({ type }, ms / 1_000);
     },
-    redelivered: (type) => redeliveries.inc({ type }),
-    committed: (result) => commits.inc({ result }),
+    /** An attempt began again, because its worker was lost or stopped. */
+    redelivered: (type: string) => redeliveries.inc({ type }),
+    committed: (result: CommitResult) => commits.inc({ result }),
+    /** A result came for a delivery that was over: somebody else has the step, or the run was cancelled. */
     late: () => late.inc(),
-    abandoned: (change) => abandoned.inc(change),
-    found: (finding, count) => swept.inc({ finding }, count),
+    /** `1`: a call goes on although its signal was aborted; `-1`: such a call has ended. The sum is what leaks now. */
+    abandoned: (change: 1 | -1) => abandoned.inc(change),
+    found: (finding: SweepFinding, count: number) => swept.inc({ finding }, count),
+    /** The lease of this worker ended while it was at work: all of its steps were given up. */
     expired: () => expired.inc(),
   };
 }
 
-function relayMetrics(metric: Scope['metric']): RelayObserver {
+function relayMetrics(metric: Scope['metric']) {
   const deliveries = metric.counter({
     name: 'svc_workflow_outbox_deliveries_total',
     help: 'Deliveries of events to sinks, by result.',
@@ -127,12 +145,15 @@ function relayMetrics(metric: Scope['metric']): RelayObserver {
     labels: ['sink'],
   });
   return {
-    delivered(sink, events, delayMs) {
+    /** A sink took so many events, the oldest of them so many milliseconds after it was written. */
+    delivered(sink: string, events: number, delayMs: number) {
       deliveries.inc({ sink, result: 'delivered' });
       delivered.inc({ sink }, events);
       seconds.observe({ sink }, delayMs / 1_000);
     },
-    failed: (sink) => deliveries.inc({ sink, result: 'failed' }),
-    gaveUp: (sink, events) => givenUp.inc({ sink }, events),
+    /** A sink did not take them; they come again. */
+    failed: (sink: string) => deliveries.inc({ sink, result: 'failed' }),
+    /** So many events for a sink were given up. */
+    gaveUp: (sink: string, events: number) => givenUp.inc({ sink }, events),
   };
 }

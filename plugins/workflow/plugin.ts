@@ -1,6 +1,7 @@
 import { definePlugin } from 'agent-gateway';
-import { AgentsRef, GuardRef, MeteringRef, PreamblesRef, ToolsPoint } from '../agent-engine/contract.ts';
+import { AgentsRef, GuardRef, ToolsPoint } from '../agent-engine/contract.ts';
 import { PersonalDataPoint } from '../platform/contract.ts';
+import { MeteringRef, PreamblesRef } from '../records/contract.ts';
 import { WorkflowConfig } from './config.ts';
 import {
   EventSinksPoint,
@@ -17,14 +18,12 @@ import { runRoutes } from './routes/runs.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { personalDataOf } from './services/data-protection/personal-data-of.ts';
 import { openDefinitions } from './services/definitions/open-definitions.ts';
-import { createEngines } from './services/engine/engines.ts';
-import { limitsOf } from './services/engine/limits.ts';
-import { openEngine } from './services/engine/open-engine.ts';
-import { openNodeTypes } from './services/nodes/open-node-types.ts';
+import { createEngines, limitsOf, openEngine } from './services/engine/open-engine.ts';
+import { openNodeTypes } from './services/nodes/node-types.ts';
 import { createStartByName } from './services/tools/create-start-by-name.ts';
 import { createNesting } from './services/tools/nesting.ts';
 import { startWorkflowSource } from './services/tools/start-workflow.ts';
-import { entities, gatewayTables, migrations } from './store/entities.ts';
+import { entities, gatewayTables, migrations } from './store/tables.ts';
 
 export default definePlugin({
   name: 'workflow',
@@ -48,7 +47,9 @@ export default definePlugin({
     };
     const types = typesOf(database);
     const { engine, versions } = await openEngine(scope, {
-      ...{ ...shared, database, types },
+      ...shared,
+      database,
+      types,
       tables: gatewayTables,
     });
     const definitions = openDefinitions(scope, { types, versions, redactor: guard });

@@ -1,5 +1,7 @@
-import { CREDENTIAL_KINDS } from '../../plugins/agent-engine/services/guard/redaction/credential-kinds.ts';
-import { createRedaction } from '../../plugins/agent-engine/services/guard/redaction/redaction.ts';
+import {
+  CREDENTIAL_KINDS,
+  createRedaction,
+} from '../../plugins/agent-engine/services/guard/redaction/redaction.ts';
 
 /*
  * What redaction costs a chat: text as models write it, whole and in chunks, beside doing nothing and beside one regular

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { KindDeclaration } from '../../foundation/resources/kind.ts';
-import { kindJsonSchema, resourceJsonSchema } from '../../foundation/resources/resource-json-schema.ts';
+import { kindJsonSchema, resourceJsonSchema } from '../../foundation/resources/kind-schema.ts';
 import type { GeneratedFile } from './generated-file.ts';
 
 /** The kinds that plugins of a folder declare, by name: what the files in their `kinds/` folders export. */

@@ -4,6 +4,7 @@ import { access } from '../../kernel/api/access.ts';
 import { route } from '../../kernel/api/route.ts';
 import agentEngine from '../../plugins/agent-engine/plugin.ts';
 import platform from '../../plugins/platform/plugin.ts';
+import records from '../../plugins/records/plugin.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../testing/index.ts';
 import { testPlugin } from '../support/plugins.ts';
 import { until } from '../support/until.ts';
@@ -229,7 +230,7 @@ test('a plugin’s own kind of credential comes and goes with the plugin', async
         },
       }),
   });
-  const { request } = await start(t, { plugins: [agentEngine, platform, badge] });
+  const { request } = await start(t, { plugins: [records, agentEngine, platform, badge] });
   const me = (value: string) => request('/v1/me', { token: null, headers: { 'x-badge': value } });
   t.like((await me('gold')).body, { identity: 'gold', auth_method: 'badge' });
   t.is((await me('tin')).status, 401);

@@ -1,7 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
+import { startTestGateway } from '../../testing/index.ts';
+import { startOwnRedis } from '../kernel/limits/own-redis.ts';
 import { freshDatabase } from '../support/databases.ts';
 import { plain, silence, startFakeProvider } from '../support/fake-provider.ts';
 import { available } from '../support/services.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/until.ts';
 import { type Replica, startReplicas } from './replicas.ts';
 
@@ -81,3 +84,46 @@ for (const form of FORMS) {
     t.is((await replicas[1].request('/v1/sessions/long')).status, 404);
   });
 }
+
+test('of two replicas one reaches Redis: of two turns of a session the second to commit is refused', async (t) => {
+  const fresh = await freshDatabase(t, 'postgres');
+  const redis = fresh && (await startOwnRedis(t));
+  if (redis === undefined) return;
+  const gate = Promise.withResolvers<void>();
+  t.teardown(() => gate.resolve());
+  const slow: ReturnType<typeof plain> = async (reply) => {
+    await gate.promise;
+    await plain('Slow.')(reply);
+  };
+  const provider = await startFakeProvider(plain('First.'), slow, plain('Quick.'));
+  t.teardown(() => provider[Symbol.asyncDispose]());
+  const proxy = await startTcpProxy(t, redis.port);
+  const start = async (redisPort: number) => {
+    const gateway = await startTestGateway({
+      env: {
+        ...fresh!.environment,
+        LLM_API_URL: provider.url,
+        LLM_MODEL: 'fake-model',
+        OBJECT_STORE_URL: 'none',
+        REDIS_URL: `redis://127.0.0.1:${redisPort}`,
+      },
+    });
+    t.teardown(gateway.stop);
+    return gateway;
+  };
+  const [one, two] = await Promise.all([start(redis.port), start(proxy.port)]);
+  t.is((await chat(one, 'split')).status, 200);
+  await proxy.cut();
+  await until(() => two.logs().some((line) => line.includes('Redis is away: this replica')), 10_000);
+
+  const slowTurn = chat(one, 'split', 'slow');
+  await until(() => provider.requests.length === 2, 10_000);
+  t.is((await chat(two, 'split', 'quick')).status, 200, 'it does not wait for a lease that it cannot see');
+  gate.resolve();
+  const refused = await slowTurn;
+  t.is(refused.status, 409);
+  t.is(refused.body.error.code, 'session.conflict');
+  const { body } = await one.request('/v1/sessions/split');
+  t.is(body.turns, 2);
+  t.false(JSON.stringify(body.messages).includes('Slow.'));
+});

@@ -11,6 +11,7 @@ import { reply } from '../../kernel/api/reply.ts';
 import { route } from '../../kernel/api/route.ts';
 import agentEngine from '../../plugins/agent-engine/plugin.ts';
 import platform from '../../plugins/platform/plugin.ts';
+import records from '../../plugins/records/plugin.ts';
 import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import { gate, publicRoute, testPlugin } from '../support/plugins.ts';
 import { connect, exchange } from '../support/raw-http.ts';
@@ -61,7 +62,7 @@ async function start(t: ExecutionContext, plugins = [hub()], env: Record<string,
   const taken = await takePort(t);
   await taken.release();
   const gateway = await startTestGateway({
-    plugins: [agentEngine, platform, ...plugins],
+    plugins: [records, agentEngine, platform, ...plugins],
     env: { HUB_ADDR: `127.0.0.1:${taken.port}`, ...env },
   });
   t.teardown(gateway.stop);

@@ -9,7 +9,7 @@ import { testPlugin } from '../support/plugins.ts';
 import { until } from '../support/until.ts';
 
 /*
- * Two replicas of one deployment, as far as locks, queue and events go: on PostgreSQL with and without Redis, and on MariaDB
+ * Two replicas of one deployment, as far as leases, queue and events go: on PostgreSQL with and without Redis, and on MariaDB
  * with Redis, which is then lost and comes back.
  */
 
@@ -71,25 +71,23 @@ async function messagesArrive(replicas: readonly [Replica, Replica], prefix: str
   }, PATIENCE);
 }
 
-/** Takes one lock again and again in both replicas, until `isOver`. */
-function contend(t: ExecutionContext, replicas: readonly [Replica, Replica], isOver: () => boolean) {
-  const seen = { holders: 0, most: 0, rounds: 0, fence: 0 };
+/** Takes one lease again and again in both replicas, until `isOver`. */
+function contend(replicas: readonly [Replica, Replica], isOver: () => boolean) {
+  const seen = { holders: 0, most: 0, rounds: 0 };
   const work = async ({ gateway }: Replica) => {
-    const { locks } = gateway.gateway.services;
+    const { leases } = gateway.gateway.services;
     while (!isOver()) {
-      await locks
-        .withLock('both.lock', { wait: PATIENCE }, async ({ fence, signal }) => {
+      await leases
+        .withLease('both.lease', { wait: PATIENCE }, async ({ signal }) => {
           seen.holders += 1;
           seen.most = Math.max(seen.most, seen.holders);
-          if (fence <= seen.fence) t.fail(`the fence went from ${seen.fence} to ${fence}`);
-          seen.fence = fence;
           await new Promise((resolve) => setImmediate(resolve));
           seen.rounds += 1;
           seen.holders -= 1;
           signal.throwIfAborted();
         })
         .catch((failure: { code?: string }) => {
-          // A lock that is lost with Redis is told to its holder; the next round gets another one.
+          // A lease may be lost with Redis; the next round gets another one.
           if (failure.code !== 'lock.lost' && failure.code !== 'lock.unavailable') throw failure;
         });
     }
@@ -112,7 +110,7 @@ async function checkServices(t: ExecutionContext, replicas: readonly [Replica, R
   await messagesArrive(replicas, 'first');
   await eachArrivesOnce(t, replicas);
   let isOver = false;
-  const { seen, ended } = contend(t, replicas, () => isOver);
+  const { seen, ended } = contend(replicas, () => isOver);
   await until(() => seen.rounds > 40, PATIENCE);
   isOver = true;
   await ended;
@@ -125,7 +123,7 @@ async function surviveRedis(
   replicas: readonly [Replica, Replica],
 ): Promise<void> {
   let isOver = false;
-  const { seen, ended } = contend(t, replicas, () => isOver);
+  const { seen, ended } = contend(replicas, () => isOver);
   await until(() => seen.rounds > 20, PATIENCE);
   await redis.kill();
   const before = seen.rounds;
@@ -152,7 +150,7 @@ const SETUPS = [
 ] as const;
 
 for (const { title, family, withRedis, form } of SETUPS) {
-  test(`two replicas on ${title}: locks exclude, queues deliver, events arrive${withRedis ? ', and the loss of Redis is survived' : ''}`, async (t) => {
+  test(`two replicas on ${title}: leases exclude, queues deliver, events arrive${withRedis ? ', and the loss of Redis is survived' : ''}`, async (t) => {
     t.timeout(240_000);
     const fresh: FreshDatabase | undefined = await freshDatabase(t, family);
     const redis = withRedis ? await startOwnRedis(t) : undefined;

@@ -43,6 +43,14 @@ test('every folder of the kernel and the foundation is in the map of its README,
   }
 });
 
+test('every dependency has a line that says what it is for, and no line is of one that is gone', async (t) => {
+  const { dependencies, devDependencies } = JSON.parse(await read('package.json')) as Record<string, object>;
+  const [ofProduct = '', ofDevelopment = ''] = (await read('docs/dependencies.md')).split(/^## /m).slice(1);
+  const named = (section: string) => [...section.matchAll(/^\| `([^`]+)` \| \S/gm)].map(([, name]) => name);
+  t.deepEqual(named(ofProduct), Object.keys(dependencies!).sort());
+  t.deepEqual(named(ofDevelopment), Object.keys(devDependencies!).sort());
+});
+
 test('a folder with more than ten files says which file holds what', async (t) => {
   for (const part of ['kernel', 'foundation', 'plugins', 'testing']) {
     const folders = (await readdir(path.join(root, part), { recursive: true, withFileTypes: true }))
@@ -81,6 +89,7 @@ test('every plugin has a README that tells its settings and every code of its er
   for (const plugin of [
     'plugins/agent-engine',
     'plugins/platform',
+    'plugins/records',
     'plugins/workflow',
     'examples/plugins/notes',
   ]) {

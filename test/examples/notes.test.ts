@@ -10,12 +10,13 @@ import { NotesRef } from '../../examples/plugins/notes/contract.ts';
 import notes from '../../examples/plugins/notes/plugin.ts';
 import agentEngine from '../../plugins/agent-engine/plugin.ts';
 import platform from '../../plugins/platform/plugin.ts';
+import records from '../../plugins/records/plugin.ts';
 import { eachDatabase } from '../support/databases.ts';
 
 const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
 
 async function start(t: ExecutionContext, options: TestGatewayOptions = {}): Promise<TestGateway> {
-  const gateway = await startTestGateway({ ...options, plugins: [agentEngine, platform, notes] });
+  const gateway = await startTestGateway({ ...options, plugins: [records, agentEngine, platform, notes] });
   t.teardown(gateway.stop);
   return gateway;
 }

@@ -1,3 +1,3 @@
 import { together } from '../support/together.ts';
 
-await together('test/foundation/messages', 'test/foundation/leases');
+await together('test/foundation/messages', 'test/foundation/leases', 'test/foundation/redis');

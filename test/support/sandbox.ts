@@ -4,6 +4,8 @@ import { createLogger } from '../../foundation/observability/logger.ts';
 import type { SandboxJob, SandboxLanguage } from '../../plugins/agent-engine/contract.ts';
 import { openSandbox } from '../../plugins/agent-engine/services/sandbox/open-sandbox.ts';
 import type { SandboxSettings } from '../../plugins/agent-engine/services/sandbox/sandbox-config.ts';
+import { sandboxMetrics } from '../../plugins/agent-engine/services/sandbox/sandbox-metrics.ts';
+import { fakeMetrics } from '../plugins/agent-engine/fake-metrics.ts';
 
 /** What tests set where they say nothing else: no mode. */
 export const TEST_SETTINGS: SandboxSettings = {
@@ -33,7 +35,7 @@ export function openTestSandbox(settings: Partial<SandboxSettings>, lines: strin
     clock: systemClock,
     ids: createIds(systemClock),
     log: logger,
-    observer: { ended: () => undefined, load: () => undefined },
+    metrics: sandboxMetrics(fakeMetrics()),
   });
 }
 

@@ -51,6 +51,14 @@ function problemsOf(route: CompiledRoute): readonly string[] {
   for (const parameter of declared) {
     if (!parameters.includes(parameter)) problems.push(`${name}: the path has no {${parameter}}`);
   }
+  for (const [place, validate] of Object.entries(route.validators)) {
+    try {
+      // Schemas are compiled at their first use.
+      validate({});
+    } catch (error) {
+      problems.push(`${name}: schema.${place} is no JSON Schema: ${(error as Error).message}`);
+    }
+  }
   if (Object.keys(definition.schema?.responses ?? {}).length === 0)
     problems.push(`${name}: schema.responses is empty, so clients do not know what it answers`);
   return problems;

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
+import { createFetch } from '../../foundation/egress/client.ts';
 import type { Egress, EgressRequest } from '../../foundation/egress/egress.ts';
 import { EgressErrors } from '../../foundation/egress/errors.ts';
-import { createFetch } from '../../foundation/egress/fetch.ts';
 
 /** An answer of a fake server. */
 export interface FakeAnswer {

@@ -1,13 +1,13 @@
-import { createLocks } from '../../foundation/leases/locks/claimed-locks.ts';
-import { createMemoryClaims } from '../../foundation/leases/locks/memory-claims.ts';
-import { createPermits } from '../../foundation/leases/permits/create-permits.ts';
-import { createMemoryStore } from '../../foundation/leases/permits/memory-store.ts';
+import { createLeases } from '../../foundation/leases/create-leases.ts';
+import { createMemoryStore } from '../../foundation/leases/memory-store.ts';
 import type { Events } from '../../foundation/messages/events/events.ts';
 import { openEvents } from '../../foundation/messages/events/open-events.ts';
 import { createQueue } from '../../foundation/messages/queue/create-queue.ts';
 import { createProcessCarrier } from '../../foundation/messages/queue/process-carrier.ts';
 import type { Queue } from '../../foundation/messages/queue/queue.ts';
 import { createLogger } from '../../foundation/observability/logger.ts';
+import { createMetricRegistry } from '../../foundation/observability/metric-registry.ts';
+import { createPluginMetrics } from '../../foundation/observability/plugin-metrics.ts';
 import type { KernelServices } from '../../kernel/api/services.ts';
 import { type ManualClock, manualClock } from '../manual-clock.ts';
 import { fakeEgress } from './fake-egress.ts';
@@ -17,7 +17,7 @@ import { memoryObjects } from './memory-objects.ts';
 
 /** The services of the kernel without a gateway: those that need no database. */
 export interface FakeServices
-  extends Pick<KernelServices, 'ids' | 'locks' | 'permits' | 'objects' | 'egress' | 'secrets'>,
+  extends Pick<KernelServices, 'ids' | 'leases' | 'objects' | 'egress' | 'secrets'>,
     AsyncDisposable {
   readonly clock: ManualClock;
   readonly queue: Queue;
@@ -36,20 +36,19 @@ export function fakeServices(given: Partial<Omit<FakeServices, symbol>> = {}): F
   const ids = given.ids ?? fakeIds();
   const { logger: log } = createLogger({ level: 'silent' });
   const common = { clock, ids, log };
-  const locks = createLocks({ ...common, claims: createMemoryClaims(clock), observer: undefined });
-  const permits = createPermits({ ...common, store: createMemoryStore() });
+  const metrics = createPluginMetrics(createMetricRegistry(), 'fakes');
+  const leases = createLeases({ ...common, metrics, store: createMemoryStore() });
   const observe = { published: () => undefined, delivered: () => undefined };
   const queue = given.queue ?? createQueue(createProcessCarrier(), { ...common, observe });
   const events = given.events ?? openEvents(common);
   return {
     ...{ clock, ids, queue, events },
-    locks: given.locks ?? locks,
-    permits: given.permits ?? permits,
+    leases: given.leases ?? leases,
     objects: given.objects ?? memoryObjects(clock),
     egress: given.egress ?? fakeEgress(() => undefined),
     secrets: given.secrets ?? fakeSecrets({}),
     async [Symbol.asyncDispose]() {
-      await Promise.all([locks.close(), permits.close(), queue.close(), events.close()]);
+      await Promise.all([leases.close(), queue.close(), events.close()]);
     },
   };
 }

@@ -24,6 +24,9 @@ export interface ConnectOptions {
   readonly orm: Omit<Options, 'driver' | 'entityManager'>;
 }
 
+/** Connects to a database of a family. */
+export type Connect = (family: Family, options: ConnectOptions) => Promise<FamilyDriver>;
+
 /** One family of databases, connected. */
 export interface FamilyDriver {
   readonly orm: MikroORM;
@@ -84,16 +87,4 @@ export function reason(error: unknown): string {
   const original = error instanceof GatewayError ? (error.cause ?? error) : error;
   const { message, code } = original as { message?: string; code?: unknown };
   return message || String(code);
-}
-
-/** Connects to a database of the given family, loading no driver but its own. */
-export async function connect(family: Family, options: ConnectOptions): Promise<FamilyDriver> {
-  switch (family) {
-    case 'sqlite':
-      return (await import('./sqlite.ts')).connectSqlite(options);
-    case 'postgres':
-      return (await import('./postgres.ts')).connectPostgres(options);
-    case 'mysql':
-      return (await import('./mysql.ts')).connectMySql(options);
-  }
 }

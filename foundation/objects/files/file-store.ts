@@ -3,25 +3,28 @@ import { link, lstat, mkdir, realpath, rename, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import type { Clock } from '../../base/clock.ts';
+import { isSystemError } from '../../base/durable-file.ts';
 import { GatewayError } from '../../base/gateway-error.ts';
 import type { Ids } from '../../base/ids.ts';
 import { KeyedMutex, mapLimited } from '../../base/semaphore.ts';
-import { isSystemError } from '../../config/atomic-write.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { BodyError, bodyPieces } from '../body-pieces.ts';
 import { ObjectErrors, ObjectStoreStartError } from '../object-errors.ts';
-import type { ObjectStore, StorePutOptions } from '../object-store.ts';
+import { type ObjectStore, orAborted, type StorePutOptions } from '../object-store.ts';
 import type { ObjectBody, ObjectInfo, ObjectPage } from '../objects.ts';
-import { orAborted } from '../or-aborted.ts';
-import { clearFolder } from './clear-folder.ts';
-import { onDisk } from './file-failure.ts';
-import { AT_ONCE } from './file-limits.ts';
-import { FolderTree } from './folder-tree.ts';
+import { beginningOf, clearFolder, type Entry, FolderTree, objectsInOrder } from './folder-tree.ts';
 import { objectPath } from './key-path.ts';
-import { contentOf, openObjectFile, readObjectTrailer } from './object-file.ts';
+import {
+  AT_ONCE,
+  contentOf,
+  encodeTrailer,
+  onDisk,
+  openObjectFile,
+  readObjectTrailer,
+  TRAILER_BYTES,
+  type Trailer,
+} from './object-file.ts';
 import { TEMPORARY_FOLDER, TemporaryFiles } from './temporary-files.ts';
-import { encodeTrailer, TRAILER_BYTES, type Trailer } from './trailer.ts';
-import { beginningOf, type Entry, objectsInOrder } from './walk.ts';
 
 /** What the form on disk needs. */
 export interface FileStoreOptions {

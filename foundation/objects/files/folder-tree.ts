@@ -1,8 +1,14 @@
-import { mkdir, realpath, rmdir } from 'node:fs/promises';
+import { isUtf8 } from 'node:buffer';
+import type { Dirent } from 'node:fs';
+import { mkdir, opendir, realpath, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { LRUCache } from 'lru-cache';
-import { flushFolder, ignoreMissing, isSystemError } from '../../config/atomic-write.ts';
+import { flushFolder, ignoreMissing, isSystemError } from '../../base/durable-file.ts';
+import { mapLimited } from '../../base/semaphore.ts';
 import { ObjectErrors } from '../object-errors.ts';
+import type { Deleted } from '../objects.ts';
+import { decodeName, folderPath, type NameKind } from './key-path.ts';
+import { AT_ONCE } from './object-file.ts';
 
 /** How many folders are remembered as durable; forgetting one costs some flushes. */
 const REMEMBERED = 10_000;
@@ -63,7 +69,7 @@ export class FolderTree {
 }
 
 /** Removes a folder if it is empty, and says whether it did. */
-export async function removeEmpty(folder: string): Promise<boolean> {
+async function removeEmpty(folder: string): Promise<boolean> {
   try {
     await rmdir(folder);
     return true;
@@ -71,4 +77,165 @@ export async function removeEmpty(folder: string): Promise<boolean> {
     if (isSystemError(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT')) return false;
     throw error;
   }
+}
+
+/** Which keys. */
+interface KeyQuery {
+  readonly prefix: string;
+  /** Only keys behind this one. */
+  readonly after?: string | undefined;
+}
+
+/** A name in a folder of the store. */
+export interface Entry {
+  readonly kind: NameKind;
+  readonly path: string;
+  /** The whole key of an object; what all keys in a folder begin with. */
+  readonly key: Buffer;
+}
+
+/** Where a walk begins: the deepest folder that holds all keys with this prefix. */
+export function beginningOf(root: string, prefix: string): Entry {
+  const begin = prefix.slice(0, prefix.lastIndexOf('/') + 1);
+  return { kind: 'folder', path: path.join(root, folderPath(begin)), key: Buffer.from(begin) };
+}
+
+/**
+ * The objects in the order of their keys' bytes, beginning with `beginningOf`. Of each folder the `batch` smallest
+ * names are kept, and the folder is read again for the next ones: memory does not grow with the number of objects.
+ * Folders that go meanwhile are empty.
+ */
+export async function* objectsInOrder(
+  folder: Entry,
+  query: KeyQuery,
+  batch: number,
+): AsyncGenerator<Entry, void> {
+  const filter = filterOf(query);
+  let from: Buffer | undefined;
+  for (;;) {
+    const entries = await smallestEntries(folder, filter, from, batch);
+    for (const entry of entries) {
+      if (entry.kind === 'object') yield entry;
+      else yield* objectsInOrder(entry, query, batch);
+    }
+    if (entries.length < batch) return;
+    from = entries.at(-1)?.key;
+  }
+}
+
+/** The entries of a folder in no order, those alone that hold or are keys with the prefix. */
+async function* entriesOf(folder: Entry, query: KeyQuery): AsyncGenerator<Entry, void> {
+  const filter = filterOf(query);
+  const isBeginning = folder.kind === 'folder';
+  try {
+    for await (const dirent of await opendir(folder.path, { bufferSize: 256 })) {
+      const entry = entryOf(folder, dirent, isBeginning);
+      if (entry !== undefined && filter(entry)) yield entry;
+    }
+  } catch (error) {
+    if (!isSystemError(error, 'ENOENT')) throw error;
+  }
+}
+
+/**
+ * Two entries are never one the beginning of the other, but an object that stands before its folder: comparing keys is
+ * enough.
+ */
+async function smallestEntries(
+  folder: Entry,
+  filter: (entry: Entry) => boolean,
+  from: Buffer | undefined,
+  count: number,
+): Promise<Entry[]> {
+  let smallest: Entry[] = [];
+  const shrink = () => {
+    smallest = smallest.sort((a, b) => Buffer.compare(a.key, b.key)).slice(0, count);
+  };
+  for await (const entry of entriesOf(folder, { prefix: '' })) {
+    if (!filter(entry) || (from !== undefined && Buffer.compare(entry.key, from) <= 0)) continue;
+    smallest.push(entry);
+    if (smallest.length >= 2 * count) shrink();
+  }
+  shrink();
+  return smallest;
+}
+
+function filterOf({ prefix, after }: KeyQuery): (entry: Entry) => boolean {
+  const begin = Buffer.from(prefix);
+  const last = after === undefined ? undefined : Buffer.from(after);
+  return ({ kind, key }) => {
+    if (kind === 'object') {
+      return beginsWith(key, begin) && (last === undefined || Buffer.compare(key, last) > 0);
+    }
+    if (!beginsWith(key, begin) && !beginsWith(begin, key)) return false;
+    return last === undefined || Buffer.compare(key, last) > 0 || beginsWith(last, key);
+  };
+}
+
+function beginsWith(bytes: Buffer, beginning: Buffer): boolean {
+  return bytes.length >= beginning.length && bytes.subarray(0, beginning.length).equals(beginning);
+}
+
+function entryOf(folder: Entry, dirent: Dirent, isBeginning: boolean): Entry | undefined {
+  const part = decodeName(dirent.name, isBeginning);
+  if (part === undefined) return undefined;
+  const isRight = part.kind === 'object' ? dirent.isFile() : dirent.isDirectory();
+  const key = Buffer.concat([folder.key, part.bytes]);
+  if (!isRight || (part.kind === 'object' && !isUtf8(key))) return undefined;
+  return { kind: part.kind, path: path.join(folder.path, dirent.name), key };
+}
+
+/** Files that are collected before they are deleted. */
+const BATCH = 256;
+
+/** How often a folder is looked through again for what the file system did not show while files were deleted. */
+const MAX_PASSES = 10;
+
+/** How objects are deleted. */
+interface Removal {
+  /** Deletes one object and returns its bytes, or `undefined` when it was gone. */
+  remove(file: string): Promise<number | undefined>;
+  /** Makes that durable for everything in a folder. */
+  flush(folder: string): Promise<void>;
+}
+
+/** Deletes the objects below `folder` whose key begins with `prefix`, and the folders that this leaves empty. */
+export async function clearFolder(folder: Entry, prefix: string, removal: Removal): Promise<Deleted> {
+  const total = { deleted: 0, bytes: 0 };
+  for (let pass = 0; pass < MAX_PASSES; pass += 1) {
+    const { deleted, bytes } = await clearOnce(folder, prefix, removal);
+    total.deleted += deleted;
+    total.bytes += bytes;
+    if (deleted === 0) break;
+  }
+  return total;
+}
+
+async function clearOnce(folder: Entry, prefix: string, removal: Removal): Promise<Deleted> {
+  let deleted = 0;
+  let bytes = 0;
+  let batch: string[] = [];
+  const flush = async () => {
+    const sizes = await mapLimited(batch, AT_ONCE, (file) => removal.remove(file));
+    batch = [];
+    if (sizes.length > 0) await removal.flush(folder.path);
+    for (const size of sizes) {
+      if (size === undefined) continue;
+      deleted += 1;
+      bytes += size;
+    }
+  };
+  for await (const entry of entriesOf(folder, { prefix })) {
+    if (entry.kind === 'object') {
+      batch.push(entry.path);
+      if (batch.length >= BATCH) await flush();
+      continue;
+    }
+    const below = await clearOnce(entry, prefix, removal);
+    deleted += below.deleted;
+    bytes += below.bytes;
+    await removeEmpty(entry.path);
+  }
+  await flush();
+  return { deleted, bytes };
 }

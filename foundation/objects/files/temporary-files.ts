@@ -1,8 +1,8 @@
 import { link, lstat, open, opendir, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import type { Clock } from '../../base/clock.ts';
+import { ignoreMissing, isSystemError } from '../../base/durable-file.ts';
 import type { Ids } from '../../base/ids.ts';
-import { ignoreMissing, isSystemError } from '../../config/atomic-write.ts';
 import type { Logger } from '../../observability/logger.ts';
 
 /**

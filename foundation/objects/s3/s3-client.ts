@@ -1,6 +1,12 @@
+import { addAbortSignal, Readable } from 'node:stream';
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
+import { DeadlineError, within } from '../../base/deadline.ts';
+import { GatewayError } from '../../base/gateway-error.ts';
 import type { Logger } from '../../observability/logger.ts';
+import { ObjectErrors } from '../object-errors.ts';
+import { orAborted } from '../object-store.ts';
 import type { ObjectStoreUrl } from '../object-store-url.ts';
+import type { PutOptions } from '../objects.ts';
 
 /** A bucket. */
 export type S3Url = Extract<ObjectStoreUrl, { form: 's3' }>;
@@ -46,4 +52,121 @@ function elsewhere(endpoint: string): S3ClientConfig {
 /** The SDK also logs whole requests and answers; their place is not the log. */
 function texts(content: readonly unknown[]): string {
   return content.filter((each) => typeof each === 'string').join(' ');
+}
+
+/** How long a request may take with all its retries: enough for 5 MiB at 100 KiB a second. */
+const DEADLINE_MS = 60_000;
+
+/**
+ * Does one request with a deadline: rejects with `DeadlineError` when it is over, with the reason of `signal` when that
+ * is aborted. Both end the request. The deadline ends with the promise: a body that is still being read is not cut off
+ * by it.
+ */
+export async function call<T>(
+  request: (abortSignal: AbortSignal) => Promise<T>,
+  { signal, deadlineMs = DEADLINE_MS }: { signal?: AbortSignal | undefined; deadlineMs?: number } = {},
+): Promise<T> {
+  const deadline = new AbortController();
+  const timer = setTimeout(
+    () => deadline.abort(new DeadlineError(`S3 did not answer within ${deadlineMs / 1000} s`)),
+    deadlineMs,
+  );
+  const either = signal === undefined ? deadline.signal : AbortSignal.any([signal, deadline.signal]);
+  try {
+    return await orAborted(request(either), either);
+  } catch (error) {
+    // The SDK rejects with an error of its own when it is aborted.
+    throw either.aborted ? either.reason : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** How long the store may be silent while somebody waits for the next bytes. A reader may take its time. */
+const SILENCE_MS = 60_000;
+
+/**
+ * The body of an answer for callers: fails with `objects.unavailable` when it breaks off or stops, never ends early in
+ * silence. Destroying it ends the connection.
+ */
+export function s3Body(raw: Readable, signal: AbortSignal | undefined, silenceMs = SILENCE_MS): Readable {
+  const body = Readable.from(piecesOf(raw, silenceMs), { objectMode: false, highWaterMark: 64 * 1024 });
+  body.once('close', () => raw.destroy());
+  // Failures before anybody reads would end the process otherwise; readers are still told.
+  raw.on('error', () => {});
+  body.on('error', () => {});
+  if (signal !== undefined) addAbortSignal(signal, body);
+  return body;
+}
+
+async function* piecesOf(raw: Readable, silenceMs: number): AsyncGenerator<Buffer, void> {
+  const pieces = raw.iterator();
+  try {
+    for (;;) {
+      const { done, value } = await within(silenceMs, 'reading an object from S3', pieces.next());
+      if (done === true) return;
+      yield value;
+    }
+  } catch (error) {
+    throw s3Failure(error);
+  }
+}
+
+/** What the SDK's errors tell of a refusal. */
+interface S3Refusal {
+  readonly name: string;
+  readonly $metadata: { readonly httpStatusCode?: number; readonly attempts?: number };
+}
+
+function refusalOf(error: unknown): S3Refusal | undefined {
+  return error instanceof Error && '$metadata' in error ? (error as Error & S3Refusal) : undefined;
+}
+
+/** Is there no such object? A bucket that is missing is something else, where the store tells the difference. */
+export function isMissing(error: unknown): boolean {
+  const refusal = refusalOf(error);
+  return refusal?.$metadata.httpStatusCode === 404 && refusal.name !== 'NoSuchBucket';
+}
+
+/** Is the range outside of the object? */
+export function isOutOfRange(error: unknown): boolean {
+  return refusalOf(error)?.$metadata.httpStatusCode === 416;
+}
+
+/** Did the condition of a write not hold? */
+function isConditionFailure(error: unknown): boolean {
+  const status = refusalOf(error)?.$metadata.httpStatusCode;
+  // 409: another conditional write of this object came first, at this very moment.
+  return status === 412 || status === 409;
+}
+
+/** May an earlier attempt of the same request have done it already? */
+export function wasRetried(error: unknown): boolean {
+  return (refusalOf(error)?.$metadata.attempts ?? 1) > 1;
+}
+
+/** The error for callers of a write. */
+export function putFailure(error: unknown, { ifAbsent, ifMatch }: PutOptions): unknown {
+  if (ifAbsent === true && isConditionFailure(error)) return ObjectErrors.exists(undefined, { cause: error });
+  if (ifMatch !== undefined && (isConditionFailure(error) || isMissing(error))) {
+    return ObjectErrors.changed(undefined, { cause: error });
+  }
+  return s3Failure(error);
+}
+
+/** The error for callers: what the store said is the cause, and not in the text. */
+function s3Failure(error: unknown): unknown {
+  if (error instanceof GatewayError) return error;
+  const isFull = refusalOf(error)?.$metadata.httpStatusCode === 507;
+  return (isFull ? ObjectErrors.full : ObjectErrors.unavailable)(undefined, { cause: error });
+}
+
+/** Does `work`; what fails becomes an error of the catalogue, but for the caller's own abort. */
+export async function atS3<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (signal?.aborted && error === signal.reason) throw error;
+    throw s3Failure(error);
+  }
 }

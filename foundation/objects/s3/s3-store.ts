@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3';
+import type { _Object, GetObjectCommandOutput, ObjectIdentifier, S3Client } from '@aws-sdk/client-s3';
 import type { Upload } from '@aws-sdk/lib-storage';
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
@@ -7,12 +7,27 @@ import type { Logger } from '../../observability/logger.ts';
 import { BodyError } from '../body-pieces.ts';
 import { ObjectErrors } from '../object-errors.ts';
 import type { ObjectStore, StorePutOptions } from '../object-store.ts';
-import type { ByteRange, GetOptions, ObjectBody, ObjectInfo, ObjectPage, StoredObject } from '../objects.ts';
-import { s3Body } from './s3-body.ts';
-import { call } from './s3-call.ts';
-import { clearBucket } from './s3-clear.ts';
-import { createS3Client, type S3Sdk, type S3Url } from './s3-client.ts';
-import { atS3, isMissing, isOutOfRange, putFailure, wasRetried } from './s3-failure.ts';
+import type {
+  ByteRange,
+  Deleted,
+  GetOptions,
+  ObjectBody,
+  ObjectInfo,
+  ObjectPage,
+  StoredObject,
+} from '../objects.ts';
+import {
+  atS3,
+  call,
+  createS3Client,
+  isMissing,
+  isOutOfRange,
+  putFailure,
+  type S3Sdk,
+  type S3Url,
+  s3Body,
+  wasRetried,
+} from './s3-client.ts';
 import { upload } from './s3-upload.ts';
 
 /** What the form in a bucket needs. */
@@ -218,4 +233,46 @@ function rangeHeader({ start, end }: ByteRange): string {
 function sizeIn(contentRange: string | undefined): number | undefined {
   const size = /\/(\d+)$/.exec(contentRange ?? '')?.[1];
   return size === undefined ? undefined : Number(size);
+}
+
+/** Keys that one request may delete. */
+const BATCH = 1000;
+
+/** Deletes everything whose key begins with `prefix`, from the first key to the last, 1000 at a time. */
+export async function clearBucket(
+  { client, sdk, bucket }: { client: S3Client; sdk: S3Sdk; bucket: string },
+  prefix: string,
+): Promise<Deleted> {
+  let deleted = 0;
+  let bytes = 0;
+  let after: string | undefined;
+  do {
+    const input = { Bucket: bucket, Prefix: prefix, MaxKeys: BATCH, ...(after ? { StartAfter: after } : {}) };
+    const page = await call((abortSignal) =>
+      client.send(new sdk.ListObjectsV2Command(input), { abortSignal }),
+    );
+    const objects = (page.Contents ?? []).filter(hasKey);
+    if (objects.length > 0) {
+      const request = {
+        Bucket: bucket,
+        Delete: { Quiet: true, Objects: objects.map(({ Key }) => ({ Key })) },
+      };
+      const { Errors = [] } = await call((abortSignal) =>
+        client.send(new sdk.DeleteObjectsCommand(request), { abortSignal }),
+      );
+      if (Errors.length > 0) {
+        throw new Error(
+          `S3 did not delete ${Errors.length} of ${objects.length} objects: ${Errors[0]?.Code}`,
+        );
+      }
+    }
+    deleted += objects.length;
+    bytes += objects.reduce((sum, { Size = 0 }) => sum + Size, 0);
+    after = page.IsTruncated === true ? objects.at(-1)?.Key : undefined;
+  } while (after !== undefined);
+  return { deleted, bytes };
+}
+
+function hasKey(object: _Object): object is _Object & ObjectIdentifier {
+  return object.Key !== undefined;
 }

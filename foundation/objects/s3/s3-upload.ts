@@ -5,7 +5,7 @@ import type { Logger } from '../../observability/logger.ts';
 import { bodyPieces, bytesOf } from '../body-pieces.ts';
 import type { StorePutOptions } from '../object-store.ts';
 import type { ObjectBody } from '../objects.ts';
-import { call } from './s3-call.ts';
+import { call } from './s3-client.ts';
 
 /** Of what is larger the parts are sent one by one, and the object appears with the last request. S3's minimum. */
 export const PART_BYTES = 5 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { defineErrors, serviceRef, type TenantEntityManager } from 'agent-gateway';
-import type { ModelUse } from './metering.ts';
-import type { ChatMessage, ChatRequest, ToolCall, ToolChoice, ToolDefinition } from './models.ts';
-import type { RunContext } from './principal.ts';
+import type { ChatMessage, ModelUse, ToolCall, ToolDefinition } from '../../records/contract.ts';
+import type { ChatRequest, ToolChoice } from './models.ts';
+import type { RunContext } from './run-context.ts';
 import type { Question } from './tools.ts';
 
 /** Calls of the model that one turn may make, whatever an agent or a caller asks for (specification 2, Agent safety pipeline). */

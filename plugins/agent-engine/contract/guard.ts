@@ -1,5 +1,5 @@
 import { defineErrors, serviceRef } from 'agent-gateway';
-import type { ChatMessage } from './models.ts';
+import type { ChatMessage } from '../../records/contract.ts';
 
 /** Where a text comes from that is about to reach a model. */
 export type TextOrigin = 'user' | 'tool';

@@ -1,5 +1,5 @@
 import { extensionPoint } from 'agent-gateway';
-import type { RunContext } from './principal.ts';
+import type { RunContext } from './run-context.ts';
 
 /** A JSON Schema of an object. */
 export type ParameterSchema = Readonly<Record<string, unknown>>;

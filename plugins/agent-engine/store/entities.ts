@@ -1,43 +1,21 @@
-import type { EntityRegistration, Migration } from 'agent-gateway';
+import type { EntityRegistration, Migration, MovedMigration } from 'agent-gateway';
 import { checkpoints } from './checkpoints/007-checkpoints.ts';
 import { AgentCheckpoint } from './checkpoints/agent-checkpoint.ts';
-import { memoriesMigration } from './memories/005-memories.ts';
-import { MemoryEntity } from './memories/memory.ts';
-import { ProfileEntity } from './memories/profile.ts';
 import { sandboxPolicies } from './policies/004-sandbox-policies.ts';
 import { SandboxPolicyRow } from './policies/sandbox-policy-row.ts';
-import { PricingRuleRow } from './pricing/pricing-rule-row.ts';
-import { receipts } from './receipts/002-receipts.ts';
-import { ExecutionReceipt } from './receipts/execution-receipt.ts';
-import { sessions } from './sessions/001-sessions.ts';
-import { SessionMessageEntity } from './sessions/session-message-row.ts';
-import { Session } from './sessions/session-row.ts';
-import { skillsMigration } from './skills/006-skills.ts';
-import { SkillProvisioningEntity } from './skills/skill-provisioning.ts';
-import { usage } from './usage/003-usage.ts';
-import { UsageRecordRow } from './usage/usage-record.ts';
 
-/** The tables of the agent engine. Pricing rules are the deployment's; everything else belongs to a tenant. */
-export const entities: readonly EntityRegistration[] = [
-  Session,
-  SessionMessageEntity,
-  ExecutionReceipt,
-  UsageRecordRow,
-  { entity: PricingRuleRow, tenancy: 'shared' },
-  SandboxPolicyRow,
-  MemoryEntity,
-  ProfileEntity,
-  SkillProvisioningEntity,
-  AgentCheckpoint,
-];
+/** The tables of the agent engine. Both belong to tenants. */
+export const entities: readonly EntityRegistration[] = [SandboxPolicyRow, AgentCheckpoint];
 
-/** Their migrations, in order. A released one never changes. */
-export const migrations: readonly Migration[] = [
-  sessions,
-  receipts,
-  usage,
+const moved = (name: string): MovedMigration => ({ name, movedTo: 'records' });
+
+/** Their migrations, in order. A released one never changes. Those of sessions, receipts, usage, memories and skills went to `records`. */
+export const migrations: readonly (Migration | MovedMigration)[] = [
+  moved('001-sessions'),
+  moved('002-receipts'),
+  moved('003-usage'),
   sandboxPolicies,
-  memoriesMigration,
-  skillsMigration,
+  moved('005-memories'),
+  moved('006-skills'),
   checkpoints,
 ];

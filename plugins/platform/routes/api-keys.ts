@@ -1,18 +1,126 @@
-import { access, pageOf, pageQuery, type Route, reply, route, TENANT_ADMINISTRATION } from 'agent-gateway';
-import type { KeyAdministration } from '../services/key-administration.ts';
-import { tenantOfNewKey } from '../services/key-rules.ts';
 import {
-  ApiKey,
-  CreatedKey,
-  CreateKey,
-  KEY_HEADERS,
-  toApiKey,
-  toCreatedKey,
-  toWantedKey,
-} from './schemas/api-key.ts';
-import { IdParams, listOf } from './schemas/common.ts';
+  type ApiKeyRecord,
+  access,
+  KernelErrors,
+  type NewApiKey,
+  pageOf,
+  pageQuery,
+  type Route,
+  reply,
+  route,
+  TENANT_ADMINISTRATION,
+} from 'agent-gateway';
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import { type KeyAdministration, tenantOfNewKey, type WantedKey } from '../services/key-administration.ts';
+import {
+  IdParams,
+  listOf,
+  MAX_PAGE,
+  Name,
+  nullable,
+  Timestamp,
+  toNullableTimestamp,
+  toTimestamp,
+} from './common.ts';
 
-const MAX_PAGE = 500;
+const Word = Type.String({ maxLength: 100 });
+
+/** When a new key expires; absent or `null`: never. */
+export const ExpiresAt = Type.Optional(
+  nullable(
+    Type.String({ format: 'date-time', maxLength: 40, description: 'RFC 3339, in the future; null: never' }),
+  ),
+);
+
+/** What a body says about a key of a tenant that is known already. */
+const settings = {
+  name: Name,
+  roles: Type.Optional(Type.Array(Word, { minItems: 1, maxItems: 64, default: ['user'] })),
+  scopes: Type.Optional(
+    Type.Array(Word, { maxItems: 64, default: [], description: 'Empty: read, write and execute' }),
+  ),
+  expires_at: ExpiresAt,
+};
+
+/** The body that makes a key of the tenant in the path. */
+const CreateTenantKey = Type.Object(settings);
+
+/** The body that makes a key (specification 1, API keys; decisions 1.2). */
+const CreateKey = Type.Object({
+  ...settings,
+  tenant_id: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      description: 'Default: your own; others for administrators of the default tenant',
+    }),
+  ),
+});
+
+/** A key as clients see it: never its raw value, never its hash. */
+const ApiKey = Type.Object({
+  id: Type.String(),
+  prefix: Type.String({ description: 'The first 8 characters of the key' }),
+  name: Type.String(),
+  tenant_id: Type.String(),
+  roles: Type.Array(Type.String()),
+  scopes: Type.Array(Type.String()),
+  created_at: Timestamp,
+  expires_at: nullable(Timestamp),
+  revoked_at: nullable(Timestamp),
+  last_used_at: nullable(Timestamp),
+});
+
+/** The answer that makes a key: the only one that holds its raw value. */
+export const CreatedKey = Type.Object({
+  ...ApiKey.properties,
+  key: Type.String({ description: 'The raw key; it is not shown again' }),
+});
+
+/** A raw key must not be kept by anything on its way. */
+export const KEY_HEADERS = { 'cache-control': 'no-store' };
+
+/** What a validated body wants. */
+function toWantedKey(body: Static<typeof CreateTenantKey>): WantedKey {
+  return {
+    name: body.name,
+    roles: body.roles ?? ['user'],
+    scopes: body.scopes ?? [],
+    expiresAt: toExpiry(body.expires_at),
+  };
+}
+
+/** The moment in a validated `expires_at`; throws 400 for a leap second, which is well-formed and cannot be stored. */
+export function toExpiry(text: string | null | undefined): Date | null {
+  if (text === undefined || text === null) return null;
+  const moment = new Date(text);
+  if (!Number.isNaN(moment.getTime())) return moment;
+  throw KernelErrors.invalidRequest(undefined, {
+    errors: [{ pointer: '/body/expires_at', message: 'must be a moment without a leap second' }],
+  });
+}
+
+/** A key's record on the wire. */
+function toApiKey(record: ApiKeyRecord): Static<typeof ApiKey> {
+  return {
+    id: record.id,
+    prefix: record.prefix,
+    name: record.name,
+    tenant_id: record.tenantId,
+    roles: [...record.roles],
+    scopes: [...record.scopes],
+    created_at: toTimestamp(record.createdAt),
+    expires_at: toNullableTimestamp(record.expiresAt),
+    revoked_at: toNullableTimestamp(record.revokedAt),
+    last_used_at: toNullableTimestamp(record.lastUsedAt),
+  };
+}
+
+/** A key just made, with its raw value. */
+export function toCreatedKey({ record, key }: NewApiKey): Static<typeof CreatedKey> {
+  return { ...toApiKey(record), key };
+}
+
 const common = { access: access.role(TENANT_ADMINISTRATION), tag: 'api-keys' } as const;
 
 /** API keys within the caller's reach (specification 1, API keys; decisions 1.2). */
@@ -52,6 +160,67 @@ export function apiKeyRoutes(keys: KeyAdministration): readonly Route[] {
       schema: { params: IdParams, responses: { 204: null } },
       handle: async ({ identity, params }) => {
         await keys.revoke(identity, params.id);
+        return reply.empty();
+      },
+    }),
+  ];
+}
+
+const READ = { access: access.governance(['key:read', 'tenant:read']), tag: 'tenant-api-keys' } as const;
+const WRITE = { access: access.governance(['key:write']), tag: 'tenant-api-keys' } as const;
+
+const KeyParams = Type.Object({ id: Type.String(), kid: Type.String() });
+const Rotation = Type.Object({ new_key: CreatedKey, revoked_key_id: Type.String() });
+
+/** API keys of one tenant, by governance scopes (specification 1, Admin governance routes; decisions 1.2, 1.9). */
+export function tenantApiKeyRoutes(keys: KeyAdministration): readonly Route[] {
+  return [
+    route({
+      ...READ,
+      method: 'GET',
+      path: '/admin/v1/tenants/{id}/api-keys',
+      summary: "List a tenant's API keys, revoked ones too",
+      schema: {
+        params: IdParams,
+        query: pageQuery({ defaultLimit: 50 }),
+        responses: { 200: listOf('api_keys', ApiKey) },
+      },
+      handle: async ({ identity, params, query }) => {
+        const page = pageOf(query, MAX_PAGE);
+        const { records, total } = await keys.list(identity, page, params.id);
+        return { api_keys: records.map(toApiKey), total, ...page };
+      },
+    }),
+    route({
+      ...WRITE,
+      method: 'POST',
+      path: '/admin/v1/tenants/{id}/api-keys',
+      summary: 'Make an API key of a tenant; its raw value is shown once',
+      schema: { params: IdParams, body: CreateTenantKey, responses: { 201: CreatedKey } },
+      handle: async ({ identity, params, body }) => {
+        const created = await keys.create(identity, params.id, toWantedKey(body));
+        return reply.created(toCreatedKey(created), KEY_HEADERS);
+      },
+    }),
+    route({
+      ...WRITE,
+      method: 'POST',
+      path: '/admin/v1/tenants/{id}/api-keys/{kid}/rotate',
+      summary: 'Replace an API key by a new one with the same rights; the old one is revoked',
+      schema: { params: KeyParams, responses: { 201: Rotation } },
+      handle: async ({ identity, params }) => {
+        const created = await keys.rotate(identity, params.kid, params.id);
+        return reply.created({ new_key: toCreatedKey(created), revoked_key_id: params.kid }, KEY_HEADERS);
+      },
+    }),
+    route({
+      ...WRITE,
+      method: 'DELETE',
+      path: '/admin/v1/tenants/{id}/api-keys/{kid}',
+      summary: "Revoke a tenant's API key",
+      schema: { params: KeyParams, responses: { 204: null } },
+      handle: async ({ identity, params }) => {
+        await keys.revoke(identity, params.kid, params.id);
         return reply.empty();
       },
     }),

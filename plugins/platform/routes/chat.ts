@@ -3,15 +3,16 @@ import type { AuditChanges } from '../../agent-engine/contract.ts';
 import type { AgentChat } from '../services/chat/agent-chat.ts';
 import type { ChatCall } from '../services/chat/chat-call.ts';
 import type { ChatCompletions } from '../services/chat/chat-completions.ts';
-import { isTenantAdmin } from '../services/tenant-admin.ts';
-import { AgentChatRequest, AgentCompletion } from './schemas/agent-chat.ts';
+import { isTenantAdmin } from '../services/reach.ts';
 import {
+  AgentChatRequest,
+  AgentCompletion,
   ChatCompletion,
   ChatCompletionRequest,
   SESSION_HEADER,
   SessionHeaders,
-} from './schemas/chat-completion.ts';
-import { userOf } from './user-of.ts';
+} from './chat-schemas.ts';
+import { userOf } from './common.ts';
 
 /** Room for a few images inside the messages. */
 const BODY_LIMIT = 16 * 1024 * 1024;

@@ -1,10 +1,52 @@
 import { access, pageOf, pageQuery, type Route, reply, route } from 'agent-gateway';
-import { type Memories, MemoryErrors } from '../../agent-engine/contract.ts';
-import { listOf } from './schemas/common.ts';
-import { KeyParams, MemoryBody, MemorySchema, NewKeyParams, toMemory } from './schemas/memory.ts';
-import { userOf } from './user-of.ts';
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import {
+  type Memories,
+  type Memory,
+  MemoryErrors,
+  ProfileErrors,
+  type Profiles,
+} from '../../records/contract.ts';
+import {
+  listOf,
+  MARKDOWN,
+  MAX_PAGE,
+  MarkdownBody,
+  MarkdownText,
+  Timestamp,
+  toTimestamp,
+  userOf,
+} from './common.ts';
 
-const MAX_PAGE = 500;
+/** A memory as clients see it (specification 1, Memory entry). */
+const MemorySchema = Type.Object({
+  key: Type.String(),
+  value: Type.String(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+
+/** The `{key}` of a path. What cannot be a key is unknown, not malformed: 404. */
+const KeyParams = Type.Object({ key: Type.String() });
+
+/** The `{key}` of a memory that is written. */
+const NewKeyParams = Type.Object({
+  key: Type.String({
+    pattern: '^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]{1,128}$',
+    patternErrorMessage: 'must have 1 to 128 characters, without control characters, and be neither . nor ..',
+    description: '1 to 128 characters, percent-encoded; no control characters, neither . nor ..',
+  }),
+});
+
+/** What is to be remembered. */
+const MemoryBody = Type.Object({ value: Type.String({ minLength: 1, maxLength: 8192 }) });
+
+/** A memory on the wire. */
+function toMemory({ key, value, createdAt, updatedAt }: Memory): Static<typeof MemorySchema> {
+  return { key, value, created_at: toTimestamp(createdAt), updated_at: toTimestamp(updatedAt) };
+}
+
 const common = { access: access.role('user'), tag: 'memories' } as const;
 
 /** Long-term memories of the user that `X-Svc-User-Id` names (specification 1, Memories; decisions 1.7). */
@@ -46,6 +88,38 @@ export function memoryRoutes(memories: Memories): readonly Route[] {
         if (!(await memories.forget(call.entities(), userOf(call), call.params.key))) {
           throw MemoryErrors.notFound();
         }
+        return reply.empty();
+      },
+    }),
+  ];
+}
+
+const profile = { access: access.role('user'), path: '/v1/profile', tag: 'memories' } as const;
+const MAX_PROFILE_BYTES = 16 * 1024;
+
+/** What the user that `X-Svc-User-Id` names says about himself. */
+export function profileRoutes(profiles: Profiles): readonly Route[] {
+  return [
+    route({
+      ...profile,
+      method: 'GET',
+      summary: 'Read the profile of a user',
+      schema: { responses: { 200: MarkdownText } },
+      handle: async (call) => {
+        const text = await profiles.read(call.entities(), userOf(call));
+        if (text === undefined) throw ProfileErrors.notFound();
+        return reply.text(text, MARKDOWN);
+      },
+    }),
+    route({
+      ...profile,
+      method: 'PUT',
+      summary: 'Replace the profile of a user; an empty body removes it',
+      schema: { body: MarkdownBody, responses: { 204: null } },
+      bodyType: 'text',
+      bodyLimit: MAX_PROFILE_BYTES,
+      handle: async (call) => {
+        await profiles.write(call.entities(), userOf(call), call.body);
         return reply.empty();
       },
     }),

@@ -1,9 +1,37 @@
 import { access, ROLES, type Route, reply, route } from 'agent-gateway';
-import type { Skills } from '../../agent-engine/contract.ts';
-import { MARKDOWN, MarkdownBody, MarkdownText } from './schemas/markdown.ts';
-import { SkillList, SkillParams, toSkill, Uploaded } from './schemas/skill.ts';
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import { SkillErrors, type SkillSummary, type Skills, type Souls } from '../../records/contract.ts';
+import { MARKDOWN, MarkdownBody, MarkdownText } from './common.ts';
 
-const MAX_BYTES = 1024 * 1024;
+/** A skill as lists show it (specification 1, Skill summary). */
+const SkillSchema = Type.Object({
+  name: Type.String(),
+  description: Type.String(),
+  version: Type.String(),
+  source: Type.Enum(['builtin', 'user']),
+  user_modified: Type.Boolean({ description: 'True after an upload: synchronization leaves it alone' }),
+});
+
+/** The skills of a tenant, all of them. */
+const SkillList = Type.Object({
+  tenant_id: Type.String(),
+  skills: Type.Array(SkillSchema),
+  total: Type.Integer(),
+});
+
+/** The `{name}` of a path; what is no name is refused with `skill.invalid-name`. */
+const SkillParams = Type.Object({ name: Type.String() });
+
+/** What an upload is answered with. */
+const Uploaded = Type.Object({ status: Type.Enum(['uploaded']), skill: Type.String() });
+
+/** A skill on the wire. */
+function toSkill({ userModified, ...rest }: SkillSummary): Static<typeof SkillSchema> {
+  return { ...rest, user_modified: userModified };
+}
+
+const MAX_SKILL_BYTES = 1024 * 1024;
 const PATH = '/v1/skills/{name}';
 const reads = { access: access.role('user'), tag: 'skills' } as const;
 /** Whatever its role, a credential may with this scope; the role `admin` carries it (decisions 1.7). */
@@ -38,7 +66,7 @@ export function skillRoutes(skills: Skills): readonly Route[] {
       summary: 'Upload the SKILL.md of a skill, over the one that is there',
       schema: { params: SkillParams, body: MarkdownBody, responses: { 200: Uploaded } },
       bodyType: 'text',
-      bodyLimit: MAX_BYTES,
+      bodyLimit: MAX_SKILL_BYTES,
       handle: async ({ tenant, params, body }) => {
         const { name } = await skills.write(tenant.id, params.name, body);
         return { status: 'uploaded', skill: name };
@@ -52,6 +80,40 @@ export function skillRoutes(skills: Skills): readonly Route[] {
       schema: { params: SkillParams, responses: { 204: null } },
       handle: async ({ tenant, params }) => {
         await skills.remove(tenant.id, params.name);
+        return reply.empty();
+      },
+    }),
+  ];
+}
+
+const MAX_SOUL_BYTES = 64 * 1024;
+const soul = { path: '/v1/soul', tag: 'skills' } as const;
+
+/** SOUL.md, the personality that the agents of the caller's tenant share (decisions 1.7). Writing asks for the same as writing a skill. */
+export function soulRoutes(souls: Souls): readonly Route[] {
+  return [
+    route({
+      ...soul,
+      access: access.role('user'),
+      method: 'GET',
+      summary: 'Read the SOUL.md of your tenant',
+      schema: { responses: { 200: MarkdownText } },
+      handle: async ({ tenant }) => {
+        const text = await souls.read(tenant.id);
+        if (text === undefined) throw SkillErrors.soulNotFound();
+        return reply.text(text, MARKDOWN);
+      },
+    }),
+    route({
+      ...soul,
+      access: access.role(ROLES, { scopes: ['skills:write'] }),
+      method: 'PUT',
+      summary: 'Replace the SOUL.md of your tenant',
+      schema: { body: MarkdownBody, responses: { 204: null } },
+      bodyType: 'text',
+      bodyLimit: MAX_SOUL_BYTES,
+      handle: async ({ tenant, body }) => {
+        await souls.write(tenant.id, body);
         return reply.empty();
       },
     }),

@@ -13,7 +13,7 @@ export interface AuditSearch {
   /** Records of the caller's own tenant. */
   own(identity: Identity, filter: AuditFilter, page: Page): Promise<AuditPage>;
   /**
-   * For operators records of all tenants, those of failed authentications that tell no tenant included; others get their
+   * For operators records of all tenants, those of failed authentications that name no tenant included; others get their
    * own. `tenantId` narrows to one tenant; one that is out of reach has no records to show.
    */
   acrossTenants(

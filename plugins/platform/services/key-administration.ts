@@ -1,16 +1,24 @@
 import {
+  ADMIN_SCOPE,
   ApiKeyErrors,
   type ApiKeyPage,
   type ApiKeyStore,
   type Clock,
+  defineErrors,
+  type FieldError,
+  type Grant,
+  GrantErrors,
+  grantProblems,
   type Identity,
+  isOperator,
+  KernelErrors,
   type NewApiKey,
+  type OpenApiDocument,
   type Page,
   requireGrant,
   TenantErrors,
   type Tenants,
 } from 'agent-gateway';
-import { requireNewKey } from './key-rules.ts';
 import { isId, reachOf, requireReach } from './reach.ts';
 
 /** What an administrator says about a new key. */
@@ -79,4 +87,60 @@ export function createKeyAdministration(options: {
       return apiKeys.rotate(id, { tenantId, createdBy: identity.id });
     },
   };
+}
+
+/** What the rules about API keys refuse. */
+const KeyRuleErrors = defineErrors({
+  foreignTenant: {
+    code: 'api-key.foreign-tenant',
+    kind: 'forbidden',
+    title: 'Keys of another tenant are made by administrators of the default tenant only',
+  },
+});
+
+/**
+ * The tenant of a key whose creator names `wanted` in the body. The name counts for administrators of the default tenant
+ * only; everybody else's keys belong to his own tenant, and `api-key.foreign-tenant` says so (specification 1, API keys;
+ * decisions 0.6).
+ */
+export function tenantOfNewKey(identity: Identity, wanted: string | undefined): string {
+  if (wanted === undefined || wanted === identity.tenantId) return identity.tenantId;
+  const isAdmin = identity.roles.includes('admin') || identity.scopes.has(ADMIN_SCOPE);
+  if (isOperator(identity) && isAdmin) return wanted;
+  throw KeyRuleErrors.foreignTenant(undefined, {
+    errors: [{ pointer: '/body/tenant_id', message: 'is not your own tenant' }],
+  });
+}
+
+/**
+ * Throws unless `granter` may make a key with this grant and expiry: 400 with all that is wrong, else 403 with all that
+ * may not be granted (decisions 1.2). `also` names scopes of routes that the kernel does not know by itself.
+ */
+export function requireNewKey(
+  granter: Identity,
+  key: { readonly grant: Grant; readonly expiresAt: Date | null },
+  now: number,
+  also: ReadonlySet<string>,
+): void {
+  const { unknown, refused } = grantProblems(granter, key.grant, also);
+  const invalid = [...unknown, ...expiryProblems(key.expiresAt, now)];
+  if (invalid.length > 0) throw KernelErrors.invalidRequest(undefined, { errors: [...invalid, ...refused] });
+  if (refused.length > 0) throw GrantErrors.refused(undefined, { errors: refused });
+}
+
+/** What is wrong with the moment at which a new key is to expire; `null` is never. */
+export function expiryProblems(expiresAt: Date | null, now: number): readonly FieldError[] {
+  if (expiresAt === null || expiresAt.getTime() > now) return [];
+  return [{ pointer: '/body/expires_at', message: 'must be in the future' }];
+}
+
+/** The scopes that the described routes ask for. Plugins may name scopes of their own, and those can be granted as well. */
+export function routeScopes(document: OpenApiDocument): ReadonlySet<string> {
+  const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+  return new Set(operations.flatMap((operation) => scopesOf(operation)));
+}
+
+function scopesOf(operation: unknown): readonly string[] {
+  const access = (operation as { 'x-access'?: { scopes?: readonly string[] } })['x-access'];
+  return access?.scopes ?? [];
 }

@@ -1,5 +1,5 @@
 import { defineErrors, type Identity, isOperator, type Page } from 'agent-gateway';
-import type { Prices, PricingRule, PricingRules } from '../../agent-engine/contract.ts';
+import type { Prices, PricingRule, PricingRules } from '../../records/contract.ts';
 
 /** What administrators do with pricing rules. They hold for all tenants: everybody reads them, operators write them. */
 export interface PricingAdministration {

@@ -8,7 +8,7 @@ export function reachOf(identity: Identity): string | undefined {
   return isOperator(identity) ? undefined : identity.tenantId;
 }
 
-/** Throws `tenant.not-found` for a tenant out of reach: whoever may not see a tenant does not learn that it exists. */
+/** Throws `tenant.not-found` for a tenant out of reach: who may not see a tenant does not learn that it exists. */
 export function requireReach(identity: Identity, tenantId: string): void {
   const reach = reachOf(identity);
   if (reach !== undefined && reach !== tenantId) throw TenantErrors.notFound();
@@ -19,4 +19,9 @@ const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** True for text that can be the id of a record. What cannot is unknown without asking a database, which may refuse it. */
 export function isId(text: string): boolean {
   return ID.test(text);
+}
+
+/** True for who may see and use what belongs to any user of his own tenant: its `admin`s and its `owner` (decisions 0.6, 1.6). */
+export function isTenantAdmin({ roles }: Identity): boolean {
+  return roles.includes('admin') || roles.includes('owner');
 }

@@ -1,6 +1,8 @@
 import {
   type Clock,
+  defineErrors,
   type Identity,
+  isOperator,
   type Page,
   TenantErrors,
   type TenantPage,
@@ -8,12 +10,11 @@ import {
   type TenantSettings,
   type Tenants,
 } from 'agent-gateway';
-import type { Provisioning } from '../../agent-engine/contract.ts';
+import type { Provisioning } from '../../records/contract.ts';
 import { isId, reachOf, requireReach } from './reach.ts';
-import { permittedChanges, requireOperator } from './tenant-rules.ts';
 
 /** A tenant that is to be made; what is absent is the kernel's default. */
-export type NewTenant = Partial<TenantSettings> & Pick<TenantSettings, 'name'>;
+type NewTenant = Partial<TenantSettings> & Pick<TenantSettings, 'name'>;
 
 /** What administrators do with tenants (specification 1, Tenants; decisions 0.6, 1.1). Every verb asks who is calling. */
 export interface TenantAdministration {
@@ -73,4 +74,49 @@ export function createTenantAdministration(options: {
       return tenants.restore(id);
     },
   };
+}
+
+/** What the rules about tenants refuse. */
+const TenantRuleErrors = defineErrors({
+  operatorOnly: {
+    code: 'tenant.operator-only',
+    kind: 'forbidden',
+    title: 'Only administrators of the default tenant may do this',
+  },
+});
+
+/** The settings that decide what a tenant may consume, by their names on the wire. Its own administrators do not change them. */
+const GOVERNED = { plan: 'plan', rateLimitRpm: 'rate_limit_rpm', maxSessions: 'max_sessions' } as const;
+
+/** Throws `tenant.operator-only` unless the caller is an operator (decisions 0.6). */
+export function requireOperator(identity: Identity, action: string): void {
+  if (isOperator(identity)) return;
+  throw TenantRuleErrors.operatorOnly(`Only administrators of the default tenant may ${action}.`);
+}
+
+/**
+ * What of `wanted` the caller may write. Operators write everything; the tenant's own administrators its name. Governed
+ * settings that they send back unchanged are left out, so that a record that was read can be sent back; throws
+ * `tenant.operator-only` naming those that differ from `current`.
+ */
+export function permittedChanges(
+  identity: Identity,
+  current: TenantRecord,
+  wanted: Partial<TenantSettings>,
+): Partial<TenantSettings> {
+  if (isOperator(identity)) return wanted;
+  const differing = Object.entries(GOVERNED).filter(([field]) => {
+    const value = wanted[field as keyof typeof GOVERNED];
+    return value !== undefined && value !== current[field as keyof typeof GOVERNED];
+  });
+  if (differing.length > 0) {
+    const errors = differing.map(([, name]) => ({ pointer: `/body/${name}`, message: 'may not be changed' }));
+    throw TenantRuleErrors.operatorOnly(
+      'Only administrators of the default tenant may change plan and limits.',
+      {
+        errors,
+      },
+    );
+  }
+  return { name: wanted.name };
 }

@@ -1,7 +1,7 @@
 import { access, type Call, GatewayError, pageOf, type Route, reply, route } from 'agent-gateway';
 import { type StartableVersion, type WorkflowEngine, WorkflowErrors } from '../contract/engine.ts';
 import type { RunRecord } from '../contract/runs.ts';
-import { fingerprintOf } from '../services/engine/fingerprint.ts';
+import { fingerprintOf } from '../services/engine/create-engine.ts';
 import {
   RunList,
   RunListQuery,

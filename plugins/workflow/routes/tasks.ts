@@ -1,7 +1,7 @@
 import { access, hasAnyScope, pageOf, ROLES, type Route, route } from 'agent-gateway';
 import { type WorkflowEngine, WorkflowErrors } from '../contract/engine.ts';
 import type { TaskCompletion } from '../contract/runs.ts';
-import { isTaskAdmin } from '../services/engine/assignees.ts';
+import { isTaskAdmin } from '../services/engine/refusals.ts';
 import { StepSchema } from './run-schemas.ts';
 import { CompleteTask, TaskList, TaskParams, TaskQuery } from './task-schemas.ts';
 

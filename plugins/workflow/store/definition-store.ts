@@ -1,15 +1,69 @@
-import { isUniqueViolation, type RowWrite, writes } from 'agent-gateway';
+import type { InferEntity } from '@mikro-orm/core';
+import { column, defineEntity, isUniqueViolation, type RowWrite, writes } from 'agent-gateway';
 import { WorkflowErrors } from '../contract/engine.ts';
-import type { DefinitionStore, StoredDefinition } from '../services/ports/definition-store.ts';
-import type { StoredVersion } from '../services/ports/versions.ts';
-import { definitionRow, storedDefinition } from './definition-rows.ts';
-import { inPages } from './in-pages.ts';
-import { toText } from './json-text.ts';
-import { isSearchable } from './searchable.ts';
-import type { DefinitionRow } from './tables/definition-table.ts';
-import { newestNumber, storedVersion, versionRow } from './version-rows.ts';
-import { NUMBERING_ATTEMPTS, type VersionsParts } from './versions.ts';
-import type { DefinitionTables } from './workflow-tables.ts';
+import type {
+  DefinitionStatus,
+  DefinitionStore,
+  StoredDefinition,
+  StoredVersion,
+} from '../services/ports/definition-store.ts';
+import { entityName, fromText, inPages, isSearchable, LENGTHS, toText } from './rows.ts';
+import type { DefinitionTables } from './tables.ts';
+import {
+  NUMBERING_ATTEMPTS,
+  newestNumber,
+  storedVersion,
+  type VersionsParts,
+  versionRow,
+} from './versions.ts';
+
+/** Definitions that people edit over HTTP. */
+export function definitionTable(name: string) {
+  return defineEntity({
+    name: entityName(name, 'definition'),
+    tableName: `${name}_definitions`,
+    indexes: [{ name: `${name}_definitions_created`, properties: ['tenantId', 'createdAt'] }],
+    properties: {
+      tenantId: column.tenant().primary(),
+      id: column.id().primary(),
+      /** JSON texts: an author may put any character into them. */
+      name: column.text(),
+      description: column.text(),
+      graph: column.text(),
+      status: column.string(LENGTHS.status).$type<DefinitionStatus>(),
+      latestVersion: column.integer().nullable(),
+      revision: column.integer(),
+      createdBy: column.string(LENGTHS.identity),
+      createdAt: column.bigint(),
+      updatedAt: column.bigint(),
+    },
+  });
+}
+
+type DefinitionRow = InferEntity<ReturnType<typeof definitionTable>>;
+
+/** The row of a new definition. */
+function definitionRow(definition: StoredDefinition): DefinitionRow {
+  const { name, description, graph } = definition;
+  return { ...definition, name: toText(name), description: toText(description), graph: toText(graph) };
+}
+
+/** The definition that a row holds. */
+function storedDefinition(row: DefinitionRow): StoredDefinition {
+  return {
+    id: row.id,
+    tenantId: row.tenantId,
+    name: fromText(row.name),
+    description: fromText(row.description),
+    status: row.status,
+    graph: fromText(row.graph),
+    latestVersion: row.latestVersion ?? null,
+    revision: row.revision,
+    createdBy: row.createdBy,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+  };
+}
 
 /** Definitions that are read at one time. */
 const BATCH = 100;
@@ -45,7 +99,7 @@ export function createDefinitionStore({
     return isStored ? after : undefined;
   }
 
-  /** One attempt: `taken` where somebody else took the number of the version. */
+  /** One attempt: `taken` where another one took the number of the version. */
   async function publish(before: StoredDefinition, publishedBy: string) {
     const { id: definitionId, tenantId, graph } = before;
     const newest = await newestNumber(database.forTenant(tenantId), tables, definitionId);
@@ -80,8 +134,17 @@ export function createDefinitionStore({
     async create(tenantId, { name, description, graph, createdBy }) {
       const now = clock.now();
       const definition: StoredDefinition = {
-        ...{ id: ids.uuid(), tenantId, name, description, status: 'draft', graph },
-        ...{ latestVersion: null, revision: 1, createdBy, createdAt: now, updatedAt: now },
+        id: ids.uuid(),
+        tenantId,
+        name,
+        description,
+        status: 'draft',
+        graph,
+        latestVersion: null,
+        revision: 1,
+        createdBy,
+        createdAt: now,
+        updatedAt: now,
       };
       await database.forTenant(tenantId).insert(definitions, definitionRow(definition));
       return definition;

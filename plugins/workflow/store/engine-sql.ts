@@ -1,8 +1,8 @@
 import type { Database } from 'agent-gateway';
-import type { Kysely, RawBuilder } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 
 /** Statements over all tenants. Only for what the engine does for itself: whose turn it is, who is alive, what is to be delivered. */
-export type EngineSql = <Row>(
+type EngineSql = <Row>(
   statement: RawBuilder<Row>,
 ) => Promise<{ readonly rows: Row[]; readonly changed: number }>;
 
@@ -15,4 +15,19 @@ export function createEngineSql(database: Pick<Database, 'system'>): EngineSql {
     const result = await statement.execute(database.system().getKysely() as Kysely<unknown>);
     return { rows: result.rows, changed: Number(result.numAffectedRows ?? 0) };
   };
+}
+
+/**
+ * Milliseconds on the database's clock inside a statement: of its begin, so that an index can be searched with it. SQLite has none of
+ * its own; there the machine's clock is everybody's.
+ */
+export async function nowSql(database: Pick<Database, 'family' | 'now'>): Promise<RawBuilder<number>> {
+  switch (database.family) {
+    case 'postgres':
+      return sql`floor(extract(epoch from statement_timestamp()) * 1000)::bigint`;
+    case 'mysql':
+      return sql`cast(unix_timestamp(now(3)) * 1000 as signed)`;
+    case 'sqlite':
+      return sql`${await database.now()}`;
+  }
 }

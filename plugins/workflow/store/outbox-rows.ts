@@ -1,9 +1,43 @@
-import type { Database } from 'agent-gateway';
+import { column, type Database, defineEntity } from 'agent-gateway';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { nowSql } from './clock-sql.ts';
-import { createEngineSql } from './engine-sql.ts';
-import { READY } from './tables/outbox-table.ts';
-import type { WorkflowTables } from './workflow-tables.ts';
+import { createEngineSql, nowSql } from './engine-sql.ts';
+import { entityName, LENGTHS } from './rows.ts';
+import type { WorkflowTables } from './tables.ts';
+
+/** `next_at` of a row that may be taken at once, if it is the first of its run: every row begins with it. */
+export const READY = 0;
+
+/**
+ * Events that wait for their delivery: one row for the events of one commit and each sink that wants them, so that no sink waits for another.
+ *
+ * The index has what is ready by tenant, the oldest first, and everything else by the time when it is looked at again: each is found by reading
+ * nothing else, however much waits.
+ */
+export function outboxTable(name: string) {
+  return defineEntity({
+    name: entityName(name, 'outbox'),
+    tableName: `${name}_outbox`,
+    indexes: [
+      {
+        name: `${name}_outbox_next`,
+        properties: ['sink', 'nextAt', 'tenantId', 'createdAt', 'runId', 'fromSeq'],
+      },
+    ],
+    properties: {
+      runId: column.id().primary(),
+      sink: column.string(LENGTHS.sink).primary(),
+      fromSeq: column.integer().unsigned(false).primary(),
+      tenantId: column.tenant(),
+      toSeq: column.integer(),
+      createdAt: column.bigint(),
+      /** `READY`, or when it is looked at again: the end of a claim, of a pause after a failure, or a while after that of the row before it. */
+      nextAt: column.bigint(),
+      attempts: column.integer(),
+      /** Who has it, or had it last; null in what was put off, and in what has never been the first of its run. */
+      claim: column.id().nullable(),
+    },
+  });
+}
 
 /** How often a change is tried again that lost a race. */
 const RETRIES = 5;
@@ -38,8 +72,8 @@ type Columns<Row> = { readonly [Name in keyof Row]: unknown };
 type Condition = RawBuilder<unknown>;
 
 /**
- * The statements that find rows and change their turn, each a transaction of its own. Nobody who changes several rows waits for another one with
- * some of them in his hand: PostgreSQL leaves out what somebody else is changing, MySQL repeats a change that lost a race, SQLite has one writer.
+ * The statements that find rows and change their turn, each a transaction of its own. No statement that changes several rows waits for another one
+ * while it holds some of them: PostgreSQL leaves out what another one is changing, MySQL repeats a change that lost a race, SQLite has one writer.
  */
 export function createOutboxRows(database: Database, tables: WorkflowTables) {
   const run = createEngineSql(database);
@@ -56,9 +90,13 @@ export function createOutboxRows(database: Database, tables: WorkflowTables) {
       from ${outbox} as here where ${which} order by ${order} limit ${sql.lit(limit)}`);
     return rows.map(
       (row): WaitingRow => ({
-        ...{ runId: String(row.runId), fromSeq: Number(row.fromSeq), tenantId: String(row.tenantId) },
-        ...{ createdAt: Number(row.createdAt), firstSeq: Number(row.firstSeq) },
-        ...{ firstNextAt: Number(row.firstNextAt), now: Number(row.now) },
+        runId: String(row.runId),
+        fromSeq: Number(row.fromSeq),
+        tenantId: String(row.tenantId),
+        createdAt: Number(row.createdAt),
+        firstSeq: Number(row.firstSeq),
+        firstNextAt: Number(row.firstNextAt),
+        now: Number(row.now),
       }),
     );
   }
@@ -158,8 +196,12 @@ export function createOutboxRows(database: Database, tables: WorkflowTables) {
           to_seq as ${sql.ref('toSeq')}, ${now} - created_at as ${sql.ref('ageMs')}, attempts, claim
         from ${outbox} where ${sql.join(reach, sql` or `)} order by run_id, from_seq`);
       return rows.map((row) => ({
-        ...{ runId: String(row.runId), fromSeq: Number(row.fromSeq), tenantId: String(row.tenantId) },
-        ...{ toSeq: Number(row.toSeq), ageMs: Number(row.ageMs), attempts: Number(row.attempts) },
+        runId: String(row.runId),
+        fromSeq: Number(row.fromSeq),
+        tenantId: String(row.tenantId),
+        toSeq: Number(row.toSeq),
+        ageMs: Number(row.ageMs),
+        attempts: Number(row.attempts),
         claim: row.claim === null ? null : String(row.claim),
       }));
     },

@@ -2,16 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database, Ids } from 'agent-gateway';
 import { sql } from 'kysely';
 import type { Outbox, OutboxEntry, TakeRequest } from '../services/ports/outbox.ts';
-import { nowSql } from './clock-sql.ts';
-import { createEngineSql } from './engine-sql.ts';
-import { createOutboxRows, type ReachedRow, type WaitingRow } from './outbox-rows.ts';
-import { behind, type Room, roomOnce, turnsOf } from './outbox-turns.ts';
-import { READY } from './tables/outbox-table.ts';
-import type { WorkflowTables } from './workflow-tables.ts';
+import { createEngineSql, nowSql } from './engine-sql.ts';
+import { createOutboxRows, READY, type ReachedRow, type RowKey, type WaitingRow } from './outbox-rows.ts';
+import type { WorkflowTables } from './tables.ts';
 
 /** Events of one run that are given out together. */
 const MAX_EVENTS = 500;
-/** Rows that are read together where somebody looks for what is ready. */
+/** Rows that are read together in the search for what is ready. */
 const PAGE = 64;
 /** Pages that one look reads at most. Each but the last ones goes on with another tenant. */
 const MAX_PAGES = 32;
@@ -101,7 +98,7 @@ export function createOutbox({
     (select count(*) as rows_found from ${outbox}
       where run_id = ${runId} and sink = ${sink} and from_seq = ${fromSeq} and claim = ${claim}) as mine) = 1`;
 
-  /** Makes the first row ready that is left of a run. True when there is one, and nobody has it. */
+  /** Makes the first row ready that is left of a run. True when there is one, and it is not claimed. */
   async function wakeNext({ runId, sink }: OutboxEntry): Promise<boolean> {
     const woken = await rows.change(sql`update ${outbox} set next_at = ${READY}
       where run_id = ${runId} and sink = ${sink} and claim is null and from_seq = (select next_one.first_seq from
@@ -129,7 +126,7 @@ export function createOutbox({
     return names;
   }
 
-  /** Forgets what is so old of a sink of which nobody has taken anything for that long: it is here in no replica. */
+  /** Forgets what is so old of a sink of which nothing was taken for that long: it is here in no replica. */
   async function forgetOf(sink: string, olderThanMs: number): Promise<number> {
     const then = sql`${await nowSql(database)} - ${olderThanMs}`;
     const { rows: touched } = await run(sql<{ readonly one: unknown }>`
@@ -154,7 +151,7 @@ export function createOutbox({
       const { runId, sink, fromSeq, toSeq } = entry;
       const removed = await rows.change(sql`delete from ${outbox} where run_id = ${runId} and sink = ${sink}
         and from_seq >= ${fromSeq} and to_seq <= ${toSeq} and ${isClaimed(entry)}`);
-      // After that, and not together with it: whoever puts off what is behind the row looks again when he has done so.
+      // After that, and not together with it: a look that puts off what is behind the row looks again afterwards.
       return removed > 0 && (await wakeNext(entry));
     },
 
@@ -192,7 +189,7 @@ export function createOutbox({
 const eventsOf = (rows: readonly Pick<ReachedRow, 'fromSeq' | 'toSeq'>[]): number =>
   rows.reduce((events, { fromSeq, toSeq }) => events + Number(toSeq) - Number(fromSeq) + 1, 0);
 
-/** The events of a run from its first row on, without a gap; undefined where somebody else has claimed it. */
+/** The events of a run from its first row on, without a gap; undefined where another process has claimed it. */
 function entryOf(
   sink: string,
   [head, ...others]: readonly ReachedRow[],
@@ -202,9 +199,60 @@ function entryOf(
   const { runId, tenantId, fromSeq, ageMs, attempts } = head;
   let { toSeq } = head;
   for (const row of others) {
-    // What nobody wanted when it happened is not in the outbox.
+    // What no sink wanted when it happened is not in the outbox.
     if (row.fromSeq !== toSeq + 1 || row.toSeq >= fromSeq + MAX_EVENTS) break;
     toSeq = row.toSeq;
   }
   return { tenantId, runId, sink, claim, fromSeq, toSeq, ageMs, attempts };
+}
+
+/** How many entries of a tenant may be taken. */
+type Room = (tenantId: string) => number;
+
+/** A row that is the first of its run stays it: earlier ones do not come later. */
+const isFirst = (row: WaitingRow) => row.fromSeq === row.firstSeq;
+
+/** Asks each tenant's room once. */
+function roomOnce(room: Room): Room {
+  const known = new Map<string, number>();
+  return (tenantId) => {
+    const found = known.get(tenantId) ?? room(tenantId);
+    known.set(tenantId, found);
+    return found;
+  };
+}
+
+/**
+ * Whose turn it is: the first rows of runs, no more of a tenant than it has room, the first of each tenant, then the second …; who has more room
+ * goes first, then who has waited longer. Pure.
+ */
+function turnsOf(rows: readonly WaitingRow[], room: Room, limit: number): readonly WaitingRow[] {
+  const turns = [...Map.groupBy(rows.filter(isFirst), ({ tenantId }) => tenantId)].flatMap(
+    ([tenantId, heads]) => {
+      const places = Math.min(room(tenantId), limit);
+      return heads.slice(0, Math.max(0, places)).map((row, index) => ({ row, turn: index - places }));
+    },
+  );
+  turns.sort((a, b) => a.turn - b.turn || a.row.createdAt - b.row.createdAt);
+  return turns.slice(0, limit).map(({ row }) => row);
+}
+
+/** Rows that are behind one of their run that waits, or is taken now, and until when that one is away. Pure. */
+function behind(
+  rows: readonly WaitingRow[],
+  taken: readonly RowKey[],
+  claimMs: number,
+): { readonly keys: readonly RowKey[]; readonly until: ReadonlyMap<string, number> } {
+  const takenRuns = new Set(taken.map(({ runId }) => runId));
+  const keys: RowKey[] = [];
+  const until = new Map<string, number>();
+  for (const row of rows) {
+    if (isFirst(row)) continue;
+    const isTaken = row.firstNextAt === READY && takenRuns.has(row.runId);
+    // Ready behind one that is ready, and not taken yet: it goes with that one.
+    if (!isTaken && row.firstNextAt <= row.now) continue;
+    keys.push(row);
+    until.set(row.runId, isTaken ? row.now + claimMs : row.firstNextAt);
+  }
+  return { keys, until };
 }

@@ -1,9 +1,17 @@
 import type { TenantEntityManager } from 'agent-gateway';
 import type { RunEventType } from '../contract/runs.ts';
-import type { PersonalTraces } from '../services/data-protection/personal-traces.ts';
-import { fromText, toText } from './json-text.ts';
-import { isSearchable } from './searchable.ts';
-import type { DefinitionTables, WorkflowTables } from './workflow-tables.ts';
+import { fromText, isSearchable, toText } from './rows.ts';
+import type { DefinitionTables, WorkflowTables } from './tables.ts';
+
+/** Where a user is named in what belongs to others. */
+export interface PersonalTraces {
+  /**
+   * Puts `pseudonym` in the place of `userId` inside the caller's transaction, wherever runs, steps, events, definitions and versions of the
+   * tenant name the user: assignees, who completed a task, who cancelled a run, who made a definition. Graphs are configuration, and keep the
+   * assignees that their authors wrote. Returns how many records were changed.
+   */
+  pseudonymize(entities: TenantEntityManager, userId: string, pseudonym: string): Promise<number>;
+}
 
 /** Rows that are looked at together. */
 const BATCH = 200;
@@ -26,7 +34,7 @@ export function createPersonalTraces({
   readonly tables: WorkflowTables;
   readonly definitions: DefinitionTables;
 }): PersonalTraces {
-  /** The column that finds the tasks of somebody, and the input from which it was filled. */
+  /** The column that finds the tasks of a user, and the input from which it was filled. */
   async function inAssignees(
     entities: TenantEntityManager,
     userId: string,

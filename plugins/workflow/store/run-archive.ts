@@ -1,11 +1,44 @@
 import type { Database, TenantEntityManager } from 'agent-gateway';
-import type { ArchivedRun, ArchiveScope, RunArchive } from '../services/ports/run-archive.ts';
-import type { StoredEvent } from '../services/ports/run-queries.ts';
+import type { RunState } from '../services/core/run-state.ts';
 import { storedEvent } from './event-rows.ts';
-import { inPages } from './in-pages.ts';
-import { readRun } from './read-run.ts';
-import { isSearchable } from './searchable.ts';
-import type { WorkflowTables } from './workflow-tables.ts';
+import { inPages, isSearchable } from './rows.ts';
+import type { StoredEvent } from './run-queries.ts';
+import { readRun } from './run-rows.ts';
+import type { WorkflowTables } from './tables.ts';
+
+/** Everything that is kept of one run. Raw. */
+interface ArchivedRun {
+  readonly run: RunState;
+  /** Oldest first. */
+  readonly events: readonly StoredEvent[];
+}
+
+/** Whose runs. */
+interface ArchiveScope {
+  /** Only runs that this identity started; absent: all of the tenant. */
+  readonly startedBy?: string | undefined;
+}
+
+/** How much was deleted. */
+interface ErasedRuns {
+  readonly runs: number;
+  readonly steps: number;
+  readonly events: number;
+  /** Versions of graphs; 0 unless all of the tenant was deleted. */
+  readonly versions: number;
+}
+
+/** Runs for data protection: taking them out and deleting them. */
+export interface RunArchive {
+  /** All runs, oldest first, read in pages: a run at a time is in memory, whatever their number. */
+  all(tenantId: string, scope: ArchiveScope): AsyncIterable<ArchivedRun>;
+  /**
+   * Deletes runs with their steps, events, idempotency keys and undelivered events, and without `startedBy` the versions too, inside the
+   * caller's transaction, in batches. A run that is under way is deleted like any other: the process that carries it out finds it gone at its
+   * next commit.
+   */
+  erase(entities: TenantEntityManager, scope: ArchiveScope): Promise<ErasedRuns>;
+}
 
 /** Runs that are found, or deleted, at one time. */
 const BATCH = 200;

@@ -1,11 +1,11 @@
 import { type Database, isUniqueViolation } from 'agent-gateway';
 import type { Commit, Creation, RunStore } from '../services/ports/run-store.ts';
-import { readRun } from './read-run.ts';
+import { createDueAndOrphanedRuns } from './due-and-orphaned-runs.ts';
+import { isSearchable } from './rows.ts';
+import { readRun } from './run-rows.ts';
 import { commitWrites, creationWrites, keyDigest } from './run-writes.ts';
-import { isSearchable } from './searchable.ts';
-import { createWorkLists } from './work-lists.ts';
-import { createWorkers } from './workers.ts';
-import type { WorkflowTables } from './workflow-tables.ts';
+import type { WorkflowTables } from './tables.ts';
+import { createWorkerLeases } from './worker-leases.ts';
 import { createWriteGroups } from './write-groups.ts';
 
 /** Attempts to store a run while the one that stood in its way vanishes each time. */
@@ -49,7 +49,7 @@ export function createRunStore({
 
   const groups = createWriteGroups(database);
 
-  /** Two that come with one idempotency key wait for each other: those are nobody else's delay. */
+  /** Two that come with one idempotency key wait for each other: those delay no others. */
   function store(tenantId: string, creation: Creation): Promise<boolean> {
     const writes = creationWrites(tables, creation);
     if (creation.idempotency !== undefined) return database.forTenant(tenantId).writeTogether(writes);
@@ -57,8 +57,8 @@ export function createRunStore({
   }
 
   return {
-    ...createWorkLists(database, tables),
-    ...createWorkers(database, tables),
+    ...createDueAndOrphanedRuns(database, tables),
+    ...createWorkerLeases(database, tables),
 
     now: () => database.now(),
 

@@ -1,14 +1,30 @@
 import { createHash } from 'node:crypto';
-import { type RowWrite, writes } from 'agent-gateway';
+import { column, defineEntity, type RowWrite, writes } from 'agent-gateway';
 import type { NewEvent } from '../services/core/occurrence.ts';
 import type { RunState } from '../services/core/run-state.ts';
 import type { Commit, Creation } from '../services/ports/run-store.ts';
 import { eventRow } from './event-rows.ts';
+import { READY } from './outbox-rows.ts';
+import { entityName, LENGTHS } from './rows.ts';
 import { runChanges, runRow } from './run-rows.ts';
-import { inStatements } from './statement-batches.ts';
 import { type NewStepRow, stepChanges, stepRow } from './step-rows.ts';
-import { READY } from './tables/outbox-table.ts';
-import type { WorkflowTables } from './workflow-tables.ts';
+import type { WorkflowTables } from './tables.ts';
+
+/** Idempotency keys of starts, for as long as their runs are there. */
+export function startTable(name: string) {
+  return defineEntity({
+    name: entityName(name, 'start'),
+    tableName: `${name}_starts`,
+    indexes: [{ name: `${name}_starts_run`, properties: ['runId'] }],
+    properties: {
+      tenantId: column.tenant().primary(),
+      /** SHA-256 of the client's key: of any length, of any characters. */
+      keyDigest: column.string(LENGTHS.digest).primary(),
+      runId: column.id(),
+      fingerprint: column.text(),
+    },
+  });
+}
 
 /** The writes of a new run. */
 export function creationWrites(
@@ -85,4 +101,32 @@ function eventWrites(
 /** An idempotency key as it is stored. */
 export function keyDigest(key: string): string {
   return createHash('sha256').update(JSON.stringify(key)).digest('hex');
+}
+
+/** Characters of one statement, about: MySQL takes 16 MiB in bytes, with everything around them and escaped. */
+const MAX_STATEMENT = 2 * 1024 * 1024;
+
+/** Rows in as few groups as statements can hold; nearly always it is one. */
+function inStatements<Row extends object>(rows: readonly Row[]): Row[][] {
+  const batches: Row[][] = [];
+  let room = 0;
+  for (const row of rows) {
+    const size = sizeOf(row);
+    const last = batches.at(-1);
+    if (last === undefined || size > room) {
+      batches.push([row]);
+      room = MAX_STATEMENT - size;
+      continue;
+    }
+    last.push(row);
+    room -= size;
+  }
+  return batches;
+}
+
+/** Characters of the texts in a row. */
+export function sizeOf(row: object): number {
+  let size = 0;
+  for (const value of Object.values(row)) size += typeof value === 'string' ? value.length : 0;
+  return size;
 }

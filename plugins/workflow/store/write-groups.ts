@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { assertOutsideTransaction, type Database, isDatabaseUnavailable, type RowWrite } from 'agent-gateway';
-import { sizeOf } from './statement-batches.ts';
+import { sizeOf } from './run-writes.ts';
 
 /** Writes of one run, stored whole or not at all. */
 export interface RunWrites {
@@ -24,7 +24,7 @@ const MAX_SIZE = 1024 * 1024;
  * one writer. On MySQL each statement is a round trip, and connections side by side are worth more: nothing is grouped there.
  */
 const MAX_UNDER_WAY = { postgres: 2, sqlite: 1, mysql: undefined } as const;
-/** Milliseconds after which a transaction does not count as under way: a row that somebody holds, a lost connection, keep nobody else. */
+/** Milliseconds after which a transaction does not count as under way: a row that is locked, a lost connection, keep no others waiting. */
 const SLOW_MS = 250;
 
 interface Waiting extends RunWrites {
@@ -51,9 +51,9 @@ export function createWriteGroups(
     database.forTenant(tenantId).writeTogether(group.flatMap(({ writes }) => writes));
   const maxUnderWay = MAX_UNDER_WAY[database.family];
   if (maxUnderWay === undefined) return { write: (one) => store(one.tenantId, [one]) };
-  // SQLite answers in the same turn of the event loop: before whoever asks it again and again a tick would never come.
+  // SQLite answers in the same turn of the event loop: for a caller that asks it again and again a tick would never come.
   const soon = database.family === 'sqlite' ? queueMicrotask : process.nextTick;
-  const lanes = new Map<string, Lane>();
+  const lanes = new Map<string, TenantWrites>();
   // What is stored together has the context of none of those who wait for it.
   const inOwnContext = AsyncLocalStorage.snapshot();
   return {
@@ -62,7 +62,7 @@ export function createWriteGroups(
       const { tenantId } = one;
       let lane = lanes.get(tenantId);
       if (lane === undefined) {
-        lane = new Lane({
+        lane = new TenantWrites({
           tenantId,
           store,
           maxUnderWay,
@@ -78,7 +78,7 @@ export function createWriteGroups(
   };
 }
 
-interface LaneParts {
+interface TenantWritesParts {
   readonly tenantId: string;
   readonly store: Store;
   readonly maxUnderWay: number;
@@ -90,8 +90,8 @@ interface LaneParts {
 }
 
 /** What one tenant stores. */
-class Lane {
-  readonly #parts: LaneParts;
+class TenantWrites {
+  readonly #parts: TenantWritesParts;
   readonly #waiting: Waiting[] = [];
   /** Transactions that count. */
   readonly #underWay = new Set<object>();
@@ -99,7 +99,7 @@ class Lane {
   #isGoing = false;
   #isWatching = false;
 
-  constructor(parts: LaneParts) {
+  constructor(parts: TenantWritesParts) {
     this.#parts = parts;
   }
 

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { systemClock } from '../../../foundation/base/clock.ts';
 import { openDatabase } from '../../../foundation/data/database.ts';
 import { createLogger } from '../../../foundation/observability/logger.ts';
-import { workflowTables } from '../../../plugins/workflow/store/workflow-tables.ts';
+import { workflowTables } from '../../../plugins/workflow/store/tables.ts';
 import { type Contender, type Shape, STEPS, serve } from './contender.ts';
 
 /*

@@ -6,6 +6,7 @@ import { readKernelSettings } from '../../../foundation/config/kernel-settings.t
 import { createLogger } from '../../../foundation/observability/logger.ts';
 import { startGateway } from '../../../kernel/gateway.ts';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
+import records from '../../../plugins/records/plugin.ts';
 import { type WorkflowEngine, WorkflowEngineRef } from '../../../plugins/workflow/contract.ts';
 import workflow from '../../../plugins/workflow/plugin.ts';
 import { type Contender, type Shape, serve } from './contender.ts';
@@ -48,7 +49,7 @@ await serve(async (): Promise<Contender> => {
     env,
     logging: createLogger({ level: 'error' }),
     acpToken: undefined,
-    plugins: [agentEngine, workflow, benchPlugin, caller],
+    plugins: [records, agentEngine, workflow, benchPlugin, caller],
   });
   const runs = engine!;
   const version = async (shape: Shape) =>

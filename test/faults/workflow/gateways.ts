@@ -44,7 +44,7 @@ export function environmentOf(
     SVC_AGENTS_DIR: path.join(folder, 'agents.d'),
     SVC_SECRETS_DIR: path.join(folder, 'secrets'),
     SVC_DEPLOYMENT: deploymentOf(environment.DATABASE_URL ?? folder),
-    SVC_PLUGINS: 'agent-engine,workflow',
+    SVC_PLUGINS: 'records,agent-engine,workflow',
     OBJECT_STORE_URL: 'none',
     LOG_LEVEL: 'error',
     WORKFLOW_LEASE: '2s',

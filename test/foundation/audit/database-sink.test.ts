@@ -3,8 +3,8 @@ import type { AuditEntry } from '../../../foundation/audit/audit-entry.ts';
 import { createAuditQuery } from '../../../foundation/audit/audit-query.ts';
 import { createDatabaseSink } from '../../../foundation/audit/database-sink.ts';
 import { type Database, openDatabase } from '../../../foundation/data/database.ts';
-import { initial } from '../../../foundation/tables/001-initial.ts';
 import { AuditLog } from '../../../foundation/tables/audit-log.ts';
+import { initial } from '../../../foundation/tables/gateway-tables.ts';
 import { eachDatabase, type FreshDatabase } from '../../support/databases.ts';
 import { entry, startTrail, tempFolder } from './trail-kit.ts';
 

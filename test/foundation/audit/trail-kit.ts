@@ -2,10 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ExecutionContext } from 'ava';
-import type { AuditEntry } from '../../../foundation/audit/audit-entry.ts';
-import type { AuditTrailLimits } from '../../../foundation/audit/audit-limits.ts';
-import type { AuditSink } from '../../../foundation/audit/audit-sink.ts';
+import type { AuditEntry, AuditTrailLimits } from '../../../foundation/audit/audit-entry.ts';
 import { type AuditTrail, createAuditTrail } from '../../../foundation/audit/audit-trail.ts';
+import type { AuditSink } from '../../../foundation/audit/database-sink.ts';
 import { systemClock } from '../../../foundation/base/clock.ts';
 import { createIds } from '../../../foundation/base/ids.ts';
 

@@ -140,6 +140,22 @@ test('no more records are kept than the bound', async (t) => {
   t.deepEqual(cache.get('d'), { version: 3 });
 });
 
+test('long values leave room for fewer, and one that is too long is given but not kept', async (t) => {
+  const { cache, loads } = setUp({ weigh: ({ version }) => version });
+  const read = async (key: string, version: number) => {
+    const row = cache.get(key);
+    loads.at(-1)!.resolve({ version });
+    return row;
+  };
+  await read('a', 10_000_000);
+  await read('b', 5_000_000);
+  t.false(cache.get('a') instanceof Promise);
+  await read('c', 5_000_000);
+  t.true(cache.get('b') instanceof Promise, 'the one that was not used for longest');
+  t.deepEqual(await read('d', 20_000_000), { version: 20_000_000 });
+  t.true(cache.get('d') instanceof Promise);
+});
+
 test('above the bound of loads a lookup fails at once, also when the waiting ones were forgotten', async (t) => {
   const { cache, loads } = setUp({ maxLoads: 2 });
   const waiting = [cache.get('a'), cache.get('b')];

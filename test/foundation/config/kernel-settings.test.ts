@@ -1,6 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { ConfigurationError } from '../../../foundation/config/configuration-error.ts';
+import { mysqlUrlOf } from '../../../foundation/config/database-settings.ts';
 import { describeConfig } from '../../../foundation/config/describe-config.ts';
 import { readKernelSettings } from '../../../foundation/config/kernel-settings.ts';
 import { KernelVariables } from '../../../foundation/config/kernel-variables.ts';
@@ -274,4 +275,71 @@ test('no environment makes it throw anything but a ConfigurationError, and no se
     }),
   );
   t.is(new Set(variables).size, variables.length);
+});
+
+const REFUSED: readonly { env: Record<string, string>; says: RegExp }[] = [
+  { env: { SVC_DEPLOYMENT: 'Blue Green' }, says: /SVC_DEPLOYMENT.*lower-case letters/ },
+  { env: { OBJECT_STORE_URL: 'ftp://x' }, says: /OBJECT_STORE_URL.*is not the URL of an object store/ },
+  { env: { OBJECT_STORE_URL: 's3://bucket?endpont=x' }, says: /OBJECT_STORE_URL.*endpont/ },
+  { env: { SVC_TENANT_SECRETS: '*' }, says: /SVC_TENANT_SECRETS.*write ACME_\* or file:acme/ },
+  { env: { SVC_EGRESS_DEFAULT: 'maybe' }, says: /SVC_EGRESS_DEFAULT/ },
+  { env: { SVC_EGRESS_ALLOW_PRIVATE: '10.0.0.0/99' }, says: /SVC_EGRESS_ALLOW_PRIVATE.*10\.0\.0\.0\/99/ },
+  { env: { SVC_GRPC_ADDR: 'nowhere' }, says: /SVC_GRPC_ADDR/ },
+  { env: { SVC_GRPC_TLS_CERT: 'a.pem' }, says: /SVC_GRPC_TLS_KEY: is missing/ },
+  { env: { SVC_GRPC_TLS_CLIENT_CA: 'a.pem' }, says: /SVC_GRPC_TLS_CERT: is missing/ },
+  { env: { SVC_GRPC_MAX_MESSAGE: '10' }, says: /SVC_GRPC_MAX_MESSAGE/ },
+];
+
+for (const { env, says } of REFUSED) {
+  test(`${Object.entries(env)[0]!.join('=')} stops the start and names the variable`, (t) => {
+    t.throws(() => readKernelSettings(env), { instanceOf: ConfigurationError, message: says });
+  });
+}
+
+const good: [string, string][] = [
+  ['user:pass@tcp(db.example:3307)/app', 'mysql://user:pass@db.example:3307/app'],
+  ['user:pass@tcp(db.example)/app', 'mysql://user:pass@db.example:3306/app'],
+  ['user@tcp([::1]:3306)/app', 'mysql://user@[::1]:3306/app'],
+  ['root@/test', 'mysql://root@127.0.0.1:3306/test'],
+  ['u:p@tcp(h:1)/d?parseTime=true&charset=utf8mb4,utf8&loc=UTC', 'mysql://u:p@h:1/d?charset=utf8mb4'],
+  ['u:p@tcp(h:1)/d?tls=true', 'mysql://u:p@h:1/d?ssl-mode=VERIFY_IDENTITY'],
+  ['u:p@tcp(h:1)/d?tls=skip-verify', 'mysql://u:p@h:1/d?ssl-mode=REQUIRED'],
+  ['u:p@tcp(h:1)/d?tls=false', 'mysql://u:p@h:1/d'],
+];
+for (const [dsn, url] of good) {
+  test(`${dsn} is ${url}`, (t) => t.deepEqual(mysqlUrlOf(dsn), { url }));
+}
+
+for (const dsn of [
+  '',
+  'geheim',
+  'u:geheim@tcp(h:1)',
+  'u:geheim@tcp(h:1)/',
+  'u:geheim@unix(/run/x.sock)/d',
+  'u:geheim@tcp(:1)/d',
+  'u:geheim@tcp(h:99999)/d',
+  'u:geheim@tcp(h:1)/d?tls=geheim',
+]) {
+  test(`"${dsn}" is refused without being quoted`, (t) => {
+    const result = mysqlUrlOf(dsn);
+    t.true('problem' in result && !result.problem.includes('geheim'));
+  });
+}
+
+test('a password with any characters arrives unchanged', (t) => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), (password) => {
+      const result = mysqlUrlOf(`user:${password}@tcp(db:3306)/app`);
+      t.true('url' in result);
+      const url = new URL('url' in result ? result.url : '');
+      t.is(decodeURIComponent(url.password), password);
+      t.is(url.hostname, 'db');
+    }),
+  );
+});
+
+test('no text makes it throw', (t) => {
+  fc.assert(fc.property(fc.string(), (text) => void mysqlUrlOf(text)));
+  fc.assert(fc.property(fc.string(), fc.string(), (a, b) => void mysqlUrlOf(`u:p@tcp(${a})/${b}`)));
+  t.pass();
 });

@@ -9,7 +9,7 @@ import {
   openDatabase,
   type Registration,
 } from '../../../foundation/data/database.ts';
-import { kernelRegistration } from '../../../foundation/tables/kernel-registration.ts';
+import { kernelRegistration } from '../../../foundation/tables/gateway-tables.ts';
 import { Tenant } from '../../../foundation/tables/tenant.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { eachDatabase, freshDatabase } from '../../support/databases.ts';
@@ -157,7 +157,7 @@ eachDatabase(test, 'replicas that start at once migrate once', async (t, fresh) 
   let runs = 0;
   const counted: Registration = {
     ...notes,
-    migrations: notes.migrations.map((migration) => ({
+    migrations: (notes.migrations as readonly Migration[]).map((migration) => ({
       name: migration.name,
       up: (...args) => {
         runs += 1;
@@ -227,6 +227,77 @@ eachDatabase(test, 'a migration that failed half-way goes on after it was repair
   t.is((await em.execute('select * from first')).length, 1);
   t.is((await em.execute('select * from second')).length, 0);
 });
+
+/** A sample's tables under another owner, as the plugin left them that had them before. */
+const moved = ({ migrations }: Registration, movedTo: string): Registration['migrations'] =>
+  migrations.map(({ name }) => ({ name, movedTo }));
+
+eachDatabase(
+  test,
+  'migrations that move to another owner keep the tables and rows of a database that has them',
+  async (t, fresh) => {
+    const before = await openDatabase(fresh.options);
+    await before.register(samples);
+    await before.forTenant(TENANT_A).insert(Sample, value);
+    const database = await openDatabase(fresh.options);
+    t.teardown(() => database.close());
+    const migrations = (samples.migrations as readonly Migration[]).map((one) => ({
+      ...one,
+      formerly: 'samples',
+    }));
+    const later: Migration = {
+      name: '003-later',
+      up: (schema, types) => [schema.createTable('later').addColumn('id', types.id)],
+    };
+    await database.register({ owner: 'successor', entities: [Sample], migrations });
+    await database.register({
+      owner: 'samples',
+      entities: [],
+      migrations: [...moved(samples, 'successor'), later],
+    });
+    t.is(await database.forTenant(TENANT_A).count(Sample), 1);
+    t.is(await database.schemaDrift(), '');
+    await before.close();
+  },
+);
+
+eachDatabase(
+  test,
+  'a replica of the version before starts beside one that has moved its migrations',
+  async (t, fresh) => {
+    const first = await openDatabase(fresh.options);
+    t.teardown(() => first.close());
+    await first.register(samples);
+    const successor = await openDatabase(fresh.options);
+    t.teardown(() => successor.close());
+    const migrations = (samples.migrations as readonly Migration[]).map((one) => ({
+      ...one,
+      formerly: 'samples',
+    }));
+    await successor.register({ owner: 'successor', entities: [Sample], migrations });
+    const old = await openDatabase(fresh.options);
+    t.teardown(() => old.close());
+    await old.register(samples);
+    await old.forTenant(TENANT_A).insert(Sample, value);
+    t.is(await successor.forTenant(TENANT_A).count(Sample), 1);
+  },
+);
+
+eachDatabase(
+  test,
+  'moved migrations make the tables of an empty database once, whoever is first',
+  async (t, fresh) => {
+    const database = await openDatabase(fresh.options);
+    t.teardown(() => database.close());
+    const migrations = (samples.migrations as readonly Migration[]).map((one) => ({
+      ...one,
+      formerly: 'samples',
+    }));
+    await database.register({ owner: 'samples', entities: [], migrations: moved(samples, 'successor') });
+    await database.register({ owner: 'successor', entities: [Sample], migrations });
+    t.is(await database.schemaDrift(), '');
+  },
+);
 
 eachDatabase(test, 'a database that is newer than the build is refused', async (t, fresh) => {
   const database = await openDatabase(fresh.options);

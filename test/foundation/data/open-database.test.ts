@@ -3,7 +3,7 @@ import net, { type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { type DatabaseOptions, openDatabase } from '../../../foundation/data/database.ts';
-import { kernelRegistration } from '../../../foundation/tables/kernel-registration.ts';
+import { kernelRegistration } from '../../../foundation/tables/gateway-tables.ts';
 import { Tenant } from '../../../foundation/tables/tenant.ts';
 import { eachDatabase, freshDatabase } from '../../support/databases.ts';
 import { Note, notes, seed, TENANT_A } from './fixtures/notes.ts';

@@ -8,7 +8,7 @@ import {
   type Migration,
   openDatabase,
 } from '../../../foundation/data/database.ts';
-import { kernelRegistration } from '../../../foundation/tables/kernel-registration.ts';
+import { kernelRegistration } from '../../../foundation/tables/gateway-tables.ts';
 import { eachDatabase, type FreshDatabase } from '../../support/databases.ts';
 import { Comment, Note, notes, Price, seed, TENANT_A } from './fixtures/notes.ts';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import pg from 'pg';
 import { openDatabase } from '../../../foundation/data/database.ts';
-import { kernelRegistration } from '../../../foundation/tables/kernel-registration.ts';
+import { kernelRegistration } from '../../../foundation/tables/gateway-tables.ts';
 import { type FreshDatabase, freshDatabase } from '../../support/databases.ts';
 import { Note, notes, seed, TENANT_A, TENANT_B } from './fixtures/notes.ts';
 

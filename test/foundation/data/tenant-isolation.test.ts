@@ -3,7 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { type Database, DatabaseDefect, openDatabase } from '../../../foundation/data/database.ts';
 import type { DatabaseRule } from '../../../foundation/data/errors.ts';
 import type { TenantEntityManager } from '../../../foundation/data/tenant-entity-manager.ts';
-import { kernelRegistration } from '../../../foundation/tables/kernel-registration.ts';
+import { kernelRegistration } from '../../../foundation/tables/gateway-tables.ts';
 import { Tenant } from '../../../foundation/tables/tenant.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { eachDatabase, type FreshDatabase } from '../../support/databases.ts';

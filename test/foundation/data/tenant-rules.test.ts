@@ -4,7 +4,7 @@ import { DatabaseDefect, openDatabase, type RowWrite, writes } from '../../../fo
 import type { DatabaseRule } from '../../../foundation/data/errors.ts';
 import type { TenantSource } from '../../../foundation/data/tenant-entity-manager.ts';
 import { TenantRules } from '../../../foundation/data/tenant-rules.ts';
-import { kernelRegistration } from '../../../foundation/tables/kernel-registration.ts';
+import { kernelRegistration } from '../../../foundation/tables/gateway-tables.ts';
 import { Tenant } from '../../../foundation/tables/tenant.ts';
 import { freshDatabase } from '../../support/databases.ts';
 import { Note, notes, Price, TENANT_A, TENANT_B } from './fixtures/notes.ts';

@@ -11,8 +11,8 @@ import { createIds } from '../../../foundation/base/ids.ts';
 import { openDatabase } from '../../../foundation/data/database.ts';
 import type { Egress, EgressResponse } from '../../../foundation/egress/egress.ts';
 import { type EgressOptions, openEgress } from '../../../foundation/egress/open-egress.ts';
-import { egressRegistration } from '../../../foundation/egress/rule-table.ts';
-import { kernelRegistration } from '../../../foundation/tables/kernel-registration.ts';
+import { egressRegistration } from '../../../foundation/egress/rule.ts';
+import { kernelRegistration } from '../../../foundation/tables/gateway-tables.ts';
 
 export const TENANT = '00000000-0000-0000-0000-000000000001';
 export const OTHER = '01900000-0000-7000-8000-000000000002';

@@ -1,7 +1,12 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { formatHostPattern, parseHostPattern } from '../../../foundation/egress/host-pattern.ts';
-import { compileRules, type EgressAction, evaluate } from '../../../foundation/egress/rule.ts';
+import {
+  compileRules,
+  type EgressAction,
+  evaluate,
+  formatHostPattern,
+  parseHostPattern,
+} from '../../../foundation/egress/rule.ts';
 import { parseTarget } from '../../../foundation/egress/target.ts';
 
 interface Said {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import test from 'ava';
 import { Registry } from 'prom-client';
-import { createObjectMetrics } from '../../../foundation/objects/object-metrics.ts';
+import { createObjectMetrics } from '../../../foundation/objects/object-space.ts';
 import { manualClock } from '../../../testing/manual-clock.ts';
 import { freshFolder, openForTest } from './open-for-test.ts';
 

@@ -1,6 +1,9 @@
 import test from 'ava';
-import { parseSecretReference } from '../../../foundation/secrets/secret-reference.ts';
-import { isTenantSecretsEntry, tenantSecrets } from '../../../foundation/secrets/tenant-secrets.ts';
+import {
+  isTenantSecretsEntry,
+  parseSecretReference,
+  tenantSecrets,
+} from '../../../foundation/secrets/secrets.ts';
 
 const LISTED = ['ACME_KEY', 'env:SHARED_KEY', 'TENANT_*', 'file:acme/slack', 'file:tenants/*'];
 

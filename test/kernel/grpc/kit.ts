@@ -10,7 +10,7 @@ import { openEvents } from '../../../foundation/messages/events/open-events.ts';
 import { createLogger } from '../../../foundation/observability/logger.ts';
 import { createMetrics } from '../../../foundation/observability/metrics.ts';
 import { createTracing, type Tracing } from '../../../foundation/observability/tracing.ts';
-import { kernelRegistration } from '../../../foundation/tables/kernel-registration.ts';
+import { kernelRegistration } from '../../../foundation/tables/gateway-tables.ts';
 import { access } from '../../../kernel/api/access.ts';
 import { type GrpcMethod, type GrpcService, grpcMethod, grpcService } from '../../../kernel/api/grpc.ts';
 import type { Route } from '../../../kernel/api/route.ts';

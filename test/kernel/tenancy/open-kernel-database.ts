@@ -1,5 +1,5 @@
 import { type Database, openDatabase } from '../../../foundation/data/database.ts';
-import { kernelRegistration } from '../../../foundation/tables/kernel-registration.ts';
+import { kernelRegistration } from '../../../foundation/tables/gateway-tables.ts';
 import type { FreshDatabase } from '../../support/databases.ts';
 
 /** Opens the database of a test with the kernel's own tables. Close it in the test: teardowns run in no useful order. */

@@ -4,6 +4,7 @@ import path from 'node:path';
 import test from 'ava';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
 import platform from '../../../plugins/platform/plugin.ts';
+import records from '../../../plugins/records/plugin.ts';
 import { startTestGateway } from '../../../testing/start-test-gateway.ts';
 import { anthropic } from '../../support/fake-anthropic.ts';
 import { startFakeProvider } from '../../support/fake-provider.ts';
@@ -18,7 +19,7 @@ test('a model that is saved into agents.d is listed and answers, with its key fr
   const key = path.join(folder, 'key');
   await writeFile(key, 'sk-from-a-file-0123456789\n');
   await using gateway = await startTestGateway({
-    plugins: [agentEngine, platform],
+    plugins: [records, agentEngine, platform],
     env: { SVC_AGENTS_DIR: folder },
   });
   const aliases = async () => {
@@ -62,7 +63,7 @@ test('a model of Anthropic answers on the OpenAI-compatible route, whole and str
   const document = `apiVersion: svc/v1\nkind: Model\nmetadata: {name: claude}\nspec: ${spec}\n`;
   await writeFile(path.join(folder, 'claude.yaml'), document);
   await using gateway = await startTestGateway({
-    plugins: [agentEngine, platform],
+    plugins: [records, agentEngine, platform],
     env: { SVC_AGENTS_DIR: folder },
   });
   const ask = (stream: boolean) =>

@@ -1,6 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
 import platform from '../../../plugins/platform/plugin.ts';
+import records from '../../../plugins/records/plugin.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../testing/index.ts';
 
 /** The operator's own tenant. */
@@ -22,7 +23,7 @@ export async function startPlatform(
   t: ExecutionContext,
   options: Omit<TestGatewayOptions, 'plugins'> = {},
 ): Promise<PlatformGateway> {
-  const gateway = await startTestGateway({ ...options, plugins: [agentEngine, platform] });
+  const gateway = await startTestGateway({ ...options, plugins: [records, agentEngine, platform] });
   t.teardown(gateway.stop);
   const { request } = gateway;
 

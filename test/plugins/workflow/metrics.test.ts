@@ -19,7 +19,7 @@ test('what happens to steps, runs and events is counted', async (t) => {
   runner.abandoned(1);
   runner.late();
   runner.expired();
-  metrics.hinted('lost');
+  metrics.notified('lost');
   metrics.committed([{ type: 'run.started' }, { type: 'step.started' }, { type: 'run.completed' }]);
   relay.delivered('hooks', 4, 250);
   relay.failed('hooks');

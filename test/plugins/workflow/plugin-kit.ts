@@ -3,6 +3,7 @@ import Type from 'typebox';
 import type { Plugin } from '../../../kernel/api/plugin.ts';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
 import platform from '../../../plugins/platform/plugin.ts';
+import records from '../../../plugins/records/plugin.ts';
 import type { Graph } from '../../../plugins/workflow/contract/graph.ts';
 import { type NodeType, NodeTypesPoint } from '../../../plugins/workflow/contract/node-types.ts';
 import workflow from '../../../plugins/workflow/plugin.ts';
@@ -46,7 +47,7 @@ export async function startWorkflows(
       ...(provider && providerEnv(provider)),
       ...env,
     },
-    plugins: [agentEngine, platform, workflow, ...plugins],
+    plugins: [records, agentEngine, platform, workflow, ...plugins],
   });
   t.teardown(gateway.stop);
   return Object.assign(gateway, clientOf(gateway), { requests: provider?.requests ?? [] });

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import test from 'ava';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
+import records from '../../../plugins/records/plugin.ts';
 import type { JsonObject } from '../../../plugins/workflow/contract/graph.ts';
 import workflow from '../../../plugins/workflow/plugin.ts';
 import { pluginConformance } from '../../../testing/index.ts';
@@ -8,7 +9,7 @@ import { until } from '../../support/until.ts';
 import { AGENT, says } from '../platform/routes/chat-kit.ts';
 import { ask, DEFINITIONS, RUNS, shout, startWorkflows, TASKS, typesPlugin } from './plugin-kit.ts';
 import { chain } from './routes/runs-gateway.ts';
-import { callsTool } from './services/nodes/agent/agent-kit.ts';
+import { callsTool } from './services/nodes/agent-kit.ts';
 
 const USER = { role: 'user', content: 'Please.' };
 
@@ -135,7 +136,7 @@ test('what workflows do is measured', async (t) => {
 });
 
 for (const { title, run } of pluginConformance(workflow, {
-  with: [agentEngine],
+  with: [records, agentEngine],
   samples: {
     [`POST ${DEFINITIONS}`]: { body: { name: '{marker}', graph: chain(ask) } },
     [`GET ${DEFINITIONS}/{id}/versions/{version}`]: { params: { version: '1' } },

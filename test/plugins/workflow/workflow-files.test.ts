@@ -2,6 +2,7 @@ import { copyFile } from 'node:fs/promises';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
+import records from '../../../plugins/records/plugin.ts';
 import workflow from '../../../plugins/workflow/plugin.ts';
 import { startTestGateway } from '../../../testing/index.ts';
 import { until } from '../../support/until.ts';
@@ -10,7 +11,7 @@ const EXAMPLES = path.resolve(import.meta.dirname, '../../../agents.d');
 
 /** A gateway without a model provider, and with the examples of agents.d. */
 async function started(t: ExecutionContext) {
-  const gateway = await startTestGateway({ plugins: [agentEngine, workflow] });
+  const gateway = await startTestGateway({ plugins: [records, agentEngine, workflow] });
   t.teardown(gateway.stop);
   for (const file of ['agents.yaml', 'workflows.yaml']) {
     await copyFile(path.join(EXAMPLES, file), path.join(gateway.folder, 'agents.d', file));

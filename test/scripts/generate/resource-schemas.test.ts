@@ -4,7 +4,7 @@ import { Ajv } from 'ajv';
 import addFormatsModule from 'ajv-formats';
 import test from 'ava';
 import { parseAllDocuments } from 'yaml';
-import { parseSourceFile } from '../../../foundation/resources/source-file.ts';
+import { parseSourceFile } from '../../../foundation/resources/document.ts';
 import { loadBundledKinds, resourceSchemaFiles } from '../../../scripts/generate/resource-schemas.ts';
 
 const root = path.join(import.meta.dirname, '../../..');

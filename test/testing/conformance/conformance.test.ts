@@ -88,11 +88,13 @@ test.serial('a route without schemas is found', async (t) => {
           path: '/bare/{id}',
           access: access.authenticated(),
           summary: 's',
+          schema: { query: Type.Unsafe({ type: 'strin' }) },
           handle: () => 1,
         }),
       ),
   });
   const said = await refusal(plugin, /summary and schemas/);
+  t.regex(said, /schema\.query is no JSON Schema: type must be JSONType/);
   t.regex(said, /GET \/bare\/\{id\}: schema\.params says nothing of \{id\}/);
   t.regex(said, /schema\.responses is empty/);
 });

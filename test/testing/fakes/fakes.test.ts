@@ -17,9 +17,9 @@ import { until } from '../../support/until.ts';
 
 test('every service works in memory', async (t) => {
   await using services = fakeServices();
-  const { locks, queue, events, objects, ids } = services;
+  const { leases, queue, events, objects, ids } = services;
   t.is(ids.uuid(), '00000000-0000-7000-8000-000000000001');
-  t.is(await locks.withLock('a', {}, async ({ key }) => key), 'a');
+  t.is(await leases.withLease('a', {}, async ({ key }) => key), 'a');
   await objects.forTenant('t1').put('a', 'b');
   t.is(await objects.forTenant('t1').text('a', 10), 'b');
 

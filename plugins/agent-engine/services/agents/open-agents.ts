@@ -1,10 +1,10 @@
 import type { Scope } from 'agent-gateway';
+import type { Receipts } from '../../../records/contract.ts';
 import type { AgentEngineSettings } from '../../config.ts';
 import {
   type Agents,
   type Guard,
   type Models,
-  type Receipts,
   type SandboxPolicies,
   type ToolSource,
   ToolsPoint,
@@ -39,7 +39,8 @@ export function openAgents(scope: Scope<AgentEngineSettings>, parts: AgentParts)
     mcpServerKind({
       stdioAllow: config.mcp_stdio_allow,
       resolveSecret: (reference) => secrets.resolve(reference, 'operator'),
-      ...{ clock, version },
+      clock,
+      version,
     }),
   );
   scope.every('mcp-connections', MCP_SWEEP_MS, async () => {
@@ -55,7 +56,14 @@ export function openAgents(scope: Scope<AgentEngineSettings>, parts: AgentParts)
   });
   const { models, guard, receipts } = parts;
   return createAgents({
-    ...{ models, guard, receipts, toolCatalog, agents, database, clock, ids },
+    models,
+    guard,
+    receipts,
+    toolCatalog,
+    agents,
+    database,
+    clock,
+    ids,
     checkArguments: createArgumentCheck(),
   });
 }

@@ -1,5 +1,4 @@
 import type { Embeddings } from '../../contract.ts';
-import { textFeatures } from './text-features.ts';
 import { toUnit } from './vector.ts';
 
 const DIMENSIONS = 512;
@@ -43,4 +42,67 @@ function hash32(text: string): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+/** What is looked at of a text, in characters. Longer ones are told apart by their beginning. */
+const LOOKED_AT_CHARS = 100_000;
+/** Words from this length on count fully: the words that every text is full of are short. */
+const FULL_LENGTH = 6;
+/** A trigram's share of a word's weight: together they see inflections and misspellings, alone they mean little. */
+const TRIGRAM_WEIGHT = 0.4;
+
+/** A letter or digit with the marks on it. */
+const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
+/** Scripts that are written without spaces: a run of them is no word, but each character says something. */
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
+/** Accents of Latin, Greek and Cyrillic letters. */
+const ACCENTS = /[\u0300-\u036f]/g;
+
+/**
+ * What a text is made of, with weights: its words, and the trigrams of their letters. Case, accents, and different ways to
+ * write the same characters (Unicode's compatibility forms) make no difference. How often something occurs counts by its
+ * logarithm. A text without a word is made of its characters. Pure and deterministic.
+ */
+function textFeatures(text: string): ReadonlyMap<string, number> {
+  const counts = new Map<string, { count: number; weight: number }>();
+  const add = (feature: string, weight: number) => {
+    const known = counts.get(feature);
+    if (known === undefined) counts.set(feature, { count: 1, weight });
+    else known.count += 1;
+  };
+  const folded = fold(text.slice(0, LOOKED_AT_CHARS));
+  for (const [word] of folded.matchAll(WORD)) {
+    if (UNSPACED.test(word)) addCharacters(word, add);
+    else addWord(word, add);
+  }
+  if (counts.size === 0) addCharacters(folded.trim(), add);
+  return new Map(
+    [...counts].map(([feature, { count, weight }]) => [feature, weight * (1 + Math.log(count))]),
+  );
+}
+
+function fold(text: string): string {
+  return text.toWellFormed().normalize('NFKD').replace(ACCENTS, '').normalize('NFC').toLowerCase();
+}
+
+type Add = (feature: string, weight: number) => void;
+
+function addWord(word: string, add: Add): void {
+  const letters = [...word];
+  const weight = Math.min(1, letters.length / FULL_LENGTH);
+  add(`w:${word}`, weight);
+  const marked = ['^', ...letters, '$'];
+  for (let index = 0; index + 3 <= marked.length; index += 1) {
+    add(`t:${marked.slice(index, index + 3).join('')}`, weight * TRIGRAM_WEIGHT);
+  }
+}
+
+function addCharacters(run: string, add: Add): void {
+  const characters = [...run];
+  for (const [index, character] of characters.entries()) {
+    add(`c:${character}`, 0.5);
+    const next = characters[index + 1];
+    if (next !== undefined) add(`p:${character}${next}`, 1);
+  }
 }

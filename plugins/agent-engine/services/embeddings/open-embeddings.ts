@@ -1,7 +1,7 @@
 import type { Clock, Ids } from 'agent-gateway';
 import type { Embeddings } from '../../contract.ts';
-import type { Circuits } from '../models/circuits.ts';
-import { endpointOf } from '../models/provider-kind.ts';
+import type { Circuits } from '../models/circuit.ts';
+import { endpointOf } from '../models/connect-model.ts';
 import { createHashEmbeddings } from './hash-embeddings.ts';
 import { createOpenAIEmbeddings } from './openai-embeddings.ts';
 
@@ -52,10 +52,15 @@ export function openEmbeddings({
   if (!apiUrl) throw new Error('EMBEDDING_MODEL needs a server: set EMBEDDING_API_URL, or LLM_API_URL');
   const apiKey = settings.embedding_api_key || (apiUrl === api_url ? settings.api_key : undefined);
   const embeddings = createOpenAIEmbeddings({
-    ...{ apiUrl, apiKey, model, dimensions: settings.embedding_dimensions },
+    apiUrl,
+    apiKey,
+    model,
+    dimensions: settings.embedding_dimensions,
     retry: { retries: max_retries },
     circuit: circuits?.of(endpointOf('embeddings', apiUrl)),
-    ...{ clock, ids, beforeCall },
+    clock,
+    ids,
+    beforeCall,
   });
   return { embeddings, close: async () => embeddings[Symbol.asyncDispose]() };
 }

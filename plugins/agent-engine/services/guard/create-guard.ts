@@ -1,17 +1,43 @@
-import type { ChatMessage, Finding, Guard, OutputCheck, TextOrigin } from '../../contract.ts';
-import { checkInPieces, PIECE } from './check-in-pieces.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Scope } from 'agent-gateway';
+import type { AgentEngineSettings } from '../../config.ts';
+import {
+  type ChatMessage,
+  type Finding,
+  type Guard,
+  GuardErrors,
+  type OutputCheck,
+  type TextOrigin,
+} from '../../contract.ts';
 import { createInputCheck } from './input/input-check.ts';
-import { inspectInput } from './inspect-input.ts';
 import { createOutputCheck } from './output/output-check.ts';
 import { createRedaction } from './redaction/redaction.ts';
+
+/** Opens the guardrails as the deployment wants them; each finding is counted and logged, without the text. */
+export function openGuard(scope: Pick<Scope<AgentEngineSettings>, 'config' | 'log' | 'metric'>): Guard {
+  const { config, log } = scope;
+  const findings = scope.metric.counter({
+    name: 'svc_guard_findings_total',
+    help: 'What the guardrails found, whether it was refused or only reported.',
+    labels: ['direction', 'rule'],
+  });
+  return createGuard({
+    input: config.guard_input,
+    output: config.guard_output,
+    onFinding: (direction, { rule, reason }) => {
+      findings.inc({ direction, rule });
+      log.warn({ direction, rule }, `guardrails: ${reason}`);
+    },
+  });
+}
 
 /** What a finding leads to: `block` refuses the text, `report` only counts it. */
 export type GuardMode = 'block' | 'report';
 
-/** Told of each finding, whether it blocks or not. Must not throw. */
-export type OnFinding = (direction: 'input' | 'tool' | 'output', finding: Finding) => void;
+/** Called for each finding, whether it blocks or not. Must not throw. */
+type OnFinding = (direction: 'input' | 'tool' | 'output', finding: Finding) => void;
 
-/** The guardrails. Credentials are redacted in every mode. Build it once: the rules are compiled here. */
+/** The guardrails. Credentials are redacted in every mode. Build it once: the rules are compiled at their first use. */
 export function createGuard(options: {
   readonly input: GuardMode;
   readonly output: GuardMode;
@@ -19,25 +45,24 @@ export function createGuard(options: {
 }): Guard {
   const { input, output, onFinding } = options;
   const findInput = createInputCheck();
-  const watchOutput = createOutputCheck();
   const { redact, redactStream, redactJsonText } = createRedaction();
 
   function checkInput(text: string, origin: TextOrigin): Finding | undefined | Promise<Finding | undefined> {
-    if (text.length <= PIECE) return tellInput(findInput(text, origin), origin);
-    return checkInPieces(text, origin, findInput).then((finding) => tellInput(finding, origin));
+    if (text.length <= PIECE) return reportInput(findInput(text, origin), origin);
+    return checkInPieces(text, origin, findInput).then((finding) => reportInput(finding, origin));
   }
 
-  function tellInput(finding: Finding | undefined, origin: TextOrigin): Finding | undefined {
+  function reportInput(finding: Finding | undefined, origin: TextOrigin): Finding | undefined {
     if (finding === undefined) return undefined;
     onFinding(origin === 'user' ? 'input' : 'tool', finding);
     return input === 'block' ? finding : undefined;
   }
 
   function checkOutput(secretPrompt: string | undefined): OutputCheck {
-    const check = watchOutput(secretPrompt);
+    const check = createOutputCheck(secretPrompt ?? '');
     let isOver = false;
-    /** A finding stays: it is told once, and forbids the answer from then on. */
-    function tell(finding: Finding | undefined): Finding | undefined {
+    /** A finding stays: it is reported once, and forbids the answer from then on. */
+    function report(finding: Finding | undefined): Finding | undefined {
       if (finding === undefined) return undefined;
       if (!isOver) onFinding('output', finding);
       isOver = true;
@@ -45,10 +70,62 @@ export function createGuard(options: {
     }
     // Once reported there is nothing more to find.
     const look = (find: () => Finding | undefined) =>
-      isOver && output === 'report' ? undefined : tell(find());
+      isOver && output === 'report' ? undefined : report(find());
     return { push: (text) => look(() => check.push(text)), end: () => look(check.end) };
   }
 
   const inspect = (messages: readonly ChatMessage[]) => inspectInput(checkInput, messages);
   return { checkInput, inspect, checkOutput, redact, redactStream, redactJsonText };
+}
+
+const ORIGINS = new Map<string, TextOrigin>([
+  ['user', 'user'],
+  ['tool', 'tool'],
+]);
+
+/** A check of one text; a promise for a long one. */
+type CheckInput = (text: string, origin: TextOrigin) => Finding | undefined | Promise<Finding | undefined>;
+
+/**
+ * Checks what is new in a conversation: the messages of users and tools behind the last answer. Rejects with `guard.input-blocked`, naming the
+ * rule, at the first finding; what was said before passed the check when it was new.
+ */
+export async function inspectInput(check: CheckInput, messages: readonly ChatMessage[]): Promise<void> {
+  const last = messages.findLastIndex(({ role }) => role === 'assistant');
+  for (const { role, content } of messages.slice(last + 1)) {
+    const origin = ORIGINS.get(role);
+    if (origin === undefined) continue;
+    for (const text of textsOf(content)) {
+      const found = check(text, origin);
+      const finding = found instanceof Promise ? await found : found;
+      if (finding === undefined) continue;
+      throw GuardErrors.inputBlocked(`The rule "${finding.rule}" refused the input: ${finding.reason}.`, {
+        param: 'messages',
+      });
+    }
+  }
+}
+
+function textsOf(content: ChatMessage['content']): readonly string[] {
+  if (typeof content === 'string') return [content];
+  return (content ?? []).flatMap(({ text }) => (typeof text === 'string' ? [text] : []));
+}
+
+/** Characters that are looked at in one go: some milliseconds of work, a fifth of a second for hostile text. */
+export const PIECE = 64 * 1024;
+/** Characters that two pieces share, so that what lies across their border is seen whole. */
+export const OVERLAP = 4 * 1024;
+
+/** Looks at a long text piece by piece, and lets others work in between. */
+export async function checkInPieces(
+  text: string,
+  origin: TextOrigin,
+  check: (text: string, origin: TextOrigin) => Finding | undefined,
+): Promise<Finding | undefined> {
+  for (let start = 0; start === 0 || start + OVERLAP < text.length; start += PIECE - OVERLAP) {
+    const finding = check(text.slice(start, start + PIECE), origin);
+    if (finding !== undefined) return finding;
+    await nextTurn();
+  }
+  return undefined;
 }

@@ -105,7 +105,9 @@ export function joinAnswer(newId: () => string): AnswerBuilder {
         used.add(id);
         const { name, arguments: text, extra } = call;
         return {
-          ...{ id, type: 'function', function: { name, arguments: text } },
+          id,
+          type: 'function',
+          function: { name, arguments: text },
           ...(extra !== undefined && { extra_content: extra }),
         };
       });

@@ -1,13 +1,16 @@
-import type { ChatMessage, ChatRequest, ModelInfo, ToolDefinition } from '../../contract.ts';
-import { estimateUse } from '../models/estimate-use.ts';
-import { toModelUse } from '../models/model-use.ts';
-import { estimateTokens } from '../tokens/estimate-tokens.ts';
+import { estimateMessageTokens, estimateTokens, estimateUse, toModelUse } from '../../../records/contract.ts';
+import {
+  type ChatMessage,
+  type ChatRequest,
+  type Finding,
+  type Guard,
+  GuardErrors,
+  type ModelInfo,
+  type ToolDefinition,
+} from '../../contract.ts';
 import { type Answer, joinAnswer } from './answer.ts';
-import { fitWindow } from './fit-window.ts';
-import type { Frame } from './frame.ts';
-import { guardReasoning, guardText } from './guarded-text.ts';
+import type { Frame, LoopParts, Turn } from './frame.ts';
 import { assistantMessage } from './step.ts';
-import type { LoopParts, Turn } from './turn.ts';
 
 /** Tokens that are left for the answer where the caller sets no limit. */
 const FOR_ANSWER = 4_096;
@@ -46,7 +49,8 @@ export async function askModel(
   turn.modelCalls += 1;
   frame.modelCalls += 1;
   const context = {
-    ...{ signal, requestId },
+    signal,
+    requestId,
     ...(traceHeaders === undefined ? {} : { traceHeaders }),
     answeredBy: (info: ModelInfo) => {
       answeredBy = info;
@@ -100,4 +104,73 @@ function requestOf(frame: Frame, tools: readonly ToolDefinition[], info: ModelIn
 
 function toolTokens(tools: readonly ToolDefinition[]): number {
   return tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools));
+}
+
+/** The text of an answer on its way out. */
+interface GuardedText {
+  /** What may leave now: checked and redacted. Throws `guard.output-blocked`. */
+  push(text: string): string;
+  /** The rest. */
+  end(): string;
+}
+
+/** Passes an answer through the output check and redaction, piece by piece. */
+function guardText(guard: Guard, secretPrompt: string | undefined): GuardedText {
+  const check = guard.checkOutput(secretPrompt);
+  const redactor = guard.redactStream();
+  const refuse = (finding: Finding | undefined) => {
+    if (finding !== undefined)
+      throw GuardErrors.outputBlocked(`The rule "${finding.rule}" refused the answer.`);
+  };
+  return {
+    push(text) {
+      refuse(check.push(text));
+      return redactor.push(text);
+    },
+    end() {
+      refuse(check.end());
+      return redactor.end();
+    },
+  };
+}
+
+/**
+ * The same for reasoning, which is no answer: where it gives away what it must not, the rest of it is withheld, and the answer goes on.
+ */
+function guardReasoning(guard: Guard, secretPrompt: string | undefined): GuardedText {
+  const check = guard.checkOutput(secretPrompt);
+  const redactor = guard.redactStream();
+  let isWithheld = false;
+  return {
+    push(text) {
+      isWithheld ||= check.push(text) !== undefined;
+      return isWithheld ? '' : redactor.push(text);
+    },
+    end() {
+      isWithheld ||= check.end() !== undefined;
+      return isWithheld ? '' : redactor.end();
+    },
+  };
+}
+
+/** Characters that stay of an output that is shortened. */
+const STAYS = 400;
+
+/**
+ * The conversation within `maxTokens` (estimated) as far as shortening outputs of tools makes it so: the oldest first, each with a note, those of
+ * the last step never. Nothing else is touched, and no message left out: when it is still too long, the provider says so. Pure.
+ */
+export function fitWindow(messages: readonly ChatMessage[], maxTokens: number): readonly ChatMessage[] {
+  let excess = messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0) - maxTokens;
+  if (excess <= 0) return messages;
+  const lastAnswer = messages.findLastIndex(({ role }) => role === 'assistant');
+  return messages.map((message, index) => {
+    if (excess <= 0 || index > lastAnswer || message.role !== 'tool') return message;
+    const { content } = message;
+    if (typeof content !== 'string' || content.length <= 2 * STAYS) return message;
+    const note = `\n[shortened: ${content.length} characters were here; call the tool again where you need them]`;
+    const shorter = content.slice(0, STAYS).toWellFormed() + note;
+    excess -= estimateTokens(content) - estimateTokens(shorter);
+    return { ...message, content: shorter };
+  });
 }

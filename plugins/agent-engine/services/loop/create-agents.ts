@@ -11,14 +11,19 @@ import {
   ModelErrors,
   type RunContext,
 } from '../../contract.ts';
-import { type AgentDefinition, DEFAULT_AGENT } from '../agents/agent-definition.ts';
-import { redactJsonTextWith } from '../guard/redaction/redact-json.ts';
-import { asState, type CheckpointState } from './checkpoint-state.ts';
+import { type AgentDefinition, DEFAULT_AGENT } from '../agents/agent-resource.ts';
+import { redactJsonTextWith } from '../guard/redaction/redaction.ts';
 import { checkDecisions, decide } from './decisions.ts';
 import { eventsOf } from './events.ts';
-import { type Frame, interruptsOf } from './frame.ts';
+import {
+  asState,
+  type CheckpointState,
+  type Frame,
+  interruptsOf,
+  type LoopParts,
+  type Turn,
+} from './frame.ts';
 import { runFrame } from './run-frame.ts';
-import type { LoopParts, Turn } from './turn.ts';
 
 /** What the agents are made of. */
 export interface AgentsParts extends LoopParts {
@@ -110,7 +115,9 @@ function outermostFrame(agent: AgentDefinition, request: AgentRunRequest): Frame
     secret: joinTexts(secretPreamble, agent.systemPrompt),
     messages: [...messages],
     known: messages.length,
-    ...{ calls: 0, modelCalls: 0, text: '' },
+    calls: 0,
+    modelCalls: 0,
+    text: '',
     maxModelCalls: Math.min(MAX_ITERATIONS, Math.max(1, Math.trunc(most) || 1)),
     request: { parameters, clientTools, toolChoice },
   };

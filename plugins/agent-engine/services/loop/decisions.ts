@@ -1,8 +1,7 @@
 import type { FieldError } from 'agent-gateway';
 import { AgentErrors, type Decision, type QuestionField } from '../../contract.ts';
 import { type ArgumentCheck, isObject } from '../tools/argument-check.ts';
-import { type CallStatus, type Frame, waitingCalls } from './frame.ts';
-import { notRun } from './outcomes.ts';
+import { type CallStatus, type Frame, notRun, waitingCalls } from './frame.ts';
 
 /** What is decided, by interrupt id. It comes from a request: nothing about its form is known. */
 type Given = Readonly<Record<string, unknown>>;

@@ -1,12 +1,24 @@
-import { MAX_RECEIPT_TEXT, type NewReceipt, type Question, type Receipt, type Tool } from '../../contract.ts';
-import { redactJsonTextWith } from '../guard/redaction/redact-json.ts';
-import { type Attempt, attempt } from './attempt.ts';
-import type { Frame, Outcome, StepCall } from './frame.ts';
-import { cut, MAX_RESULT } from './outcomes.ts';
-import type { LoopParts, Turn } from './turn.ts';
+import { type Clock, GatewayError, type Logger } from 'agent-gateway';
+import {
+  MAX_RECEIPT_TEXT,
+  type NewReceipt,
+  type Receipt,
+  type ReceiptStatus,
+} from '../../../records/contract.ts';
+import type { Question, Tool, ToolContext } from '../../contract.ts';
+import { redactJsonTextWith } from '../guard/redaction/redaction.ts';
+import {
+  cut,
+  type Frame,
+  type LoopParts,
+  MAX_RESULT,
+  type Outcome,
+  type StepCall,
+  type Turn,
+} from './frame.ts';
 
 /** What a call came to, or what a person is asked first. */
-export type Execution = { readonly outcome: Outcome } | { readonly question: Question };
+type Execution = { readonly outcome: Outcome } | { readonly question: Question };
 
 /**
  * Runs a tool for a call and writes its receipt, in this order, before anybody learns the result. Where work is done again
@@ -38,7 +50,8 @@ export async function execute(
   const receipt = {
     ...receiptOf(turn, tool.name, written),
     output: kept(guard, made.content),
-    ...{ status: made.status, durationMs: made.durationMs },
+    status: made.status,
+    durationMs: made.durationMs,
   };
   if (tried.is === 'aborted') {
     try {
@@ -104,7 +117,9 @@ function asResult(tried: Attempt): Extract<Attempt, { is: 'result' }> {
       };
     case 'question':
       return {
-        ...{ is: 'result', status: 'error', durationMs: 0 },
+        is: 'result',
+        status: 'error',
+        durationMs: 0,
         content: 'Error: Nobody can be asked here. Go on without an answer, or say what you need to know.',
       };
   }
@@ -131,4 +146,81 @@ async function outcomeOf(
       isError: true,
     };
   return { content: shown, isError: status !== 'success' };
+}
+
+/** How an execution of a tool ended. */
+type Attempt =
+  | {
+      readonly is: 'result';
+      readonly content: string;
+      readonly status: ReceiptStatus;
+      readonly durationMs: number;
+    }
+  | { readonly is: 'question'; readonly question: Question }
+  /** The turn was cancelled; whether the tool had an effect is not known. */
+  | { readonly is: 'aborted'; readonly durationMs: number };
+
+/** Milliseconds for one call of a tool that says nothing else. */
+const TOOL_TIMEOUT = 60_000;
+
+/**
+ * Runs a tool once, within its deadline. Never rejects: what the tool throws is its result, in words that the model may read. A tool that ignores
+ * its signal is not waited for.
+ */
+async function attempt(
+  tool: Tool,
+  input: Readonly<Record<string, unknown>>,
+  context: ToolContext,
+  clock: Clock,
+): Promise<Attempt> {
+  const start = clock.monotonic();
+  const timeoutMs = tool.timeoutMs ?? TOOL_TIMEOUT;
+  const end = new AbortController();
+  const duration = () => Math.min(MOST_MS, Math.max(0, Math.round(clock.monotonic() - start)));
+  const result = (content: string, status: ReceiptStatus): Attempt => ({
+    is: 'result',
+    content,
+    status,
+    durationMs: duration(),
+  });
+
+  const { promise: cut, resolve } = Promise.withResolvers<Attempt>();
+  const timer = setTimeout(() => {
+    const message = `The tool did not finish within ${timeoutMs / 1000} s.`;
+    end.abort(new Error(message));
+    resolve(result(`Error: ${message}`, 'timeout'));
+  }, timeoutMs);
+  const onAbort = () => {
+    end.abort(context.signal.reason);
+    resolve({ is: 'aborted', durationMs: duration() });
+  };
+  if (context.signal.aborted) onAbort();
+  else context.signal.addEventListener('abort', onAbort, { once: true });
+
+  async function invoke(): Promise<Attempt> {
+    try {
+      const told = await tool.invoke(input, { ...context, signal: end.signal });
+      if ('question' in told) return { is: 'question', question: told.question };
+      const status = told.isTimeout === true ? 'timeout' : told.isError === true ? 'error' : 'success';
+      return result(String(told.content), status);
+    } catch (error) {
+      return result(`Error: ${wordsOf(error, context.log, tool.name)}`, 'error');
+    }
+  }
+  try {
+    // First in the race: a call that is cancelled before it began runs nothing.
+    return await Promise.race([cut, ...(end.signal.aborted ? [] : [invoke()])]);
+  } finally {
+    clearTimeout(timer);
+    context.signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Receipts hold 32-bit integers. */
+const MOST_MS = 2 ** 31 - 1;
+
+function wordsOf(error: unknown, log: Logger, tool: string): string {
+  if (error instanceof GatewayError) return error.detail;
+  log.warn({ err: error, tool }, 'a tool failed');
+  return 'The tool failed.';
 }

@@ -1,13 +1,51 @@
-import type {
-  AgentRunRequest,
-  ChatMessage,
-  Interrupt,
-  ParameterSchema,
-  Question,
-  ToolCall,
+import type { Clock, Database, Ids } from 'agent-gateway';
+import type { Receipts } from '../../../records/contract.ts';
+import {
+  AgentErrors,
+  type AgentEvent,
+  type AgentRunRequest,
+  type ChatMessage,
+  type Checkpoint,
+  type Guard,
+  type Interrupt,
+  type Models,
+  type ModelUse,
+  type ParameterSchema,
+  type Question,
+  type RunContext,
+  type ToolCall,
 } from '../../contract.ts';
-import type { AgentDefinition } from '../agents/agent-definition.ts';
-import { redactJsonTextWith } from '../guard/redaction/redact-json.ts';
+import type { AgentDefinition } from '../agents/agent-resource.ts';
+import { redactJsonTextWith } from '../guard/redaction/redaction.ts';
+import { type ArgumentCheck, isObject } from '../tools/argument-check.ts';
+import type { ToolCatalog } from '../tools/tool-catalog.ts';
+import type { Emit } from './events.ts';
+
+/** What agents run with. */
+export interface LoopParts {
+  readonly models: Models;
+  readonly toolCatalog: ToolCatalog;
+  readonly receipts: Receipts;
+  readonly guard: Guard;
+  readonly checkArguments: ArgumentCheck;
+  readonly database: Pick<Database, 'forTenant'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/** What all agents of one turn share. */
+export interface Turn {
+  /** Its signal is the turn's own: it also ends when the reader of the events leaves. */
+  readonly context: RunContext;
+  readonly pauses: AgentRunRequest['pauses'];
+  readonly emit: Emit<AgentEvent>;
+  /** Ends everything of the turn that is under way. */
+  readonly stop: (reason: unknown) => void;
+  readonly uses: ModelUse[];
+  /** Calls of the model so far, sub-agents included, and how many there may be. */
+  modelCalls: number;
+  readonly maxModelCalls: number;
+}
 
 /*
  * The state of a run, as plain JSON. An agent's run is a frame; a sub-agent's frame stands in the call by which its supervisor handed over, so that
@@ -123,4 +161,36 @@ export function interruptsOf(root: Frame, redact: (text: string) => string): rea
     }));
     return [{ id: status.interruptId, type: 'question', agentPath, reason: redact(reason), fields: shown }];
   });
+}
+
+/** What a checkpoint's `state` is. */
+export interface CheckpointState {
+  /** Grows when an older gateway could no longer read it. */
+  readonly version: 1;
+  readonly frame: Frame;
+  /** Of the whole turn. */
+  readonly modelCalls: number;
+  readonly maxModelCalls: number;
+}
+
+/** The state of a checkpoint. Throws `agent.checkpoint-invalid` for one that was written by a version that this one does not know. */
+export function asState({ state }: Checkpoint): CheckpointState {
+  if (isObject(state) && state.version === 1 && isObject(state.frame))
+    return state as unknown as CheckpointState;
+  throw AgentErrors.checkpointInvalid('The paused run was kept by another version of the gateway.');
+}
+
+/** Characters of one result that reach the model. */
+export const MAX_RESULT = 64 * 1024;
+
+/** Words to the model about a call that was not made, or that failed. */
+export function notRun(message: string): Outcome {
+  return { content: cut(`Error: ${message}`, MAX_RESULT), isError: true };
+}
+
+/** The beginning of a text, with a note where something is left out. Never half a character. */
+export function cut(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const note = `\n[cut: ${text.length} characters in all]`;
+  return text.slice(0, Math.max(0, most - note.length)).toWellFormed() + note;
 }

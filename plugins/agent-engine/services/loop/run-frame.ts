@@ -1,15 +1,25 @@
-import type { AgentFinish, ToolCall } from '../../contract.ts';
+import { type AgentFinish, MAX_ITERATIONS, type ToolCall } from '../../contract.ts';
+import type { SubAgent } from '../agents/agent-resource.ts';
+import { redactJsonTextWith } from '../guard/redaction/redaction.ts';
 import { MAX_CALLS } from './answer.ts';
 import { askModel } from './ask-model.ts';
-import type { Frame } from './frame.ts';
-import { notRun } from './outcomes.ts';
-import { runStep } from './run-step.ts';
-import { answerAll, assistantMessage, beginStep, closeStep, nextStep } from './step.ts';
-import { openToolbox } from './toolbox.ts';
-import type { LoopParts, Turn } from './turn.ts';
+import { inParallel } from './events.ts';
+import { execute, recordAnswers } from './execute.ts';
+import {
+  cut,
+  type Frame,
+  type LoopParts,
+  MAX_RESULT,
+  notRun,
+  type Outcome,
+  type StepCall,
+  type Turn,
+} from './frame.ts';
+import { answerAll, assistantMessage, beginStep, closeStep, finishCall, nextStep } from './step.ts';
+import { DELEGATION, openToolbox, type Toolbox } from './toolbox.ts';
 
 /** How a frame's run ended; `interrupted` leaves the frame with a step that waits. */
-export interface FrameEnd {
+interface FrameEnd {
   readonly finish: AgentFinish;
   /** With finish `tool_calls`. */
   readonly toolCalls?: readonly ToolCall[];
@@ -43,7 +53,8 @@ export async function runFrame(parts: LoopParts, turn: Turn, frame: Frame): Prom
       const goesOn = frame.step.calls.some(({ status }) => status.is === 'client');
       if (isAtLimit(turn, frame) && !goesOn) answerAll(frame.step, AT_LIMIT);
     }
-    await runStep({ parts, turn, frame, toolbox, runFrame });
+    const run = { parts, turn, frame, toolbox };
+    await inParallel(frame.step.calls, PARALLEL_CALLS, (call) => advance(run, call), turn.stop);
     const closed = closeStep(frame.step);
     if (closed === undefined) return { finish: 'interrupted' };
     frame.step = undefined;
@@ -54,4 +65,144 @@ export async function runFrame(parts: LoopParts, turn: Turn, frame: Frame): Prom
 
 function isAtLimit(turn: Turn, frame: Frame): boolean {
   return turn.modelCalls >= turn.maxModelCalls || frame.modelCalls >= frame.maxModelCalls;
+}
+
+/** Calls of one step that run at one time. */
+const PARALLEL_CALLS = 8;
+
+/** What a step is run with. */
+interface StepRun {
+  readonly parts: LoopParts;
+  readonly turn: Turn;
+  readonly frame: Frame;
+  readonly toolbox: Toolbox;
+}
+
+/** Brings a call as far as it goes: to its result, or to where somebody has to be asked. */
+async function advance(run: StepRun, step: StepCall): Promise<void> {
+  const { parts, turn, toolbox } = run;
+  const { status } = step;
+  const { name } = step.call.function;
+  turn.context.signal.throwIfAborted();
+  switch (status.is) {
+    case 'open': {
+      const sub = toolbox.subAgent(name);
+      return sub === undefined ? open(run, step) : delegate(run, step, sub);
+    }
+    case 'approved':
+      await announce(run, step);
+      return invoke(run, step, status.ref);
+    case 'answered':
+      return finish(run, step, await recordAnswers(parts, turn, step, status));
+    case 'nested':
+      return runNested(run, step, status.frame);
+    default:
+      return;
+  }
+}
+
+/** A call of a tool, as the model made it. */
+async function open(run: StepRun, step: StepCall): Promise<void> {
+  const { parts, turn, toolbox } = run;
+  const { name, arguments: given } = step.call.function;
+  const offered = toolbox.tool(name);
+  if (offered?.requiresApproval !== true) {
+    await announce(run, step);
+    return offered === undefined
+      ? finish(run, step, unknownTool(name, toolbox))
+      : invoke(run, step, offered.tool.ref);
+  }
+  const { ref, parameters } = offered.tool;
+  // What could not run anyway is nothing to ask a person about.
+  const checked = parts.checkArguments(offered.tool, given);
+  if ('problems' in checked) return refuse(run, step, notRun(checked.problems.join(' ')));
+  if (turn.pauses === 'refuse')
+    return refuse(
+      run,
+      step,
+      notRun('This tool needs the approval of a person, and nobody can be asked here.'),
+    );
+  step.status = { is: 'approval', interruptId: parts.ids.uuid(), ref, parameters };
+}
+
+async function invoke(run: StepRun, step: StepCall, ref: string): Promise<void> {
+  const { parts, turn, frame, toolbox } = run;
+  const { name, arguments: given } = step.call.function;
+  const offered = toolbox.toolByRef(ref);
+  if (offered === undefined) return finish(run, step, unknownTool(name, toolbox));
+  const checked = parts.checkArguments(offered.tool, given);
+  if ('problems' in checked) return finish(run, step, notRun(checked.problems.join(' ')));
+  const done = await execute(parts, turn, frame, step, offered.tool, checked.input);
+  if ('outcome' in done) return finish(run, step, done.outcome);
+  const { question } = done;
+  step.status = { is: 'question', interruptId: parts.ids.uuid(), question, askedAt: parts.clock.now() };
+}
+
+async function delegate(run: StepRun, step: StepCall, { agent }: SubAgent): Promise<void> {
+  const { parts, frame } = run;
+  await announce(run, step);
+  const checked = parts.checkArguments(
+    { ref: 'delegation', parameters: DELEGATION },
+    step.call.function.arguments,
+  );
+  if ('problems' in checked) return finish(run, step, notRun(checked.problems.join(' ')));
+  const nested: Frame = {
+    agent,
+    path: [...frame.path, agent.name],
+    prefix: `${step.position}.`,
+    model: agent.model ?? frame.model,
+    system: agent.systemPrompt ?? '',
+    secret: agent.systemPrompt ?? '',
+    messages: [{ role: 'user', content: String(checked.input.task) }],
+    known: 1,
+    calls: 0,
+    modelCalls: 0,
+    text: '',
+    request: {},
+    maxModelCalls: agent.maxIterations ?? MAX_ITERATIONS,
+  };
+  step.status = { is: 'nested', frame: nested };
+  return runNested(run, step, nested);
+}
+
+async function runNested(run: StepRun, step: StepCall, nested: Frame): Promise<void> {
+  const { parts, turn, frame } = run;
+  const [from, to] = [frame.agent.name, nested.agent.name];
+  await turn.emit({ type: 'agent_switch', from, to });
+  const { finish: ended } = await runFrame(parts, turn, nested);
+  await turn.emit({ type: 'agent_switch', from: to, to: from });
+  if (ended === 'interrupted') return;
+  await finish(run, step, answerOf(nested, ended, parts.guard.redact));
+}
+
+/** A sub-agent's answer as the result of the call that began it. */
+function answerOf(nested: Frame, ended: FrameEnd['finish'], redact: (text: string) => string): Outcome {
+  const text = redact(nested.text);
+  if (ended === 'content_filter') return notRun('The agent’s answer was withheld by a content filter.');
+  if (ended === 'stop') return { content: cut(text, MAX_RESULT), isError: false };
+  const why = ended === 'length' ? 'was cut at its limit of tokens' : 'reached its limit of model calls';
+  return notRun(`The agent ${why}. It came to: ${text}`);
+}
+
+function unknownTool(name: string, { names }: Toolbox): Outcome {
+  const known = names.length === 0 ? 'There are none' : `There are: ${names.slice(0, 50).join(', ')}`;
+  return notRun(`There is no tool "${name.slice(0, 100).toWellFormed()}". ${known}.`);
+}
+
+/** Tells of a call, then of its end: it was not begun. */
+async function refuse(run: StepRun, step: StepCall, outcome: Outcome): Promise<void> {
+  await announce(run, step);
+  await finish(run, step, outcome);
+}
+
+async function announce({ parts, turn, frame }: StepRun, { call }: StepCall): Promise<void> {
+  const { name, arguments: given } = call.function;
+  const shown = redactJsonTextWith(parts.guard.redact, given);
+  await turn.emit({ type: 'tool_call', id: call.id, name, arguments: shown, agentPath: frame.path });
+}
+
+async function finish({ turn, frame }: StepRun, step: StepCall, outcome: Outcome): Promise<void> {
+  finishCall(step, outcome);
+  const { id, function: called } = step.call;
+  await turn.emit({ type: 'tool_result', id, name: called.name, ...outcome, agentPath: frame.path });
 }

@@ -1,9 +1,7 @@
 import type { ToolDefinition } from '../../contract.ts';
-import type { SubAgent } from '../agents/agent-definition.ts';
-import type { OfferedTool, ToolCatalog } from '../tools/tool-catalog.ts';
-import { uniqueNames } from '../tools/tool-names.ts';
-import type { Frame } from './frame.ts';
-import type { Turn } from './turn.ts';
+import type { SubAgent } from '../agents/agent-resource.ts';
+import { type OfferedTool, type ToolCatalog, uniqueNames } from '../tools/tool-catalog.ts';
+import type { Frame, Turn } from './frame.ts';
 
 /** What an agent may call in a run. */
 export interface Toolbox {
@@ -43,7 +41,9 @@ export async function openToolbox(catalog: ToolCatalog, turn: Turn, frame: Frame
     ).map((name, index) => [name, agent.subAgents[index]!]),
   );
   const offer = await catalog.offer({
-    ...{ tenantId: principal.tenantId, signal, wishes: agent.tools },
+    tenantId: principal.tenantId,
+    signal,
+    wishes: agent.tools,
     taken: delegates.keys(),
   });
   if (offer.missing.length > 0)

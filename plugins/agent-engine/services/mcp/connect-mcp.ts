@@ -1,6 +1,6 @@
 import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { DEFAULT_INHERITED_ENV_VARS, StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import type { McpEndpoint } from './mcp-endpoint.ts';
+import type { McpEndpoint } from './mcp-connections.ts';
 
 /** Where programs are looked for; nothing else of the gateway's environment is passed on. */
 const PATH = '/usr/local/bin:/usr/bin:/bin';

@@ -1,6 +1,5 @@
 import type { Client } from '@modelcontextprotocol/client';
-import type { Clock } from 'agent-gateway';
-import { McpErrors } from './errors.ts';
+import { type Clock, defineErrors } from 'agent-gateway';
 
 /** Connections of one server, one for each tenant: what a server keeps about a connection is never another tenant's. */
 export interface McpConnections extends AsyncDisposable {
@@ -87,3 +86,23 @@ export function createMcpConnections(options: {
 function byUse([, a]: [string, Connection], [, b]: [string, Connection]): number {
   return a.usedAt - b.usedAt;
 }
+
+/** What can go wrong with MCP servers. The words reach the model that called the tool. */
+export const McpErrors = defineErrors({
+  unavailable: { code: 'mcp.unavailable', kind: 'upstream', title: 'The MCP server is not available' },
+  busy: { code: 'mcp.busy', kind: 'unavailable', title: 'Too many tenants use the MCP server' },
+});
+
+/** How an MCP server is reached, references resolved. */
+export type McpEndpoint =
+  | {
+      readonly transport: 'http' | 'sse';
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+    }
+  | {
+      readonly transport: 'stdio';
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+    };

@@ -1,8 +1,7 @@
 import type { Client, Tool as McpTool } from '@modelcontextprotocol/client';
 import type { Clock, KindDefinition, Resource, ResourceProblem } from 'agent-gateway';
 import { McpServerKind, type McpServerSpec } from '../../kinds/mcp-server.ts';
-import { createMcpConnections, type McpConnections } from './mcp-connections.ts';
-import type { McpEndpoint } from './mcp-endpoint.ts';
+import { createMcpConnections, type McpConnections, type McpEndpoint } from './mcp-connections.ts';
 
 /** The value behind an McpServer resource. */
 export interface McpServer extends McpConnections {

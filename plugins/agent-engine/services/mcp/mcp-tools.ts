@@ -1,8 +1,7 @@
-import type { Tool as McpTool } from '@modelcontextprotocol/client';
+import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/client';
 import type { ResourceLease, ResourceView } from 'agent-gateway';
 import type { ParameterSchema, Tool, ToolContext, ToolResult, ToolSource } from '../../contract.ts';
-import { McpErrors } from './errors.ts';
-import { mcpContent } from './mcp-content.ts';
+import { McpErrors } from './mcp-connections.ts';
 import type { McpServer } from './mcp-server.ts';
 
 /** The tools of all MCP servers of agents.d; a fresh array at each call. A call holds the version of the server that it began with. */
@@ -63,4 +62,28 @@ function hold(server: string, servers: ResourceView<McpServer>): ResourceLease<M
   const lease = servers.acquire(server);
   if (lease === undefined) throw McpErrors.unavailable(`There is no MCP server "${server}" any more.`);
   return lease;
+}
+
+/** The result of an MCP tool as text for a model: its parts in order, what is no text as a note. Pure. */
+function mcpContent(result: CallToolResult): ToolResult {
+  const { content = [], structuredContent, isError = false } = result;
+  const text = content.map(partText).filter((part) => part !== '');
+  if (text.length === 0 && structuredContent !== undefined) text.push(JSON.stringify(structuredContent));
+  return { content: text.join('\n'), isError };
+}
+
+function partText(part: CallToolResult['content'][number]): string {
+  switch (part.type) {
+    case 'text':
+      return part.text;
+    case 'image':
+    case 'audio':
+      return `[${part.type} of type ${part.mimeType}, ${part.data.length} characters of base64, not shown]`;
+    case 'resource_link':
+      return `[${part.name}: ${part.uri}]`;
+    case 'resource':
+      return 'text' in part.resource ? part.resource.text : `[binary resource ${part.resource.uri}]`;
+    default:
+      return '';
+  }
 }

@@ -1,8 +1,10 @@
-import { GatewayError } from 'agent-gateway';
+import { type Clock, GatewayError, type Logger } from 'agent-gateway';
+import { LRUCache } from 'lru-cache';
 import { ModelErrors } from '../../contract.ts';
+import type { ModelMetrics } from './metrics.ts';
 
 /** When calls to a provider that fails are not made at all. */
-export interface CircuitSettings {
+interface CircuitSettings {
   /** Failed calls in a row, their retries used up, after which the circuit opens. Default 5. */
   readonly failures: number;
   /** Milliseconds that it stays open before one call may probe the provider. Default 10,000. */
@@ -10,7 +12,7 @@ export interface CircuitSettings {
 }
 
 /** What applies everywhere. */
-export const DEFAULT_CIRCUIT: CircuitSettings = { failures: 5, openMs: 10_000 };
+const DEFAULT_CIRCUIT: CircuitSettings = { failures: 5, openMs: 10_000 };
 
 /** Failures in a row so far, and where those were too many the time (monotonic milliseconds) of the next probe. */
 export interface CircuitState {
@@ -22,10 +24,10 @@ export interface CircuitState {
 export const CLOSED: CircuitState = { failures: 0, openUntil: undefined };
 
 /** How a call was let in: like any other, or alone, to find out whether the provider is back. */
-export type Admission = 'regular' | 'probe';
+type Admission = 'regular' | 'probe';
 
 /** What a call told about its provider: it answers, it fails, or nothing. */
-export type Evidence = 'answers' | 'fails' | 'none';
+type Evidence = 'answers' | 'fails' | 'none';
 
 /**
  * Lets a call in, or not (undefined). A probe moves the time of the next one on, so that there is one in each `openMs`, and
@@ -81,4 +83,92 @@ export function evidenceOf(error: unknown): Evidence {
 
 function codes(...errors: readonly { readonly definition: { readonly code: string } }[]): Set<string> {
   return new Set(errors.map(({ definition }) => definition.code));
+}
+
+/** What circuit breakers work with. */
+interface CircuitsParts {
+  readonly clock: Clock;
+  readonly metrics: Pick<ModelMetrics, 'openCircuits'>;
+  /** Told when a circuit opens and when it closes. */
+  readonly log?: Pick<Logger, 'warn' | 'info'>;
+  readonly settings?: Partial<CircuitSettings>;
+}
+
+/** A call that was let in. Exactly one of its verbs is called, once. */
+export interface Passage {
+  /** The provider has begun to answer. */
+  answered(): void;
+  /** The call failed before that, or was left. */
+  failed(error: unknown): void;
+}
+
+/** The breaker before one provider. */
+export interface Circuit {
+  /** Lets a call in. Throws `model.circuit-open` while the provider is left alone. */
+  enter(): Passage;
+}
+
+/** The breakers of this process, one for each endpoint. */
+export interface Circuits {
+  /** The breaker of an endpoint: the same one for all aliases that lead there. */
+  of(endpoint: string): Circuit;
+}
+
+/** Endpoints come and go with files of agents.d; the longest unused ones are forgotten. */
+const MOST_ENDPOINTS = 1000;
+
+/**
+ * Breakers that share nothing but their settings. Each process has its own: it learns within a few calls what the others
+ * know. There are no timers: the first call after the pause is the probe.
+ */
+export function createCircuits({ clock, metrics, log, settings }: CircuitsParts): Circuits {
+  const rules = { ...DEFAULT_CIRCUIT, ...settings };
+  const circuits = new LRUCache<string, Circuit>({ max: MOST_ENDPOINTS });
+
+  function create(endpoint: string): Circuit {
+    let state: CircuitState = CLOSED;
+
+    function become(next: CircuitState): void {
+      const wasOpen = state.openUntil !== undefined;
+      const isOpen = next.openUntil !== undefined;
+      state = next;
+      if (isOpen === wasOpen) return;
+      metrics.openCircuits.set({ endpoint }, isOpen ? 1 : 0);
+      if (isOpen) log?.warn({ endpoint }, 'the model provider fails and is left alone for a while');
+      else log?.info({ endpoint }, 'the model provider answers again');
+    }
+
+    return {
+      enter() {
+        const entry = admit(state, clock.monotonic(), rules);
+        if (entry === undefined) throw refuse(state, clock.monotonic());
+        const { admission } = entry;
+        become(entry.state);
+        return {
+          answered() {
+            // The hot case: nothing to learn.
+            if (state !== CLOSED) become(learn(state, admission, 'answers', clock.monotonic(), rules));
+          },
+          failed(error) {
+            become(learn(state, admission, evidenceOf(error), clock.monotonic(), rules));
+          },
+        };
+      },
+    };
+  }
+
+  return {
+    of(endpoint) {
+      const known = circuits.get(endpoint);
+      if (known !== undefined) return known;
+      const circuit = create(endpoint);
+      circuits.set(endpoint, circuit);
+      return circuit;
+    },
+  };
+}
+
+function refuse({ openUntil }: CircuitState, now: number) {
+  const seconds = Math.max(1, Math.ceil(((openUntil ?? now) - now) / 1000));
+  return ModelErrors.unavailable(undefined, { headers: { 'retry-after': String(seconds) } });
 }

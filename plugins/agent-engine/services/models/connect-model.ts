@@ -1,19 +1,48 @@
 import type { Clock, Ids, Logger } from 'agent-gateway';
 import type { AgentEngineSettings } from '../../config.ts';
 import type { ModelClient } from '../../contract.ts';
-import type { ModelSpec } from '../../kinds/model.ts';
-import type { Circuits } from './circuits.ts';
-import { guardClient } from './guarded-client.ts';
+import { AI_SDK_PROVIDERS, type ModelSpec, OPENAI_URL } from '../../kinds/model.ts';
+import type { Circuit, Circuits } from './circuit.ts';
 import { createOpenAIClient } from './openai-client.ts';
-import { endpointOf, providerKind } from './provider-kind.ts';
-import type { RetrySettings } from './retry.ts';
-import type { Timeouts } from './timeouts.ts';
+
+/** How a model's provider is reached: by our own client, by the built-in model, or through a package of the AI SDK. */
+type ProviderKind =
+  | { readonly client: 'demo'; readonly name: 'demo' }
+  | { readonly client: 'openai'; readonly name: 'openai'; readonly url: string }
+  | {
+      readonly client: 'ai-sdk';
+      /** Short, as it is shown and metered: `anthropic`, `mistral`. */
+      readonly name: string;
+      readonly package: string;
+      /** Undefined where only the package knows. */
+      readonly url: string | undefined;
+      /** Whether no call can be made without `api_key`: packages would look for a variable of their own then. */
+      readonly needsKey: boolean;
+    };
+
+/** Reads `provider` and `base_url` of a Model. `@ai-sdk/anthropic` is the same as `anthropic`. Pure. */
+export function providerKind({ provider, base_url }: Pick<ModelSpec, 'provider' | 'base_url'>): ProviderKind {
+  if (provider === 'demo') return { client: 'demo', name: 'demo' };
+  if (provider === 'openai') return { client: 'openai', name: 'openai', url: base_url ?? OPENAI_URL };
+  const packageName = AI_SDK_PROVIDERS[provider]?.package ?? provider.replace(/^npm:/, '');
+  const known = Object.entries(AI_SDK_PROVIDERS).find(([, entry]) => entry.package === packageName);
+  return {
+    client: 'ai-sdk',
+    name: known?.[0] ?? packageName.replace(/^@ai-sdk\//, ''),
+    package: packageName,
+    url: base_url ?? known?.[1].url,
+    needsKey: known !== undefined,
+  };
+}
+
+/** What circuit breakers tell endpoints apart by, and logs and metrics show: the provider and its host. */
+export function endpointOf(name: string, url: string | undefined): string {
+  const host = url === undefined ? undefined : URL.parse(url)?.host;
+  return host === undefined ? name : `${name} ${host}`;
+}
 
 /** Limits of calls, the same for all models. */
-export type CallSettings = Pick<
-  AgentEngineSettings,
-  'include_usage' | 'max_retries' | 'timeout' | 'idle_timeout'
->;
+type CallSettings = Pick<AgentEngineSettings, 'include_usage' | 'max_retries' | 'timeout' | 'idle_timeout'>;
 
 /** What a model is connected with. */
 export interface ConnectParts {
@@ -27,64 +56,51 @@ export interface ConnectParts {
   readonly beforeCall: () => void;
 }
 
-/** A client, and what ends it. */
+/** How a model is reached. */
 export interface ConnectedModel {
   readonly client: ModelClient;
+  readonly circuit?: Circuit | undefined;
   readonly close: () => Promise<void>;
 }
 
-/** The clients' deadlines and retries by the plugin's settings. */
-export function clientLimits(settings: CallSettings): {
-  readonly timeouts: Partial<Timeouts>;
-  readonly retry: Partial<RetrySettings>;
-} {
-  const { timeout, idle_timeout, max_retries } = settings;
-  return {
-    timeouts: { totalMs: timeout, idleMs: idle_timeout, firstByteMs: idle_timeout },
-    retry: { retries: max_retries },
-  };
-}
-
 /**
- * The client of a model's provider, behind its circuit breaker. No connection is made before the first call. A package of the AI SDK
+ * The client of a model's provider, and the circuit breaker before it. No connection is made before the first call. A package of the AI SDK
  * is loaded here, with the adapter, and not before. Rejects, saying why in words that may be shown.
  */
 export async function connectModel(
   spec: ModelSpec,
   apiKey: string | undefined,
   log: Logger,
-  parts: ConnectParts,
+  { settings, demo, circuits, clock, ids, beforeCall }: ConnectParts,
 ): Promise<ConnectedModel> {
-  const { settings, demo, circuits, clock, ids, beforeCall } = parts;
   const kind = providerKind(spec);
   if (kind.client === 'demo') return { client: demo, close: async () => {} };
+  const { timeout, idle_timeout, max_retries } = settings;
   const common = {
-    ...clientLimits(settings),
+    timeouts: { totalMs: timeout, idleMs: idle_timeout, firstByteMs: idle_timeout },
+    retry: { retries: max_retries },
     ...(apiKey !== undefined && { apiKey }),
     clock,
     ids,
     beforeCall,
   };
   const circuit = circuits?.of(endpointOf(kind.name, kind.url));
-  const client =
-    kind.client === 'openai'
-      ? createOpenAIClient({ ...common, apiUrl: kind.url, includeUsage: settings.include_usage })
-      : await connectPackage(kind);
-
-  async function connectPackage(provider: Extract<typeof kind, { client: 'ai-sdk' }>) {
-    const { loadProvider } = await import('./ai-sdk/load-provider.ts');
-    const { createAISDKClient } = await import('./ai-sdk/ai-sdk-client.ts');
-    const createModel = await loadProvider(provider.package);
-    const { url } = provider;
-    const given = { ...(apiKey !== undefined && { apiKey }), ...(url !== undefined && { baseURL: url }) };
-    return createAISDKClient({
-      ...{ ...common, log, provider: provider.name },
-      createModel: (fetch) => createModel({ ...given, fetch }, spec.model),
-    });
+  if (kind.client === 'openai') {
+    const client = createOpenAIClient({ ...common, apiUrl: kind.url, includeUsage: settings.include_usage });
+    return { client, circuit, close: async () => client[Symbol.asyncDispose]() };
   }
-
-  return {
-    client: circuit === undefined ? client : guardClient(client, circuit),
-    close: async () => client[Symbol.asyncDispose](),
+  const { loadProvider } = await import('./ai-sdk/load-provider.ts');
+  const { createAISDKClient } = await import('./ai-sdk/ai-sdk-client.ts');
+  const createModel = await loadProvider(kind.package);
+  const given = {
+    ...(apiKey !== undefined && { apiKey }),
+    ...(kind.url !== undefined && { baseURL: kind.url }),
   };
+  const client = createAISDKClient({
+    ...common,
+    log,
+    provider: kind.name,
+    createModel: (fetch) => createModel({ ...given, fetch }, spec.model),
+  });
+  return { client, circuit, close: async () => client[Symbol.asyncDispose]() };
 }

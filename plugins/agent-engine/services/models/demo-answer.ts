@@ -1,10 +1,16 @@
-import type { ChatMessage, ChatRequest, ToolCall } from '../../contract.ts';
-import { fillSchema } from './demo-arguments.ts';
-import { textOf } from './demo-tokens.ts';
-import { type DemoToolCall, planToolCalls } from './demo-tools.ts';
+import {
+  type ChatMessage,
+  type ChatRequest,
+  type FinishReason,
+  ModelErrors,
+  type ToolCall,
+  type ToolDefinition,
+  type Usage,
+} from '../../contract.ts';
+import { fillSchema, findExpression } from './demo-arguments.ts';
 
 /** What the demo model answers: calls, or else a text. */
-export interface DemoAnswer {
+interface DemoAnswer {
   readonly text: string;
   readonly calls: readonly DemoToolCall[];
 }
@@ -123,4 +129,115 @@ function quote(text: string): string {
 
 function shorten(text: string, chars: number): string {
   return text.length <= chars ? text : `${text.slice(0, chars - 1).toWellFormed()}…`;
+}
+
+/** A call that the demo model wants made. */
+interface DemoToolCall {
+  readonly name: string;
+  /** JSON text. */
+  readonly arguments: string;
+}
+
+const ASKS_FOR_TIME = /\bwhat(?:'s| is)?\b.{0,20}\b(?:time|date|day)\b/i;
+/** More calls in one turn than this are nobody's clear wish. */
+const MOST_CALLS = 8;
+
+/**
+ * The calls that a prompt asks for: tools whose names it mentions, a calculator for arithmetic, a clock for the time.
+ * `tool_choice` decides first: `none` gives nothing, a named function or `required` always a call.
+ */
+function planToolCalls(request: ChatRequest, prompt: string): readonly DemoToolCall[] {
+  const tools = request.tools ?? [];
+  const choice = request.tool_choice ?? 'auto';
+  if (choice === 'none') return [];
+  const wanted = tools.filter((tool) => isAskedFor(tool.function.name, prompt));
+  if (typeof choice === 'object' && choice.type === 'function') {
+    const { name } = choice.function;
+    const named = tools.find((tool) => tool.function.name === name);
+    if (named === undefined) throw refuse('The function that tool_choice names is not among the tools.');
+    return [plan(named, prompt)];
+  }
+  if (choice === 'required' && wanted.length === 0) {
+    const first = tools[0];
+    if (first === undefined) throw refuse('tool_choice is "required", but there are no tools.');
+    return [plan(first, prompt)];
+  }
+  const most = request.parallel_tool_calls === false ? 1 : MOST_CALLS;
+  return wanted.slice(0, most).map((tool) => plan(tool, prompt));
+}
+
+function isAskedFor(name: string, prompt: string): boolean {
+  if (` ${toWords(prompt)} `.includes(` ${toWords(name)} `)) return true;
+  if (/calc|math|arith/i.test(name)) return findExpression(prompt) !== undefined;
+  return /time|date|clock/i.test(name) && ASKS_FOR_TIME.test(prompt);
+}
+
+/** `Current_time!` → `current time`. */
+function toWords(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim();
+}
+
+function plan(tool: ToolDefinition, prompt: string): DemoToolCall {
+  const filled = fillSchema(tool.function.parameters ?? {}, prompt, 'object');
+  return { name: tool.function.name, arguments: JSON.stringify(filled) };
+}
+
+function refuse(detail: string) {
+  return ModelErrors.rejected(detail, { param: 'tool_choice', retryable: false });
+}
+
+/** A token is a word, or 16 characters of a longer one, with the white space before it. */
+const TOKEN = /\s*\S{1,16}|\s+$/gu;
+
+/** The text cut into tokens; joined they are the text again. */
+export function toTokens(text: string): string[] {
+  return text.match(TOKEN) ?? [];
+}
+
+/** The text of a message: its string, or its text parts on lines of their own. */
+function textOf(message: ChatMessage): string {
+  const { content } = message;
+  if (typeof content === 'string') return content;
+  return (content ?? []).flatMap((part) => (part.type === 'text' ? [part.text ?? ''] : [])).join('\n');
+}
+
+/** The text as far as the request's `stop` and token limit let it go, and why it ends there. */
+export function limitText(
+  text: string,
+  request: ChatRequest,
+): { content: string; finish_reason: FinishReason } {
+  const stops = [request.stop ?? []].flat().filter((stop) => stop !== '');
+  const ends = stops.map((stop) => text.indexOf(stop)).filter((index) => index >= 0);
+  const content = text.slice(0, Math.min(text.length, ...ends));
+  const limit = Math.min(
+    request.max_tokens ?? Number.POSITIVE_INFINITY,
+    request.max_completion_tokens ?? Number.POSITIVE_INFINITY,
+  );
+  const tokens = toTokens(content);
+  if (tokens.length <= limit) return { content, finish_reason: 'stop' };
+  return { content: tokens.slice(0, limit).join(''), finish_reason: 'length' };
+}
+
+/** A deterministic estimate of what a request and the texts of its answer consumed. */
+export function estimateUsage(request: ChatRequest, answer: readonly string[]): Usage {
+  const prompt = request.messages.flatMap((message) => [
+    textOf(message),
+    ...(message.tool_calls ?? []).map((call) => JSON.stringify(call.function ?? call)),
+  ]);
+  if (request.tools !== undefined) prompt.push(JSON.stringify(request.tools));
+  const prompt_tokens = countTokens(prompt);
+  const completion_tokens = countTokens(answer);
+  return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+}
+
+/** Counts without keeping the tokens: a prompt may be long. */
+function countTokens(texts: readonly string[]): number {
+  let count = 0;
+  for (const text of texts) {
+    for (const _ of text.matchAll(TOKEN)) count += 1;
+  }
+  return count;
 }

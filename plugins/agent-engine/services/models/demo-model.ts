@@ -12,8 +12,7 @@ import {
   type ToolCall,
   type Usage,
 } from '../../contract.ts';
-import { answerAsDemo } from './demo-answer.ts';
-import { estimateUsage, limitText, toTokens } from './demo-tokens.ts';
+import { answerAsDemo, estimateUsage, limitText, toTokens } from './demo-answer.ts';
 
 /** Settings and collaborators of the demo model. */
 export interface DemoModelOptions {

@@ -1,35 +1,27 @@
-import { type Clock, GatewayError } from 'agent-gateway';
-import {
-  type ChatRequest,
-  type Model,
-  type ModelCallContext,
-  type ModelClient,
-  ModelErrors,
-  type ModelInfo,
-  type Models,
-} from '../../contract.ts';
-import { bindModel } from './bind-model.ts';
-import type { FileModels } from './file-models.ts';
-import { type ModelObserver, observeModel } from './observed-model.ts';
+import { type Clock, GatewayError, type ResourceView } from 'agent-gateway';
+import { type Model, type ModelClient, ModelErrors, type ModelInfo, type Models } from '../../contract.ts';
+import type { ConnectedModel } from './connect-model.ts';
+import type { ModelMetrics } from './metrics.ts';
+import { createModelCall, type EndpointChain, type ModelEndpoint, singleEndpoint } from './model-call.ts';
+import { infoOf, type ModelResource } from './model-resource.ts';
 
-/** The provider that a deployment names by environment variables. Empty strings count as unset. */
-export interface ProviderSettings {
-  /** `LLM_API_URL`. Unset: `default` is the demo model. */
-  readonly api_url?: string;
-  /** `LLM_MODEL`. Unset: every name but `demo` is passed through to the server as it is. */
-  readonly model?: string;
+/** The provider that a deployment names by environment variables. */
+export interface ConfiguredServer extends Pick<ConnectedModel, 'client' | 'circuit'> {
+  /** `LLM_MODEL`. Unset: every name but `demo` is passed through to the server as it is. Empty counts as unset. */
+  readonly model?: string | undefined;
 }
 
 /** What the registry is made of. */
 export interface ModelRegistryParts {
-  readonly settings: ProviderSettings;
-  /** The client of the server at `settings.api_url`; needed exactly when that is set. */
-  readonly server?: ModelClient;
+  /** The server at `LLM_API_URL`. Unset: `default` is the demo model. */
+  readonly server?: ConfiguredServer | undefined;
   readonly demo: ModelClient;
-  /** The models of agents.d, which win over all others. */
-  readonly files?: FileModels;
+  /** The live resources of the kind Model, which win over all others. */
+  readonly resources?: ResourceView<ModelResource> | undefined;
   readonly clock: Clock;
-  readonly observer?: ModelObserver;
+  readonly metrics: ModelMetrics;
+  /** Milliseconds after which no fallback is begun any more. */
+  readonly timeout: number;
 }
 
 /** Metrics carry this instead of names that callers make up: a label must not grow with what is asked. */
@@ -41,7 +33,8 @@ const MAX_NAMED = 20;
 /**
  * The models of the deployment, by alias.
  *
- * - An alias of agents.d is what the file says, whatever else has the same name; files come and go.
+ * - An alias of agents.d is what the file says, whatever else has the same name; files come and go. A call holds the versions that it began
+ *   with: a reload does not cut it.
  * - `demo` is the built-in model.
  * - No `LLM_API_URL`: `default` is the demo model.
  * - `LLM_API_URL` and `LLM_MODEL`: `default` and the model's own name both lead to it; other names do not exist.
@@ -49,39 +42,54 @@ const MAX_NAMED = 20;
  *   any name). What the server does not know is `model_not_found`.
  */
 export function createModelRegistry(parts: ModelRegistryParts): Models {
-  const { settings, server, demo, files, clock, observer } = parts;
-  const created = Math.floor(clock.now() / 1000);
-  const models = new Map<string, Model>();
+  const { server, demo, resources, clock, metrics, timeout } = parts;
+  const start = clock.now();
+  const isPassThrough = server !== undefined && !server.model;
 
-  function model(
-    id: string,
-    provider: 'openai' | 'demo',
-    name: string,
-    client: ModelClient,
-    label = id,
+  function callOf(endpoint: ModelEndpoint): Model {
+    const chain = singleEndpoint(endpoint);
+    return createModelCall({ info: endpoint.info, acquire: () => chain, metrics, clock, timeout });
+  }
+
+  function ofDemo(alias: string): Model {
+    const info = infoOf(alias, { provider: 'demo', model: 'demo' }, start);
+    return callOf({ info, client: demo });
+  }
+
+  function ofServer(
+    { client, circuit }: ConfiguredServer,
+    alias: string,
+    model: string,
+    label = alias,
   ): Model {
-    const info = {
-      id,
-      provider,
-      model: name,
-      owned_by: provider === 'demo' ? 'agent-gateway' : provider,
-      created,
-    };
-    return bindModel(info, observer === undefined ? client : observeModel(client, label, observer, clock));
+    const info = infoOf(alias, { provider: 'openai', model }, start);
+    const explain = isPassThrough ? (error: unknown) => asNotFound(error, model) : undefined;
+    return callOf({ info, client, circuit, label, explain });
   }
 
-  const passThrough = server !== undefined && !settings.model ? nameUnknownModels(server) : undefined;
-  if (server === undefined) models.set('default', model('default', 'demo', 'demo', demo));
-  else models.set('default', model('default', 'openai', settings.model || 'default', passThrough ?? server));
-  if (server !== undefined && settings.model) {
-    models.set(settings.model, model(settings.model, 'openai', settings.model, server));
+  function ofFile(alias: string): Model | undefined {
+    const info = resources?.get(alias)?.info;
+    return (
+      info &&
+      createModelCall({ info, acquire: () => acquireChain(resources!, alias), metrics, clock, timeout })
+    );
   }
-  models.set('demo', model('demo', 'demo', 'demo', demo));
+
+  const fixed = new Map<string, Model>();
+  fixed.set('default', server ? ofServer(server, 'default', server.model || 'default') : ofDemo('default'));
+  if (server?.model) fixed.set(server.model, ofServer(server, server.model, server.model));
+  fixed.set('demo', ofDemo('demo'));
+
+  function list(): readonly ModelInfo[] {
+    const all = new Map([...fixed.values()].map(({ info }) => [info.id, info]));
+    for (const { value } of resources?.list() ?? []) all.set(value.info.id, value.info);
+    return [...all.values()];
+  }
 
   function resolve(alias: string): Model {
-    const known = files?.find(alias) ?? models.get(alias);
+    const known = ofFile(alias) ?? fixed.get(alias);
     if (known !== undefined) return known;
-    if (passThrough !== undefined) return model(alias, 'openai', alias, passThrough, PASS_THROUGH_LABEL);
+    if (isPassThrough) return ofServer(server, alias, alias, PASS_THROUGH_LABEL);
     const aliases = list().map(({ id }) => `"${id}"`);
     const names = `${aliases.slice(0, MAX_NAMED).join(', ')}${aliases.length > MAX_NAMED ? ', …' : ''}`;
     throw ModelErrors.notFound(`There is no model "${shorten(alias)}". Available: ${names}.`, {
@@ -89,36 +97,25 @@ export function createModelRegistry(parts: ModelRegistryParts): Models {
     });
   }
 
-  function list(): readonly ModelInfo[] {
-    const ofFiles = files?.list() ?? [];
-    const all = new Map([...models.values()].map(({ info }) => [info.id, info]));
-    for (const info of ofFiles) all.set(info.id, info);
-    return [...all.values()];
-  }
-
   return { list, resolve };
 }
 
-/** With names that come from the caller, a name that the server does not know is the caller's mistake: 404, not 502. */
-function nameUnknownModels(server: ModelClient): ModelClient {
+/** A model of agents.d and its fallbacks that are there now. A fallback's own fallbacks do not count. */
+function acquireChain(resources: ResourceView<ModelResource>, alias: string): EndpointChain {
+  const first = resources.acquire(alias);
+  if (first === undefined)
+    throw ModelErrors.notFound(`There is no model "${alias}" any more.`, { param: 'model' });
+  const others = first.value.fallbacks.map((name) => resources.acquire(name));
+  const leases = [first, ...others].filter((lease) => lease !== undefined);
   return {
-    async complete(request, context) {
-      try {
-        return await server.complete(request, context);
-      } catch (error) {
-        throw asNotFound(error, request.model);
-      }
-    },
-    async *stream(request: ChatRequest, context: ModelCallContext) {
-      try {
-        yield* server.stream(request, context);
-      } catch (error) {
-        throw asNotFound(error, request.model);
-      }
+    endpoints: leases.map(({ value }) => value),
+    [Symbol.dispose]() {
+      for (const lease of leases) lease[Symbol.dispose]();
     },
   };
 }
 
+/** With names that come from the caller, a name that the server does not know is the caller's mistake: 404, not 502. */
 function asNotFound(error: unknown, name: string): unknown {
   const isUnknown =
     error instanceof GatewayError && error.code === ModelErrors.unknownToProvider.definition.code;

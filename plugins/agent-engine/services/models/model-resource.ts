@@ -1,21 +1,25 @@
-import type { BuildContext, KindDefinition, Resource, ResourceProblem } from 'agent-gateway';
-import type { Model, ModelInfo } from '../../contract.ts';
+import type {
+  BuildContext,
+  KindDefinition,
+  Logger,
+  Resource,
+  ResourceProblem,
+  ResourceView,
+} from 'agent-gateway';
+import type { ModelInfo } from '../../contract.ts';
 import { ModelKind, type ModelSpec } from '../../kinds/model.ts';
-import { bindModel } from './bind-model.ts';
-import { type ConnectParts, connectModel } from './connect-model.ts';
-import { type ModelObserver, observeModel } from './observed-model.ts';
-import { providerEndpoint } from './openai-request.ts';
-import { providerKind } from './provider-kind.ts';
+import { type ConnectParts, connectModel, providerKind } from './connect-model.ts';
+import type { ModelEndpoint } from './model-call.ts';
+import { providerEndpoint } from './openai-client.ts';
 
 /** The value behind a Model resource. */
-export interface ModelResource extends Model, AsyncDisposable {
+export interface ModelResource extends ModelEndpoint, AsyncDisposable {
   /** Aliases that are asked when this one fails before it answered. */
   readonly fallbacks: readonly string[];
 }
 
 /** What the models of agents.d are made with. */
-export interface ModelKindParts extends ConnectParts {
-  readonly observer: ModelObserver;
+interface ModelKindParts extends ConnectParts {
   /** The secret behind `env:NAME` or `file:PATH`, which the operator wrote. Rejects, saying why in words that may be shown. */
   readonly resolveSecret: (reference: string) => Promise<string>;
 }
@@ -26,7 +30,9 @@ export function modelKind(parts: ModelKindParts): KindDefinition<typeof ModelSpe
     ...ModelKind,
     references: ({ spec }) =>
       (spec.fallbacks ?? []).map((name, index) => ({
-        ...{ kind: ModelKind.kind, name, pointer: `/spec/fallbacks/${index}` },
+        kind: ModelKind.kind,
+        name,
+        pointer: `/spec/fallbacks/${index}`,
         // Looked up when they are needed, so that two models may stand in for each other.
         lazy: true,
       })),
@@ -67,22 +73,45 @@ async function build(
   { log }: BuildContext,
   parts: ModelKindParts,
 ): Promise<ModelResource> {
-  const { clock, observer, resolveSecret } = parts;
-  const { name } = providerKind(spec);
-  const apiKey = spec.api_key === undefined ? undefined : await resolveSecret(spec.api_key);
-  const { client, close } = await connectModel(spec, apiKey, log, parts);
-  const info: ModelInfo = {
-    id: metadata.name,
-    provider: name,
-    model: spec.model,
-    owned_by: name === 'demo' ? 'agent-gateway' : name,
-    created: Math.floor(clock.now() / 1000),
-    ...(spec.context_length === undefined ? {} : { context_length: spec.context_length }),
-    ...(spec.capabilities === undefined ? {} : { capabilities: spec.capabilities }),
-  };
+  const apiKey = spec.api_key === undefined ? undefined : await parts.resolveSecret(spec.api_key);
+  const { client, circuit, close } = await connectModel(spec, apiKey, log, parts);
   return {
-    ...bindModel(info, observeModel(client, info.id, observer, clock)),
+    info: infoOf(metadata.name, spec, parts.clock.now()),
+    client,
+    circuit,
     fallbacks: spec.fallbacks ?? [],
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** What is shown of a model that was defined at `now` (Unix milliseconds). */
+export function infoOf(alias: string, spec: ModelSpec, now: number): ModelInfo {
+  const { name } = providerKind(spec);
+  return {
+    id: alias,
+    provider: name,
+    model: spec.model,
+    owned_by: name === 'demo' ? 'agent-gateway' : name,
+    created: Math.floor(now / 1000),
+    ...(spec.context_length === undefined ? {} : { context_length: spec.context_length }),
+    ...(spec.capabilities === undefined ? {} : { capabilities: spec.capabilities }),
+  };
+}
+
+/** Says in the log when a file of agents.d takes the alias `default` from the server in `LLM_API_URL`, and when it gives it back. */
+export function logShadowedDefault(
+  resources: ResourceView<ModelResource>,
+  apiUrl: string | undefined,
+  log: Logger,
+): void {
+  if (apiUrl === undefined) return;
+  let isShadowed = false;
+  const look = () => {
+    const file = resources.list().find(({ name }) => name === 'default')?.file;
+    if ((file !== undefined) === isShadowed) return;
+    isShadowed = file !== undefined;
+    if (isShadowed) log.info({ file }, 'the model default comes from agents.d, and not from LLM_API_URL');
+    else log.info('the model default comes from LLM_API_URL again');
+  };
+  resources.onChange(look);
 }

@@ -1,33 +1,49 @@
-import { type Clock, ConfigurationError, type Ids, type ResourceView } from 'agent-gateway';
+import { ConfigurationError, type Logger, type ResourceView, type Scope } from 'agent-gateway';
 import type { AgentEngineSettings } from '../../config.ts';
-import type { ModelClient, Models } from '../../contract.ts';
-import type { Circuits } from './circuits.ts';
-import { clientLimits } from './connect-model.ts';
-import { createFileModels } from './file-models.ts';
-import { guardClient } from './guarded-client.ts';
+import type { Embeddings, Models } from '../../contract.ts';
+import { openEmbeddings } from '../embeddings/open-embeddings.ts';
+import { createCircuits } from './circuit.ts';
+import { type ConnectParts, connectModel } from './connect-model.ts';
+import { createDemoModel } from './demo-model.ts';
+import { type ModelMetrics, modelMetrics } from './metrics.ts';
 import { createModelRegistry } from './model-registry.ts';
-import type { ModelResource } from './model-resource.ts';
-import type { ModelObserver } from './observed-model.ts';
-import { createOpenAIClient } from './openai-client.ts';
-import { createHeaders, providerEndpoint } from './openai-request.ts';
-import { endpointOf } from './provider-kind.ts';
+import { logShadowedDefault, type ModelResource, modelKind } from './model-resource.ts';
+import { createHeaders, providerEndpoint } from './openai-client.ts';
+
+/** Registers the kind Model and opens the models and embeddings of the deployment; their connections close with the plugin. */
+export async function openModelService(
+  scope: Scope<AgentEngineSettings>,
+): Promise<{ readonly models: Models; readonly embeddings: Embeddings }> {
+  const { config: settings, log, services } = scope;
+  const { clock, ids, secrets, assertOutsideTransaction } = services;
+  const metrics = modelMetrics(scope.metric);
+  const parts = {
+    settings,
+    clock,
+    ids,
+    log,
+    metrics,
+    demo: createDemoModel({ clock, ids }),
+    circuits: createCircuits({ clock, metrics, log }),
+    beforeCall: () => assertOutsideTransaction('a model call'),
+  };
+  const resolveSecret = (reference: string) => secrets.resolve(reference, 'operator');
+  const resources = scope.kind(modelKind({ ...parts, resolveSecret }));
+  logShadowedDefault(resources, settings.api_url, log);
+  const opened = await openModels({ ...parts, resources });
+  scope.defer(opened.close);
+  const { embeddings, close } = openEmbeddings(parts);
+  scope.defer(close);
+  return { models: opened.models, embeddings };
+}
 
 /** What the models are made of. */
-export interface ModelParts {
-  readonly settings: Pick<
-    AgentEngineSettings,
-    'api_url' | 'api_key' | 'model' | 'include_usage' | 'max_retries' | 'timeout' | 'idle_timeout'
-  >;
-  readonly demo: ModelClient;
+export interface ModelParts extends ConnectParts {
+  readonly settings: ConnectParts['settings'] & Pick<AgentEngineSettings, 'api_url' | 'api_key' | 'model'>;
   /** The live resources of the kind Model. */
   readonly resources?: ResourceView<ModelResource>;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly observer: ModelObserver;
-  /** Breakers before the providers, shared with the models of agents.d; without them every call is made. */
-  readonly circuits?: Circuits | undefined;
-  /** Throws where no outbound call may be made. */
-  readonly beforeCall: () => void;
+  readonly metrics: ModelMetrics;
+  readonly log: Logger;
 }
 
 /** The models of the deployment, and what closes their connections. */
@@ -37,34 +53,19 @@ export interface OpenedModels {
 }
 
 /**
- * Joins the models of agents.d, the demo model and, where `LLM_API_URL` is set, those of that server. Throws a ConfigurationError, which
- * stops the start, for an address or a key that cannot work.
+ * Joins the models of agents.d, the demo model and, where `LLM_API_URL` is set, the model of that server, which is connected like one of
+ * agents.d. Rejects with a ConfigurationError, which stops the start, for an address or a key that cannot work.
  */
-export function openModels(parts: ModelParts): OpenedModels {
-  const { settings, demo, resources, clock, ids, observer, circuits, beforeCall } = parts;
+export async function openModels(parts: ModelParts): Promise<OpenedModels> {
+  const { settings, demo, resources, clock, metrics, log } = parts;
   const { api_url, api_key, model, timeout } = settings;
-  const files =
-    resources === undefined ? undefined : createFileModels({ resources, clock, observer, timeout });
-  if (api_url === undefined) {
-    const models = createModelRegistry({ settings: {}, demo, files, clock, observer });
-    return { models, close: async () => {} };
-  }
+  const common = { demo, resources, clock, metrics, timeout };
+  if (api_url === undefined) return { models: createModelRegistry(common), close: async () => {} };
   requireUsable('LLM_API_URL', () => providerEndpoint(api_url));
   requireUsable('LLM_API_KEY', () => createHeaders(api_key));
-  const client = createOpenAIClient({
-    apiUrl: api_url,
-    ...(api_key === undefined ? {} : { apiKey: api_key }),
-    includeUsage: settings.include_usage,
-    ...clientLimits(settings),
-    ...{ clock, ids, beforeCall },
-  });
-  const circuit = circuits?.of(endpointOf('openai', api_url));
-  const server = circuit === undefined ? client : guardClient(client, circuit);
-  const named = model === undefined ? { api_url } : { api_url, model };
-  return {
-    models: createModelRegistry({ settings: named, server, demo, files, clock, observer }),
-    close: async () => client[Symbol.asyncDispose](),
-  };
+  const spec = { provider: 'openai', model: model || 'default', base_url: api_url };
+  const { client, circuit, close } = await connectModel(spec, api_key, log, parts);
+  return { models: createModelRegistry({ ...common, server: { client, circuit, model } }), close };
 }
 
 /** What is wrong with a setting is told with the name of its variable. */

@@ -6,18 +6,14 @@ import type {
   ModelCallContext,
   ModelClient,
 } from '../../contract.ts';
-import { createChunkDecoder } from './chunk-decoder.ts';
-import { parseCompletion } from './completion.ts';
-import { startLifetime } from './lifetime.ts';
-import { completeBody, createHeaders, providerEndpoint, streamBody } from './openai-request.ts';
+import { DEFAULT_TIMEOUTS, startLifetime, type Timeouts } from './deadlines.ts';
+import { createChunkDecoder, parseCompletion } from './openai-answer.ts';
 import { createProviderConnection } from './provider-connection.ts';
-import { malformed } from './provider-errors.ts';
-import { createRedact } from './redact.ts';
+import { createRedact, malformed } from './provider-errors.ts';
 import { DEFAULT_RETRY, type RetrySettings } from './retry.ts';
-import { DEFAULT_TIMEOUTS, type Timeouts } from './timeouts.ts';
 
 /** How much a provider may make the gateway hold in memory. */
-export interface AnswerLimits {
+interface AnswerLimits {
   /** The body of a plain answer, in bytes. Default 32 MiB. */
   readonly answerBytes: number;
   /** One event of a stream, in characters. Default 1,048,576. */
@@ -79,8 +75,16 @@ export function createOpenAIClient(options: OpenAIClientOptions): OpenAIClient {
   const { origin, path } = providerEndpoint(apiUrl);
   const headersFor = createHeaders(apiKey);
   const connection = createProviderConnection({
-    ...{ origin, connections, maxWaiting, timeouts, retry, errorBytes },
-    ...{ clock, ids, redact, beforeCall },
+    origin,
+    connections,
+    maxWaiting,
+    timeouts,
+    retry,
+    errorBytes,
+    clock,
+    ids,
+    redact,
+    beforeCall,
   });
 
   async function complete(request: ChatRequest, context: ModelCallContext): Promise<ChatCompletion> {
@@ -116,4 +120,64 @@ export function createOpenAIClient(options: OpenAIClientOptions): OpenAIClient {
   }
 
   return { complete, stream, [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose]() };
+}
+
+/** Where something is asked for: an origin to connect to and the path of the route. */
+interface ProviderEndpoint {
+  readonly origin: string;
+  /** Path and query. */
+  readonly path: string;
+}
+
+/**
+ * The endpoint under a base URL. As with the `base_url` of OpenAI's libraries, the route is appended to it,
+ * whether it ends in a slash or not, and nothing else is guessed: servers differ in whether they have a `/v1`. A query
+ * (`?api-version=…`) is kept. Throws for a URL that is not http(s), or that holds a user name or password, since URLs
+ * are logged and shown.
+ *
+ * @example
+ * providerEndpoint('https://api.openai.com/v1/'); // { origin: 'https://api.openai.com', path: '/v1/chat/completions' }
+ */
+export function providerEndpoint(apiUrl: string, route = '/chat/completions'): ProviderEndpoint {
+  const url = URL.parse(apiUrl);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new TypeError('The model API URL is not an http:// or https:// URL.');
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new TypeError('The model API URL must not hold credentials; set the API key instead.');
+  }
+  return { origin: url.origin, path: `${url.pathname.replace(/\/+$/, '')}${route}${url.search}` };
+}
+
+/** The headers of a call. Throws for a key that a header cannot carry. */
+export function createHeaders(
+  apiKey: string | undefined,
+): (context: Pick<ModelCallContext, 'requestId' | 'traceHeaders'>) => Record<string, string> {
+  const key = apiKey?.trim();
+  if (key !== undefined && !/^[\x21-\x7e]*$/.test(key)) {
+    throw new TypeError('The model API key holds characters that a header cannot carry.');
+  }
+  const fixed = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    'accept-encoding': 'identity',
+    'user-agent': 'agent-gateway',
+    ...(key && { authorization: `Bearer ${key}` }),
+  };
+  return (context) => ({ ...context.traceHeaders, 'x-request-id': context.requestId, ...fixed });
+}
+
+/** The body of a call for a whole answer. */
+function completeBody(request: ChatRequest): string {
+  // Servers refuse stream_options without stream.
+  return JSON.stringify({ ...request, stream: false, stream_options: undefined });
+}
+
+/**
+ * The body of a call for a stream. Usage is always asked for, since the gateway meters; `includeUsage: false` leaves
+ * the whole member out, for servers that refuse it.
+ */
+function streamBody(request: ChatRequest, includeUsage: boolean): string {
+  const options = includeUsage ? { ...request.stream_options, include_usage: true } : undefined;
+  return JSON.stringify({ ...request, stream: true, stream_options: options });
 }

@@ -1,12 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, GatewayError, type Ids } from 'agent-gateway';
-import { Pool } from 'undici';
+import type { Pool } from 'undici';
 import { ModelErrors } from '../../contract.ts';
-import { Exchange } from './exchange.ts';
-import type { Lifetime } from './lifetime.ts';
-import { connectionFailure, statusFailure } from './provider-errors.ts';
-import { ProviderResponse } from './provider-response.ts';
-import type { Redact } from './redact.ts';
+import { inSeconds, type Lifetime, type Timeouts } from './deadlines.ts';
+import { HttpExchange, type ResponseHead } from './http-exchange.ts';
+import { connectionFailure, type Redact, statusFailure } from './provider-errors.ts';
 import {
   isRetryableFailure,
   isRetryableStatus,
@@ -14,10 +12,9 @@ import {
   parseRetryAfter,
   type RetrySettings,
 } from './retry.ts';
-import { inSeconds, type Timeouts } from './timeouts.ts';
 
 /** Settings and collaborators of a connection. */
-export interface ProviderConnectionOptions {
+interface ProviderConnectionOptions {
   /** `https://api.example.com`. */
   readonly origin: string;
   /** Connections to the provider, each of which carries one call at a time. */
@@ -35,7 +32,7 @@ export interface ProviderConnectionOptions {
 }
 
 /** One call on a connection. */
-export interface ProviderCall {
+interface ProviderCall {
   /** Default `POST`. */
   readonly method?: 'GET' | 'POST';
   /** Path and query. */
@@ -66,33 +63,26 @@ const ERROR_BODY_MS = 5000;
 /** Connects to one provider. Redirects are not followed: the credential is for this server alone. */
 export function createProviderConnection(options: ProviderConnectionOptions): ProviderConnection {
   const { origin, timeouts, retry, clock, ids, redact } = options;
-  const pool = new Pool(origin, {
-    connections: options.connections,
-    pipelining: 1,
-    allowH2: false,
-    connect: { timeout: timeouts.connectMs },
-    keepAliveTimeout: 30_000,
-    // undici's own timers also run while a slow client holds the stream back; the deadlines here do not.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  let pool: Promise<Pool> | undefined;
   let open = 0;
 
-  function start({ method = 'POST', path, headers, body }: ProviderCall): Exchange {
+  function start(connected: Pool, { method = 'POST', path, headers, body }: ProviderCall): HttpExchange {
     options.beforeCall?.();
     if (open >= options.connections + options.maxWaiting) {
       throw ModelErrors.overloaded(undefined, { headers: { 'retry-after': '1' } });
     }
     open += 1;
-    return new Exchange(pool, { origin, path, method, headers, body }, () => {
+    return new HttpExchange(connected, { origin, path, method, headers, body }, () => {
       open -= 1;
     });
   }
 
   async function attempt(call: ProviderCall): Promise<ProviderResponse | Failure> {
     const { signal } = call.lifetime;
+    pool ??= openPool(options);
+    const connected = await pool;
     signal.throwIfAborted();
-    const exchange = start(call);
+    const exchange = start(connected, call);
     signal.addEventListener('abort', () => exchange.cancel(signal.reason), { once: true });
     const firstByte = cancelAfter(exchange, call.firstByteMs);
     try {
@@ -129,10 +119,25 @@ export function createProviderConnection(options: ProviderConnectionOptions): Pr
     }
   }
 
-  return { send, [Symbol.asyncDispose]: () => pool.destroy() };
+  return { send, [Symbol.asyncDispose]: async () => (await pool)?.destroy() };
 }
 
-function cancelAfter(exchange: Exchange, milliseconds: number | undefined): NodeJS.Timeout | undefined {
+/** undici is loaded with the first call of all. */
+async function openPool({ origin, connections, timeouts }: ProviderConnectionOptions): Promise<Pool> {
+  const { Pool } = await import('undici');
+  return new Pool(origin, {
+    connections,
+    pipelining: 1,
+    allowH2: false,
+    connect: { timeout: timeouts.connectMs },
+    keepAliveTimeout: 30_000,
+    // undici's own timers also run while a slow client holds the stream back; the deadlines here do not.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+}
+
+function cancelAfter(exchange: HttpExchange, milliseconds: number | undefined): NodeJS.Timeout | undefined {
   if (milliseconds === undefined) return undefined;
   return setTimeout(() => {
     const detail = `The model provider did not begin to answer within ${inSeconds(milliseconds)}.`;
@@ -155,4 +160,81 @@ async function pauseUntil(milliseconds: number, signal: AbortSignal): Promise<vo
   } catch {
     throw signal.reason;
   }
+}
+
+/** The response of a provider, its body read under the idle deadline. Reading throws errors of `ModelErrors`. */
+export class ProviderResponse {
+  readonly head: ResponseHead;
+  readonly #exchange: HttpExchange;
+  readonly #idleMs: number;
+  readonly #redact: Redact;
+
+  constructor(exchange: HttpExchange, head: ResponseHead, idleMs: number, redact: Redact) {
+    this.head = head;
+    this.#exchange = exchange;
+    this.#idleMs = idleMs;
+    this.#redact = redact;
+  }
+
+  /** The next bytes of the body, undefined at its end. */
+  async read(idleMs = this.#idleMs): Promise<Buffer | undefined> {
+    let idle: NodeJS.Timeout | undefined;
+    if (!this.#exchange.hasData) {
+      idle = setTimeout(() => this.cancel(silence(idleMs)), idleMs);
+    }
+    try {
+      return await this.#exchange.read();
+    } catch (error) {
+      throw error instanceof GatewayError ? error : connectionFailure(error as Error, true, this.#redact);
+    } finally {
+      clearTimeout(idle);
+    }
+  }
+
+  /** The whole body, undefined (and the connection closed) when it is longer than `maxBytes`. */
+  async readAll(maxBytes: number): Promise<string | undefined> {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for (let chunk = await this.read(); chunk !== undefined; chunk = await this.read()) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) {
+        this.cancel();
+        return undefined;
+      }
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks, bytes).toString('utf8');
+  }
+
+  /** The beginning of the body, as much of it as arrives in time; afterwards the response is over. Never throws. */
+  async peek(maxBytes: number, idleMs: number): Promise<string> {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    try {
+      while (bytes < maxBytes) {
+        const chunk = await this.read(idleMs);
+        if (chunk === undefined) break;
+        chunks.push(chunk);
+        bytes += chunk.length;
+      }
+    } catch {
+      // What has arrived before the connection broke is all that there is to tell.
+    }
+    this.cancel();
+    return Buffer.concat(chunks, bytes).toString('utf8', 0, Math.min(bytes, maxBytes));
+  }
+
+  /** Lets go of a body that is over but for its ending, so that the connection can serve again. */
+  finish(): void {
+    this.#exchange.finish();
+  }
+
+  /** Closes the connection, unless the body has ended. */
+  cancel(reason: Error = ModelErrors.aborted()): void {
+    this.#exchange.cancel(reason);
+  }
+}
+
+function silence(idleMs: number): GatewayError {
+  return ModelErrors.timeout(`The model provider sent nothing for ${inSeconds(idleMs)} while answering.`);
 }

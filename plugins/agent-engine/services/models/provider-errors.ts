@@ -1,7 +1,6 @@
 import type { GatewayError } from 'agent-gateway';
 import { ModelErrors } from '../../contract.ts';
-import type { ResponseHead } from './exchange.ts';
-import type { Redact } from './redact.ts';
+import type { ResponseHead } from './http-exchange.ts';
 
 /** Sent with a 429 of which the provider did not say when to come back. */
 const DEFAULT_RETRY_AFTER_SECONDS = 5;
@@ -99,4 +98,29 @@ function readMessage(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   const message = (value as { message?: unknown } | undefined | null)?.message;
   return typeof message === 'string' ? message : undefined;
+}
+
+/** Makes a text of a provider fit for logs and errors. */
+export type Redact = (text: string) => string;
+
+const MARK = '[redacted]';
+/** A shorter "key" is a placeholder such as `x`; replacing it would only garble the text. */
+const SHORTEST_SECRET = 4;
+const KEY_LIKE = /\b(?:sk|pk|rk|hk)[-_][A-Za-z0-9_*.-]{4,}|\bBearer\s+\S+/gi;
+
+/**
+ * A function that takes the given secrets, and whatever else looks like a key, out of a text, turns control characters
+ * into spaces, and caps its length. Providers like to repeat the credential they refuse.
+ */
+export function createRedact(secrets: readonly string[], maxChars = 300): Redact {
+  const known = secrets.filter((secret) => secret.length >= SHORTEST_SECRET);
+  return (text) => {
+    let clean = text;
+    for (const secret of known) clean = clean.replaceAll(secret, MARK);
+    clean = clean
+      .replace(KEY_LIKE, MARK)
+      .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+      .trim();
+    return clean.length <= maxChars ? clean : `${clean.slice(0, maxChars - 1).toWellFormed()}…`;
+  };
 }

@@ -1,3 +1,5 @@
+import { backoffDelay } from 'agent-gateway';
+
 /** When a failed attempt is tried again. Only attempts of which nothing was delivered are. */
 export interface RetrySettings {
   /** Attempts after the first one. Default 2. */
@@ -65,7 +67,7 @@ export function nextDelay(
   if (retryAfterMs !== undefined) {
     return retryAfterMs > settings.maxRetryAfterMs ? undefined : retryAfterMs + random * settings.baseMs;
   }
-  return random * Math.min(settings.maxBackoffMs, settings.baseMs * 2 ** (attempt - 1));
+  return random * backoffDelay(attempt, { first: settings.baseMs, most: settings.maxBackoffMs });
 }
 
 /**

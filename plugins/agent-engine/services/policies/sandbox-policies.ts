@@ -1,4 +1,4 @@
-import type { Clock, Database, KernelServices } from 'agent-gateway';
+import { type Clock, createSharedCache, type Database, type KernelServices, type Scope } from 'agent-gateway';
 import {
   DEFAULT_SANDBOX_POLICY,
   type SandboxPolicies,
@@ -6,7 +6,6 @@ import {
   SandboxPolicyChanged,
 } from '../../contract.ts';
 import { deletePolicy, findPolicy, savePolicy } from '../../store/policies/sandbox-policy-row.ts';
-import { createRecent } from '../recent/recent.ts';
 
 const MAX_AGE_MS = 1000;
 const MAX_TENANTS = 10_000;
@@ -19,6 +18,15 @@ export interface OpenSandboxPolicies extends SandboxPolicies {
   forgetAll(): void;
 }
 
+/** Opens the policies; one that another replica changes is read again. */
+export function openSandboxPolicies(scope: Pick<Scope, 'services' | 'on' | 'defer'>): SandboxPolicies {
+  const { clock, database, events } = scope.services;
+  const policies = createSandboxPolicies({ clock, database, events });
+  scope.on(SandboxPolicyChanged, ({ tenantId }) => policies.forget(tenantId));
+  scope.defer(events.onMissed(policies.forgetAll));
+  return policies;
+}
+
 /** Makes the service (decisions 1.8). Every tool call asks it, so policies are kept for a second. */
 export function createSandboxPolicies(options: {
   readonly database: Pick<Database, 'forTenant'>;
@@ -26,11 +34,11 @@ export function createSandboxPolicies(options: {
   readonly events: Pick<KernelServices['events'], 'emit'>;
 }): OpenSandboxPolicies {
   const { database, clock, events } = options;
-  const recent = createRecent<SandboxPolicy>({
+  const recent = createSharedCache<SandboxPolicy>({
     load: async (tenantId) => (await findPolicy(database.forTenant(tenantId))) ?? DEFAULT_SANDBOX_POLICY,
     clock,
     maxAge: MAX_AGE_MS,
-    max: MAX_TENANTS,
+    maxEntries: MAX_TENANTS,
     weigh: ({ allowedTools }) => allowedTools?.length ?? 0,
   });
 

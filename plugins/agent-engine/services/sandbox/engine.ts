@@ -1,4 +1,4 @@
-import type { SandboxJob } from '../../contract.ts';
+import { SandboxErrors, type SandboxJob, type SandboxLanguage } from '../../contract.ts';
 
 /** Takes bytes of stdout or stderr. */
 export type WriteOutput = (bytes: Uint8Array) => void;
@@ -33,4 +33,69 @@ export interface SandboxEngine extends AsyncDisposable {
    * the code could not be run.
    */
   run(run: EngineRun): Promise<EngineEnd>;
+}
+
+/** Bytes of code; with `MAX_STDIN_BYTES` it fits into a ConfigMap (1 MiB), which is how `k8s-job` hands it over. */
+export const MAX_CODE_BYTES = 256 * 1024;
+/** Bytes of stdin. */
+export const MAX_STDIN_BYTES = 512 * 1024;
+/** Bytes that code may keep in each of its writable folders. */
+export const WORK_BYTES = 64 * 1024 * 1024;
+/** Processes and threads of one execution. */
+export const MAX_PROCESSES = 64;
+/** Open files of one process. */
+export const MAX_OPEN_FILES = 256;
+/** The most of stdout, and of stderr, that is kept in memory, whatever the job says. */
+export const MAX_OUTPUT_BYTES = 8 * 1024 * 1024;
+/** Bytes beyond the cap that are read and thrown away before the code is ended: reading them costs the gateway time. */
+export const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
+
+/** Throws `sandbox.too-large`, which names what is too large. */
+export function checkSize({ code, stdin }: Pick<SandboxJob, 'code' | 'stdin'>): void {
+  if (Buffer.byteLength(code) > MAX_CODE_BYTES)
+    throw SandboxErrors.tooLarge(`the code is larger than ${MAX_CODE_BYTES} bytes`);
+  if (stdin !== undefined && Buffer.byteLength(stdin) > MAX_STDIN_BYTES)
+    throw SandboxErrors.tooLarge(`stdin is larger than ${MAX_STDIN_BYTES} bytes`);
+}
+
+/** All languages, for lists and checks. */
+export const SANDBOX_LANGUAGES: readonly SandboxLanguage[] = ['python', 'javascript', 'shell'];
+
+/** The file that holds the code. Node takes a `.js` file without a package.json as CommonJS or ESM, whichever it is. */
+export const SOURCE_FILES: Readonly<Record<SandboxLanguage, string>> = {
+  python: 'main.py',
+  javascript: 'main.js',
+  shell: 'main.sh',
+};
+
+/** All that the code's environment holds, beside `PATH`. Python without a buffer, so that a timeout loses nothing that was printed. */
+export const SANDBOX_ENVIRONMENT: Readonly<Record<string, string>> = {
+  HOME: '/work',
+  TMPDIR: '/tmp',
+  LANG: 'C.UTF-8',
+  PYTHONUNBUFFERED: '1',
+  PYTHONDONTWRITEBYTECODE: '1',
+};
+
+/** The part of the memory that V8 uses for objects; the rest is for its code, threads and buffers. */
+const HEAP_SHARE = 0.6;
+
+/**
+ * What runs a file in an image that may lack bash.
+ *
+ * @param file the code's path in the sandbox
+ */
+export function imageCommand(
+  language: SandboxLanguage,
+  file: string,
+  memoryBytes: number,
+): readonly string[] {
+  if (language === 'python') return ['python3', file];
+  if (language === 'javascript') return ['node', heapFlag(memoryBytes), file];
+  return ['sh', '-c', 'command -v bash >/dev/null && exec bash "$0"; exec sh "$0"', file];
+}
+
+/** V8's heap bound for a process that may use so much memory. */
+export function heapFlag(memoryBytes: number): string {
+  return `--max-old-space-size=${Math.floor((memoryBytes * HEAP_SHARE) / 1_048_576)}`;
 }

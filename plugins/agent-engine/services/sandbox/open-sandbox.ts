@@ -1,19 +1,40 @@
-import type { Clock, Ids, Logger } from 'agent-gateway';
+import { type Clock, ConfigurationError, type Ids, type Logger, type Scope } from 'agent-gateway';
+import type { AgentEngineSettings } from '../../config.ts';
 import type { Sandbox } from '../../contract.ts';
 import type { SandboxEngine } from './engine.ts';
-import type { SandboxSettings } from './sandbox-config.ts';
-import { sandboxProblems } from './sandbox-problems.ts';
-import { createSandboxRunner, disabledSandbox, type SandboxObserver } from './sandbox-runner.ts';
+import { type SandboxSettings, sandboxProblems } from './sandbox-config.ts';
+import { type SandboxMetrics, sandboxMetrics } from './sandbox-metrics.ts';
+import { createSandboxRunner, disabledSandbox } from './sandbox-runner.ts';
+
+/** Opens the sandbox of the deployment; it ends with the plugin. Throws a ConfigurationError, which stops the start, for a mode that is not allowed here. */
+export async function startSandbox(scope: Scope<AgentEngineSettings>): Promise<Sandbox> {
+  const { config, log, services } = scope;
+  const { clock, ids, production } = services;
+  const problems = sandboxProblems(config.sandbox, production);
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  const sandbox = await openSandbox({
+    settings: config.sandbox,
+    production,
+    clock,
+    ids,
+    log,
+    metrics: sandboxMetrics(scope.metric),
+  });
+  scope.defer(async () => {
+    await sandbox[Symbol.asyncDispose]();
+  });
+  return sandbox;
+}
 
 /** What a sandbox is made of. */
-export interface SandboxOptions {
+interface SandboxOptions {
   readonly settings: SandboxSettings;
   /** True with `NODE_ENV=production`. */
   readonly production: boolean;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
-  readonly observer: SandboxObserver;
+  readonly metrics: SandboxMetrics;
 }
 
 /**
@@ -23,7 +44,7 @@ export interface SandboxOptions {
  * @throws Error that names the variable, where the mode is not allowed here
  */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox & AsyncDisposable> {
-  const { settings, production, clock, observer } = options;
+  const { settings, production, clock, metrics } = options;
   const problem = sandboxProblems(settings, production)[0];
   if (problem !== undefined) throw new Error(`${problem.name}: ${problem.message}`);
   if (settings.mode === undefined) return disabledSandbox();
@@ -34,7 +55,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox & As
     maxWaiting: settings.max_waiting,
     startTimeoutMs: settings.start_timeout,
     clock,
-    observer,
+    metrics,
   });
 }
 
@@ -49,11 +70,11 @@ async function openEngine(
     shell: settings.shell_image,
   };
   if (mode === 'local') {
-    const { openLocalEngine } = await import('./local/local-engine.ts');
+    const { openLocalEngine } = await import('./local-engine.ts');
     return openLocalEngine({ memoryBytes: settings.memory, log });
   }
   if (mode === 'docker') {
-    const { openDockerEngine } = await import('./docker/docker-engine.ts');
+    const { openDockerEngine } = await import('./docker-engine.ts');
     return openDockerEngine({
       ...common,
       images,
@@ -61,7 +82,7 @@ async function openEngine(
       startTimeoutMs: settings.start_timeout,
     });
   }
-  const { openKubernetesEngine } = await import('./k8s-job/kubernetes-engine.ts');
+  const { openKubernetesEngine } = await import('./kubernetes-engine.ts');
   return openKubernetesEngine({
     ...common,
     images,

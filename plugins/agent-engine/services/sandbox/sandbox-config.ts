@@ -1,5 +1,6 @@
 import { field } from 'agent-gateway';
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import Type from 'typebox';
 
 /** Settings of the sandbox for code. */
 export const SandboxConfig = Type.Object({
@@ -83,3 +84,38 @@ export const SandboxConfig = Type.Object({
 
 /** The settings as they are read. */
 export type SandboxSettings = Static<typeof SandboxConfig>;
+
+/** A variable that must not have its value. */
+interface SandboxProblem {
+  readonly name: string;
+  readonly message: string;
+}
+
+/**
+ * Why the gateway must not start with these settings (decisions 1.8): `local` shares the kernel with the gateway, so it is asked
+ * for twice, and not in production.
+ */
+export function sandboxProblems(
+  { mode, allow_local }: Pick<SandboxSettings, 'mode' | 'allow_local'>,
+  production: boolean,
+): readonly SandboxProblem[] {
+  if (mode !== 'local') return [];
+  if (production) {
+    return [{ name: 'SANDBOX_MODE', message: 'must not be local in production; use k8s-job or docker' }];
+  }
+  if (allow_local) return [];
+  return [
+    {
+      name: 'SVC_ALLOW_LOCAL_SANDBOX',
+      message: 'must be true for SANDBOX_MODE=local, which runs code of models on this machine',
+    },
+  ];
+}
+
+/** Milliseconds for ending what has run over its time, and for removing it. */
+const END_MS = 20_000;
+
+/** Milliseconds that an execution may take beyond the time of its code: the turn, the start of a container, and the end. */
+export function overheadOf({ start_timeout }: Pick<SandboxSettings, 'start_timeout'>): number {
+  return 2 * start_timeout + END_MS;
+}

@@ -1,31 +1,17 @@
 import type { Clock } from 'agent-gateway';
+import { type Sandbox, SandboxErrors, type SandboxJob, type SandboxResult } from '../../contract.ts';
 import {
-  type Sandbox,
-  SandboxErrors,
-  type SandboxJob,
-  type SandboxLanguage,
-  type SandboxResult,
-} from '../../contract.ts';
-import type { EngineEnd, SandboxEngine } from './engine.ts';
-import { checkSize, MAX_OUTPUT_BYTES } from './limits.ts';
-import { createOutputCapture } from './output-capture.ts';
+  checkSize,
+  type EngineEnd,
+  MAX_DISCARDED_BYTES,
+  MAX_OUTPUT_BYTES,
+  type SandboxEngine,
+} from './engine.ts';
 import { createRunQueue } from './run-queue.ts';
-
-/** Hears of executions, for metrics. */
-export interface SandboxObserver {
-  /**
-   * One has ended.
-   *
-   * @param outcome the result's status, `aborted`, or the error's code without `sandbox.`
-   * @param seconds the time of the code itself; 0 where it did not begin
-   */
-  ended(language: SandboxLanguage, outcome: string, seconds: number): void;
-  /** How many run and how many wait has changed. */
-  load(running: number, waiting: number): void;
-}
+import type { SandboxMetrics } from './sandbox-metrics.ts';
 
 /** What every engine has in common. */
-export interface SandboxRunnerOptions {
+interface SandboxRunnerOptions {
   readonly mode: NonNullable<Sandbox['mode']>;
   readonly engine: SandboxEngine;
   readonly maxConcurrent: number;
@@ -33,7 +19,7 @@ export interface SandboxRunnerOptions {
   /** Milliseconds for the turn to come, and again until the engine has started the code. */
   readonly startTimeoutMs: number;
   readonly clock: Clock;
-  readonly observer: SandboxObserver;
+  readonly metrics: SandboxMetrics;
 }
 
 /** Why code is ended from outside. */
@@ -44,7 +30,7 @@ type StopReason = 'aborted' | 'closed' | 'flooded' | 'not-started' | 'timeout';
  * (`sandbox.unavailable`) and then the engine.
  */
 export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & AsyncDisposable {
-  const { mode, engine, startTimeoutMs, clock, observer } = options;
+  const { mode, engine, startTimeoutMs, clock, metrics } = options;
   const queue = createRunQueue({
     maxRunning: options.maxConcurrent,
     maxWaiting: options.maxWaiting,
@@ -52,7 +38,10 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
   });
   const closing = new AbortController();
   const live = new Set<Promise<unknown>>();
-  const tellLoad = () => observer.load(queue.running, queue.waiting);
+  const measureLoad = () => {
+    metrics.running.set(queue.running);
+    metrics.waiting.set(queue.waiting);
+  };
 
   function track(work: Promise<unknown>): void {
     const settled = work.then(
@@ -67,11 +56,11 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
     checkSize(job);
     if (closing.signal.aborted) throw stopped();
     const turn = queue.enter(job.tenantId, AbortSignal.any([job.signal, closing.signal]));
-    tellLoad();
-    const leave = await turn.finally(tellLoad);
+    measureLoad();
+    const leave = await turn.finally(measureLoad);
     const giveBack = () => {
       leave();
-      tellLoad();
+      measureLoad();
     };
     if (job.signal.aborted || closing.signal.aborted) {
       giveBack();
@@ -142,7 +131,7 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
 
   return {
     mode,
-    run: (job) => observed(job, run(job), observer),
+    run: (job) => measured(job, run(job), metrics),
     async [Symbol.asyncDispose]() {
       closing.abort(stopped());
       await Promise.all(live);
@@ -171,24 +160,62 @@ function statusOf(
   return reason === undefined && exitCode === 0 ? 'success' : 'error';
 }
 
-async function observed(
+async function measured(
   { language, signal }: SandboxJob,
   running: Promise<SandboxResult>,
-  observer: SandboxObserver,
+  { runs, seconds }: SandboxMetrics,
 ): Promise<SandboxResult> {
   try {
     const result = await running;
-    observer.ended(language, result.status, result.durationMs / 1000);
+    runs.inc({ language, outcome: result.status });
+    if (result.durationMs > 0) seconds.observe({ language }, result.durationMs / 1000);
     return result;
   } catch (error) {
     const code = (error as { code?: unknown } | null)?.code;
     const isOurs = typeof code === 'string' && code.startsWith('sandbox.');
     const failure = isOurs ? code.slice('sandbox.'.length) : 'failed';
-    observer.ended(language, signal.aborted ? 'aborted' : failure, 0);
+    runs.inc({ language, outcome: signal.aborted ? 'aborted' : failure });
     throw error;
   }
 }
 
 function stopped(): Error {
   return SandboxErrors.unavailable('the gateway is stopping');
+}
+
+/** Keeps the first bytes of a stream, and counts the others. */
+interface OutputCapture {
+  write(bytes: Uint8Array): void;
+  readonly isTruncated: boolean;
+  /** What was kept, as text: bytes that are no UTF-8 are U+FFFD, and a character that the cap cut is left out. */
+  text(): string;
+}
+
+/**
+ * @param maxBytes what is kept
+ * @param onFlood called once, when so much has come beyond it that reading on would be a burden
+ */
+export function createOutputCapture(maxBytes: number, onFlood: () => void): OutputCapture {
+  const kept: Buffer[] = [];
+  let room = maxBytes;
+  let discarded = 0;
+  return {
+    write(bytes) {
+      if (room > 0) {
+        // A copy: what was read is a part of a pooled buffer that would stay in memory as a whole.
+        kept.push(Buffer.from(bytes.subarray(0, room)));
+      }
+      const excess = Math.max(0, bytes.length - room);
+      room = Math.max(0, room - bytes.length);
+      const before = discarded;
+      discarded += excess;
+      if (before <= MAX_DISCARDED_BYTES && discarded > MAX_DISCARDED_BYTES) onFlood();
+    },
+    get isTruncated() {
+      return discarded > 0;
+    },
+    // `ignoreBOM: true` keeps a leading U+FEFF, which belongs to the output.
+    text: () =>
+      new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(kept), { stream: discarded > 0 }),
+  };
 }

@@ -62,7 +62,10 @@ function compileSchema(parameters: ParameterSchema, isTrusted: boolean): Validat
     strict: false,
     allErrors: true,
     // Formats are notes to the model, and meta-schemas are not worth the time.
-    ...{ validateFormats: false, validateSchema: false, meta: false, logger: false },
+    validateFormats: false,
+    validateSchema: false,
+    meta: false,
+    logger: false,
     ...(isTrusted ? {} : { code: { regExp: matchesAll } }),
   });
   const { $schema: _, $id: __, ...schema } = parameters;

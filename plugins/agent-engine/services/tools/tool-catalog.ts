@@ -1,10 +1,8 @@
 import type { Logger } from 'agent-gateway';
 import type { SandboxPolicies, Tool, ToolSource } from '../../contract.ts';
-import { uniqueNames } from './tool-names.ts';
-import { matchesRef, mayHold } from './tool-ref.ts';
 
 /** A tool that an agent wants. */
-export interface ToolWish {
+interface ToolWish {
   /** A ref as in an agent's YAML. */
   readonly ref: string;
   readonly requiresApproval: boolean;
@@ -19,14 +17,14 @@ export interface OfferedTool {
 }
 
 /** Tools for a run. */
-export interface ToolOffer {
+interface ToolOffer {
   readonly tools: readonly OfferedTool[];
   /** Refs that stand for no tool now. */
   readonly missing: readonly string[];
 }
 
 /** What is asked of the catalog. */
-export interface ToolQuery {
+interface ToolQuery {
   readonly tenantId: string;
   /** Absent: every tool of the tenant. One tool a skill (`skill://`) is offered only where it is wished for: `load_skill` loads them all. */
   readonly wishes?: readonly ToolWish[] | undefined;
@@ -45,7 +43,7 @@ export interface ToolCatalog {
 }
 
 /** What the catalog is made of. */
-export interface ToolCatalogParts {
+interface ToolCatalogParts {
   /** The sources that there are now, in the order in which names are given. */
   readonly sources: () => readonly ToolSource[];
   readonly policies: Pick<SandboxPolicies, 'of'>;
@@ -137,4 +135,59 @@ async function inTime<T>(promise: Promise<T> | T, ms: number, signal: AbortSigna
   } finally {
     stop();
   }
+}
+
+/** How a tool is named in YAML; see `TOOL_REF_FORMS`. */
+const FORMS = [
+  /^builtin\/[A-Za-z0-9_-]{1,64}$/,
+  /^mcp:\/\/[A-Za-z0-9._-]{1,64}\/(?:\*|[^\s*]{1,128})$/,
+  /^skill:\/\/[A-Za-z0-9._-]{1,64}$/,
+  /^plugin\/[A-Za-z0-9._-]{1,64}\/[A-Za-z0-9_-]{1,64}$/,
+];
+
+/** True for text that is the name of a tool, or, with a `*` at its end, of all tools of an MCP server. */
+export function isToolRef(text: string): boolean {
+  return FORMS.some((form) => form.test(text));
+}
+
+/** Does the tool have the name, or one that the `*` stands for? */
+export function matchesRef(tool: Pick<Tool, 'ref'>, ref: string): boolean {
+  return ref.endsWith('/*') ? tool.ref.startsWith(ref.slice(0, -1)) : tool.ref === ref;
+}
+
+/** May the source have the tools of the name? */
+export function mayHold(source: Pick<ToolSource, 'prefix'>, ref: string): boolean {
+  const fixed = ref.endsWith('*') ? ref.slice(0, -1) : ref;
+  return fixed.startsWith(source.prefix) || source.prefix.startsWith(fixed);
+}
+
+/** Characters of a name at most, and those that providers accept in it. */
+const MOST = 64;
+const REFUSED = /[^a-zA-Z0-9_-]/g;
+
+/** A text as a name that every provider accepts: what it refuses becomes `_`, and the end of a long one is cut. */
+export function toToolName(text: string): string {
+  return text.replace(REFUSED, '_').slice(0, MOST) || '_';
+}
+
+/**
+ * Names for things that a model calls, each different from the others and from those that are taken: the second `search` is `search_2`. The same
+ * wishes in the same order give the same names. Pure.
+ */
+export function uniqueNames(wishes: readonly string[], taken: Iterable<string> = []): readonly string[] {
+  const used = new Set(taken);
+  const counts = new Map<string, number>();
+  return wishes.map((wish) => {
+    const base = toToolName(wish);
+    let count = counts.get(base) ?? 1;
+    let name = base;
+    while (used.has(name)) {
+      count += 1;
+      const suffix = `_${count}`;
+      name = base.slice(0, MOST - suffix.length) + suffix;
+    }
+    counts.set(base, count);
+    used.add(name);
+    return name;
+  });
 }

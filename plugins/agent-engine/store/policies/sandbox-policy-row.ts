@@ -20,7 +20,6 @@ export const SandboxPolicyRow = defineEntity({
 
 /** The tenant's own policy. */
 export async function findPolicy(entities: TenantEntityManager): Promise<SandboxPolicy | undefined> {
-  // `refresh`: an entity manager that has seen the row before would answer from its memory.
   const row = await entities.findOne(SandboxPolicyRow, {});
   if (row === null) return undefined;
   const { enabled, maxTimeoutSeconds, allowDocker, restrictNetwork, maxOutputKb } = row;

@@ -8,18 +8,28 @@ import type {
   ChatCompletion,
   FinishReason,
   Guard,
-  Metering,
   ModelParameters,
   Models,
 } from '../../../agent-engine/contract.ts';
+import type { Metering } from '../../../records/contract.ts';
 import { type AgenticBlock, createBlockCollector } from './agentic-blocks.ts';
-import { type AnswerHead, answerHead } from './answer-head.ts';
-import type { Answered, ChatCall, EventSink, SendAnswer } from './chat-call.ts';
+import {
+  type Answered,
+  agentFailure,
+  type ChatCall,
+  ChatErrors,
+  type EventSink,
+  type SendAnswer,
+} from './chat-call.ts';
 import type { ClientRequest } from './chat-completions.ts';
-import { createChunkWriter } from './chunk-writer.ts';
-import { composeConversation, newMessages, textOf } from './compose-conversation.ts';
-import type { Conversation, Conversations } from './conversations.ts';
-import { agentFailure, ChatErrors } from './errors.ts';
+import { type AnswerHead, answerHead, createChunkWriter } from './chunk-writer.ts';
+import {
+  type Conversation,
+  type Conversations,
+  composeConversation,
+  newMessages,
+  textOf,
+} from './conversations.ts';
 import { clientToolProblems, requestProblems } from './request-problems.ts';
 
 /** A request of the agent route. */
@@ -41,7 +51,7 @@ export type AgentCompletion = ChatCompletion & { readonly agentic_blocks?: reado
 export interface AgentChat {
   /** The whole answer. What fails in the run is `agent.failed` (502), and then nothing is stored. */
   complete(request: AgentClientRequest, call: ChatCall): Promise<Answered<AgentCompletion>>;
-  /** Begins an answer: resolves when the run has shown its first sign of life, so that what fails before is told by a status. */
+  /** Begins an answer: resolves when the run has shown its first sign of life, so that what fails before is reported by a status. */
   stream(request: AgentClientRequest, call: ChatCall): Promise<Answered<SendAnswer>>;
 }
 
@@ -130,8 +140,11 @@ export function createAgentChat(parts: AgentChatParts): AgentChat {
           choices: [choiceOf(event.result)],
           usage,
         } as const;
-        const told = request.include_agentic_blocks === true ? { ...answer, agentic_blocks: blocks } : answer;
-        return { sessionId: conversation.sessionId, answer: told };
+        const showsBlocks = request.include_agentic_blocks === true;
+        return {
+          sessionId: conversation.sessionId,
+          answer: showsBlocks ? { ...answer, agentic_blocks: blocks } : answer,
+        };
       }
       throw ChatErrors.agentFailed('The agent ended without an answer.', { retryable: false });
     } catch (error) {
@@ -168,21 +181,21 @@ export function createAgentChat(parts: AgentChatParts): AgentChat {
   ): Promise<void> {
     const writer = createChunkWriter(running.head, stream_options?.include_usage === true);
     const collector = createBlockCollector();
-    const tell = async (blocks: readonly AgenticBlock[]) => {
+    const sendBlocks = async (blocks: readonly AgenticBlock[]) => {
       if (showsBlocks !== true) return;
       // Client libraries ignore names of events and read each one as a chunk: `choices` keeps them content.
       for (const block of blocks) {
         await sink.send({ event: 'agentic_block', data: JSON.stringify({ ...block, choices: [] }) });
       }
     };
-    await tell(running.said);
+    await sendBlocks(running.said);
     for await (const event of rest(running.events, first)) {
       const delta = deltaOf(event);
       if (delta !== undefined) await sink.data(writer.choices([{ index: 0, delta, finish_reason: null }]));
-      await tell(collector.push(event));
+      await sendBlocks(collector.push(event));
       if (event.type !== 'end') continue;
       const { result } = event;
-      // The end is told only when the turn is durable.
+      // The end is sent only when the turn is durable.
       const usage = await keep(running, result);
       await sink.data(writer.choices([{ index: 0, delta: {}, finish_reason: finishReason(result.finish) }]));
       const last = writer.usage(usage);

@@ -1,6 +1,6 @@
 import type { AgentEvent } from '../../../agent-engine/contract.ts';
 
-/** One step of an agent, for whoever debugs it (decisions 1.6). All text in it is redacted. */
+/** One step of an agent, for debugging (decisions 1.6). All text in it is redacted. */
 export type AgenticBlock =
   | {
       readonly type: 'reasoning' | 'user_input_text' | 'assistant_gen_text';

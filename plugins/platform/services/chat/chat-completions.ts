@@ -5,7 +5,6 @@ import {
   type ChatMessage,
   type ChatRequest,
   type Guard,
-  type Metering,
   type Model,
   type ModelCallContext,
   ModelErrors,
@@ -13,11 +12,10 @@ import {
   type Models,
   type Usage,
 } from '../../../agent-engine/contract.ts';
-import { answerHead } from './answer-head.ts';
+import type { Metering } from '../../../records/contract.ts';
 import type { Answered, ChatCall, EventSink, SendAnswer } from './chat-call.ts';
-import { type ChunkWriter, createChunkWriter } from './chunk-writer.ts';
-import { composeConversation, withPreamble } from './compose-conversation.ts';
-import type { Conversation, Conversations } from './conversations.ts';
+import { answerHead, type ChunkWriter, createChunkWriter } from './chunk-writer.ts';
+import { type Conversation, type Conversations, composeConversation, withPreamble } from './conversations.ts';
 import { guardedChoices } from './guarded-answer.ts';
 import { createGuardedChunks, type GuardedChunks } from './guarded-chunks.ts';
 import { requestProblems } from './request-problems.ts';
@@ -30,7 +28,7 @@ export interface ChatCompletions {
   /** The whole answer. Throws `model_not_found`, and the errors of the model port, the sessions and the guardrails. */
   complete(request: ClientRequest, call: ChatCall): Promise<Answered<ChatCompletion>>;
   /**
-   * Begins an answer: resolves when its first chunk is there, so that all that fails before it can still be told by a
+   * Begins an answer: resolves when its first chunk is there, so that all that fails before it can still be reported by a
    * status.
    */
   stream(request: ClientRequest, call: ChatCall): Promise<Answered<SendAnswer>>;
@@ -91,7 +89,7 @@ export function createChatCompletions(parts: ChatCompletionParts): ChatCompletio
     return asked;
   }
 
-  /** Writes the turn and returns what it consumed, as the client is told. */
+  /** Writes the turn and returns what it consumed, as the client sees it. */
   async function keep(asked: Asked, answer: ChatMessage, counted: Usage | null | undefined): Promise<Usage> {
     const { model, request, conversation, answeredBy } = asked;
     const { use, usage } = metering.measure({
@@ -143,7 +141,7 @@ export function createChatCompletions(parts: ChatCompletionParts): ChatCompletio
       try {
         const counted = await forward(first, chunks, guarded, writer, sink);
         const held = guarded.end();
-        // The end is told only when the turn is durable.
+        // The end is sent only when the turn is durable.
         const usage = await keep(asked, guarded.message(), counted);
         for (const choices of held) await sink.data(writer.choices(choices));
         const last = writer.usage(usage);

@@ -1,5 +1,23 @@
+import type { Clock, Ids } from 'agent-gateway';
 import type { ChatChunk, Usage } from '../../../agent-engine/contract.ts';
-import type { AnswerHead } from './answer-head.ts';
+
+/** What an answer is called, whichever provider gives it. */
+export interface AnswerHead {
+  /** `chatcmpl-<uuid>`. */
+  readonly id: string;
+  /** Unix time in seconds. */
+  readonly created: number;
+  /** The alias that the client asked for; the provider's own name stays inside. */
+  readonly model: string;
+}
+
+/** Names an answer that begins now. */
+export function answerHead(
+  model: string,
+  { clock, ids }: { readonly clock: Clock; readonly ids: Ids },
+): AnswerHead {
+  return { id: `chatcmpl-${ids.uuid()}`, created: Math.floor(clock.now() / 1000), model };
+}
 
 /** Writes the chunks of one answer, as JSON text. */
 export interface ChunkWriter {
@@ -32,9 +50,9 @@ export function createChunkWriter(head: AnswerHead, includeUsage: boolean): Chun
 
   return {
     choices(choices, chunk) {
-      const told = hasRole ? choices : withRole(choices);
+      const sent = hasRole ? choices : withRole(choices);
       hasRole = true;
-      return write(told, includeUsage ? null : undefined, chunk);
+      return write(sent, includeUsage ? null : undefined, chunk);
     },
     usage: (usage) => (includeUsage ? write([], usage) : undefined),
   };

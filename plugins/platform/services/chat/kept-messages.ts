@@ -1,10 +1,5 @@
-import {
-  type ChatMessage,
-  type ContentPart,
-  type Guard,
-  SessionErrors,
-  type ToolCall,
-} from '../../../agent-engine/contract.ts';
+import type { ChatMessage, ContentPart, Guard, ToolCall } from '../../../agent-engine/contract.ts';
+import { SessionErrors } from '../../../records/contract.ts';
 import { redactValue } from './redact-value.ts';
 
 /** Characters of media inside a message that are kept; larger ones are named only. */

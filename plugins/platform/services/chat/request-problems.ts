@@ -1,9 +1,8 @@
 import type { FieldError } from 'agent-gateway';
-import type { ChatRequest } from '../../../agent-engine/contract.ts';
-import { conversationProblems } from './conversation-problems.ts';
+import type { ChatMessage, ChatRequest } from '../../../agent-engine/contract.ts';
 
-/** Problems that are told at most: of a thousand tools each can have one. */
-const MAX_TOLD = 20;
+/** Problems that are reported at most: of a thousand tools each can have one. */
+const MAX_PROBLEMS = 20;
 
 /**
  * What is wrong with a well-formed request, for every provider: a function without its name, a form of answer without its schema, and
@@ -21,16 +20,16 @@ export function requestProblems(
   if (lacks(format, 'json_schema')) {
     problems.push(required('/body/response_format/json_schema', 'json_schema'));
   }
-  return [...problems, ...conversationProblems(messages)].slice(0, MAX_TOLD);
+  return [...problems, ...conversationProblems(messages)].slice(0, MAX_PROBLEMS);
 }
 
-/** The tools that an agent cannot offer, since they are the provider's own and not a client's: their calls would reach nobody. Pure. */
+/** The tools that an agent cannot offer, since they are the provider's own and not a client's: no client would run their calls. Pure. */
 export function clientToolProblems(tools: ChatRequest['tools'] | null): readonly FieldError[] {
   const problems: FieldError[] = [];
   for (const [index, { type }] of (tools ?? []).entries()) {
     if (type === 'function') continue;
     problems.push({ pointer: `/body/tools/${index}/type`, message: 'must be "function" for an agent' });
-    if (problems.length >= MAX_TOLD) break;
+    if (problems.length >= MAX_PROBLEMS) break;
   }
   return problems;
 }
@@ -46,3 +45,43 @@ const required = (pointer: string, type: string): FieldError => ({
   pointer,
   message: `is required for type ${type}`,
 });
+
+/** An assistant may have called tools instead; the result of an old-style function may be nothing. */
+const MAY_BE_SILENT: ReadonlySet<string> = new Set(['assistant', 'function']);
+
+/**
+ * What is wrong with well-formed messages, for every provider: a tool's result that belongs to no call, a call of no function, a
+ * message without content, a text part without text.
+ */
+export function conversationProblems(messages: readonly ChatMessage[]): readonly FieldError[] {
+  const problems: FieldError[] = [];
+  for (const [index, message] of messages.entries()) {
+    if (problems.length >= MAX_PROBLEMS) break;
+    collectProblems(message, `/body/messages/${index}`, problems);
+  }
+  return problems;
+}
+
+function collectProblems(message: ChatMessage, pointer: string, problems: FieldError[]): void {
+  const { role, content } = message;
+  if (role === 'tool' && typeof message.tool_call_id !== 'string') {
+    problems.push({ pointer: `${pointer}/tool_call_id`, message: 'is required for role tool' });
+  }
+  for (const [index, call] of (message.tool_calls ?? []).entries()) {
+    // A type of its own says what is called in its place, to the provider that knows it.
+    if (call.function !== undefined || (call.type ?? 'function') !== 'function') continue;
+    problems.push({ pointer: `${pointer}/tool_calls/${index}/function`, message: 'is required' });
+    if (problems.length >= MAX_PROBLEMS) return;
+  }
+  if (content === undefined || content === null) {
+    if (!MAY_BE_SILENT.has(role)) {
+      problems.push({ pointer: `${pointer}/content`, message: `is required for role ${role}` });
+    }
+    return;
+  }
+  if (typeof content === 'string') return;
+  const part = content.findIndex(({ type, text }) => type === 'text' && typeof text !== 'string');
+  if (part >= 0) {
+    problems.push({ pointer: `${pointer}/content/${part}/text`, message: 'is required for type text' });
+  }
+}

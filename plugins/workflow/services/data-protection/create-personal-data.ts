@@ -1,15 +1,14 @@
 import type { Ids } from 'agent-gateway';
 import type { PersonalData, PersonalDataItem, PersonalRecord } from '../../../platform/contract.ts';
+import type { PersonalTraces } from '../../store/personal-traces.ts';
+import type { RunArchive } from '../../store/run-archive.ts';
 import { definitionRecord, versionRecord } from '../definitions/definition-record.ts';
 import { redactGraph } from '../definitions/redact-graph.ts';
-import type { DefinitionStore } from '../ports/definition-store.ts';
-import type { RunArchive } from '../ports/run-archive.ts';
-import type { Versions } from '../ports/versions.ts';
+import type { DefinitionStore, Versions } from '../ports/definition-store.ts';
 import { toEventRecord } from '../views/event-record.ts';
 import type { Redactor } from '../views/redaction.ts';
 import { toRunRecord } from '../views/run-record.ts';
 import { toStepRecord } from '../views/step-record.ts';
-import type { PersonalTraces } from './personal-traces.ts';
 
 /** Versions that are read at one time: each has a graph. */
 const PAGE = 20;

@@ -1,10 +1,10 @@
 import type { Scope } from 'agent-gateway';
 import type { PersonalData } from '../../../platform/contract.ts';
 import { createDefinitionStore } from '../../store/definition-store.ts';
-import { gatewayDefinitions, gatewayTables } from '../../store/entities.ts';
 import { createPersonalTraces } from '../../store/personal-traces.ts';
 import { createRunArchive } from '../../store/run-archive.ts';
-import type { Versions } from '../ports/versions.ts';
+import { gatewayDefinitions, gatewayTables } from '../../store/tables.ts';
+import type { Versions } from '../ports/definition-store.ts';
 import type { Redactor } from '../views/redaction.ts';
 import { createPersonalData } from './create-personal-data.ts';
 

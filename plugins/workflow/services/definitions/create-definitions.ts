@@ -1,9 +1,8 @@
 import type { Clock, ResourceView } from 'agent-gateway';
 import { WorkflowErrors } from '../../contract/engine.ts';
 import { checkGraph } from '../graph/check-graph.ts';
-import type { DefinitionStore, StoredDefinition } from '../ports/definition-store.ts';
-import type { NodeTypes } from '../ports/graphs.ts';
-import type { Versions } from '../ports/versions.ts';
+import type { DefinitionStore, StoredDefinition, Versions } from '../ports/definition-store.ts';
+import type { NodeTypes } from '../ports/execution.ts';
 import { mapBreathing } from '../views/breathing.ts';
 import type { Redactor } from '../views/redaction.ts';
 import type { DefinitionCaller } from './definition-caller.ts';

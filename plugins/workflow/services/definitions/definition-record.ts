@@ -1,8 +1,7 @@
 import type { Graph } from '../../contract/graph.ts';
 import type { VersionRecord } from '../../contract/runs.ts';
 import { timestamp } from '../core/timestamp.ts';
-import type { DefinitionStatus, StoredDefinition } from '../ports/definition-store.ts';
-import type { StoredVersion } from '../ports/versions.ts';
+import type { DefinitionStatus, StoredDefinition, StoredVersion } from '../ports/definition-store.ts';
 import type { WorkflowFile } from './workflow-file.ts';
 
 /** Where a definition comes from: made through the API, or a file of agents.d, which the API cannot change. */

@@ -1,8 +1,8 @@
 import type { Scope } from 'agent-gateway';
 import { createDefinitionStore } from '../../store/definition-store.ts';
-import { gatewayDefinitions, gatewayTables } from '../../store/entities.ts';
-import type { NodeTypes } from '../ports/graphs.ts';
-import type { Versions } from '../ports/versions.ts';
+import { gatewayDefinitions, gatewayTables } from '../../store/tables.ts';
+import type { Versions } from '../ports/definition-store.ts';
+import type { NodeTypes } from '../ports/execution.ts';
 import type { Redactor } from '../views/redaction.ts';
 import { createDefinitions } from './create-definitions.ts';
 import type { Definitions } from './definitions.ts';

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { Graph, GraphProblem } from '../../contract/graph.ts';
 import { type NodeType, StepFailure } from '../../contract/node-types.ts';
-import type { NodeTypes } from '../ports/graphs.ts';
+import type { NodeTypes } from '../ports/execution.ts';
 
 const PLUGIN_TYPE = /^[a-z0-9][a-z0-9_-]{0,63}\/[a-z0-9][a-z0-9_-]{0,63}$/;
 

@@ -4,7 +4,7 @@ import type { Graph, GraphProblem } from '../../contract/graph.ts';
 import { checkGraph } from '../graph/check-graph.ts';
 import { graphCode } from '../graph/graph-rules.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
-import type { NodeTypes } from '../ports/graphs.ts';
+import type { NodeTypes } from '../ports/execution.ts';
 
 /** Where a graph was found, which the pointers of its errors begin with: in a body that was sent, or in what is stored. */
 export type GraphPlace = '/body/graph' | '/graph';

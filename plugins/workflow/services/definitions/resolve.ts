@@ -1,7 +1,6 @@
 import { nearestName, type ResourceView } from 'agent-gateway';
 import { type StartableVersion, WorkflowErrors } from '../../contract/engine.ts';
-import type { DefinitionStore } from '../ports/definition-store.ts';
-import type { StoredVersion, Versions } from '../ports/versions.ts';
+import type { DefinitionStore, StoredVersion, Versions } from '../ports/definition-store.ts';
 import { isDefinitionId } from './definition-id.ts';
 import { DEPLOYMENT } from './definition-record.ts';
 import { toFieldErrors } from './require-valid.ts';

@@ -1,6 +1,6 @@
 import type { Graph, GraphProblem } from '../../contract/graph.ts';
 import { checkGraph } from '../graph/check-graph.ts';
-import type { NodeTypes } from '../ports/graphs.ts';
+import type { NodeTypes } from '../ports/execution.ts';
 
 /** A workflow of agents.d. It belongs to the deployment, and every tenant may run it. */
 export interface WorkflowFile {

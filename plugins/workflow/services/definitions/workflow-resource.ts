@@ -10,7 +10,7 @@ import {
 import type { Graph, GraphProblem } from '../../contract/graph.ts';
 import { WorkflowKind, type WorkflowSpec } from '../../kinds/workflow.ts';
 import { checkGraph } from '../graph/check-graph.ts';
-import type { NodeTypes } from '../ports/graphs.ts';
+import type { NodeTypes } from '../ports/execution.ts';
 import { isDefinitionId } from './definition-id.ts';
 import { concernsType, isPluginType, withPluginTypesOf } from './plugin-types.ts';
 import { type WorkflowFile, workflowFile } from './workflow-file.ts';

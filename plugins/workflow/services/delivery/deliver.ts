@@ -1,14 +1,14 @@
 import type { Clock, Logger } from 'agent-gateway';
 import type { DeliveredEvent, EventSink } from '../../contract/event-sinks.ts';
+import type { RelayMetrics } from '../../metrics.ts';
 import type { OutboxEntry } from '../ports/outbox.ts';
-import type { RelayObserver } from './relay-observer.ts';
-import type { Rests } from './rests.ts';
+import type { SinkCooldown } from './sink-dispatcher.ts';
 
 /** What deliveries work with. */
 export interface DeliverParts {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Logger;
-  readonly observer: RelayObserver;
+  readonly metrics: RelayMetrics;
   /** Milliseconds that a sink may take for one delivery. */
   readonly timeoutMs: number;
 }
@@ -16,7 +16,7 @@ export interface DeliverParts {
 /** A delivery. */
 export interface Delivery {
   readonly sink: EventSink;
-  readonly rests: Rests;
+  readonly cooldown: SinkCooldown;
   readonly entry: OutboxEntry;
   readonly events: readonly DeliveredEvent[];
   /** When the entry was taken, in monotonic time. */
@@ -30,20 +30,20 @@ export type Outcome = 'delivered' | 'refused' | 'ended';
 export type Deliver = (delivery: Delivery, signal: AbortSignal) => Promise<Outcome>;
 
 /** Makes it. A sink that does not end in time is then left alone for a while, for the tenant. */
-export function createDeliver({ clock, log, observer, timeoutMs }: DeliverParts): Deliver {
-  return async ({ sink, rests, entry, events, takenAt }, signal) => {
+export function createDeliver({ clock, log, metrics, timeoutMs }: DeliverParts): Deliver {
+  return async ({ sink, cooldown, entry, events, takenAt }, signal) => {
     const { tenantId, runId: run_id, attempts } = entry;
     const timeout = new Error(`it did not end within ${timeoutMs / 1_000} s`);
     try {
       await withDeadline(signal, timeoutMs, timeout, (end) => sink.deliver(events, end));
-      rests.end(tenantId);
-      observer.delivered(sink.name, events.length, entry.ageMs + Math.max(0, clock.monotonic() - takenAt));
+      cooldown.end(tenantId);
+      metrics.delivered(sink.name, events.length, entry.ageMs + Math.max(0, clock.monotonic() - takenAt));
       return 'delivered';
     } catch (err) {
       if (signal.aborted) return 'ended';
-      if (err === timeout) rests.begin(tenantId);
-      else rests.end(tenantId);
-      observer.failed(sink.name);
+      if (err === timeout) cooldown.begin(tenantId);
+      else cooldown.end(tenantId);
+      metrics.failed(sink.name);
       log.warn(
         { err, sink: sink.name, tenant_id: tenantId, run_id, attempts },
         'events of a run were not delivered and come again later',
@@ -54,7 +54,7 @@ export function createDeliver({ clock, log, observer, timeoutMs }: DeliverParts)
 }
 
 /**
- * Ends work when its time is over or `signal` aborts; whoever ignores that is not waited for. The work has a signal of its own: listeners that it
+ * Ends work when its time is over or `signal` aborts; a sink that ignores that is not waited for. The work has a signal of its own: listeners that it
  * leaves there go with it, while those at a signal that lives as long as the plugin would stay.
  */
 async function withDeadline(

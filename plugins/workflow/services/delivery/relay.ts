@@ -1,20 +1,22 @@
 import type { Clock, Logger } from 'agent-gateway';
 import { LRUCache } from 'lru-cache';
 import type { DeliveredEvent, EventSink } from '../../contract/event-sinks.ts';
+import type { RelayMetrics } from '../../metrics.ts';
+import type { RunQueries } from '../../store/run-queries.ts';
 import type { Outbox, OutboxEntry, Taken } from '../ports/outbox.ts';
-import type { RunQueries } from '../ports/run-queries.ts';
 import { runKey } from '../run-key.ts';
 import { toEventRecord } from '../views/event-record.ts';
 import { createDeliver, type Outcome } from './deliver.ts';
-import { Lane } from './lane.ts';
-import { GIVE_UP_MS, pauseAfter } from './pauses.ts';
-import { NO_RELAY_OBSERVER, type RelayObserver } from './relay-observer.ts';
-import { createRests, type Rests } from './rests.ts';
 import { createSinkChoice } from './sink-choice.ts';
+import { createSinkCooldown, type SinkCooldown, SinkDispatcher } from './sink-dispatcher.ts';
 
+/** Milliseconds before the next attempt, by the attempts that failed; the last one holds from then on. */
+const PAUSES = [1, 5, 30, 120, 300, 900, 1_800, 3_600].map((seconds) => seconds * 1_000);
+/** Milliseconds, by the database's clock, after which events that a sink does not take are given up: three days. */
+const GIVE_UP_MS = 3 * 86_400_000;
 /** Milliseconds that one delivery may take. */
 const DELIVERY_MS = 30_000;
-/** Milliseconds of a claim beyond that: for reading the events and telling the outbox. */
+/** Milliseconds of a claim beyond that: for reading the events and writing to the outbox. */
 const CLAIM_RESERVE_MS = 60_000;
 /** Milliseconds after which an entry is looked at again whose sink has left under way. */
 const AWAY_MS = 1_000;
@@ -22,20 +24,20 @@ const MAX_KNOWN_RUNS = 10_000;
 const NOTHING: Taken = { entries: [], hasMore: false };
 
 /** What events are relayed with. */
-export interface RelayParts {
+interface RelayParts {
   readonly outbox: Outbox;
   readonly queries: Pick<RunQueries, 'head' | 'events'>;
   /** The sinks that there are now. */
   readonly sinks: () => readonly EventSink[];
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Logger;
-  readonly observer?: RelayObserver;
+  readonly metrics: RelayMetrics;
   /** Milliseconds that one delivery may take; default 30,000. */
   readonly deliveryMs?: number;
 }
 
 /** Brings the events of runs to the sinks (contract/event-sinks.ts). */
-export interface Relay {
+interface Relay {
   /** Names of the sinks for which events of a tenant are to be noted, those that left lately too. Never throws. */
   sinksOf(tenantId: string): readonly string[];
   /**
@@ -50,32 +52,18 @@ export interface Relay {
   idle(): Promise<void>;
 }
 
-/** The way to one sink. */
-interface Way {
-  readonly lane: Lane;
-  readonly rests: Rests;
-}
-
 /**
- * Makes the relay. Events of one run reach each sink in order and at least once: whoever has claimed a run's events for a sink delivers them, and nobody
- * else. What fails comes again after 1, 5, 30, 120 s … an hour at most. What the sink refuses when it is three days old is given up, with an
+ * Makes the relay. Events of one run reach each sink in order and at least once: only the process that has claimed a run's events for a sink delivers
+ * them. What fails comes again after 1, 5, 30, 120 s … an hour at most. What the sink refuses when it is three days old is given up, with an
  * error in the log.
  */
 export function createRelay(parts: RelayParts): Relay {
-  const {
-    outbox,
-    queries,
-    sinks,
-    clock,
-    log,
-    observer = NO_RELAY_OBSERVER,
-    deliveryMs = DELIVERY_MS,
-  } = parts;
+  const { outbox, queries, sinks, clock, log, metrics, deliveryMs = DELIVERY_MS } = parts;
   const choice = createSinkChoice({ sinks, clock, log });
-  const deliver = createDeliver({ clock, log, observer, timeoutMs: deliveryMs });
+  const deliver = createDeliver({ clock, log, metrics, timeoutMs: deliveryMs });
   const definitions = new LRUCache<string, string>({ max: MAX_KNOWN_RUNS });
   /** By sink. There are as many as sinks ever came in the life of the process. */
-  const ways = new Map<string, Way>();
+  const dispatchers = new Map<string, SinkDispatcher>();
 
   /** Undefined where the run is gone. */
   async function definitionOf(entry: OutboxEntry): Promise<string | undefined> {
@@ -89,28 +77,30 @@ export function createRelay(parts: RelayParts): Relay {
     const { tenantId, runId, fromSeq, toSeq } = entry;
     const definitionId = await definitionOf(entry);
     if (definitionId === undefined) return [];
-    const { events } = await queries.events({
-      ...{ tenantId, runId, after: fromSeq - 1 },
-      limit: toSeq - fromSeq + 1,
-    });
+    const page = { tenantId, runId, after: fromSeq - 1, limit: toSeq - fromSeq + 1 };
+    const { events } = await queries.events(page);
     const run = { tenant_id: tenantId, run_id: runId, definition_id: definitionId };
     return events.filter(({ seq }) => seq <= toSeq).map((event) => ({ ...toEventRecord(event), ...run }));
   }
 
   /** Delivers an entry, or says for how many milliseconds it is left alone without that. */
-  async function pass(entry: OutboxEntry, rests: Rests, signal: AbortSignal): Promise<Outcome | number> {
+  async function pass(
+    entry: OutboxEntry,
+    cooldown: SinkCooldown,
+    signal: AbortSignal,
+  ): Promise<Outcome | number> {
     const takenAt = clock.monotonic();
     if (signal.aborted) return 'ended';
     const sink = choice.named(entry.sink);
     // A plugin that is set up anew is back soon, and its events are still there.
     if (sink === undefined) return AWAY_MS;
-    const restMs = rests.leftMs(entry.tenantId);
+    const restMs = cooldown.leftMs(entry.tenantId);
     if (restMs > 0) return restMs;
     const events = await read(entry);
     if (events.length === 0) return 'delivered';
-    // The claim would end under way, and somebody else deliver what comes next.
+    // The claim would end under way, and another replica deliver what comes next.
     if (clock.monotonic() - takenAt > CLAIM_RESERVE_MS / 2) throw new Error('reading them took too long');
-    return await deliver({ sink, rests, entry, events, takenAt }, signal);
+    return await deliver({ sink, cooldown, entry, events, takenAt }, signal);
   }
 
   /** True where the outbox has more of the run that is due now. */
@@ -118,10 +108,10 @@ export function createRelay(parts: RelayParts): Relay {
     const { tenantId: tenant_id, runId: run_id, sink, fromSeq: from_seq } = entry;
     const events = entry.ageMs > GIVE_UP_MS ? await outbox.giveUp(entry, GIVE_UP_MS) : 0;
     if (events === 0) {
-      await outbox.postpone(entry, pauseAfter(entry.attempts));
+      await outbox.postpone(entry, PAUSES[Math.min(Math.max(1, entry.attempts), PAUSES.length) - 1]!);
       return false;
     }
-    observer.gaveUp(sink, events);
+    metrics.gaveUp(sink, events);
     log.error(
       { tenant_id, run_id, from_seq, events, sink },
       'events of a run are given up, since the sink did not take them for three days',
@@ -130,51 +120,51 @@ export function createRelay(parts: RelayParts): Relay {
   }
 
   /** Never rejects; true where the outbox may have more, which could not be taken before. */
-  async function handle(entry: OutboxEntry, rests: Rests, signal: AbortSignal): Promise<boolean> {
+  async function handle(entry: OutboxEntry, cooldown: SinkCooldown, signal: AbortSignal): Promise<boolean> {
     const { tenantId: tenant_id, runId: run_id, sink } = entry;
     try {
-      const outcome = await pass(entry, rests, signal);
+      const outcome = await pass(entry, cooldown, signal);
       if (outcome === 'delivered') return await outbox.done(entry);
       if (outcome === 'refused') return await refused(entry);
       await outbox.giveBack(entry, outcome === 'ended' ? 0 : outcome);
     } catch (err) {
-      // The claim ends by itself, and whoever takes the entry then goes on.
+      // The claim ends by itself, and the process that takes the entry then goes on.
       log.error({ err, tenant_id, run_id, sink }, 'events of a run could not be relayed now');
     }
     return false;
   }
 
-  function wayTo(sink: string): Way {
-    const known = ways.get(sink);
+  function dispatcherOf(sink: string): SinkDispatcher {
+    const known = dispatchers.get(sink);
     if (known !== undefined) return known;
-    const rests = createRests(clock);
+    const cooldown = createSinkCooldown(clock);
     const claimMs = deliveryMs + CLAIM_RESERVE_MS;
-    const lane = new Lane({
+    const dispatcher = new SinkDispatcher({
       take: async (limit, room) =>
         choice.named(sink) === undefined ? NOTHING : await outbox.take({ sink, limit, claimMs, room }),
-      share: rests.share,
-      handle: (entry, signal) => handle(entry, rests, signal),
+      share: cooldown.share,
+      handle: (entry, signal) => handle(entry, cooldown, signal),
       failed: (err) => log.error({ err, sink }, 'the outbox could not be looked at'),
     });
-    ways.set(sink, { lane, rests });
-    return { lane, rests };
+    dispatchers.set(sink, dispatcher);
+    return dispatcher;
   }
 
   return {
     sinksOf: choice.wanting,
     async relay(signal, names = choice.names()) {
       const here = names.filter((name) => choice.named(name) !== undefined);
-      await Promise.all(here.map((sink) => wayTo(sink).lane.relay(signal)));
+      await Promise.all(here.map((sink) => dispatcherOf(sink).dispatch(signal)));
     },
     async forget() {
       const forgotten = await outbox.forget({ olderThanMs: GIVE_UP_MS, here: choice.names() });
       for (const { sink, events } of forgotten) {
-        observer.gaveUp(sink, events);
+        metrics.gaveUp(sink, events);
         log.error({ sink, events }, 'events are given up, since their sink was away for three days');
       }
     },
     async idle() {
-      await Promise.all([...ways.values()].map(({ lane }) => lane.idle()));
+      await Promise.all([...dispatchers.values()].map((dispatcher) => dispatcher.idle()));
     },
   };
 }

@@ -1,18 +1,18 @@
+import { hash } from 'node:crypto';
 import type { Clock } from 'agent-gateway';
-import type { RunPlace, WorkflowEngine } from '../../contract/engine.ts';
-import { WorkflowErrors } from '../../contract/engine.ts';
-import type { JsonObject } from '../../contract/graph.ts';
+import { type RunPlace, type WorkflowEngine, WorkflowErrors } from '../../contract/engine.ts';
+import type { Json, JsonObject } from '../../contract/graph.ts';
 import type { RunRecord, TaskCompletion } from '../../contract/runs.ts';
+import type { RunQueries } from '../../store/run-queries.ts';
 import type { Occurrence, TaskPayload } from '../core/occurrence.ts';
 import { resultOf } from '../core/result.ts';
 import type { RunState, StepState } from '../core/run-state.ts';
 import type { Followers } from '../follow/create-followers.ts';
 import { jsonFault } from '../graph/json-fault.ts';
-import type { Graphs } from '../ports/graphs.ts';
-import type { RunQueries } from '../ports/run-queries.ts';
+import type { Graphs } from '../graphs.ts';
+import type { Versions } from '../ports/definition-store.ts';
 import type { RunStore } from '../ports/run-store.ts';
-import type { Runner } from '../ports/runner.ts';
-import type { Versions } from '../ports/versions.ts';
+import type { Runner } from '../runner/runner.ts';
 import { mapBreathing } from '../views/breathing.ts';
 import { toEventRecord } from '../views/event-record.ts';
 import { type Redactor, redactJson } from '../views/redaction.ts';
@@ -20,9 +20,7 @@ import { toRunRecord } from '../views/run-record.ts';
 import { toStepHistory } from '../views/step-history.ts';
 import { toStepRecord, toStepRecords } from '../views/step-record.ts';
 import { toTaskRecord } from '../views/task-record.ts';
-import { assigneesOf, requireAssignee } from './assignees.ts';
-import { comparisonsOf, sizeWith } from './completion-words.ts';
-import { refusalOf } from './refusals.ts';
+import { assigneesOf, comparisonsOf, refusalOf, requireAssignee, sizeWith } from './refusals.ts';
 
 /** Bytes of JSON that the input of a run may have. */
 const MAX_INPUT = 512 * 1024;
@@ -32,7 +30,7 @@ const MAX_INPUT_DEPTH = 256;
 const MAX_STEP_EVENTS = 1_000;
 const OTHER_BODY =
   'Another run was started with this key and another body. To start a new run, send a new key; to learn of the first, send its body again.';
-/** Who completes a task where nobody is named. */
+/** Who completes a task where no identity is named. */
 const SYSTEM = 'system';
 
 /** What an engine works with. */
@@ -47,7 +45,7 @@ export interface EngineParts {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-/** The engine that routes and other plugins use: asks the runner, reads the store, and tells nothing that was not redacted. */
+/** The engine that routes and other plugins use: asks the runner, reads the store, and gives out nothing that was not redacted. */
 export function createEngine(parts: EngineParts): WorkflowEngine {
   const { runner, store, queries, versions, graphs, followers, redactor, clock } = parts;
 
@@ -79,7 +77,7 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
     const graph = verdict === 'outcome-not-routable' ? await graphOf(state) : undefined;
     const outcomes = graph?.outcomesOf(step.nodeId) ?? [];
     const compared = graph && outcomes.length === 0 ? comparisonsOf(graph, step.nodeId) : [];
-    // Who completes a task may be somebody to whom graphs are shown without credentials.
+    // A user who completes a task may be one to whom graphs are shown without credentials.
     const conditions = compared.map((text) => redactor.redact(text));
     const size = verdict === 'context-too-large' ? sizeWith(state, payload) : '';
     const { nodeId: node } = step;
@@ -112,7 +110,10 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
     async start({ tenantId, version, input, startedBy, idempotency }) {
       requireFittingInput(input);
       const started = await runner.start({
-        ...{ tenantId, input, startedBy, idempotency },
+        tenantId,
+        input,
+        startedBy,
+        idempotency,
         definitionId: version.definitionId,
         versionId: version.id,
         version: version.version,
@@ -223,4 +224,17 @@ function requireFittingInput(input: JsonObject): void {
   throw WorkflowErrors.contextTooLarge(
     `The input has ${bytes} bytes of JSON, ${MAX_INPUT} are allowed. Put large data where the steps can fetch them, and pass the address.`,
   );
+}
+
+/** Tells bodies apart: the same for the same JSON value, whatever the order of its members and the blanks between them. */
+export function fingerprintOf(body: Json): string {
+  return hash('sha256', JSON.stringify(sorted(body)), 'base64url');
+}
+
+function sorted(value: Json): Json {
+  if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  // As a list, since an object puts members that look like numbers first; in an object of its own, which no list is mistaken for.
+  return { members: members.map(([name, item]) => [name, sorted(item)]) };
 }

@@ -1,29 +1,30 @@
-import type { Database, Scope } from 'agent-gateway';
-import type { WorkflowEngine, WorkflowLimits } from '../../contract/engine.ts';
+import type { Clock, Database, Scope } from 'agent-gateway';
+import type { WorkflowSettings } from '../../config.ts';
+import type { WorkflowEngine, WorkflowEngines, WorkflowLimits } from '../../contract/engine.ts';
 import type { EventSink } from '../../contract/event-sinks.ts';
 import type { WorkflowMetrics } from '../../metrics.ts';
 import { createOutbox } from '../../store/outbox.ts';
 import { createRunQueries } from '../../store/run-queries.ts';
 import { createRunStore } from '../../store/run-store.ts';
+import { type WorkflowTables, workflowTables } from '../../store/tables.ts';
 import { createVersions } from '../../store/versions.ts';
-import type { WorkflowTables } from '../../store/workflow-tables.ts';
 import { createRelay } from '../delivery/relay.ts';
 import { createFollowers } from '../follow/create-followers.ts';
 import { compileGraph } from '../graph/compile-graph.ts';
+import { createGraphs } from '../graphs.ts';
 import { createExecute } from '../nodes/create-execute.ts';
-import type { NodeTypes } from '../ports/graphs.ts';
-import type { Versions } from '../ports/versions.ts';
+import type { NodeTypesOf } from '../nodes/node-types.ts';
+import type { Versions } from '../ports/definition-store.ts';
+import type { NodeTypes } from '../ports/execution.ts';
+import type { Timers } from '../ports/runtime.ts';
+import { createNotifier, replicaMessages, toPlace } from '../replica-messages.ts';
 import { createRunner } from '../runner/create-runner.ts';
 import { redactingStore } from '../views/redacting-store.ts';
 import type { Redactor } from '../views/redaction.ts';
 import { createEngine } from './create-engine.ts';
-import { createGraphs } from './graphs.ts';
-import { engineHints, placeOf } from './hints.ts';
-import { processTimers } from './process-timers.ts';
-import { createWake } from './wake.ts';
 
-/** Runs that one process looks at, at one time, because of hints. */
-const HINTS_AT_ONCE = 32;
+/** Runs that one process polls at one time because of messages. */
+const POLLS_AT_ONCE = 32;
 
 /** Milliseconds between two looks for events whose sink has gone. */
 const FORGET_EVERY_MS = 3_600_000;
@@ -32,7 +33,7 @@ const FORGET_EVERY_MS = 3_600_000;
 const LAST_DELIVERIES_MS = 2_000;
 
 /** What an engine is made of. */
-export interface OpenEngineParts {
+interface OpenEngineParts {
   /** Where the tables are, which are registered already. */
   readonly database: Database;
   readonly tables: WorkflowTables;
@@ -44,38 +45,47 @@ export interface OpenEngineParts {
 }
 
 /** An engine, with the versions that its runs start from. */
-export interface OpenedEngine {
+interface OpenedEngine {
   readonly engine: WorkflowEngine;
   readonly versions: Versions;
 }
 
 /**
  * Puts an engine together and binds its life to a plugin's: its workers, listeners and tasks begin when the plugin is published, and what
- * it has in hand is handed over when the plugin stops.
+ * it carries out is handed over when the plugin stops.
  */
 export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<OpenedEngine> {
   const { database, tables, types, limits, sinks, redactor, metrics } = parts;
   const { clock, ids, queue, events } = scope.services;
   const log = scope.log.child({ engine: tables.name });
   const timers = processTimers(clock);
-  const hints = engineHints(tables.name);
+  const messages = replicaMessages(tables.name);
   const versions = createVersions({ database, tables, clock, ids });
   const queries = createRunQueries({ database, tables });
-  const graphs = createGraphs({ versions, compile: (graph) => compileGraph(graph, types) });
+  const graphs = createGraphs({ versions, compile: (graph) => compileGraph(graph, types), clock });
   const store = redactingStore(createRunStore({ database, tables }), redactor);
   const followers = createFollowers({
-    ...{ queries, events, hints, redactor, timers, log },
+    queries,
+    events,
+    messages,
+    redactor,
+    timers,
+    log,
     isRunningHere: (place) => runner.isRunningHere(place),
   });
   const outbox = createOutbox({ database, tables, ids });
-  const relay = createRelay({ outbox, queries, sinks, clock, log, observer: metrics.relay });
+  const relay = createRelay({ outbox, queries, sinks, clock, log, metrics: metrics.relay });
   const runner = createRunner({
-    ...{ store, graphs, timers, limits, log },
+    store,
+    graphs,
+    timers,
+    limits,
+    log,
     execute: metrics.counted(createExecute({ types, tenants: scope.services.tenants, redactor, clock, log })),
-    wake: createWake({ queue, events, hints, clock, log, count: metrics.hinted }),
+    notifier: createNotifier({ queue, events, messages, clock, log, count: metrics.notified }),
     newId: ids.uuid,
     sinksOf: relay.sinksOf,
-    observer: metrics.runner,
+    metrics: metrics.runner,
     committed(state, committed) {
       metrics.committed(committed);
       followers.committed(state, committed);
@@ -99,16 +109,16 @@ export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<
   }
 
   scope.worker(
-    hints.look,
-    async (hint) => {
-      await runner.look(placeOf(hint));
+    messages.look,
+    async (message) => {
+      await runner.poll(toPlace(message));
     },
-    { concurrency: HINTS_AT_ONCE },
+    { concurrency: POLLS_AT_ONCE },
   );
-  scope.on(hints.touched, (hint) => runner.changed(placeOf(hint)));
-  scope.on(hints.follow, followers.onFollow);
-  scope.on(hints.changed, followers.onChanged);
-  // At once: what another process handed over, or left, waits for whoever comes.
+  scope.on(messages.touched, (message) => runner.changed(toPlace(message)));
+  scope.on(messages.follow, followers.onFollow);
+  scope.on(messages.changed, followers.onChanged);
+  // At once: what another process handed over, or left, waits for the next process.
   scope.every(`${tables.name}-sweep`, limits.sweepIntervalMs, (signal) => runner.sweep(signal), {
     immediately: true,
   });
@@ -128,4 +138,60 @@ export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<
 
   const engine = createEngine({ runner, store, queries, versions, graphs, followers, redactor, clock });
   return { engine, versions };
+}
+
+/** What engines of other plugins share with the gateway's own. */
+interface EnginesParts extends Pick<OpenEngineParts, 'sinks' | 'redactor' | 'metrics'> {
+  readonly limits: WorkflowLimits;
+  readonly typesOf: NodeTypesOf;
+}
+
+/** Makes engines over databases that other plugins have. */
+export function createEngines({ sinks, redactor, metrics, limits, typesOf }: EnginesParts): WorkflowEngines {
+  return {
+    async open(scope, { name, database, nodeTypes = [], limits: own = {}, isDelivered = false }) {
+      const tables = workflowTables(name);
+      const registered = await database.register({
+        owner: `${scope.name}.${name}`,
+        entities: tables.entities,
+        migrations: tables.migrations,
+      });
+      scope.defer(() => registered.release());
+      const { engine } = await openEngine(scope, {
+        database,
+        tables,
+        redactor,
+        metrics,
+        types: typesOf(database, nodeTypes),
+        limits: { ...limits, ...own },
+        sinks: isDelivered ? sinks : () => [],
+      });
+      return engine;
+    },
+  };
+}
+
+/** The limits that the plugin's configuration sets for every engine. */
+export function limitsOf(settings: WorkflowSettings): WorkflowLimits {
+  return {
+    maxSteps: settings.max_steps,
+    stepTimeoutMs: settings.step_timeout,
+    leaseMs: settings.lease,
+    sweepIntervalMs: settings.sweep_interval,
+    concurrency: settings.concurrency,
+  };
+}
+
+/** The longest time of one timer of Node; a longer one fires at once. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** The timers of this process. */
+function processTimers(clock: Pick<Clock, 'monotonic'>): Timers {
+  return {
+    after(ms, call) {
+      const timer = setTimeout(call, Math.min(Math.max(ms, 0), LONGEST_MS)).unref();
+      return () => clearTimeout(timer);
+    },
+    monotonic: () => clock.monotonic(),
+  };
 }

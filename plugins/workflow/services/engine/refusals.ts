@@ -1,11 +1,15 @@
-import type { GatewayError } from 'agent-gateway';
+import { ADMIN_SCOPE, type GatewayError, type Identity } from 'agent-gateway';
 import { WorkflowErrors } from '../../contract/engine.ts';
 import type { StepStatus } from '../../contract/runs.ts';
-import type { Verdict } from '../core/occurrence.ts';
+import { jsonLength, MAX_VARIABLES } from '../core/context-size.ts';
+import type { TaskPayload, Verdict } from '../core/occurrence.ts';
+import { conditionText } from '../core/problems.ts';
 import type { RunState } from '../core/run-state.ts';
+import type { CompiledGraph } from '../graph/compiled-graph.ts';
+import { MAX_CONTEXT } from '../runner/create-runner.ts';
 
-/** What somebody asked of a run, as far as a refusal tells of it. */
-export interface Asked {
+/** What was asked of a run, as far as a refusal says it. */
+interface Asked {
   readonly verdict: Verdict;
   readonly state: RunState;
   /** Of a task's completion. */
@@ -24,7 +28,7 @@ export interface Asked {
     | undefined;
 }
 
-/** The error that tells of a refusal; undefined where nothing was refused. Pure. */
+/** The error for a refusal; undefined where nothing was refused. Pure. */
 export function refusalOf({ verdict, state, task }: Asked): GatewayError | undefined {
   switch (verdict) {
     case 'applied':
@@ -60,23 +64,74 @@ function unroutable(
   conditions: readonly string[],
 ): GatewayError {
   const given = outcome === undefined ? 'Without an outcome' : `With the outcome ${JSON.stringify(outcome)}`;
-  const tell = (why: string, pointer: string, message: string) =>
+  const refuse = (why: string, pointer: string, message: string) =>
     WorkflowErrors.outcomeNotRoutable(
       `${given} no edge leads on from this task; ${why}. Nothing was written, and the task stays open.`,
       { errors: [{ pointer, message }] },
     );
   if (outcomes.length > 0) {
     const known = outcomes.map((name) => JSON.stringify(name)).join(', ');
-    return tell(`outcomes that lead on: ${known}`, '/body/outcome', `must be one of ${known}`);
+    return refuse(`outcomes that lead on: ${known}`, '/body/outcome', `must be one of ${known}`);
   }
   if (conditions.length === 0)
-    return tell('its edges are those of its timeout', '/body/outcome', 'leads nowhere');
+    return refuse('its edges are those of its timeout', '/body/outcome', 'leads nowhere');
   // Outcomes play no part: it is the data that lead nowhere.
   const more = conditions.length > MAX_LISTED ? `; and ${conditions.length - MAX_LISTED} more` : '';
   const listed = conditions.slice(0, MAX_LISTED).join('; ') + more;
-  return tell(
+  return refuse(
     `none of the conditions of its edges holds: ${listed}`,
     '/body',
     `must make one of these hold, by "output" or "variables": ${listed}`,
   );
+}
+
+/** What an assignee begins with that is a role and not a user. */
+const ROLE = 'role:';
+
+/**
+ * The assignees that an identity answers to (decisions 2.5): its own id, and each of its roles as `role:<name>`. Only the credential counts;
+ * the `X-Svc-User-Id` that a client sends does not. An id that looks like a role stands for no user, or one could name himself into it.
+ */
+export function assigneesOf({ id, roles }: Identity): readonly string[] {
+  const named = roles.map((role) => `${ROLE}${role}`);
+  return id.startsWith(ROLE) ? named : [id, ...named];
+}
+
+/** True for who may see and complete every task of his tenant: its `admin`s and its `owner`, and who has the scope `admin`. */
+export function isTaskAdmin({ roles, scopes }: Identity): boolean {
+  return roles.includes('admin') || roles.includes('owner') || scopes.has(ADMIN_SCOPE);
+}
+
+/** Throws `workflow.not-assigned` unless the identity may complete a task with this assignee. A task without an assignee is for all. */
+export function requireAssignee(assignee: string | null, identity: Identity): void {
+  if (assignee === null || assignee === '') return;
+  if (assigneesOf(identity).includes(assignee) || isTaskAdmin(identity)) return;
+  // An assignee that was filled in from data may be anything: it is not repeated.
+  const who = assignee.startsWith(ROLE) ? 'users with another role' : 'somebody else';
+  throw WorkflowErrors.notAssigned(
+    `This task is for ${who}. Only they and administrators of the tenant may complete it.`,
+  );
+}
+
+/** The comparisons of the edges that leave a node, in the words of its graph. */
+export function comparisonsOf({ nodes, graph }: CompiledGraph, nodeId: string): readonly string[] {
+  return (nodes.get(nodeId)?.outgoing ?? []).flatMap((index) => {
+    const condition = graph.edges[index]?.condition;
+    return condition === undefined || 'outcome' in condition ? [] : [conditionText(condition)];
+  });
+}
+
+/** How large a run would become by a completion that was refused as too large, and what is allowed. */
+export function sizeWith(state: RunState, { output = {}, variables: added }: TaskPayload): string {
+  const variables = added === undefined ? state.variables : { ...state.variables, ...added };
+  const length = jsonLength(variables);
+  if (length > MAX_VARIABLES) return sizeText('the variables of the run', length, MAX_VARIABLES);
+  const outputs = [...state.steps.values()].flatMap((step) => (step.output === null ? [] : [step.output]));
+  const size = [state.input, variables, output, ...outputs].reduce((sum, data) => sum + jsonLength(data), 0);
+  return sizeText('the input, variables and outputs of the run', size, MAX_CONTEXT);
+}
+
+function sizeText(what: string, size: number, limit: number): string {
+  const became = Number.isFinite(size) ? `have ${size} characters of JSON` : 'be nested too deeply';
+  return `${what} would ${became}; ${limit} characters are allowed`;
 }

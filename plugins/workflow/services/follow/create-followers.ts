@@ -1,38 +1,37 @@
 import type { Events, Logger } from 'agent-gateway';
 import { type RunPlace, WorkflowErrors } from '../../contract/engine.ts';
 import type { RunEventRecord } from '../../contract/runs.ts';
+import type { RunQueries } from '../../store/run-queries.ts';
 import type { NewEvent } from '../core/occurrence.ts';
 import type { RunState } from '../core/run-state.ts';
-import { type EngineHints, hintOf, type PlaceHint, placeOf } from '../engine/hints.ts';
-import type { RunQueries } from '../ports/run-queries.ts';
-import type { Timers } from '../ports/timers.ts';
+import type { Timers } from '../ports/runtime.ts';
+import { type ReplicaMessages, type RunMessage, toMessage, toPlace } from '../replica-messages.ts';
 import { runKey } from '../run-key.ts';
 import { isTerminal, redactEvents, toEventRecord } from '../views/event-record.ts';
 import type { Redactor } from '../views/redaction.ts';
-import { createInterests } from './interests.ts';
 import { createWatch, type Watch } from './watch.ts';
 
 /** Events that a follower reads at one time. */
 const PAGE = 100;
-/** Other replicas are told that a run is followed so soon after the beginning, and then again and again. Milliseconds. */
+/** Other replicas are notified that a run is followed so soon after the beginning, and then again and again. Milliseconds. */
 const FIRST_ANNOUNCEMENT_MS = 20;
 const ANNOUNCEMENT_MS = 10_000;
 
 /** What followers work with. */
-export interface FollowersParts {
+interface FollowersParts {
   readonly queries: Pick<RunQueries, 'events' | 'position'>;
   /** Whether a run is running in this process. */
   readonly isRunningHere: (place: RunPlace) => boolean;
   readonly events: Pick<Events, 'emit' | 'reach'>;
-  readonly hints: Pick<EngineHints, 'follow' | 'changed'>;
+  readonly messages: Pick<ReplicaMessages, 'follow' | 'changed'>;
   readonly redactor: Redactor;
   readonly timers: Timers;
   readonly log: Logger;
 }
 
 /**
- * Follows runs as they go on. Events come from the table or, straight after their commit, from this process; hints of other replicas and a
- * poll say when there is more, so that with all hints lost a follower is a second late (five while the run waits).
+ * Follows runs as they go on. Events come from the table or, straight after their commit, from this process; messages of other replicas and a
+ * poll say when there is more, so that with all messages lost a follower is a second late (five while the run waits).
  */
 export interface Followers {
   /**
@@ -42,12 +41,12 @@ export interface Followers {
   follow(place: RunPlace, after: number, signal: AbortSignal): AsyncIterable<RunEventRecord>;
   /** Resolves when the run is not `running` any more, with its state where that is at hand; else when the time is over or `signal` aborts. */
   settled(place: RunPlace, timeoutMs: number, signal: AbortSignal): Promise<RunState | undefined>;
-  /** The runner's hook: these events were committed here. Never throws; costs nothing for a run that nobody follows. */
+  /** The runner's hook: these events were committed here. Never throws; costs nothing for a run that is not followed. */
   committed(state: RunState, events: readonly NewEvent[]): void;
   /** Another replica says that it follows a run. */
-  onFollow(hint: PlaceHint, meta: { readonly origin: 'local' | 'remote' }): void;
+  onFollow(message: RunMessage, meta: { readonly origin: 'local' | 'remote' }): void;
   /** Some replica says that a run has changed. */
-  onChanged(hint: PlaceHint & { readonly seq: number }): void;
+  onChanged(message: RunMessage & { readonly seq: number }): void;
   /** Ends all followers. */
   close(): void;
 }
@@ -60,10 +59,12 @@ interface Watched {
 
 /** Makes the followers of one engine in this process. */
 export function createFollowers(parts: FollowersParts): Followers {
-  const { queries, isRunningHere, events, hints, redactor, timers, log } = parts;
+  const { queries, isRunningHere, events, messages, redactor, timers, log } = parts;
   const watched = new Map<string, Watched>();
   let isClosed = false;
-  const interests = createInterests(timers, (place, seq) => emit(hints.changed, { ...hintOf(place), seq }));
+  const remote = createRemoteFollowers(timers, (place, seq) =>
+    emit(messages.changed, { ...toMessage(place), seq }),
+  );
 
   function emit<T>(event: Parameters<typeof events.emit<T>>[0], payload: NoInfer<T>): void {
     try {
@@ -73,11 +74,11 @@ export function createFollowers(parts: FollowersParts): Followers {
     }
   }
 
-  /** Says again and again that the run is followed; with one replica there is nobody to hear it. */
+  /** Says again and again that the run is followed; not where there is one replica only. */
   function announce(place: RunPlace, entry: Watched, inMs: number): void {
     if (events.reach === 'process') return;
     entry.stopAnnouncing = timers.after(inMs, () => {
-      emit(hints.follow, hintOf(place));
+      emit(messages.follow, toMessage(place));
       announce(place, entry, ANNOUNCEMENT_MS);
     });
   }
@@ -149,7 +150,7 @@ export function createFollowers(parts: FollowersParts): Followers {
 
     committed(state, committedEvents) {
       const place = { tenantId: state.tenantId, runId: state.id };
-      interests.changed(place, state.seq);
+      remote.changed(place, state.seq);
       const entry = watched.size === 0 ? undefined : watched.get(runKey(place));
       if (entry === undefined) return;
       let records: readonly RunEventRecord[] | undefined;
@@ -160,13 +161,13 @@ export function createFollowers(parts: FollowersParts): Followers {
       });
     },
 
-    onFollow(hint, { origin }) {
+    onFollow(message, { origin }) {
       // Followers of this process hear of its commits anyway.
-      if (origin === 'remote') interests.announce(placeOf(hint));
+      if (origin === 'remote') remote.announce(toPlace(message));
     },
 
-    onChanged(hint) {
-      watched.get(runKey(placeOf(hint)))?.watch.heard(hint.seq);
+    onChanged(message) {
+      watched.get(runKey(toPlace(message)))?.watch.heard(message.seq);
     },
 
     close() {
@@ -176,6 +177,81 @@ export function createFollowers(parts: FollowersParts): Followers {
         watch.close();
       }
       watched.clear();
+    },
+  };
+}
+
+/** A replica that follows is notified for so long after it last said so. Milliseconds. */
+const REMEMBERED_MS = 30_000;
+/** Replicas are notified of a run at most once in this time. Milliseconds. */
+const QUIET_MS = 50;
+/** Runs of which other replicas are notified at one time; these find the changes of others in the table. */
+const MAX_REMOTE = 10_000;
+
+interface RemoteFollower {
+  until: number;
+  /** Number of the last event. */
+  seq: number;
+  /** No notification before, since there was one just now. */
+  quietUntil: number;
+  isScheduled: boolean;
+}
+
+/** Which runs other replicas follow: only of these they are notified. */
+interface RemoteFollowers {
+  /** Some other replica follows the run, for the next half minute. */
+  announce(place: RunPlace): void;
+  /** The run has events up to this number. Notifies those who follow it, of several changes in a short time at once. Costs nothing for other runs. */
+  changed(place: RunPlace, seq: number): void;
+}
+
+/** Remembers what is followed elsewhere, and calls `notify` for it, which must not throw. */
+function createRemoteFollowers(
+  timers: Timers,
+  notify: (place: RunPlace, seq: number) => void,
+): RemoteFollowers {
+  const remote = new Map<string, RemoteFollower>();
+
+  function flush(place: RunPlace, follower: RemoteFollower): void {
+    follower.quietUntil = timers.monotonic() + QUIET_MS;
+    notify(place, follower.seq);
+  }
+
+  return {
+    announce(place) {
+      const key = runKey(place);
+      const now = timers.monotonic();
+      const follower = remote.get(key) ?? { until: 0, seq: 0, quietUntil: 0, isScheduled: false };
+      follower.until = now + REMEMBERED_MS;
+      // Again at the end: the map is in the order of the announcements, so that what is over stands first.
+      remote.delete(key);
+      remote.set(key, follower);
+      for (const [oldest, { until }] of remote) {
+        if (remote.size <= MAX_REMOTE && until > now) break;
+        remote.delete(oldest);
+      }
+    },
+    changed(place, seq) {
+      if (remote.size === 0) return;
+      const key = runKey(place);
+      const follower = remote.get(key);
+      if (follower === undefined) return;
+      const now = timers.monotonic();
+      if (follower.until <= now) {
+        remote.delete(key);
+        return;
+      }
+      follower.seq = Math.max(follower.seq, seq);
+      if (follower.isScheduled) return;
+      if (follower.quietUntil <= now) {
+        flush(place, follower);
+        return;
+      }
+      follower.isScheduled = true;
+      timers.after(follower.quietUntil - now, () => {
+        follower.isScheduled = false;
+        flush(place, follower);
+      });
     },
   };
 }

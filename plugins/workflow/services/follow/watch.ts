@@ -1,16 +1,16 @@
 import type { Logger } from 'agent-gateway';
 import type { RunPlace } from '../../contract/engine.ts';
 import type { RunEventRecord, RunStatus } from '../../contract/runs.ts';
+import type { RunPosition, RunQueries } from '../../store/run-queries.ts';
 import type { RunState } from '../core/run-state.ts';
 import { isTerminal } from '../core/run-status.ts';
-import type { RunPosition, RunQueries } from '../ports/run-queries.ts';
-import type { Timers } from '../ports/timers.ts';
+import type { Timers } from '../ports/runtime.ts';
 
-/** How often the table is asked, whatever was heard: a run that moves, and one that waits for somebody. Milliseconds. */
+/** How often the table is asked, whatever was heard: a run that moves, and one that waits for a user. Milliseconds. */
 const POLL_RUNNING_MS = 1_000;
 const POLL_RESTING_MS = 5_000;
 
-/** What a follower is told: the events that come next, that there are some in the table, or that there will be none. */
+/** What a follower gets: the events that come next, that there are some in the table, or that there will be none. */
 export type News = { readonly records: readonly RunEventRecord[] } | 'read' | 'ended';
 
 /** What a watch works with. */
@@ -23,8 +23,8 @@ export interface WatchParts {
 }
 
 /**
- * One run that somebody in this process follows. It hears of the run from commits of this process and from hints, and asks the table from
- * time to time, so that followers miss nothing when no hint ever comes. Nothing is kept for a follower that does not wait.
+ * One run that is followed in this process. It learns of the run from commits of this process and from messages, and asks the table from
+ * time to time, so that followers miss nothing when no message ever comes. Nothing is kept for a follower that does not wait.
  */
 export interface Watch {
   /**
@@ -44,7 +44,7 @@ export interface Watch {
 
 interface Follower {
   readonly after: number;
-  readonly tell: (news: News) => void;
+  readonly notify: (news: News) => void;
 }
 
 /** The position of a run that was deleted. */
@@ -71,7 +71,7 @@ export function createWatch(place: RunPlace, { queries, isRunningHere, timers, l
     });
   }
 
-  /** Asks the table; once more when somebody wanted it in the meantime. */
+  /** Asks the table; once more when that was wanted in the meantime. */
   function ask(): void {
     askAgain = isAsking;
     if (isAsking || !isAwaited()) return;
@@ -92,10 +92,10 @@ export function createWatch(place: RunPlace, { queries, isRunningHere, timers, l
     // A commit of this process may have overtaken the answer.
     if (seq >= knownSeq) knownStatus = status;
     knownSeq = Math.max(knownSeq, seq);
-    for (const { after, tell } of [...followers]) {
-      // What the table says counts, not what was heard: a wrong hint must not make followers read again and again.
-      if (after < seq) tell('read');
-      else if (isTerminal(status)) tell('ended');
+    for (const { after, notify } of [...followers]) {
+      // What the table says counts, not what was heard: a wrong message must not make followers read again and again.
+      if (after < seq) notify('read');
+      else if (isTerminal(status)) notify('ended');
     }
     if (status !== 'running') settle(undefined);
     if (askAgain) ask();
@@ -111,13 +111,13 @@ export function createWatch(place: RunPlace, { queries, isRunningHere, timers, l
       if (signal.aborted || isClosed) return Promise.resolve('ended');
       if (after < knownSeq && !wasEmpty) return Promise.resolve('read');
       const { promise, resolve } = Promise.withResolvers<News>();
-      const stop = () => tell('ended');
-      const tell = (news: News) => {
+      const stop = () => notify('ended');
+      const notify = (news: News) => {
         followers.delete(follower);
         signal.removeEventListener('abort', stop);
         resolve(news);
       };
-      const follower: Follower = { after, tell };
+      const follower: Follower = { after, notify };
       followers.add(follower);
       signal.addEventListener('abort', stop, { once: true });
       // Nothing behind what a follower has: perhaps nothing is to come.
@@ -145,10 +145,10 @@ export function createWatch(place: RunPlace, { queries, isRunningHere, timers, l
     committed(state, records) {
       knownSeq = Math.max(knownSeq, state.seq);
       knownStatus = state.status;
-      for (const { after, tell } of [...followers]) {
+      for (const { after, notify } of [...followers]) {
         const isNext = records()[0]?.seq === after + 1;
-        if (isNext) tell({ records: records() });
-        else if (after < knownSeq) tell('read');
+        if (isNext) notify({ records: records() });
+        else if (after < knownSeq) notify('read');
       }
       if (state.status !== 'running') settle(state);
     },
@@ -156,14 +156,14 @@ export function createWatch(place: RunPlace, { queries, isRunningHere, timers, l
     heard(seq) {
       if (seq <= knownSeq) return;
       knownSeq = seq;
-      for (const { after, tell } of [...followers]) if (after < seq) tell('read');
+      for (const { after, notify } of [...followers]) if (after < seq) notify('read');
       if (settlers.size > 0) ask();
     },
 
     close() {
       isClosed = true;
       cancelPoll?.();
-      for (const { tell } of [...followers]) tell('ended');
+      for (const { notify } of [...followers]) notify('ended');
       settle(undefined);
     },
   };

@@ -1,5 +1,5 @@
 import type { NodeType } from '../../contract/node-types.ts';
-import type { NodeTypes } from '../ports/graphs.ts';
+import type { NodeTypes } from '../ports/execution.ts';
 import { checkTemplates } from './check-references.ts';
 import { checkRetry } from './check-retry.ts';
 import { type ConfigCheck, type ConfiguredNode, checkMembers, reportMember } from './config-members.ts';

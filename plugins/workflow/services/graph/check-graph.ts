@@ -1,5 +1,5 @@
 import type { GraphProblem } from '../../contract/graph.ts';
-import type { NodeTypes } from '../ports/graphs.ts';
+import type { NodeTypes } from '../ports/execution.ts';
 import { checkEdges } from './check-edges.ts';
 import { checkNodes } from './check-nodes.ts';
 import { checkStructure } from './check-structure.ts';

@@ -1,4 +1,4 @@
-import type { NodeTypes } from '../ports/graphs.ts';
+import type { NodeTypes } from '../ports/execution.ts';
 import { checkConfig } from './check-config.ts';
 import type { ConfigCheck } from './config-members.ts';
 import type { DrawnGraph, DrawnNode } from './drawn-graph.ts';

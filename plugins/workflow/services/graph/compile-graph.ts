@@ -1,5 +1,5 @@
 import type { Graph, GraphNode } from '../../contract/graph.ts';
-import type { NodeTypes } from '../ports/graphs.ts';
+import type { NodeTypes } from '../ports/execution.ts';
 import type { CompiledEdge, CompiledGraph, CompiledNode } from './compiled-graph.ts';
 import { compileCondition } from './conditions.ts';
 import { createFill, type Fill, type TemplateModes } from './fill-config.ts';

@@ -1,10 +1,10 @@
 import { type Clock, isDatabaseUnavailable, type Logger, type Tenants } from 'agent-gateway';
 import type { JsonObject } from '../../contract/graph.ts';
 import { type NodeType, StepFailure, type StepResult, type StepTask } from '../../contract/node-types.ts';
+import type { NodeTypes } from '../ports/execution.ts';
 import { type Execute, MAX_RECORD } from '../ports/execution.ts';
-import type { NodeTypes } from '../ports/graphs.ts';
 import { type Redactor, redactJson } from '../views/redaction.ts';
-import { againWhile } from './again-while.ts';
+import { retryWhile } from './retry-while.ts';
 
 /** Milliseconds between tries of a step while the gateway's own database does not answer. */
 const AWAY_PAUSE = { first: 100, most: 2_000 };
@@ -22,7 +22,7 @@ export interface ExecuteParts {
 
 /**
  * Makes what carries out automatic steps: finds the type of the node and calls it. A type that is away fails the step as `node_type_missing`,
- * which may be retried; for a tenant that is deleted nothing is done any more (`tenant_deleted`). What a type tells of an attempt (its record, the message of a failure) comes out redacted, with `duration_ms`; a record
+ * which may be retried; for a tenant that is deleted nothing is done any more (`tenant_deleted`). What a type says of an attempt (its record, the message of a failure) comes out redacted, with `duration_ms`; a record
  * that is too large is left out, which the log and the record say. Deadlines, and whether the output may be kept, are the runner's.
  *
  * While the gateway's own database is away a step does not fail, which would pause its run: the type is called again until it answers, or the
@@ -34,9 +34,9 @@ export function createExecute({ types, tenants, redactor, clock, log }: ExecuteP
     const duration = { duration_ms: Math.max(0, Math.round(clock.monotonic() - startedAt)) };
     if (record === undefined) return duration;
     try {
-      const told = redactJson(redactor, { ...duration, ...record });
-      const size = Buffer.byteLength(JSON.stringify(told));
-      if (size <= MAX_RECORD) return told;
+      const shown = redactJson(redactor, { ...duration, ...record });
+      const size = Buffer.byteLength(JSON.stringify(shown));
+      if (size <= MAX_RECORD) return shown;
       own.warn({ bytes: size }, 'the record of an attempt is too large and is left out');
       return { ...duration, left_out: `a record of ${size} bytes; ${MAX_RECORD} are kept at most` };
     } catch (err) {
@@ -86,7 +86,7 @@ export function createExecute({ types, tenants, redactor, clock, log }: ExecuteP
   };
 }
 
-/** Its credentials are refused already; its runs must not go on calling others, at the cost of whoever runs the deployment. */
+/** Its credentials are refused already; its runs must not go on calling others, at the operator's cost. */
 async function requireLiveTenant(tenants: Pick<Tenants, 'get'>, tenantId: string): Promise<void> {
   const tenant = await tenants.get(tenantId);
   if (tenant === undefined || tenant.deletedAt === null) return;
@@ -101,7 +101,7 @@ function whenDatabaseIsThere(task: StepTask, execute: () => Promise<StepResult>)
   const begins = (err: unknown) =>
     task.log.warn({ err }, 'the database does not answer: the step is tried again');
   const patience = { isPassing: isDatabaseAway, pauses: AWAY_PAUSE, begins };
-  return againWhile(execute, patience, task.signal);
+  return retryWhile(execute, patience, task.signal);
 }
 
 function isDatabaseAway(thrown: unknown): boolean {

@@ -1,11 +1,18 @@
-import type { Logger } from 'agent-gateway';
-import type { NodeType } from '../../contract/node-types.ts';
+import type { Database, Logger, Scope } from 'agent-gateway';
+import type { Agents } from '../../../agent-engine/contract.ts';
+import type { Metering, Preambles } from '../../../records/contract.ts';
+import type { WorkflowSettings } from '../../config.ts';
+import { type NodeType, NodeTypesPoint } from '../../contract/node-types.ts';
 import { isPluginType } from '../definitions/plugin-types.ts';
-import type { NodeTypes } from '../ports/graphs.ts';
+import type { NodeTypes } from '../ports/execution.ts';
+import type { Nesting } from '../tools/nesting.ts';
+import type { Redactor } from '../views/redaction.ts';
+import { agentTask, createAgentUsage } from './agent-task.ts';
+import { serviceTask } from './service-task.ts';
 
 /** Where node types come from. */
-export interface NodeTypesParts {
-  /** Those of the engine itself, and of whoever opened it. */
+interface NodeTypesParts {
+  /** Those of the engine itself, and of the plugin that opened it. */
   readonly builtin: readonly NodeType[];
   /** Those of other plugins, as they are now. */
   readonly contributed: () => readonly NodeType[];
@@ -18,12 +25,12 @@ export interface NodeTypesParts {
  */
 export function createNodeTypes({ builtin, contributed, log }: NodeTypesParts): NodeTypes {
   const fixed = new Map(builtin.map((type) => [type.type, type]));
-  // By the contribution, not by its name: a plugin that comes again with the same mistake is told again.
-  const told = new WeakSet<NodeType>();
+  // By the contribution, not by its name: a plugin that comes again with the same mistake is logged again.
+  const logged = new WeakSet<NodeType>();
 
   function refuse(type: NodeType, why: string): void {
-    if (told.has(type)) return;
-    told.add(type);
+    if (logged.has(type)) return;
+    logged.add(type);
     log.error({ node_type: String(type.type).slice(0, 200) }, `a node type is left out: ${why}`);
   }
 
@@ -45,4 +52,39 @@ export function createNodeTypes({ builtin, contributed, log }: NodeTypesParts): 
     get: (name) => fixed.get(name) ?? all().get(name),
     names: () => [...all().keys()],
   };
+}
+
+/** What the built-in types work with. */
+interface NodeTypeParts {
+  readonly agents: Agents;
+  readonly metering: Metering;
+  readonly preambles: Preambles;
+  readonly redactor: Redactor;
+  readonly nesting: Nesting;
+}
+
+/** Gives the node types of an engine over a database: the built-in ones, those of other plugins, and some of its own. */
+export type NodeTypesOf = (database: Database, own?: readonly NodeType[]) => NodeTypes;
+
+/** Opens the node types of this deployment. */
+export function openNodeTypes(scope: Scope<WorkflowSettings>, parts: NodeTypeParts): NodeTypesOf {
+  const { config, log, services } = scope;
+  const { agents, metering, preambles, redactor, nesting } = parts;
+  const contributed = scope.contributions(NodeTypesPoint);
+  const { egress, secrets } = services;
+  const service = serviceTask({ egress, secrets, redactor, timeoutMs: config.http_timeout });
+  const agent = (database: Database) =>
+    agentTask({
+      agents,
+      preambles,
+      nesting,
+      preambleTokens: config.preamble_tokens,
+      usage: createAgentUsage({
+        metering,
+        database: services.database,
+        commitsWithStep: database === services.database,
+      }),
+    });
+  return (database, own = []) =>
+    createNodeTypes({ builtin: [agent(database), service, ...own], contributed, log });
 }

@@ -1,6 +1,13 @@
-import type { StepResult } from '../../contract/node-types.ts';
+import type { NodeType, StepResult } from '../../contract/node-types.ts';
 import type { RunState, StepState } from '../core/run-state.ts';
 import type { CompiledNode } from '../graph/compiled-graph.ts';
+
+/** The types of automatic nodes that are there now. They come and go with their plugins. */
+export interface NodeTypes {
+  get(type: string): NodeType | undefined;
+  /** Names of all types, the built-in ones first. */
+  names(): readonly string[];
+}
 
 /** Bytes of JSON that the record of an attempt may have. */
 export const MAX_RECORD = 4 * 1024;

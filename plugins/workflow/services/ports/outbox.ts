@@ -1,7 +1,7 @@
 import type { RunPlace } from '../../contract/engine.ts';
 
 /**
- * Events of one run that a sink does not have yet, taken for a while: nobody else is given events of this run for this sink until the claim is
+ * Events of one run that a sink does not have yet, taken for a while: no other process gets events of this run for this sink until the claim is
  * over.
  */
 export interface OutboxEntry extends RunPlace {
@@ -45,15 +45,15 @@ export interface Outbox {
    * is bounded, whatever waits.
    */
   take(request: TakeRequest): Promise<Taken>;
-  /** Forgets events that were delivered. True when more of the run waits, and is due now. Nothing, and false, when somebody else has them. */
+  /** Forgets events that were delivered. True when more of the run waits, and is due now. Nothing, and false, when another process has them. */
   done(entry: OutboxEntry): Promise<boolean>;
-  /** Puts off an entry that the sink refused: it is taken again after `delayMs`. Nothing when the claim was over and somebody else has it. */
+  /** Puts off an entry that the sink refused: it is taken again after `delayMs`. Nothing when the claim was over and another process has it. */
   postpone(entry: OutboxEntry, delayMs: number): Promise<void>;
   /** Like `postpone`, of an entry with which nothing was tried: the attempt does not count. */
   giveBack(entry: OutboxEntry, delayMs: number): Promise<void>;
   /**
    * Forgets those events of an entry whose commits are older than `olderThanMs` by the database's clock, and makes the rest due now. Gives how
-   * many were forgotten; 0, and nothing is done, when somebody else has the entry.
+   * many were forgotten; 0, and nothing is done, when another process has the entry.
    */
   giveUp(entry: OutboxEntry, olderThanMs: number): Promise<number>;
   /**

@@ -25,7 +25,7 @@ export interface Commit {
 }
 
 /**
- * Where runs are kept. Each write is one transaction, and correct whoever else writes: a commit is stored only when the run still has the
+ * Where runs are kept. Each write is one transaction, and correct whatever others write: a commit is stored only when the run still has the
  * revision of `before`. A write that rejects may or may not have been stored: read again.
  */
 export interface RunStore {

@@ -1,105 +1,168 @@
+import { forEachLimited } from 'agent-gateway';
 import type { RunPlace } from '../../contract/engine.ts';
-import { each } from './each.ts';
+import type { LiveRun } from './live-run.ts';
 import type { LiveRuns } from './live-runs.ts';
-import type { RunnerCore } from './runner-core.ts';
+import type { RunnerCore } from './runner.ts';
 
-/** Runs beyond the free places that are looked at as soon as they are found: timers need no place. */
+/** Runs beyond the free slots that are polled as soon as they are found: timers need no slot. */
 const AHEAD = 16;
-/** Runs beyond these that wait here until places come free, so that not each place asks the database, which sorts all that is due. */
+/** Runs beyond these that wait here until slots come free, so that not each slot asks the database, which sorts all that is due. */
 const REMEMBERED = 64;
 /** Runs that are read at one time. */
-export const LOOKS_AT_ONCE = 8;
-/** Looks without a place at one time: they serve timers, which need none. */
-const PLACELESS_LOOKS = 4;
+const POLLS_AT_ONCE = 8;
+/** Polls without a slot at one time: they serve timers, which need none. */
+const SLOTLESS_POLLS = 4;
+/** Runs of dead workers that one sweep takes over. */
+const ORPHANS = 64;
 
-/** Which runs are worked on here, in which order (`Places`), and where the next ones come from. */
+/**
+ * Which runs are worked on here, in which order (`FairSlots`), and where the next ones come from: a message of another replica (`poll`), a free slot
+ * (`fill`), or a sweep over the tables.
+ */
 export class Admission {
   readonly #core: RunnerCore;
   readonly #runs: LiveRuns;
-  #placeless = 0;
+  #slotlessPolls = 0;
   #isFilling = false;
   #isPulling = false;
-  /** There is more in the database than was remembered here. */
+  /** There is more in the database than is remembered here. */
   #hasBacklog = false;
+  #sweeping: Promise<void> | undefined;
 
   constructor(core: RunnerCore, runs: LiveRuns) {
     this.#core = core;
     this.#runs = runs;
   }
 
-  /** How many due runs are worth asking for. */
-  get appetite(): number {
-    return this.#core.places.free + AHEAD + REMEMBERED;
-  }
-
-  /** See `Runner.look`. */
-  async look(place: RunPlace): Promise<boolean> {
-    const { claimant, places, waiting } = this.#core;
+  /** See `Runner.poll`. */
+  async poll(place: RunPlace): Promise<boolean> {
+    const { claimant, slots } = this.#core;
     if (claimant === undefined) return false;
     const live = this.#runs.get(place);
-    if (live !== undefined) return live.look(0);
-    if (places.roomFor(place.tenantId, waiting.tenants()) > 0) {
-      places.take(place.tenantId, 1);
-      return this.#runs.of(place).look(1);
+    if (live !== undefined) return live.poll(0);
+    if (slots.roomFor(place.tenantId) > 0) {
+      slots.take(place.tenantId, 1);
+      return this.#runs.of(place).poll(1);
     }
-    if (this.#placeless >= PLACELESS_LOOKS) {
+    if (this.#slotlessPolls >= SLOTLESS_POLLS) {
       this.#remember(place);
       return false;
     }
-    this.#placeless += 1;
+    this.#slotlessPolls += 1;
     try {
-      return await this.#runs.of(place).look(0);
+      return await this.#runs.of(place).poll(0);
     } finally {
-      this.#placeless -= 1;
+      this.#slotlessPolls -= 1;
     }
   }
 
-  /** Gives free places to those who wait, in fair order; when nobody does, looks for more. */
-  placesFreed(): void {
-    this.#fill();
+  /** Gives free slots to the runs that wait, in fair order; when none waits, asks the database for more. */
+  fill(): void {
+    const { slots, waiting } = this.#core;
+    // What is done here gives slots back, and comes here again.
+    if (!this.#isFilling && waiting.size > 0) {
+      this.#isFilling = true;
+      while (this.#core.claimant !== undefined) {
+        const tenantId = slots.next();
+        const place = tenantId === undefined ? undefined : waiting.take(tenantId);
+        if (place === undefined) break;
+        slots.take(place.tenantId, 1);
+        const live = this.#runs.get(place);
+        if (live?.hasSteps) live.grant();
+        else void this.#runs.of(place).poll(1);
+      }
+      this.#isFilling = false;
+    }
     if (!this.#isPulling && this.#isHungry) void this.#pull();
   }
 
-  leftBehind(): void {
+  noteBacklog(): void {
     this.#hasBacklog = true;
   }
 
-  /** Looks at runs that are due; a full answer means that there are more. */
-  async found(due: readonly RunPlace[], limit: number, signal?: AbortSignal): Promise<void> {
-    if (due.length >= limit) this.#hasBacklog = true;
-    const { claimant, places } = this.#core;
-    const first = places.free + AHEAD;
-    if (claimant !== undefined) for (const place of due.slice(first)) this.#remember(place);
-    await each(due.slice(0, first), LOOKS_AT_ONCE, signal, (place) => this.look(place));
+  /** See `Runner.sweep`. Calls that meet are one. Rejects when the database does not answer; a run that fails does not hinder the others. */
+  sweep(signal: AbortSignal): Promise<void> {
+    this.#sweeping ??= this.#sweepOnce(signal).finally(() => {
+      this.#sweeping = undefined;
+    });
+    return this.#sweeping;
   }
 
-  #fill(): void {
-    const { places, waiting } = this.#core;
-    // What is done here gives places back, and comes here again.
-    if (this.#isFilling || waiting.size === 0) return;
-    this.#isFilling = true;
-    while (this.#core.claimant !== undefined) {
-      const tenantId = places.next(waiting.tenants());
-      const place = tenantId === undefined ? undefined : waiting.take(tenantId);
-      if (place === undefined) break;
-      places.take(place.tenantId, 1);
+  async #sweepOnce(signal: AbortSignal): Promise<void> {
+    const { clock, phase, store, metrics } = this.#core;
+    const isOver = () => signal.aborted || phase.isClosing;
+    if (isOver()) return;
+    await clock.renew();
+    if (isOver()) return;
+    await this.#takeOverOrphans(signal);
+    if (isOver()) return;
+    await this.#compareOwned();
+    if (isOver()) return;
+    const limit = this.#appetite;
+    const due = await store.due(limit);
+    metrics.found('due', due.length);
+    await this.#pollDue(due, limit, signal);
+    this.fill();
+  }
+
+  /** Runs whose worker is dead: their steps are pending again, and this process begins those that it has room for. */
+  async #takeOverOrphans(signal: AbortSignal): Promise<void> {
+    const { store, metrics, log } = this.#core;
+    const orphans = await store.orphans(ORPHANS);
+    metrics.found('orphan', orphans.length);
+    const takeOver = async ({ tenantId, runId, owner: worker }: (typeof orphans)[number]) => {
+      try {
+        await this.#runs.of({ tenantId, runId }).ask({ type: 'worker_lost', worker });
+      } catch (err) {
+        const fields = { err, tenant_id: tenantId, run_id: runId, worker };
+        log.warn(fields, 'a run of a lost worker could not be taken over; the next sweep tries again');
+      }
+    };
+    await forEachLimited(orphans, POLLS_AT_ONCE, takeOver, signal);
+  }
+
+  /** What the tables say that this process owns, and what it carries out: where these differ, the run is read, and its steps adjusted. */
+  async #compareOwned(): Promise<void> {
+    const { lease, store, metrics } = this.#core;
+    const { worker } = lease;
+    if (worker === undefined) return;
+    const believed = this.#runs.all().filter(({ hasSteps }) => hasSteps);
+    const revisions = believed.map(({ revision }) => revision);
+    const owned = await store.owned(worker);
+    const isOwned = new Set<LiveRun | undefined>();
+    let drifted = 0;
+    for (const { tenantId, runId, revision } of owned) {
+      const place = { tenantId, runId };
       const live = this.#runs.get(place);
-      if (live?.isInHand) live.grant();
-      else void this.#runs.of(place).look(1);
+      isOwned.add(live);
+      // It may have gone on here since the question; one that is behind has missed something.
+      if (live?.hasSteps && (live.revision ?? 0) >= revision) continue;
+      drifted += 1;
+      void this.#runs.of(place).poll(0);
     }
-    this.#isFilling = false;
+    for (const [index, run] of believed.entries()) {
+      if (isOwned.has(run) || !run.hasSteps || run.revision !== revisions[index]) continue;
+      drifted += 1;
+      run.refresh();
+    }
+    metrics.found('drifted', drifted);
   }
 
-  /** So that a backlog is worked off as fast as places come free, and not once a sweep. One question at a time. */
+  /** How many due runs are worth asking for. */
+  get #appetite(): number {
+    return this.#core.slots.free + AHEAD + REMEMBERED;
+  }
+
+  /** So that a backlog is worked off as fast as slots come free, and not once a sweep. One question at a time. */
   async #pull(): Promise<void> {
     this.#isPulling = true;
     while (this.#isHungry) {
       this.#hasBacklog = false;
       const { counts, store, log } = this.#core;
-      const limit = this.appetite;
+      const limit = this.#appetite;
       const { begun } = counts;
       try {
-        await this.found(await store.due(limit), limit);
+        await this.#pollDue(await store.due(limit), limit);
       } catch (error) {
         log.warn({ err: error }, 'due workflow runs could not be asked for; the next sweep asks again');
         break;
@@ -111,8 +174,17 @@ export class Admission {
   }
 
   get #isHungry(): boolean {
-    const { claimant, places, waiting } = this.#core;
-    return this.#hasBacklog && claimant !== undefined && waiting.size === 0 && places.free > 0;
+    const { claimant, slots, waiting } = this.#core;
+    return this.#hasBacklog && claimant !== undefined && waiting.size === 0 && slots.free > 0;
+  }
+
+  /** Polls runs that are due; a full answer means that there are more. */
+  async #pollDue(due: readonly RunPlace[], limit: number, signal?: AbortSignal): Promise<void> {
+    if (due.length >= limit) this.#hasBacklog = true;
+    const { claimant, slots } = this.#core;
+    const first = slots.free + AHEAD;
+    if (claimant !== undefined) for (const place of due.slice(first)) this.#remember(place);
+    await forEachLimited(due.slice(0, first), POLLS_AT_ONCE, (place) => this.poll(place), signal);
   }
 
   #remember(place: RunPlace): void {

@@ -1,34 +1,41 @@
-import { KernelErrors } from 'agent-gateway';
+import { backoffDelay, KernelErrors } from 'agent-gateway';
+import { startRun } from '../core/advance.ts';
 import type { Facts } from '../core/occurrence.ts';
-import type { Runner, RunnerParts } from '../ports/runner.ts';
-import { NO_OBSERVER } from '../ports/runner-observer.ts';
+import type { Creation } from '../ports/run-store.ts';
 import { Admission } from './admission.ts';
-import { close } from './closing.ts';
-import { DatabaseClock } from './database-clock.ts';
-import { Heartbeat } from './heartbeat.ts';
+import { FairSlots, WaitingRuns } from './fair-slots.ts';
+import type { LiveRun } from './live-run.ts';
 import { LiveRuns } from './live-runs.ts';
-import { Pauses } from './pauses.ts';
-import { Places } from './places.ts';
-import type { RunnerCore } from './runner-core.ts';
-import { start } from './starting.ts';
-import { sweep } from './sweeping.ts';
-import { WaitingList } from './waiting-list.ts';
+import { PendingReply } from './mailbox.ts';
+import { Pauses } from './retry-state.ts';
+import type { NewRun, Runner, RunnerCore, RunnerParts, Started } from './runner.ts';
+import { DatabaseClock, WorkerLease } from './worker-lease.ts';
 
 /** Deliveries of one attempt: the first, and three more after it was interrupted by a crash (decisions 2.6). */
 const MAX_DELIVERIES = 4;
 /** Characters of JSON of the input, variables and outputs of one run together. */
 export const MAX_CONTEXT = 8 * 1024 * 1024;
+/** Milliseconds between tries to store a new run. */
+const CREATION_PAUSE = { first: 50, most: 1_000 };
+/** Milliseconds in which steps are given back at the end, and then the worker signed off: a database that is away must not hold up the stop. */
+const HAND_OVER_MS = 2_000;
+const SIGN_OFF_MS = 500;
 
 /** One process's share in the runs of an engine. It takes time, ids and all that it does outside from its parts alone. */
 export function createRunner(parts: RunnerParts): Runner {
-  const { store, timers, limits, log, newId, observer = NO_OBSERVER } = parts;
+  const { store, timers, limits, log, newId, metrics } = parts;
   const clock = new DatabaseClock(store, timers);
   const phase = { isClosing: false, isClosed: false };
-  const heartbeat = new Heartbeat({
-    ...{ store, timers, clock, newId, log, leaseMs: limits.leaseMs },
+  const lease = new WorkerLease({
+    store,
+    timers,
+    clock,
+    newId,
+    log,
+    leaseMs: limits.leaseMs,
     ended: () => {
-      observer.expired();
-      for (const run of runs.all()) run.forsake();
+      metrics.expired();
+      for (const run of runs.all()) run.leaseEnded();
     },
   });
   const transitionLimits: Facts['limits'] = {
@@ -36,43 +43,41 @@ export function createRunner(parts: RunnerParts): Runner {
     maxDeliveries: MAX_DELIVERIES,
     maxContext: MAX_CONTEXT,
   };
+  const waiting = new WaitingRuns();
   const core: RunnerCore = {
-    ...{ ...parts, observer, clock, heartbeat, phase },
-    places: new Places(limits.concurrency),
-    waiting: new WaitingList(),
+    ...parts,
+    clock,
+    lease,
+    phase,
+    waiting,
+    slots: new FairSlots(limits.concurrency, waiting),
     pauses: new Pauses(timers),
     counts: { running: 0, begun: 0 },
     get claimant() {
-      return phase.isClosing ? undefined : heartbeat.worker;
+      return phase.isClosing ? undefined : lease.worker;
     },
     facts: () => ({ now: clock.now(), newId, limits: transitionLimits }),
-    placesFreed: () => admission.placesFreed(),
-    leftBehind: () => admission.leftBehind(),
+    slotsFreed: () => admission.fill(),
+    noteBacklog: () => admission.noteBacklog(),
   };
   const runs = new LiveRuns(core);
   const admission = new Admission(core, runs);
-  let sweeping: Promise<void> | undefined;
   let closing: Promise<void> | undefined;
 
   return {
     async open() {
       await clock.renew();
-      await heartbeat.open();
+      await lease.open();
     },
     start: (run) => start(core, runs, run),
-    async apply(place, occurrence) {
+    async apply(place, command) {
       if (phase.isClosed) throw KernelErrors.draining();
-      return runs.of(place).ask(occurrence);
+      return runs.of(place).ask(command);
     },
-    look: (place) => admission.look(place),
+    poll: (place) => admission.poll(place),
     isRunningHere: (place) => runs.get(place)?.isRunning ?? false,
     changed: (place) => runs.get(place)?.refresh(),
-    sweep(signal) {
-      sweeping ??= sweep(core, runs, admission, signal).finally(() => {
-        sweeping = undefined;
-      });
-      return sweeping;
-    },
+    sweep: (signal) => admission.sweep(signal),
     close(signal) {
       closing ??= close(core, runs, signal);
       return closing;
@@ -81,4 +86,90 @@ export function createRunner(parts: RunnerParts): Runner {
       return core.counts.running;
     },
   };
+}
+
+/** Stores a new run, with as many of its steps claimed as there is room for, and carries it on. See `Runner.start`. */
+async function start(core: RunnerCore, runs: LiveRuns, run: NewRun): Promise<Started> {
+  if (core.phase.isClosed) throw KernelErrors.draining();
+  const { idempotency, ...origin } = run;
+  const { tenantId } = run;
+  const graph = await core.graphs.get(tenantId, run.versionId);
+  const facts = core.facts();
+  const { claimant: worker, slots } = core;
+  const room = worker === undefined ? 0 : slots.roomFor(tenantId);
+  const runId = facts.newId();
+  const claim = worker === undefined || room === 0 ? undefined : { worker, room };
+  const transition = startRun(graph, { ...origin, id: runId }, facts, claim);
+  const { state, events } = transition;
+  const live = runs.of({ tenantId, runId });
+  live.creating([...state.steps.values()].filter(({ status }) => status === 'running').length);
+  const reply = new PendingReply<Started>(core.timers);
+  const creation = { state, events, sinks: core.sinksOf(tenantId), idempotency };
+  void storeNew(core, creation, reply, live, () => live.created(graph, transition));
+  return reply.answer;
+}
+
+/** Tries until the run is stored, or its caller waits no more. */
+async function storeNew(
+  { store, pauses, phase, metrics }: RunnerCore,
+  creation: Creation,
+  reply: PendingReply<Started>,
+  live: LiveRun,
+  created: () => void,
+): Promise<void> {
+  const { state } = creation;
+  for (let failures = 1; ; failures += 1) {
+    try {
+      const result = await store.create(creation);
+      if (typeof result === 'object' && result.runId !== state.id) {
+        live.notCreated();
+        return reply.resolve({ existing: result });
+      }
+      // Else by a try that seemed to fail: others may have changed it since.
+      if (result === 'created') created();
+      else live.createdInDoubt();
+      return reply.resolve({ state });
+    } catch (error) {
+      metrics.committed('unknown');
+      reply.reason = error;
+      const isAwaited = () => !reply.isSettled && !phase.isClosed;
+      if (isAwaited()) await pauses.pause(backoffDelay(failures, CREATION_PAUSE));
+      if (isAwaited()) continue;
+      // It may be stored all the same: then what was claimed is to be carried out here.
+      live.createdInDoubt();
+      return reply.reject(error);
+    }
+  }
+}
+
+/** Ends the share of this process. See `Runner.close`. */
+async function close(core: RunnerCore, runs: LiveRuns, signal: AbortSignal): Promise<void> {
+  const { phase, waiting, lease, pauses, store, timers, log } = core;
+  phase.isClosing = true;
+  waiting.clear();
+  await Promise.race([runs.whenEmpty(), aborted(signal)]);
+  for (const run of runs.all()) run.release();
+  // What cannot be given back goes to others when our lease is over.
+  await Promise.race([runs.whenEmpty(), pauses.pause(HAND_OVER_MS)]);
+  phase.isClosed = true;
+  pauses.endAll();
+  for (const run of runs.all()) run.giveUp();
+  const worker = lease.stop();
+  if (worker === undefined) return;
+  const late = Promise.withResolvers<never>();
+  const cancel = timers.after(SIGN_OFF_MS, () =>
+    late.reject(new Error('The database does not answer in time')),
+  );
+  try {
+    await Promise.race([store.leave(worker), late.promise]);
+  } catch (err) {
+    log.warn({ err, worker }, 'the worker could not be signed off; it is forgotten when its lease is over');
+  } finally {
+    cancel();
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -1,180 +1,165 @@
 import type { RunPlace } from '../../contract/engine.ts';
-import { WorkflowErrors } from '../../contract/engine.ts';
-import type { StepResult } from '../../contract/node-types.ts';
 import { advance } from '../core/advance.ts';
 import type { Facts, Occurrence, Transition } from '../core/occurrence.ts';
 import type { RunState, StepState } from '../core/run-state.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
-import { alsoOf } from './also.ts';
-import type { Effect } from './effect.ts';
-import { Entries } from './entries.ts';
-import { type Answer, Asker, type Entry } from './entry.ts';
-import { Hand } from './hand.ts';
-import { LocalCopy } from './local-copy.ts';
-import { Lookers } from './lookers.ts';
-import { Outlook } from './outlook.ts';
-import type { RunnerCore } from './runner-core.ts';
-import { Setbacks } from './setbacks.ts';
-import { settle } from './settling.ts';
-import { Stake } from './stake.ts';
-import type { Ending } from './step-result.ts';
-
-/** Those who may ask for changes of one run at the same time. */
-const MAX_ASKERS = 1_000;
+import { CachedState } from './cached-state.ts';
+import { InFlightSteps, ReservedSlots } from './in-flight-steps.ts';
+import { type Answer, Mailbox, type Message, PollWaiters, piggybackedWrites, settle } from './mailbox.ts';
+import { RetryState } from './retry-state.ts';
+import { RunTimers } from './run-timers.ts';
+import type { RunnerCore } from './runner.ts';
 
 /**
- * A run that this process has to do with: the one place where it is changed here. What happens to it is queued; everything that came while a
- * commit was under way goes into the next one, together with the claim of what becomes ready by it. It lives while something is queued or in hand.
+ * A run that this process works on: the one place where it is changed here. What happens to it goes into a mailbox; everything that came while a
+ * commit was under way goes into the next one, together with the claim of what becomes ready by it. It lives while it has messages or steps in flight.
+ *
+ * The loop: `#work` reads the run where that is needed (`#read`), else makes a transition (`#turn`): it takes a batch of messages, advances the state, and
+ * commits it. Where that fails, `RetryState` decides what is tried next, and when.
  */
 export class LiveRun {
   readonly place: RunPlace;
   readonly #core: RunnerCore;
   readonly #left: (run: LiveRun) => void;
-  readonly #hand: Hand;
-  readonly #outlook: Outlook;
-  readonly #stake: Stake;
-  readonly #entries = new Entries();
-  readonly #lookers = new Lookers();
-  readonly #setbacks = new Setbacks();
-  readonly #copy: LocalCopy;
+  readonly #mailbox: Mailbox;
+  readonly #polls = new PollWaiters();
+  readonly #slots: ReservedSlots;
+  readonly #steps: InFlightSteps;
+  readonly #timers: RunTimers;
+  readonly #retries: RetryState;
+  readonly #cache: CachedState;
   #isBusy = false;
-  /** A transition is due although nothing is queued: steps may be claimed. */
-  #isWanted = false;
+  /** A transition is due although there is no message: steps may be claimed. */
+  #isClaimDue = false;
 
   /** @param left called when it has nothing to do any more */
   constructor(core: RunnerCore, place: RunPlace, left: (run: LiveRun) => void) {
-    this.#core = core;
     this.place = place;
+    this.#core = core;
     this.#left = left;
-    this.#hand = new Hand(core, place.tenantId, (effect, ending, also) => this.#ended(effect, ending, also));
-    this.#stake = new Stake(core, place.tenantId);
-    this.#outlook = new Outlook(core, place, () => this.#claim());
-    this.#copy = new LocalCopy(core, place);
+    this.#cache = new CachedState(core, place);
+    this.#mailbox = new Mailbox(core.timers);
+    this.#slots = new ReservedSlots(core, place.tenantId);
+    this.#steps = new InFlightSteps(core, this.#slots, this.#mailbox, () => this.#stepEnded());
+    this.#timers = new RunTimers(core, place, () => this.#claim());
+    this.#retries = new RetryState(core, place, {
+      mailbox: this.#mailbox,
+      polls: this.#polls,
+      slots: this.#slots,
+      cache: this.#cache,
+    });
   }
 
   /** Of the state that is known here; undefined while none is. */
   get revision(): number | undefined {
-    return this.#copy.revision;
+    return this.#cache.revision;
   }
 
-  /** Whether steps of it are in hand. */
-  get isInHand(): boolean {
-    return !this.#hand.isEmpty;
+  /** Whether steps of it are in flight here. */
+  get hasSteps(): boolean {
+    return !this.#steps.isEmpty;
   }
 
-  /** Whether steps are in hand and, as far as is known here, the run is `running`. */
+  /** Whether steps are in flight here and, as far as is known here, the run is `running`. */
   get isRunning(): boolean {
-    return this.isInHand && this.#copy.current?.status === 'running';
+    return this.hasSteps && this.#cache.current?.status === 'running';
   }
 
   /** Applies what somebody did. Undefined: there is no such run. Rejects after a bounded time when it cannot be stored. */
-  ask(occurrence: Occurrence): Promise<Answer | undefined> {
-    if (this.#entries.size >= MAX_ASKERS) return Promise.reject(WorkflowErrors.busy());
-    const asker = new Asker<Answer | undefined>(this.#core.timers);
-    this.#add({ occurrence, asker });
+  ask(command: Occurrence): Promise<Answer | undefined> {
+    const answer = this.#mailbox.ask(command, this.#cache.moment);
     this.#go();
-    return asker.answer;
+    return answer;
   }
 
   /**
    * Reads the run, and does what is due. False when that could not be done, or steps were left for lack of room.
    *
-   * @param granted places that were taken for it
+   * @param granted slots that were taken for it
    */
-  look(granted: number): Promise<boolean> {
-    const looked = this.#lookers.wait();
-    this.#stake.grant(granted);
+  poll(granted: number): Promise<boolean> {
+    const polled = this.#polls.wait();
+    this.#slots.grant(granted);
     this.refresh();
-    return looked;
+    return polled;
   }
 
-  /** A place was taken for the next step of a run that is in hand. */
+  /** A slot was taken for the next step of a run that has steps in flight. */
   grant(): void {
-    this.#stake.grant(1);
+    this.#slots.grant(1);
     this.#claim();
   }
 
   /** Somebody else has changed the run. */
   refresh(): void {
-    this.#copy.invalidate();
+    this.#cache.invalidate();
     this.#go();
   }
 
-  /** Holds everything back until `opened`: the run is being stored for the first time. */
-  opening(claimed: number): void {
+  /** Holds everything back until one of the next three: the run is being stored for the first time, with so many steps claimed. */
+  creating(claimed: number): void {
     this.#isBusy = true;
-    this.#stake.hold(claimed);
+    this.#slots.keep(claimed);
   }
 
   /** The run is stored, in that state. */
-  opened(graph: CompiledGraph, { state, events }: Pick<Transition, 'state' | 'events'>): void {
-    const { observer, committed, heartbeat, clock } = this.#core;
-    this.#copy.created(graph, state);
-    observer.committed('stored');
+  created(graph: CompiledGraph, { state, events }: Pick<Transition, 'state' | 'events'>): void {
+    const { metrics, committed, lease, clock } = this.#core;
+    this.#cache.created(graph, state);
+    metrics.committed('stored');
     committed(state, events);
-    this.#beginClaimed(state, this.#hand.missing(state, heartbeat.worker));
-    const now = clock.now();
-    this.#outlook.changed(undefined, state, now);
-    this.#outlook.watch(state, now);
+    this.#steps.begin(state, this.#steps.missing(state, lease.worker), graph);
+    this.#timers.committed(undefined, state, clock.now());
     this.#proceed();
   }
 
   /** The run may be stored or not, and may have gone on: what is there is carried on. */
-  openedInDoubt(): void {
-    this.#copy.invalidate();
-    this.#setbacks.startedInDoubt();
+  createdInDoubt(): void {
+    this.#cache.invalidate();
+    this.#retries.createdInDoubt();
     this.#proceed();
   }
 
   /** The run is not stored. */
-  notOpened(): void {
-    this.#stake.giveBackKept();
+  notCreated(): void {
+    this.#slots.giveBackKept();
     this.#proceed();
   }
 
-  /** Everything in hand belongs to others now. */
-  forsake(): void {
-    this.#hand.forsake('The lease of the worker is over');
-    this.#outlook.forget();
+  /** All steps in flight belong to others now. */
+  leaseEnded(): void {
+    this.#steps.abandon('The lease of the worker is over');
+    this.#timers.cancel();
     if (!this.#isBusy) this.#rest();
   }
 
-  /** Stops what is carried out and gives it back. */
+  /** Stops the steps in flight and gives them back. */
   release(): void {
-    for (const effect of this.#hand.interrupt('The gateway stops')) this.#giveBack(effect);
+    this.#steps.release('The gateway stops');
     this.#go();
   }
 
   /** Ends whatever is still waited for. */
   giveUp(): void {
-    const lost = this.#entries.giveUp();
+    const lost = this.#mailbox.giveUp();
     const { tenantId, runId } = this.place;
     const fields = { tenant_id: tenantId, run_id: runId, lost };
     if (lost > 0)
       this.#core.log.warn(fields, 'results could not be stored: the steps will be delivered again');
-    this.#hand.forsake('The gateway stops');
-    this.#lookers.tell(false);
+    this.#steps.abandon('The gateway stops');
+    this.#polls.resolve(false);
     this.#go();
   }
 
-  #ended(effect: Effect, ending: Ending, also: StepResult['also']): void {
-    this.#add({ occurrence: ending, effect, also });
+  #stepEnded(): void {
     this.#go();
-    // After the next step of this run was considered, which comes first where nobody else waits.
-    this.#core.placesFreed();
-  }
-
-  #giveBack(effect: Effect): void {
-    this.#add({ occurrence: { type: 'released', fence: effect.fence }, effect });
+    // After the next step of this run was considered, which comes first where no other run waits.
+    this.#core.slotsFreed();
   }
 
   #claim(): void {
-    this.#isWanted = true;
+    this.#isClaimDue = true;
     this.#go();
-  }
-
-  #add(entry: Pick<Entry, 'occurrence' | 'effect' | 'asker' | 'also'>): void {
-    this.#entries.add({ ...entry, arrived: this.#copy.moment, conflicts: 0, rejections: 0 });
   }
 
   #go(): void {
@@ -188,14 +173,14 @@ export class LiveRun {
 
   get #hasWork(): boolean {
     if (this.#core.phase.isClosed) return false;
-    if (this.#entries.size > 0 || this.#isWanted || !this.#lookers.isEmpty) return true;
-    return this.#copy.isStale && (!this.#hand.isEmpty || this.#stake.hasKept);
+    if (this.#mailbox.size > 0 || this.#isClaimDue || !this.#polls.isEmpty) return true;
+    return this.#cache.isStale && (this.hasSteps || this.#slots.hasKept);
   }
 
   async #work(): Promise<void> {
     this.#isBusy = true;
     while (this.#hasWork) {
-      const { current } = this.#copy;
+      const { current } = this.#cache;
       if (current === undefined) await this.#read();
       else await this.#turn(current);
     }
@@ -203,16 +188,16 @@ export class LiveRun {
   }
 
   #rest(): void {
-    const isDone = this.#hand.isEmpty || this.#core.phase.isClosed;
-    // Places that are given back may come back at once, to this run too: then it goes on.
+    const isDone = !this.hasSteps || this.#core.phase.isClosed;
+    // Slots that are given back may come back at once, to this run too: then it goes on.
     this.#isBusy = true;
-    this.#stake.giveBackGranted();
-    if (isDone) this.#stake.giveBackKept();
+    this.#slots.giveBackGranted();
+    if (isDone) this.#slots.giveBackKept();
     this.#isBusy = false;
     if (this.#hasWork) {
       void this.#work();
     } else if (isDone) {
-      this.#outlook.forget();
+      this.#timers.cancel();
       this.#left(this);
     }
   }
@@ -220,160 +205,119 @@ export class LiveRun {
   async #read(): Promise<void> {
     let state: RunState | undefined;
     try {
-      state = await this.#copy.read();
+      state = await this.#cache.read();
     } catch (error) {
       return this.#failed(error);
     }
-    if (state === undefined) this.#notThere();
-    else this.#meet(state);
+    if (state === undefined) this.#isGone();
+    else this.#follow(state);
   }
 
-  #notThere(): void {
-    for (const effect of this.#entries.tellNotThere()) this.#hand.settled(effect);
-    this.#lookers.tell(true);
-    this.#hand.forsake('The run is not there any more');
-    this.#stake.giveBackKept();
-    this.#isWanted = false;
+  #isGone(): void {
+    for (const call of this.#mailbox.runIsGone()) this.#steps.settled(call);
+    this.#polls.resolve(true);
+    this.#steps.abandon('The run is not there any more');
+    this.#slots.giveBackKept();
+    this.#isClaimDue = false;
   }
 
-  /** Adjusts what is in hand to what was read. */
-  #meet(state: RunState): void {
-    this.#hand.stopOthers(state);
-    const claimed = this.#hand.missing(state, this.#core.heartbeat.worker);
-    // Claimed by a commit of which it was not known whether it was stored. Where no place was kept for it, it takes one that is free.
-    this.#stake.takeFor(claimed.length);
-    this.#beginClaimed(state, claimed);
-    const now = this.#core.clock.now();
-    const { isInDoubt, isSuspicious } = this.#setbacks;
-    if (isInDoubt) this.#outlook.changed(undefined, state, now);
-    this.#setbacks.clarified();
+  /** Adjusts the steps in flight to a state that was read. */
+  #follow(state: RunState): void {
+    const { lease, clock } = this.#core;
+    this.#steps.stopOthers(state);
+    const claimed = this.#steps.missing(state, lease.worker);
+    // Claimed by a commit of which it was not known whether it was stored. Where no slot was kept for it, it takes one that is free.
+    this.#slots.takeFor(claimed.length);
+    this.#steps.begin(state, claimed, this.#cache.graph);
+    const now = clock.now();
+    const { isInDoubt, isSuspicious } = this.#retries;
+    if (isInDoubt) this.#timers.notify(undefined, state, now);
+    this.#retries.clarified();
     // The next transition does not claim: what is ready gets its turn after it.
-    if (isSuspicious) this.#outlook.watch(state, now);
-    else if (!this.#hand.isEmpty) this.#isWanted = true;
+    if (isSuspicious) this.#timers.watch(state, now);
+    else if (this.hasSteps) this.#isClaimDue = true;
   }
 
   async #turn(before: RunState): Promise<void> {
-    const { store, heartbeat, sinksOf } = this.#core;
-    const batch = this.#entries.take(before, this.#setbacks.isSuspicious);
-    this.#isWanted = false;
+    const { store, lease, sinksOf } = this.#core;
+    const batch = this.#mailbox.take(before, this.#retries.isSuspicious);
+    this.#isClaimDue = false;
     const facts = this.#core.facts();
-    const { worker } = heartbeat;
-    const began = this.#copy.begin();
+    const { worker } = lease;
+    const began = this.#cache.begin();
     let isSent = false;
     try {
-      const transition = advance(this.#copy.graph, before, this.#occurrences(before, batch, facts), facts);
+      const transition = advance(this.#cache.graph, before, this.#commands(before, batch, facts), facts);
       const { state: after, events } = transition;
       if (after === before) return this.#unchanged(before, batch, transition, facts);
-      const claimed = this.#hand.missing(after, worker);
-      this.#stake.keep(claimed.length);
+      const claimed = this.#steps.missing(after, worker);
+      this.#slots.keep(claimed.length);
       isSent = true;
       const isStored = await store.commit({
         before,
         after,
         events,
         sinks: sinksOf(after.tenantId),
-        also: alsoOf(batch, transition),
+        also: piggybackedWrites(batch, transition),
       });
-      if (!isStored) return await this.#conflicted(batch);
-      this.#copy.committed(after, began);
-      this.#stored(before, batch, transition, worker === heartbeat.worker ? claimed : []);
+      if (!isStored) return await this.#retries.conflicted(batch);
+      this.#cache.committed(after, began);
+      this.#stored(before, batch, transition, worker === lease.worker ? claimed : []);
     } catch (error) {
-      await this.#rejected(before, batch, error, isSent);
+      if (!this.#retries.rejected(batch, before, error, isSent)) await this.#failed(error);
     }
   }
 
   /** What happened, what time has brought, and the claim of what is ready then. */
-  #occurrences(before: RunState, batch: readonly Entry[], { now }: Facts): Occurrence[] {
-    const occurrences = batch.map(({ occurrence }) => occurrence);
-    if (before.wakeAt !== null && before.wakeAt <= now) occurrences.push({ type: 'tick' });
-    const { claimant } = this.#core;
-    if (claimant === undefined || (this.#setbacks.isSuspicious && batch.length > 0)) return occurrences;
-    const { room } = this.#stake;
-    if (room > 0) occurrences.push({ type: 'claim', worker: claimant, room });
-    return occurrences;
+  #commands(before: RunState, batch: readonly Message[], { now }: Facts): Occurrence[] {
+    const commands = batch.map(({ command }) => command);
+    if (before.wakeAt !== null && before.wakeAt <= now) commands.push({ type: 'tick' });
+    const { claimant: worker } = this.#core;
+    if (worker === undefined || (this.#retries.isSuspicious && batch.length > 0)) return commands;
+    const { room } = this.#slots;
+    if (room > 0) commands.push({ type: 'claim', worker, room });
+    return commands;
   }
 
-  #unchanged(before: RunState, batch: readonly Entry[], { verdicts }: Transition, { now }: Facts): void {
-    this.#setbacks.recovered();
-    const again = batch.filter((entry, index) => {
-      // A refusal must not come from a state that is older than what whoever asks has seen elsewhere.
-      if (entry.asker !== undefined && !this.#copy.isNewerThan(entry.arrived)) return true;
-      settle(this.#core, this.#hand, entry, { state: before, verdict: verdicts[index]! });
+  #unchanged(before: RunState, batch: readonly Message[], { verdicts }: Transition, { now }: Facts): void {
+    this.#retries.recovered();
+    const again = batch.filter((message, index) => {
+      // A refusal must not come from a state that is older than what its sender has seen elsewhere.
+      if (message.reply !== undefined && !this.#cache.isNewerThan(message.arrived)) return true;
+      settle(this.#core, this.#steps, message, { state: before, verdict: verdicts[index]! });
       return false;
     });
-    this.#entries.putBack(again);
-    if (again.length > 0) this.#copy.invalidate();
-    this.#stake.giveBackGranted();
-    if (!this.#lookers.isEmpty) this.#lookers.tell(this.#outlook.looked(before, now));
-    this.#outlook.watch(before, now);
+    this.#mailbox.putBack(again);
+    if (again.length > 0) this.#cache.invalidate();
+    this.#slots.giveBackGranted();
+    if (!this.#polls.isEmpty) this.#polls.resolve(this.#timers.polled(before, now));
+    this.#timers.watch(before, now);
   }
 
   #stored(
     before: RunState,
-    batch: readonly Entry[],
+    batch: readonly Message[],
     { state, events, verdicts }: Transition,
     claimed: readonly StepState[],
   ): void {
-    const { observer, committed, clock } = this.#core;
+    const { metrics, committed, clock } = this.#core;
     // What was tried by itself has claimed nothing: that comes next.
-    if (this.#setbacks.isSuspicious) this.#isWanted = true;
-    this.#setbacks.recovered();
-    observer.committed('stored');
+    if (this.#retries.isSuspicious) this.#isClaimDue = true;
+    this.#retries.recovered();
+    metrics.committed('stored');
     committed(state, events);
-    for (const [index, entry] of batch.entries())
-      settle(this.#core, this.#hand, entry, { state, verdict: verdicts[index]! });
-    this.#hand.stopOthers(state);
-    this.#beginClaimed(state, claimed);
+    for (const [index, message] of batch.entries())
+      settle(this.#core, this.#steps, message, { state, verdict: verdicts[index]! });
+    this.#steps.stopOthers(state);
+    this.#steps.begin(state, claimed, this.#cache.graph);
     const now = clock.now();
-    this.#outlook.changed(before, state, now);
-    this.#outlook.watch(state, now);
-    this.#lookers.tell(claimed.length > 0 || state.wakeAt === null || state.wakeAt > now);
+    this.#timers.committed(before, state, now);
+    this.#polls.resolve(claimed.length > 0 || state.wakeAt === null || state.wakeAt > now);
   }
 
-  async #conflicted(batch: readonly Entry[]): Promise<void> {
-    const { observer, pauses } = this.#core;
-    observer.committed('conflict');
-    this.#stake.giveBackKept();
-    this.#copy.invalidate();
-    const pause = this.#setbacks.conflicted(batch);
-    this.#entries.putBack(batch);
-    if (this.#setbacks.isContended) this.#lookers.tell(false);
-    if (pause > 0) await pauses.pause(pause);
-  }
-
-  /** A write failed, and may be stored or not: what is there will say. */
-  async #rejected(before: RunState, batch: readonly Entry[], error: unknown, isSent: boolean): Promise<void> {
-    this.#copy.invalidate();
-    if (isSent) this.#core.observer.committed('unknown');
-    const isSubstituted = this.#setbacks.rejected(batch, before, error, isSent);
-    // Tried alone it may be the one that cannot be stored: the others come before it.
-    if (batch.length === 1 && !isSubstituted) this.#entries.putLast(batch);
-    else this.#entries.putBack(batch);
-    if (!isSubstituted) await this.#failed(error);
-  }
-
-  /** Waits before the next try. Whoever only wanted a look does not wait for it. */
-  async #failed(error: unknown): Promise<void> {
-    const { log, pauses } = this.#core;
-    const { tenantId, runId } = this.place;
-    const fields = { err: error, tenant_id: tenantId, run_id: runId };
-    if (!this.#setbacks.isFailing) log.warn(fields, 'a run could not be read or stored; it is tried again');
-    const pause = this.#setbacks.failed();
-    this.#isWanted = false;
-    this.#stake.giveBackGranted();
-    this.#lookers.tell(false);
-    this.#entries.delayed(error);
-    if (this.#hasWork) await pauses.pause(pause);
-    this.#entries.delayed(error);
-  }
-
-  /** Begins what was claimed; places are kept for it. What is not to be begun here is given back. */
-  #beginClaimed(state: RunState, claimed: readonly StepState[]): void {
-    for (const step of claimed) {
-      const mayBegin = this.#core.claimant !== undefined && this.#stake.spend();
-      if (mayBegin) this.#hand.begin(state, step, this.#copy.graph);
-      else this.#giveBack(this.#hand.refuse(step));
-    }
-    this.#stake.giveBackKept();
+  /** Waits before the next try. */
+  #failed(error: unknown): Promise<void> {
+    this.#isClaimDue = false;
+    return this.#retries.failed(error, () => this.#hasWork);
   }
 }

@@ -1,9 +1,9 @@
 import type { RunPlace } from '../../contract/engine.ts';
 import { runKey } from '../run-key.ts';
 import { LiveRun } from './live-run.ts';
-import type { RunnerCore } from './runner-core.ts';
+import type { RunnerCore } from './runner.ts';
 
-/** The runs that this process has to do with now, one actor for each. */
+/** The runs that this process works on now, one `LiveRun` for each. */
 export class LiveRuns {
   readonly #core: RunnerCore;
   readonly #runs = new Map<string, LiveRun>();
@@ -13,11 +13,7 @@ export class LiveRuns {
     this.#core = core;
   }
 
-  get size(): number {
-    return this.#runs.size;
-  }
-
-  /** The run, when we have to do with it. */
+  /** The run, when this process works on it. */
   get(place: RunPlace): LiveRun | undefined {
     return this.#runs.get(runKey(place));
   }
@@ -48,6 +44,6 @@ export class LiveRuns {
     if (this.#runs.get(key) !== run) return;
     this.#runs.delete(key);
     if (this.#runs.size > 0) return;
-    for (const tell of this.#whenEmpty.splice(0)) tell();
+    for (const resolve of this.#whenEmpty.splice(0)) resolve();
   }
 }

@@ -1,8 +1,8 @@
 import type { Json } from '../../contract/graph.ts';
 import type { TaskRecord } from '../../contract/runs.ts';
+import type { OpenTask } from '../../store/run-queries.ts';
 import { nullableTimestamp, timestamp } from '../core/timestamp.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
-import type { OpenTask } from '../ports/run-queries.ts';
 import type { Redactor } from './redaction.ts';
 
 /** A waiting task on the wire, redacted. */

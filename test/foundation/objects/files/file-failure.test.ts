@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { GatewayError } from '../../../../foundation/base/gateway-error.ts';
-import { fileFailure } from '../../../../foundation/objects/files/file-failure.ts';
+import { fileFailure } from '../../../../foundation/objects/files/object-file.ts';
 import { ObjectErrors } from '../../../../foundation/objects/object-errors.ts';
 
 const systemError = (code: string) => Object.assign(new Error(`${code}: '/secret/place'`), { code });

@@ -1,6 +1,10 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { decodeTrailer, encodeTrailer, TRAILER_BYTES } from '../../../../foundation/objects/files/trailer.ts';
+import {
+  decodeTrailer,
+  encodeTrailer,
+  TRAILER_BYTES,
+} from '../../../../foundation/objects/files/object-file.ts';
 
 const trailer = fc.record({
   size: fc.nat({ max: 2 ** 50 }),

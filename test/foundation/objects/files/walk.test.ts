@@ -2,8 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
 import fc from 'fast-check';
+import { beginningOf, objectsInOrder } from '../../../../foundation/objects/files/folder-tree.ts';
 import { objectPath } from '../../../../foundation/objects/files/key-path.ts';
-import { beginningOf, objectsInOrder } from '../../../../foundation/objects/files/walk.ts';
 import { freshFolder } from '../open-for-test.ts';
 
 /**

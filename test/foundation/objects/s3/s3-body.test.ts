@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import test from 'ava';
-import { s3Body } from '../../../../foundation/objects/s3/s3-body.ts';
+import { s3Body } from '../../../../foundation/objects/s3/s3-client.ts';
 import { until } from '../../../support/until.ts';
 
 test('a store that falls silent while somebody waits is unavailable', async (t) => {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { DeadlineError } from '../../../../foundation/base/deadline.ts';
-import { call } from '../../../../foundation/objects/s3/s3-call.ts';
+import { call } from '../../../../foundation/objects/s3/s3-client.ts';
 
 const never = () => new Promise<never>(() => {});
 

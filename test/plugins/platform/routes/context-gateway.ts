@@ -1,25 +1,18 @@
 import type { ExecutionContext } from 'ava';
 import { definePlugin } from '../../../../kernel/index.ts';
-import { createRedaction } from '../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
+import { memoryRoutes, profileRoutes } from '../../../../plugins/platform/routes/memories.ts';
+import { skillRoutes, soulRoutes } from '../../../../plugins/platform/routes/skills.ts';
+import { EmbeddingsPoint } from '../../../../plugins/records/contract.ts';
 import {
   openTenantContext,
   type TenantContext,
-} from '../../../../plugins/agent-engine/services/preamble/open-tenant-context.ts';
-import {
-  BUILTIN_FOLDER,
-  readCatalog,
-} from '../../../../plugins/agent-engine/services/skills/skill-catalog.ts';
-import { memoriesMigration } from '../../../../plugins/agent-engine/store/memories/005-memories.ts';
-import { MemoryEntity } from '../../../../plugins/agent-engine/store/memories/memory.ts';
-import { ProfileEntity } from '../../../../plugins/agent-engine/store/memories/profile.ts';
-import { skillsMigration } from '../../../../plugins/agent-engine/store/skills/006-skills.ts';
-import { SkillProvisioningEntity } from '../../../../plugins/agent-engine/store/skills/skill-provisioning.ts';
-import { memoryRoutes } from '../../../../plugins/platform/routes/memories.ts';
-import { profileRoutes } from '../../../../plugins/platform/routes/profile.ts';
-import { skillRoutes } from '../../../../plugins/platform/routes/skills.ts';
-import { soulRoutes } from '../../../../plugins/platform/routes/soul.ts';
+} from '../../../../plugins/records/services/open-tenant-context.ts';
+import { BUILTIN_FOLDER, readCatalog } from '../../../../plugins/records/services/skills/skill-text.ts';
+import { MemoryEntity, ProfileEntity } from '../../../../plugins/records/store/memories.ts';
+import { memoriesMigration, skillsMigration } from '../../../../plugins/records/store/migrations.ts';
+import { SkillProvisioningEntity } from '../../../../plugins/records/store/skill-provisionings.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../../testing/index.ts';
-import { testEmbeddings } from '../../agent-engine/services/memories/kit.ts';
+import { testEmbeddings } from '../../records/services/memories/kit.ts';
 
 /** A gateway with nothing but the routes of memories, profiles, skills and SOUL.md; stopped when the test ends. */
 export async function startContextGateway(
@@ -33,9 +26,11 @@ export async function startContextGateway(
     kernel: '^1.0.0',
     entities: [MemoryEntity, ProfileEntity, SkillProvisioningEntity],
     migrations: [memoriesMigration, skillsMigration],
+    points: [EmbeddingsPoint],
     async setup(scope) {
       const catalog = await readCatalog(BUILTIN_FOLDER);
-      context = openTenantContext(scope, { embeddings: testEmbeddings(), catalog, guard: createRedaction() });
+      context = openTenantContext(scope, catalog);
+      scope.contribute(EmbeddingsPoint, testEmbeddings());
       const { memories, profiles, skills, souls } = context;
       scope.route(...memoryRoutes(memories), ...profileRoutes(profiles));
       scope.route(...skillRoutes(skills), ...soulRoutes(souls));

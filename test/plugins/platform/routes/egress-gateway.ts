@@ -1,8 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import type { Egress } from '../../../../foundation/egress/egress.ts';
 import { auditLogRoutes } from '../../../../plugins/platform/routes/audit-logs.ts';
-import { egressLogRoute } from '../../../../plugins/platform/routes/egress-log.ts';
-import { egressRuleRoutes } from '../../../../plugins/platform/routes/egress-rules.ts';
+import { egressLogRoute, egressRuleRoutes } from '../../../../plugins/platform/routes/egress.ts';
 import { createAuditSearch } from '../../../../plugins/platform/services/audit-search.ts';
 import { createEgressAdministration } from '../../../../plugins/platform/services/egress-administration.ts';
 import { startTestGateway, type TestGateway } from '../../../../testing/index.ts';

@@ -1,31 +1,24 @@
 import type { ExecutionContext } from 'ava';
-import {
-  type Metering,
-  PricingChanged,
-  type Receipts,
-  type SandboxPolicies,
-  SandboxPolicyChanged,
-} from '../../../../plugins/agent-engine/contract.ts';
-import { createMetering } from '../../../../plugins/agent-engine/services/metering/metering.ts';
-import { createPricing } from '../../../../plugins/agent-engine/services/metering/pricing.ts';
-import { createUsageReports } from '../../../../plugins/agent-engine/services/metering/usage-reports.ts';
+import { type SandboxPolicies, SandboxPolicyChanged } from '../../../../plugins/agent-engine/contract.ts';
 import { createSandboxPolicies } from '../../../../plugins/agent-engine/services/policies/sandbox-policies.ts';
-import { createReceipts } from '../../../../plugins/agent-engine/services/receipts/receipts.ts';
 import { sandboxPolicies } from '../../../../plugins/agent-engine/store/policies/004-sandbox-policies.ts';
 import { SandboxPolicyRow } from '../../../../plugins/agent-engine/store/policies/sandbox-policy-row.ts';
-import { PricingRuleRow } from '../../../../plugins/agent-engine/store/pricing/pricing-rule-row.ts';
-import { receipts as receiptsMigration } from '../../../../plugins/agent-engine/store/receipts/002-receipts.ts';
-import { ExecutionReceipt } from '../../../../plugins/agent-engine/store/receipts/execution-receipt.ts';
-import { usage } from '../../../../plugins/agent-engine/store/usage/003-usage.ts';
-import { UsageRecordRow } from '../../../../plugins/agent-engine/store/usage/usage-record.ts';
-import { adminUsageRoutes } from '../../../../plugins/platform/routes/admin-usage.ts';
 import { executionReceiptRoutes } from '../../../../plugins/platform/routes/execution-receipts.ts';
 import { pricingRuleRoutes } from '../../../../plugins/platform/routes/pricing-rules.ts';
 import { sandboxPolicyRoutes } from '../../../../plugins/platform/routes/sandbox-policy.ts';
-import { usageRoutes } from '../../../../plugins/platform/routes/usage.ts';
+import { adminUsageRoutes, usageRoutes } from '../../../../plugins/platform/routes/usage.ts';
 import { createPricingAdministration } from '../../../../plugins/platform/services/pricing-administration.ts';
 import { createSandboxPolicyAdministration } from '../../../../plugins/platform/services/sandbox-policy-administration.ts';
 import { createUsageAdministration } from '../../../../plugins/platform/services/usage-administration.ts';
+import { type Metering, PricingChanged, type Receipts } from '../../../../plugins/records/contract.ts';
+import { createMetering } from '../../../../plugins/records/services/metering/metering.ts';
+import { createPricing } from '../../../../plugins/records/services/metering/pricing.ts';
+import { createUsageReports } from '../../../../plugins/records/services/metering/usage-reports.ts';
+import { createReceipts } from '../../../../plugins/records/services/receipts.ts';
+import { receipts as receiptsMigration, usage } from '../../../../plugins/records/store/migrations.ts';
+import { PricingRuleRow } from '../../../../plugins/records/store/pricing-rules.ts';
+import { ExecutionReceipt } from '../../../../plugins/records/store/receipts.ts';
+import { UsageRecordRow } from '../../../../plugins/records/store/usage.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../../testing/index.ts';
 import { testPlugin } from '../../../support/plugins.ts';
 import { DEFAULT_TENANT } from '../platform-gateway.ts';

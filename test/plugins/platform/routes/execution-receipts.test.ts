@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { NewReceipt } from '../../../../plugins/agent-engine/contract.ts';
+import type { NewReceipt } from '../../../../plugins/records/contract.ts';
 import { manualClock } from '../../../../testing/index.ts';
 import { eachDatabase } from '../../../support/databases.ts';
 import { type EngineGateway, startEngineGateway } from './engine-gateway.ts';

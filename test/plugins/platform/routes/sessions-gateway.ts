@@ -1,13 +1,11 @@
 import type { ExecutionContext } from 'ava';
-import { createPermits } from '../../../../foundation/leases/permits/create-permits.ts';
-import { createMemoryStore } from '../../../../foundation/leases/permits/memory-store.ts';
-import type { ChatMessage, Principal, Sessions, Turns } from '../../../../plugins/agent-engine/contract.ts';
-import { createSessions } from '../../../../plugins/agent-engine/services/sessions/sessions.ts';
-import { createTurns } from '../../../../plugins/agent-engine/services/sessions/turns.ts';
-import { sessions as sessionTables } from '../../../../plugins/agent-engine/store/sessions/001-sessions.ts';
-import { SessionMessageEntity } from '../../../../plugins/agent-engine/store/sessions/session-message-row.ts';
-import { Session } from '../../../../plugins/agent-engine/store/sessions/session-row.ts';
+import type { ChatMessage, Principal } from '../../../../plugins/agent-engine/contract.ts';
 import { mockSessionRoute, sessionRoutes } from '../../../../plugins/platform/routes/sessions.ts';
+import type { Sessions, Turns } from '../../../../plugins/records/contract.ts';
+import { createSessions } from '../../../../plugins/records/services/sessions/sessions.ts';
+import { createTurns } from '../../../../plugins/records/services/sessions/turns.ts';
+import { sessions as sessionTables } from '../../../../plugins/records/store/migrations.ts';
+import { Session, SessionMessageEntity } from '../../../../plugins/records/store/sessions.ts';
 import { startTestGateway, type TestGateway } from '../../../../testing/index.ts';
 import { testPlugin } from '../../../support/plugins.ts';
 
@@ -40,12 +38,10 @@ export async function startSessionsGateway(
     entities: [Session, SessionMessageEntity],
     migrations: [sessionTables],
     setup(scope) {
-      const { database, locks, clock, ids } = scope.services;
-      const permits = createPermits({ store: createMemoryStore(), clock, ids, log: scope.log });
-      scope.defer(() => permits.close());
+      const { database, leases, clock, ids } = scope.services;
       const metering = { record: async () => {} };
-      const turns = createTurns({ database, locks, permits, metering, clock, ids });
-      const sessions = createSessions({ locks, permits });
+      const turns = createTurns({ database, leases, metering, clock, ids });
+      const sessions = createSessions({ leases });
       services = { turns, sessions };
       scope.route(...sessionRoutes(sessions, turns));
       if (options.hasMocks === true) scope.route(mockSessionRoute(sessions, turns));

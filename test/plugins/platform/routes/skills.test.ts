@@ -1,6 +1,8 @@
 import test from 'ava';
+import { createRedaction } from '../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
+import { recordTools } from '../../../../plugins/agent-engine/services/tools/record-tools.ts';
 import { until } from '../../../support/until.ts';
-import { skillText } from '../../agent-engine/services/skills/kit.ts';
+import { skillText } from '../../records/services/skills/kit.ts';
 import { startContextGateway } from './context-gateway.ts';
 
 const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
@@ -127,7 +129,7 @@ test('a preamble shows what routes changed', async (t) => {
 });
 
 test('without object storage skills answer 503, memories and profiles work, and no tool of skills is offered', async (t) => {
-  const { request, context } = await startContextGateway(t, { env: { OBJECT_STORE_URL: 'none' } });
+  const { request, context, gateway } = await startContextGateway(t, { env: { OBJECT_STORE_URL: 'none' } });
   for (const [path, options] of [
     ['/v1/skills', {}],
     ['/v1/skills/a', {}],
@@ -140,10 +142,13 @@ test('without object storage skills answer 503, memories and profiles work, and 
     t.deepEqual([status, body.code], [503, 'objects.unavailable'], path);
   }
   t.is((await request('/v1/memories/a', { method: 'PUT', body: { value: 'x' } })).status, 200);
+  const { database, objects } = gateway.gateway.services;
+  const sources = recordTools({ ...context, database, objects, guard: createRedaction() });
+  const { signal } = new AbortController();
+  const tools = await Promise.all(sources.map((source) => source.list(DEFAULT_TENANT, signal)));
   t.deepEqual(
-    (await context.builtinTools.list(DEFAULT_TENANT, new AbortController().signal)).map(({ name }) => name),
+    tools.flat().map(({ name }) => name),
     ['memory_save', 'memory_search', 'memory_forget'],
   );
-  t.deepEqual(await context.skillTools.list(DEFAULT_TENANT, new AbortController().signal), []);
   await context.provisioning.kick(DEFAULT_TENANT);
 });

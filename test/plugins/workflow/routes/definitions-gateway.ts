@@ -5,7 +5,7 @@ import type { Graph } from '../../../../plugins/workflow/contract/graph.ts';
 import { definitionVersionRoutes } from '../../../../plugins/workflow/routes/definition-versions.ts';
 import { definitionRoutes } from '../../../../plugins/workflow/routes/definitions.ts';
 import { openDefinitions } from '../../../../plugins/workflow/services/definitions/open-definitions.ts';
-import { entities, gatewayTables, migrations } from '../../../../plugins/workflow/store/entities.ts';
+import { entities, gatewayTables, migrations } from '../../../../plugins/workflow/store/tables.ts';
 import { createVersions } from '../../../../plugins/workflow/store/versions.ts';
 import { startTestGateway, type TestGatewayOptions } from '../../../../testing/index.ts';
 import { testPlugin } from '../../../support/plugins.ts';

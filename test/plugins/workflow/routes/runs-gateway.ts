@@ -1,6 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import Type from 'typebox';
 import agentEngine from '../../../../plugins/agent-engine/plugin.ts';
+import records from '../../../../plugins/records/plugin.ts';
 import { type WorkflowEngine, WorkflowEngineRef } from '../../../../plugins/workflow/contract/engine.ts';
 import type { Graph, GraphEdge, GraphNode } from '../../../../plugins/workflow/contract/graph.ts';
 import {
@@ -10,7 +11,7 @@ import {
 } from '../../../../plugins/workflow/contract/node-types.ts';
 import workflow from '../../../../plugins/workflow/plugin.ts';
 import { createDefinitionStore } from '../../../../plugins/workflow/store/definition-store.ts';
-import { gatewayDefinitions, gatewayTables } from '../../../../plugins/workflow/store/entities.ts';
+import { gatewayDefinitions, gatewayTables } from '../../../../plugins/workflow/store/tables.ts';
 import { startTestGateway, type TestGatewayOptions } from '../../../../testing/index.ts';
 import { testPlugin } from '../../../support/plugins.ts';
 
@@ -52,7 +53,7 @@ export async function startRuns(
       ...(options.isDeaf === true && { SVC_DEPLOYMENT: `test-${crypto.randomUUID().slice(0, 8)}` }),
       ...options.env,
     },
-    plugins: [agentEngine, workflow, types],
+    plugins: [records, agentEngine, workflow, types],
   });
   t.teardown(gateway.stop);
   const { apiKeys, database, clock, ids } = gateway.gateway.services;

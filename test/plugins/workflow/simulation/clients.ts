@@ -4,7 +4,7 @@ import type {
   Verdict,
 } from '../../../../plugins/workflow/services/core/occurrence.ts';
 import type { RunState } from '../../../../plugins/workflow/services/core/run-state.ts';
-import type { Runner } from '../../../../plugins/workflow/services/ports/runner.ts';
+import type { Runner } from '../../../../plugins/workflow/services/runner/runner.ts';
 import { isFinal } from './rules/state-rules.ts';
 import type { World } from './world.ts';
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'agent-gateway';
-import type { RunnerParts } from '../../../../plugins/workflow/services/ports/runner.ts';
-import type { RunnerObserver } from '../../../../plugins/workflow/services/ports/runner-observer.ts';
+import type { RunnerMetrics } from '../../../../plugins/workflow/metrics.ts';
+import type { RunnerParts } from '../../../../plugins/workflow/services/runner/runner.ts';
 import { connect } from './connection.ts';
 import { createExecute } from './effects.ts';
 import { type SimulatedProcess, startProcess } from './process.ts';
@@ -87,7 +87,7 @@ export function createDeployment(world: World): Deployment {
         began: (execution) => deliveries.began(execution, store).forEach(world.violate),
         ended: deliveries.ended,
       }),
-      wake: createWake({
+      notifier: createWake({
         from: process,
         listeners: () => [...members].filter((member) => member.state === 'open'),
         ...{ scheduler, random: own, faults },
@@ -99,7 +99,7 @@ export function createDeployment(world: World): Deployment {
         return `${process.name}-${ids}`;
       },
       log: logOf((line) => process.isAlive && scheduler.note(`${process.name} logs: ${line}`)),
-      observer: observer(),
+      metrics: metrics(),
       sinksOf,
       committed(state, events) {
         if (!process.isAlive) return;
@@ -117,16 +117,20 @@ export function createDeployment(world: World): Deployment {
     return tampering.parts?.(given) ?? given;
   }
 
-  /** What runners tell of themselves. */
-  function observer(): RunnerObserver {
+  /** What runners count. */
+  function metrics(): RunnerMetrics {
     const { count } = world;
     return {
       delivered: (_nodeType, result) => count(`deliveries ${result}`),
       redelivered: () => count('redeliveries'),
       committed: (result) => count(`writes ${result}`),
       late: () => count('late results'),
-      abandoned: (change) => change > 0 && count('abandoned calls'),
-      found: (what, found) => found > 0 && count(`sweeps that found ${what}`),
+      abandoned: (change) => {
+        if (change > 0) count('abandoned calls');
+      },
+      found: (what, found) => {
+        if (found > 0) count(`sweeps that found ${what}`);
+      },
       expired: () => count('leases that expired'),
     };
   }

@@ -3,6 +3,7 @@ import test from 'ava';
 import { type Graph, StepFailure } from '../../../../plugins/workflow/contract.ts';
 import { compileGraph } from '../../../../plugins/workflow/services/graph/compile-graph.ts';
 import { createRunner } from '../../../../plugins/workflow/services/runner/create-runner.ts';
+import { NO_METRICS } from '../no-metrics.ts';
 import { createMemoryStore } from './memory-store.ts';
 import { startProcess } from './process.ts';
 import { createRandom } from './random.ts';
@@ -46,7 +47,7 @@ test('a paused run with a step that goes on and one that is pending leaves its p
         if (node.id === 'ends' || node.id === 'next') process.deliver(10, '', () => resolve({ output: {} }));
         if (node.id === 'goes-on') process.deliver(1000, '', () => resolve({ output: {} }));
       }),
-    wake: { look: nothing, changed: nothing },
+    notifier: { poll: nothing, changed: nothing },
     timers: process.timers,
     limits: { maxSteps: 50, stepTimeoutMs: 60_000, leaseMs: 10_000, sweepIntervalMs: 5000, concurrency: 8 },
     newId: () => {
@@ -56,6 +57,7 @@ test('a paused run with a step that goes on and one that is pending leaves its p
     log: log as unknown as Logger,
     sinksOf: () => [],
     committed: nothing,
+    metrics: NO_METRICS.runner,
   });
 
   await runner.open();

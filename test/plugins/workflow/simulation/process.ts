@@ -1,4 +1,4 @@
-import type { Timers } from '../../../../plugins/workflow/services/ports/timers.ts';
+import type { Timers } from '../../../../plugins/workflow/services/ports/runtime.ts';
 import type { Random } from './random.ts';
 import type { Scheduler } from './scheduler.ts';
 

@@ -1,6 +1,6 @@
 import type { RunPlace } from '../../../../plugins/workflow/contract.ts';
-import type { Runner } from '../../../../plugins/workflow/services/ports/runner.ts';
-import type { Wake } from '../../../../plugins/workflow/services/ports/wake.ts';
+import type { Notifier } from '../../../../plugins/workflow/services/ports/runtime.ts';
+import type { Runner } from '../../../../plugins/workflow/services/runner/runner.ts';
 import type { Faults } from './faults.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { Random } from './random.ts';
@@ -20,7 +20,7 @@ export function createWake(options: {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly faults: () => Faults;
-}): Wake {
+}): Notifier {
   const { from, listeners, scheduler, random, faults } = options;
 
   const send = (delayMs: number, arrive: () => void) => {
@@ -39,7 +39,7 @@ export function createWake(options: {
     if (all.length === 0) return;
     const { process, runner } = random.pick(all);
     process.deliver(0.01, `is told to look at ${place.runId}`, () => {
-      runner.look(place).then((hasLooked) => {
+      runner.poll(place).then((hasLooked) => {
         if (!hasLooked && left > 0)
           scheduler.after(random.longTailed(200, 5000), '', () => look(place, left - 1));
       });
@@ -47,7 +47,7 @@ export function createWake(options: {
   };
 
   return {
-    look: (place, delayMs = 0) => send(delayMs, () => look(place, 2)),
+    poll: (place, delayMs = 0) => send(delayMs, () => look(place, 2)),
     changed(place) {
       for (const { process, runner } of listeners()) {
         send(0, () => process.deliver(0, `hears of ${place.runId}`, () => runner.changed(place)));

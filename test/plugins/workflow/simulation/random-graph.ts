@@ -7,7 +7,7 @@ import type {
   JsonObject,
   NodeType,
 } from '../../../../plugins/workflow/contract.ts';
-import type { NodeTypes } from '../../../../plugins/workflow/services/ports/graphs.ts';
+import type { NodeTypes } from '../../../../plugins/workflow/services/ports/execution.ts';
 import type { Random } from './random.ts';
 
 /** The type of the automatic nodes of simulated graphs. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../../plugins/workflow/contract.ts';
 import { compileGraph } from '../../../../plugins/workflow/services/graph/compile-graph.ts';
-import type { Runner, RunnerParts } from '../../../../plugins/workflow/services/ports/runner.ts';
 import { createRunner } from '../../../../plugins/workflow/services/runner/create-runner.ts';
+import type { Runner, RunnerParts } from '../../../../plugins/workflow/services/runner/runner.ts';
 import { createClients } from './clients.ts';
 import type { Database } from './connection.ts';
 import { createDeployment, type Deployment, sinksOf } from './deployment.ts';

@@ -1,7 +1,7 @@
 import type { Graph } from '../../../../plugins/workflow/contract.ts';
 import type { CompiledGraph } from '../../../../plugins/workflow/services/graph/compiled-graph.ts';
 import type { RunStore } from '../../../../plugins/workflow/services/ports/run-store.ts';
-import type { Runner, RunnerParts } from '../../../../plugins/workflow/services/ports/runner.ts';
+import type { Runner, RunnerParts } from '../../../../plugins/workflow/services/runner/runner.ts';
 import type { Database } from './connection.ts';
 import type { Faults } from './faults.ts';
 import type { MemoryStore } from './memory-store.ts';

@@ -2,10 +2,10 @@ import type { ExecutionContext } from 'ava';
 import type { RunPlace } from '../../../../plugins/workflow/contract.ts';
 import type { NewEvent } from '../../../../plugins/workflow/services/core/occurrence.ts';
 import type { RunStore } from '../../../../plugins/workflow/services/ports/run-store.ts';
+import { dueAndOrphanedRuns } from './suite/due-and-orphaned-runs.ts';
 import { guardedCommits } from './suite/guarded-commits.ts';
 import { keptRuns } from './suite/kept-runs.ts';
 import { starts } from './suite/starts.ts';
-import { workLists } from './suite/work-lists.ts';
 import { workerLeases } from './suite/worker-leases.ts';
 
 /** A store under test, empty. */
@@ -30,6 +30,6 @@ export function runStoreSuite(define: Define): void {
   keptRuns(define);
   starts(define);
   guardedCommits(define);
-  workLists(define);
+  dueAndOrphanedRuns(define);
   workerLeases(define);
 }

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { createRunStore } from '../../../../plugins/workflow/store/run-store.ts';
-import { workflowTables } from '../../../../plugins/workflow/store/workflow-tables.ts';
+import { workflowTables } from '../../../../plugins/workflow/store/tables.ts';
 import { eachDatabase, freshDatabase } from '../../../support/databases.ts';
 import { runStoreSuite } from './run-store-suite.ts';
 import { comparable, eventsOf, nextOf, OTHER_TENANT, runOf, stepOf, TENANT } from './states.ts';

@@ -3,7 +3,7 @@ import { createIds } from '../../../../foundation/base/ids.ts';
 import { type Database, openDatabase } from '../../../../foundation/data/database.ts';
 import { storedEvent } from '../../../../plugins/workflow/store/event-rows.ts';
 import { createRunStore } from '../../../../plugins/workflow/store/run-store.ts';
-import { definitionTables, workflowTables } from '../../../../plugins/workflow/store/workflow-tables.ts';
+import { definitionTables, workflowTables } from '../../../../plugins/workflow/store/tables.ts';
 import { manualClock } from '../../../../testing/index.ts';
 import type { FreshDatabase } from '../../../support/databases.ts';
 import { until } from '../../../support/until.ts';

@@ -1,14 +1,18 @@
 import type { Finding, TextOrigin } from '../../../contract.ts';
 import { Concept } from './concept.ts';
-import { findForgedTurns } from './conversation-markup.ts';
-import { findEncodedTexts, reverse, reverseWords, rot13 } from './decodings.ts';
-import { resolveEscapes } from './escapes.ts';
+import {
+  findEncodedTexts,
+  inspectInvisible,
+  resolveEscapes,
+  reverse,
+  reverseWords,
+  rot13,
+} from './disguises.ts';
 import { fold } from './fold.ts';
-import { findHiddenMarkup } from './hidden-markup.ts';
 import { findHits, type Hit } from './hits.ts';
-import { inspectInvisible } from './invisible.ts';
 import { LEXICONS } from './lexicon/lexicons.ts';
-import { createPhraseTrie } from './phrase-trie.ts';
+import { findForgedTurns, findHiddenMarkup } from './markup.ts';
+import { createPhraseTrie, type PhraseTrie } from './phrase-trie.ts';
 import { findQuotations, type Span } from './quotations.ts';
 import { type Evidence, heaviestPassage, weighIntents } from './score.ts';
 
@@ -41,11 +45,13 @@ const HIDDEN = {
  * finding names a rule, never the text. It is a filter of known techniques: paraphrases that use none of the words pass.
  */
 export function createInputCheck(): (text: string, origin: TextOrigin) => Finding | undefined {
-  const trie = createPhraseTrie(LEXICONS);
+  /** Some tens of milliseconds of work, which a start does not wait for. */
+  let trie: PhraseTrie | undefined;
 
   /** What speaks against a text, and the meanings in it. */
   function weigh(text: string, origin: TextOrigin): { evidence: readonly Evidence[]; hits: readonly Hit[] } {
     const folded = fold(text);
+    trie ??= createPhraseTrie(LEXICONS);
     const hits = findHits(folded, trie);
     let spans: readonly Span[] | undefined;
     const quotations = () => (spans ??= findQuotations(folded));

@@ -1,7 +1,5 @@
 import { Concept, type ConceptName, type Lexicon } from './concept.ts';
-import { createEdgeTable } from './edge-table.ts';
-import { fold } from './fold.ts';
-import { readAs } from './look-alike.ts';
+import { fold, readAs } from './fold.ts';
 
 /** How characters take part in words. */
 export const Letter = { separator: 0, word: 1, /** Of a script without spaces. */ unspaced: 2 } as const;
@@ -14,7 +12,7 @@ const CLASSES = 1024;
 const MAX_SEPARATORS = 3;
 
 /** What a phrase means, and where it ends. */
-export interface PhraseMatch {
+interface PhraseMatch {
   readonly concepts: number;
   readonly end: number;
 }
@@ -114,6 +112,43 @@ export function createPhraseTrie(lexicons: readonly Lexicon[]): PhraseTrie {
         end = index;
       }
       return concepts < 0 ? undefined : { concepts, end };
+    },
+  };
+}
+
+/** No edge leads to the root. */
+const NONE = 0;
+
+/** Integers by integer key: a Map would be most of what the check of a text costs. */
+interface EdgeTable {
+  /** The target of an edge; 0 for none. */
+  get(key: number): number;
+}
+
+/** A table of open addressing over the given edges. Keys and targets are positive and below 2^31. */
+function createEdgeTable(edges: ReadonlyMap<number, number>): EdgeTable {
+  const bits = Math.ceil(Math.log2(edges.size + 1)) + 2;
+  const mask = 2 ** bits - 1;
+  const shift = 32 - bits;
+  const keys = new Int32Array(mask + 1);
+  const targets = new Int32Array(mask + 1);
+  const slotOf = (key: number) => Math.imul(key, 0x9e3779b1) >>> shift;
+
+  for (const [key, target] of edges) {
+    let slot = slotOf(key);
+    while (keys[slot] !== 0) slot = (slot + 1) & mask;
+    keys[slot] = key;
+    targets[slot] = target;
+  }
+  return {
+    get(key) {
+      let slot = slotOf(key);
+      for (;;) {
+        const found = keys[slot];
+        if (found === key) return targets[slot]!;
+        if (found === 0) return NONE;
+        slot = (slot + 1) & mask;
+      }
     },
   };
 }

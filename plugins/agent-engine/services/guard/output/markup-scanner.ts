@@ -1,6 +1,5 @@
 import type { Finding } from '../../../contract.ts';
-import { judgeTag } from './html-tag.ts';
-import { judgeTarget } from './link-target.ts';
+import { judgeTag, judgeTarget } from './link-target.ts';
 
 /** What is longer is judged by its beginning. */
 const MAX_CAPTURE = 8192;

@@ -1,5 +1,4 @@
-import type { Pattern, Step } from './pattern.ts';
-import { count, newTally, type Tally } from './tally.ts';
+import { count, newTally, type Pattern, type Step, type Tally } from './pattern.ts';
 
 /** One attempt at one pattern, from the end of its prefix on. Positions count UTF-16 units from the text's beginning. */
 export interface Thread {

@@ -1,22 +1,26 @@
-import type { LanguageModelV4, SharedV4Warning } from '@ai-sdk/provider';
-import type { Clock, Ids, Logger } from 'agent-gateway';
-import type {
-  ChatChunk,
-  ChatCompletion,
-  ChatRequest,
-  ModelCallContext,
-  ModelClient,
+import {
+  AISDKError,
+  APICallError,
+  type LanguageModelV4,
+  LoadAPIKeyError,
+  type SharedV4Warning,
+} from '@ai-sdk/provider';
+import { type Clock, GatewayError, type Ids, type Logger } from 'agent-gateway';
+import {
+  type ChatChunk,
+  type ChatCompletion,
+  type ChatRequest,
+  type ModelCallContext,
+  type ModelClient,
+  ModelErrors,
 } from '../../../contract.ts';
-import { type Lifetime, startLifetime } from '../lifetime.ts';
-import { createRedact } from '../redact.ts';
-import { DEFAULT_RETRY, type RetrySettings } from '../retry.ts';
-import { DEFAULT_TIMEOUTS, type Timeouts } from '../timeouts.ts';
+import { DEFAULT_TIMEOUTS, type Lifetime, startLifetime, type Timeouts } from '../deadlines.ts';
+import { createRedact, malformed, type Redact, statusFailure, streamFailure } from '../provider-errors.ts';
+import { DEFAULT_RETRY, parseRetryAfter, type RetrySettings } from '../retry.ts';
 import { toCallOptions } from './call-options.ts';
 import { createChunkTranslator } from './chunk-translator.ts';
 import { type AnswerHead, toCompletion } from './completion.ts';
-import { toModelError, toStreamError } from './model-error.ts';
 import { createProviderFetch, type ProviderFetch } from './provider-fetch.ts';
-import { createWarningLog } from './warnings.ts';
 
 /** Settings and collaborators of a client for an AI SDK provider. */
 export interface AISDKClientOptions {
@@ -54,7 +58,12 @@ export function createAISDKClient(options: AISDKClientOptions): AISDKClient {
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const redact = createRedact(apiKey === undefined ? [] : [apiKey]);
   const connections = createProviderFetch({
-    ...{ timeouts, retry: { ...DEFAULT_RETRY, ...options.retry }, clock, ids, redact, beforeCall },
+    timeouts,
+    retry: { ...DEFAULT_RETRY, ...options.retry },
+    clock,
+    ids,
+    redact,
+    beforeCall,
     connections: options.connections ?? 1024,
     maxWaiting: options.maxWaiting ?? 1024,
     answerBytes: options.answerBytes ?? 32 << 20,
@@ -130,5 +139,96 @@ async function orAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): Promi
     return await Promise.race([promise, aborted.promise]);
   } finally {
     signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** How deep our own error may be wrapped; the AI SDK wraps what its `fetch` throws once or twice. */
+const DEEPEST = 6;
+
+/** What an adapter says of requests that its provider could never take. Told to the caller, who can change the request. */
+const CALLERS_MISTAKES = new Set([
+  'AI_InvalidArgumentError',
+  'AI_InvalidMessageRoleError',
+  'AI_InvalidPromptError',
+  'AI_UnsupportedFunctionalityError',
+]);
+
+/**
+ * What an AI SDK provider has thrown, as an error of the catalogue: our own connection's error that it wraps, the status that it
+ * names, a request that it cannot send, or else a failure of the provider. Its words go, sanitized, into `cause`; only those
+ * about the request itself reach the caller.
+ *
+ * @param now Unix milliseconds, for a `Retry-After` that is a date
+ */
+export function toModelError(error: unknown, redact: Redact, now: number): GatewayError {
+  const own = findOwn(error);
+  if (own !== undefined) return own;
+  if (APICallError.isInstance(error)) return callFailure(error, redact, now);
+  const words = redact(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+  if (LoadAPIKeyError.isInstance(error)) {
+    const cause = new Error(words);
+    return ModelErrors.upstream('The gateway has no key for the model provider.', {
+      cause,
+      retryable: false,
+    });
+  }
+  if (AISDKError.isInstance(error) && CALLERS_MISTAKES.has(error.name)) {
+    const detail = `The model provider cannot be asked this: ${redact(error.message)}`;
+    return ModelErrors.rejected(detail, { retryable: false });
+  }
+  return ModelErrors.upstream(undefined, { cause: new Error(words) });
+}
+
+/** The error for an `error` part of a stream, which providers fill with anything. */
+export function toStreamError(error: unknown, redact: Redact, now: number): GatewayError {
+  return error instanceof Error ? toModelError(error, redact, now) : streamFailure(error, redact);
+}
+
+function callFailure(error: APICallError, redact: Redact, now: number): GatewayError {
+  const { statusCode: status = 0, responseHeaders: headers = {} } = error;
+  // A status of success is one whose answer the adapter could not read.
+  if (status < 300) return malformed('the adapter could not read it');
+  const body = error.responseBody ?? JSON.stringify({ error: { message: error.message } });
+  return statusFailure({ status, headers }, body, parseRetryAfter(headers['retry-after'], now), redact);
+}
+
+function findOwn(error: unknown): GatewayError | undefined {
+  let current = error;
+  for (let depth = 0; depth < DEEPEST && current instanceof Error; depth += 1) {
+    if (current instanceof GatewayError) return current;
+    current = current.cause;
+  }
+  return undefined;
+}
+
+/** Callers choose some of the names in warnings: after so many different ones no more are told. */
+const MOST_TOLD = 50;
+
+/** A function that logs what a model's provider does not do: each thing once, for as long as the model lives. */
+export function createWarningLog(
+  log: Pick<Logger, 'warn'>,
+  model: string,
+  redact: Redact,
+): (warnings: readonly SharedV4Warning[]) => void {
+  const told = new Set<string>();
+  return (warnings) => {
+    for (const warning of warnings) {
+      const text = redact(textOf(warning));
+      if (told.has(text) || told.size >= MOST_TOLD) continue;
+      told.add(text);
+      log.warn({ model, warning: text }, 'the model provider does not do everything that it is asked');
+    }
+  };
+}
+
+function textOf(warning: SharedV4Warning): string {
+  switch (warning.type) {
+    case 'unsupported':
+    case 'compatibility':
+      return `${warning.type}: ${warning.feature}${warning.details === undefined ? '' : ` (${warning.details})`}`;
+    case 'deprecated':
+      return `deprecated: ${warning.setting} (${warning.message})`;
+    default:
+      return warning.message;
   }
 }

@@ -1,17 +1,17 @@
 import type {
+  JSONObject,
   LanguageModelV4CallOptions,
   LanguageModelV4ToolChoice,
+  SharedV4ProviderOptions,
   SharedV4Warning,
 } from '@ai-sdk/provider';
 import type { FieldError } from 'agent-gateway';
 import { type ChatRequest, ModelErrors, type ResponseFormat, type ToolChoice } from '../../../contract.ts';
-import { toPrompt } from './prompt.ts';
-import { providerOptions, reasoningEffort } from './provider-options.ts';
-import type { SupportedUrls } from './supported-urls.ts';
-import { unknownForms } from './unknown-forms.ts';
+import { reasoningDetailsOf } from './completion.ts';
+import { type SupportedUrls, toPrompt } from './prompt.ts';
 
 /** A request in the AI SDK's form, and what of it is lost on the way. */
-export interface ConvertedRequest {
+interface ConvertedRequest {
   readonly options: LanguageModelV4CallOptions;
   readonly warnings: readonly SharedV4Warning[];
 }
@@ -88,7 +88,9 @@ function refuse(problems: readonly FieldError[]): void {
   const [first] = problems;
   if (first === undefined) return;
   throw ModelErrors.rejected('The conversation holds what this model provider does not take.', {
-    ...{ errors: problems, param: first.pointer.slice(1).replaceAll('/', '.'), retryable: false },
+    errors: problems,
+    param: first.pointer.slice(1).replaceAll('/', '.'),
+    retryable: false,
   });
 }
 
@@ -97,7 +99,9 @@ function toTool({
 }: NonNullable<ChatRequest['tools']>[number]) {
   const inputSchema = parameters ?? { type: 'object', properties: {} };
   return {
-    ...{ type: 'function' as const, name, inputSchema },
+    type: 'function' as const,
+    name,
+    inputSchema,
     ...given('description', description),
     ...given('strict', strict),
   };
@@ -122,4 +126,86 @@ function given<K extends string, V>(name: K, value: V | null | undefined): { [ke
 
 function toNumber(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
+}
+
+/** Values of `reasoning_effort` that the AI SDK knows too. */
+const EFFORTS = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
+
+/** How much is thought before the answer; undefined leaves it to the provider. */
+interface ReasoningEffort {
+  readonly effort: LanguageModelV4CallOptions['reasoning'];
+  readonly warnings: readonly SharedV4Warning[];
+}
+
+/**
+ * The request's `reasoning_effort`. Anthropic refuses to think on after a tool call whose thoughts it is not given back, which is
+ * what a client does that keeps only what OpenAI's format has: such a step is answered without new thoughts.
+ */
+function reasoningEffort(request: ChatRequest, provider: string): ReasoningEffort {
+  const { reasoning_effort: effort } = request;
+  if (effort === undefined || effort === null) return { effort: undefined, warnings: [] };
+  if (typeof effort !== 'string' || !EFFORTS.has(effort)) {
+    return { effort: undefined, warnings: [{ type: 'unsupported', feature: 'this reasoning_effort' }] };
+  }
+  const last = request.messages.findLast(({ role }) => role === 'assistant' || role === 'user');
+  const hasLostThoughts = (last?.tool_calls ?? []).length > 0 && reasoningDetailsOf(last!).length === 0;
+  if (provider === 'anthropic' && effort !== 'none' && hasLostThoughts) {
+    const message = 'no thinking after a tool call whose reasoning_details were not sent back';
+    return { effort: undefined, warnings: [{ type: 'other', message }] };
+  }
+  return { effort: effort as ReasoningEffort['effort'], warnings: [] };
+}
+
+/** What only one provider knows, and what is lost with all others. */
+function providerOptions(
+  request: ChatRequest,
+  provider: string,
+): { readonly options: SharedV4ProviderOptions | undefined; readonly warnings: readonly SharedV4Warning[] } {
+  const isSerial = request.parallel_tool_calls === false && (request.tools ?? []).length > 0;
+  if (provider !== 'anthropic') {
+    const warnings: SharedV4Warning[] = isSerial
+      ? [{ type: 'unsupported', feature: 'parallel_tool_calls' }]
+      : [];
+    return { options: undefined, warnings };
+  }
+  const anthropic: JSONObject = {
+    ...(isSerial && { disableParallelToolUse: true }),
+    ...(typeof request.user === 'string' && { metadata: { userId: request.user } }),
+  };
+  return { options: Object.keys(anthropic).length > 0 ? { anthropic } : undefined, warnings: [] };
+}
+
+/** Forms of answers that have a counterpart in the AI SDK. */
+const FORMATS: ReadonlySet<string> = new Set(['text', 'json_object', 'json_schema']);
+
+/**
+ * What of a request is in a form of another provider's own: tools, choices and calls that are no functions, unknown forms of answers. They
+ * cannot be translated, and leaving them out would change what was asked for. Pure.
+ */
+export function unknownForms({
+  messages,
+  tools,
+  tool_choice: choice,
+  response_format: format,
+}: ChatRequest): readonly FieldError[] {
+  const problems: FieldError[] = [];
+  const refuse = (pointer: string) =>
+    problems.push({ pointer, message: 'is a type that this model provider does not take' });
+  for (const [index, tool] of (tools ?? []).entries()) {
+    if (!isFunction(tool)) refuse(`/tools/${index}/type`);
+  }
+  if (choice !== null && typeof choice === 'object' && !isFunction(choice)) refuse('/tool_choice/type');
+  if (format && !FORMATS.has(format.type)) refuse('/response_format/type');
+  for (const [index, { tool_calls: calls }] of messages.entries()) {
+    for (const [place, call] of (calls ?? []).entries()) {
+      if (!isFunction({ ...call, type: call.type ?? 'function' }))
+        refuse(`/messages/${index}/tool_calls/${place}/type`);
+    }
+  }
+  return problems;
+}
+
+/** Clients are not typed: what says that it is a function may have none. */
+function isFunction(given: { readonly type: string; readonly function?: unknown }): boolean {
+  return given.type === 'function' && typeof given.function === 'object' && given.function !== null;
 }

@@ -1,10 +1,7 @@
 import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import type { ChatChunk, ChatDelta, FinishReason } from '../../../contract.ts';
 import { malformed } from '../provider-errors.ts';
-import type { AnswerHead } from './completion.ts';
-import { toFinishReason } from './finish-reason.ts';
-import type { ReasoningDetail } from './kept-metadata.ts';
-import { toUsage } from './usage.ts';
+import { type AnswerHead, type ReasoningDetail, toFinishReason, toUsage } from './completion.ts';
 
 /** Turns the parts of one streamed answer into chunks. */
 export interface ChunkTranslator {

@@ -1,8 +1,12 @@
-import type { LanguageModelV4GenerateResult } from '@ai-sdk/provider';
-import type { ChatCompletion, ToolCall } from '../../../contract.ts';
-import { toFinishReason } from './finish-reason.ts';
-import type { ReasoningDetail } from './kept-metadata.ts';
-import { toUsage } from './usage.ts';
+import type {
+  JSONObject,
+  LanguageModelV4FinishReason,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4Usage,
+  SharedV4ProviderMetadata,
+} from '@ai-sdk/provider';
+import type { ChatCompletion, ChatMessage, FinishReason, ToolCall, Usage } from '../../../contract.ts';
+import { malformed } from '../provider-errors.ts';
 
 /** What every answer says of itself. */
 export interface AnswerHead {
@@ -30,7 +34,8 @@ export function toCompletion(result: LanguageModelV4GenerateResult, head: Answer
     }
     if (part.type === 'tool-call' && !part.providerExecuted) {
       calls.push({
-        ...{ id: part.toolCallId, type: 'function' },
+        id: part.toolCallId,
+        type: 'function',
         function: { name: part.toolName, arguments: part.input },
         ...(part.providerMetadata && { extra_content: part.providerMetadata }),
       });
@@ -46,9 +51,89 @@ export function toCompletion(result: LanguageModelV4GenerateResult, head: Answer
   };
   const usage = toUsage(result.usage);
   return {
-    ...{ id: result.response?.id ?? head.id, object: 'chat.completion', created: head.created },
+    id: result.response?.id ?? head.id,
+    object: 'chat.completion',
+    created: head.created,
     model: result.response?.modelId ?? head.model,
     choices: [{ index: 0, message, finish_reason }],
     ...(usage && { usage }),
   };
+}
+
+/**
+ * Why the model stopped, in OpenAI's words. Throws `model.upstream` for an answer that the provider did not finish: none is
+ * ever made up.
+ */
+export function toFinishReason({ unified, raw }: LanguageModelV4FinishReason): FinishReason {
+  switch (unified) {
+    case 'stop':
+    case 'length':
+      return unified;
+    case 'tool-calls':
+      return 'tool_calls';
+    case 'content-filter':
+      return 'content_filter';
+    case 'other':
+      if (raw !== undefined) return 'stop';
+      throw malformed('the answer ended without a finish reason');
+    case 'error':
+      throw malformed('the model could not finish its answer');
+    default:
+      throw malformed('the answer ended without a finish reason');
+  }
+}
+
+/** A provider's counts in OpenAI's form; undefined where it did not count. */
+export function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage | undefined {
+  if (inputTokens.total === undefined && outputTokens.total === undefined) return undefined;
+  const prompt_tokens = inputTokens.total ?? 0;
+  const completion_tokens = outputTokens.total ?? 0;
+  const { cacheRead, cacheWrite } = inputTokens;
+  const { reasoning } = outputTokens;
+  return {
+    prompt_tokens,
+    completion_tokens,
+    total_tokens: prompt_tokens + completion_tokens,
+    ...((cacheRead || cacheWrite) && {
+      prompt_tokens_details: {
+        cached_tokens: cacheRead ?? 0,
+        ...(cacheWrite && { cache_write_tokens: cacheWrite }),
+      },
+    }),
+    ...(reasoning && { completion_tokens_details: { reasoning_tokens: reasoning } }),
+  };
+}
+
+/*
+ * What a provider wants back with the next request and OpenAI's format has no place for: the signatures of thoughts. They
+ * travel in extra members of the assistant's message, as Google's and OpenRouter's OpenAI-compatible servers have it:
+ * `extra_content` of a tool call, and `reasoning_details` of a message. Whoever keeps messages as they came, keeps them;
+ * without them a provider only forgets what it had thought.
+ */
+
+/** One block of thought of an answer, with the signature that makes it acceptable to its provider again. */
+export interface ReasoningDetail {
+  readonly text: string;
+  readonly provider_metadata: SharedV4ProviderMetadata;
+}
+
+/** The blocks of thought that a message brings back. What is malformed is left out: clients may write anything. */
+export function reasoningDetailsOf({ reasoning_details }: ChatMessage): readonly ReasoningDetail[] {
+  if (!Array.isArray(reasoning_details)) return [];
+  return reasoning_details.flatMap((detail: unknown) => {
+    const { text, provider_metadata } = (detail ?? {}) as Record<string, unknown>;
+    const metadata = toMetadata(provider_metadata);
+    return typeof text === 'string' && metadata !== undefined ? [{ text, provider_metadata: metadata }] : [];
+  });
+}
+
+/** A value as metadata by provider, undefined where it is none. */
+export function toMetadata(value: unknown): SharedV4ProviderMetadata | undefined {
+  if (!isObject(value)) return undefined;
+  const entries = Object.entries(value).filter((entry): entry is [string, JSONObject] => isObject(entry[1]));
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,18 +1,18 @@
 import type {
   JSONObject,
+  LanguageModelV4FilePart,
   LanguageModelV4Message,
   LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
   LanguageModelV4ToolResultPart,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
 import type { FieldError } from 'agent-gateway';
 import type { ChatMessage, ContentPart, ToolCall } from '../../../contract.ts';
-import { convertPart } from './content-part.ts';
-import { reasoningDetailsOf, toMetadata } from './kept-metadata.ts';
-import { isSupportedUrl, type SupportedUrls } from './supported-urls.ts';
+import { reasoningDetailsOf, toMetadata } from './completion.ts';
 
 /** A conversation in the AI SDK's form, and what of it cannot be said there. */
-export interface ConvertedPrompt {
+interface ConvertedPrompt {
   readonly prompt: LanguageModelV4Prompt;
   readonly problems: readonly FieldError[];
 }
@@ -90,14 +90,19 @@ export function toPrompt(messages: readonly ChatMessage[], supportedUrls: Suppor
 /** What the model said: thoughts that can be given back, then text, then calls. */
 function said(message: ChatMessage): Role<'assistant'>['content'] {
   const thoughts = reasoningDetailsOf(message).map(({ text, provider_metadata }) => ({
-    ...{ type: 'reasoning' as const, text, providerOptions: provider_metadata },
+    type: 'reasoning' as const,
+    text,
+    providerOptions: provider_metadata,
   }));
   const text = plainText(message);
   const calls = (message.tool_calls ?? []).map((call) => {
     const providerOptions = toMetadata(call.extra_content);
     const { id: toolCallId, function: called } = call;
     return {
-      ...{ type: 'tool-call' as const, toolCallId, toolName: called.name, input: readArguments(call) },
+      type: 'tool-call' as const,
+      toolCallId,
+      toolName: called.name,
+      input: readArguments(call),
       ...(providerOptions && { providerOptions }),
     };
   });
@@ -144,4 +149,93 @@ function cacheControlWithin(message: ChatMessage): ReturnType<typeof cacheContro
   const parts: readonly ContentPart[] = typeof content === 'string' ? [] : (content ?? []);
   const marked = parts.findLast(({ cache_control }) => cache_control !== undefined);
   return cacheControl(marked ?? message);
+}
+
+/** A part of a message in the AI SDK's form, or what is wrong with it. */
+type ConvertedPart =
+  | { readonly part: LanguageModelV4TextPart | LanguageModelV4FilePart }
+  | { readonly problem: string };
+
+/** Formats of `input_audio`. */
+const AUDIO_TYPES: Readonly<Record<string, string>> = { wav: 'audio/wav', mp3: 'audio/mpeg' };
+/** `data:image/png;base64,…` up to its comma; parameters are short. */
+const DATA_URL = /^data:([a-z0-9.+-]{1,64}\/[a-z0-9.+-]{1,64})((?:;[^,;]{0,64}){0,4}),/i;
+
+/**
+ * Translates the parts of OpenAI's format: `text`, `image_url` (`data:` and http), `input_audio`, `file` with `file_data`.
+ *
+ * @param canFetch whether the provider can load a URL of this type of media by itself
+ */
+function convertPart(part: ContentPart, canFetch: (mediaType: string, url: URL) => boolean): ConvertedPart {
+  switch (part.type) {
+    case 'text':
+      return { part: { type: 'text', text: part.text ?? '' } };
+    case 'image_url': {
+      const url = readString(part.image_url, 'url');
+      return convertUrl(url, imageType(url), canFetch);
+    }
+    case 'input_audio': {
+      const mediaType = AUDIO_TYPES[readString(part.input_audio, 'format') ?? ''];
+      const data = readString(part.input_audio, 'data');
+      if (mediaType === undefined || data === undefined)
+        return { problem: 'needs data, and a format of wav or mp3' };
+      return { part: { type: 'file', mediaType, data: { type: 'data', data } } };
+    }
+    case 'file': {
+      const converted = convertUrl(readString(part.file, 'file_data'), 'application/pdf', canFetch);
+      const filename = readString(part.file, 'filename');
+      if ('problem' in converted) return { problem: 'needs file_data with a data: URL' };
+      return { part: { ...(converted.part as LanguageModelV4FilePart), ...(filename && { filename }) } };
+    }
+    default:
+      return { problem: 'has a type that this model provider does not take' };
+  }
+}
+
+function convertUrl(
+  text: string | undefined,
+  mediaType: string,
+  canFetch: (mediaType: string, url: URL) => boolean,
+): ConvertedPart {
+  if (text === undefined) return { problem: 'needs a URL' };
+  // The head alone is looked at: the rest may be megabytes.
+  const inline = DATA_URL.exec(text.slice(0, 512));
+  if (inline !== null) {
+    const isBase64 = /;base64$/i.test(inline[2] ?? '');
+    if (!isBase64) return { problem: 'has a data: URL that is not base64' };
+    const data = text.slice(inline[0].length);
+    return { part: { type: 'file', mediaType: inline[1]!.toLowerCase(), data: { type: 'data', data } } };
+  }
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) return { problem: 'has no data: or http(s) URL' };
+  if (!canFetch(mediaType, url))
+    return { problem: 'has a URL that the model provider cannot load; send the content as a data: URL' };
+  return { part: { type: 'file', mediaType, data: { type: 'url', url } } };
+}
+
+/** The type of an image by its URL's ending; `image` where that says nothing. */
+function imageType(url: string | undefined): string {
+  const ending = /\.(png|jpe?g|webp|gif)$/i.exec(URL.parse(url?.slice(0, 8192) ?? '')?.pathname ?? '')?.[1];
+  return ending === undefined ? 'image' : `image/${ending.toLowerCase().replace('jpg', 'jpeg')}`;
+}
+
+function readString(value: unknown, name: string): string | undefined {
+  const member = (value as Record<string, unknown> | null | undefined)?.[name];
+  return typeof member === 'string' && member !== '' ? member : undefined;
+}
+
+/** Which URLs a provider loads by itself: patterns by type of media, `*` and `image/*` included. */
+export type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>;
+
+/** Can the provider load this URL? Otherwise the content has to travel in the request. */
+function isSupportedUrl(supported: SupportedUrls, mediaType: string, url: URL): boolean {
+  const address = url.href.toLowerCase();
+  return Object.entries(supported).some(
+    ([type, patterns]) => matchesType(type, mediaType) && patterns.some((pattern) => pattern.test(address)),
+  );
+}
+
+function matchesType(type: string, mediaType: string): boolean {
+  if (type === '*' || type === '*/*' || type === mediaType) return true;
+  return type.endsWith('/*') && `${mediaType}/`.startsWith(type.slice(0, -1));
 }

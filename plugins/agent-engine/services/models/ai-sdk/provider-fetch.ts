@@ -1,11 +1,12 @@
 import type { Clock, Ids } from 'agent-gateway';
-import type { Lifetime } from '../lifetime.ts';
-import { createProviderConnection, type ProviderConnection } from '../provider-connection.ts';
-import { malformed } from '../provider-errors.ts';
-import type { ProviderResponse } from '../provider-response.ts';
-import type { Redact } from '../redact.ts';
+import type { Lifetime, Timeouts } from '../deadlines.ts';
+import {
+  createProviderConnection,
+  type ProviderConnection,
+  type ProviderResponse,
+} from '../provider-connection.ts';
+import { malformed, type Redact } from '../provider-errors.ts';
 import type { RetrySettings } from '../retry.ts';
-import type { Timeouts } from '../timeouts.ts';
 
 /** What an AI SDK provider is given as `fetch`. */
 export type ProviderFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
@@ -68,7 +69,8 @@ export function createProviderFetch(options: ProviderFetchOptions): ProviderConn
       path: `${url.pathname}${url.search}`,
       headers: headersOf(init.headers),
       body: bodyOf(init.body),
-      ...{ lifetime: call.lifetime, firstByteMs: call.firstByteMs },
+      lifetime: call.lifetime,
+      firstByteMs: call.firstByteMs,
     });
     call.responses.push(response);
     return toResponse(response, options.answerBytes);

@@ -5,8 +5,11 @@ import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
 import { openResources } from '../../../../../foundation/resources/open-resources.ts';
-import type { AgentDefinition } from '../../../../../plugins/agent-engine/services/agents/agent-definition.ts';
-import { agentKind, MAX_AGENTS } from '../../../../../plugins/agent-engine/services/agents/agent-resource.ts';
+import {
+  type AgentDefinition,
+  agentKind,
+  MAX_AGENTS,
+} from '../../../../../plugins/agent-engine/services/agents/agent-resource.ts';
 
 const log = pino({ enabled: false });
 const EXAMPLES = path.resolve(import.meta.dirname, '../../../../../agents.d/agents.yaml');

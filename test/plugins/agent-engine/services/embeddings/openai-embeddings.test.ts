@@ -5,7 +5,8 @@ import {
   createOpenAIEmbeddings,
   type OpenAIEmbeddingsOptions,
 } from '../../../../../plugins/agent-engine/services/embeddings/openai-embeddings.ts';
-import { createCircuits } from '../../../../../plugins/agent-engine/services/models/circuits.ts';
+import { createCircuits } from '../../../../../plugins/agent-engine/services/models/circuit.ts';
+import { modelMetrics } from '../../../../../plugins/agent-engine/services/models/metrics.ts';
 import {
   failure,
   json,
@@ -14,6 +15,7 @@ import {
   startFakeProvider,
 } from '../../../../support/fake-provider.ts';
 import { until } from '../../../../support/until.ts';
+import { fakeMetrics } from '../../fake-metrics.ts';
 import { API_KEY, failureOf } from '../models/calls.ts';
 
 const { signal } = new AbortController();
@@ -122,7 +124,11 @@ test('a failure that may pass is tried again; others, hanging up and the deadlin
 
 test('a server that keeps failing is left alone', async (t) => {
   await using provider = await startFakeProvider(failure(503));
-  const circuits = createCircuits({ clock: systemClock, settings: { failures: 2 } });
+  const circuits = createCircuits({
+    metrics: modelMetrics(fakeMetrics()),
+    clock: systemClock,
+    settings: { failures: 2 },
+  });
   await using embeddings = embeddingsOf(provider.url, { circuit: circuits.of('x'), retry: { retries: 0 } });
   for (const code of ['model.upstream', 'model.upstream', 'model.circuit-open']) {
     t.is((await failureOf(t, embeddings.embed(['a'], signal))).code, code);

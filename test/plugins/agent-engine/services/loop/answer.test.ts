@@ -1,11 +1,24 @@
 import test from 'ava';
 import fc from 'fast-check';
-import type { ChatChunk, ChatDelta } from '../../../../../plugins/agent-engine/contract.ts';
+import type {
+  ChatChunk,
+  ChatDelta,
+  ChatMessage,
+  ToolCall,
+} from '../../../../../plugins/agent-engine/contract.ts';
 import {
   joinAnswer,
   MAX_ANSWER,
   MAX_CALLS,
 } from '../../../../../plugins/agent-engine/services/loop/answer.ts';
+import { fitWindow } from '../../../../../plugins/agent-engine/services/loop/ask-model.ts';
+import {
+  beginStep,
+  closeStep,
+  finishCall,
+  nextStep,
+} from '../../../../../plugins/agent-engine/services/loop/step.ts';
+import { estimateMessageTokens } from '../../../../../plugins/records/contract.ts';
 
 const chunk = (delta: ChatDelta, finish_reason: string | null = null): ChatChunk => ({
   ...{ id: 'c', object: 'chat.completion.chunk', created: 0, model: 'm' },
@@ -125,4 +138,114 @@ test('signatures of a provider are kept as they came', (t) => {
   ]);
   t.deepEqual(answer.reasoningDetails, [{ signature: 'a' }, { signature: 'c' }]);
   t.deepEqual(answer.calls[0]?.extra_content, { signature: 'b' });
+});
+
+const size = (messages: readonly ChatMessage[]) =>
+  messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
+const output = (length: number, id = 'x'): ChatMessage => ({
+  role: 'tool',
+  tool_call_id: id,
+  content: 'word '.repeat(length / 5),
+});
+const answer: ChatMessage = { role: 'assistant', content: 'ok' };
+
+test('the oldest outputs are shortened first, and no more than needed', (t) => {
+  const messages = [output(10_000, 'a'), answer, output(10_000, 'b'), answer, output(10_000, 'c')];
+  const fitted = fitWindow(messages, size(messages) - 1_000);
+  t.regex(String(fitted[0]?.content), /\[shortened: 10000 characters were here/);
+  t.deepEqual(fitted.slice(1), messages.slice(1));
+  const tight = fitWindow(messages, 100);
+  t.true(String(tight[2]?.content).includes('[shortened'));
+  t.is(tight[4], messages[4]);
+});
+
+test('a conversation that fits is the same object', (t) => {
+  const messages = [output(10_000), answer];
+  t.is(fitWindow(messages, size(messages)), messages);
+});
+
+test('no message goes, nothing but outputs changes, and it never grows', (t) => {
+  const message = fc.oneof(
+    fc.nat(3_000).map((length) => output(length)),
+    fc.string({ maxLength: 3_000 }).map((content): ChatMessage => ({ role: 'user', content })),
+    fc.constant(answer),
+  );
+  fc.assert(
+    fc.property(fc.array(message, { maxLength: 12 }), fc.nat(5_000), (messages, most) => {
+      const fitted = fitWindow(messages, most);
+      t.is(fitted.length, messages.length);
+      for (const [index, one] of fitted.entries())
+        if (messages[index]!.role !== 'tool') t.is(one, messages[index]!);
+      t.true(size(fitted) <= size(messages));
+    }),
+  );
+});
+
+const call = (name: string, given = '{}'): ToolCall => ({
+  ...{ id: `id-${name}`, type: 'function' },
+  function: { name, arguments: given },
+});
+
+for (const [finishReason, calls, expected] of [
+  ['stop', [], { is: 'finish', finish: 'stop' }],
+  [undefined, [], { is: 'finish', finish: 'stop' }],
+  ['tool_calls', [], { is: 'finish', finish: 'stop' }],
+  ['something_new', [], { is: 'finish', finish: 'stop' }],
+  ['tool_calls', [call('a')], { is: 'calls' }],
+  ['stop', [call('a')], { is: 'calls' }],
+  ['length', [], { is: 'finish', finish: 'length' }],
+  ['length', [call('a')], { is: 'finish', finish: 'length' }],
+  ['content_filter', [call('a')], { is: 'finish', finish: 'content_filter' }],
+] as const) {
+  test(`finish reason ${finishReason} with ${calls.length} calls means ${JSON.stringify(expected)}`, (t) => {
+    t.deepEqual(nextStep({ finishReason, calls }), expected);
+  });
+}
+
+test('every call of an answer has one result, in order, or is the caller’s', (t) => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.record({ isClient: fc.boolean(), order: fc.nat() })),
+      fc.nat(100),
+      (given, before) => {
+        const calls = given.map(({ isClient }, index) => call(`${isClient ? 'client' : 'server'}-${index}`));
+        const step = beginStep({ text: '', calls }, { prefix: '2.', calls: before }, (name) =>
+          name.startsWith('client'),
+        );
+        t.deepEqual(
+          step.calls.map(({ position }) => position),
+          calls.map((_, index) => `2.${before + index + 1}`),
+        );
+        const open = step.calls.filter(({ status }) => status.is === 'open');
+        t.is(closeStep(step) === undefined, open.length > 0);
+        // Finished in whatever order.
+        for (const one of [...open].sort(
+          (a, b) => given[step.calls.indexOf(a)]!.order - given[step.calls.indexOf(b)]!.order,
+        ))
+          finishCall(one, { content: one.call.function.name, isError: false });
+        const closed = closeStep(step)!;
+        t.deepEqual(
+          closed.messages.slice(1).map(({ tool_call_id, content }) => [tool_call_id, content]),
+          calls.filter((_, index) => !given[index]!.isClient).map(({ id, function: { name } }) => [id, name]),
+        );
+        t.deepEqual(
+          closed.clientCalls.map(({ id }) => id),
+          calls.filter((_, index) => given[index]!.isClient).map(({ id }) => id),
+        );
+      },
+    ),
+  );
+});
+
+test('arguments that are no JSON object are not left in the conversation', (t) => {
+  for (const [given, kept] of [
+    ['{"a":1}', '{"a":1}'],
+    ['', '{}'],
+    ['{"a"', '{}'],
+    ['[1]', '{}'],
+    ['null', '{}'],
+  ] as const) {
+    const step = beginStep({ text: 'x', calls: [call('a', given)] }, { prefix: '', calls: 0 }, () => true);
+    t.is(closeStep(step)!.messages[0]!.tool_calls![0]!.function.arguments, kept);
+  }
 });

@@ -1,6 +1,5 @@
 import test from 'ava';
-import { eventsOf } from '../../../../../plugins/agent-engine/services/loop/events.ts';
-import { inParallel } from '../../../../../plugins/agent-engine/services/loop/parallel.ts';
+import { eventsOf, inParallel } from '../../../../../plugins/agent-engine/services/loop/events.ts';
 
 const never = new AbortController().signal;
 

@@ -9,20 +9,18 @@ import type {
   Guard,
   ModelInfo,
   Models,
-  NewReceipt,
-  Receipt,
-  Receipts,
   RunContext,
   StreamRedactor,
   Tool,
   ToolResult,
   Usage,
 } from '../../../../../plugins/agent-engine/contract.ts';
-import type { AgentDefinition } from '../../../../../plugins/agent-engine/services/agents/agent-definition.ts';
-import { inspectInput } from '../../../../../plugins/agent-engine/services/guard/inspect-input.ts';
+import type { AgentDefinition } from '../../../../../plugins/agent-engine/services/agents/agent-resource.ts';
+import { inspectInput } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
 import { createAgents } from '../../../../../plugins/agent-engine/services/loop/create-agents.ts';
 import { createArgumentCheck } from '../../../../../plugins/agent-engine/services/tools/argument-check.ts';
 import { createToolCatalog } from '../../../../../plugins/agent-engine/services/tools/tool-catalog.ts';
+import type { NewReceipt, Receipt, Receipts } from '../../../../../plugins/records/contract.ts';
 import { fakeIds } from '../../../../../testing/fakes/fake-ids.ts';
 import { manualClock } from '../../../../../testing/manual-clock.ts';
 

@@ -6,7 +6,7 @@ import type {
   Decision,
   Tool,
 } from '../../../../../plugins/agent-engine/contract.ts';
-import { askUser } from '../../../../../plugins/agent-engine/services/tools/builtin/ask-user.ts';
+import { askUser } from '../../../../../plugins/agent-engine/services/tools/builtin-tools.ts';
 import {
   agent,
   calls,

@@ -3,16 +3,18 @@ import pino from 'pino';
 import { createGuard } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
 import { createAgents } from '../../../../../plugins/agent-engine/services/loop/create-agents.ts';
 import { createDemoModel } from '../../../../../plugins/agent-engine/services/models/demo-model.ts';
+import { modelMetrics } from '../../../../../plugins/agent-engine/services/models/metrics.ts';
 import { createModelRegistry } from '../../../../../plugins/agent-engine/services/models/model-registry.ts';
-import { createReceipts } from '../../../../../plugins/agent-engine/services/receipts/receipts.ts';
 import { createArgumentCheck } from '../../../../../plugins/agent-engine/services/tools/argument-check.ts';
 import { builtinTools } from '../../../../../plugins/agent-engine/services/tools/builtin-tools.ts';
 import { createToolCatalog } from '../../../../../plugins/agent-engine/services/tools/tool-catalog.ts';
-import { receipts as migration } from '../../../../../plugins/agent-engine/store/receipts/002-receipts.ts';
-import { ExecutionReceipt } from '../../../../../plugins/agent-engine/store/receipts/execution-receipt.ts';
+import { createReceipts } from '../../../../../plugins/records/services/receipts.ts';
+import { receipts as migration } from '../../../../../plugins/records/store/migrations.ts';
+import { ExecutionReceipt } from '../../../../../plugins/records/store/receipts.ts';
 import { fakeEgress } from '../../../../../testing/fakes/fake-egress.ts';
 import { eachDatabase } from '../../../../support/databases.ts';
 import { engineTables } from '../../engine-tables.ts';
+import { fakeMetrics } from '../../fake-metrics.ts';
 import { collect, context, liveAgents, tool, user } from './fakes.ts';
 
 const TENANT = '01900000-0000-7000-8000-00000000000a';
@@ -32,7 +34,8 @@ eachDatabase(
     const agents = createAgents({
       ...{ guard, receipts, database, clock, ids, checkArguments: createArgumentCheck() },
       models: createModelRegistry({
-        settings: {},
+        metrics: modelMetrics(fakeMetrics()),
+        timeout: 1000,
         demo: createDemoModel({ clock, ids, chunkDelayMs: 0 }),
         clock,
       }),

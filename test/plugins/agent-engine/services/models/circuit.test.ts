@@ -1,13 +1,26 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { ModelErrors } from '../../../../../plugins/agent-engine/contract.ts';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
+import { type ModelClient, ModelErrors } from '../../../../../plugins/agent-engine/contract.ts';
 import {
   admit,
+  type Circuit,
   type CircuitState,
   CLOSED,
+  createCircuits,
   evidenceOf,
   learn,
 } from '../../../../../plugins/agent-engine/services/models/circuit.ts';
+import { modelMetrics } from '../../../../../plugins/agent-engine/services/models/metrics.ts';
+import {
+  createModelCall,
+  singleEndpoint,
+} from '../../../../../plugins/agent-engine/services/models/model-call.ts';
+import { manualClock } from '../../../../../testing/index.ts';
+import { failure, plain, silence, startFakeProvider, stream } from '../../../../support/fake-provider.ts';
+import { until } from '../../../../support/until.ts';
+import { fakeMetrics, type Measured } from '../../fake-metrics.ts';
+import { ask, clientFor, collect, context, failureOf } from './calls.ts';
 
 const RULES = { failures: 3, openMs: 1000 };
 const OPEN: CircuitState = { failures: 3, openUntil: 1000 };
@@ -82,4 +95,90 @@ test('it never stays closed to a provider that has come back: after every histor
     }),
   );
   t.pass();
+});
+
+function circuits(failures = 2) {
+  const clock = manualClock();
+  const changes: Measured[] = [];
+  const lines: string[] = [];
+  const told = (_: object, text: string) => void lines.push(text);
+  const metrics = modelMetrics(fakeMetrics(changes));
+  const log = { warn: told, info: told } as never;
+  const all = createCircuits({ clock, metrics, log, settings: { failures, openMs: 10_000 } });
+  return { clock, changes, lines, all };
+}
+
+function guarded(client: ModelClient, circuit: Circuit) {
+  const info = { id: 'm', provider: 'openai', model: 'm', owned_by: 'openai', created: 0 };
+  const chain = singleEndpoint({ info, client, circuit });
+  return createModelCall({
+    info,
+    acquire: () => chain,
+    metrics: modelMetrics(fakeMetrics()),
+    clock: systemClock,
+    timeout: 1000,
+  });
+}
+
+test('a provider that fails is not asked for a while, and asked again with one call', async (t) => {
+  await using provider = await startFakeProvider(failure(503), failure(503), failure(503), plain(), plain());
+  const { all, clock, changes, lines } = circuits();
+  await using client = clientFor(provider.url, { retry: { retries: 0 } });
+  const model = guarded(client, all.of('openai there'));
+  const call = () => model.complete(ask(), context());
+  for (const _ of [1, 2]) t.is((await failureOf(t, call())).code, 'model.upstream');
+  clock.advance(7500);
+  const refused = await failureOf(t, call());
+  t.is(refused.code, 'model.circuit-open');
+  t.is(refused.kind, 'unavailable');
+  t.is(refused.extras.headers?.['retry-after'], '3');
+  t.is((await failureOf(t, collect(model.stream(ask(), context())))).code, 'model.circuit-open');
+  t.is(provider.requests.length, 2);
+  clock.advance(2500);
+  t.is((await failureOf(t, call())).code, 'model.upstream');
+  t.is((await failureOf(t, call())).code, 'model.circuit-open');
+  clock.advance(10_000);
+  await call();
+  await call();
+  t.is(provider.requests.length, 5);
+  t.deepEqual(changes, [
+    ['model_circuit_open', 'openai there', 1],
+    ['model_circuit_open', 'openai there', 0],
+  ]);
+  t.is(lines.length, 2);
+});
+
+test('the beginning of a stream decides: one that breaks later was an answer, and one that is left tells nothing', async (t) => {
+  await using provider = await startFakeProvider(
+    ...[failure(503), stream(['Hi'], { cutAfter: 1 }), failure(503), silence(), failure(503)],
+  );
+  const { all } = circuits();
+  await using client = clientFor(provider.url, { retry: { retries: 0 } });
+  const model = guarded(client, all.of('x'));
+  const read = (signal?: AbortSignal) => failureOf(t, collect(model.stream(ask(), context(signal))));
+  for (const _ of ['503', 'cut', '503']) t.is((await read()).code, 'model.upstream');
+  const caller = new AbortController();
+  const left = read(caller.signal);
+  await until(() => provider.requests.length === 4);
+  caller.abort();
+  t.is((await left).code, 'model.aborted');
+  t.is((await read()).code, 'model.upstream');
+  t.is((await read()).code, 'model.circuit-open');
+});
+
+test('aliases of one endpoint share a breaker, and endpoints do not', (t) => {
+  const { all } = circuits(1);
+  all.of('a').enter().failed(ModelErrors.upstream());
+  t.throws(() => all.of('a').enter(), { code: 'model.circuit-open' });
+  t.notThrows(() => all.of('b').enter());
+});
+
+test('nothing is asked, and no breaker entered, for a stream that nobody reads', async (t) => {
+  const { all, clock } = circuits(1);
+  all.of('a').enter().failed(ModelErrors.upstream());
+  clock.advance(10_000);
+  const client = { complete: async () => t.fail(), async *stream() {} } as never;
+  const unread = guarded(client, all.of('a')).stream(ask(), context());
+  await unread[Symbol.asyncIterator]().return?.();
+  t.notThrows(() => all.of('a').enter());
 });

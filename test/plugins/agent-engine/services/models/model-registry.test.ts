@@ -3,27 +3,28 @@ import { systemClock } from '../../../../../foundation/base/clock.ts';
 import { createIds } from '../../../../../foundation/base/ids.ts';
 import type { ChatRequest, ModelClient } from '../../../../../plugins/agent-engine/contract.ts';
 import { createDemoModel } from '../../../../../plugins/agent-engine/services/models/demo-model.ts';
-import {
-  createModelRegistry,
-  type ProviderSettings,
-} from '../../../../../plugins/agent-engine/services/models/model-registry.ts';
+import { modelMetrics } from '../../../../../plugins/agent-engine/services/models/metrics.ts';
+import { createModelRegistry } from '../../../../../plugins/agent-engine/services/models/model-registry.ts';
 import { failure, startFakeProvider } from '../../../../support/fake-provider.ts';
+import { fakeMetrics, type Measured } from '../../fake-metrics.ts';
 import { ask, clientFor, collect, context, failureOf } from './calls.ts';
 
 const clock = { ...systemClock, now: () => 1_700_000_000_999 };
 const demo = createDemoModel({ clock, ids: createIds(clock), chunkDelayMs: 0 });
 
-function registry(settings: ProviderSettings, server?: ModelClient, labels: string[] = []) {
-  const observer = {
-    request: (model: string) => void labels.push(model),
-    tokens: () => {},
-    firstByte: () => {},
-  };
-  return createModelRegistry({ settings, server, demo, clock, observer });
+function registry(model?: string, client?: ModelClient, measured: Measured[] = []) {
+  const server = client && { client, model };
+  return createModelRegistry({
+    server,
+    demo,
+    clock,
+    metrics: modelMetrics(fakeMetrics(measured)),
+    timeout: 60_000,
+  });
 }
 
 test('with nothing configured, default and demo are the demo model', async (t) => {
-  const models = registry({});
+  const models = registry();
   t.deepEqual(models.list(), [
     { id: 'default', provider: 'demo', model: 'demo', owned_by: 'agent-gateway', created: 1_700_000_000 },
     { id: 'demo', provider: 'demo', model: 'demo', owned_by: 'agent-gateway', created: 1_700_000_000 },
@@ -34,7 +35,7 @@ test('with nothing configured, default and demo are the demo model', async (t) =
 });
 
 test('an unknown name is 404 model_not_found and names what there is', (t) => {
-  const error = t.throws(() => registry({}).resolve('gpt-9')) as Error & {
+  const error = t.throws(() => registry().resolve('gpt-9')) as Error & {
     code: string;
     kind: string;
     extras: object;
@@ -43,14 +44,14 @@ test('an unknown name is 404 model_not_found and names what there is', (t) => {
   t.is(error.kind, 'not-found');
   t.is(error.message, 'There is no model "gpt-9". Available: "default", "demo".');
   t.deepEqual(error.extras, { param: 'model' });
-  t.throws(() => registry({}).resolve('__proto__'), { code: 'model_not_found' });
-  t.true(t.throws(() => registry({}).resolve('x'.repeat(1e6))).message.length < 300);
+  t.throws(() => registry().resolve('__proto__'), { code: 'model_not_found' });
+  t.true(t.throws(() => registry().resolve('x'.repeat(1e6))).message.length < 300);
 });
 
 test('with a server and a model, the alias and the raw name ask the server for the model', async (t) => {
   await using provider = await startFakeProvider();
   await using client = clientFor(provider.url);
-  const models = registry({ api_url: provider.url, model: 'acme-large' }, client);
+  const models = registry('acme-large', client);
   t.deepEqual(
     models.list().map(({ id, model }) => [id, model]),
     [
@@ -70,7 +71,7 @@ test('with a server and a model, the alias and the raw name ask the server for t
 });
 
 test('a server whose model is called demo does not hide the built-in one', (t) => {
-  const models = registry({ model: 'demo' }, demo);
+  const models = registry('demo', demo);
   t.deepEqual(
     models.list().map(({ id, provider }) => [id, provider]),
     [
@@ -83,8 +84,8 @@ test('a server whose model is called demo does not hide the built-in one', (t) =
 test('with a server and no model, names pass through, and metrics do not grow with them', async (t) => {
   await using provider = await startFakeProvider();
   await using client = clientFor(provider.url);
-  const labels: string[] = [];
-  const models = registry({ api_url: provider.url, model: '' }, client, labels);
+  const measured: Measured[] = [];
+  const models = registry('', client, measured);
   t.deepEqual(
     models.list().map(({ id }) => id),
     ['default', 'demo'],
@@ -94,18 +95,21 @@ test('with a server and no model, names pass through, and metrics do not grow wi
     provider.requests.map(({ body }: { body: ChatRequest }) => body.model),
     ['default', 'gpt-a', 'gpt-b'],
   );
-  t.deepEqual(labels, ['default', 'pass-through', 'pass-through']);
+  t.deepEqual(
+    measured.flatMap(([name, labels]) => (name === 'model_requests_total' ? [labels] : [])),
+    ['default ok', 'pass-through ok', 'pass-through ok'],
+  );
 });
 
 test('a passed-through name that the server does not know is 404; a configured one is the operator’s 502', async (t) => {
   await using provider = await startFakeProvider(failure(404, {}, { message: 'no such model' }));
   await using client = clientFor(provider.url);
-  const open = registry({ api_url: provider.url }, client).resolve('gpt-9');
+  const open = registry(undefined, client).resolve('gpt-9');
   for (const call of [open.complete(ask(), context()), collect(open.stream(ask(), context()))]) {
     const error = await failureOf(t, call);
     t.is(error.code, 'model_not_found');
     t.is(error.detail, 'The model provider does not know a model "gpt-9".');
   }
-  const fixed = registry({ api_url: provider.url, model: 'gpt-9' }, client).resolve('gpt-9');
+  const fixed = registry('gpt-9', client).resolve('gpt-9');
   t.is((await failureOf(t, fixed.complete(ask(), context()))).kind, 'upstream');
 });

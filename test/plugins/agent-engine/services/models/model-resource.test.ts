@@ -7,17 +7,19 @@ import { createIds } from '../../../../../foundation/base/ids.ts';
 import { createLogger } from '../../../../../foundation/observability/logger.ts';
 import { openResources } from '../../../../../foundation/resources/open-resources.ts';
 import type { ChatRequest, ModelInfo } from '../../../../../plugins/agent-engine/contract.ts';
-import { createCircuits } from '../../../../../plugins/agent-engine/services/models/circuits.ts';
+import { createCircuits } from '../../../../../plugins/agent-engine/services/models/circuit.ts';
 import { createDemoModel } from '../../../../../plugins/agent-engine/services/models/demo-model.ts';
+import { modelMetrics } from '../../../../../plugins/agent-engine/services/models/metrics.ts';
 import {
+  logShadowedDefault,
   type ModelResource,
   modelKind,
 } from '../../../../../plugins/agent-engine/services/models/model-resource.ts';
 import { openModels } from '../../../../../plugins/agent-engine/services/models/open-models.ts';
-import { tellShadowedDefault } from '../../../../../plugins/agent-engine/services/models/shadowed-default.ts';
 import { anthropic } from '../../../../support/fake-anthropic.ts';
 import { google } from '../../../../support/fake-google.ts';
 import { failure, plain, startFakeProvider, stream } from '../../../../support/fake-provider.ts';
+import { fakeMetrics, type Measured } from '../../fake-metrics.ts';
 import { API_KEY, ask, collect, context, failureOf, textOf } from './calls.ts';
 
 const settings = {
@@ -38,18 +40,16 @@ async function started(
     level: 'info',
     destination: { write: (line) => void lines.push(line) },
   });
-  const fallbacks: string[] = [];
-  const observer = {
-    request: () => {},
-    tokens: () => {},
-    firstByte: () => {},
-    fallback: (from: string, to: string) => void fallbacks.push(`${from} → ${to}`),
-  };
-  const circuits = createCircuits({ clock: systemClock, settings: { failures, openMs: 60_000 } });
+  const measured: Measured[] = [];
+  const metrics = modelMetrics(fakeMetrics(measured));
+  const fallbacks = () =>
+    measured.flatMap(([name, labels]) => (name === 'model_fallbacks_total' ? [labels] : []));
+  const circuits = createCircuits({ clock: systemClock, metrics, settings: { failures, openMs: 60_000 } });
   const common = {
     clock: systemClock,
     ids: createIds(systemClock),
-    observer,
+    metrics,
+    log,
     circuits,
     beforeCall: () => {},
   };
@@ -62,8 +62,8 @@ async function started(
   const resources = await openResources({ folder, clock: systemClock, log, watch });
   const kind = modelKind({ ...common, settings, demo, resolveSecret });
   const registration = resources.register<ModelResource>(kind, { plugin: 'agent-engine', log });
-  tellShadowedDefault(registration.view, configured.api_url, log);
-  const opened = openModels({
+  logShadowedDefault(registration.view, configured.api_url, log);
+  const opened = await openModels({
     ...common,
     settings: { ...settings, api_url: configured.api_url, api_key: undefined, model: configured.model },
     demo,
@@ -251,8 +251,8 @@ test('a fallback answers when the model fails before it began, whole and streame
     works.requests.map(({ body }) => body.model),
     ['three', 'three'],
   );
-  const once = ['first → second', 'second → third'].map((step) => step.replace('second →', 'first →'));
-  t.deepEqual(fallbacks, [...once, ...once]);
+  const once = ['first second', 'first third'];
+  t.deepEqual(fallbacks(), [...once, ...once]);
   // A fallback's own fallbacks do not count: the last one's failure is the call's.
   t.is((await failureOf(t, models.resolve('second').complete(ask(), context()))).code, 'model.upstream');
 });

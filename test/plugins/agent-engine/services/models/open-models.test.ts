@@ -1,13 +1,16 @@
 import { ConfigurationError } from 'agent-gateway';
 import test from 'ava';
+import pino from 'pino';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
 import { createIds } from '../../../../../foundation/base/ids.ts';
 import { createDemoModel } from '../../../../../plugins/agent-engine/services/models/demo-model.ts';
+import { modelMetrics } from '../../../../../plugins/agent-engine/services/models/metrics.ts';
 import { openModels } from '../../../../../plugins/agent-engine/services/models/open-models.ts';
+import { fakeMetrics } from '../../fake-metrics.ts';
 
 const clock = systemClock;
 const ids = createIds(clock);
-const observer = { request: () => {}, tokens: () => {}, firstByte: () => {} };
+const metrics = modelMetrics(fakeMetrics());
 
 const open = (settings: { api_url: string; api_key?: string }) =>
   openModels({
@@ -17,7 +20,8 @@ const open = (settings: { api_url: string; api_key?: string }) =>
       ...settings,
     },
     demo: createDemoModel({ clock, ids }),
-    ...{ clock, ids, observer },
+    ...{ clock, ids, metrics },
+    log: pino({ enabled: false }),
     beforeCall: () => {},
   });
 
@@ -25,8 +29,8 @@ for (const [variable, settings, message] of [
   ['LLM_API_URL', { api_url: 'https://user:pass@models.example/v1' }, /must not hold credentials/],
   ['LLM_API_KEY', { api_url: 'https://models.example/v1', api_key: 'a key' }, /cannot carry/],
 ] as const) {
-  test(`what cannot work in ${variable} is told with its name, and never shown`, (t) => {
-    const error = t.throws(() => open(settings), { instanceOf: ConfigurationError });
+  test(`what cannot work in ${variable} is told with its name, and never shown`, async (t) => {
+    const error = await t.throwsAsync(open(settings), { instanceOf: ConfigurationError });
     t.is(error.problems[0]?.name, variable);
     t.regex(error.message, message);
     t.notRegex(error.message, /user:pass|a key$/);
@@ -34,7 +38,7 @@ for (const [variable, settings, message] of [
 }
 
 test('an address and a key that can work are taken', async (t) => {
-  const { models, close } = open({ api_url: 'https://models.example/v1', api_key: 'key' });
+  const { models, close } = await open({ api_url: 'https://models.example/v1', api_key: 'key' });
   t.true(models.list().some(({ id }) => id === 'default'));
   await close();
 });

@@ -2,7 +2,7 @@ import test from 'ava';
 import {
   endpointOf,
   providerKind,
-} from '../../../../../plugins/agent-engine/services/models/provider-kind.ts';
+} from '../../../../../plugins/agent-engine/services/models/connect-model.ts';
 
 const ANTHROPIC = {
   ...{ client: 'ai-sdk', name: 'anthropic', package: '@ai-sdk/anthropic' },

@@ -3,7 +3,10 @@ import test from 'ava';
 import pino from 'pino';
 import { createIds } from '../../../../../foundation/base/ids.ts';
 import { openSandbox } from '../../../../../plugins/agent-engine/services/sandbox/open-sandbox.ts';
+import { sandboxProblems } from '../../../../../plugins/agent-engine/services/sandbox/sandbox-config.ts';
+import { sandboxMetrics } from '../../../../../plugins/agent-engine/services/sandbox/sandbox-metrics.ts';
 import { openTestSandbox, sandboxJob, TEST_SETTINGS } from '../../../../support/sandbox.ts';
+import { fakeMetrics } from '../../fake-metrics.ts';
 
 function open(settings: Partial<typeof TEST_SETTINGS>, production = false) {
   const clock = manualClock();
@@ -13,7 +16,7 @@ function open(settings: Partial<typeof TEST_SETTINGS>, production = false) {
     clock,
     ids: createIds(clock),
     log: pino({ enabled: false }),
-    observer: { ended: () => undefined, load: () => undefined },
+    metrics: sandboxMetrics(fakeMetrics()),
   });
 }
 
@@ -34,3 +37,21 @@ test('each mode opens its engine', async (t) => {
     t.is(sandbox.mode, mode);
   }
 });
+
+const CASES: ['local' | 'docker' | 'k8s-job' | undefined, boolean, boolean, string | undefined][] = [
+  [undefined, false, false, undefined],
+  [undefined, true, true, undefined],
+  ['local', true, false, undefined],
+  ['local', false, false, 'SVC_ALLOW_LOCAL_SANDBOX'],
+  ['local', false, true, 'SANDBOX_MODE'],
+  ['local', true, true, 'SANDBOX_MODE'],
+  ['docker', false, true, undefined],
+  ['k8s-job', false, true, undefined],
+];
+
+for (const [mode, allow_local, production, name] of CASES) {
+  const where = `${production ? 'in production' : 'in development'}${allow_local ? ', allowed' : ''}`;
+  test(`${mode ?? 'no mode'} ${where} ${name === undefined ? 'may start' : `is refused for ${name}`}`, (t) => {
+    t.is(sandboxProblems({ mode, allow_local }, production)[0]?.name, name);
+  });
+}

@@ -1,17 +1,22 @@
 import { manualClock } from 'agent-gateway/testing';
 import test from 'ava';
+import fc from 'fast-check';
 import type { SandboxJob } from '../../../../../plugins/agent-engine/contract.ts';
-import type { EngineEnd, EngineRun } from '../../../../../plugins/agent-engine/services/sandbox/engine.ts';
 import {
+  type EngineEnd,
+  type EngineRun,
   MAX_CODE_BYTES,
   MAX_DISCARDED_BYTES,
   MAX_OUTPUT_BYTES,
   MAX_STDIN_BYTES,
-} from '../../../../../plugins/agent-engine/services/sandbox/limits.ts';
+} from '../../../../../plugins/agent-engine/services/sandbox/engine.ts';
+import { sandboxMetrics } from '../../../../../plugins/agent-engine/services/sandbox/sandbox-metrics.ts';
 import {
+  createOutputCapture,
   createSandboxRunner,
   disabledSandbox,
 } from '../../../../../plugins/agent-engine/services/sandbox/sandbox-runner.ts';
+import { fakeMetrics, type Measured } from '../../fake-metrics.ts';
 
 function job(overrides: Partial<SandboxJob> = {}): SandboxJob {
   return {
@@ -28,8 +33,9 @@ function job(overrides: Partial<SandboxJob> = {}): SandboxJob {
 
 /** A sandbox whose engine does what the test says. */
 function setUp(run: (run: EngineRun) => Promise<EngineEnd>, options: { startTimeoutMs?: number } = {}) {
-  const outcomes: string[] = [];
-  const loads: string[] = [];
+  const measured: Measured[] = [];
+  const valuesOf = (wanted: string) =>
+    measured.flatMap(([name, labels, value]) => (name === wanted ? [`${labels} ${value}`.trim()] : []));
   const clock = manualClock();
   let isDisposed = false;
   const sandbox = createSandboxRunner({
@@ -46,12 +52,9 @@ function setUp(run: (run: EngineRun) => Promise<EngineEnd>, options: { startTime
     startTimeoutMs: 5000,
     ...options,
     clock,
-    observer: {
-      ended: (language, outcome, seconds) => outcomes.push(`${language} ${outcome} ${seconds}`),
-      load: (running, waiting) => loads.push(`${running}/${waiting}`),
-    },
+    metrics: sandboxMetrics(fakeMetrics(measured)),
   });
-  return { sandbox, outcomes, loads, clock, isDisposed: () => isDisposed };
+  return { sandbox, valuesOf, clock, isDisposed: () => isDisposed };
 }
 
 function stopped(stop: AbortSignal): Promise<void> {
@@ -68,7 +71,7 @@ test('without a mode every execution is refused', async (t) => {
 });
 
 test('the result says how the code ended, what it wrote, and how long it took', async (t) => {
-  const { sandbox, outcomes, loads, clock } = setUp(async ({ started, stdout, stderr }) => {
+  const { sandbox, valuesOf, clock } = setUp(async ({ started, stdout, stderr }) => {
     clock.advance(700);
     started();
     clock.advance(300);
@@ -84,8 +87,9 @@ test('the result says how the code ended, what it wrote, and how long it took', 
     isTruncated: false,
     durationMs: 300,
   });
-  t.deepEqual(outcomes, ['python error 0.3']);
-  t.is(loads.at(-1), '0/0');
+  t.deepEqual(valuesOf('sandbox_runs_total'), ['python error 1']);
+  t.deepEqual(valuesOf('sandbox_run_duration_seconds'), ['python 0.3']);
+  t.deepEqual([valuesOf('sandbox_running').at(-1), valuesOf('sandbox_waiting').at(-1)], ['0', '0']);
 });
 
 test('the time of the code counts from its start', async (t) => {
@@ -107,7 +111,7 @@ test('an engine that watches the time itself tells of a timeout', async (t) => {
 });
 
 test('code that does not begin in time is unavailable', async (t) => {
-  const { sandbox, outcomes } = setUp(
+  const { sandbox, valuesOf } = setUp(
     async ({ stop }) => {
       await stopped(stop);
       return { exitCode: null };
@@ -115,14 +119,15 @@ test('code that does not begin in time is unavailable', async (t) => {
     { startTimeoutMs: 20 },
   );
   await t.throwsAsync(sandbox.run(job()), { code: 'sandbox.unavailable' });
-  t.deepEqual(outcomes, ['python unavailable 0']);
+  t.deepEqual(valuesOf('sandbox_runs_total'), ['python unavailable 1']);
+  t.deepEqual(valuesOf('sandbox_run_duration_seconds'), []);
 });
 
 test('an aborted execution throws the reason at once, and keeps its place until the engine is through', async (t) => {
   const engineDone = Promise.withResolvers<void>();
   let runs = 0;
   const begun = Promise.withResolvers<void>();
-  const { sandbox, outcomes } = setUp(async ({ started }) => {
+  const { sandbox, valuesOf } = setUp(async ({ started }) => {
     started();
     runs += 1;
     begun.resolve();
@@ -138,7 +143,8 @@ test('an aborted execution throws the reason at once, and keeps its place until 
   t.is(runs, 1);
   engineDone.resolve();
   t.like(await next, { status: 'success' });
-  t.deepEqual(outcomes, ['python aborted 0', 'python success 0']);
+  t.deepEqual(valuesOf('sandbox_runs_total'), ['python aborted 1', 'python success 1']);
+  t.deepEqual(valuesOf('sandbox_run_duration_seconds'), []);
   await t.throwsAsync(sandbox.run(job({ signal: controller.signal })), { message: 'cancelled' });
 });
 
@@ -178,14 +184,15 @@ test('code and stdin have a size, in bytes', async (t) => {
 
 test('an engine that fails frees its place', async (t) => {
   let runs = 0;
-  const { sandbox, outcomes } = setUp(async () => {
+  const { sandbox, valuesOf } = setUp(async () => {
     runs += 1;
     if (runs === 1) throw new Error('broken');
     return { exitCode: 0 };
   });
   await t.throwsAsync(sandbox.run(job()), { message: 'broken' });
   t.like(await sandbox.run(job()), { status: 'success' });
-  t.deepEqual(outcomes, ['python failed 0', 'python success 0']);
+  t.deepEqual(valuesOf('sandbox_runs_total'), ['python failed 1', 'python success 1']);
+  t.deepEqual(valuesOf('sandbox_run_duration_seconds'), []);
 });
 
 test('disposing it ends what runs and what waits, waits for the engine, and lets nothing more begin', async (t) => {
@@ -217,4 +224,50 @@ test('an execution that is aborted between its turn and its start never begins',
   const run = sandbox.run(job({ signal: controller.signal }));
   controller.abort(new Error('cancelled'));
   await t.throwsAsync(run, { message: 'cancelled' });
+});
+
+test('any split of the bytes is kept alike, up to the cap', (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.uint8Array({ maxLength: 20 })), fc.nat(60), (parts, maxBytes) => {
+      const capture = createOutputCapture(maxBytes, () => t.fail());
+      for (const part of parts) capture.write(part);
+      const all = Buffer.concat(parts);
+      t.is(capture.isTruncated, all.length > maxBytes);
+      const whole = createOutputCapture(maxBytes, () => t.fail());
+      whole.write(all);
+      t.is(capture.text(), whole.text());
+      if (all.length <= maxBytes)
+        t.is(capture.text(), new TextDecoder('utf-8', { ignoreBOM: true }).decode(all));
+    }),
+  );
+});
+
+test('a character that the cap cuts is left out, and bytes that are no UTF-8 are replaced', (t) => {
+  const cut = createOutputCapture(4, () => t.fail());
+  cut.write(Buffer.from('aé€'));
+  t.is(cut.text(), 'aé');
+  const binary = createOutputCapture(10, () => t.fail());
+  binary.write(Buffer.from([0x61, 0xff, 0x00, 0x62]));
+  t.is(binary.text(), 'a\ufffd\0b');
+});
+
+test('what is kept does not change with the buffer that it came in', (t) => {
+  const capture = createOutputCapture(10, () => t.fail());
+  const bytes = Buffer.from('abc');
+  capture.write(bytes);
+  bytes.fill(0);
+  t.is(capture.text(), 'abc');
+});
+
+test('a flood is told of once', (t) => {
+  let floods = 0;
+  const capture = createOutputCapture(1, () => {
+    floods += 1;
+  });
+  const block = Buffer.alloc(1024 * 1024, 'x');
+  for (let bytes = 0; bytes < MAX_DISCARDED_BYTES; bytes += block.length) capture.write(block);
+  t.is(floods, 0);
+  for (let more = 0; more < 5; more += 1) capture.write(block);
+  t.is(floods, 1);
+  t.is(capture.text(), 'x');
 });

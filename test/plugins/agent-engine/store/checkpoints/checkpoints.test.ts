@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
 import { createIds } from '../../../../../foundation/base/ids.ts';
 import { openDatabase } from '../../../../../foundation/data/database.ts';
-import { kernelRegistration } from '../../../../../foundation/tables/kernel-registration.ts';
+import { kernelRegistration } from '../../../../../foundation/tables/gateway-tables.ts';
 import type { Checkpoint } from '../../../../../plugins/agent-engine/contract.ts';
 import { checkpoints as migration } from '../../../../../plugins/agent-engine/store/checkpoints/007-checkpoints.ts';
 import { AgentCheckpoint } from '../../../../../plugins/agent-engine/store/checkpoints/agent-checkpoint.ts';

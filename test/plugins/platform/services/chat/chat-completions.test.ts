@@ -9,10 +9,10 @@ import {
   type ChatRequest,
   ModelErrors,
   type Models,
-  SessionErrors,
 } from '../../../../../plugins/agent-engine/contract.ts';
 import { createChatCompletions } from '../../../../../plugins/platform/services/chat/chat-completions.ts';
 import { createConversations } from '../../../../../plugins/platform/services/chat/conversations.ts';
+import { SessionErrors } from '../../../../../plugins/records/contract.ts';
 import {
   chatCall,
   collect,

@@ -5,13 +5,11 @@ import type {
   ModelInfo,
   ModelUse,
   StreamRedactor,
-  Turn,
-  TurnOutcome,
-  Turns,
 } from '../../../../../plugins/agent-engine/contract.ts';
-import { inspectInput } from '../../../../../plugins/agent-engine/services/guard/inspect-input.ts';
+import { inspectInput } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
 import type { ChatCall, EventSink } from '../../../../../plugins/platform/services/chat/chat-call.ts';
 import type { ConversationParts } from '../../../../../plugins/platform/services/chat/conversations.ts';
+import type { Turn, TurnOutcome, Turns } from '../../../../../plugins/records/contract.ts';
 
 /** A guard for which `SECRET` is a credential, `ATTACK` an attack and `UNSAFE` an unsafe answer. */
 export const testGuard: Guard = {

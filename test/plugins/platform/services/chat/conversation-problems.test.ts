@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { ChatMessage, ToolCall } from '../../../../../plugins/agent-engine/contract.ts';
-import { conversationProblems } from '../../../../../plugins/platform/services/chat/conversation-problems.ts';
+import { conversationProblems } from '../../../../../plugins/platform/services/chat/request-problems.ts';
 
 const FINE: readonly ChatMessage[] = [
   { role: 'system', content: '' },

@@ -9,7 +9,7 @@ import {
   ServiceTaskConfig,
   serviceTaskTemplates,
 } from '../../../../../plugins/workflow/services/graph/builtin-config.ts';
-import type { NodeTypes } from '../../../../../plugins/workflow/services/ports/graphs.ts';
+import type { NodeTypes } from '../../../../../plugins/workflow/services/ports/execution.ts';
 
 const execute = () => Promise.reject(new StepFailure('none', 'Nothing is carried out in these tests.'));
 

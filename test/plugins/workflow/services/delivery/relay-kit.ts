@@ -2,7 +2,7 @@ import type { RunPlace } from '../../../../../plugins/workflow/contract/engine.t
 import type { DeliveredEvent, EventSink } from '../../../../../plugins/workflow/contract/event-sinks.ts';
 import { createRelay } from '../../../../../plugins/workflow/services/delivery/relay.ts';
 import type { Outbox, OutboxEntry } from '../../../../../plugins/workflow/services/ports/outbox.ts';
-import type { RunHead, RunQueries } from '../../../../../plugins/workflow/services/ports/run-queries.ts';
+import type { RunHead, RunQueries } from '../../../../../plugins/workflow/store/run-queries.ts';
 import { manualClock } from '../../../../../testing/index.ts';
 import { eventsOf } from '../../store/states.ts';
 import { heardLog } from '../nodes/kit.ts';
@@ -140,7 +140,7 @@ export function relayOver(sinks: readonly EventSink[], deliveryMs = 5_000) {
   const relay = createRelay({
     ...{ outbox: memory.outbox, queries: memory.queries, clock: memory.clock, log, deliveryMs },
     sinks: () => live.sinks,
-    observer: {
+    metrics: {
       delivered: (sink, events) => void counted.push(['delivered', sink, events]),
       failed: (sink) => void counted.push(['failed', sink]),
       gaveUp: (sink, events) => void counted.push(['gave up', sink, events]),

@@ -5,6 +5,7 @@ import { createOutbox } from '../../../../../plugins/workflow/store/outbox.ts';
 import { createRunQueries } from '../../../../../plugins/workflow/store/run-queries.ts';
 import { createRunStore } from '../../../../../plugins/workflow/store/run-store.ts';
 import { eachDatabase } from '../../../../support/databases.ts';
+import { NO_METRICS } from '../../no-metrics.ts';
 import { eventsOf, nextOf, runOf } from '../../store/states.ts';
 import { storeKit } from '../../store/store-kit.ts';
 import { heardLog } from '../nodes/kit.ts';
@@ -36,7 +37,7 @@ eachDatabase(
     const relays = [1, 2, 3].map(() =>
       createRelay({
         ...{ outbox: createOutbox(kit), queries: createRunQueries(kit), clock },
-        ...{ sinks: () => [sink], log: heardLog().log },
+        ...{ sinks: () => [sink], log: heardLog().log, metrics: NO_METRICS.relay },
       }),
     );
     const { signal } = new AbortController();

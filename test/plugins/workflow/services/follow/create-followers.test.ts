@@ -1,16 +1,16 @@
 import test from 'ava';
 import pino from 'pino';
 import type { RunEventRecord } from '../../../../../plugins/workflow/contract/runs.ts';
-import { engineHints } from '../../../../../plugins/workflow/services/engine/hints.ts';
 import {
   createFollowers,
   type Followers,
 } from '../../../../../plugins/workflow/services/follow/create-followers.ts';
+import { replicaMessages } from '../../../../../plugins/workflow/services/replica-messages.ts';
 import { until } from '../../../../support/until.ts';
 import { type ManualTimers, manualTimers } from './manual-timers.ts';
 import { PLACE, type RunTable, runTable } from './run-table.ts';
 
-const hints = engineHints('workflow');
+const messages = replicaMessages('workflow');
 const HINT = { tenant_id: PLACE.tenantId, run_id: PLACE.runId };
 const NEVER = new AbortController().signal;
 
@@ -25,7 +25,13 @@ function bench(table: RunTable, reach: 'process' | 'redis' = 'redis', isRunningH
   const timers = manualTimers();
   const emitted: { id: string; payload: unknown }[] = [];
   const followers = createFollowers({
-    ...{ queries: table, isRunningHere: () => isRunningHere, hints, timers, log: pino({ level: 'silent' }) },
+    ...{
+      queries: table,
+      isRunningHere: () => isRunningHere,
+      messages,
+      timers,
+      log: pino({ level: 'silent' }),
+    },
     events: { reach, emit: ({ id }, payload) => emitted.push({ id, payload }) },
     redactor: { redact: (text) => text, redactJsonText: (text) => text },
   });

@@ -1,4 +1,4 @@
-import type { Timers } from '../../../../../plugins/workflow/services/ports/timers.ts';
+import type { Timers } from '../../../../../plugins/workflow/services/ports/runtime.ts';
 
 /** Timers that end when the test moves the time. */
 export interface ManualTimers extends Timers {

@@ -1,7 +1,7 @@
 import type { RunStatus } from '../../../../../plugins/workflow/contract/runs.ts';
 import type { NewEvent } from '../../../../../plugins/workflow/services/core/occurrence.ts';
 import type { RunState } from '../../../../../plugins/workflow/services/core/run-state.ts';
-import type { RunQueries } from '../../../../../plugins/workflow/services/ports/run-queries.ts';
+import type { RunQueries } from '../../../../../plugins/workflow/store/run-queries.ts';
 
 /** The run that these tests follow. */
 export const PLACE = { tenantId: 'tenant', runId: 'run' };

@@ -16,7 +16,7 @@ import {
 } from '../../../../../plugins/workflow/services/graph/builtin-config.ts';
 import { checkGraph } from '../../../../../plugins/workflow/services/graph/check-graph.ts';
 import type { RunData } from '../../../../../plugins/workflow/services/graph/compiled-graph.ts';
-import type { NodeTypes } from '../../../../../plugins/workflow/services/ports/graphs.ts';
+import type { NodeTypes } from '../../../../../plugins/workflow/services/ports/execution.ts';
 
 /** A node type that nobody carries out here. */
 export function nodeType(type: Omit<NodeType, 'summary' | 'execute'>): NodeType {

@@ -31,7 +31,7 @@ test('of two replicas that see the same work one gets it', async (t) => {
   await settle();
   // The one that had room has taken it at once; a look of the other finds it owned.
   t.is(first.works.length, 2);
-  await second.look({ tenantId: 'tenant', runId });
+  await second.poll({ tenantId: 'tenant', runId });
   t.is(second.works.length, 0);
 });
 
@@ -43,7 +43,7 @@ test('a look of both at the same time gives one claim', async (t) => {
   const first = await world.replica({ hints: false });
   const second = await world.replica({ hints: false });
   const place = { tenantId: 'tenant', runId };
-  await Promise.all([first.look(place), second.look(place)]);
+  await Promise.all([first.poll(place), second.poll(place)]);
   t.is(first.works.length + second.works.length, 1);
 });
 

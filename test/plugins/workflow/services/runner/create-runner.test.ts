@@ -91,7 +91,7 @@ test('nothing is known of a run that is not there', async (t) => {
   const replica = await world.replica();
   const place = { tenantId: 'tenant', runId: 'nowhere' };
   t.is(await replica.apply(place, { type: 'cancel', by: 'anna' }), undefined);
-  t.true(await replica.look(place));
+  t.true(await replica.poll(place));
 });
 
 test('a run of another tenant is not there', async (t) => {

@@ -83,7 +83,7 @@ test('a worker whose lease is over by its own reckoning aborts its steps, claims
   await world.time.advance(1);
   t.true(replica.work('n1').signal.aborted);
   t.is(replica.running, 0);
-  t.false(await replica.look({ tenantId: 'tenant', runId }));
+  t.false(await replica.poll({ tenantId: 'tenant', runId }));
   replica.store.isAway = false;
   await world.time.advance(5_000);
   await replica.sweepNow();
@@ -211,7 +211,7 @@ test('a delivery that was given back does not count as lost', async (t) => {
   for (let time = 0; time < 6; time += 1) {
     await replica.close(AbortSignal.abort());
     replica = await world.replica({ hints: false });
-    await replica.look({ tenantId: 'tenant', runId });
+    await replica.poll({ tenantId: 'tenant', runId });
   }
   t.like(replica.work('n1').step, { attempt: 1, delivery: 7, lost: 0 });
 });
@@ -255,7 +255,7 @@ test('runs are started and changed while a worker stops, and nothing is begun an
   const closing = replica.close(new AbortController().signal);
   const runId = await replica.run();
   t.is(world.step(runId, 'n1').status, 'pending');
-  t.false(await replica.look({ tenantId: 'tenant', runId }));
+  t.false(await replica.poll({ tenantId: 'tenant', runId }));
   t.is((await replica.do(runId, { type: 'cancel', by: 'anna' }))?.verdict, 'applied');
   replica.work('n1').succeed();
   await closing;

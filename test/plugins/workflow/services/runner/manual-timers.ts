@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Timers } from '../../../../../plugins/workflow/services/ports/timers.ts';
+import type { Timers } from '../../../../../plugins/workflow/services/ports/runtime.ts';
 
 /** Time that moves when the test says so, for any number of processes. */
 export class ManualTime {

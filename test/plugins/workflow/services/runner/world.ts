@@ -6,9 +6,9 @@ import type { NewEvent, Occurrence } from '../../../../../plugins/workflow/servi
 import type { RunState, StepState } from '../../../../../plugins/workflow/services/core/run-state.ts';
 import type { CompiledGraph } from '../../../../../plugins/workflow/services/graph/compiled-graph.ts';
 import type { Execute } from '../../../../../plugins/workflow/services/ports/execution.ts';
-import type { Runner } from '../../../../../plugins/workflow/services/ports/runner.ts';
-import { NO_OBSERVER } from '../../../../../plugins/workflow/services/ports/runner-observer.ts';
 import { createRunner } from '../../../../../plugins/workflow/services/runner/create-runner.ts';
+import type { Runner } from '../../../../../plugins/workflow/services/runner/runner.ts';
+import { NO_METRICS } from '../../no-metrics.ts';
 import { chain } from '../core/graph-builder.ts';
 import { ManualTime, settle } from './manual-timers.ts';
 import { type Connection, MemoryStore } from './memory-store.ts';
@@ -48,7 +48,7 @@ export interface Replica extends Runner {
   /** Hints that went out: `look <run>`, `look <run> in <ms>`, `changed <run>`. */
   readonly hints: string[];
   readonly committed: { readonly state: RunState; readonly events: readonly NewEvent[] }[];
-  /** What the observer heard, with the sums. */
+  /** What was counted. */
   readonly observed: Record<string, number>;
   readonly log: string[];
   /** The last call of a node. */
@@ -105,8 +105,8 @@ export class World {
       log: pino({}, { write: (line) => void log.push(line) }),
       sinksOf: () => [],
       committed: (state, events) => void committed.push({ state, events }),
-      wake: {
-        look: (place, delay) => {
+      notifier: {
+        poll: (place, delay) => {
           hints.push(`look ${place.runId}${delay === undefined ? '' : ` in ${delay}`}`);
           if (isHinted) this.#look(place, delay ?? 0);
         },
@@ -115,8 +115,8 @@ export class World {
           if (isHinted) for (const one of this.#replicas) one.changed(place);
         },
       },
-      observer: {
-        ...NO_OBSERVER,
+      metrics: {
+        ...NO_METRICS.runner,
         delivered: (_, result) => count(result),
         redelivered: () => count('redelivered'),
         committed: (result) => count(result),
@@ -167,7 +167,7 @@ export class World {
   /** Some replica looks, and the next one where it cannot. */
   #look(place: RunPlace, delay: number): void {
     const look = async () => {
-      for (const replica of [...this.#replicas]) if (await replica.look(place)) return;
+      for (const replica of [...this.#replicas]) if (await replica.poll(place)) return;
     };
     this.time.timers().after(delay, () => void look());
   }

@@ -2,6 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import type { TextOrigin } from '../../../../../../plugins/agent-engine/contract.ts';
 import { createInputCheck } from '../../../../../../plugins/agent-engine/services/guard/input/input-check.ts';
+import { guardRates, readCorpus } from '../../../../../corpus/prompt-injection/rates.ts';
 
 const check = createInputCheck();
 
@@ -118,3 +119,16 @@ for (const [name, unit] of Object.entries(HOSTILE)) {
     t.true(time(1_048_576) <= 32 * (short + 5));
   });
 }
+
+test('the corpus is large, and no text is in it twice', async (t) => {
+  const samples = await readCorpus();
+  const count = (label: string) => samples.filter((sample) => sample.label === label).length;
+  t.true(count('attack') >= 400);
+  t.true(count('benign') >= 1500);
+  t.is(new Set(samples.map(({ text }) => text)).size, samples.length);
+  t.true(new Set(samples.map(({ language }) => language)).size >= 15);
+});
+
+test('the held-out half keeps the floor of attacks caught and the ceiling of harmless texts refused', async (t) => {
+  t.deepEqual((await guardRates()).failures, []);
+});

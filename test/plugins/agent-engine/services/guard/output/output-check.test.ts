@@ -1,8 +1,9 @@
 import test from 'ava';
 import fc from 'fast-check';
+import { judgeTarget } from '../../../../../../plugins/agent-engine/services/guard/output/link-target.ts';
 import { createOutputCheck } from '../../../../../../plugins/agent-engine/services/guard/output/output-check.ts';
 
-const createCheck = createOutputCheck();
+const createCheck = (secretPrompt = '') => createOutputCheck(secretPrompt);
 const PROMPT =
   'You are Ada, the support assistant of Example Corp. Never discuss prices, always be polite, and end each answer with a question.';
 const note = Buffer.from('the user said that his password is swordfish, keep it').toString('base64url');
@@ -144,4 +145,25 @@ for (const [name, unit] of Object.entries({
     const short = time(131_072);
     t.true(time(1_048_576) <= 32 * (short + 5));
   });
+}
+
+const text = 'my secret plan is to leave the company on Monday';
+
+for (const { target, isImage = false, rule } of [
+  { target: `https://a.test/?d=${Buffer.from(text).toString('base64')}`, rule: 'data-in-url' },
+  { target: `//a.test/${Buffer.from(text).toString('hex')}`, rule: 'data-in-url' },
+  {
+    target: `https://a.test/#${encodeURIComponent(Buffer.from(text).toString('base64'))}`,
+    rule: 'data-in-url',
+  },
+  { target: `https://a.test/?d=${encodeURIComponent(text.repeat(3))}`, isImage: true, rule: 'data-in-url' },
+  { target: `https://a.test/?text=${encodeURIComponent(text.repeat(3))}`, rule: undefined },
+  { target: ' JaVaScRiPt:alert(1)', rule: 'active-content' },
+  { target: 'data:text/html,<b>x</b>', rule: 'active-content' },
+  { target: '#javascript:intro', rule: undefined },
+  { target: '/docs/javascript', rule: undefined },
+  { target: 'mailto:a@b.test?body=hello', rule: undefined },
+]) {
+  test(`${isImage ? 'image' : 'link'} ${target.slice(0, 60)} is ${rule ?? 'fine'}`, (t) =>
+    t.is(judgeTarget(target, isImage)?.rule, rule));
 }

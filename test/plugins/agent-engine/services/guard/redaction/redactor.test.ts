@@ -1,7 +1,9 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { CREDENTIAL_KINDS } from '../../../../../../plugins/agent-engine/services/guard/redaction/credential-kinds.ts';
-import { createRedaction } from '../../../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
+import {
+  CREDENTIAL_KINDS,
+  createRedaction,
+} from '../../../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
 import { credentialSamples, type Sample } from './credential-samples.ts';
 import { cut, feed } from './pieces.ts';
 import { createReference } from './reference.ts';

@@ -3,13 +3,14 @@ import {
   OTHER,
   UNITS,
 } from '../../../../../../plugins/agent-engine/services/guard/redaction/char-class.ts';
-import type {
-  Boundary,
-  CredentialKind,
-  Pattern,
-  Step,
+import {
+  type Boundary,
+  type CredentialKind,
+  count,
+  newTally,
+  type Pattern,
+  type Step,
 } from '../../../../../../plugins/agent-engine/services/guard/redaction/pattern.ts';
-import { count, newTally } from '../../../../../../plugins/agent-engine/services/guard/redaction/tally.ts';
 
 interface Match {
   readonly kind: string;

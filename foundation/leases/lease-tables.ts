@@ -1,0 +1,82 @@
+import { defineEntity } from '@mikro-orm/core';
+import { column, type Migration, type Registration } from '../data/database.ts';
+
+/**
+ * Slots under keys, made as they are needed and used again: that a holder has one row is what bounds the holders. Times are
+ * microseconds of the database's clock. A slot is free when `expiresAt` has passed.
+ */
+const SlotRow = defineEntity({
+  name: 'KernelLease',
+  tableName: 'kernel_leases',
+  uniques: [{ name: 'kernel_leases_name', properties: ['leaseKey', 'name'] }],
+  properties: {
+    leaseKey: column.string(200).primary(),
+    /** Counts from 0; a slot below the limit may be taken. */
+    slot: column.integer().unsigned(false).primary(),
+    /** Of the holder, or of the last one where it died; null after a release. */
+    name: column.string(200).nullable(),
+    ticket: column.id(),
+    note: column.string(200),
+    /** 1: the holder is asked to end. */
+    revoked: column.integer(),
+    expiresAt: column.bigint(),
+  },
+});
+
+/** Who waits for which name, at most one ticket of each process. */
+const TicketRow = defineEntity({
+  name: 'KernelLeaseTicket',
+  tableName: 'kernel_lease_tickets',
+  indexes: [{ name: 'kernel_lease_tickets_line', properties: ['leaseKey', 'name', 'position'] }],
+  properties: {
+    id: column.id().primary(),
+    leaseKey: column.string(200),
+    name: column.string(200),
+    /** When the waiting began. */
+    position: column.bigint(),
+    /** A process that waits prolongs it; one that died leaves the line with it. */
+    expiresAt: column.bigint(),
+  },
+});
+
+const initial: Migration = {
+  name: '001-initial',
+  up: (schema, types) => [
+    schema
+      .createTable('kernel_leases')
+      .addColumn('lease_key', types.string(200), (is) => is.notNull())
+      .addColumn('slot', types.integer, (is) => is.notNull())
+      .addColumn('name', types.string(200))
+      .addColumn('ticket', types.id, (is) => is.notNull())
+      .addColumn('note', types.string(200), (is) => is.notNull())
+      .addColumn('revoked', types.integer, (is) => is.notNull())
+      .addColumn('expires_at', types.bigint, (is) => is.notNull())
+      .addPrimaryKeyConstraint('kernel_leases_pkey', ['lease_key', 'slot']),
+    schema.createIndex('kernel_leases_name').unique().on('kernel_leases').columns(['lease_key', 'name']),
+    schema
+      .createTable('kernel_lease_tickets')
+      .addColumn('id', types.id, (is) => is.notNull().primaryKey())
+      .addColumn('lease_key', types.string(200), (is) => is.notNull())
+      .addColumn('name', types.string(200), (is) => is.notNull())
+      .addColumn('position', types.bigint, (is) => is.notNull())
+      .addColumn('expires_at', types.bigint, (is) => is.notNull()),
+    schema
+      .createIndex('kernel_lease_tickets_line')
+      .on('kernel_lease_tickets')
+      .columns(['lease_key', 'name', 'position']),
+  ],
+};
+
+/**
+ * What the leases keep in the database: rows of the whole gateway, no tenant's. The tables of the locks and permits before
+ * them (`kernel_locks`, `kernel_lock_tickets`, `kernel_lock_delegation`, `kernel_permits`) are left alone: replicas of that version
+ * may still run beside this one.
+ */
+export const leaseRegistration: Registration = {
+  owner: 'kernel.leases',
+  entities: [
+    { entity: SlotRow, tenancy: 'shared' },
+    { entity: TicketRow, tenancy: 'shared' },
+  ],
+  migrations: [initial],
+};

@@ -1,0 +1,31 @@
+import type { LeaseStore } from './lease-store.ts';
+
+/** The store of a single process, whose own line is all the line there is. Holders live as long as it does: nothing expires. */
+export function createMemoryStore(): LeaseStore {
+  const keys = new Map<string, Map<string, { readonly id: string; readonly note: string }>>();
+  return {
+    isLeased: false,
+    async take({ key, name, id, note, limit }) {
+      const holders = keys.get(key) ?? new Map();
+      const holder = holders.get(name);
+      if (holder !== undefined) return holder.id === id ? 'granted' : 'held';
+      if (holders.size >= limit) return 'full';
+      keys.set(key, holders.set(name, { id, note }));
+      return 'granted';
+    },
+    renew: async ({ key, name, id }) => (keys.get(key)?.get(name)?.id === id ? 'held' : 'gone'),
+    async release({ key, name, id }) {
+      const holders = keys.get(key);
+      if (holders?.get(name)?.id !== id) return false;
+      holders.delete(name);
+      if (holders.size === 0) keys.delete(key);
+      return false;
+    },
+    // Nothing to mark: the holder is in this process and hears of it at once.
+    revoke: async ({ key, name }) => keys.get(key)?.get(name)?.id,
+    async find({ key, name }) {
+      const holder = keys.get(key)?.get(name);
+      return holder && { note: holder.note };
+    },
+  };
+}

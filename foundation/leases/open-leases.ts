@@ -1,0 +1,73 @@
+import type { Clock } from '../base/clock.ts';
+import type { Ids } from '../base/ids.ts';
+import type { Database } from '../data/database.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { PluginMetrics } from '../observability/plugin-metrics.ts';
+import type { Redis } from '../redis/redis.ts';
+import { createLeases } from './create-leases.ts';
+import type { LeaseSignals } from './lease-signals.ts';
+import { leaseRegistration } from './lease-tables.ts';
+import type { OpenLeases } from './leases.ts';
+import { createMemoryStore } from './memory-store.ts';
+import { createRedisFirstStore } from './redis-first-store.ts';
+import { createRedisStore } from './redis-store.ts';
+import { createTableStore } from './table-store.ts';
+
+const SWEEP_MS = 600_000;
+
+/** What the leases of a gateway are opened with. */
+export interface OpenLeasesParts {
+  /** The connection to Redis, where there is one. */
+  readonly redis: Redis | undefined;
+  /** Begins the keys in Redis: deployments that share one need one each. */
+  readonly prefix: string;
+  readonly database: Pick<Database, 'register' | 'system' | 'family'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Pick<Logger, 'warn' | 'debug'>;
+  readonly metrics: PluginMetrics;
+  /** See `LeasesParts`. */
+  readonly signals?: LeaseSignals;
+}
+
+/**
+ * Opens the leases: in Redis with the database behind it where there is one, in the database on PostgreSQL and MySQL, and in memory on
+ * SQLite, which then is for one process. Registers tables of its own, so a database must be there.
+ */
+export async function openLeases(parts: OpenLeasesParts): Promise<OpenLeases> {
+  const { redis, prefix, database, clock, ids, log, metrics, signals } = parts;
+  const alone = metrics.gauge({
+    name: 'svc_locks_redis_alone',
+    help: '1 while Redis grants leases to this process, 0 while the database does (always 0 without Redis)',
+  });
+  const common = { clock, ids, log, metrics };
+  if (redis === undefined && database.family === 'sqlite') {
+    return createLeases({ ...common, store: createMemoryStore() });
+  }
+  await database.register(leaseRegistration);
+  const table = createTableStore(database, clock);
+  const sweep = setInterval(() => {
+    table.sweep().catch((err: unknown) => log.debug({ err }, 'old leases could not be swept'));
+  }, SWEEP_MS);
+  sweep.unref();
+  const store =
+    redis === undefined
+      ? table
+      : createRedisFirstStore({ first: createRedisStore(redis, prefix), second: table, redis, clock });
+  const observe = () => alone.set(redis?.isUp() === true ? 1 : 0);
+  observe();
+  const unobserve = redis?.onChange(observe);
+  const leases = createLeases({ ...common, store, strictStore: table, signals });
+  return {
+    acquire: (key, options) => leases.acquire(key, options),
+    tryAcquire: (key, options) => leases.tryAcquire(key, options),
+    withLease: (key, options, work) => leases.withLease(key, options, work),
+    find: (key, name) => leases.find(key, name),
+    revoke: (key, name) => leases.revoke(key, name),
+    async close() {
+      clearInterval(sweep);
+      unobserve?.();
+      await leases.close();
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import type { Database, Registration } from '../data/database.ts';
+import type { Migration } from '../data/migration.ts';
+import { egressRegistration } from '../egress/rule.ts';
+import { leaseRegistration } from '../leases/lease-tables.ts';
+import { ApiKey } from './api-key.ts';
+import { AuditLog } from './audit-log.ts';
+import { Tenant } from './tenant.ts';
+
+/** Tenants with the default tenant, API keys, audit logs. */
+export const initial: Migration = {
+  name: '001-initial',
+  up: (schema, types, queries) => [
+    schema
+      .createTable('tenants')
+      .addColumn('id', types.id, (column) => column.notNull().primaryKey())
+      .addColumn('name', types.string(255), (column) => column.notNull())
+      .addColumn('plan', types.string(32), (column) => column.notNull())
+      .addColumn('rate_limit_rpm', types.integer, (column) => column.notNull())
+      .addColumn('max_sessions', types.integer, (column) => column.notNull())
+      .addColumn('created_at', types.time, (column) => column.notNull())
+      .addColumn('updated_at', types.time, (column) => column.notNull())
+      .addColumn('deleted_at', types.time)
+      .addColumn('purge_after', types.time),
+    schema.createIndex('tenants_created').on('tenants').columns(['created_at', 'id']),
+    queries.insertInto('tenants').values({
+      id: DEFAULT_TENANT,
+      name: 'Default Tenant',
+      plan: 'pro',
+      rate_limit_rpm: 120,
+      max_sessions: 10,
+      created_at: types.value.now,
+      updated_at: types.value.now,
+    }),
+
+    schema
+      .createTable('api_keys')
+      .addColumn('id', types.id, (column) => column.notNull().primaryKey())
+      .addColumn('tenant_id', types.tenant, (column) => column.notNull())
+      .addColumn('name', types.string(255), (column) => column.notNull())
+      .addColumn('prefix', types.string(8), (column) => column.notNull())
+      .addColumn('hash', types.string(64), (column) => column.notNull())
+      .addColumn('roles', types.json, (column) => column.notNull())
+      .addColumn('scopes', types.json, (column) => column.notNull())
+      .addColumn('created_at', types.time, (column) => column.notNull())
+      .addColumn('expires_at', types.time)
+      .addColumn('revoked_at', types.time)
+      .addColumn('last_used_at', types.time)
+      .addColumn('created_by', types.string(255)),
+    schema.createIndex('api_keys_tenant').on('api_keys').columns(['tenant_id', 'created_at', 'id']),
+    schema.createIndex('api_keys_hash').unique().on('api_keys').column('hash'),
+
+    schema
+      .createTable('audit_logs')
+      .addColumn('id', types.id, (column) => column.notNull().primaryKey())
+      .addColumn('tenant_id', types.tenant, (column) => column.notNull())
+      .addColumn('user_id', types.string(255), (column) => column.notNull())
+      .addColumn('action', types.string(2100), (column) => column.notNull())
+      .addColumn('action_key', types.string(190), (column) => column.notNull())
+      .addColumn('detail', types.json, (column) => column.notNull())
+      .addColumn('request_id', types.string(255), (column) => column.notNull())
+      .addColumn('status_code', types.integer, (column) => column.notNull())
+      .addColumn('latency_ms', types.integer, (column) => column.notNull())
+      .addColumn('created_at', types.time, (column) => column.notNull())
+      .addColumn('session_id', types.string(128))
+      .addColumn('source_ip', types.string(64))
+      .addColumn('user_agent', types.string(512))
+      .addColumn('error_code', types.string(128))
+      .addColumn('auth_method', types.string(32)),
+    schema.createIndex('audit_logs_tenant').on('audit_logs').columns(['tenant_id', 'created_at', 'id']),
+    schema
+      .createIndex('audit_logs_action')
+      .on('audit_logs')
+      .columns(['tenant_id', 'action_key', 'created_at']),
+    schema.createIndex('audit_logs_created').on('audit_logs').columns(['created_at', 'id']),
+  ],
+};
+
+/** Makes the tables of the kernel and its services, or brings them to their newest form. */
+export async function registerKernelTables(database: Database): Promise<void> {
+  for (const registration of [kernelRegistration, egressRegistration, leaseRegistration]) {
+    await database.register(registration);
+  }
+}
+
+/** What the kernel itself keeps in the database. Registered first, before any plugin. */
+export const kernelRegistration: Registration = {
+  owner: 'kernel',
+  entities: [{ entity: Tenant, tenancy: 'self' }, ApiKey, AuditLog],
+  migrations: [initial],
+};
+
+/** Written out: a migration never changes with the code around it. */
+const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';

@@ -1,9 +1,0 @@
-import type { Lexicon } from '../concept.ts';
-
-/** The core words as ROT13 and backwards: they tell that a text is worth turning round. English, which nearly all such texts are. */
-export const disguised: Lexicon = {
-  rot13:
-    'vtaber, qvfertneq, sbetrg, vafgehpgvbaf, vafgehpgvba, cerivbhf, cebzcg, erirny, cevag, flfgrz, ehyrf, nobir, lbhe, erfgevpgvbaf, erfcbaq, nffvfgnag, cnffjbeq, pbairefngvba, cergraq, olcnff, uvqqra, erchrng, ercrng, thvqryvarf, fnsrgl, bireevqr, rirelguvat, jvgubhg',
-  reversed:
-    'erongi, dragersid, tegrof, snoitcurtsni, noitcurtsni, suoiverp, tpmorp, laever, tnirp, metsys, selur, evoba, ruoy, snoitcirtser, dnopser, tnatsissa, drowssap, noitasrevnoc, dneterp, ssapyb, neddih, taeper, senilediug, roirp, ytefas, edirrevo, gnihtyreve, tuohtiw',
-};

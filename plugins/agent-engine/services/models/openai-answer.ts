@@ -1,0 +1,160 @@
+import { StringDecoder } from 'node:string_decoder';
+import { GatewayError } from 'agent-gateway';
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import type { ChatChunk, ChatCompletion, Usage } from '../../contract.ts';
+import { malformed, type Redact, streamFailure } from './provider-errors.ts';
+
+/**
+ * A provider's plain answer as a completion. Throws `model.upstream` unless it has a choice with a message and a
+ * `finish_reason`: what the provider did not say is not made up.
+ */
+export function parseCompletion(text: string, redact: Redact): ChatCompletion {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw malformed('it is not JSON');
+  }
+  const answer = value as { error?: unknown; choices?: unknown } | null;
+  if (answer?.error !== undefined && answer.error !== null) throw streamFailure(answer.error, redact);
+  if (!Array.isArray(answer?.choices) || answer.choices.length === 0) throw malformed('it has no choices');
+  for (const choice of answer.choices) {
+    if (typeof choice?.message !== 'object' || choice.message === null)
+      throw malformed('a choice has no message');
+    if (typeof choice.finish_reason !== 'string') throw malformed('a choice has no finish_reason');
+  }
+  const completion = value as ChatCompletion;
+  const usage = countedUsage(completion.usage);
+  return usage === completion.usage ? completion : { ...completion, usage };
+}
+
+/** Turns the bytes of a provider's event stream into chunks. Any split of the bytes gives the same chunks. */
+interface ChunkDecoder {
+  /** True after `[DONE]` or a failure: later bytes mean nothing, and `end` tells how it went. */
+  readonly isOver: boolean;
+  /** The chunks that these bytes complete. */
+  feed(bytes: Buffer): readonly ChatChunk[];
+  /**
+   * To be called when the stream is over or its body has ended. Throws `model.upstream` when an event was an error, too
+   * large or no chat completion chunk, and when no `finish_reason` was seen.
+   */
+  end(): void;
+}
+
+/**
+ * A decoder for one stream. A `finish_reason` is what makes an answer whole: a stream without one is an error even
+ * when it says `[DONE]`, and one with it is whole even when `[DONE]` is missing.
+ *
+ * @param maxEventChars the largest single event, in characters
+ * @param redact cleans what a provider's error event says before it is logged
+ */
+export function createChunkDecoder(maxEventChars: number, redact: Redact): ChunkDecoder {
+  // Not TextDecoder: its streaming mode costs several times as much per chunk.
+  const utf8 = new StringDecoder('utf8');
+  let chunks: ChatChunk[] = [];
+  let isDone = false;
+  let hasFinishReason = false;
+  let failure: GatewayError | undefined;
+
+  function onEvent(event: EventSourceMessage): void {
+    if (isDone || failure !== undefined) return;
+    if (event.data === '[DONE]') {
+      isDone = true;
+      return;
+    }
+    const result = parseChunk(event, redact);
+    if (result instanceof GatewayError) {
+      failure = result;
+      return;
+    }
+    if (result.choices.some((choice) => typeof choice?.finish_reason === 'string')) hasFinishReason = true;
+    chunks.push(result);
+  }
+
+  const parser = createParser({
+    maxBufferSize: maxEventChars,
+    onEvent,
+    onError(error) {
+      if (error.type === 'max-buffer-size-exceeded')
+        failure ??= malformed('an event of the stream is too large');
+    },
+  });
+
+  return {
+    get isOver() {
+      return isDone || failure !== undefined;
+    },
+    feed(bytes) {
+      chunks = [];
+      if (!this.isOver) parser.feed(utf8.write(bytes));
+      return chunks;
+    },
+    end() {
+      if (failure !== undefined) throw failure;
+      if (!hasFinishReason) throw malformed('the stream ended without a finish_reason');
+    },
+  };
+}
+
+/** The chunk in an event, or the error that the event is. */
+function parseChunk(event: EventSourceMessage, redact: Redact): ChatChunk | GatewayError {
+  const value = parseJson(event.data);
+  const { error, choices } = (value ?? {}) as { error?: unknown; choices?: unknown };
+  if (error !== undefined && error !== null) return streamFailure(error, redact);
+  if (event.event === 'error') return streamFailure(value ?? event.data, redact);
+  if (value === undefined) return malformed('an event of the stream is not JSON');
+  const sound = Array.isArray(choices) ? soundChoices(choices) : undefined;
+  if (sound === undefined) return malformed('an event of the stream is not a chat completion chunk');
+  const chunk = value as ChatChunk;
+  const usage = countedUsage(chunk.usage);
+  return sound === choices && usage === chunk.usage ? chunk : { ...chunk, choices: sound, usage };
+}
+
+/**
+ * The choices as every reader may take them; undefined where one is none. A choice that only tells of its end, or of a filter, comes without
+ * a delta from some servers.
+ */
+function soundChoices(choices: readonly unknown[]): ChatChunk['choices'] | undefined {
+  if (!choices.every(isChoice)) return undefined;
+  const given = choices as ChatChunk['choices'];
+  const isWhole = given.every(({ delta }) => delta !== undefined && delta !== null);
+  return isWhole ? given : given.map((choice) => ({ ...choice, delta: choice.delta ?? {} }));
+}
+
+function isChoice(choice: unknown): boolean {
+  if (typeof choice !== 'object' || choice === null) return false;
+  const { delta } = choice as { delta?: unknown };
+  if (delta === undefined || delta === null) return true;
+  if (typeof delta !== 'object') return false;
+  const { content, tool_calls: calls } = delta as { content?: unknown; tool_calls?: unknown };
+  const isSaid = content === null || TEXTS.has(typeof content) || Array.isArray(content);
+  return isSaid && (calls === undefined || calls === null || isListOfObjects(calls));
+}
+
+const TEXTS: ReadonlySet<string> = new Set(['string', 'undefined']);
+
+const isListOfObjects = (value: unknown) =>
+  Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null);
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * A provider's usage, where both of its counts are counts; undefined else, which is as if the provider had not counted: a broken number
+ * must not become a bill or spoil a metric, and is no reason to refuse a whole answer. Pure.
+ */
+export function countedUsage(usage: Usage | null | undefined): Usage | null | undefined {
+  if (usage === null || usage === undefined) return usage;
+  const isCounted = isCount(usage.prompt_tokens) && isCount(usage.completion_tokens);
+  return isCounted ? usage : undefined;
+}
+
+/** No call comes near the bound, which is also that of a usage record's column. */
+function isCount(value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 31;
+}

@@ -1,0 +1,129 @@
+import type Docker from 'dockerode';
+import type { ContainerCreateOptions } from 'dockerode';
+import type { SandboxJob } from '../../contract.ts';
+import {
+  imageCommand,
+  MAX_OPEN_FILES,
+  MAX_PROCESSES,
+  SANDBOX_ENVIRONMENT,
+  SOURCE_FILES,
+  WORK_BYTES,
+} from './engine.ts';
+
+/** What a container of the sandbox is known by. */
+export const SANDBOX_LABEL = 'svc.sandbox';
+/** Unix milliseconds after which nobody waits for the container any more. */
+export const DEADLINE_LABEL = 'svc.sandbox.deadline';
+
+/** What decides how a container is made. */
+interface ContainerPlan {
+  readonly job: Pick<SandboxJob, 'code' | 'language' | 'tenantId'>;
+  readonly runId: string;
+  readonly image: string;
+  readonly hasNetwork: boolean;
+  readonly memoryBytes: number;
+  /** Unix milliseconds. */
+  readonly deadline: number;
+}
+
+const NOBODY = 65_534;
+const SHARED_MEMORY_BYTES = 16 * 1024 * 1024;
+const INPUT_BYTES = 4 * 1024 * 1024;
+/** Empty files cost the kernel memory, too. */
+const MAX_FILES = 16_384;
+
+/**
+ * Code and stdin come through the container's stdin, one after the other: a command line or an environment would show them to
+ * everybody who may list containers. The shell stays process 1, so that the code's end is the end of all its processes, and what
+ * the shell says of a killed child is no output of the code.
+ */
+const LAUNCH = `
+umask 022; exec 3>&2 2>/dev/null
+head -c "$1" >/sandbox/input && head -c "$2" /sandbox/input >"$3" && tail -c "+$(($2 + 1))" /sandbox/input >/sandbox/stdin || exit 125
+rm /sandbox/input; shift 3
+(exec "$@" </sandbox/stdin 2>&3 3>&-)
+exit $?`;
+
+/** What the container reads from its stdin. */
+export function containerInput({ code, stdin = '' }: Pick<SandboxJob, 'code' | 'stdin'>): Buffer {
+  return Buffer.from(code.toWellFormed() + stdin.toWellFormed());
+}
+
+/** The container's name; it is known before the engine has answered. */
+export function containerName(runId: string): string {
+  return `svc-sandbox-${runId}`;
+}
+
+/** The body of "Create a container": a pure function. */
+export function containerSpec(plan: ContainerPlan, inputBytes: number): ContainerCreateOptions {
+  const { job, runId, image, hasNetwork, memoryBytes, deadline } = plan;
+  const file = `/sandbox/${SOURCE_FILES[job.language]}`;
+  const codeBytes = Buffer.byteLength(job.code.toWellFormed());
+  return {
+    name: containerName(runId),
+    Image: image,
+    Entrypoint: ['sh', '-c', LAUNCH, 'sandbox'],
+    Cmd: [String(inputBytes), String(codeBytes), file, ...imageCommand(job.language, file, memoryBytes)],
+    Env: Object.entries(SANDBOX_ENVIRONMENT).map(([name, value]) => `${name}=${value}`),
+    Hostname: 'sandbox',
+    User: `${NOBODY}:${NOBODY}`,
+    WorkingDir: '/work',
+    OpenStdin: true,
+    StdinOnce: true,
+    AttachStdin: true,
+    AttachStdout: true,
+    AttachStderr: true,
+    Tty: false,
+    NetworkDisabled: !hasNetwork,
+    Labels: {
+      [SANDBOX_LABEL]: 'true',
+      [DEADLINE_LABEL]: String(deadline),
+      'svc.sandbox.run': runId,
+      'svc.sandbox.tenant': job.tenantId,
+    },
+    HostConfig: {
+      NetworkMode: hasNetwork ? 'bridge' : 'none',
+      ReadonlyRootfs: true,
+      Tmpfs: {
+        '/sandbox': tmpfs(INPUT_BYTES),
+        '/work': tmpfs(WORK_BYTES),
+        '/tmp': tmpfs(WORK_BYTES),
+      },
+      ShmSize: SHARED_MEMORY_BYTES,
+      IpcMode: 'private',
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges'],
+      Privileged: false,
+      Memory: memoryBytes,
+      MemorySwap: memoryBytes,
+      NanoCpus: 1_000_000_000,
+      PidsLimit: MAX_PROCESSES,
+      Ulimits: [
+        { Name: 'nofile', Soft: MAX_OPEN_FILES, Hard: MAX_OPEN_FILES },
+        { Name: 'core', Soft: 0, Hard: 0 },
+      ],
+      RestartPolicy: { Name: 'no' },
+      // What the code writes comes over the attached stream; a log file would fill the engine's disk.
+      LogConfig: { Type: 'none', Config: {} },
+    },
+  };
+}
+
+/** With an owner: where the image has a folder of that name, some engines give it that folder's mode. */
+function tmpfs(bytes: number): string {
+  return `rw,nosuid,nodev,size=${bytes},nr_inodes=${MAX_FILES},uid=${NOBODY},gid=${NOBODY},mode=1777`;
+}
+
+/**
+ * How the client reaches the engine that `DOCKER_HOST` names. Certificates for TLS come from `DOCKER_CERT_PATH`, which the client reads
+ * itself. Throws a TypeError for an address of another kind.
+ */
+export function dockerOptions(host: string | undefined): Docker.DockerOptions {
+  if (host === undefined || host === '') return { socketPath: '/var/run/docker.sock' };
+  if (host.startsWith('unix://')) return { socketPath: host.slice('unix://'.length) };
+  const url = URL.canParse(host) ? new URL(host) : undefined;
+  if (url?.protocol === 'tcp:') return { host: url.hostname, port: url.port || '2375' };
+  if (url?.protocol === 'http:') return { protocol: 'http', host: url.hostname, port: url.port || '80' };
+  if (url?.protocol === 'https:') return { protocol: 'https', host: url.hostname, port: url.port || '443' };
+  throw new TypeError('DOCKER_HOST: must be unix:// and a path, or tcp://host:port');
+}

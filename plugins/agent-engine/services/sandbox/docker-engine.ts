@@ -1,0 +1,235 @@
+import type { Duplex } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { type Clock, GatewayError, type Ids, type Logger } from 'agent-gateway';
+import Docker from 'dockerode';
+import { SandboxErrors, type SandboxLanguage } from '../../contract.ts';
+import {
+  containerInput,
+  containerName,
+  containerSpec,
+  DEADLINE_LABEL,
+  dockerOptions,
+  SANDBOX_LABEL,
+} from './docker-container.ts';
+import type { EngineEnd, EngineRun, SandboxEngine, WriteOutput } from './engine.ts';
+
+/** What the Docker engine works with. */
+export interface DockerEngineOptions {
+  /** `DOCKER_HOST`; the local socket where it is undefined. */
+  readonly host: string | undefined;
+  readonly images: Readonly<Record<SandboxLanguage, string>>;
+  readonly allowNetwork: boolean;
+  readonly memoryBytes: number;
+  /** Milliseconds that a start may take; it decides when a container is a leftover. */
+  readonly startTimeoutMs: number;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+}
+
+/** How often leftovers of crashed gateways are looked for. */
+const SWEEP_MS = 120_000;
+/** How long after its time a container may still be on its way out. */
+const LEFTOVER_MS = 60_000;
+/** How long the stream may stay open once the container has ended. */
+const DRAIN_MS = 2000;
+const INSPECT_MS = 5000;
+const CREATE_MS = 60_000;
+
+/**
+ * Code in Docker: one container each, made for it and removed after it. Images are never pulled.
+ *
+ * @throws TypeError for a host that is no address
+ */
+export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
+  const { images, allowNetwork, memoryBytes, startTimeoutMs, clock, ids, log } = options;
+  const docker = new Docker(dockerOptions(options.host));
+  const closing = new AbortController();
+
+  async function sweep(): Promise<void> {
+    try {
+      const removed = await removeLeftovers(docker, clock.now());
+      if (removed > 0) log.warn({ removed }, 'containers that a gateway had left were removed');
+    } catch (err) {
+      if (!closing.signal.aborted) log.warn({ err }, 'leftover containers could not be removed');
+    }
+  }
+
+  async function run({ job, stop, started, stdout, stderr }: EngineRun): Promise<EngineEnd> {
+    const runId = ids.opaque();
+    const image = images[job.language];
+    const input = containerInput(job);
+    const deadline = clock.now() + startTimeoutMs + job.timeoutMs + LEFTOVER_MS;
+    const hasNetwork = allowNetwork && job.allowNetwork;
+    let stream: Duplex | undefined;
+    let wantedImage: string | undefined = image;
+    try {
+      const spec = containerSpec({ job, runId, image, hasNetwork, memoryBytes, deadline }, input.length);
+      const container = await create(spec, stop);
+      wantedImage = undefined;
+      stream = (await container.attach({
+        stream: true,
+        stdin: true,
+        stdout: true,
+        stderr: true,
+        hijack: true,
+        abortSignal: stop,
+      })) as Duplex;
+      stream.on('data', createFrameReader(stdout, stderr));
+      const drained = finished(stream, { writable: false }).catch(() => undefined);
+      await container.start({ abortSignal: stop });
+      started();
+      stream.end(input);
+      const { StatusCode } = (await container.wait({ abortSignal: stop })) as { StatusCode: number };
+      await within(drained, DRAIN_MS);
+      const { State } = await container.inspect({ abortSignal: AbortSignal.timeout(INSPECT_MS) });
+      if (!State.OOMKilled) return { exitCode: StatusCode };
+      return {
+        exitCode: null,
+        note: `it used more than ${Math.floor(memoryBytes / 1_048_576)} MiB of memory`,
+      };
+    } catch (error) {
+      throw dockerFailure(error, wantedImage);
+    } finally {
+      stream?.destroy();
+      // Also where the answer to its creation never came: the name was ours to choose.
+      await remove(containerName(runId));
+    }
+  }
+
+  /** Not given up when it is to stop: the engine would make the container all the same, behind its removal. */
+  async function create(spec: Docker.ContainerCreateOptions, stop: AbortSignal): Promise<Docker.Container> {
+    const container = await docker.createContainer({ ...spec, abortSignal: AbortSignal.timeout(CREATE_MS) });
+    stop.throwIfAborted();
+    return container;
+  }
+
+  async function remove(name: string): Promise<void> {
+    try {
+      await removeContainer(docker, name);
+    } catch (err) {
+      log.warn({ err, container: name }, 'a container could not be removed now; the sweep will');
+    }
+  }
+
+  const timer = setInterval(() => void sweep(), SWEEP_MS);
+  timer.unref();
+  const firstSweep = sweep();
+  return {
+    graceMs: 0,
+    run,
+    async [Symbol.asyncDispose]() {
+      closing.abort();
+      clearInterval(timer);
+      await firstSweep;
+    },
+  };
+}
+
+/** Waits for it, but not longer than that. */
+async function within(promise: Promise<unknown>, milliseconds: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
+  });
+  await Promise.race([promise, late]);
+  clearTimeout(timer);
+}
+
+/** Milliseconds for the list, and for each removal. */
+const CALL_MS = 20_000;
+
+/**
+ * Removes containers that nobody waits for any more: what a gateway that crashed has left, whichever of those that share the engine
+ * it was. Gives back how many; throws what the engine threw first, after trying all.
+ */
+export async function removeLeftovers(docker: Docker, now: number): Promise<number> {
+  const containers = await docker.listContainers({
+    all: true,
+    filters: JSON.stringify({ label: [SANDBOX_LABEL] }),
+    abortSignal: AbortSignal.timeout(CALL_MS),
+  });
+  const over = containers.filter(({ Labels }) => Number(Labels[DEADLINE_LABEL] ?? 0) < now);
+  const failures: unknown[] = [];
+  for (const { Id } of over) {
+    try {
+      await removeContainer(docker, Id);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+  return over.length;
+}
+
+/** Kills and removes a container; one that is gone is fine. */
+export async function removeContainer(docker: Docker, nameOrId: string): Promise<void> {
+  try {
+    const options = { force: true, v: true, abortSignal: AbortSignal.timeout(CALL_MS) };
+    await docker.getContainer(nameOrId).remove(options);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+/** True where the engine has no such container. */
+export function isMissing(error: unknown): boolean {
+  return statusOf(error) === 404;
+}
+
+/**
+ * The engine's failure as `sandbox.unavailable`, which says what an operator can do. What the engine said is in the cause.
+ *
+ * @param wantedImage the image, while the container is still to be created: only then is a 404 about it
+ */
+export function dockerFailure(error: unknown, wantedImage: string | undefined): GatewayError {
+  if (error instanceof GatewayError) return error;
+  const extras = { cause: error };
+  const status = statusOf(error);
+  if (status === undefined)
+    return SandboxErrors.unavailable('the Docker engine does not answer; is DOCKER_HOST right?', extras);
+  if (status === 404 && wantedImage !== undefined) {
+    return SandboxErrors.unavailable(
+      `the Docker engine lacks the image ${wantedImage}; the gateway pulls none, so pull it there`,
+      extras,
+    );
+  }
+  return SandboxErrors.unavailable(`the Docker engine failed with status ${status}`, extras);
+}
+
+function statusOf(error: unknown): number | undefined {
+  const status = (error as { statusCode?: unknown } | null)?.statusCode;
+  return typeof status === 'number' ? status : undefined;
+}
+
+const HEADER_BYTES = 8;
+const STDERR = 2;
+
+/**
+ * Takes the stream of a container without a terminal apart: frames of `[stream, 0, 0, 0, length]` and so many bytes (Docker Engine
+ * API, "Attach to a container"). Any split of the bytes gives the same output.
+ */
+export function createFrameReader(stdout: WriteOutput, stderr: WriteOutput): WriteOutput {
+  const header = Buffer.alloc(HEADER_BYTES);
+  let headerBytes = 0;
+  let left = 0;
+  return (bytes) => {
+    let at = 0;
+    while (at < bytes.length) {
+      if (left > 0) {
+        const part = bytes.subarray(at, at + left);
+        (header[0] === STDERR ? stderr : stdout)(part);
+        left -= part.length;
+        at += part.length;
+        continue;
+      }
+      const part = bytes.subarray(at, at + HEADER_BYTES - headerBytes);
+      header.set(part, headerBytes);
+      headerBytes += part.length;
+      at += part.length;
+      if (headerBytes < HEADER_BYTES) continue;
+      headerBytes = 0;
+      left = header.readUInt32BE(4);
+    }
+  };
+}

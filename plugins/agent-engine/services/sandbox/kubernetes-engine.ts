@@ -1,0 +1,227 @@
+import { KubeConfig, type V1Pod } from '@kubernetes/client-node';
+import type { Clock, Ids, Logger } from 'agent-gateway';
+import type { SandboxLanguage } from '../../contract.ts';
+import type { EngineEnd, EngineRun, SandboxEngine } from './engine.ts';
+import { createKubernetesApi, type KubernetesApi, kubernetesFailure, podFailure } from './kubernetes-api.ts';
+import {
+  codeManifest,
+  DEADLINE_ANNOTATION,
+  type JobPlan,
+  jobManifest,
+  jobName,
+  loggedBytes,
+  parseReport,
+  podSelector,
+  reportBytes,
+  SANDBOX_SELECTOR,
+} from './kubernetes-job.ts';
+
+/** What the Kubernetes engine works with. */
+export interface KubernetesEngineOptions {
+  /** Undefined: the namespace of the kubeconfig's context, or of the gateway's own pod. */
+  readonly namespace: string | undefined;
+  readonly images: Readonly<Record<SandboxLanguage, string>>;
+  readonly allowNetwork: boolean;
+  readonly memoryBytes: number;
+  readonly startTimeoutMs: number;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+  /** Default: `KUBECONFIG`, `~/.kube/config`, or the service account of the gateway's own pod. */
+  readonly config?: KubeConfig;
+}
+
+/** How often a pod is looked at although no watch told of a change. */
+const POLL_MS = 2000;
+/** So often in a row the API may fail to tell of a pod: code that runs is not given up for one bad answer. */
+const MOST_FAILURES = 3;
+const SWEEP_MS = 120_000;
+/** How long after its time a job may still be on its way out. */
+const LEFTOVER_MS = 60_000;
+/** The pod ends the code itself, and then reports; this is how long that may take. */
+const GRACE_MS = 10_000;
+
+/** Code in Kubernetes: a job each, made for it and deleted after it. */
+export function openKubernetesEngine(options: KubernetesEngineOptions): SandboxEngine {
+  const { images, allowNetwork, memoryBytes, startTimeoutMs, clock, ids, log } = options;
+  const config = options.config ?? defaultConfig();
+  const namespace =
+    options.namespace ?? config.getContextObject(config.getCurrentContext())?.namespace ?? 'default';
+  const api = createKubernetesApi(config, namespace);
+  let isClosed = false;
+
+  async function sweep(): Promise<void> {
+    try {
+      const jobs = await api.listJobs(SANDBOX_SELECTOR);
+      const over = jobs.filter(
+        ({ metadata }) => Number(metadata?.annotations?.[DEADLINE_ANNOTATION] ?? 0) < clock.now(),
+      );
+      for (const { metadata } of over) await api.deleteJob(metadata!.name!);
+      if (over.length > 0) log.warn({ removed: over.length }, 'jobs that a gateway had left were deleted');
+    } catch (err) {
+      if (!isClosed) log.warn({ err }, 'leftover jobs could not be deleted');
+    }
+  }
+
+  async function run(engineRun: EngineRun): Promise<EngineEnd> {
+    const { job, stop } = engineRun;
+    const runId = ids.opaque();
+    const activeMs = startTimeoutMs + job.timeoutMs + GRACE_MS;
+    const plan: JobPlan = {
+      job,
+      runId,
+      memoryBytes,
+      activeMs,
+      image: images[job.language],
+      hasNetwork: allowNetwork && job.allowNetwork,
+      deadline: clock.now() + activeMs + LEFTOVER_MS,
+    };
+    try {
+      stop.throwIfAborted();
+      const uid = await api.createJob(jobManifest(plan));
+      // After the job, which owns it. The pod waits for it.
+      await api.createConfigMap(codeManifest(plan, uid));
+      const state = await untilEnded(api, podSelector(runId), engineRun);
+      return await report(state, engineRun);
+    } catch (error) {
+      throw kubernetesFailure(error, namespace);
+    } finally {
+      // Also where the answer to its creation never came: the name was ours to choose.
+      await remove(jobName(runId));
+    }
+  }
+
+  async function report(state: PodState & { phase: 'ended' }, engineRun: EngineRun): Promise<EngineEnd> {
+    const { job, stdout, stderr } = engineRun;
+    if (state.isOutOfMemory)
+      return {
+        exitCode: null,
+        note: `it used more than ${Math.floor(memoryBytes / 1_048_576)} MiB of memory`,
+      };
+    const found = parseReport(await api.podLog(state.pod, reportBytes(loggedBytes(job.maxOutputBytes) + 1)));
+    if (found === undefined) return { exitCode: null, note: 'it left no report of what it did' };
+    stdout(found.stdout);
+    stderr(found.stderr);
+    return found.exitCode === 'timeout' ? { exitCode: null, isTimeout: true } : { exitCode: found.exitCode };
+  }
+
+  async function remove(name: string): Promise<void> {
+    try {
+      await api.deleteJob(name);
+    } catch (err) {
+      log.warn({ err, job: name }, 'a job could not be deleted now; the sweep will');
+    }
+  }
+
+  const timer = setInterval(() => void sweep(), SWEEP_MS);
+  timer.unref();
+  const firstSweep = sweep();
+  return {
+    graceMs: GRACE_MS,
+    run,
+    async [Symbol.asyncDispose]() {
+      isClosed = true;
+      clearInterval(timer);
+      await firstSweep;
+    },
+  };
+}
+
+/** Follows the pod until its container has ended. Throws `sandbox.unavailable` where it never will begin, and when stopped. */
+async function untilEnded(
+  api: KubernetesApi,
+  selector: string,
+  { stop, started }: EngineRun,
+): Promise<PodState & { phase: 'ended' }> {
+  const changes = createBell();
+  const ring = () => changes.ring();
+  const watch = api.watchPods(selector, ring);
+  stop.addEventListener('abort', ring);
+  let failures = 0;
+  const look = async () => {
+    try {
+      const pods = await api.listPods(selector);
+      failures = 0;
+      return pods;
+    } catch (error) {
+      failures += 1;
+      if (failures >= MOST_FAILURES) throw error;
+      // As if there were no news.
+      return [];
+    }
+  };
+  try {
+    for (;;) {
+      stop.throwIfAborted();
+      const heard = changes.next(POLL_MS);
+      const state = podState(await look());
+      if (state.phase === 'running') started();
+      if (state.phase === 'stuck') throw podFailure(state.reason);
+      if (state.phase === 'ended') {
+        started();
+        return state;
+      }
+      await heard;
+    }
+  } finally {
+    watch.close();
+    stop.removeEventListener('abort', ring);
+    changes.ring();
+  }
+}
+
+/** Wakes who waits for the next ring, or after a while. A ring before he waits counts when he asked for it before. */
+function createBell() {
+  let wake = () => {};
+  return {
+    ring: () => wake(),
+    next: (milliseconds: number) =>
+      new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, milliseconds);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      }),
+  };
+}
+
+function defaultConfig(): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromDefault();
+  return config;
+}
+
+/** How far the pod of an execution is. */
+export type PodState =
+  | { readonly phase: 'waiting' }
+  | { readonly phase: 'running'; readonly pod: string }
+  | { readonly phase: 'ended'; readonly pod: string; readonly isOutOfMemory: boolean }
+  /** It will never run. */
+  | { readonly phase: 'stuck'; readonly reason: string };
+
+/** Reasons for which a container waits without end. */
+const STUCK = new Set([
+  'CreateContainerConfigError',
+  'CreateContainerError',
+  'ErrImageNeverPull',
+  'ErrImagePull',
+  'ImageInspectError',
+  'ImagePullBackOff',
+  'InvalidImageName',
+  'RunContainerError',
+]);
+
+/** The state of the only pod that a job has: a pure function. */
+export function podState(pods: readonly V1Pod[]): PodState {
+  const pod = pods[0];
+  const name = pod?.metadata?.name;
+  if (pod === undefined || name === undefined) return { phase: 'waiting' };
+  const state = pod.status?.containerStatuses?.[0]?.state;
+  if (state?.terminated !== undefined)
+    return { phase: 'ended', pod: name, isOutOfMemory: state.terminated.reason === 'OOMKilled' };
+  if (pod.status?.phase === 'Failed') return { phase: 'stuck', reason: pod.status.reason ?? 'Failed' };
+  if (state?.running !== undefined) return { phase: 'running', pod: name };
+  const reason = state?.waiting?.reason;
+  return reason !== undefined && STUCK.has(reason) ? { phase: 'stuck', reason } : { phase: 'waiting' };
+}

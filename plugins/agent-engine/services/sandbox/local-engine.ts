@@ -1,0 +1,236 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import type { Readable, Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import type { Logger } from 'agent-gateway';
+import { SandboxErrors } from '../../contract.ts';
+import {
+  bubblewrapArguments,
+  CODE_FD,
+  exposedPaths,
+  FILTER_FD,
+  findHostPrograms,
+  findVisibleFolders,
+  STATUS_FD,
+} from './bubblewrap-arguments.ts';
+import type { EngineEnd, EngineRun, SandboxEngine } from './engine.ts';
+import { systemCallFilter } from './system-call-filter.ts';
+
+/** What the local engine works with. */
+export interface LocalEngineOptions {
+  readonly memoryBytes: number;
+  readonly log: Logger;
+}
+
+/** Far above the ids of people and services, so that nobody's files and processes are theirs. One for each place. */
+const FIRST_USER = 1_879_048_192;
+
+/** The gateway's own folder. It may be inside of a folder that code sees, `/usr/lib/…` for example. */
+const GATEWAY = fileURLToPath(new URL('../../../..', import.meta.url)).replace(/\/$/, '');
+
+/**
+ * Code in a bubblewrap sandbox on this machine: no network, no files but those of the interpreters, an empty environment, limits
+ * on time, memory, processes and files. It shares the kernel with the gateway, and is for development.
+ */
+export function openLocalEngine({ memoryBytes, log }: LocalEngineOptions): SandboxEngine {
+  const filter = systemCallFilter(process.arch);
+  const isRoot = process.getuid?.() === 0;
+  const users = new Set<number>();
+
+  async function run(engineRun: EngineRun): Promise<EngineEnd> {
+    const { language, timeoutMs } = engineRun.job;
+    const [programs, folders] = await Promise.all([
+      findHostPrograms(language, process.execPath),
+      findVisibleFolders(),
+    ]);
+    // Limits of processes count by user, so that each execution has one of its own.
+    let user = FIRST_USER;
+    while (users.has(user)) user += 1;
+    users.add(user);
+    try {
+      const args = bubblewrapArguments({
+        language,
+        programs,
+        folders,
+        hidden: exposedPaths([...new Set([GATEWAY, process.cwd()])], folders),
+        rootRunsAs: isRoot ? user : undefined,
+        memoryBytes,
+        timeoutMs,
+        hasFilter: filter !== undefined,
+      });
+      return await runBubblewrap({ bwrap: programs.bwrap, args, filter, memoryBytes, log }, engineRun);
+    } finally {
+      users.delete(user);
+    }
+  }
+
+  return { graceMs: 0, run, [Symbol.asyncDispose]: () => Promise.resolve() };
+}
+
+/** One sandbox that is about to be. */
+export interface BubblewrapProcess {
+  readonly bwrap: string;
+  readonly args: readonly string[];
+  readonly filter: Buffer | undefined;
+  /** Bytes of all processes together. */
+  readonly memoryBytes: number;
+  readonly log: Logger;
+}
+
+/** How often the memory is looked at, in milliseconds. */
+const WATCH_MS = 100;
+/** How long the pipes may stay open once the process is gone. */
+const CLOSE_MS = 1000;
+/** Of what bubblewrap itself says when it fails. */
+const COMPLAINT_CHARS = 2000;
+const STATUS_CHARS = 4096;
+
+/**
+ * Runs bubblewrap to its end. Throws `sandbox.unavailable` when it could not build the sandbox; why is in the log, since it names
+ * what this machine is like.
+ */
+export async function runBubblewrap(
+  { bwrap, args, filter, memoryBytes, log }: BubblewrapProcess,
+  { job, stop, started, stdout, stderr }: EngineRun,
+): Promise<EngineEnd> {
+  const child = spawn(bwrap, args, {
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', filter === undefined ? 'ignore' : 'pipe'],
+    env: {},
+  });
+  const status = watchStatus(child);
+  let complaint = '';
+  child.stdout!.on('data', stdout);
+  child.stderr!.on('data', (bytes: Buffer) => {
+    if (complaint.length < COMPLAINT_CHARS) complaint += bytes.toString('latin1', 0, COMPLAINT_CHARS);
+    stderr(bytes);
+  });
+  feed(extraPipe(child, CODE_FD) as Writable, job.code.toWellFormed());
+  if (filter !== undefined) feed(extraPipe(child, FILTER_FD) as Writable, filter);
+  feed(child.stdin!, (job.stdin ?? '').toWellFormed());
+
+  const kill = () => {
+    const inner = status.innerPid();
+    // Process 1 takes all others of the sandbox with it. Its parent has not ended, so that the number is still its own.
+    if (inner !== undefined && child.exitCode === null && child.signalCode === null) killQuietly(inner);
+    child.kill('SIGKILL');
+  };
+  let isTooLarge = false;
+  const watch = setInterval(() => {
+    const inner = status.innerPid();
+    if (inner === undefined) return;
+    void memoryUse(inner).then((bytes) => {
+      if (bytes <= memoryBytes || status.exitCode() !== undefined) return;
+      isTooLarge = true;
+      kill();
+    });
+  }, WATCH_MS);
+  stop.addEventListener('abort', kill);
+  try {
+    child.once('spawn', started);
+    if (stop.aborted) kill();
+    await closed(child);
+  } catch (cause) {
+    throw SandboxErrors.unavailable('bubblewrap could not be started', { cause });
+  } finally {
+    clearInterval(watch);
+    stop.removeEventListener('abort', kill);
+  }
+  if (isTooLarge)
+    return { exitCode: null, note: `it used more than ${Math.floor(memoryBytes / 1_048_576)} MiB of memory` };
+  const exitCode = status.exitCode();
+  if (exitCode === undefined && !stop.aborted) {
+    log.warn({ bubblewrap: complaint.slice(0, COMPLAINT_CHARS) }, 'bubblewrap could not build a sandbox');
+    throw SandboxErrors.unavailable(
+      'bubblewrap could not build a sandbox on this machine, the log says why; it needs user namespaces, or root with CAP_SYS_ADMIN',
+    );
+  }
+  return { exitCode: exitCode ?? null };
+}
+
+/** What bubblewrap reports: a JSON document a line. It tells an exit code only of a command that has begun. */
+function watchStatus(child: ChildProcess) {
+  let text = '';
+  (extraPipe(child, STATUS_FD) as Readable).on('data', (bytes: Buffer) => {
+    if (text.length < STATUS_CHARS) text += bytes.toString('latin1');
+  });
+  const numberOf = (name: string) => {
+    const found = new RegExp(`"${name}": *(\\d{1,10})`).exec(text)?.[1];
+    return found === undefined ? undefined : Number(found);
+  };
+  return { innerPid: () => numberOf('child-pid'), exitCode: () => numberOf('exit-code') };
+}
+
+/** A pipe beside the usual three; the types of Node know five. */
+function extraPipe(child: ChildProcess, fd: number): unknown {
+  return (child.stdio as readonly unknown[])[fd];
+}
+
+/** Writes everything and closes. A reader that is gone has no need of the rest. */
+function feed(stream: Writable, data: string | Buffer): void {
+  stream.on('error', () => undefined);
+  stream.end(data);
+}
+
+function killQuietly(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+/** Resolves once the process has ended and its output was read; rejects when it could not be started. */
+function closed(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined;
+    child.once('error', reject);
+    child.once('exit', () => {
+      timer = setTimeout(() => {
+        for (const stream of child.stdio) stream?.destroy();
+      }, CLOSE_MS);
+    });
+    child.once('close', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+/** More processes than a sandbox may have are not looked at. */
+const MOST_PROCESSES = 512;
+
+/**
+ * Bytes that a process and all its descendants hold in memory: their own pages and shared memory, files aside. A page that a fork
+ * shares counts for each. 0 for a process that is gone.
+ */
+export async function memoryUse(pid: number): Promise<number> {
+  const pending = [pid];
+  let bytes = 0;
+  for (let looked = 0; pending.length > 0 && looked < MOST_PROCESSES; looked += 1) {
+    const next = pending.pop()!;
+    const [own, children] = await Promise.all([residentBytes(next), childrenOf(next)]);
+    bytes += own;
+    pending.push(...children);
+  }
+  return bytes;
+}
+
+async function residentBytes(pid: number): Promise<number> {
+  const status = await readOrNothing(`/proc/${pid}/status`);
+  let kilobytes = 0;
+  for (const [, amount] of status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm)) kilobytes += Number(amount);
+  return kilobytes * 1024;
+}
+
+async function childrenOf(pid: number): Promise<readonly number[]> {
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
+  const lists = await Promise.all(
+    threads.slice(0, MOST_PROCESSES).map((thread) => readOrNothing(`/proc/${pid}/task/${thread}/children`)),
+  );
+  return lists.flatMap((list) => list.split(' ').filter(Boolean).map(Number));
+}
+
+/** A process may end at any moment, and its files with it. */
+function readOrNothing(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(() => '');
+}

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import type { SkillSummary, Skills } from '../../../records/contract.ts';
+import type { Tool, ToolSource } from '../../contract.ts';
+
+const NO_ARGUMENTS = { type: 'object', properties: {}, additionalProperties: false } as const;
+const PREFIX = 'skill_';
+/** Characters of a tool's name. */
+const MAX_TOOL_NAME = 64;
+
+/** The tool that shows a model the instructions of any skill of its tenant. */
+export function skillTools({ skills }: { readonly skills: Skills }): readonly Tool[] {
+  return [
+    {
+      ref: 'builtin/load_skill',
+      name: 'load_skill',
+      description:
+        'Reads the instructions of an installed skill. Call it before a task that the description of a skill fits, then do what the ' +
+        'instructions say. Returns Markdown.',
+      parameters: {
+        type: 'object',
+        properties: {
+          name: {
+            type: 'string',
+            minLength: 1,
+            maxLength: 64,
+            description: 'The name, as the list of skills shows it.',
+          },
+        },
+        required: ['name'],
+        additionalProperties: false,
+      },
+      invoke: async ({ name }, { principal }) => ({
+        content: await skills.instructions(principal.tenantId, typeof name === 'string' ? name : ''),
+      }),
+    },
+  ];
+}
+
+/** Each skill of a tenant as a tool without arguments, for agents that name the skills they use: `skill://<name>`. */
+export function skillSource({ skills }: { readonly skills: Skills }): ToolSource {
+  return {
+    prefix: 'skill://',
+    list: async (tenantId) => (await skills.list(tenantId)).map((summary) => toolOf(skills, summary)),
+  };
+}
+
+/** What a model calls a skill. Names that are too long keep their beginning and are told apart by a digest. */
+export function skillToolName(name: string): string {
+  if (PREFIX.length + name.length <= MAX_TOOL_NAME) return PREFIX + name;
+  const digest = createHash('sha256').update(name).digest('hex').slice(0, 8);
+  return `${PREFIX}${name.slice(0, MAX_TOOL_NAME - PREFIX.length - 1 - digest.length)}_${digest}`;
+}
+
+function toolOf(skills: Skills, { name, description }: SkillSummary): Tool {
+  return {
+    ref: `skill://${name}`,
+    name: skillToolName(name),
+    description: `Reads the instructions of the skill ${name}; then do what they say. ${description}`,
+    parameters: NO_ARGUMENTS,
+    invoke: async (_input, { principal }) => ({
+      content: await skills.instructions(principal.tenantId, name),
+    }),
+  };
+}

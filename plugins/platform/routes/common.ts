@@ -1,0 +1,60 @@
+import type { Call } from 'agent-gateway';
+import type { Static, TSchema } from 'typebox';
+import Type from 'typebox';
+
+/** The name of a record for people: 1 to 200 characters, not all blank, no control characters. */
+export const Name = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]+$',
+  patternErrorMessage: 'must not be blank, and not hold control characters',
+  description: 'Without control characters',
+});
+
+/** The `{id}` of a path. What is no id of ours is unknown, not malformed: 404. */
+export const IdParams = Type.Object({ id: Type.String() });
+
+/** A moment as clients see it: RFC 3339, UTC, with milliseconds. */
+export const Timestamp = Type.String({ format: 'date-time' });
+
+/** The same schema, `null` allowed too. Written as one type list, so that validation messages name the bound that was broken. */
+export function nullable<S extends TSchema & { type: string }>(schema: S) {
+  return Type.Unsafe<Static<S> | null>({ ...schema, type: [schema.type, 'null'] });
+}
+
+/** A page of a list under its plural noun. */
+export function listOf<S extends TSchema>(plural: string, record: S) {
+  return Type.Object({
+    [plural]: Type.Array(record),
+    total: Type.Integer(),
+    limit: Type.Integer(),
+    offset: Type.Integer(),
+  });
+}
+
+/** A moment on the wire. */
+export function toTimestamp(moment: Date): string {
+  return moment.toISOString();
+}
+
+/** A moment that may be missing on the wire. */
+export function toNullableTimestamp(moment: Date | null): string | null {
+  return moment === null ? null : moment.toISOString();
+}
+
+/** Records of a page at most. */
+export const MAX_PAGE = 500;
+
+/** The content type of Markdown that is answered. */
+export const MARKDOWN = 'text/markdown; charset=utf-8';
+
+/** Markdown in a body: `text/plain`, `text/markdown`, or another text. */
+export const MarkdownBody = Type.String({ description: 'Markdown, as UTF-8' });
+
+/** Markdown in an answer. */
+export const MarkdownText = Type.String({ description: 'Markdown' });
+
+/** Whose memories and profile a call is about: `X-Svc-User-Id`, or the credential's identity where it is absent or empty. */
+export function userOf({ userId, identity }: Pick<Call, 'userId' | 'identity'>): string {
+  return userId || identity.id;
+}

@@ -1,0 +1,188 @@
+import {
+  AUDIT_DEFAULT_LIMIT,
+  AUDIT_MAX_LIMIT,
+  type AuditEntry,
+  type AuditFilter,
+  access,
+  EGRESS_DENIED,
+  type EgressRule,
+  pageOf,
+  pageQuery,
+  type Route,
+  reply,
+  route,
+} from 'agent-gateway';
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import type { AuditSearch } from '../services/audit-search.ts';
+import type { EgressAdministration, WantedEgressRule } from '../services/egress-administration.ts';
+import { TenantAuditLogQuery, toAuditFilter } from './audit-logs.ts';
+import { IdParams, listOf, MAX_PAGE, Timestamp, toTimestamp } from './common.ts';
+
+const TenantId = Type.Optional(
+  Type.String({ maxLength: 100, description: 'Default: your own tenant; others for operators' }),
+);
+const Action = Type.Enum(['allow', 'deny']);
+
+/** The body that makes a rule (decisions 1.12). Hosts and paths are read, and refused, by the kernel. */
+const CreateEgressRule = Type.Object({
+  host_pattern: Type.String({
+    maxLength: 300,
+    description: 'A host, *.example.com (its subdomains) or *, with an optional :port',
+  }),
+  path_prefix: Type.Optional(
+    Type.String({ maxLength: 1024, default: '/', description: 'Whole segments: /v1 is /v1 and /v1/x' }),
+  ),
+  action: Action,
+  priority: Type.Optional(
+    Type.Integer({
+      minimum: -1_000_000,
+      maximum: 1_000_000,
+      default: 0,
+      description: 'The highest decides; of equal ones a deny',
+    }),
+  ),
+  tenant_id: TenantId,
+});
+
+/** Which rules are asked for. */
+const EgressRuleQuery = Type.Object({
+  ...pageQuery({ defaultLimit: 50 }).properties,
+  tenant_id: TenantId,
+});
+
+/** A rule as clients see it. */
+const EgressRuleSchema = Type.Object({
+  id: Type.String(),
+  tenant_id: Type.String(),
+  host_pattern: Type.String(),
+  path_prefix: Type.String(),
+  action: Action,
+  priority: Type.Integer(),
+  created_at: Timestamp,
+});
+
+/** Which denied requests are asked for. */
+const BlockedLogQuery = Type.Object({
+  ...pageQuery({ defaultLimit: AUDIT_DEFAULT_LIMIT }).properties,
+  from: TenantAuditLogQuery.properties.from,
+  to: TenantAuditLogQuery.properties.to,
+  tenant_id: TenantAuditLogQuery.properties.tenant_id,
+});
+
+/** A denied request as clients see it (decisions 1.12). */
+const BlockedEvent = Type.Object({
+  id: Type.String(),
+  tenant_id: Type.String(),
+  host: Type.String(),
+  port: Type.Integer(),
+  reason: Type.String({ description: 'rule, default, port, name, or the class of the address' }),
+  user_id: Type.String(),
+  request_id: Type.String(),
+  created_at: Timestamp,
+});
+
+/** What a body says about a new rule. */
+function toWantedRule(body: Static<typeof CreateEgressRule>): WantedEgressRule {
+  return {
+    hostPattern: body.host_pattern,
+    pathPrefix: body.path_prefix,
+    action: body.action,
+    priority: body.priority,
+    tenantId: body.tenant_id,
+  };
+}
+
+/** A rule on the wire. */
+function toEgressRule(rule: EgressRule): Static<typeof EgressRuleSchema> {
+  return {
+    id: rule.id,
+    tenant_id: rule.tenantId,
+    host_pattern: rule.hostPattern,
+    path_prefix: rule.pathPrefix,
+    action: rule.action,
+    priority: rule.priority,
+    created_at: toTimestamp(rule.createdAt),
+  };
+}
+
+/** The filter in a query: denied outbound requests alone. Throws 400 like `toAuditFilter`. */
+function toBlockedFilter({ from, to, limit, offset }: Static<typeof BlockedLogQuery>): AuditFilter {
+  return toAuditFilter({ from, to, limit, offset, action: EGRESS_DENIED });
+}
+
+/** The record of a denied request on the wire. Its particulars are JSON that was stored, so that nothing is taken for granted. */
+function toBlockedEvent(entry: AuditEntry): Static<typeof BlockedEvent> {
+  const { host, port, reason } = entry.detail;
+  return {
+    id: entry.id,
+    tenant_id: entry.tenantId,
+    host: typeof host === 'string' ? host : '',
+    port: typeof port === 'number' ? port : 0,
+    reason: typeof reason === 'string' ? reason : '',
+    user_id: entry.userId,
+    request_id: entry.requestId,
+    created_at: toTimestamp(entry.createdAt),
+  };
+}
+
+const PATH = '/admin/v1/egress/rules';
+/** Asks for `security:read` or `security:write`, by the method. */
+const common = { access: access.governance(['security:*']), tag: 'egress' } as const;
+
+/** The rules about outbound requests (decisions 1.12). A rule is not changed: it is deleted, and another one made. */
+export function egressRuleRoutes(rules: EgressAdministration): readonly Route[] {
+  return [
+    route({
+      ...common,
+      method: 'GET',
+      path: PATH,
+      summary: 'List egress rules: of all tenants for operators, of your own for others',
+      schema: { query: EgressRuleQuery, responses: { 200: listOf('rules', EgressRuleSchema) } },
+      handle: async ({ identity, query }) => {
+        const page = pageOf(query, MAX_PAGE);
+        const { records, total } = await rules.list(identity, query.tenant_id, page);
+        return { rules: records.map(toEgressRule), total, ...page };
+      },
+    }),
+    route({
+      ...common,
+      method: 'POST',
+      path: PATH,
+      summary: 'Allow or deny outbound requests of a tenant by host and path',
+      schema: { body: CreateEgressRule, responses: { 201: EgressRuleSchema } },
+      handle: async ({ identity, body }) =>
+        reply.created(toEgressRule(await rules.create(identity, toWantedRule(body)))),
+    }),
+    route({
+      ...common,
+      method: 'DELETE',
+      path: `${PATH}/{id}`,
+      summary: 'Delete an egress rule',
+      schema: { params: IdParams, responses: { 204: null } },
+      handle: async ({ identity, params }) => {
+        await rules.remove(identity, params.id);
+        return reply.empty();
+      },
+    }),
+  ];
+}
+
+/** The outbound requests that were denied, out of the audit log (specification 1, Admin governance routes; decisions 1.12). */
+export function egressLogRoute(search: AuditSearch): Route {
+  return route({
+    method: 'GET',
+    path: '/admin/v1/egress/blocked-log',
+    access: access.governance(['audit:read', 'security:read']),
+    summary:
+      'List denied outbound requests, newest first: of all tenants for operators, of your own for others',
+    tag: 'egress',
+    schema: { query: BlockedLogQuery, responses: { 200: listOf('blocked_events', BlockedEvent) } },
+    handle: async ({ identity, query }) => {
+      const page = pageOf(query, AUDIT_MAX_LIMIT);
+      const filter = toBlockedFilter(query);
+      const { records, total } = await search.acrossTenants(identity, query.tenant_id, filter, page);
+      return { blocked_events: records.map(toBlockedEvent), total, ...page };
+    },
+  });
+}

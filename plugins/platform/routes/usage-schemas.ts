@@ -1,0 +1,155 @@
+import { pageQuery } from 'agent-gateway';
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import type { UsagePeriod, UsageRecord, UsageRow, UsageTotals } from '../../records/contract.ts';
+import { type NamedTenantUsage, usagePeriod } from '../services/usage-administration.ts';
+import { AuditLogQuery, toAuditFilter } from './audit-logs.ts';
+import { nullable, Timestamp, toTimestamp } from './common.ts';
+
+const { from, to } = AuditLogQuery.properties;
+const Tokens = Type.Integer();
+const Cost = Type.Number({ description: 'US dollars' });
+const Totals = {
+  input_tokens: Type.Integer({ description: 'Cached ones included' }),
+  output_tokens: Tokens,
+  total_tokens: Type.Integer({ description: 'Input and output' }),
+  cost_usd: Cost,
+  requests: Type.Integer({ description: 'Model calls' }),
+};
+const Day = Type.Object({
+  date: Type.String({ description: 'YYYY-MM-DD, or YYYY-MM for months; UTC' }),
+  ...Totals,
+  cache_read_tokens: Tokens,
+  cache_write_tokens: Tokens,
+  estimated_requests: Type.Integer({ description: 'Those whose tokens the provider did not count' }),
+});
+
+/** What the tenant's usage is asked for by. */
+export const UsageQuery = Type.Object({
+  from,
+  to,
+  granularity: Type.Enum(['day', 'month'], { default: 'day' }),
+});
+
+/** What usage is asked for by, across tenants. */
+export const AdminUsageQuery = Type.Object({
+  from,
+  to,
+  granularity: Type.Enum(['daily', 'monthly'], { default: 'daily' }),
+  tenant_id: Type.Optional(
+    Type.String({ maxLength: 100, description: 'Default: all tenants for operators, your own for others' }),
+  ),
+});
+
+/** What usage by tenant is asked for by. */
+export const TenantUsageQuery = Type.Object({ ...pageQuery({ defaultLimit: 50 }).properties, from, to });
+
+/** Whose calls are asked for. */
+export const UsageDetailsQuery = Type.Object({
+  ...pageQuery({ defaultLimit: 50 }).properties,
+  session_id: Type.String({
+    minLength: 1,
+    maxLength: 128,
+    pattern: '^[^\\u0000]*$',
+    patternErrorMessage: 'must not hold the character U+0000',
+  }),
+});
+
+const Period = Type.Object({ from: Timestamp, to: Timestamp });
+
+/** Usage by date (decisions 1.8). */
+export const UsageReport = Type.Object({
+  tenant_id: Type.String(),
+  granularity: UsageQuery.properties.granularity,
+  period: Period,
+  data: Type.Array(Day),
+});
+
+/** The same, of one tenant or of all. */
+export const AdminUsageReport = Type.Object({
+  ...UsageReport.properties,
+  tenant_id: nullable(Type.String({ description: 'Null: all tenants together' })),
+  granularity: AdminUsageQuery.properties.granularity,
+});
+
+/** One model call. */
+export const UsageDetail = Type.Object({
+  id: Type.String(),
+  model: Type.String({ description: 'The alias that was asked' }),
+  provider: Type.String(),
+  provider_model: Type.String(),
+  source: Type.Enum(['chat', 'agent', 'workflow', 'runtime']),
+  input_tokens: Tokens,
+  output_tokens: Tokens,
+  cache_read_tokens: Tokens,
+  cache_write_tokens: Tokens,
+  estimated: Type.Boolean({ description: 'True where the provider did not count' }),
+  cost_usd: Cost,
+  created_at: Timestamp,
+});
+
+/** The usage of one tenant. */
+export const TenantUsage = Type.Object({
+  tenant_id: Type.String(),
+  name: Type.String(),
+  sessions: Type.Integer({ description: 'Sessions with a model call in the period' }),
+  ...Totals,
+});
+
+/** The period in a query. Throws 400 naming the ends that are no moments, or lie the wrong way round. */
+export function toUsagePeriod(
+  query: { readonly from?: string; readonly to?: string },
+  now: number,
+): UsagePeriod {
+  return usagePeriod(toAuditFilter({ ...query, limit: 0, offset: 0 }), now);
+}
+
+/** A period on the wire. */
+export function toPeriod(period: UsagePeriod): Static<typeof Period> {
+  return { from: toTimestamp(period.from), to: toTimestamp(period.to) };
+}
+
+/** A line of a report on the wire. */
+export function toUsageLine(row: UsageRow): Static<typeof Day> {
+  return {
+    date: row.date,
+    ...toTotals(row),
+    cache_read_tokens: row.cacheReadTokens,
+    cache_write_tokens: row.cacheWriteTokens,
+    estimated_requests: row.estimatedRequests,
+  };
+}
+
+/** A model call on the wire. */
+export function toUsageDetail(record: UsageRecord): Static<typeof UsageDetail> {
+  return {
+    id: record.id,
+    model: record.model,
+    provider: record.provider,
+    provider_model: record.providerModel,
+    source: record.source,
+    input_tokens: record.inputTokens,
+    output_tokens: record.outputTokens,
+    cache_read_tokens: record.cacheReadTokens,
+    cache_write_tokens: record.cacheWriteTokens,
+    estimated: record.isEstimated,
+    cost_usd: Number(record.costUsd),
+    created_at: toTimestamp(record.createdAt),
+  };
+}
+
+/** The usage of a tenant on the wire. */
+export function toTenantUsage(usage: NamedTenantUsage): Static<typeof TenantUsage> {
+  return { tenant_id: usage.tenantId, name: usage.name, sessions: usage.sessions, ...toTotals(usage) };
+}
+
+function toTotals(totals: UsageTotals) {
+  return {
+    input_tokens: totals.inputTokens,
+    output_tokens: totals.outputTokens,
+    total_tokens: totals.inputTokens + totals.outputTokens,
+    // The number that is nearest to the exact sum: it prints as the same decimal, up to 15 digits.
+    cost_usd: Number(totals.costUsd),
+    requests: totals.requests,
+  };
+}

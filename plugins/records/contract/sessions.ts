@@ -1,0 +1,143 @@
+import { defineErrors, type Page, serviceRef, type TenantEntityManager } from 'agent-gateway';
+import type { ChatMessage } from './chat.ts';
+import type { PricedUse, UsageSource } from './metering.ts';
+import type { Principal } from './principal.ts';
+
+/** A conversation that is kept (specification 1, Session). */
+export interface SessionRecord {
+  /** `[A-Za-z0-9._-]{1,128}`, unique in its tenant. */
+  readonly id: string;
+  readonly tenantId: string;
+  /** The credential's identity that it belongs to. */
+  readonly identityId: string;
+  readonly userId: string;
+  /** The alias that answered last. */
+  readonly model: string;
+  /** Finished turns. */
+  readonly turns: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** A message of a session, as it is kept: redacted. */
+export interface SessionMessage {
+  readonly id: string;
+  /** Counts from 1 in its session, without gaps. */
+  readonly seq: number;
+  readonly message: ChatMessage;
+  /** Estimated where the provider did not count it alone. */
+  readonly tokenCount: number;
+  readonly createdAt: Date;
+}
+
+/** Who asks for sessions. */
+export interface SessionReader {
+  readonly identityId: string;
+  /** `X-Svc-User-Id`, when it was sent: only this user's sessions then. */
+  readonly userId?: string | undefined;
+  /** Sees all sessions of the tenant. */
+  readonly isAdmin: boolean;
+}
+
+/** Stored sessions, by tenant. */
+export interface Sessions {
+  /** Those that the reader may see, the last used first. */
+  list(
+    entities: TenantEntityManager,
+    reader: SessionReader,
+    filter: { readonly userId?: string | undefined },
+    page: Page,
+  ): Promise<{ readonly sessions: readonly SessionRecord[]; readonly total: number }>;
+  /** Throws `session.not-found`, and `session.forbidden` for another user's. */
+  get(entities: TenantEntityManager, reader: SessionReader, id: string): Promise<SessionRecord>;
+  /** Messages oldest first: the newest `limit` ones before `before` (a `seq`; default: from the end). */
+  messages(
+    entities: TenantEntityManager,
+    sessionId: string,
+    page: { readonly limit: number; readonly before?: number | undefined },
+  ): Promise<{ readonly messages: readonly SessionMessage[]; readonly total: number }>;
+  /** Deletes a session with its messages, in one transaction. Throws like `get`, and `session.busy` while a turn is in flight. */
+  remove(entities: TenantEntityManager, reader: SessionReader, id: string): Promise<void>;
+}
+
+/** What a turn needs to begin. */
+export interface TurnRequest {
+  readonly principal: Principal;
+  readonly isAdmin: boolean;
+  /** Absent: a new session. Unknown: created with this name. */
+  readonly sessionId?: string | undefined;
+  /** Sessions of the tenant that may have a turn in flight at one time, over all replicas. */
+  readonly maxSessions: number;
+  /** Ends the wait for the session, and the turn. */
+  readonly signal: AbortSignal;
+}
+
+/** What a finished turn adds. */
+export interface TurnOutcome {
+  /** The alias that answered. */
+  readonly model: string;
+  readonly source: UsageSource;
+  /** The caller's new messages and the answer, in order, redacted. */
+  readonly messages: readonly ChatMessage[];
+  readonly uses: readonly PricedUse[];
+  /** More work of the same transaction (a checkpoint). Only the database may be waited for. */
+  readonly also?: (entities: TenantEntityManager) => Promise<void>;
+}
+
+/**
+ * A turn of one session: while it lives, there is no other turn of that session, in any replica. Dispose it in any case; without `commit`
+ * nothing of it stays.
+ */
+export interface Turn extends AsyncDisposable {
+  readonly sessionId: string;
+  /** True while no turn of the session was committed. */
+  readonly isNew: boolean;
+  /**
+   * Aborts with the caller's signal, with `chat.aborted` after `Turns.abort`, and with `session.lost` when the hold on the session was lost.
+   */
+  readonly signal: AbortSignal;
+  /**
+   * The newest whole turns that fit into `maxTokens`, oldest message first. It never begins with a `tool` message, or between a call and its
+   * result.
+   */
+  history(maxTokens: number): Promise<readonly ChatMessage[]>;
+  /** Writes all of the turn in one transaction, once. Throws `session.conflict` where another turn came between. */
+  commit(outcome: TurnOutcome): Promise<void>;
+}
+
+/** Turns, one at a time for each session, at most `maxSessions` at a time for each tenant. */
+export interface Turns {
+  /**
+   * Waits for the session in line. Throws `session.invalid-id`, `session.forbidden`, `session.limit` (429, `retry-after: 1`), `session.busy`
+   * when the wait is too long.
+   */
+  begin(request: TurnRequest): Promise<Turn>;
+  /**
+   * Ends the turn in flight of a session, in whichever replica. True when there was one. Throws `session.forbidden`.
+   */
+  abort(entities: TenantEntityManager, reader: SessionReader, sessionId: string): Promise<boolean>;
+}
+
+/** What can go wrong with sessions and turns (decisions 1.6). */
+export const SessionErrors = defineErrors({
+  invalidId: { code: 'session.invalid-id', kind: 'invalid', title: 'The session id is malformed' },
+  notFound: { code: 'session.not-found', kind: 'not-found', title: 'There is no such session' },
+  forbidden: { code: 'session.forbidden', kind: 'forbidden', title: 'The session belongs to another user' },
+  limit: { code: 'session.limit', kind: 'rate-limited', title: 'Too many sessions are in use' },
+  busy: { code: 'session.busy', kind: 'conflict', title: 'The session is in use' },
+  conflict: { code: 'session.conflict', kind: 'conflict', title: 'Another turn of the session came between' },
+  turnTooLarge: {
+    code: 'session.turn-too-large',
+    kind: 'too-large',
+    title: 'The messages are too large to be kept in a session',
+  },
+  lost: { code: 'session.lost', kind: 'unavailable', title: 'The hold on the session was lost' },
+  aborted: { code: 'chat.aborted', kind: 'conflict', title: 'The chat was aborted' },
+});
+
+/** Stored sessions. */
+export const SessionsRef = serviceRef<Sessions>('records.sessions');
+/** Turns of sessions. */
+export const TurnsRef = serviceRef<Turns>('records.turns');

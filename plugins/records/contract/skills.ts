@@ -1,0 +1,95 @@
+import { defineErrors, defineEvent, defineQueue, serviceRef } from 'agent-gateway';
+import Type from 'typebox';
+import type { Principal } from './principal.ts';
+
+/** A skill as lists show it (specification 1, Skill summary). */
+export interface SkillSummary {
+  readonly name: string;
+  readonly description: string;
+  readonly version: string;
+  readonly source: 'builtin' | 'user';
+  /** True after an upload: synchronization leaves it alone. */
+  readonly userModified: boolean;
+}
+
+/**
+ * The skills of tenants, in object storage. Every method throws `objects.unavailable` without it. What another replica changed is seen within
+ * a second.
+ */
+export interface Skills {
+  /** At most 500, by name. */
+  list(tenantId: string): Promise<readonly SkillSummary[]>;
+  /** The SKILL.md text. Throws `skill.not-found`, `skill.invalid-name`. */
+  read(tenantId: string, name: string): Promise<string>;
+  /** What a model reads of it: the text without its front matter. Throws like `read`. */
+  instructions(tenantId: string, name: string): Promise<string>;
+  /** Throws `skill.invalid-name`, `skill.invalid` (front matter), `skill.too-large`, `skill.limit`. */
+  write(tenantId: string, name: string, text: string): Promise<SkillSummary>;
+  /** Throws `skill.not-found`. A built-in one does not come back by itself. */
+  remove(tenantId: string, name: string): Promise<void>;
+}
+
+/** The tenant's personality file, SOUL.md. Every method throws `objects.unavailable` without object storage. */
+export interface Souls {
+  read(tenantId: string): Promise<string | undefined>;
+  /** Throws `soul.too-large` above 64 KiB of UTF-8. */
+  write(tenantId: string, text: string): Promise<void>;
+}
+
+/** What stands in front of an agent's own instructions. */
+export interface Preamble {
+  /** Personality, profile, memories and a summary of the skills; the empty text where there is nothing. */
+  readonly text: string;
+  /** The tenant's SOUL.md where it has one of its own (not the default): an answer must not give it away. */
+  readonly secret: string | undefined;
+}
+
+/** Brings the built-in skills and the default SOUL.md to tenants. */
+export interface Provisioning {
+  /** Has some replica look after a tenant soon. A hint: the sweep finds every tenant. Not inside a transaction. */
+  kick(tenantId: string): Promise<void>;
+}
+
+/** What a system prompt is made of beside the agent's own instructions. */
+export interface Preambles {
+  /**
+   * The preamble of a user, within `maxTokens` (estimated). What cannot be read is left out and logged, never an error: a chat does not fail
+   * for it. Without a promise when everything is at hand.
+   */
+  of(principal: Principal, maxTokens: number): Preamble | Promise<Preamble>;
+}
+
+/** What can go wrong with skills and SOUL.md (decisions 1.7). */
+export const SkillErrors = defineErrors({
+  notFound: { code: 'skill.not-found', kind: 'not-found', title: 'There is no such skill' },
+  invalidName: { code: 'skill.invalid-name', kind: 'invalid', title: 'The name is no name of a skill' },
+  invalid: { code: 'skill.invalid', kind: 'invalid', title: 'The text is no SKILL.md' },
+  tooLarge: { code: 'skill.too-large', kind: 'too-large', title: 'The skill is too large' },
+  limit: { code: 'skill.limit', kind: 'conflict', title: 'The tenant has as many skills as may be kept' },
+  soulNotFound: { code: 'soul.not-found', kind: 'not-found', title: 'The tenant has no SOUL.md' },
+  soulTooLarge: { code: 'soul.too-large', kind: 'too-large', title: 'SOUL.md is too large' },
+});
+
+/** The skills of tenants. */
+export const SkillsRef = serviceRef<Skills>('records.skills');
+/** The personality files of tenants. */
+export const SoulsRef = serviceRef<Souls>('records.souls');
+/** System prompts. */
+export const PreamblesRef = serviceRef<Preambles>('records.preambles');
+/** For plugins that make tenants. */
+export const ProvisioningRef = serviceRef<Provisioning>('records.provisioning');
+
+/**
+ * The skills or SOUL.md of a tenant have changed: what is cached of them is old. Like the other events and the queue of this plugin it has the name
+ * of a version before, so that replicas of both understand each other.
+ */
+export const SkillsChanged = defineEvent(
+  'agent-engine.skills-changed',
+  Type.Object({ tenant_id: Type.String() }),
+);
+
+/** Tenants that may lack the built-in skills. */
+export const SkillProvisioning = defineQueue(
+  'agent-engine.skill-provisioning',
+  Type.Object({ tenant_id: Type.String() }),
+);

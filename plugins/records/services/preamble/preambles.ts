@@ -1,0 +1,157 @@
+import {
+  type Clock,
+  createSharedCache,
+  type Database,
+  type Logger,
+  type Objects,
+  throttledLog,
+  within,
+} from 'agent-gateway';
+import { LRUCache } from 'lru-cache';
+import type { Memories, Preamble, Preambles, Profiles, Skills, Souls } from '../../contract.ts';
+import { composePreamble, type PreambleParts } from './compose-preamble.ts';
+
+const MAX_AGE_MS = 1000;
+/** Milliseconds that a chat waits for one of the parts. */
+const DEADLINE_MS = 2000;
+/** Milliseconds for which a part that failed is left out without asking again. */
+const PAUSE_MS = 5000;
+/** Milliseconds for all parts together; each has its own deadline before. */
+const LOAD_MS = 30_000;
+const MAX_TENANTS = 500;
+const MAX_USERS = 5000;
+/** Memories that are looked at: more do not fit into any sensible share. */
+const MAX_MEMORIES = 100;
+
+/** What preambles are made of. */
+export interface PreamblesParts {
+  readonly souls: Pick<Souls, 'read'>;
+  readonly skills: Pick<Skills, 'list'>;
+  readonly memories: Pick<Memories, 'list'>;
+  readonly profiles: Pick<Profiles, 'read'>;
+  readonly objects: Pick<Objects, 'available'>;
+  /** The SOUL.md that every tenant gets: it is no secret. */
+  readonly defaultSoul: string;
+  readonly database: Pick<Database, 'forTenant'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Preambles with what drops cached ones. */
+export interface CachedPreambles extends Preambles {
+  forgetTenant(tenantId: string): void;
+  forgetUser(tenantId: string, userId: string): void;
+  clear(): void;
+}
+
+type TenantParts = Pick<PreambleParts, 'soul' | 'skills'>;
+type UserParts = Pick<PreambleParts, 'profile' | 'memories'>;
+
+interface Composed {
+  readonly tenant: TenantParts;
+  readonly maxTokens: number;
+  readonly preamble: Preamble;
+}
+
+/** Makes the preambles. What they show is a second old at most; a part that failed is left out for five. */
+export function createPreambles(parts: PreamblesParts): CachedPreambles {
+  const { souls, skills, memories, profiles, objects, database, clock, log } = parts;
+  const defaultSoul = parts.defaultSoul.trim();
+  const readPart = createPartReader(clock, log);
+  const common = { clock, maxAge: MAX_AGE_MS, maxLoads: Number.POSITIVE_INFINITY, deadline: LOAD_MS };
+  const tenants = createSharedCache<TenantParts>({
+    ...common,
+    load: loadTenant,
+    maxEntries: MAX_TENANTS,
+    weigh: ({ soul = '', skills: list }) =>
+      soul.length + lengthOf(list.map(({ description }) => description)),
+  });
+  const users = createSharedCache<UserParts>({
+    ...common,
+    load: loadUser,
+    maxEntries: MAX_USERS,
+    weigh: ({ profile = '', memories: list }) => profile.length + lengthOf(list.map(({ value }) => value)),
+  });
+  // The last preamble that was made with what is kept of a user; it goes with that.
+  const lastMade = new WeakMap<UserParts, Composed>();
+
+  async function loadTenant(tenantId: string): Promise<TenantParts> {
+    if (!objects.available) return { skills: [] };
+    const [soul, list = []] = await Promise.all([
+      readPart('SOUL.md', tenantId, () => souls.read(tenantId)),
+      readPart('skills', tenantId, () => skills.list(tenantId)),
+    ]);
+    return { soul, skills: list };
+  }
+
+  async function loadUser(key: string): Promise<UserParts> {
+    const { tenantId, userId } = ownerOf(key);
+    const [profile, found] = await Promise.all([
+      readPart('the profile', key, () => profiles.read(database.forTenant(tenantId), userId)),
+      readPart('memories', key, () =>
+        memories.list(database.forTenant(tenantId), userId, { limit: MAX_MEMORIES, offset: 0 }),
+      ),
+    ]);
+    return { profile, memories: found?.memories ?? [] };
+  }
+
+  function preambleOf(tenant: TenantParts, user: UserParts, maxTokens: number): Preamble {
+    const last = lastMade.get(user);
+    if (last !== undefined && last.tenant === tenant && last.maxTokens === maxTokens) return last.preamble;
+    const { text, soul } = composePreamble({ ...tenant, ...user }, maxTokens);
+    const isOwn = soul !== '' && tenant.soul?.trim() !== defaultSoul;
+    const preamble = { text, secret: isOwn ? soul : undefined };
+    lastMade.set(user, { tenant, maxTokens, preamble });
+    return preamble;
+  }
+
+  return {
+    of({ tenantId, userId }, maxTokens) {
+      const tenant = tenants.get(tenantId);
+      const user = users.get(keyOf(tenantId, userId));
+      if (!(tenant instanceof Promise) && !(user instanceof Promise))
+        return preambleOf(tenant, user, maxTokens);
+      return Promise.all([tenant, user]).then(([ofTenant, ofUser]) =>
+        preambleOf(ofTenant, ofUser, maxTokens),
+      );
+    },
+    forgetTenant: tenants.forget,
+    forgetUser: (tenantId, userId) => users.forget(keyOf(tenantId, userId)),
+    clear() {
+      tenants.clear();
+      users.clear();
+    },
+  };
+}
+
+const lengthOf = (texts: readonly string[]) => texts.reduce((sum, { length }) => sum + length, 0);
+
+/** An id of a tenant holds no blank, so the first one ends it. */
+const keyOf = (tenantId: string, userId: string) => `${tenantId} ${userId}`;
+
+function ownerOf(key: string): { readonly tenantId: string; readonly userId: string } {
+  const end = key.indexOf(' ');
+  return { tenantId: key.slice(0, end), userId: key.slice(end + 1) };
+}
+
+/**
+ * Reads a part within its deadline. Undefined for one that fails or is late, and then for a while without asking; the failure is logged, once a
+ * minute.
+ */
+function createPartReader(clock: Clock, log: Logger) {
+  const warn = throttledLog<{ readonly err: unknown; readonly part: string }>(clock, (what) =>
+    log.warn(what, 'a part of the system prompt is left out'),
+  );
+  const pausedUntil = new LRUCache<string, number>({ max: MAX_TENANTS + MAX_USERS });
+  return async <T>(part: string, owner: string, read: () => Promise<T>): Promise<T | undefined> => {
+    const key = `${part} ${owner}`;
+    if (clock.monotonic() < (pausedUntil.get(key) ?? 0)) return undefined;
+    try {
+      return await within(DEADLINE_MS, part, read());
+    } catch (err) {
+      pausedUntil.set(key, clock.monotonic() + PAUSE_MS);
+      warn({ err, part });
+      return undefined;
+    }
+  };
+}

@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto';
+import { type Clock, type Ids, isUniqueViolation } from 'agent-gateway';
+import {
+  MAX_RECEIPT_TEXT,
+  type NewReceipt,
+  type Receipt,
+  ReceiptErrors,
+  type ReceiptFilter,
+  type ReceiptStatus,
+  type Receipts,
+} from '../contract.ts';
+import {
+  findReceipt,
+  findReceipts,
+  insertReceipt,
+  RECEIPT_LENGTHS,
+  type ReceiptRow,
+} from '../store/receipts.ts';
+import { storableText } from '../store/storable-text.ts';
+import { storedName } from './sessions/session-access.ts';
+
+const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Times that a receipt is looked for after its idempotency id was taken: in between an erasure may have taken it away. */
+const ATTEMPTS = 3;
+
+/** Makes the receipts (specification 1, Execution receipt). */
+export function createReceipts({ clock, ids }: { readonly clock: Clock; readonly ids: Ids }): Receipts {
+  return {
+    async submit(entities, receipt) {
+      const createdAt = new Date(clock.now());
+      const row = toRow(receipt, { id: ids.uuid(), tenantId: entities.tenantId, createdAt });
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          await insertReceipt(entities, row);
+          return toReceipt(row);
+        } catch (error) {
+          // The unique key decides between retries that come at the same time; the one that loses finds the winner's.
+          if (row.idempotencyKey === null || !isUniqueViolation(error)) throw error;
+          const existing = await findReceipt(entities, { idempotencyKey: row.idempotencyKey });
+          if (existing !== null) return toReceipt(existing);
+          if (attempt === ATTEMPTS) throw error;
+        }
+      }
+    },
+    async findByIdempotencyId(entities, idempotencyId) {
+      const row = await findReceipt(entities, { idempotencyKey: idempotencyKey(idempotencyId) });
+      return row === null ? undefined : toReceipt(row);
+    },
+    async list(entities, filter, page) {
+      const [rows, total] = await findReceipts(entities, conditions(filter), page);
+      return { receipts: rows.map(toReceipt), total };
+    },
+    async get(entities, id) {
+      const row = ID.test(id) ? await findReceipt(entities, { id }) : null;
+      if (row === null) throw ReceiptErrors.notFound();
+      return toReceipt(row);
+    },
+  };
+}
+
+/** The columns that a filter asks for, in the form in which they were stored. */
+function conditions({ sessionId, toolName, status }: ReceiptFilter): Partial<ReceiptRow> {
+  return {
+    ...(sessionId !== undefined && { sessionId: storableText(sessionId, RECEIPT_LENGTHS.sessionId) }),
+    ...(toolName !== undefined && { toolName: storableText(toolName, RECEIPT_LENGTHS.toolName) }),
+    ...(status !== undefined && { status }),
+  };
+}
+
+/** Largest value of a column of 32 bits. */
+const MAX_INTEGER = 2 ** 31 - 1;
+
+/** What a receipt is beside what its submitter says. */
+type ReceiptOrigin = Pick<Receipt, 'id' | 'tenantId' | 'createdAt'>;
+
+/** The row of a new receipt. Text of any kind becomes text that every database keeps; what is too long is cut. Users are named as in sessions. */
+function toRow(receipt: NewReceipt, origin: ReceiptOrigin): ReceiptRow {
+  const { idempotencyId, traceId } = receipt;
+  return {
+    ...origin,
+    sessionId: storableText(receipt.sessionId, RECEIPT_LENGTHS.sessionId),
+    userId: storedName(receipt.userId),
+    toolName: storableText(receipt.toolName, RECEIPT_LENGTHS.toolName),
+    input: JSON.stringify(shortened(receipt.input)),
+    output: JSON.stringify(shortened(receipt.output)),
+    status: receipt.status,
+    durationMs: Math.min(Math.max(Math.round(receipt.durationMs), 0), MAX_INTEGER),
+    idempotencyId: idempotencyId === null ? null : JSON.stringify(idempotencyId),
+    idempotencyKey: idempotencyId === null ? null : idempotencyKey(idempotencyId),
+    traceId: traceId === null ? null : storableText(traceId, RECEIPT_LENGTHS.traceId),
+  };
+}
+
+/** The receipt of a row. */
+function toReceipt(row: ReceiptRow): Receipt {
+  return {
+    id: row.id,
+    tenantId: row.tenantId,
+    sessionId: row.sessionId,
+    userId: row.userId,
+    toolName: row.toolName,
+    input: JSON.parse(row.input),
+    output: JSON.parse(row.output),
+    status: row.status as ReceiptStatus,
+    durationMs: row.durationMs,
+    idempotencyId: row.idempotencyId === null ? null : JSON.parse(row.idempotencyId),
+    traceId: row.traceId,
+    createdAt: row.createdAt,
+  };
+}
+
+/** What stands for an idempotency id in the unique index. Made of its JSON text, in which half surrogate pairs differ, too. */
+function idempotencyKey(idempotencyId: string): string {
+  return createHash('sha256').update(JSON.stringify(idempotencyId)).digest('hex');
+}
+
+/** The beginning of a text, never half a character, and `…` where something is left out. */
+function shortened(text: string): string {
+  if (text.length <= MAX_RECEIPT_TEXT) return text;
+  const last = MAX_RECEIPT_TEXT - 1;
+  const end = isHighSurrogate(text.charCodeAt(last - 1)) ? last - 1 : last;
+  return `${text.slice(0, end)}…`;
+}
+
+const isHighSurrogate = (unit: number) => unit >= 0xd800 && unit <= 0xdbff;

@@ -1,0 +1,134 @@
+import { type Ids, isUniqueViolation, type TenantEntityManager } from 'agent-gateway';
+import {
+  type ChatMessage,
+  estimateMessageTokens,
+  type Metering,
+  type PricedUse,
+  type Principal,
+  SessionErrors,
+  type TurnOutcome,
+} from '../../contract.ts';
+import {
+  insertMessages,
+  insertSession,
+  ROLE_LENGTH,
+  SESSION_LENGTHS,
+  type SessionMessageRow,
+  type SessionRow,
+  updateSession,
+} from '../../store/sessions.ts';
+import { storableText } from '../../store/storable-text.ts';
+import type { Owner } from './session-access.ts';
+import type { SharedTransactions } from './shared-transactions.ts';
+
+/** What turns are written with. */
+export interface CommitParts {
+  readonly transactions: SharedTransactions;
+  readonly metering: Pick<Metering, 'record'>;
+  readonly ids: Pick<Ids, 'uuid'>;
+}
+
+/** A turn that is about to be written. */
+interface FinishedTurn {
+  readonly sessionId: string;
+  readonly principal: Principal;
+  readonly owner: Owner;
+  /** As it was when the turn began; undefined for a new session. */
+  readonly session: SessionRow | undefined;
+  readonly outcome: TurnOutcome;
+  readonly at: Date;
+}
+
+/**
+ * Writes session, messages, usage and what the outcome adds, in one transaction. Throws `session.conflict` where another turn was
+ * written since this one began.
+ */
+export async function commitTurn(
+  { transactions, metering, ids }: CommitParts,
+  turn: FinishedTurn,
+): Promise<void> {
+  const { sessionId, principal, session, outcome } = turn;
+  const messages = messageRows(turn, ids);
+  const row = sessionRow(turn, messages);
+  const usageOwner = { principal, sessionId, source: outcome.source };
+  const write = async (entities: TenantEntityManager) => {
+    await writeSession(entities, session, row);
+    await insertMessages(entities, messages);
+    await metering.record(entities, usageOwner, outcome.uses);
+    await outcome.also?.(entities);
+  };
+  await transactions.run(principal.tenantId, write);
+}
+
+async function writeSession(
+  entities: TenantEntityManager,
+  before: SessionRow | undefined,
+  row: SessionRow,
+): Promise<void> {
+  if (before === undefined) {
+    await insertSession(entities, row).catch((cause: unknown) => {
+      throw isUniqueViolation(cause) ? conflict(cause) : cause;
+    });
+    return;
+  }
+  const { tenantId, id, identityId, userId, createdAt, ...changed } = row;
+  if (!(await updateSession(entities, before, changed))) throw conflict();
+}
+
+const conflict = (cause?: unknown) => SessionErrors.conflict(undefined, { cause });
+
+const NO_SESSION = { turns: 0, messageCount: 0, messageBytes: 0, inputTokens: 0, outputTokens: 0 };
+
+function sessionRow(turn: FinishedTurn, messages: readonly SessionMessageRow[]): SessionRow {
+  const { sessionId, principal, owner, outcome, at } = turn;
+  const before = turn.session ?? NO_SESSION;
+  return {
+    tenantId: principal.tenantId,
+    id: sessionId,
+    identityId: turn.session?.identityId ?? owner.identityId,
+    userId: turn.session?.userId ?? owner.userId,
+    model: storableText(outcome.model, SESSION_LENGTHS.model),
+    turns: before.turns + 1,
+    messageCount: before.messageCount + messages.length,
+    messageBytes: messages.reduce((sum, { bytes }) => sum + bytes, before.messageBytes),
+    inputTokens: outcome.uses.reduce((sum, use) => sum + use.inputTokens, before.inputTokens),
+    outputTokens: outcome.uses.reduce((sum, use) => sum + use.outputTokens, before.outputTokens),
+    createdAt: turn.session?.createdAt ?? at,
+    updatedAt: at,
+  };
+}
+
+function messageRows(turn: FinishedTurn, ids: Pick<Ids, 'uuid'>): readonly SessionMessageRow[] {
+  const { sessionId, principal, session, outcome, at } = turn;
+  const first = (session?.messageCount ?? 0) + 1;
+  const tokens = messageTokens(outcome.messages, outcome.uses);
+  return outcome.messages.map((message: ChatMessage, index) => {
+    const text = JSON.stringify(message);
+    return {
+      tenantId: principal.tenantId,
+      sessionId,
+      seq: first + index,
+      id: ids.uuid(),
+      turn: (session?.turns ?? 0) + 1,
+      role: storableText(message.role, ROLE_LENGTH),
+      message: text,
+      tokenCount: tokens[index]!,
+      bytes: Buffer.byteLength(text),
+      createdAt: at,
+    };
+  });
+}
+
+/** The tokens of each message: as the provider counted the answer of a turn with one model call, else estimated. Pure. */
+export function messageTokens(
+  messages: readonly ChatMessage[],
+  uses: readonly Pick<PricedUse, 'outputTokens'>[],
+): readonly number[] {
+  const [use] = uses;
+  return messages.map((message, index) => {
+    const isAnswer = index === messages.length - 1 && message.role === 'assistant';
+    return isAnswer && use !== undefined && uses.length === 1
+      ? use.outputTokens
+      : estimateMessageTokens(message);
+  });
+}

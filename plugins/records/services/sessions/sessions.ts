@@ -1,0 +1,83 @@
+import type { Leases, TenantEntityManager } from 'agent-gateway';
+import {
+  SessionErrors,
+  type SessionMessage,
+  type SessionReader,
+  type SessionRecord,
+  type Sessions,
+} from '../../contract.ts';
+import {
+  countMessages,
+  deleteMessages,
+  deleteSession,
+  findMessages,
+  findSession,
+  findSessions,
+  type SessionMessageRow,
+  type SessionRow,
+} from '../../store/sessions.ts';
+import { isSessionId, maySee, storedName } from './session-access.ts';
+import { takeIdleSession } from './session-lease.ts';
+
+/** What stored sessions are read and deleted with. */
+export interface SessionsParts {
+  readonly leases: Leases;
+}
+
+/** How often a deletion that lost a race in the database is tried again. */
+const RETRIES = 5;
+
+/** Stored sessions. */
+export function createSessions({ leases }: SessionsParts): Sessions {
+  return {
+    async list(entities, reader, filter, page) {
+      const users = [reader.userId, filter.userId].filter((user) => user !== undefined).map(storedName);
+      // A caller who names himself and asks for another sees nothing.
+      if (new Set(users).size > 1) return { sessions: [], total: 0 };
+      const where = {
+        ...(reader.isAdmin ? {} : { identityId: storedName(reader.identityId) }),
+        ...(users[0] === undefined ? {} : { userId: users[0] }),
+      };
+      const [rows, total] = await findSessions(entities, where, page);
+      return { sessions: rows.map(toRecord), total };
+    },
+
+    get,
+
+    async messages(entities, sessionId, page) {
+      const rows = await findMessages(entities, sessionId, page);
+      const total = await countMessages(entities, sessionId);
+      return { messages: rows.reverse().map(toMessage), total };
+    },
+
+    async remove(entities, reader, id) {
+      await get(entities, reader, id);
+      await using lease = await takeIdleSession(leases, entities.tenantId, id);
+      if (lease === undefined) throw SessionErrors.busy('A turn of the session is in flight');
+      await entities.transaction(
+        async (inside) => {
+          await deleteMessages(inside, id);
+          if (!(await deleteSession(inside, id))) throw SessionErrors.notFound();
+        },
+        { retries: RETRIES },
+      );
+    },
+  };
+}
+
+async function get(entities: TenantEntityManager, reader: SessionReader, id: string): Promise<SessionRecord> {
+  const row = isSessionId(id) ? await findSession(entities, id) : null;
+  if (row === null) throw SessionErrors.notFound();
+  if (!maySee(row, reader)) throw SessionErrors.forbidden();
+  return toRecord(row);
+}
+
+function toRecord(row: SessionRow): SessionRecord {
+  const { tenantId, id, identityId, userId, model, turns, inputTokens, outputTokens, createdAt, updatedAt } =
+    row;
+  return { tenantId, id, identityId, userId, model, turns, inputTokens, outputTokens, createdAt, updatedAt };
+}
+
+function toMessage({ id, seq, message, tokenCount, createdAt }: SessionMessageRow): SessionMessage {
+  return { id, seq, message: JSON.parse(message), tokenCount, createdAt };
+}

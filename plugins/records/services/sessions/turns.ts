@@ -1,0 +1,165 @@
+import {
+  type Clock,
+  type Database,
+  GatewayError,
+  type Ids,
+  type Lease,
+  LeaseErrors,
+  type Leases,
+} from 'agent-gateway';
+import {
+  type Metering,
+  SessionErrors,
+  type SessionReader,
+  type Turn,
+  type TurnRequest,
+  type Turns,
+} from '../../contract.ts';
+import { findSession, type SessionRow } from '../../store/sessions.ts';
+import { type CommitParts, commitTurn } from './commit-turn.ts';
+import {
+  isSessionId,
+  maySee,
+  maySeeMark,
+  type Owner,
+  ownerMark,
+  ownerOf,
+  ownsSession,
+  requireSessionId,
+} from './session-access.ts';
+import { acquireSessionLease, leaseKey } from './session-lease.ts';
+import { createSharedTransactions } from './shared-transactions.ts';
+import { readHistory } from './turn-history.ts';
+
+/** What turns are made of. */
+interface TurnsParts {
+  readonly database: Database;
+  readonly leases: Leases;
+  readonly metering: Pick<Metering, 'record'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/** Turns of sessions. */
+export function createTurns(parts: TurnsParts): Turns {
+  const { database, leases, ids } = parts;
+  const writing = { ...parts, transactions: createSharedTransactions(database) };
+  return {
+    async begin(request) {
+      const { principal, isAdmin, sessionId, maxSessions, signal } = request;
+      if (sessionId !== undefined) requireSessionId(sessionId);
+      signal.throwIfAborted();
+      const { tenantId } = principal;
+      const owner = ownerOf(principal);
+      const id = sessionId ?? ids.uuid();
+      await using acquired = new AsyncDisposableStack();
+      const lease = acquired.use(
+        await acquireSessionLease(leases, {
+          tenantId,
+          sessionId: id,
+          maxSessions,
+          mark: ownerMark(owner),
+          signal,
+        }),
+      );
+      const session =
+        sessionId === undefined
+          ? undefined
+          : ((await findSession(database.forTenant(tenantId), id)) ?? undefined);
+      if (session !== undefined && !isAdmin && !ownsSession(session, owner)) throw SessionErrors.forbidden();
+      acquired.move(); // the turn gives it back from now on
+      return openTurn(writing, request, { id, owner, session, lease });
+    },
+
+    async abort(entities, reader, sessionId) {
+      if (!isSessionId(sessionId)) return false;
+      await requireAccess(entities, reader, sessionId);
+      return leases.revoke(leaseKey(entities.tenantId), sessionId);
+    },
+  };
+
+  /** By the session where it is stored, else by what its first turn noted beside its lease. */
+  async function requireAccess(
+    entities: Parameters<Turns['abort']>[0],
+    reader: SessionReader,
+    sessionId: string,
+  ): Promise<void> {
+    const session = await findSession(entities, sessionId);
+    if (session !== null) {
+      if (!maySee(session, reader)) throw SessionErrors.forbidden();
+      return;
+    }
+    const held = await leases.find(leaseKey(entities.tenantId), sessionId);
+    if (held !== undefined && !maySeeMark(held.note, reader)) throw SessionErrors.forbidden();
+  }
+}
+
+interface BegunTurn {
+  readonly id: string;
+  readonly owner: Owner;
+  readonly session: SessionRow | undefined;
+  readonly lease: Lease;
+}
+
+function openTurn(
+  parts: TurnsParts & CommitParts,
+  request: TurnRequest,
+  { id, owner, session, lease }: BegunTurn,
+): Turn {
+  const { database, clock } = parts;
+  const { principal } = request;
+  const following = turnSignal({ caller: request.signal, lease: lease.signal });
+  const { signal } = following;
+  /** Committed, or given back: neither comes twice. */
+  let isOver = false;
+  return {
+    sessionId: id,
+    isNew: session === undefined,
+    signal,
+    async history(maxTokens) {
+      if (session === undefined) return [];
+      return readHistory(() => database.forTenant(principal.tenantId), session, maxTokens);
+    },
+    async commit(outcome) {
+      if (isOver) throw new Error('A turn is committed once, and before it is given back');
+      isOver = true;
+      signal.throwIfAborted();
+      const at = new Date(clock.now());
+      await commitTurn(parts, { sessionId: id, principal, owner, session, outcome, at });
+    },
+    async [Symbol.asyncDispose]() {
+      isOver = true;
+      following[Symbol.dispose]();
+      await lease.release();
+    },
+  };
+}
+
+/** One signal for the caller and the lease, with the reason that callers understand. Disposing lets go of both. */
+function turnSignal({
+  caller,
+  lease,
+}: {
+  readonly caller: AbortSignal;
+  readonly lease: AbortSignal;
+}): { readonly signal: AbortSignal } & Disposable {
+  const controller = new AbortController();
+  const follow = (source: AbortSignal, reasonOf: (reason: unknown) => unknown) => {
+    const abort = () => controller.abort(reasonOf(source.reason));
+    if (source.aborted) abort();
+    else source.addEventListener('abort', abort);
+    return () => source.removeEventListener('abort', abort);
+  };
+  const followed = [follow(caller, (reason) => reason), follow(lease, leaseReason)];
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]: () => {
+      for (const unfollow of followed) unfollow();
+    },
+  };
+}
+
+function leaseReason(reason: unknown): GatewayError {
+  const isRevoked = reason instanceof GatewayError && reason.code === LeaseErrors.revoked.definition.code;
+  return isRevoked ? SessionErrors.aborted() : SessionErrors.lost(undefined, { cause: reason });
+}

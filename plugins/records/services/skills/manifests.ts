@@ -1,0 +1,164 @@
+import {
+  type Clock,
+  createSharedCache,
+  type Events,
+  GatewayError,
+  type Leases,
+  type Logger,
+  ObjectErrors,
+  type ObjectSpace,
+  type Objects,
+  type PutOptions,
+} from 'agent-gateway';
+import { SkillsChanged } from '../../contract.ts';
+import { type Manifest, parseManifest, printManifest } from './manifest.ts';
+import { MANIFEST_KEY, manifestOfObjects, readVersion } from './skill-objects.ts';
+import type { SkillCatalog } from './skill-text.ts';
+
+const MAX_AGE_MS = 1000;
+const LOAD_MS = 120_000;
+/** Manifests that are kept in memory; one of 81 skills takes some 30 KB. */
+const MAX_TENANTS = 500;
+/** Characters of an entry at most: the description, and what stands beside it. */
+const ENTRY_WEIGHT = 1500;
+/** Above what 500 skills with the longest descriptions can take. */
+const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
+const LOCK_WAIT_MS = 15_000;
+/** Milliseconds for which the lease of a process that died is kept: less than others wait. */
+const TTL_MS = 10_000;
+/** Attempts to write a manifest over the version that was read; then the caller gets the failure. */
+const MAX_ATTEMPTS = 8;
+
+/** What the manifests are made of. */
+export interface ManifestsParts {
+  readonly objects: Pick<Objects, 'forTenant'>;
+  readonly leases: Pick<Leases, 'withLease'>;
+  readonly events: Pick<Events, 'emit'>;
+  readonly catalog: SkillCatalog;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** What becomes of a manifest. */
+export interface ManifestChange<T> {
+  /** Absent: it stays as it is. */
+  readonly manifest?: Manifest;
+  readonly result: T;
+}
+
+/** What a change works with. */
+export interface ChangeContext {
+  readonly manifest: Manifest;
+  readonly space: ObjectSpace;
+  /** Aborts when the lock is lost. */
+  readonly signal: AbortSignal;
+}
+
+/** The manifests of tenants: the skills that a manifest names are the tenant's skills. */
+export interface Manifests {
+  /** At most a second old, and never older than the last change made here. */
+  read(tenantId: string): Promise<Manifest>;
+  /**
+   * Changes a manifest: one writer at a time over all replicas, and only over the version that `work` was shown, so that no change is lost.
+   * `work` may run several times, and writes objects before the manifest that names them; `after` runs when the manifest stands, still alone.
+   */
+  change<T>(
+    tenantId: string,
+    work: (context: ChangeContext) => Promise<ManifestChange<T>>,
+    after?: (context: Omit<ChangeContext, 'manifest'>) => Promise<void>,
+  ): Promise<T>;
+  /** Drops what is cached of a tenant. */
+  forget(tenantId: string): void;
+  clear(): void;
+}
+
+interface Loaded {
+  readonly manifest: Manifest;
+  /** What must still be so when it is replaced. */
+  readonly condition: Pick<PutOptions, 'ifAbsent' | 'ifMatch'>;
+  /** True for one that had to be put together from the objects. */
+  readonly isRebuilt: boolean;
+}
+
+/** Makes the manifests over object storage. */
+export function createManifests(parts: ManifestsParts): Manifests {
+  const { objects, leases, events, catalog, clock, log } = parts;
+  const recent = createSharedCache<Manifest>({
+    load: current,
+    clock,
+    maxAge: MAX_AGE_MS,
+    // The store has its own time limits, and a damaged manifest takes a while to put together.
+    deadline: LOAD_MS,
+    maxLoads: Number.POSITIVE_INFINITY,
+    maxEntries: MAX_TENANTS,
+    weigh: ({ skills }) => skills.size * ENTRY_WEIGHT,
+  });
+
+  async function load(tenantId: string, space: ObjectSpace): Promise<Loaded> {
+    const found = await readVersion(space, MANIFEST_KEY, MAX_MANIFEST_BYTES);
+    const manifest = found === undefined ? 'damaged' : parseManifest(found.text);
+    if (manifest === 'newer') {
+      throw ObjectErrors.unavailable('A newer version of the gateway has written skills.json');
+    }
+    const condition = found === undefined ? { ifAbsent: true } : { ifMatch: found.info.etag };
+    if (manifest !== 'damaged') return { manifest, condition, isRebuilt: false };
+    const skipped: string[] = [];
+    const rebuilt = await manifestOfObjects(space, catalog, (name) => skipped.push(name));
+    const isRebuilt = found !== undefined || rebuilt.skills.size > 0;
+    if (isRebuilt) {
+      const skills = rebuilt.skills.size;
+      log.warn({ tenant_id: tenantId, skills, skipped }, 'skills.json was missing or damaged and is rebuilt');
+    }
+    return { manifest: rebuilt, condition, isRebuilt };
+  }
+
+  async function current(tenantId: string): Promise<Manifest> {
+    const { manifest, isRebuilt } = await load(tenantId, objects.forTenant(tenantId));
+    if (!isRebuilt) return manifest;
+    return change(tenantId, async (context) => ({ manifest: context.manifest, result: context.manifest }));
+  }
+
+  async function change<T>(
+    tenantId: string,
+    work: (context: ChangeContext) => Promise<ManifestChange<T>>,
+    after: (context: Omit<ChangeContext, 'manifest'>) => Promise<void> = async () => {},
+  ): Promise<T> {
+    const space = objects.forTenant(tenantId);
+    // Strict: of two processes that replace a file at one moment, `ifMatch` does not always refuse the second.
+    const options = { wait: LOCK_WAIT_MS, ttl: TTL_MS, strict: true };
+    return leases.withLease(`skills:${tenantId}`, options, async ({ signal }) => {
+      for (let attempt = 1; ; attempt += 1) {
+        const { manifest, condition } = await load(tenantId, space);
+        const changed = await work({ manifest, space, signal });
+        if (changed.manifest === undefined) return changed.result;
+        try {
+          const options = { ...condition, contentType: 'application/json', signal };
+          await space.put(MANIFEST_KEY, printManifest(changed.manifest), options);
+        } catch (error) {
+          // The lock was lost and somebody else wrote, or our own write had happened without an answer.
+          if (isRace(error) && attempt < MAX_ATTEMPTS) continue;
+          throw error;
+        } finally {
+          recent.forget(tenantId);
+        }
+        await after({ space, signal });
+        events.emit(SkillsChanged, { tenant_id: tenantId });
+        return changed.result;
+      }
+    });
+  }
+
+  return {
+    read: async (tenantId) => recent.get(tenantId),
+    change,
+    forget: recent.forget,
+    clear: recent.clear,
+  };
+}
+
+function isRace(error: unknown): boolean {
+  if (!(error instanceof GatewayError)) return false;
+  return (
+    error.code === ObjectErrors.changed.definition.code || error.code === ObjectErrors.exists.definition.code
+  );
+}

@@ -1,0 +1,101 @@
+import { forEachLimited, ObjectErrors, type ObjectInfo, type ObjectSpace } from 'agent-gateway';
+import { EMPTY_MANIFEST, MAX_SKILLS, type Manifest, type SkillEntry } from './manifest.ts';
+import { digestOf, isSkillName, MAX_SKILL_BYTES, readSkill, type SkillCatalog } from './skill-text.ts';
+
+/** The key of a tenant's manifest. */
+export const MANIFEST_KEY = 'skills.json';
+/** The key of a tenant's personality file. */
+export const SOUL_KEY = 'SOUL.md';
+/** What skills and SOUL.md are stored as. */
+export const MARKDOWN = 'text/markdown; charset=utf-8';
+
+const FOLDER = 'skills/';
+const FILE = '/SKILL.md';
+/** Pages of a list that a rebuild reads: strangers may have put other objects there. */
+const MAX_PAGES = 10;
+/** Skills that a rebuild reads at one time. */
+const PARALLEL = 8;
+
+/** The key of a skill; the name was checked before. */
+export function skillKey(name: string): string {
+  return `${FOLDER}${name}${FILE}`;
+}
+
+/** A whole object as text, with its version. Throws `objects.too-large` above `limit` bytes. */
+export async function readVersion(
+  space: ObjectSpace,
+  key: string,
+  limit: number,
+): Promise<{ readonly text: string; readonly info: ObjectInfo } | undefined> {
+  const found = await space.get(key);
+  if (found === undefined) return undefined;
+  if (found.info.size > limit) {
+    found.body.destroy();
+    throw ObjectErrors.tooLarge(`The object has more than ${limit} bytes`);
+  }
+  const pieces: Buffer[] = [];
+  for await (const piece of found.body) pieces.push(piece);
+  return { text: Buffer.concat(pieces).toString(), info: found.info };
+}
+
+/**
+ * The manifest rebuilt from the objects themselves, for a tenant whose `skills.json` is missing or damaged. A text that is not exactly a built-in
+ * one counts as the tenant's own, so that no synchronization overwrites it. What was deleted is not known any more. Names whose text is no
+ * SKILL.md are given to `skip`.
+ */
+export async function manifestOfObjects(
+  space: ObjectSpace,
+  catalog: SkillCatalog,
+  skip: (name: string) => void,
+): Promise<Manifest> {
+  const names = await storedNames(space);
+  if (names.length === 0) return EMPTY_MANIFEST;
+  const skills = new Map<string, SkillEntry>();
+  await forEachLimited(names, PARALLEL, async (name) => {
+    const entry = await entryOf(space, catalog, name);
+    if (entry === undefined) skip(name);
+    else skills.set(name, entry);
+  });
+  return { skills, removed: new Set() };
+}
+
+async function storedNames(space: ObjectSpace): Promise<readonly string[]> {
+  const names: string[] = [];
+  let after: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const { objects, next } = await space.list(FOLDER, after === undefined ? {} : { after });
+    for (const { key } of objects) {
+      const name = key.slice(FOLDER.length, -FILE.length);
+      if (key === skillKey(name) && isSkillName(name)) names.push(name);
+    }
+    if (next === undefined) break;
+    after = next;
+  }
+  return names.slice(0, MAX_SKILLS);
+}
+
+async function entryOf(
+  space: ObjectSpace,
+  catalog: SkillCatalog,
+  name: string,
+): Promise<SkillEntry | undefined> {
+  const found = await readVersion(space, skillKey(name), MAX_SKILL_BYTES).catch((error: unknown) => {
+    if (isTooLarge(error)) return undefined;
+    throw error;
+  });
+  const reading = found && readSkill(name, found.text);
+  if (found === undefined || reading === undefined || 'problems' in reading) return undefined;
+  const sha256 = digestOf(found.text);
+  const builtin = catalog.skills.get(name);
+  return {
+    ...reading.head,
+    sha256,
+    source: builtin === undefined ? 'user' : 'builtin',
+    user_modified: builtin?.sha256 !== sha256,
+  };
+}
+
+/** True for an object that is larger than what was asked for. */
+function isTooLarge(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === ObjectErrors.tooLarge.definition.code;
+}

@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { FieldError } from 'agent-gateway';
+import { parseDocument } from 'yaml';
+
+/** Bytes of a SKILL.md. */
+export const MAX_SKILL_BYTES = 1024 * 1024;
+/** Characters of front matter, so that reading it stays cheap whatever it holds. */
+const MAX_FRONT_MATTER = 8 * 1024;
+const MAX_DESCRIPTION = 1024;
+const MAX_VERSION = 64;
+
+const NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
+const OPENING = /^---[ \t]*\r?\n/;
+const CLOSING = /^---[ \t]*\r?$/m;
+
+/** True for a name that a skill can have (decisions 1.7): it is part of a key, so nothing else is let near one. */
+export function isSkillName(name: string): boolean {
+  return NAME.test(name);
+}
+
+/** What a SKILL.md says about itself. */
+interface SkillHead {
+  readonly description: string;
+  readonly version: string;
+}
+
+/** A SKILL.md that was read, or everything that is wrong with it. */
+type SkillReading =
+  | { readonly head: SkillHead; readonly body: string }
+  | { readonly problems: readonly FieldError[] };
+
+/**
+ * Reads a SKILL.md of the given name: front matter between two lines `---`, then the body. Front matter is YAML of plain texts; members that are
+ * not known are left alone. Pure, and linear in time for any input.
+ */
+export function readSkill(name: string, text: string): SkillReading {
+  const parts = split(text);
+  if (parts === undefined) {
+    return problem(
+      '/body',
+      'the text must begin with front matter: YAML between two lines that hold only ---',
+    );
+  }
+  const fields = fieldsOf(parts.yaml);
+  if (fields === undefined) return problem('/body', 'the front matter must be YAML that maps names to texts');
+  const problems: FieldError[] = [];
+  if (fields.name !== name) {
+    problems.push({ pointer: '/body/name', message: `name in the front matter must be ${name}` });
+  }
+  const head = {
+    description: textField('description', fields.description, MAX_DESCRIPTION, problems),
+    version: textField('version', fields.version, MAX_VERSION, problems),
+  };
+  return problems.length > 0 ? { problems } : { head, body: parts.body };
+}
+
+/** The digest by which lists and manifests compare texts. */
+export function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function split(text: string): { readonly yaml: string; readonly body: string } | undefined {
+  const opening = OPENING.exec(text);
+  if (opening === null) return undefined;
+  const rest = text.slice(opening[0].length);
+  // The line that closes lies in the part that is looked at, or the front matter is too long.
+  const closing = CLOSING.exec(rest.slice(0, MAX_FRONT_MATTER));
+  if (closing === null) return undefined;
+  const body = rest.slice(closing.index + closing[0].length).replace(/^\r?\n/, '');
+  return { yaml: rest.slice(0, closing.index), body };
+}
+
+function fieldsOf(yaml: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    // Failsafe: `version: 1.10` is a text, not the number 1.1.
+    const document = parseDocument(yaml, { schema: 'failsafe', prettyErrors: false, logLevel: 'silent' });
+    if (document.errors.length > 0) return undefined;
+    const value: unknown = document.toJS({ maxAliasCount: 0 });
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    // An alias, or nesting deeper than the parser's stack: either way no front matter.
+    return undefined;
+  }
+}
+
+function textField(field: string, value: unknown, most: number, problems: FieldError[]): string {
+  const text = typeof value === 'string' ? value.trim() : '';
+  if (text === '' || text.length > most) {
+    problems.push({
+      pointer: `/body/${field}`,
+      message: `${field} in the front matter must be a text of 1 to ${most} characters`,
+    });
+  }
+  return text;
+}
+
+function problem(pointer: string, message: string): SkillReading {
+  return { problems: [{ pointer, message }] };
+}
+
+/** A skill that comes with the gateway. */
+export interface BuiltinSkill extends SkillHead {
+  readonly name: string;
+  readonly text: string;
+  readonly sha256: string;
+}
+
+/** What every tenant gets. */
+export interface SkillCatalog {
+  /** Another content has another id: tenants that got this one have all of it. */
+  readonly id: string;
+  /** By name. */
+  readonly skills: ReadonlyMap<string, BuiltinSkill>;
+  /** The default SOUL.md. */
+  readonly soul: string;
+}
+
+/** Where this build keeps its skills: `<name>/SKILL.md`, and `SOUL.md`. */
+export const BUILTIN_FOLDER = path.join(import.meta.dirname, '../../skills');
+
+/** Makes a catalog. Throws an Error naming the skill that is none: the build is wrong then. */
+export function createCatalog(texts: ReadonlyMap<string, string>, soul: string): SkillCatalog {
+  const skills = new Map<string, BuiltinSkill>();
+  for (const [name, text] of [...texts].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (!isSkillName(name)) throw new Error(`${name} is no name of a skill`);
+    const reading = readSkill(name, text);
+    if ('problems' in reading) {
+      const reasons = reading.problems.map(({ message }) => message);
+      throw new Error(`the built-in skill ${name}: ${reasons.join('; ')}`);
+    }
+    skills.set(name, { ...reading.head, name, text, sha256: digestOf(text) });
+  }
+  const id = digestOf(JSON.stringify([soul, ...[...skills].map(([name, { sha256 }]) => [name, sha256])]));
+  return { id, skills, soul };
+}
+
+/** Reads the catalog from a folder. Throws when a file cannot be read, and like `createCatalog`. */
+export async function readCatalog(folder: string): Promise<SkillCatalog> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const texts = await Promise.all(
+    names.map(async (name) => [name, await readFile(path.join(folder, name, 'SKILL.md'), 'utf8')] as const),
+  );
+  return createCatalog(new Map(texts), await readFile(path.join(folder, 'SOUL.md'), 'utf8'));
+}

@@ -1,0 +1,161 @@
+import { column, defineEntity, type Page, type TenantEntityManager } from 'agent-gateway';
+import type { Memory } from '../contract.ts';
+
+/** A memory with the vector that was made of it, if one was. */
+export interface StoredMemory {
+  readonly memory: Memory;
+  /** Names the embeddings that made the vector; undefined while there is none. */
+  readonly embeddingId: string | undefined;
+  /** float32, little-endian. */
+  readonly embedding: Buffer | undefined;
+}
+
+/**
+ * A memory of a user. Value and metadata are JSON text: that keeps U+0000 and halves of surrogate pairs, which a database may refuse as text.
+ */
+export const MemoryEntity = defineEntity({
+  name: 'Memory',
+  tableName: 'memories',
+  uniques: [{ name: 'memories_key', properties: ['tenantId', 'userId', 'key'] }],
+  properties: {
+    id: column.id().primary(),
+    tenantId: column.tenant(),
+    userId: column.string(255),
+    key: column.string(128),
+    value: column.text(),
+    metadata: column.text(),
+    embedding: column.blob().nullable(),
+    embeddingId: column.string(255).nullable(),
+    createdAt: column.time(),
+    updatedAt: column.time(),
+  },
+});
+
+/** The last written first. */
+const LATEST = { updatedAt: 'desc', id: 'desc' } as const;
+
+/** A page of a user's memories, the last written first, and the number of all. */
+export async function findMemories(entities: TenantEntityManager, userId: string, { limit, offset }: Page) {
+  const [rows, total] = await entities.findAndCount(
+    MemoryEntity,
+    { userId },
+    { orderBy: LATEST, limit, offset, exclude: ['embedding'] },
+  );
+  return { memories: rows.map(toMemory), total };
+}
+
+/** A user's memories with their vectors, the last written first. */
+export async function findVectors(
+  entities: TenantEntityManager,
+  userId: string,
+  limit: number,
+): Promise<readonly StoredMemory[]> {
+  const rows = await entities.find(MemoryEntity, { userId }, { orderBy: LATEST, limit });
+  return rows.map((row) => ({
+    memory: toMemory(row),
+    embedding: row.embedding ?? undefined,
+    embeddingId: row.embeddingId ?? undefined,
+  }));
+}
+
+/**
+ * Writes a memory over the one of the same key, whose id and time of creation stay and whose vector goes. Undefined where the user has `most`
+ * memories and none of this key. Simultaneous writers may get a little above `most`: it bounds the table, it is no exact quota.
+ */
+export async function writeMemory(
+  entities: TenantEntityManager,
+  memory: Memory,
+  most: number,
+): Promise<Memory | undefined> {
+  const { id, userId, key, createdAt, updatedAt } = memory;
+  const content = {
+    value: JSON.stringify(memory.value),
+    metadata: JSON.stringify(memory.metadata),
+    embedding: null,
+    embeddingId: null,
+    updatedAt,
+  };
+  if ((await entities.update(MemoryEntity, { userId, key }, content)) === 0) {
+    if ((await entities.count(MemoryEntity, { userId })) >= most) return undefined;
+    await entities.upsert(
+      MemoryEntity,
+      { id, userId, key, createdAt, ...content },
+      { conflict: ['userId', 'key'], update: ['value', 'metadata', 'embedding', 'embeddingId', 'updatedAt'] },
+    );
+  }
+  const first = await entities.findOne(MemoryEntity, { userId, key }, { fields: ['id', 'createdAt'] });
+  // Somebody may have deleted it again.
+  return first === null ? memory : { ...memory, id: first.id, createdAt: first.createdAt };
+}
+
+/** Keeps the vector of a memory, unless the memory says something else by now. */
+export async function keepVector(
+  entities: TenantEntityManager,
+  memory: Memory,
+  vector: { readonly embedding: Buffer; readonly embeddingId: string },
+): Promise<void> {
+  await entities.update(MemoryEntity, { id: memory.id, value: JSON.stringify(memory.value) }, vector);
+}
+
+/** False when the user has no such memory. */
+export async function deleteMemory(
+  entities: TenantEntityManager,
+  userId: string,
+  key: string,
+): Promise<boolean> {
+  return (await entities.delete(MemoryEntity, { userId, key })) > 0;
+}
+
+interface MemoryText {
+  readonly id: string;
+  readonly userId: string;
+  readonly key: string;
+  readonly value: string;
+  readonly metadata: string;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+function toMemory({ id, userId, key, value, metadata, createdAt, updatedAt }: MemoryText): Memory {
+  return { id, userId, key, value: JSON.parse(value), metadata: JSON.parse(metadata), createdAt, updatedAt };
+}
+
+/** What a user wrote about himself. The text is JSON text, as in memories. */
+export const ProfileEntity = defineEntity({
+  name: 'Profile',
+  tableName: 'profiles',
+  uniques: [{ name: 'profiles_user', properties: ['tenantId', 'userId'] }],
+  properties: {
+    id: column.id().primary(),
+    tenantId: column.tenant(),
+    userId: column.string(255),
+    text: column.text(),
+    updatedAt: column.time(),
+  },
+});
+
+/** The text of a user's profile, when there is one. */
+export async function findProfile(
+  entities: TenantEntityManager,
+  userId: string,
+): Promise<string | undefined> {
+  const row = await entities.findOne(ProfileEntity, { userId });
+  return row === null ? undefined : JSON.parse(row.text);
+}
+
+/** Writes a profile over the user's last one. */
+export async function writeProfile(
+  entities: TenantEntityManager,
+  { id, userId, text, updatedAt }: { id: string; userId: string; text: string; updatedAt: Date },
+): Promise<void> {
+  await entities.upsert(
+    ProfileEntity,
+    { id, userId, text: JSON.stringify(text), updatedAt },
+    { conflict: ['userId'], update: ['text', 'updatedAt'] },
+  );
+}
+
+/** Removes a user's profile, if there is one. */
+export async function deleteProfile(entities: TenantEntityManager, userId: string): Promise<void> {
+  await entities.delete(ProfileEntity, { userId });
+}

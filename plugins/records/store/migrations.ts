@@ -1,0 +1,177 @@
+import type { Migration } from 'agent-gateway';
+
+/** The sessions and their messages. A released migration never changes. */
+export const sessions: Migration = {
+  name: '001-sessions',
+  formerly: 'agent-engine',
+  up: (schema, types) => [
+    schema
+      .createTable('sessions')
+      .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+      .addColumn('id', types.string(128), (is) => is.notNull())
+      .addColumn('identity_id', types.string(255), (is) => is.notNull())
+      .addColumn('user_id', types.string(255), (is) => is.notNull())
+      .addColumn('model', types.string(255), (is) => is.notNull())
+      .addColumn('turns', types.integer, (is) => is.notNull())
+      .addColumn('message_count', types.integer, (is) => is.notNull())
+      .addColumn('message_bytes', types.bigint, (is) => is.notNull())
+      .addColumn('input_tokens', types.bigint, (is) => is.notNull())
+      .addColumn('output_tokens', types.bigint, (is) => is.notNull())
+      .addColumn('created_at', types.time, (is) => is.notNull())
+      .addColumn('updated_at', types.time, (is) => is.notNull())
+      .addPrimaryKeyConstraint('sessions_pkey', ['tenant_id', 'id']),
+    schema.createIndex('sessions_updated').on('sessions').columns(['tenant_id', 'updated_at', 'id']),
+    schema
+      .createIndex('sessions_owner')
+      .on('sessions')
+      .columns(['tenant_id', 'identity_id', 'user_id', 'updated_at']),
+    schema
+      .createTable('session_messages')
+      .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+      .addColumn('session_id', types.string(128), (is) => is.notNull())
+      .addColumn('seq', types.integer, (is) => is.notNull())
+      .addColumn('id', types.id, (is) => is.notNull())
+      .addColumn('turn', types.integer, (is) => is.notNull())
+      .addColumn('role', types.string(32), (is) => is.notNull())
+      .addColumn('message', types.text, (is) => is.notNull())
+      .addColumn('token_count', types.integer, (is) => is.notNull())
+      .addColumn('bytes', types.integer, (is) => is.notNull())
+      .addColumn('created_at', types.time, (is) => is.notNull())
+      .addPrimaryKeyConstraint('session_messages_pkey', ['tenant_id', 'session_id', 'seq']),
+  ],
+};
+
+/** The receipts of tool executions. */
+export const receipts: Migration = {
+  name: '002-receipts',
+  formerly: 'agent-engine',
+  up: (schema, types) => [
+    schema
+      .createTable('execution_receipts')
+      .addColumn('id', types.id, (is) => is.notNull().primaryKey())
+      .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+      .addColumn('session_id', types.string(128), (is) => is.notNull())
+      .addColumn('user_id', types.string(255), (is) => is.notNull())
+      .addColumn('tool_name', types.string(128), (is) => is.notNull())
+      .addColumn('input', types.text, (is) => is.notNull())
+      .addColumn('output', types.text, (is) => is.notNull())
+      .addColumn('status', types.string(16), (is) => is.notNull())
+      .addColumn('duration_ms', types.integer, (is) => is.notNull())
+      .addColumn('idempotency_id', types.text)
+      .addColumn('idempotency_key', types.string(64))
+      .addColumn('trace_id', types.string(64))
+      .addColumn('created_at', types.time, (is) => is.notNull()),
+    schema
+      .createIndex('execution_receipts_once')
+      .unique()
+      .on('execution_receipts')
+      .columns(['tenant_id', 'idempotency_key']),
+    schema
+      .createIndex('execution_receipts_created')
+      .on('execution_receipts')
+      .columns(['tenant_id', 'created_at', 'id']),
+    schema
+      .createIndex('execution_receipts_session')
+      .on('execution_receipts')
+      .columns(['tenant_id', 'session_id', 'created_at']),
+    schema
+      .createIndex('execution_receipts_tool')
+      .on('execution_receipts')
+      .columns(['tenant_id', 'tool_name', 'created_at']),
+  ],
+};
+
+/** Usage records, and the prices that they are made with. */
+export const usage: Migration = {
+  name: '003-usage',
+  formerly: 'agent-engine',
+  up: (schema, types) => [
+    schema
+      .createTable('usage_records')
+      .addColumn('id', types.id, (is) => is.notNull().primaryKey())
+      .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+      .addColumn('session_id', types.string(128))
+      .addColumn('user_id', types.string(255), (is) => is.notNull())
+      .addColumn('identity_id', types.string(255), (is) => is.notNull())
+      .addColumn('source', types.string(16), (is) => is.notNull())
+      .addColumn('model', types.string(255), (is) => is.notNull())
+      .addColumn('provider', types.string(64), (is) => is.notNull())
+      .addColumn('provider_model', types.string(255), (is) => is.notNull())
+      .addColumn('input_tokens', types.integer, (is) => is.notNull())
+      .addColumn('output_tokens', types.integer, (is) => is.notNull())
+      .addColumn('cache_read_tokens', types.integer, (is) => is.notNull())
+      .addColumn('cache_write_tokens', types.integer, (is) => is.notNull())
+      .addColumn('estimated', types.integer, (is) => is.notNull())
+      .addColumn('cost_micros', types.bigint, (is) => is.notNull())
+      .addColumn('cost_picos', types.integer, (is) => is.notNull())
+      .addColumn('day', types.string(10), (is) => is.notNull())
+      .addColumn('created_at', types.time, (is) => is.notNull()),
+    schema.createIndex('usage_records_tenant_day').on('usage_records').columns(['tenant_id', 'day']),
+    schema
+      .createIndex('usage_records_session')
+      .on('usage_records')
+      .columns(['tenant_id', 'session_id', 'created_at']),
+    schema.createIndex('usage_records_day').on('usage_records').columns(['day', 'tenant_id']),
+    schema
+      .createTable('pricing_rules')
+      .addColumn('model', types.string(200), (is) => is.notNull().primaryKey())
+      .addColumn('input_nanos', types.bigint, (is) => is.notNull())
+      .addColumn('output_nanos', types.bigint, (is) => is.notNull())
+      .addColumn('cache_read_nanos', types.bigint)
+      .addColumn('cache_write_nanos', types.bigint)
+      .addColumn('updated_at', types.time, (is) => is.notNull()),
+  ],
+};
+
+/** Memories and profiles of users. */
+export const memoriesMigration: Migration = {
+  name: '005-memories',
+  formerly: 'agent-engine',
+  up: (schema, types) => [
+    schema
+      .createTable('memories')
+      .addColumn('id', types.id, (is) => is.notNull().primaryKey())
+      .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+      .addColumn('user_id', types.string(255), (is) => is.notNull())
+      .addColumn('key', types.string(128), (is) => is.notNull())
+      .addColumn('value', types.text, (is) => is.notNull())
+      .addColumn('metadata', types.text, (is) => is.notNull())
+      .addColumn('embedding', types.blob)
+      .addColumn('embedding_id', types.string(255))
+      .addColumn('created_at', types.time, (is) => is.notNull())
+      .addColumn('updated_at', types.time, (is) => is.notNull()),
+    schema.createIndex('memories_key').unique().on('memories').columns(['tenant_id', 'user_id', 'key']),
+    schema
+      .createTable('profiles')
+      .addColumn('id', types.id, (is) => is.notNull().primaryKey())
+      .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+      .addColumn('user_id', types.string(255), (is) => is.notNull())
+      .addColumn('text', types.text, (is) => is.notNull())
+      .addColumn('updated_at', types.time, (is) => is.notNull()),
+    schema.createIndex('profiles_user').unique().on('profiles').columns(['tenant_id', 'user_id']),
+  ],
+};
+
+/** Which built-in skills a tenant has got. */
+export const skillsMigration: Migration = {
+  name: '006-skills',
+  formerly: 'agent-engine',
+  up: (schema, types) => [
+    schema
+      .createTable('skill_provisionings')
+      .addColumn('tenant_id', types.tenant, (is) => is.notNull().primaryKey())
+      .addColumn('catalog', types.string(64))
+      .addColumn('failures', types.integer, (is) => is.notNull())
+      .addColumn('next_attempt_at', types.time)
+      .addColumn('updated_at', types.time, (is) => is.notNull()),
+  ],
+};
+
+/** All of them, in order. A released one never changes. */
+export const migrations: readonly Migration[] = [
+  sessions,
+  receipts,
+  usage,
+  memoriesMigration,
+  skillsMigration,
+];

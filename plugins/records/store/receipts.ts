@@ -1,0 +1,62 @@
+import type { FilterQuery, InferEntity } from '@mikro-orm/core';
+import { column, defineEntity, type Page, type TenantEntityManager } from 'agent-gateway';
+
+/** Lengths of the columns, in characters; the migration `002-receipts` has the same. */
+export const RECEIPT_LENGTHS = { sessionId: 128, userId: 255, toolName: 128, traceId: 64 } as const;
+
+/**
+ * A receipt as it is stored. Input, output and idempotency id are JSON texts of strings: any character survives in them. Of all
+ * receipts with the same idempotency key a tenant has one; null is no key.
+ */
+export const ExecutionReceipt = defineEntity({
+  name: 'ExecutionReceipt',
+  tableName: 'execution_receipts',
+  uniques: [{ name: 'execution_receipts_once', properties: ['tenantId', 'idempotencyKey'] }],
+  indexes: [
+    { name: 'execution_receipts_created', properties: ['tenantId', 'createdAt', 'id'] },
+    { name: 'execution_receipts_session', properties: ['tenantId', 'sessionId', 'createdAt'] },
+    { name: 'execution_receipts_tool', properties: ['tenantId', 'toolName', 'createdAt'] },
+  ],
+  properties: {
+    id: column.id().primary(),
+    tenantId: column.tenant(),
+    sessionId: column.string(RECEIPT_LENGTHS.sessionId),
+    userId: column.string(RECEIPT_LENGTHS.userId),
+    toolName: column.string(RECEIPT_LENGTHS.toolName),
+    input: column.text(),
+    output: column.text(),
+    status: column.string(16),
+    durationMs: column.integer(),
+    idempotencyId: column.text().strictNullable(),
+    /** A hash: ids of any length are unique in an index of bounded length. */
+    idempotencyKey: column.string(64).strictNullable(),
+    traceId: column.string(RECEIPT_LENGTHS.traceId).strictNullable(),
+    createdAt: column.time(),
+  },
+});
+
+/** A row of `execution_receipts`. */
+export type ReceiptRow = InferEntity<typeof ExecutionReceipt>;
+
+/** Writes a receipt; a unique violation where its idempotency key is taken. */
+export function insertReceipt(entities: TenantEntityManager, row: ReceiptRow): Promise<void> {
+  return entities.insert(ExecutionReceipt, row);
+}
+
+/** The tenant's receipt that matches, or null. */
+export function findReceipt(
+  entities: TenantEntityManager,
+  where: { readonly id: string } | { readonly idempotencyKey: string },
+): Promise<ReceiptRow | null> {
+  return entities.findOne(ExecutionReceipt, where);
+}
+
+/** A page of the tenant's receipts that match, newest first, and the number of all. */
+export function findReceipts(
+  entities: TenantEntityManager,
+  where: FilterQuery<ReceiptRow>,
+  { limit, offset }: Page,
+): Promise<[ReceiptRow[], number]> {
+  const orderBy = { createdAt: 'desc', id: 'desc' } as const;
+  return entities.findAndCount(ExecutionReceipt, where, { orderBy, limit, offset });
+}

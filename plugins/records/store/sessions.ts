@@ -1,0 +1,153 @@
+import type { FilterQuery, InferEntity } from '@mikro-orm/core';
+import { column, defineEntity, type Page, type TenantEntityManager } from 'agent-gateway';
+
+/** Lengths of the columns, in characters; `001-sessions` says the same to the database. */
+export const SESSION_LENGTHS = { id: 128, owner: 255, model: 255 } as const;
+
+/** A session as it is stored. Its id is unique in its tenant alone: clients choose it. */
+export const Session = defineEntity({
+  name: 'Session',
+  tableName: 'sessions',
+  indexes: [
+    { name: 'sessions_updated', properties: ['tenantId', 'updatedAt', 'id'] },
+    { name: 'sessions_owner', properties: ['tenantId', 'identityId', 'userId', 'updatedAt'] },
+  ],
+  properties: {
+    tenantId: column.tenant().primary(),
+    id: column.string(SESSION_LENGTHS.id).primary(),
+    identityId: column.string(SESSION_LENGTHS.owner),
+    userId: column.string(SESSION_LENGTHS.owner),
+    model: column.string(SESSION_LENGTHS.model),
+    /** Also the revision: a turn is written only over the number that it began with. */
+    turns: column.integer(),
+    messageCount: column.integer(),
+    /** Of all messages together, as they are stored. */
+    messageBytes: column.bigint(),
+    inputTokens: column.bigint(),
+    outputTokens: column.bigint(),
+    createdAt: column.time(),
+    updatedAt: column.time(),
+  },
+});
+
+/** A row of `sessions`. */
+export type SessionRow = InferEntity<typeof Session>;
+
+/** The tenant's session of this id, or null. */
+export async function findSession(entities: TenantEntityManager, id: string): Promise<SessionRow | null> {
+  const [row] = await entities.rows(Session, { id }, { limit: 1 });
+  return row ?? null;
+}
+
+/** A page of the tenant's sessions that match, the last used first, and the number of all. */
+export function findSessions(
+  entities: TenantEntityManager,
+  where: FilterQuery<SessionRow>,
+  { limit, offset }: Page,
+): Promise<[SessionRow[], number]> {
+  const orderBy = { updatedAt: 'desc', id: 'desc' } as const;
+  return entities.findAndCount(Session, where, { orderBy, limit, offset });
+}
+
+/** Writes a new session; a unique violation where its id is taken. */
+export function insertSession(entities: TenantEntityManager, row: SessionRow): Promise<void> {
+  return entities.insert(Session, row);
+}
+
+/** Writes what a turn changed, unless another turn was written since `turns` was read; false then. */
+export async function updateSession(
+  entities: TenantEntityManager,
+  { id, turns }: Pick<SessionRow, 'id' | 'turns'>,
+  changed: Omit<SessionRow, 'tenantId' | 'id' | 'identityId' | 'userId' | 'createdAt'>,
+): Promise<boolean> {
+  return (await entities.update(Session, { id, turns }, changed)) === 1;
+}
+
+/** Deletes a session; false when there is none. */
+export async function deleteSession(entities: TenantEntityManager, id: string): Promise<boolean> {
+  return (await entities.delete(Session, { id })) > 0;
+}
+
+/** Longest role that is kept beside the message, in characters; `001-sessions` says the same to the database. */
+export const ROLE_LENGTH = 32;
+
+/** A message of a session as it is stored. */
+export const SessionMessageEntity = defineEntity({
+  name: 'SessionMessage',
+  tableName: 'session_messages',
+  properties: {
+    tenantId: column.tenant().primary(),
+    sessionId: column.string(128).primary(),
+    /** Counts from 1, without gaps. */
+    seq: column.integer().unsigned(false).primary(),
+    id: column.id(),
+    /** The turn that brought it, from 1. */
+    turn: column.integer(),
+    /** The beginning of the message's role, to choose history by without reading the messages. */
+    role: column.string(ROLE_LENGTH),
+    /** JSON text: any character survives in it on every database. */
+    message: column.text(),
+    tokenCount: column.integer(),
+    /** Of `message`, in UTF-8. */
+    bytes: column.integer(),
+    createdAt: column.time(),
+  },
+});
+
+/** A row of `session_messages`. */
+export type SessionMessageRow = InferEntity<typeof SessionMessageEntity>;
+
+/** What history is chosen by. */
+export type MessageOutline = Pick<SessionMessageRow, 'seq' | 'turn' | 'role' | 'tokenCount' | 'bytes'>;
+
+/** Bytes of messages in one statement: MySQL takes 16 MiB, with everything around them and escaped. */
+const MAX_STATEMENT = 4 * 1024 * 1024;
+
+/** Writes messages, in one statement unless they are too large for it. */
+export async function insertMessages(
+  entities: TenantEntityManager,
+  rows: readonly SessionMessageRow[],
+): Promise<void> {
+  let batch: SessionMessageRow[] = [];
+  let size = 0;
+  for (const row of rows) {
+    if (batch.length > 0 && size + row.bytes > MAX_STATEMENT) {
+      await entities.insertMany(SessionMessageEntity, batch);
+      batch = [];
+      size = 0;
+    }
+    batch.push(row);
+    size += row.bytes;
+  }
+  await entities.insertMany(SessionMessageEntity, batch);
+}
+
+/** The newest messages below `before` (a `seq`; default: all), newest first. */
+export function findMessages(
+  entities: TenantEntityManager,
+  sessionId: string,
+  { limit, before }: { readonly limit: number; readonly before?: number | undefined },
+): Promise<SessionMessageRow[]> {
+  const where = before === undefined ? { sessionId } : { sessionId, seq: { $lt: before } };
+  return entities.rows(SessionMessageEntity, where, { orderBy: { seq: 'desc' }, limit });
+}
+
+/** The newest messages without their text, newest first. */
+export function findOutlines(
+  entities: TenantEntityManager,
+  sessionId: string,
+  limit: number,
+): Promise<MessageOutline[]> {
+  const fields = ['seq', 'turn', 'role', 'tokenCount', 'bytes'] as const;
+  return entities.rows(SessionMessageEntity, { sessionId }, { orderBy: { seq: 'desc' }, limit, fields });
+}
+
+/** How many messages a session has. */
+export function countMessages(entities: TenantEntityManager, sessionId: string): Promise<number> {
+  return entities.count(SessionMessageEntity, { sessionId });
+}
+
+/** Deletes all messages of a session; returns how many. */
+export function deleteMessages(entities: TenantEntityManager, sessionId: string): Promise<number> {
+  return entities.delete(SessionMessageEntity, { sessionId });
+}

@@ -1,0 +1,90 @@
+import { GatewayError } from 'agent-gateway';
+import { AgentErrors, type AgentFinish, GuardErrors, ModelErrors } from '../../../agent-engine/contract.ts';
+import type { JsonObject } from '../../contract/graph.ts';
+import { StepFailure } from '../../contract/node-types.ts';
+
+/** How an error of the agent engine fails a step. */
+interface FailureKind {
+  readonly code: string;
+  readonly isRetryable: boolean;
+  /** What the author of the graph can do about it. */
+  readonly advice?: string;
+}
+
+const final = (code: string, advice?: string): FailureKind => ({
+  code,
+  isRetryable: false,
+  ...(advice !== undefined && { advice }),
+});
+const passing = (code: string): FailureKind => ({ code, isRetryable: true });
+
+/**
+ * By the code of the error. Refusals of the guardrails are final: asking again until something slips through is no way to make a text safe.
+ */
+const KINDS: Readonly<Record<string, FailureKind>> = {
+  [AgentErrors.notFound.definition.code]: final(
+    'agent_not_found',
+    'Name an agent of the deployment in `agent`, or leave it out for the default agent.',
+  ),
+  [ModelErrors.notFound.definition.code]: final(
+    'model_not_found',
+    'GET /v1/models lists the aliases that `model` may name.',
+  ),
+  [GuardErrors.inputBlocked.definition.code]: final('input_blocked'),
+  [GuardErrors.outputBlocked.definition.code]: final('output_blocked'),
+  [ModelErrors.rejected.definition.code]: final('model_rejected'),
+  [ModelErrors.unknownToProvider.definition.code]: final('model_unknown_to_provider'),
+  [ModelErrors.rateLimited.definition.code]: passing('model_rate_limited'),
+  [ModelErrors.upstream.definition.code]: passing('model_upstream'),
+  [ModelErrors.timeout.definition.code]: passing('model_timeout'),
+  [ModelErrors.overloaded.definition.code]: passing('model_overloaded'),
+  [ModelErrors.unavailable.definition.code]: passing('model_unavailable'),
+};
+
+/**
+ * The failure of a step for what an agent's run threw. An error of no catalogue is thrown as it is. `record` is what the attempt's
+ * history shows beside it.
+ */
+export function agentFailure(thrown: unknown, record: JsonObject): StepFailure {
+  if (!(thrown instanceof GatewayError)) throw thrown;
+  const kind = KINDS[thrown.code] ?? passing('agent_failed');
+  const words = kind.advice === undefined ? thrown.detail : `${thrown.detail} ${kind.advice}`;
+  const retryAfter = thrown.extras.headers?.['retry-after'];
+  return new StepFailure(kind.code, words, {
+    isRetryable: kind.isRetryable,
+    record: { ...record, ...(typeof retryAfter === 'string' && { retry_after: retryAfter.slice(0, 64) }) },
+    cause: thrown,
+  });
+}
+
+/** The failure of a step whose agent came to an end without a whole answer; undefined for one that has it. */
+export function finishFailure(finish: AgentFinish, record: JsonObject): StepFailure | undefined {
+  switch (finish) {
+    case 'stop':
+      return undefined;
+    case 'iteration_limit':
+      return new StepFailure(
+        'iteration_limit',
+        'The agent reached its limit of model calls before it had an answer. Raise `max_iterations` (50 at most), or give it less to do.',
+        { isRetryable: false, record },
+      );
+    case 'length':
+      return new StepFailure(
+        'answer_cut',
+        'The answer of the model was cut at its limit of tokens. Ask for a shorter one, or choose another model.',
+        { isRetryable: true, record },
+      );
+    case 'content_filter':
+      return new StepFailure(
+        'content_filter',
+        'The content filter of the model provider withheld the answer.',
+        {
+          isRetryable: false,
+          record,
+        },
+      );
+    default:
+      // Neither client tools nor pauses are asked for, so this would be a mistake in the engine.
+      throw new Error(`an agent task ended with ${finish}`);
+  }
+}

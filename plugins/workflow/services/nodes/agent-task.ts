@@ -1,0 +1,181 @@
+import type { Database, TenantEntityManager } from 'agent-gateway';
+import type { Agents, ModelUse, Principal } from '../../../agent-engine/contract.ts';
+import type { Metering, Preambles, PricedUse } from '../../../records/contract.ts';
+import type { Json, JsonObject } from '../../contract/graph.ts';
+import { type NodeType, StepFailure, type StepTask } from '../../contract/node-types.ts';
+import { AgentTaskConfig, agentTaskTemplates, checkAgentTask } from '../graph/builtin-config.ts';
+import type { Nesting } from '../tools/nesting.ts';
+import { agentFailure, finishFailure } from './agent-failure.ts';
+
+/** What agent tasks are carried out with. */
+interface AgentTaskParts {
+  readonly agents: Pick<Agents, 'run'>;
+  readonly preambles: Pick<Preambles, 'of'>;
+  readonly usage: AgentUsage;
+  /** Tokens, estimated, of personality, profile, memories and skills in the system prompt; 0 leaves them out. */
+  readonly preambleTokens: number;
+  /** Learns for whom agent tasks work, so that they start no workflows. */
+  readonly nesting: Pick<Nesting, 'enter'>;
+}
+
+/**
+ * The node `agent_task` (specification 2, Node and Agent safety pipeline): a whole turn of an agent with its tools. The prompt is what a user says
+ * in a chat, and is treated like it: input check, personality, memories and skills of the user who started the run, output check, redaction. No user can
+ * be asked: tools that need an approval are refused. A delivery that repeats an attempt does not repeat its tools.
+ */
+export function agentTask(parts: AgentTaskParts): NodeType {
+  const { agents, preambles, usage, preambleTokens, nesting } = parts;
+
+  async function run(task: StepTask, principal: Principal) {
+    const { prompt, agent, model, maxIterations } = readInput(task.input);
+    const { text: preamble, secret } = await preambles.of(principal, preambleTokens);
+    const counts = { toolCalls: 0 };
+    const events = agents.run({
+      agent,
+      model,
+      maxIterations,
+      preamble,
+      secretPreamble: secret,
+      messages: [{ role: 'user', content: prompt }],
+      pauses: 'refuse',
+      context: {
+        principal,
+        requestId: task.idempotencyKey,
+        idempotencyId: task.idempotencyKey,
+        signal: task.signal,
+        log: task.log,
+      },
+    });
+    try {
+      for await (const event of events) {
+        if (event.type === 'tool_call') counts.toolCalls += 1;
+        if (event.type === 'end') return { ...counts, result: event.result };
+      }
+    } catch (error) {
+      task.signal.throwIfAborted();
+      throw agentFailure(error, { tool_calls: counts.toolCalls });
+    }
+    throw new Error('an agent ended without a result');
+  }
+
+  return {
+    type: 'agent_task',
+    summary: 'Runs an agent with its tools; its answer is the output.',
+    config: AgentTaskConfig,
+    templates: agentTaskTemplates,
+    check: checkAgentTask,
+    async execute(task) {
+      const principal = { tenantId: task.tenantId, identityId: task.startedBy, userId: task.startedBy };
+      nesting.enter(principal);
+      const { result, toolCalls } = await run(task, principal);
+      const { finish, text, uses } = result;
+      const record = { model: result.model, model_calls: uses.length, tool_calls: toolCalls, finish };
+      const failure = finishFailure(finish, record);
+      if (failure !== undefined) {
+        await recordUsage(task, principal, uses);
+        throw failure;
+      }
+      const { usage: summed, also } = await usage.ofSuccess(principal, uses);
+      return { output: { text, usage: summed }, record, ...(also !== undefined && { also }) };
+    },
+  };
+
+  /** As chats do: a turn that came to an end is metered, whatever the end. */
+  async function recordUsage(task: StepTask, principal: Principal, uses: readonly ModelUse[]) {
+    try {
+      await usage.ofFailure(principal, uses);
+    } catch (err) {
+      task.log.error({ err, model_calls: uses.length }, 'the usage of a failed agent task is not recorded');
+    }
+  }
+}
+
+/** The configuration after its templates were filled in: a template alone keeps the type of what it stands for. */
+function readInput(input: JsonObject) {
+  const { prompt, agent, model, max_iterations: most } = input;
+  return {
+    prompt: promptOf(prompt),
+    agent: textOf(agent),
+    model: textOf(model),
+    maxIterations: typeof most === 'number' ? most : undefined,
+  };
+}
+
+function promptOf(value: Json | undefined): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value ?? '');
+  if (text.trim() !== '' && value !== undefined && value !== null) return text;
+  throw new StepFailure(
+    'empty_prompt',
+    'The prompt is empty after its templates were filled in. See the warnings of the run for references that led nowhere.',
+    { isRetryable: false },
+  );
+}
+
+/** Absent, and empty since a reference led nowhere, both mean the default. */
+function textOf(value: Json | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** What the usage of agent tasks is kept with. */
+interface AgentUsageParts {
+  readonly metering: Pick<Metering, 'price' | 'record'>;
+  /** The gateway's database, where usage is kept. */
+  readonly database: Pick<Database, 'forTenant'>;
+  /** True where the engine's runs are in that database too: usage then commits together with the step. */
+  readonly commitsWithStep: boolean;
+}
+
+/** The usage of agent tasks: what a step says of it, and how it is recorded. */
+interface AgentUsage {
+  /** Records the model calls of a step that succeeds. `also` is there where the record has to be part of the step's commit. */
+  ofSuccess(
+    principal: Principal,
+    uses: readonly ModelUse[],
+  ): Promise<{
+    readonly usage: JsonObject;
+    readonly also?: (entities: TenantEntityManager) => Promise<void>;
+  }>;
+  /** Records the model calls of a turn that came to its end, and fails the step all the same. Durable when it has resolved. */
+  ofFailure(principal: Principal, uses: readonly ModelUse[]): Promise<void>;
+}
+
+/** Makes it. Records have the source `workflow`, the tenant and the identity of the principal, and no session. */
+export function createAgentUsage({ metering, database, commitsWithStep }: AgentUsageParts): AgentUsage {
+  async function recordApart(principal: Principal, priced: readonly PricedUse[]): Promise<void> {
+    const owner = { principal, source: 'workflow' } as const;
+    await database
+      .forTenant(principal.tenantId)
+      .transaction((entities) => metering.record(entities, owner, priced));
+  }
+
+  return {
+    async ofSuccess(principal, uses) {
+      const priced = await metering.price(uses);
+      const usage = usageOf(priced);
+      const owner = { principal, source: 'workflow' } as const;
+      if (commitsWithStep) return { usage, also: (entities) => metering.record(entities, owner, priced) };
+      await recordApart(principal, priced);
+      return { usage };
+    },
+    async ofFailure(principal, uses) {
+      if (uses.length > 0) await recordApart(principal, await metering.price(uses));
+    },
+  };
+}
+
+/** Uses added up, under the names of the usage routes (decisions 1.8). `cost_usd` is 0 where no price is set. Pure. */
+function usageOf(uses: readonly PricedUse[]): JsonObject {
+  const sum = (of: (use: PricedUse) => number) => uses.reduce((total, use) => total + of(use), 0);
+  const input = sum((use) => use.inputTokens);
+  const output = sum((use) => use.outputTokens);
+  return {
+    input_tokens: input,
+    output_tokens: output,
+    cache_read_tokens: sum((use) => use.cacheReadTokens),
+    cache_write_tokens: sum((use) => use.cacheWriteTokens),
+    total_tokens: input + output,
+    // The exact decimals are in the usage records; here the noise of adding up is cut off.
+    cost_usd: Number(sum((use) => Number(use.costUsd)).toFixed(12)),
+    requests: uses.length,
+  };
+}

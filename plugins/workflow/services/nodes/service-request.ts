@@ -1,0 +1,234 @@
+import { GatewayError, isSecretReference, SecretErrors, type Secrets } from 'agent-gateway';
+import Type from 'typebox';
+import type { Json, JsonObject } from '../../contract/graph.ts';
+import { StepFailure } from '../../contract/node-types.ts';
+import { SERVICE_METHODS, serviceMethod } from '../graph/builtin-config.ts';
+import { GATEWAY_HEADERS, isHeaderName, isHeaderValue } from '../graph/header-rules.ts';
+import { isObject } from '../graph/json-object.ts';
+
+/** A request as it is sent, without its secrets. */
+export interface ServiceRequest {
+  readonly url: URL;
+  readonly method: string;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+const MAX_URL = 8_192;
+const JSON_TYPE = /^application\/(?:[a-z0-9.+-]{0,80}\+)?json\b/i;
+
+/**
+ * Makes a request of a filled-in configuration (decisions 2.6): GET, or POST when there is a body, unless the configuration says otherwise; the body as
+ * JSON, or as it is where it is text and the content type is not JSON. Throws `bad_url`, `bad_method`, `bad_header`, all final. Pure.
+ */
+export function serviceRequest(input: JsonObject, idempotencyKey: string): ServiceRequest {
+  const { body } = input;
+  const method = methodOf(input.method, body !== undefined);
+  const fields = serviceHeaders(input.headers);
+  const defaults = {
+    accept: 'application/json, */*;q=0.8',
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+  };
+  return {
+    url: urlOf(input.url),
+    method,
+    headers: { ...defaults, ...Object.fromEntries(fields), 'idempotency-key': idempotencyKey },
+    body: body === undefined ? undefined : bodyText(body, fields.get('content-type')),
+  };
+}
+
+function methodOf(given: Json | undefined, hasBody: boolean): string {
+  // Empty where a reference led nowhere.
+  if (given === undefined || given === null || given === '') return hasBody ? 'POST' : 'GET';
+  const method = typeof given === 'string' ? serviceMethod(given) : undefined;
+  if (method === undefined) {
+    throw refused(
+      'bad_method',
+      `The method is none of ${SERVICE_METHODS.join(', ')} after its templates were filled in.`,
+    );
+  }
+  if (hasBody && WITHOUT_BODY.has(method)) {
+    throw refused('bad_method', `${method} carries no body: leave \`body\` out, or use POST.`);
+  }
+  return method;
+}
+
+function urlOf(given: Json | undefined): URL {
+  const text = typeof given === 'string' ? given : '';
+  if (text.length > MAX_URL) throw refused('bad_url', `The URL is longer than ${MAX_URL} characters.`);
+  const url = URL.parse(text);
+  if (url === null) {
+    throw refused(
+      'bad_url',
+      'The URL cannot be read after its templates were filled in; it has to be absolute: https://host/path.',
+    );
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw refused('bad_url', 'Only http and https URLs can be called.');
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw refused('bad_url', 'The URL holds a user name or password; send them in a header.');
+  }
+  return url;
+}
+
+function bodyText(body: Json, contentType: string | undefined): string {
+  const isPlain = typeof body === 'string' && contentType !== undefined && !JSON_TYPE.test(contentType);
+  return isPlain ? body : JSON.stringify(body);
+}
+
+function refused(code: string, message: string): StepFailure {
+  return new StepFailure(code, message, { isRetryable: false });
+}
+
+/** Names of header fields are lower-case. */
+type ServiceHeaders = ReadonlyMap<string, string>;
+
+/** The key that names an attempt is the engine's own: what a configuration says there is left out. */
+const KEY = 'idempotency-key';
+
+/** True for a header that the gateway makes. */
+function isOfTheGateway(name: string): boolean {
+  return GATEWAY_HEADERS.has(name.toLowerCase()) || name.toLowerCase() === KEY;
+}
+
+/** Bounds of one request, as egress has them. */
+const MAX_FIELDS = 100;
+const MAX_CHARACTERS = 30_000;
+
+/**
+ * The headers of a request from a filled-in configuration: numbers and booleans as text, without those that are null. `Idempotency-Key` is left
+ * out, since the engine sets it. Throws `bad_header` naming a field, never its value. Pure.
+ */
+function serviceHeaders(given: Json | undefined): ServiceHeaders {
+  const fields = new Map<string, string>();
+  if (given === undefined || given === null || given === '') return fields;
+  if (typeof given !== 'object' || Array.isArray(given)) throw badHeader('`headers` is no object.');
+  let characters = 0;
+  for (const [spelling, value] of Object.entries(given)) {
+    const name = spelling.toLowerCase();
+    if (!isHeaderName(name)) throw badHeader('A name in `headers` is no name of a header.');
+    if (GATEWAY_HEADERS.has(name)) throw badHeader(`The header ${name} cannot be set; the gateway makes it.`);
+    if (name === KEY || value === null) continue;
+    if (typeof value === 'object') throw badHeader(`The header ${name} is no text.`);
+    fields.set(name, headerValue(name, String(value)));
+    characters += name.length + String(value).length;
+  }
+  if (fields.size > MAX_FIELDS || characters > MAX_CHARACTERS) {
+    throw badHeader(`The headers are more than ${MAX_FIELDS} fields or ${MAX_CHARACTERS} characters.`);
+  }
+  return fields;
+}
+
+/** The value of a header, when it can be sent. Throws `bad_header`. */
+function headerValue(name: string, value: string): string {
+  if (isHeaderValue(value)) return value;
+  throw badHeader(
+    `The value of the header ${name} holds a line break, or characters outside of ISO 8859-1, and cannot be sent.`,
+  );
+}
+
+function badHeader(message: string): StepFailure {
+  return new StepFailure('bad_header', message, { isRetryable: false });
+}
+
+/** Headers whose values are secrets, resolved when the request is sent. */
+export const SecretHeaders = Type.Record(Type.String(), Type.String({ maxLength: 1_100 }), {
+  maxProperties: 10,
+  description:
+    'Headers whose values are secrets of the deployment: `{"Authorization": "Bearer env:ACME_TOKEN"}`, `{"X-API-Key": "file:acme/key"}`. The operator lists what may be named in SVC_TENANT_SECRETS. Templates are not filled in here',
+});
+
+/** Values that were resolved for one request. */
+export interface ResolvedSecrets {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Takes the values out of a text that comes back. */
+  hide(text: string): string;
+}
+
+/** A scheme may stand in front: `Bearer env:NAME`. */
+const FORM = /^(?:([A-Za-z][A-Za-z0-9_-]{0,31}) )?((?:env|file):.+)$/;
+/** What egress takes for credentials, and does not let travel when a redirect leads to another host. */
+const CREDENTIAL = /auth|cookie|credential|key|secret|session|signature|token/i;
+const NAME = /^[a-z0-9_-]{1,128}$/i;
+/** Shorter values would take ordinary words out of answers. */
+const LEAST_HIDDEN = 8;
+const HIDDEN = '[REDACTED:secret]';
+
+/** What is wrong with `secret_headers`, by name of the header; messages go on after the name. Pure. */
+export function secretHeaderProblems(
+  given: Json | undefined,
+): readonly { readonly name: string; readonly message: string }[] {
+  return entriesOf(given).flatMap(([name, value]) => {
+    if (!NAME.test(name) || !CREDENTIAL.test(name) || isOfTheGateway(name)) {
+      const message =
+        'cannot hold a secret. A redirect to another host leaves out only headers with auth, cookie, credential, key, secret, session, signature or token in their name; choose such a one.';
+      return [{ name, message }];
+    }
+    if (typeof value === 'string' && referenceIn(value) !== undefined) return [];
+    return [
+      {
+        name,
+        message:
+          'is no reference: write env:NAME or file:PATH, with a scheme in front where one is needed (Bearer env:NAME).',
+      },
+    ];
+  });
+}
+
+/**
+ * Resolves the secrets of a request. Whatever tenant: graphs are written by more people than those who run the deployment, so only what
+ * `SVC_TENANT_SECRETS` lists may be named. Throws `secret_refused` and `secret_unavailable`, naming the reference.
+ */
+export async function resolveSecrets(secrets: Secrets, given: Json | undefined): Promise<ResolvedSecrets> {
+  const [problem] = secretHeaderProblems(given);
+  if (problem !== undefined) {
+    throw new StepFailure('bad_header', `The header ${problem.name} ${problem.message}`, {
+      isRetryable: false,
+    });
+  }
+  const values: string[] = [];
+  const headers: Record<string, string> = {};
+  for (const [name, text] of entriesOf(given)) {
+    const { scheme, reference } = referenceIn(String(text))!;
+    const value = await resolve(secrets, reference);
+    values.push(value);
+    headers[name.toLowerCase()] = headerValue(name, scheme === undefined ? value : `${scheme} ${value}`);
+  }
+  // Also as JSON, for excerpts and for what only looks like JSON.
+  const hidden = values
+    .filter(({ length }) => length >= LEAST_HIDDEN)
+    .flatMap((value) => [...new Set([value, JSON.stringify(value).slice(1, -1)])]);
+  return {
+    headers,
+    hide: (text) => hidden.reduce((left, value) => left.replaceAll(value, HIDDEN), text),
+  };
+}
+
+function referenceIn(text: string) {
+  const [, scheme, reference = ''] = FORM.exec(text) ?? [];
+  return isSecretReference(reference) ? { scheme, reference } : undefined;
+}
+
+async function resolve(secrets: Secrets, reference: string): Promise<string> {
+  try {
+    return await secrets.resolve(reference, 'tenant');
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    if (error.code === SecretErrors.refused.definition.code) {
+      throw new StepFailure(
+        'secret_refused',
+        `${error.detail}. The operator adds it to SVC_TENANT_SECRETS, if workflows may use it.`,
+        { isRetryable: false, cause: error },
+      );
+    }
+    throw new StepFailure('secret_unavailable', `${error.detail}. The operator has to put that right.`, {
+      isRetryable: error.code === SecretErrors.unreadable.definition.code,
+      cause: error,
+    });
+  }
+}
+
+const entriesOf = (given: Json | undefined) => (isObject(given) ? Object.entries(given) : []);

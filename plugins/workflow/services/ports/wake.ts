@@ -1,9 +1,0 @@
-import type { RunPlace } from '../../contract/engine.ts';
-
-/** Tells replicas that there is something to do. Hints: any may be lost, come twice, or late. */
-export interface Wake {
-  /** Some replica, this one included, should look at the run, `delayMs` from now. Never throws, never waits. */
-  look(place: RunPlace, delayMs?: number): void;
-  /** The replica that owns the run should look at it: somebody else has changed it. */
-  changed(place: RunPlace): void;
-}

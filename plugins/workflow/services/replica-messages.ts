@@ -1,0 +1,128 @@
+import {
+  type Clock,
+  defineEvent,
+  defineQueue,
+  type EventRef,
+  type Events,
+  type Logger,
+  type Queue,
+  type QueueRef,
+} from 'agent-gateway';
+import Type from 'typebox';
+import type { RunPlace } from '../contract/engine.ts';
+import type { Notifier } from './ports/runtime.ts';
+
+const Place = Type.Object({
+  tenant_id: Type.String({ maxLength: 64 }),
+  run_id: Type.String({ maxLength: 64 }),
+});
+const Changed = Type.Object({ ...Place.properties, seq: Type.Integer({ minimum: 0 }) });
+
+/** A run, as replicas name it to each other. */
+export interface RunMessage {
+  readonly tenant_id: string;
+  readonly run_id: string;
+}
+
+/** What the replicas of one engine send each other. Each message may be lost: the tables say what is so. */
+export interface ReplicaMessages {
+  /** Some replica should poll a run. */
+  readonly look: QueueRef<RunMessage>;
+  /** The owner of the run should read it: another replica has changed it. */
+  readonly touched: EventRef<RunMessage>;
+  /** This replica follows a run: others notify it of changes. */
+  readonly follow: EventRef<RunMessage>;
+  /** A run that is followed has events up to this number. */
+  readonly changed: EventRef<RunMessage & { readonly seq: number }>;
+}
+
+/** The messages of the engine of that name; engines over other tables do not get them. */
+export function replicaMessages(name: string): ReplicaMessages {
+  return {
+    look: defineQueue(`${name}.look`, Place),
+    touched: defineEvent(`${name}.run-touched`, Place),
+    follow: defineEvent(`${name}.follow`, Place),
+    changed: defineEvent(`${name}.changed`, Changed),
+  };
+}
+
+/** The run of a message. */
+export function toPlace({ tenant_id, run_id }: RunMessage): RunPlace {
+  return { tenantId: tenant_id, runId: run_id };
+}
+
+/** A run as a message names it. */
+export function toMessage({ tenantId, runId }: RunPlace): RunMessage {
+  return { tenant_id: tenantId, run_id: runId };
+}
+
+/** Messages that are on their way to the queue at one time; what comes on top is left to the sweeps. */
+const MAX_IN_FLIGHT = 1_000;
+/** The longest delay of a queue. The sweeps find what is due after it. */
+const MAX_DELAY_MS = 24 * 60 * 60 * 1000;
+/** Timers of one run that end within so much of each other are one message. */
+const GRAIN_MS = 100;
+
+/** What became of a message to the queue. `lost`: the queue is full or away; `dropped`: too many were on their way. */
+export type NotifyResult = 'sent' | 'lost' | 'failed' | 'dropped';
+
+/** What a notifier sends through. */
+interface NotifierParts {
+  readonly queue: Pick<Queue, 'publish' | 'delivers'>;
+  readonly events: Pick<Events, 'emit'>;
+  readonly messages: Pick<ReplicaMessages, 'look' | 'touched'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly log: Logger;
+  /** Counts what became of each message to the queue. Must not throw. */
+  readonly count: (result: NotifyResult) => void;
+}
+
+/**
+ * Notifies replicas that there is something to do: one of them through the queue, the owner of a run through an event. Fire and forget: what
+ * fails is logged and counted, and the sweeps find the work.
+ */
+export function createNotifier({ queue, events, messages, clock, log, count }: NotifierParts): Notifier {
+  let inFlight = 0;
+
+  async function publish(place: RunPlace, { id, delay }: Timing): Promise<NotifyResult> {
+    if (inFlight >= MAX_IN_FLIGHT) return 'dropped';
+    inFlight += 1;
+    try {
+      return (await queue.publish(messages.look, toMessage(place), { id, delay })) ? 'sent' : 'lost';
+    } catch (error) {
+      log.warn({ err: error, runId: place.runId }, 'a hint could not be published');
+      return 'failed';
+    } finally {
+      inFlight -= 1;
+    }
+  }
+
+  return {
+    poll(place, delayMs = 0) {
+      if (!queue.delivers) return;
+      void publish(place, timingOf(place, delayMs, clock.now())).then(count);
+    },
+    changed(place) {
+      try {
+        events.emit(messages.touched, toMessage(place));
+      } catch (error) {
+        log.warn({ err: error, runId: place.runId }, 'an event could not be emitted');
+      }
+    },
+  };
+}
+
+interface Timing {
+  readonly id: string;
+  readonly delay: number;
+}
+
+/**
+ * While a message waits, others of its id are dropped with their delay: a poll that is due now must not be taken for one that is due
+ * tomorrow, so the id says when it is. Timers of one grain end with it, so that their one message comes before none of them.
+ */
+function timingOf({ runId }: RunPlace, delayMs: number, now: number): Timing {
+  if (delayMs <= 0) return { id: runId, delay: 0 };
+  const grain = Math.ceil((now + Math.min(delayMs, MAX_DELAY_MS - GRAIN_MS)) / GRAIN_MS);
+  return { id: `${runId}.${grain}`, delay: Math.ceil(grain * GRAIN_MS - now) };
+}

@@ -1,0 +1,146 @@
+import type { RunPlace } from '../../contract/engine.ts';
+
+/**
+ * Who may carry out how many steps in this process. No slot stays free while a run could use it. While several tenants want slots, those who hold
+ * fewest come first, and equals take turns: a tenant's next step (even the next of a run that is under way) does not come before the first step of a tenant
+ * that holds no more. So a tenant's share is at least its part among those who want something, and no tenant waits behind another's long chains.
+ */
+export class FairSlots {
+  readonly #capacity: number;
+  readonly #waiting: { tenants(): Iterable<string> };
+  readonly #held = new Map<string, number>();
+  #taken = 0;
+
+  /** @param waiting whose runs wait for a slot, in the order in which they are served */
+  constructor(capacity: number, waiting: { tenants(): Iterable<string> }) {
+    this.#capacity = capacity;
+    this.#waiting = waiting;
+  }
+
+  get free(): number {
+    return Math.max(0, this.#capacity - this.#taken);
+  }
+
+  /** Slots that are held. */
+  get taken(): number {
+    return this.#taken;
+  }
+
+  heldBy(tenantId: string): number {
+    return this.#held.get(tenantId) ?? 0;
+  }
+
+  /** How many slots a tenant may take now, whether its runs wait or not. */
+  roomFor(tenantId: string): number {
+    const held = this.heldBy(tenantId);
+    let room = this.free;
+    for (const other of this.#waiting.tenants()) {
+      if (room === 0) break;
+      if (other !== tenantId) room = Math.min(room, Math.max(0, this.heldBy(other) - held));
+    }
+    return room;
+  }
+
+  /** Whose turn it is: of the tenants that wait, in their order, the first of those who hold fewest slots. Undefined: none waits, or no slot is free. */
+  next(): string | undefined {
+    if (this.free === 0) return undefined;
+    let next: string | undefined;
+    let fewest = Number.POSITIVE_INFINITY;
+    for (const tenantId of this.#waiting.tenants()) {
+      const held = this.heldBy(tenantId);
+      if (held >= fewest) continue;
+      next = tenantId;
+      fewest = held;
+      if (held === 0) break;
+    }
+    return next;
+  }
+
+  /** Takes as many; the caller has asked whether they are there. */
+  take(tenantId: string, count: number): void {
+    if (count === 0) return;
+    this.#held.set(tenantId, this.heldBy(tenantId) + count);
+    this.#taken += count;
+  }
+
+  giveBack(tenantId: string, count: number): void {
+    if (count === 0) return;
+    const left = this.heldBy(tenantId) - count;
+    if (left > 0) this.#held.set(tenantId, left);
+    else this.#held.delete(tenantId);
+    this.#taken -= count;
+  }
+}
+
+/** Runs that may wait. What is beyond is left to the sweeps, which find it in the database. */
+const MAX_WAITING = 1_024;
+
+/**
+ * Runs that could be worked on here, and had no room: each once, first in, first out within a tenant. A tenant that fills the list makes room for
+ * those who have fewer runs in it.
+ */
+export class WaitingRuns {
+  readonly #most: number;
+  /** Tenants in the order in which they are served; the runs of each by id. */
+  readonly #tenants = new Map<string, Map<string, RunPlace>>();
+  #size = 0;
+
+  constructor(most = MAX_WAITING) {
+    this.#most = most;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Those who wait; who was served last comes last. */
+  tenants(): MapIterator<string> {
+    return this.#tenants.keys();
+  }
+
+  /** False when a run had to be left out: this one, or the newest of the tenant with most. */
+  add(place: RunPlace): boolean {
+    const { tenantId, runId } = place;
+    const runs = this.#tenants.get(tenantId);
+    if (runs?.has(runId)) return true;
+    const isFull = this.#size >= this.#most;
+    if (isFull && !this.#dropNewestOfOthers((runs?.size ?? 0) + 1)) return false;
+    if (runs === undefined) this.#tenants.set(tenantId, new Map([[runId, place]]));
+    else runs.set(runId, place);
+    this.#size += 1;
+    return !isFull;
+  }
+
+  /** The run of a tenant that waits for the longest time; the tenant is last in turn then. */
+  take(tenantId: string): RunPlace | undefined {
+    const runs = this.#tenants.get(tenantId);
+    const place = runs?.values().next().value;
+    if (runs === undefined || place === undefined) return undefined;
+    this.#remove(runs, place);
+    if (this.#tenants.delete(tenantId) && runs.size > 0) this.#tenants.set(tenantId, runs);
+    return place;
+  }
+
+  clear(): void {
+    this.#tenants.clear();
+    this.#size = 0;
+  }
+
+  #remove(runs: Map<string, RunPlace>, { tenantId, runId }: RunPlace): void {
+    if (!runs.delete(runId)) return;
+    this.#size -= 1;
+    if (runs.size === 0) this.#tenants.delete(tenantId);
+  }
+
+  /** Makes room at the cost of the tenant with most runs, if these are more than `count`. */
+  #dropNewestOfOthers(count: number): boolean {
+    let most: Map<string, RunPlace> | undefined;
+    for (const runs of this.#tenants.values()) {
+      if (runs.size > (most?.size ?? count)) most = runs;
+    }
+    const newest = most && [...most.values()].at(-1);
+    if (most === undefined || newest === undefined) return false;
+    this.#remove(most, newest);
+    return true;
+  }
+}

@@ -1,0 +1,173 @@
+import type { RunState, StepState } from '../core/run-state.ts';
+import type { CompiledGraph } from '../graph/compiled-graph.ts';
+import type { Mailbox } from './mailbox.ts';
+import type { RunnerCore } from './runner.ts';
+import { StepCall } from './step-call.ts';
+
+/**
+ * The steps of one run that this process carries out, and those that have ended until that is stored. Each one that is carried out holds a slot of
+ * its tenant. How a call ends goes into the mailbox of the run.
+ */
+export class InFlightSteps {
+  readonly #core: RunnerCore;
+  readonly #slots: ReservedSlots;
+  readonly #mailbox: Pick<Mailbox, 'ended'>;
+  readonly #ended: () => void;
+  /** By step. */
+  readonly #calls = new Map<string, StepCall>();
+
+  /** @param ended called when a call has ended by itself and its slot is free */
+  constructor(core: RunnerCore, slots: ReservedSlots, mailbox: Pick<Mailbox, 'ended'>, ended: () => void) {
+    this.#core = core;
+    this.#slots = slots;
+    this.#mailbox = mailbox;
+    this.#ended = ended;
+  }
+
+  get isEmpty(): boolean {
+    return this.#calls.size === 0;
+  }
+
+  /** Steps that the worker owns in this state, and that are not in flight. */
+  missing({ owner, steps }: RunState, worker: string | undefined): readonly StepState[] {
+    const missing: StepState[] = [];
+    if (worker === undefined || owner !== worker) return missing;
+    for (const step of steps.values()) {
+      if (step.status === 'running' && !this.#calls.get(step.id)?.is(step)) missing.push(step);
+    }
+    return missing;
+  }
+
+  /** Begins claimed steps, for which slots are kept. What is not to be begun here is given back. */
+  begin(run: RunState, claimed: readonly StepState[], graph: CompiledGraph): void {
+    for (const step of claimed) {
+      const mayBegin = this.#core.claimant !== undefined && this.#slots.spend();
+      const call = mayBegin ? new StepCall(this.#core, step) : StepCall.notBegun(this.#core, step);
+      this.#calls.set(step.id, call);
+      if (!mayBegin) {
+        this.#mailbox.ended(call, { type: 'released', fence: call.fence });
+        continue;
+      }
+      call.begin(run, step, graph.nodes.get(step.nodeId)!, (ending, also) => {
+        this.#slots.freeOne();
+        this.#mailbox.ended(call, ending, also);
+        this.#ended();
+      });
+    }
+    this.#slots.giveBackKept();
+  }
+
+  /** Stops what is not to be done any more: the step is over, or another worker's. */
+  stopOthers({ steps }: RunState): void {
+    if (this.#calls.size === 0) return;
+    const kept = new Set<StepCall>();
+    for (const step of steps.values()) {
+      const call = this.#calls.get(step.id);
+      if (step.status === 'running' && call?.is(step)) kept.add(call);
+    }
+    if (kept.size === this.#calls.size) return;
+    for (const call of this.#calls.values()) {
+      if (!kept.has(call)) this.#drop(call, 'The step was cancelled, or given to somebody else');
+    }
+  }
+
+  /** The end of a call is stored, or came too late. */
+  settled(call: StepCall): void {
+    if (this.#calls.get(call.fence.stepId) === call) this.#calls.delete(call.fence.stepId);
+  }
+
+  /** Stops all that is carried out; what has ended already stays. */
+  abandon(reason: string): void {
+    for (const call of this.#calls.values()) {
+      if (!call.isOver) this.#drop(call, reason);
+    }
+  }
+
+  /** Stops all that is carried out, to give it back. It stays in flight until that is stored. */
+  release(reason: string): void {
+    const stopped = [...this.#calls.values()].filter((call) => call.stop(reason));
+    for (const call of stopped) {
+      this.#slots.freeOne();
+      this.#mailbox.ended(call, { type: 'released', fence: call.fence });
+    }
+  }
+
+  #drop(call: StepCall, reason: string): void {
+    if (call.stop(reason)) this.#slots.freeOne();
+    this.settled(call);
+  }
+}
+
+/** The slots that one run holds for steps which are not begun yet. What is given back goes to runs that wait. */
+export class ReservedSlots {
+  readonly #core: Pick<RunnerCore, 'slots' | 'slotsFreed'>;
+  readonly #tenantId: string;
+  /** Taken before it is known what they are for. */
+  #granted = 0;
+  /** For steps that a commit claims of which it is not known whether it is stored. */
+  #kept = 0;
+
+  constructor(core: Pick<RunnerCore, 'slots' | 'slotsFreed'>, tenantId: string) {
+    this.#core = core;
+    this.#tenantId = tenantId;
+  }
+
+  get hasKept(): boolean {
+    return this.#kept > 0;
+  }
+
+  /** Steps that may be claimed now: those that have a slot already, and what the tenant may take. */
+  get room(): number {
+    return this.#granted + this.#core.slots.roomFor(this.#tenantId);
+  }
+
+  /** Slots were taken for the run. */
+  grant(count: number): void {
+    this.#granted += count;
+  }
+
+  /** Has a slot for each of so many claimed steps, and gives back what was granted beyond. */
+  keep(claimed: number): void {
+    this.#core.slots.take(this.#tenantId, Math.max(0, claimed - this.#granted));
+    this.#granted = Math.max(0, this.#granted - claimed);
+    this.#kept += claimed;
+    this.giveBackGranted();
+  }
+
+  /** Of so many steps that turned out to be claimed, those without a slot take one that is free, while there is one. */
+  takeFor(claimed: number): void {
+    const more = Math.min(Math.max(0, claimed - this.#kept), this.#core.slots.free);
+    this.#core.slots.take(this.#tenantId, more);
+    this.#kept += more;
+  }
+
+  /** Hands one of the kept slots to a step that begins; false when there is none. */
+  spend(): boolean {
+    if (this.#kept === 0) return false;
+    this.#kept -= 1;
+    return true;
+  }
+
+  /** The slot of a step that has ended is free. Runs that wait do not get it yet: the next step of this run is considered before. */
+  freeOne(): void {
+    this.#core.slots.giveBack(this.#tenantId, 1);
+  }
+
+  giveBackGranted(): void {
+    const count = this.#granted;
+    this.#granted = 0;
+    this.#giveBack(count);
+  }
+
+  giveBackKept(): void {
+    const count = this.#kept;
+    this.#kept = 0;
+    this.#giveBack(count);
+  }
+
+  #giveBack(count: number): void {
+    if (count === 0) return;
+    this.#core.slots.giveBack(this.#tenantId, count);
+    this.#core.slotsFreed();
+  }
+}

@@ -1,0 +1,215 @@
+import { DatabaseErrors, KernelErrors } from 'agent-gateway';
+import { WorkflowErrors } from '../../contract/engine.ts';
+import type { StepResult } from '../../contract/node-types.ts';
+import type { Occurrence, Transition, Verdict } from '../core/occurrence.ts';
+import type { RunState } from '../core/run-state.ts';
+import type { Timers } from '../ports/runtime.ts';
+import type { InFlightSteps } from './in-flight-steps.ts';
+import type { RunnerCore } from './runner.ts';
+import type { StepCall } from './step-call.ts';
+
+/** Callers that may ask for changes of one run at the same time. */
+const MAX_MESSAGES = 1_000;
+/** Messages that go into one commit at most. */
+const MAX_BATCH = 256;
+/** Milliseconds that a caller waits while the database does not answer. */
+const REPLY_TIMEOUT_MS = 5_000;
+
+/** Something that happened to a run and is not stored yet. */
+export interface Message {
+  command: Occurrence;
+  /** Of a result or a release: what it is of. It is kept until it is stored, or too late. */
+  readonly call?: StepCall;
+  /** Of anything else: the caller's answer. It is forgotten once it is given. */
+  readonly reply?: PendingReply<Answer | undefined>;
+  also?: StepResult['also'];
+  /** When its caller sent it, by the clock of `CachedState`: what was read or decided before may be older than what the caller knows. */
+  readonly arrived: number;
+  conflicts: number;
+  rejections: number;
+  /** It was in a write that may be stored: the revision before, and why it is not known. */
+  doubt?: { readonly revision: number; readonly error: unknown };
+  /** What it really says, while something else is tried in its place. */
+  original?: Pick<Message, 'command' | 'also'>;
+}
+
+/** What came of a command that a caller sent. */
+export interface Answer {
+  readonly state: RunState;
+  readonly verdict: Verdict;
+}
+
+/** What happened to one run and is not stored yet, in order. */
+export class Mailbox {
+  readonly #timers: Pick<Timers, 'after'>;
+  #queue: Message[] = [];
+
+  constructor(timers: Pick<Timers, 'after'>) {
+    this.#timers = timers;
+  }
+
+  get size(): number {
+    return this.#queue.length;
+  }
+
+  /** Queues what a caller asks for. Rejects when too many ask, and after a bounded time without an answer. */
+  ask(command: Occurrence, arrived: number): Promise<Answer | undefined> {
+    if (this.#queue.length >= MAX_MESSAGES) return Promise.reject(WorkflowErrors.busy());
+    const reply = new PendingReply<Answer | undefined>(this.#timers);
+    this.#queue.push({ command, reply, arrived, conflicts: 0, rejections: 0 });
+    return reply.answer;
+  }
+
+  /** Queues how the call of a step ended. */
+  ended(call: StepCall, command: Occurrence, also?: StepResult['also']): void {
+    this.#queue.push({ command, call, also, arrived: 0, conflicts: 0, rejections: 0 });
+  }
+
+  /**
+   * Takes what goes into one transition of a state. A result with writes of its own goes alone. What may have been done already and must not be
+   * done twice is not done: its caller gets the error for which that is not known.
+   *
+   * @param isSingle takes one at most, to find out which of them cannot be stored
+   */
+  take(state: RunState, isSingle: boolean): Message[] {
+    const most = isSingle ? 1 : MAX_BATCH;
+    const batch: Message[] = [];
+    let taken = 0;
+    for (const message of this.#queue) {
+      if (batch.length === most || (batch.length > 0 && (message.also || batch[0]!.also))) break;
+      taken += 1;
+      if (mayBeStored(message, state)) message.reply?.reject(message.doubt?.error);
+      if (!message.reply?.isSettled) batch.push(message);
+    }
+    this.#queue.splice(0, taken);
+    return batch;
+  }
+
+  /** They are tried again, before what came later. */
+  putBack(batch: readonly Message[]): void {
+    this.#queue = [...batch.filter(isOpen), ...this.#queue];
+  }
+
+  /** They are tried again, after all others. */
+  putLast(batch: readonly Message[]): void {
+    this.#queue.push(...batch.filter(isOpen));
+  }
+
+  /** Callers get this error when their time is over; those whose time is over are forgotten. */
+  noteDelay(reason: unknown): void {
+    for (const { reply } of this.#queue) {
+      if (reply !== undefined) reply.reason = reason;
+    }
+    this.#queue = this.#queue.filter(isOpen);
+  }
+
+  /** The run is not there: nothing can come of anything. Gives the calls whose ends were to be stored. */
+  runIsGone(): readonly StepCall[] {
+    const all = this.#queue.splice(0);
+    for (const { reply } of all) reply?.resolve(undefined);
+    return all.flatMap(({ call }) => call ?? []);
+  }
+
+  /** Ends them all. Returns how many results are lost to this process. */
+  giveUp(): number {
+    const all = this.#queue.splice(0);
+    for (const { reply } of all) reply?.reject(KernelErrors.draining());
+    return all.filter(({ call }) => call !== undefined).length;
+  }
+}
+
+const isOpen = ({ reply }: Message): boolean => !reply?.isSettled;
+
+/** A retry that may be stored, of a run that went on since: its steps may have failed again, and would be tried once more. */
+function mayBeStored({ command, doubt }: Message, { revision }: RunState): boolean {
+  return command.type === 'retry' && doubt !== undefined && doubt.revision !== revision;
+}
+
+/**
+ * Ends a message that is stored, or can change nothing any more: its caller gets the answer, and the call whose end it was is in flight no more. A result
+ * that came too late is counted; that a failure was stored in the place of a result is logged, since that is written nowhere else.
+ */
+export function settle(
+  { metrics, log }: Pick<RunnerCore, 'metrics' | 'log'>,
+  steps: Pick<InFlightSteps, 'settled'>,
+  { reply, call, command, original }: Message,
+  answer: Answer,
+): void {
+  reply?.resolve(answer);
+  if (call === undefined) return;
+  steps.settled(call);
+  if (answer.verdict === 'unchanged' && command.type !== 'released') metrics.late();
+  if (original === undefined) return;
+  const { tenantId, id } = answer.state;
+  const fields = { tenant_id: tenantId, run_id: id, step_id: call.fence.stepId };
+  log.error(fields, 'the result of a step could not be stored: the step has failed');
+}
+
+/** The writes of a result go into the commit in which its step is completed, and into no other. Such a result is alone in its batch (`Mailbox.take`). */
+export function piggybackedWrites(
+  [message]: readonly Message[],
+  { state, verdicts }: Transition,
+): StepResult['also'] {
+  if (message?.also === undefined || message.command.type !== 'succeeded' || verdicts[0] !== 'applied')
+    return;
+  const { stepId } = message.command.fence;
+  const step = state.steps.values().find(({ id }) => id === stepId);
+  return step?.status === 'completed' ? message.also : undefined;
+}
+
+/** The answer for a caller, which comes within a bounded time. */
+export class PendingReply<T> {
+  readonly answer: Promise<T>;
+  /** Why there is no answer yet: what the caller gets when the time is over. */
+  reason: unknown;
+  readonly #settle: PromiseWithResolvers<T>;
+  readonly #cancel: () => void;
+  #isSettled = false;
+
+  constructor(timers: Pick<Timers, 'after'>) {
+    this.#settle = Promise.withResolvers<T>();
+    this.answer = this.#settle.promise;
+    this.#cancel = timers.after(REPLY_TIMEOUT_MS, () =>
+      this.reject(this.reason ?? DatabaseErrors.unavailable('The database did not answer in time.')),
+    );
+  }
+
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
+  /** Nothing when it is settled already. */
+  resolve(answer: T): void {
+    if (this.#isFirst()) this.#settle.resolve(answer);
+  }
+
+  /** Nothing when it is settled already. */
+  reject(error: unknown): void {
+    if (this.#isFirst()) this.#settle.reject(error);
+  }
+
+  #isFirst(): boolean {
+    if (this.#isSettled) return false;
+    this.#isSettled = true;
+    this.#cancel();
+    return true;
+  }
+}
+
+/** Callers that wait until one run was polled. They are answered together, each once; who comes after that waits for the next poll. */
+export class PollWaiters {
+  #waiting: ((isDone: boolean) => void)[] = [];
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  /** Whether what was due could be done. Never rejects. */
+  wait(): Promise<boolean> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  resolve(isDone: boolean): void {
+    for (const resolve of this.#waiting.splice(0)) resolve(isDone);
+  }
+}

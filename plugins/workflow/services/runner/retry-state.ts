@@ -1,0 +1,182 @@
+import { backoffDelay } from 'agent-gateway';
+import { type RunPlace, WorkflowErrors } from '../../contract/engine.ts';
+import type { RunState } from '../core/run-state.ts';
+import type { Timers } from '../ports/runtime.ts';
+import type { CachedState } from './cached-state.ts';
+import type { ReservedSlots } from './in-flight-steps.ts';
+import type { Mailbox, Message, PollWaiters } from './mailbox.ts';
+import type { RunnerCore } from './runner.ts';
+import { endingNotStored } from './step-call.ts';
+
+/** Conflicts in a row after which a caller is answered that too many change the run at once. */
+const MAX_CONFLICTS = 10;
+/** Milliseconds between tries after conflicts: the first one comes at once. */
+const CONFLICT_PAUSE = { first: 1, most: 100 };
+/** Milliseconds between tries while the database does not answer. */
+const FAILURE_PAUSE = { first: 50, most: 5_000 };
+/** Rejected writes of one result after which it is tried whether a failure in its place can be stored. */
+const TRIES_BEFORE_SUBSTITUTE = 16;
+
+/** What a failed write takes back, of the run that it was for. */
+interface RetryParts {
+  readonly mailbox: Pick<Mailbox, 'putBack' | 'putLast' | 'noteDelay'>;
+  readonly polls: Pick<PollWaiters, 'resolve'>;
+  readonly slots: Pick<ReservedSlots, 'giveBackKept' | 'giveBackGranted'>;
+  readonly cache: Pick<CachedState, 'invalidate'>;
+}
+
+/**
+ * Decides what follows when a write or a read of one run fails: how long the next try waits (conflicts and failures back off each by themselves), how
+ * careful it is, and which callers have waited long enough. A transition that goes well ends all of it, but for the doubt about a write: that ends
+ * with a read.
+ */
+export class RetryState {
+  readonly #core: Pick<RunnerCore, 'metrics' | 'pauses' | 'log'>;
+  readonly #place: RunPlace;
+  readonly #parts: RetryParts;
+  #conflicts = 0;
+  #failures = 0;
+  #isSuspicious = false;
+  #isInDoubt = false;
+
+  constructor(core: Pick<RunnerCore, 'metrics' | 'pauses' | 'log'>, place: RunPlace, parts: RetryParts) {
+    this.#core = core;
+    this.#place = place;
+    this.#parts = parts;
+  }
+
+  /** A write was rejected: messages are tried one by one, and claims by themselves, until it is known what cannot be stored. */
+  get isSuspicious(): boolean {
+    return this.#isSuspicious;
+  }
+
+  /** A write may be stored, and nothing was reported of it. */
+  get isInDoubt(): boolean {
+    return this.#isInDoubt;
+  }
+
+  /** Another process was faster than a commit of these. A caller that was in too many such commits is answered that the run is busy. Waits before the next try. */
+  async conflicted(batch: readonly Message[]): Promise<void> {
+    const { mailbox, polls, slots, cache } = this.#parts;
+    this.#core.metrics.committed('conflict');
+    this.#conflicts += 1;
+    slots.giveBackKept();
+    cache.invalidate();
+    for (const message of batch) {
+      message.conflicts += 1;
+      if (message.conflicts > MAX_CONFLICTS) message.reply?.reject(WorkflowErrors.busy());
+    }
+    mailbox.putBack(batch);
+    if (this.#conflicts > MAX_CONFLICTS) polls.resolve(false);
+    if (this.#conflicts === 1) return;
+    await this.#core.pauses.pause(backoffDelay(this.#conflicts - 1, CONFLICT_PAUSE));
+  }
+
+  /**
+   * A write of these failed: the next read says whether it is stored. What cannot be stored, tried alone, gets something else in its place in the end
+   * (`substitute`).
+   *
+   * @param isSent the database was asked: it may be stored all the same
+   * @returns true when something else is to be tried at once
+   */
+  rejected(batch: readonly Message[], before: RunState, error: unknown, isSent: boolean): boolean {
+    const { mailbox, cache } = this.#parts;
+    cache.invalidate();
+    if (isSent) this.#core.metrics.committed('unknown');
+    this.#isSuspicious = true;
+    if (isSent) this.#isInDoubt = true;
+    for (const message of batch) {
+      message.rejections += 1;
+      message.doubt ??= { revision: before.revision, error };
+      if (message.reply !== undefined) message.reply.reason = error;
+    }
+    const [first] = batch;
+    const isAlone = batch.length === 1 && first !== undefined;
+    const isSubstituted = isAlone && substitute(first);
+    // Tried alone it may be the one that cannot be stored: the others come before it.
+    if (isAlone && !isSubstituted) mailbox.putLast(batch);
+    else mailbox.putBack(batch);
+    return isSubstituted;
+  }
+
+  /** The database did not do what it was asked: waits before the next try, while there is something to try. Polls do not wait for it. */
+  async failed(error: unknown, hasWork: () => boolean): Promise<void> {
+    const { mailbox, polls, slots } = this.#parts;
+    const { tenantId, runId } = this.#place;
+    const fields = { err: error, tenant_id: tenantId, run_id: runId };
+    if (this.#failures === 0)
+      this.#core.log.warn(fields, 'a run could not be read or stored; it is tried again');
+    this.#failures += 1;
+    slots.giveBackGranted();
+    polls.resolve(false);
+    mailbox.noteDelay(error);
+    if (hasWork()) await this.#core.pauses.pause(backoffDelay(this.#failures, FAILURE_PAUSE));
+    mailbox.noteDelay(error);
+  }
+
+  /** It is not known whether the run itself is stored. */
+  createdInDoubt(): void {
+    this.#isInDoubt = true;
+  }
+
+  /** A read has said what is stored, and it was reported. */
+  clarified(): void {
+    this.#isInDoubt = false;
+  }
+
+  /** A transition went well. */
+  recovered(): void {
+    this.#isSuspicious = false;
+    this.#conflicts = 0;
+    this.#failures = 0;
+  }
+}
+
+/**
+ * A result that was rejected alone again and again may be what the database will not take. Then a failure of the step is tried in its place, at
+ * once, and the result again when that is rejected too: while nothing can be stored, nothing is given up.
+ *
+ * @returns true when something else is to be tried at once
+ */
+function substitute(message: Message): boolean {
+  const { original, call, command, also } = message;
+  if (original !== undefined) {
+    message.command = original.command;
+    message.also = original.also;
+    delete message.original;
+    return false;
+  }
+  if (call === undefined || command.type === 'released') return false;
+  if (message.rejections < TRIES_BEFORE_SUBSTITUTE) return false;
+  message.original = { command, also };
+  message.command = endingNotStored(call.fence);
+  message.also = undefined;
+  return true;
+}
+
+/** Waiting that ends early when the runner closes. */
+export class Pauses {
+  readonly #timers: Pick<Timers, 'after'>;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(timers: Pick<Timers, 'after'>) {
+    this.#timers = timers;
+  }
+
+  /** Resolves after so many milliseconds, or when all pauses end. */
+  pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        this.#waiting.delete(end);
+        cancel();
+        resolve();
+      };
+      const cancel = this.#timers.after(ms, end);
+      this.#waiting.add(end);
+    });
+  }
+
+  endAll(): void {
+    for (const end of [...this.#waiting]) end();
+  }
+}

@@ -1,0 +1,107 @@
+import type { Logger } from 'agent-gateway';
+import type { RunPlace, WorkflowLimits } from '../../contract/engine.ts';
+import type { RunnerMetrics } from '../../metrics.ts';
+import type { Facts, NewEvent, Occurrence, Verdict } from '../core/occurrence.ts';
+import type { RunState } from '../core/run-state.ts';
+import type { Graphs } from '../graphs.ts';
+import type { Execute } from '../ports/execution.ts';
+import type { Creation, RunStore } from '../ports/run-store.ts';
+import type { Notifier, Timers } from '../ports/runtime.ts';
+import type { FairSlots, WaitingRuns } from './fair-slots.ts';
+import type { Pauses } from './retry-state.ts';
+import type { DatabaseClock, WorkerLease } from './worker-lease.ts';
+
+/** What a runner works with. */
+export interface RunnerParts {
+  readonly store: RunStore;
+  readonly graphs: Graphs;
+  readonly execute: Execute;
+  readonly notifier: Notifier;
+  readonly timers: Timers;
+  readonly limits: WorkflowLimits;
+  readonly newId: () => string;
+  readonly log: Logger;
+  /** Names of the sinks that want the events of a tenant's runs delivered. */
+  readonly sinksOf: (tenantId: string) => readonly string[];
+  /** Called with what was committed here, in the order of the commits of a run. Never throws. */
+  readonly committed: (state: RunState, events: readonly NewEvent[]) => void;
+  readonly metrics: RunnerMetrics;
+}
+
+/** A new run, before its first transition. */
+export interface NewRun {
+  readonly tenantId: string;
+  readonly definitionId: string;
+  readonly versionId: string;
+  readonly version: number;
+  readonly input: RunState['input'];
+  readonly startedBy: string;
+  readonly idempotency?: Creation['idempotency'];
+}
+
+/** What came of a start. */
+export type Started =
+  | { readonly state: RunState }
+  | { readonly existing: { readonly runId: string; readonly fingerprint: string } };
+
+/**
+ * One process's share in all runs: applies what happens, carries out the steps that it claims, takes over what others lost.
+ */
+export interface Runner {
+  /** Makes this process known as a worker and begins to renew its lease. */
+  open(): Promise<void>;
+  /**
+   * Stores a run, with its first steps claimed where there is room. `existing`: the idempotency key is known, and nothing was stored.
+   */
+  start(run: NewRun): Promise<Started>;
+  /** Applies what somebody did to a run, wherever the run is owned. Undefined: there is no such run. Rejects when the database is away. */
+  apply(
+    place: RunPlace,
+    command: Occurrence,
+  ): Promise<{ readonly state: RunState; readonly verdict: Verdict } | undefined>;
+  /** Looks at a run: timers that are over, steps to be claimed. Never rejects; false where it could not do so now (no room, no database). */
+  poll(place: RunPlace): Promise<boolean>;
+  /** Whether a run is `running` and steps of it are carried out by this process: then it is the first to know how they end. */
+  isRunningHere(place: RunPlace): boolean;
+  /** Somebody else changed a run that this process may own. */
+  changed(place: RunPlace): void;
+  /** Looks for due runs, runs of dead workers, and runs that were changed elsewhere. Called every `sweepIntervalMs`. */
+  sweep(signal: AbortSignal): Promise<void>;
+  /**
+   * Takes no new work; gives back at once what was claimed and not begun, lets running steps end until `signal` aborts, then gives
+   * them back too, forgets the worker. Other replicas are notified of everything that is handed over. Resolves when nothing of it is owned any more.
+   */
+  close(signal: AbortSignal): Promise<void>;
+  /** Steps that are carried out here now, for metrics. */
+  readonly running: number;
+}
+
+/** What all parts of a runner share. */
+export interface RunnerCore extends Omit<RunnerParts, 'newId'> {
+  readonly clock: DatabaseClock;
+  readonly lease: WorkerLease;
+  readonly slots: FairSlots;
+  readonly waiting: WaitingRuns;
+  readonly pauses: Pauses;
+  readonly counts: {
+    /** Calls under way that count. */
+    running: number;
+    /** Calls that were begun so far. */
+    begun: number;
+  };
+  /** How far the end is. */
+  readonly phase: {
+    /** No new work is taken. */
+    isClosing: boolean;
+    /** Nothing is tried any more. */
+    isClosed: boolean;
+  };
+  /** The name to claim new steps under; undefined when none may be claimed. */
+  readonly claimant: string | undefined;
+  /** What a transition knows now. */
+  facts(): Facts;
+  /** Slots may be free: runs that wait for one get it. */
+  slotsFreed(): void;
+  /** There is due work that is not remembered here: it has to be asked for when there is room. */
+  noteBacklog(): void;
+}

@@ -1,0 +1,172 @@
+import { backoffDelay, type Logger } from 'agent-gateway';
+import type { RunStore } from '../ports/run-store.ts';
+import type { Timers } from '../ports/runtime.ts';
+
+/** Milliseconds after the first failure to make a worker known again. */
+const FIRST_REJOIN_MS = 100;
+
+interface WorkerLeaseParts {
+  readonly store: Pick<RunStore, 'join' | 'renew'>;
+  readonly timers: Timers;
+  readonly clock: Pick<DatabaseClock, 'renew'>;
+  readonly leaseMs: number;
+  readonly newId: () => string;
+  readonly log: Logger;
+  /** Called when the lease is over: others may have what the worker owned. */
+  readonly ended: () => void;
+}
+
+/**
+ * The lease of this process as a worker, renewed three times in its length. By the database's clock a lease begins when the database gets the message; this
+ * process counts from before it was sent, so that it never takes itself for alive when it is not. Once a lease is over its name is never used again, so
+ * that work that was claimed under it cannot be taken for work of today.
+ */
+export class WorkerLease {
+  readonly #parts: WorkerLeaseParts;
+  #worker: string | undefined;
+  /** On the monotonic clock. */
+  #validUntil = 0;
+  #isStopped = false;
+  #failures = 0;
+  #cancelBeat = () => {};
+  #cancelEnd = () => {};
+
+  constructor(parts: WorkerLeaseParts) {
+    this.#parts = parts;
+  }
+
+  /** The name to claim under. Undefined while there is no lease: nothing may be claimed. */
+  get worker(): string | undefined {
+    return this.#parts.timers.monotonic() < this.#validUntil ? this.#worker : undefined;
+  }
+
+  /** Makes the worker known. Rejects when the database does not answer. */
+  async open(): Promise<void> {
+    await this.#join();
+  }
+
+  /** Renews no more, and never joins again. Returns the name that is still known to the database, if any. */
+  stop(): string | undefined {
+    this.#isStopped = true;
+    this.#cancelBeat();
+    this.#cancelEnd();
+    const worker = this.#worker;
+    this.#worker = undefined;
+    return worker;
+  }
+
+  async #join(): Promise<void> {
+    const { store, timers, leaseMs, newId } = this.#parts;
+    const worker = newId();
+    const sent = timers.monotonic();
+    await store.join(worker, leaseMs);
+    if (this.#isStopped) return;
+    this.#worker = worker;
+    this.#failures = 0;
+    this.#isAliveSince(sent);
+    this.#watchEnd(worker);
+  }
+
+  #isAliveSince(sent: number): void {
+    const { timers, leaseMs } = this.#parts;
+    this.#validUntil = sent + leaseMs;
+    this.#beatAfter(sent + leaseMs / 3 - timers.monotonic());
+  }
+
+  #beatAfter(ms: number): void {
+    this.#cancelBeat();
+    this.#cancelBeat = this.#parts.timers.after(Math.max(0, ms), () => void this.#beat());
+  }
+
+  async #beat(): Promise<void> {
+    const { store, timers, clock, leaseMs, log } = this.#parts;
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    const sent = timers.monotonic();
+    try {
+      // The clock is asked at the same time; without its answer the estimate goes on.
+      const [renewal] = await Promise.allSettled([store.renew(worker, leaseMs), clock.renew()]);
+      if (this.#worker !== worker) return;
+      if (renewal.status === 'rejected') throw renewal.reason;
+      this.#failures = 0;
+      if (renewal.value) this.#isAliveSince(sent);
+      else this.#end(worker);
+    } catch (error) {
+      this.#failures += 1;
+      if (this.#failures === 1)
+        log.warn({ err: error, worker }, 'the lease of the worker could not be renewed');
+      this.#beatAfter(leaseMs / 10);
+    }
+  }
+
+  /** Independent of the heartbeats, which may hang. */
+  #watchEnd(worker: string): void {
+    const { timers } = this.#parts;
+    this.#cancelEnd = timers.after(Math.max(1, this.#validUntil - timers.monotonic()), () => {
+      if (timers.monotonic() < this.#validUntil) this.#watchEnd(worker);
+      else this.#end(worker);
+    });
+  }
+
+  #end(worker: string): void {
+    this.#cancelBeat();
+    this.#cancelEnd();
+    this.#worker = undefined;
+    this.#validUntil = 0;
+    this.#failures = 0;
+    this.#parts.log.warn({ worker }, 'the lease of the worker is over: its steps go to others');
+    this.#parts.ended();
+    void this.#rejoin();
+  }
+
+  async #rejoin(): Promise<void> {
+    const { leaseMs, log } = this.#parts;
+    if (this.#isStopped) return;
+    try {
+      await this.#join();
+      if (!this.#isStopped) log.info({ worker: this.#worker }, 'the worker is back under a new name');
+    } catch (error) {
+      this.#failures += 1;
+      if (this.#failures === 1) log.warn({ err: error }, 'the worker could not be made known again');
+      this.#rejoinAfter(backoffDelay(this.#failures, { first: FIRST_REJOIN_MS, most: leaseMs / 3 }));
+    }
+  }
+
+  #rejoinAfter(ms: number): void {
+    if (this.#isStopped) return;
+    this.#cancelBeat = this.#parts.timers.after(ms, () => void this.#rejoin());
+  }
+}
+
+/**
+ * What the database's clock shows, without asking it each time: a distance to the clock of this process that never runs backwards, so that a wall
+ * clock that is set here changes nothing. An answer of the database says that its clock was, when it arrived, somewhere between the answer and the answer
+ * plus the time of the round trip; the estimate moves only as far as it has to, so that a slow answer spoils nothing.
+ */
+export class DatabaseClock {
+  readonly #store: Pick<RunStore, 'now'>;
+  readonly #timers: Pick<Timers, 'monotonic'>;
+  /** Database time less monotonic time. */
+  #distance: number | undefined;
+
+  constructor(store: Pick<RunStore, 'now'>, timers: Pick<Timers, 'monotonic'>) {
+    this.#store = store;
+    this.#timers = timers;
+  }
+
+  /** Whole milliseconds since the epoch. Throws before the first answer. */
+  now(): number {
+    if (this.#distance === undefined) throw new Error('The clock of the database was never asked');
+    return Math.floor(this.#distance + this.#timers.monotonic());
+  }
+
+  /** Asks the database. Rejects when it does not answer; the estimate goes on then. */
+  async renew(): Promise<void> {
+    const asked = this.#timers.monotonic();
+    const answer = await this.#store.now();
+    const least = answer - this.#timers.monotonic();
+    const most = answer - asked;
+    const distance = this.#distance ?? (least + most) / 2;
+    this.#distance = Math.min(Math.max(distance, least), most);
+  }
+}

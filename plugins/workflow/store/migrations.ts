@@ -1,0 +1,162 @@
+import type { Migration } from 'agent-gateway';
+import { LENGTHS } from './rows.ts';
+
+/**
+ * The tables of an engine. A released migration never changes.
+ *
+ * Keys begin with the tenant, as all conditions do: while PostgreSQL has no statistics of a table yet, it otherwise takes any index that begins
+ * with the tenant for as good as the key, and reads all rows of the tenant for each one.
+ */
+export function runsMigration(name: string): Migration {
+  return {
+    name: '001-runs',
+    up: (schema, types) => [
+      schema
+        .createTable(`${name}_runs`)
+        .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+        .addColumn('id', types.id, (is) => is.notNull())
+        .addColumn('definition_id', types.string(LENGTHS.definitionId), (is) => is.notNull())
+        .addColumn('version_id', types.id, (is) => is.notNull())
+        .addColumn('version', types.integer, (is) => is.notNull())
+        .addColumn('status', types.string(LENGTHS.status), (is) => is.notNull())
+        .addColumn('revision', types.integer, (is) => is.notNull())
+        .addColumn('seq', types.integer, (is) => is.notNull())
+        .addColumn('input', types.text, (is) => is.notNull())
+        .addColumn('variables', types.text, (is) => is.notNull())
+        .addColumn('error', types.text)
+        .addColumn('owner', types.string(LENGTHS.worker))
+        .addColumn('wake_at', types.bigint)
+        .addColumn('started_by', types.string(LENGTHS.identity), (is) => is.notNull())
+        .addColumn('started_at', types.bigint, (is) => is.notNull())
+        .addColumn('completed_at', types.bigint)
+        .addColumn('updated_at', types.bigint, (is) => is.notNull())
+        .addPrimaryKeyConstraint(`${name}_runs_pkey`, ['tenant_id', 'id']),
+      schema.createIndex(`${name}_runs_started`).on(`${name}_runs`).columns(['tenant_id', 'started_at']),
+      schema
+        .createIndex(`${name}_runs_definition`)
+        .on(`${name}_runs`)
+        .columns(['tenant_id', 'definition_id', 'started_at']),
+      schema
+        .createIndex(`${name}_runs_status`)
+        .on(`${name}_runs`)
+        .columns(['tenant_id', 'status', 'started_at']),
+      schema.createIndex(`${name}_runs_wake`).on(`${name}_runs`).columns(['wake_at']),
+      schema.createIndex(`${name}_runs_owner`).on(`${name}_runs`).columns(['owner']),
+      schema
+        .createTable(`${name}_steps`)
+        .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+        .addColumn('id', types.id, (is) => is.notNull())
+        .addColumn('run_id', types.id, (is) => is.notNull())
+        .addColumn('revision', types.integer, (is) => is.notNull())
+        .addColumn('node_id', types.string(LENGTHS.nodeId), (is) => is.notNull())
+        .addColumn('status', types.string(LENGTHS.status), (is) => is.notNull())
+        .addColumn('attempt', types.integer, (is) => is.notNull())
+        .addColumn('delivery', types.integer, (is) => is.notNull())
+        .addColumn('lost', types.integer, (is) => is.notNull())
+        .addColumn('ready_at', types.bigint)
+        .addColumn('due_at', types.bigint)
+        .addColumn('created_at', types.bigint, (is) => is.notNull())
+        .addColumn('started_at', types.bigint)
+        .addColumn('completed_at', types.bigint)
+        .addColumn('open_since', types.bigint)
+        .addColumn('node_name', types.text, (is) => is.notNull())
+        .addColumn('node_type', types.text, (is) => is.notNull())
+        .addColumn('assignee', types.text, (is) => is.notNull())
+        .addColumn('input', types.text)
+        .addColumn('output', types.text)
+        .addColumn('outcome', types.text)
+        .addColumn('error', types.text)
+        .addColumn('taken', types.text)
+        .addColumn('completion', types.text)
+        .addPrimaryKeyConstraint(`${name}_steps_pkey`, ['tenant_id', 'id']),
+      schema.createIndex(`${name}_steps_run`).on(`${name}_steps`).columns(['tenant_id', 'run_id']),
+      schema.createIndex(`${name}_steps_open`).on(`${name}_steps`).columns(['tenant_id', 'open_since']),
+      schema
+        .createTable(`${name}_events`)
+        .addColumn('run_id', types.id, (is) => is.notNull())
+        .addColumn('seq', types.integer, (is) => is.notNull())
+        .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+        .addColumn('type', types.string(LENGTHS.eventType), (is) => is.notNull())
+        .addColumn('node_id', types.string(LENGTHS.nodeId))
+        .addColumn('step_id', types.id)
+        .addColumn('data', types.text, (is) => is.notNull())
+        .addColumn('created_at', types.bigint, (is) => is.notNull())
+        .addPrimaryKeyConstraint(`${name}_events_pkey`, ['run_id', 'seq']),
+      schema
+        .createTable(`${name}_starts`)
+        .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+        .addColumn('key_digest', types.string(LENGTHS.digest), (is) => is.notNull())
+        .addColumn('run_id', types.id, (is) => is.notNull())
+        .addColumn('fingerprint', types.text, (is) => is.notNull())
+        .addPrimaryKeyConstraint(`${name}_starts_pkey`, ['tenant_id', 'key_digest']),
+      schema.createIndex(`${name}_starts_run`).on(`${name}_starts`).columns(['run_id']),
+      schema
+        .createTable(`${name}_outbox`)
+        .addColumn('run_id', types.id, (is) => is.notNull())
+        .addColumn('sink', types.string(LENGTHS.sink), (is) => is.notNull())
+        .addColumn('from_seq', types.integer, (is) => is.notNull())
+        .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+        .addColumn('to_seq', types.integer, (is) => is.notNull())
+        .addColumn('created_at', types.bigint, (is) => is.notNull())
+        .addColumn('next_at', types.bigint, (is) => is.notNull())
+        .addColumn('attempts', types.integer, (is) => is.notNull())
+        .addColumn('claim', types.id)
+        .addPrimaryKeyConstraint(`${name}_outbox_pkey`, ['run_id', 'sink', 'from_seq']),
+      schema
+        .createIndex(`${name}_outbox_next`)
+        .on(`${name}_outbox`)
+        .columns(['sink', 'next_at', 'tenant_id', 'created_at', 'run_id', 'from_seq']),
+      schema
+        .createTable(`${name}_workers`)
+        .addColumn('id', types.string(LENGTHS.worker), (is) => is.notNull().primaryKey())
+        .addColumn('expires_at', types.bigint, (is) => is.notNull()),
+      schema
+        .createTable(`${name}_versions`)
+        .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+        .addColumn('id', types.id, (is) => is.notNull())
+        .addColumn('definition_id', types.string(LENGTHS.definitionId), (is) => is.notNull())
+        .addColumn('version', types.integer, (is) => is.notNull())
+        .addColumn('digest', types.string(LENGTHS.digest), (is) => is.notNull())
+        .addColumn('graph', types.text, (is) => is.notNull())
+        .addColumn('published_by', types.string(LENGTHS.identity), (is) => is.notNull())
+        .addColumn('published_at', types.bigint, (is) => is.notNull())
+        .addPrimaryKeyConstraint(`${name}_versions_pkey`, ['tenant_id', 'id']),
+      schema
+        .createIndex(`${name}_versions_number`)
+        .unique()
+        .on(`${name}_versions`)
+        .columns(['tenant_id', 'definition_id', 'version']),
+      schema
+        .createIndex(`${name}_versions_digest`)
+        .on(`${name}_versions`)
+        .columns(['tenant_id', 'definition_id', 'digest']),
+    ],
+  };
+}
+
+/** The table of definitions, for the gateway's own engine. A released migration never changes. */
+export function definitionsMigration(name: string): Migration {
+  return {
+    name: '002-definitions',
+    up: (schema, types) => [
+      schema
+        .createTable(`${name}_definitions`)
+        .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+        .addColumn('id', types.id, (is) => is.notNull())
+        .addColumn('name', types.text, (is) => is.notNull())
+        .addColumn('description', types.text, (is) => is.notNull())
+        .addColumn('graph', types.text, (is) => is.notNull())
+        .addColumn('status', types.string(LENGTHS.status), (is) => is.notNull())
+        .addColumn('latest_version', types.integer)
+        .addColumn('revision', types.integer, (is) => is.notNull())
+        .addColumn('created_by', types.string(LENGTHS.identity), (is) => is.notNull())
+        .addColumn('created_at', types.bigint, (is) => is.notNull())
+        .addColumn('updated_at', types.bigint, (is) => is.notNull())
+        .addPrimaryKeyConstraint(`${name}_definitions_pkey`, ['tenant_id', 'id']),
+      schema
+        .createIndex(`${name}_definitions_created`)
+        .on(`${name}_definitions`)
+        .columns(['tenant_id', 'created_at']),
+    ],
+  };
+}

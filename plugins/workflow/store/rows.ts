@@ -1,0 +1,78 @@
+/** Lengths of columns, in characters; the migrations say the same to the database. */
+export const LENGTHS = {
+  definitionId: 128,
+  nodeId: 64,
+  /** A status of a run, a step or a definition. */
+  status: 16,
+  eventType: 32,
+  /** Name of an event sink. */
+  sink: 64,
+  /** One incarnation of a process. */
+  worker: 64,
+  identity: 255,
+  /** SHA-256 in hexadecimal. */
+  digest: 64,
+} as const;
+
+/** Name of an entity of one engine, unique in the database: `workflow` and `run` give `WorkflowRun`. */
+export function entityName(engine: string, entity: string): string {
+  return [engine, entity].map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+/**
+ * JSON values as texts. PostgreSQL's own JSON refuses U+0000 and halves of surrogate pairs, and MySQL's sorts members and rounds numbers;
+ * `JSON.stringify` escapes the two, and a text comes back as it was.
+ */
+export function toText(value: unknown): string {
+  return JSON.stringify(value);
+}
+
+/** The same; null stays null, so that the database knows what is not there. */
+export function toTextOrNull(value: unknown): string | null {
+  return value === null ? null : JSON.stringify(value);
+}
+
+/** What a text says. Members named `__proto__` become own members like any other. */
+export function fromText<T>(text: string): T {
+  return JSON.parse(text) as T;
+}
+
+/** The same of what may be null. */
+export function fromTextOrNull<T>(text: string | null | undefined): T | null {
+  return text === null || text === undefined ? null : (JSON.parse(text) as T);
+}
+
+/**
+ * True where a database can hold the text: then it can be compared with columns. PostgreSQL refuses a statement with U+0000 in it, and half of a
+ * surrogate pair would become another character; nothing is stored under such an id.
+ */
+export function isSearchable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}
+
+/** Where a page begins: after a row, among those of the same time (`id`) or of later ones. */
+type PageStart =
+  | Record<string, never>
+  | { readonly time: number; readonly id: { readonly $gt: string } }
+  | { readonly time: { readonly $gt: number } };
+
+interface Ordered {
+  readonly id: string;
+  readonly time: number;
+}
+
+/**
+ * Reads rows in pages, ordered by a time and then by their ids. Rows that come or go meanwhile make it neither skip others nor give one twice.
+ *
+ * @param read the first rows from `start` on, in that order
+ */
+export async function* inPages<Row extends Ordered>(
+  read: (start: PageStart) => Promise<readonly Row[]>,
+): AsyncGenerator<readonly Row[]> {
+  let page = await read({});
+  for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
+    yield page;
+    page = await read({ time: last.time, id: { $gt: last.id } });
+    if (page.length === 0) page = await read({ time: { $gt: last.time } });
+  }
+}

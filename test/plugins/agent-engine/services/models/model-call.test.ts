@@ -1,0 +1,108 @@
+import test from 'ava';
+import { systemClock } from '../../../../../foundation/base/clock.ts';
+import {
+  type ChatChunk,
+  type ModelClient,
+  ModelErrors,
+} from '../../../../../plugins/agent-engine/contract.ts';
+import { modelMetrics } from '../../../../../plugins/agent-engine/services/models/metrics.ts';
+import {
+  createModelCall,
+  singleEndpoint,
+} from '../../../../../plugins/agent-engine/services/models/model-call.ts';
+import { fakeMetrics, type Measured } from '../../fake-metrics.ts';
+import { ask, collect, context } from './calls.ts';
+
+const usage = (total: number) => ({ prompt_tokens: 1, completion_tokens: total - 1, total_tokens: total });
+const chunk = (total?: number): ChatChunk => ({
+  id: 'x',
+  object: 'chat.completion.chunk',
+  created: 0,
+  model: 'm',
+  choices: [],
+  ...(total !== undefined && { usage: usage(total) }),
+});
+
+/** A model whose stream takes a second before each item; an Error among them is thrown. */
+function observed(items: readonly (ChatChunk | Error)[]) {
+  let time = 0;
+  let hasEnded = false;
+  const measured: Measured[] = [];
+  const client: ModelClient = {
+    async complete() {
+      time += 2000;
+      throw ModelErrors.timeout();
+    },
+    async *stream() {
+      try {
+        for (const item of items) {
+          time += 1000;
+          if (item instanceof Error) throw item;
+          yield item;
+        }
+      } finally {
+        hasEnded = true;
+      }
+    },
+  };
+  const info = { id: 'alias', provider: 'openai', model: 'm', owned_by: 'openai', created: 0 };
+  const chain = singleEndpoint({ info, client, label: 'label' });
+  const model = createModelCall({
+    info,
+    acquire: () => chain,
+    metrics: modelMetrics(fakeMetrics(measured)),
+    clock: { ...systemClock, monotonic: () => time },
+    timeout: 60_000,
+  });
+  return { model, measured, hasEnded: () => hasEnded };
+}
+
+const ended = (outcome: string, seconds: number): Measured[] => [
+  ['model_requests_total', `label ${outcome}`, 1],
+  ['model_request_duration_seconds', 'label', seconds],
+];
+
+test('a stream is measured: first chunk, last usage, whole time', async (t) => {
+  const { model, measured } = observed([chunk(), chunk(3), chunk(5)]);
+  t.is((await collect(model.stream(ask(), context()))).length, 3);
+  t.deepEqual(measured, [
+    ['model_first_chunk_seconds', 'label', 1],
+    ['model_tokens_total', 'label input', 1],
+    ['model_tokens_total', 'label output', 4],
+    ...ended('ok', 3),
+  ]);
+});
+
+test('a stream that is left early counts as aborted, one that fails by its code', async (t) => {
+  const left = observed([chunk(), chunk()]);
+  for await (const _ of left.model.stream(ask(), context())) break;
+  t.deepEqual(left.measured.slice(-2), ended('aborted', 1));
+  const failed = observed([chunk(), ModelErrors.rateLimited()]);
+  await t.throwsAsync(collect(failed.model.stream(ask(), context())), { code: 'model.rate-limited' });
+  t.deepEqual(failed.measured.slice(-2), ended('rate-limited', 2));
+});
+
+test('a failing plain call is measured', async (t) => {
+  const { model, measured } = observed([]);
+  await t.throwsAsync(model.complete(ask(), context()), { code: 'model.timeout' });
+  t.deepEqual(measured, ended('timeout', 2));
+});
+
+test('who answers is told once, before the first chunk is handed out, and not of a beginning that failed', async (t) => {
+  const { model } = observed([chunk(), chunk(3)]);
+  const told: string[] = [];
+  const telling = { ...context(), answeredBy: ({ id }: { id: string }) => void told.push(id) };
+  for await (const _ of model.stream(ask(), telling)) told.push('chunk');
+  t.deepEqual(told, ['alias', 'chunk', 'chunk']);
+  await t.throwsAsync(collect(observed([ModelErrors.upstream()]).model.stream(ask(), telling)));
+  t.is(told.length, 3);
+});
+
+test('a stream that is left ends at its client, and one that is not read is neither asked nor measured', async (t) => {
+  const left = observed([chunk(), chunk()]);
+  for await (const _ of left.model.stream(ask(), context())) break;
+  t.true(left.hasEnded());
+  const unread = observed([chunk()]);
+  await unread.model.stream(ask(), context())[Symbol.asyncIterator]().return?.();
+  t.deepEqual(unread.measured, []);
+});
