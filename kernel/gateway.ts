@@ -1,35 +1,23 @@
-import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createAuditQuery } from '../foundation/audit/audit-query.ts';
-import { createAuditTrail } from '../foundation/audit/audit-trail.ts';
-import { createDatabaseSink } from '../foundation/audit/database-sink.ts';
-import { type Clock, systemClock } from '../foundation/base/clock.ts';
 import { within } from '../foundation/base/deadline.ts';
-import { createIds } from '../foundation/base/ids.ts';
-import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
-import type { Environment } from '../foundation/config/read-config.ts';
+import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import { assertOutsideTransaction, openDatabase } from '../foundation/data/database.ts';
-import type { Logging } from '../foundation/observability/logger.ts';
-import { createMetrics } from '../foundation/observability/metrics.ts';
 import { createPluginMetrics } from '../foundation/observability/plugin-metrics.ts';
-import { createTracing } from '../foundation/observability/tracing.ts';
-import { openServices } from '../foundation/open-services.ts';
-import { openRedis } from '../foundation/redis/open-redis.ts';
-import { openResources } from '../foundation/resources/open-resources.ts';
-import { registerKernelTables } from '../foundation/gateway-tables.ts';
 import type { Plugin } from './api/plugin.ts';
 import type { KernelServices } from './api/services.ts';
-import { openAuthentication } from './auth/open-authentication.ts';
+import { type Authentication, openAuthentication } from './auth/open-authentication.ts';
 import { RequestLimits } from './chain/rate-limit.ts';
-import { GrpcServer } from './grpc/server.ts';
+import { Grpc } from './grpc/grpc.ts';
 import { pluginRoutes } from './host/admin-routes.ts';
+import { restOf } from './host/desired.ts';
+import type { Probe } from './host/effects.ts';
 import { GatewayConfiguration } from './host/gateway-configuration.ts';
 import { followPluginFolders } from './host/hot-plugins.ts';
 import { InFlight } from './host/in-flight.ts';
 import { jobRoutes } from './host/job-routes.ts';
-import type { Discovered } from './host/load-plugin.ts';
 import { PluginConfiguration } from './host/plugin-configuration.ts';
-import { PluginFolders } from './host/plugin-folders.ts';
+import { type Discovered, PluginFolders, type Unloaded } from './host/plugin-folders.ts';
 import { PluginHost } from './host/plugin-host.ts';
 import { Publication } from './host/publication.ts';
 import { createApplication } from './http/application.ts';
@@ -38,17 +26,13 @@ import { kernelRoutes } from './http/kernel-routes.ts';
 import { Listeners } from './http/listeners.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { createSourceAddress } from './http/source-address.ts';
+import { type Infrastructure, type InfrastructureOptions, openInfrastructure } from './infrastructure.ts';
 import { createRateLimits } from './limits/rate-limits.ts';
 import { createConcurrency, createStreamLimit } from './limits/stream-limit.ts';
-import { BUNDLED_PLUGINS } from './paths.ts';
-import { VERSION } from './version.ts';
+import { BUNDLED_PLUGINS, VERSION } from './version.ts';
 
 /** Milliseconds that a database may take to answer readiness. */
 const PING_TIMEOUT = 2_000;
-/** Milliseconds that the last audit records get to reach the database at the end; those that do not are in the journal. */
-const AUDIT_DRAIN = 5_000;
-/** The same where closing everything else has taken long: then the database does not answer anyway. */
-const AUDIT_DRAIN_LATE = 500;
 /** Milliseconds after the drain within which plugins and services are closed where everything answers. */
 const CLOSING = 6_000;
 /** Silence after which an event stream gets a comment line, and standstill after which its client is given up. */
@@ -58,26 +42,17 @@ const STREAM_TIMES = { heartbeat: 15_000, slowClient: 60_000 };
 export type FakedServices = Partial<Pick<KernelServices, 'leases' | 'objects' | 'egress' | 'secrets'>>;
 
 /** What a gateway is started with. */
-export interface GatewayOptions {
-  readonly settings: KernelSettings;
-  /** Read by plugins for their own variables. */
-  readonly env: Environment;
-  readonly logging: Logging;
+export interface GatewayOptions extends InfrastructureOptions {
   /** The static token; see `ensureAcpToken`. */
   readonly acpToken: string | undefined;
   /** Instead of the bundled plugins and those of `SVC_PLUGIN_DIRS`; for tests. */
   readonly plugins?: readonly Plugin[];
   /** Folders of plugins, also beside `plugins`; for tests. */
   readonly pluginFolders?: readonly string[];
-  readonly clock?: Clock;
   /** Instead of the kernel's own, for the plugins; for tests. */
   readonly services?: FakedServices;
   /** Milliseconds that a plugin's set-up may take; for tests. Default 30,000. */
   readonly setupTimeout?: number;
-  /** Reject transactions that wait for anything but the database; for tests. */
-  readonly guardTransactions?: boolean;
-  /** Metrics of the process itself, which exist once per process; default true. */
-  readonly processMetrics?: boolean;
 }
 
 /** A running gateway. */
@@ -95,114 +70,130 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
+/** Where a gateway stands between its start and its end. */
+interface Phase {
+  isServing: boolean;
+  /** Stays true at the end. */
+  hasStarted: boolean;
+  /** What is left of the drain time for plugins when the requests have ended. Milliseconds. */
+  drainLeft: number;
+  /** Until when everything is as it should be, once the drain is over. Milliseconds, monotonic. */
+  closesBy: number;
+}
+
 /**
  * Starts a gateway: the one place where the parts of the kernel are put together.
  *
  * @throws whatever stands in the way, said for the operator; what was opened until then is closed.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { settings, env, logging, acpToken } = options;
-  const clock = options.clock ?? systemClock;
-  const ids = createIds(clock);
-  const log = logging.logger;
+  const phase: Phase = {
+    isServing: false,
+    hasStarted: false,
+    drainLeft: 0,
+    closesBy: Number.POSITIVE_INFINITY,
+  };
   // Closed in reverse order, at the end or when the start fails.
   await using opened = new AsyncDisposableStack();
+  const file = await loadGatewayFile(options.settings.configFile);
+  // Plugins are imported while the servers that the gateway needs are asked for connections.
+  const code = findPlugins(options, file);
+  code.found.catch(() => {});
+  const infrastructure = await openInfrastructure(options, opened, () => phase.closesBy);
+  const kernel = await openKernel(options, infrastructure, phase, opened);
+  const host = openHost(options, kernel, { folders: code.folders, found: await code.found });
+  const serving = await serve(options, kernel, host, file, phase, opened);
+  const closing = opened.move();
+  let stopping: Promise<void> | undefined;
+  return {
+    ...serving,
+    services: kernel.services,
+    host: host.plugins,
+    stop: () => {
+      stopping ??= stop(options, kernel, host, phase, closing);
+      return stopping;
+    },
+  };
+}
 
-  const metrics = createMetrics({ version: VERSION, process: options.processMetrics ?? true });
-  const traces = await createTracing({
-    endpoint: settings.tracing?.endpoint,
-    insecure: false,
-    serviceName: settings.tracing?.serviceName ?? '',
-    version: VERSION,
-    log,
-  });
-  opened.defer(() => traces.shutdown());
+/** The plugins of the folders, those that shall not run excepted; a test's plugins come as values. */
+function findPlugins({ settings, plugins, pluginFolders }: GatewayOptions, file: GatewayFile) {
+  const bundled = plugins === undefined ? [BUNDLED_PLUGINS, ...settings.pluginDirs] : [];
+  const folders = new PluginFolders(pluginFolders ?? bundled);
+  const given = (plugins ?? []).map((plugin) => ({ name: plugin.name, folder: 'the test', plugin }));
+  const mayRun = (name: string) => restOf(name, file, settings.plugins ?? []) === undefined;
+  return { folders, found: folders.loadAll(mayRun).then((loaded) => [...given, ...loaded]) };
+}
 
-  const database = await openDatabase({
-    ...settings.database,
-    applicationRole: settings.databaseRole,
-    pool: { max: settings.databasePool },
-    log,
-    clock,
-    guardTransactions: options.guardTransactions ?? false,
-  });
-  opened.defer(() => database.close());
-  await registerKernelTables(database);
+type Kernel = Awaited<ReturnType<typeof openKernel>>;
 
-  const trail = createAuditTrail({
-    sink: createDatabaseSink(database),
-    directory: path.join(settings.dataDir, 'audit'),
+/** What serves requests, with no plugin yet: credentials, the chain, and the places where plugins become visible. */
+async function openKernel(
+  options: GatewayOptions,
+  infrastructure: Infrastructure,
+  phase: Phase,
+  opened: AsyncDisposableStack,
+) {
+  const { settings, acpToken } = options;
+  const { clock, ids, log, metrics, database, resources, services: parts } = infrastructure;
+  const { events } = parts;
+  const authentication = await openAuthentication({
+    database,
+    acpToken,
     clock,
     ids,
     log,
+    events,
+    jwt: settings.jwt,
   });
-  /** Until when everything is as it should be, once the drain is over. Milliseconds, monotonic. */
-  let closesBy = Number.POSITIVE_INFINITY;
-  opened.defer(() => trail.close(clock.monotonic() < closesBy ? AUDIT_DRAIN : AUDIT_DRAIN_LATE));
-  metrics.watchAudit({ queued: () => trail.stats().queued, spooled: () => trail.stats().spooledBytes });
+  opened.defer(() => authentication.close());
+  const chain = chainServices(options, infrastructure, authentication);
+  const handler = createApplication({
+    ...chain,
+    hasStarted: () => phase.hasStarted,
+    http: metrics.http,
+    origins: settings.allowedOrigins === '*' ? ['*'] : settings.allowedOrigins,
+    times: STREAM_TIMES,
+  });
+  const { address, tls, maxMessage } = settings.services.grpc;
+  const grpc = new Grpc({
+    address: { ...address, variable: 'SVC_GRPC_ADDR' },
+    chain: { ...chain, grpc: metrics.grpc },
+    isServing: () => phase.isServing,
+    tls,
+    maxMessage,
+  });
+  const degraded: { read: PluginHost['degraded'] } = { read: () => [] };
+  const everywhere = kernelRoutes({
+    isServing: () => phase.isServing,
+    pingDatabase: () => database.ping(PING_TIMEOUT),
+    probes: (): readonly Probe[] => publication.probes(),
+    degraded: () => degraded.read(),
+    metrics: () => metrics.text(),
+    metricsType: metrics.contentType,
+  }).map((route) => compileRoute(route, 'kernel', new InFlight()));
+  const listeners = new Listeners({ handler, everywhere, log });
+  const publication = new Publication({ listeners, grpc, resources, authentication: authentication.chain });
+  const services = kernelServices(options, infrastructure, authentication, listeners);
+  const { hints, jobs } = parts;
+  return { ...infrastructure, services, events, hints, jobs, listeners, grpc, publication, degraded };
+}
 
-  const { redisUrl } = settings;
-  const { deployment } = settings.services;
-  const redis =
-    redisUrl === undefined ? undefined : await openRedis({ url: redisUrl, deployment, clock, ids, log });
-  opened.defer(() => redis?.close());
+/** What the chain needs, of HTTP and of gRPC. */
+function chainServices(
+  { settings, logging }: GatewayOptions,
+  { clock, ids, log, metrics, traces, database, trail, redis }: Infrastructure,
+  { chain: authentication, tenants }: Authentication,
+) {
   const limits = new RequestLimits({
-    windows: createRateLimits({ redis, deployment, clock }),
+    windows: createRateLimits({ redis, deployment: settings.services.deployment, clock }),
     settings: settings.rateLimits,
     rejected: (tenantId, window) => metrics.rateLimitRejected(tenantId, window),
   });
-
-  const parts = await openServices({
-    settings: settings.services,
-    env,
-    ...{ database, trail, clock, ids, log },
-    redis,
-    redisUrl,
-    postgresUrl: settings.database.driver === 'postgres' ? settings.database.url : undefined,
-    registry: metrics.registry,
-    onSecret: logging.hide,
-  });
-  opened.use(parts);
-  const resources = await openResources({ folder: settings.services.agentsDir, clock, log });
-  opened.defer(() => resources.close());
-
-  const authentication = await openAuthentication({
-    ...{ database, acpToken, clock, ids, log },
-    jwt: settings.jwt,
-    events: parts.events,
-  });
-  opened.defer(() => authentication.close());
-
-  const services: KernelServices = {
-    clock,
-    ids,
-    database,
-    tenants: authentication.tenants,
-    apiKeys: authentication.apiKeys,
-    audit: createAuditQuery(database),
-    leases: parts.leases,
-    hints: parts.hints,
-    jobs: parts.jobs,
-    objects: parts.objects,
-    ...{ egress: parts.egress, secrets: parts.secrets, events: parts.events, resources },
-    openSqlite: (file) =>
-      openDatabase({
-        ...{ driver: 'sqlite', log, clock, guardTransactions: options.guardTransactions ?? false },
-        ...(file === undefined ? {} : { file }),
-      }),
-    openapi: () => openApiDocument(listeners.routes(), { title: 'Agent gateway', version: VERSION }),
-    assertOutsideTransaction,
-    ...options.services,
-    version: VERSION,
-    production: settings.production,
-  };
-
-  let hasStarted = false;
-  let isServing = false;
-  const chain = {
-    authentication: authentication.chain,
+  return {
+    authentication,
     anonymousAllowed: settings.allowAnonymous,
-    tenants: authentication.tenants,
+    tenants,
     trail,
     limits,
     traces,
@@ -214,122 +205,139 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     database,
     streams: createStreamLimit(createConcurrency(), settings.maxStreamsPerUser),
   };
-  const handler = createApplication({
-    ...chain,
-    hasStarted: () => hasStarted,
-    http: metrics.http,
-    origins: settings.allowedOrigins === '*' ? ['*'] : settings.allowedOrigins,
-    times: STREAM_TIMES,
-  });
-  const { grpc: rpc } = settings.services;
-  const grpc = new GrpcServer({
-    address: { ...rpc.address, variable: 'SVC_GRPC_ADDR' },
-    chain: { ...chain, grpc: metrics.grpc },
-    isServing: () => isServing,
-    tls: rpc.tls,
-    maxMessage: rpc.maxMessage,
-  });
-  const health = kernelRoutes({
-    isServing: () => isServing,
-    pingDatabase: () => database.ping(PING_TIMEOUT),
-    probes: () => publication.probes(),
-    degraded: () => host.degraded(),
-    metrics: () => metrics.text(),
-    metricsType: metrics.contentType,
-  });
-  const everywhere = health.map((route) => compileRoute(route, 'kernel', new InFlight()));
-  const listeners = new Listeners({ handler, everywhere, log });
-  const publication = new Publication({
-    ...{ listeners, grpc, resources },
-    authentication: authentication.chain,
-  });
+}
+
+/** What plugins get from the kernel. */
+function kernelServices(
+  { settings, services: faked, guardTransactions = false }: GatewayOptions,
+  { clock, ids, log, database, resources, services }: Infrastructure,
+  { tenants, apiKeys }: Authentication,
+  listeners: Listeners,
+): KernelServices {
+  const { leases, hints, jobs, objects, egress, secrets, events } = services;
+  return {
+    clock,
+    ids,
+    database,
+    tenants,
+    apiKeys,
+    audit: createAuditQuery(database),
+    leases,
+    hints,
+    jobs,
+    objects,
+    egress,
+    secrets,
+    events,
+    resources,
+    openSqlite: (file) =>
+      openDatabase({
+        driver: 'sqlite',
+        log,
+        clock,
+        guardTransactions,
+        ...(file === undefined ? {} : { file }),
+      }),
+    openapi: () => openApiDocument(listeners.routes(), { title: 'Agent gateway', version: VERSION }),
+    assertOutsideTransaction,
+    ...faked,
+    version: VERSION,
+    production: settings.production,
+  };
+}
+
+/** The plugins that were found, and their code. */
+interface Code {
+  readonly folders: PluginFolders;
+  readonly found: readonly (Discovered | Unloaded)[];
+}
+
+type Host = ReturnType<typeof openHost>;
+
+/** The plugin host, with nothing started yet. */
+function openHost({ settings, env, setupTimeout }: GatewayOptions, kernel: Kernel, { folders, found }: Code) {
+  const { services, events, hints, jobs, resources, publication, log, clock, metrics } = kernel;
   const address = { ...settings.listen, variable: 'SAAS_API_PORT' };
-  // A test's plugins come as values; of folders there are none then.
-  const folders = new PluginFolders(
-    options.pluginFolders ?? (options.plugins === undefined ? [BUNDLED_PLUGINS, ...settings.pluginDirs] : []),
-  );
-  const host = new PluginHost([...given(options.plugins), ...(await folders.loadAll())], {
+  const plugins = new PluginHost(found, {
     services,
-    ...{ events: parts.events, hints: parts.hints, jobs: parts.jobs, resources },
+    events,
+    hints,
+    jobs,
+    resources,
     publication,
     configuration: new PluginConfiguration(env),
     address,
     only: settings.plugins ?? [],
     drainTimeout: settings.drainTimeout,
-    ...(options.setupTimeout === undefined ? {} : { setupTimeout: options.setupTimeout }),
+    ...(setupTimeout === undefined ? {} : { setupTimeout }),
     log,
     clock,
     metricsFor: (plugin) => createPluginMetrics(metrics.registry, plugin),
   });
-  const configuration = new GatewayConfiguration(settings.configFile, host, folders, log);
+  kernel.degraded.read = () => plugins.degraded();
+  const configuration = new GatewayConfiguration(settings.configFile, plugins, folders, log);
   metrics.reading({
     name: 'svc_plugin_code_generations',
     help: 'Generations of plugin code in memory; Node keeps each until the process ends.',
     kind: 'gauge',
     read: () => [...folders.generations().values()].reduce((sum, count) => sum + count, 0),
   });
-  const following = new AbortController();
-  /** What is left of the drain time for plugins when the requests have ended. */
-  let drainLeft = 0;
+  return { plugins, configuration, folders, address, following: new AbortController() };
+}
+
+/** Opens the gateway's address, starts the plugins and follows their folders: from here on it is ready. */
+async function serve(
+  { settings }: GatewayOptions,
+  { listeners, grpc, publication, jobs, log }: Kernel,
+  { plugins, configuration, folders, address, following }: Host,
+  file: GatewayFile,
+  phase: Phase,
+  opened: AsyncDisposableStack,
+): Promise<Pick<Gateway, 'url' | 'grpcAddress'>> {
   opened.defer(async () => {
     following.abort();
     await configuration.close();
-    await host.stop(drainLeft);
+    await plugins.stop(phase.drainLeft);
     listeners.destroy();
     grpc.destroy();
     await listeners.close();
   });
   await listeners.open(address, 'kernel');
+  const own = [...pluginRoutes(plugins, configuration, VERSION), ...jobRoutes(jobs.administration)];
   await publication.addKernelRoutes(
     address,
-    [...pluginRoutes(host, configuration, VERSION), ...jobRoutes(parts.jobs.administration)].map((route) =>
-      compileRoute(route, 'kernel', new InFlight()),
-    ),
+    own.map((route) => compileRoute(route, 'kernel', new InFlight())),
   );
-  await configuration.start();
-  followPluginFolders({
-    folders,
-    host,
-    watchCode: settings.watchPlugins,
-    log,
-    signal: following.signal,
-  });
-  isServing = true;
-  hasStarted = true;
-
-  const closing = opened.move();
-  let stopping: Promise<void> | undefined;
-  const stop = async () => {
-    isServing = false;
-    listeners.leave();
-    following.abort();
-    void configuration.close();
-    if (settings.stopDelay > 0) await pause(settings.stopDelay);
-    const until = clock.monotonic() + settings.drainTimeout;
-    // Work in the background ends beside the requests: a stream that lasts does not take its time. What of it is left when they have
-    // ended is waited for by `host.stop`, in the rest of that time and before any plugin ends.
-    host.drain(settings.drainTimeout);
-    await within(
-      settings.drainTimeout,
-      'the requests in flight',
-      Promise.all([listeners.close(), grpc.close()]),
-    ).catch((err: unknown) => log.warn({ err }, 'what is still in flight is aborted'));
-    drainLeft = Math.max(0, until - clock.monotonic());
-    closesBy = clock.monotonic() + drainLeft + CLOSING;
-    await closing.disposeAsync();
-  };
-  return {
-    url: listeners.url(address),
-    grpcAddress: () => grpc.address,
-    services,
-    host,
-    stop: () => {
-      stopping ??= stop();
-      return stopping;
-    },
-  };
+  await configuration.start(file);
+  const { signal } = following;
+  followPluginFolders({ folders, host: plugins, watchCode: settings.watchPlugins, log, signal });
+  phase.isServing = true;
+  phase.hasStarted = true;
+  return { url: listeners.url(address), grpcAddress: () => grpc.address };
 }
 
-function given(plugins: readonly Plugin[] = []): readonly Discovered[] {
-  return plugins.map((plugin) => ({ name: plugin.name, folder: 'the test', plugin }));
+/** See `Gateway.stop`. */
+async function stop(
+  { settings }: GatewayOptions,
+  { listeners, grpc, clock, log }: Kernel,
+  { plugins, configuration, following }: Host,
+  phase: Phase,
+  closing: AsyncDisposableStack,
+): Promise<void> {
+  phase.isServing = false;
+  listeners.leave();
+  following.abort();
+  void configuration.close();
+  if (settings.stopDelay > 0) await pause(settings.stopDelay);
+  const until = clock.monotonic() + settings.drainTimeout;
+  // Work in the background ends beside the requests: a stream that lasts does not take its time. What of it is left when they have
+  // ended is waited for by `plugins.stop`, in the rest of that time and before any plugin ends.
+  plugins.drain(settings.drainTimeout);
+  const ended = Promise.all([listeners.close(), grpc.close()]);
+  await within(settings.drainTimeout, 'the requests in flight', ended).catch((err: unknown) =>
+    log.warn({ err }, 'what is still in flight is aborted'),
+  );
+  phase.drainLeft = Math.max(0, until - clock.monotonic());
+  phase.closesBy = clock.monotonic() + phase.drainLeft + CLOSING;
+  await closing.disposeAsync();
 }

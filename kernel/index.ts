@@ -176,11 +176,10 @@ export type { ErrorDialect, Route, RouteCall, RouteDefinition, RouteSchema } fro
 export { route } from './api/route.ts';
 export type { Scope } from './api/scope.ts';
 export type { KernelServices } from './api/services.ts';
-export type { ApiKeyRecord, NewApiKey } from './auth/api-key-record.ts';
-export type { ApiKeyPage, ApiKeyStore } from './auth/api-key-store.ts';
+export type { ApiKeyPage, ApiKeyRecord, ApiKeyStore, NewApiKey } from './auth/api-key-store.ts';
 export { ApiKeyErrors, AuthErrors } from './auth/errors.ts';
 export type { OpenApiDocument } from './http/openapi.ts';
-export type { TenantRecord } from './tenancy/tenant-record.ts';
+export type { TenantRecord } from './tenancy/tenants.ts';
 export {
   PLANS,
   TENANT_DEFAULTS,

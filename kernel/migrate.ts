@@ -2,12 +2,12 @@ import { systemClock } from '../foundation/base/clock.ts';
 import { loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
 import { openDatabase } from '../foundation/data/database.ts';
-import type { Logger } from '../foundation/observability/logger.ts';
 import { registerKernelTables } from '../foundation/gateway-tables.ts';
-import { Catalogue } from './host/catalogue.ts';
-import { planRun } from './host/desired.ts';
+import type { Logger } from '../foundation/observability/logger.ts';
+import { planRun, restOf } from './host/desired.ts';
+import { Catalogue } from './host/graph.ts';
 import { PluginFolders } from './host/plugin-folders.ts';
-import { BUNDLED_PLUGINS } from './paths.ts';
+import { BUNDLED_PLUGINS } from './version.ts';
 
 /** What a migration needs of the process. */
 export interface MigrateOptions {
@@ -23,14 +23,16 @@ export interface MigrateOptions {
  * @throws what stands in the way: the database, gateway.yaml, a plugin that cannot be loaded, a migration
  */
 export async function migrateGateway({ settings, log }: MigrateOptions): Promise<readonly string[]> {
-  const found = await new PluginFolders([BUNDLED_PLUGINS, ...settings.pluginDirs]).loadAll();
+  const desired = await loadGatewayFile(settings.configFile);
+  const only = settings.plugins ?? [];
+  const found = await new PluginFolders([BUNDLED_PLUGINS, ...settings.pluginDirs]).loadAll(
+    (name) => restOf(name, desired, only) === undefined,
+  );
   for (const one of found) {
     if ('error' in one)
       throw new Error(`${one.name} cannot be loaded: ${one.error.message}`, { cause: one.error });
   }
   const { plugins, graph } = new Catalogue(found.flatMap((one) => ('plugin' in one ? [one.plugin] : [])));
-  const desired = await loadGatewayFile(settings.configFile);
-  const only = settings.plugins ?? [];
   const { run } = planRun({ graph, plugins, desired, only, failed: new Set() });
   const database = await openDatabase({
     ...settings.database,

@@ -1,12 +1,5 @@
 /** Tests of plugins start here, as `agent-gateway/testing`: a whole gateway in one call. */
 
-export type {
-  GrpcAnswer,
-  GrpcCallOptions,
-  GrpcClient,
-  GrpcClientOptions,
-  OpenGrpcCall,
-} from '../kernel/grpc/grpc-client.ts';
 export { type ConformanceCheck, pluginConformance } from './conformance/conformance.ts';
 export type {
   ConformanceOptions,
@@ -19,6 +12,13 @@ export { type FakeJobs, fakeJobs, type PublishedJob } from './fakes/fake-jobs.ts
 export { fakeSecrets } from './fakes/fake-secrets.ts';
 export { type FakeServices, fakeServices } from './fakes/fake-services.ts';
 export { memoryObjects } from './fakes/memory-objects.ts';
+export type {
+  GrpcAnswer,
+  GrpcCallOptions,
+  GrpcClient,
+  GrpcClientOptions,
+  OpenGrpcCall,
+} from './grpc-client.ts';
 export { type ManualClock, manualClock } from './manual-clock.ts';
 export {
   startTestGateway,

@@ -8,7 +8,7 @@ import { createLogger } from '../foundation/observability/logger.ts';
 import { DEFAULT_TENANT_ID } from '../kernel/access/identity.ts';
 import type { Plugin } from '../kernel/api/plugin.ts';
 import { type FakedServices, type Gateway, startGateway } from '../kernel/gateway.ts';
-import { type GrpcClient, type GrpcClientOptions, grpcClient } from '../kernel/grpc/grpc-client.ts';
+import { type GrpcClient, type GrpcClientOptions, grpcClient } from './grpc-client.ts';
 
 /** What a test may choose; everything has a default. */
 export interface TestGatewayOptions {

@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module';
 import type { LookupFunction } from 'node:net';
-import { type Dispatcher, Pool } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 import { KernelErrors } from '../base/error-catalogue.ts';
 import type { Admission } from './admission.ts';
 import type { EgressBounds } from './egress.ts';
@@ -23,6 +24,9 @@ export interface Connections {
 
 const MAX_RESPONSE_HEADERS = 32_768;
 
+/** Loaded with the first request that leaves: many a gateway sends none for long. */
+const loadUndici = (): typeof import('undici') => createRequire(import.meta.url)('undici');
+
 interface Origin {
   readonly tenantId: string;
   readonly pool: Pool;
@@ -41,7 +45,7 @@ export function createConnections(
   let isClosed = false;
 
   function openOrigin(key: string, tenantId: string, target: Target): Origin {
-    const pool = new Pool(target.url.origin, {
+    const pool = new (loadUndici().Pool)(target.url.origin, {
       connections: bounds.connectionsPerOrigin,
       pipelining: 1,
       allowH2: false,

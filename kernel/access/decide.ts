@@ -1,6 +1,5 @@
 import type { Access } from '../api/access.ts';
-import { actingIdentity, type Caller, LOCAL_ANONYMOUS } from './anonymous.ts';
-import { type Identity, isOperator } from './identity.ts';
+import { actingIdentity, type Caller, type Identity, isOperator, LOCAL_ANONYMOUS } from './identity.ts';
 import { hasAnyRole } from './roles.ts';
 import { ADMIN_SCOPE, hasAnyScope, requiredScopes } from './scopes.ts';
 

@@ -1,10 +1,11 @@
-import { ADMIN_SCOPE } from './scopes.ts';
+import type { Access } from '../api/access.ts';
+import { ADMIN_SCOPE, GENERAL_SCOPES } from './scopes.ts';
 
 /** The tenant that exists from the first start; its administrators are the operators of the deployment (decisions 0.6). */
 export const DEFAULT_TENANT_ID = '00000000-0000-0000-0000-000000000001';
 
 /** How a caller proved who he is. Plugins add their own (`channel_session`). */
-export type AuthMethod = 'static_token' | 'api_key' | 'jwt' | 'anonymous' | 'rejected' | (string & {});
+type AuthMethod = 'static_token' | 'api_key' | 'jwt' | 'anonymous' | 'rejected' | (string & {});
 
 /** Who is calling, as derived from the credential alone (specification 1, Authentication). */
 export interface Identity {
@@ -38,4 +39,41 @@ export function isOperator(identity: Identity): boolean {
   if (identity.tenantId !== DEFAULT_TENANT_ID) return false;
   if (identity.scopes.has(ADMIN_SCOPE) || identity.roles.includes('admin')) return true;
   return !identity.roles.includes('owner') && identity.roles.some((role) => OPERATOR_ROLES.has(role));
+}
+
+/** A caller who presented no credential. Belongs to no tenant. */
+export const ANONYMOUS: Identity = Object.freeze({
+  id: 'anonymous',
+  tenantId: '',
+  roles: Object.freeze([]),
+  scopes: new Set<string>(),
+  method: 'anonymous',
+});
+
+/** A caller who presented a credential that does not hold. Unlike `ANONYMOUS` he is never served as the default tenant. */
+export const REJECTED: Identity = Object.freeze({ ...ANONYMOUS, method: 'rejected' });
+
+/** Whom protected mode serves without a credential: a user of the default tenant without any role (decisions 0.2). */
+export const LOCAL_ANONYMOUS: Identity = Object.freeze({
+  ...ANONYMOUS,
+  tenantId: DEFAULT_TENANT_ID,
+  scopes: new Set(GENERAL_SCOPES),
+});
+
+/** What the transport knows about the caller's connection. */
+export interface Caller {
+  /** True for a connection from the loopback interface that carries no `X-Forwarded-For` or `Forwarded` (decisions 0.2). */
+  readonly loopback: boolean;
+  /** `SVC_ALLOW_ANONYMOUS`: true serves everybody, false nobody, `undefined` loopback callers only. */
+  readonly anonymousAllowed: boolean | undefined;
+}
+
+/**
+ * As whom a request goes on: on `open` routes a caller without a credential becomes `LOCAL_ANONYMOUS` where protected mode
+ * allows it; everybody else stays who he is. Asked before the tenant is looked up, and again by `decide`.
+ */
+export function actingIdentity(access: Access, identity: Identity, caller: Caller): Identity {
+  if (identity.method !== 'anonymous') return identity;
+  const served = access.kind === 'open' && (caller.anonymousAllowed ?? caller.loopback);
+  return served ? LOCAL_ANONYMOUS : ANONYMOUS;
 }

@@ -2,7 +2,7 @@ import type { AuditExtra } from '../../foundation/audit/audit-entry.ts';
 import type { TenantEntityManager } from '../../foundation/data/tenant-entity-manager.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { Identity } from '../access/identity.ts';
-import type { TenantRecord } from '../tenancy/tenant-record.ts';
+import type { TenantRecord } from '../tenancy/tenants.ts';
 
 /** What every handler gets, whatever the transport. It is passed explicitly; nothing about a request is ambient. */
 export interface Call {

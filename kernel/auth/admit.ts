@@ -1,7 +1,5 @@
-import { REJECTED } from '../access/anonymous.ts';
-import type { Identity } from '../access/identity.ts';
-import type { TenantRecord } from '../tenancy/tenant-record.ts';
-import { isLive, type Tenants } from '../tenancy/tenants.ts';
+import { type Identity, REJECTED } from '../access/identity.ts';
+import { isLive, type TenantRecord, type Tenants } from '../tenancy/tenants.ts';
 import type { AuthenticationResult } from './chain.ts';
 
 /** A caller and his tenant; `tenant` is `undefined` for anonymous and rejected callers. */

@@ -1,14 +1,77 @@
+import { hash } from 'node:crypto';
 import { LockMode } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { Clock } from '../../foundation/base/clock.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import type { Database } from '../../foundation/data/database.ts';
 import { ApiKey } from '../../foundation/tables/api-key.ts';
-import { generateApiKey } from './api-key-material.ts';
-import type { ApiKeyRecord, ApiKeySettings, NewApiKey } from './api-key-record.ts';
 import { type BootstrapSettings, bootstrapKey, hasUsableAdmin } from './bootstrap.ts';
 import { ApiKeyErrors } from './errors.ts';
 import type { IdentityCache } from './identity-cache.ts';
+
+/** An API key as everybody but its owner sees it: neither the raw value nor its hash (specification 1, API key). */
+export interface ApiKeyRecord {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly name: string;
+  /** The first 8 characters of the raw value. */
+  readonly prefix: string;
+  readonly roles: readonly string[];
+  /** As listed at creation; an empty list is a legacy key. */
+  readonly scopes: readonly string[];
+  readonly createdAt: Date;
+  /** Identity that made it; `null` when nobody did (bootstrap by the operator's token is that token). */
+  readonly createdBy: string | null;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+  /** Written at most once a minute. */
+  readonly lastUsedAt: Date | null;
+}
+
+/** A key just made, with its raw value: the only time that anybody sees it. */
+export interface NewApiKey {
+  readonly record: ApiKeyRecord;
+  /** `hk_…`; belongs into one response and nowhere else. */
+  readonly key: string;
+}
+
+/** What a new key is to be. Validated, and checked with `requireGrant`, by the route. */
+export interface ApiKeySettings {
+  readonly tenantId: string;
+  readonly name: string;
+  readonly roles: readonly string[];
+  /** An empty list is a legacy key. */
+  readonly scopes: readonly string[];
+  readonly expiresAt: Date | null;
+  /** Identity of the maker. */
+  readonly createdBy: string | null;
+}
+
+/** What every raw API key begins with (specification 1, API key). */
+export const API_KEY_PREFIX = 'hk_';
+
+/** The raw value of a new key and what is stored of it. */
+interface ApiKeyMaterial {
+  readonly raw: string;
+  /** SHA-256 of `raw` in hex. */
+  readonly hash: string;
+  /** First 8 characters of `raw`. */
+  readonly prefix: string;
+}
+
+const RANDOM_BYTES = 32;
+const VISIBLE_CHARACTERS = 8;
+
+/** Makes the material of a key: `hk_` and 256 random bits in base64url (decisions 1.2). Throws when there is no randomness. */
+function generateApiKey(ids: Pick<Ids, 'bytes'>): ApiKeyMaterial {
+  const raw = `${API_KEY_PREFIX}${ids.bytes(RANDOM_BYTES).toString('base64url')}`;
+  return { raw, hash: hashApiKey(raw), prefix: raw.slice(0, VISIBLE_CHARACTERS) };
+}
+
+/** The SHA-256 of a raw key in hex: all that is ever stored of it. */
+export function hashApiKey(raw: string): string {
+  return hash('sha256', raw, 'hex');
+}
 
 /** A page of keys. */
 export interface ApiKeyPage {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../foundation/base/clock.ts';
-import { API_KEY_PREFIX, hashApiKey } from './api-key-material.ts';
+import { API_KEY_PREFIX, hashApiKey } from './api-key-store.ts';
 import type { Authenticator, Outcome } from './authenticator.ts';
 import type { IdentityCache, KnownKey } from './identity-cache.ts';
 

@@ -4,7 +4,7 @@ import { ApiKey } from '../../foundation/tables/api-key.ts';
 import { Tenant } from '../../foundation/tables/tenant.ts';
 import { DEFAULT_TENANT_ID } from '../access/identity.ts';
 import { ADMIN_SCOPE, GENERAL_SCOPES } from '../access/scopes.ts';
-import type { ApiKeySettings, NewApiKey } from './api-key-record.ts';
+import type { ApiKeySettings, NewApiKey } from './api-key-store.ts';
 import { BootstrapErrors } from './errors.ts';
 
 /** What the operator says about the first key (decisions 1.3). */

@@ -1,6 +1,5 @@
 import { DeadlineError, within } from '../../foundation/base/deadline.ts';
-import { ANONYMOUS, REJECTED } from '../access/anonymous.ts';
-import type { Identity } from '../access/identity.ts';
+import { ANONYMOUS, type Identity, REJECTED } from '../access/identity.ts';
 import type { AuthenticationFailure, Authenticator, Credentials, Outcome } from './authenticator.ts';
 import { AuthErrors } from './errors.ts';
 

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { JWTVerifyGetKey } from 'jose';
 import type { Clock } from '../../foundation/base/clock.ts';
 import { AuthErrors } from './errors.ts';
-import type { JwtSettings } from './jwt-settings.ts';
+import type { JwtSettings } from './jwt.ts';
 
 /** Milliseconds that one read of the JWKS may take. */
 const READ_DEADLINE_MS = 3000;

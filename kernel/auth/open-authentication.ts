@@ -1,17 +1,17 @@
+import Type from 'typebox';
 import type { Clock } from '../../foundation/base/clock.ts';
 import { within } from '../../foundation/base/deadline.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import type { KernelSettings } from '../../foundation/config/kernel-settings.ts';
 import type { Database } from '../../foundation/data/database.ts';
 import type { Events } from '../../foundation/messages/events/events.ts';
+import { defineEvent } from '../../foundation/messages/events/events.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import { createTenants, type Tenants } from '../tenancy/tenants.ts';
 import { createApiKeyAuthenticator } from './api-key.ts';
-import { createApiKeyLookup } from './api-key-lookup.ts';
 import { type ApiKeyStore, createApiKeyStore } from './api-key-store.ts';
 import { type AuthenticationChain, createAuthenticationChain } from './chain.ts';
-import { credentialEvents } from './credential-events.ts';
-import { createIdentityCache } from './identity-cache.ts';
+import { createApiKeyLookup, createIdentityCache, type IdentityCache } from './identity-cache.ts';
 import { createJwtAuthenticator } from './jwt.ts';
 import { createLastUsed } from './last-used.ts';
 import { createStaticTokenAuthenticator } from './static-token.ts';
@@ -29,7 +29,7 @@ export interface Authentication {
 }
 
 /** What authentication is made of. */
-export interface AuthenticationParts {
+interface AuthenticationParts {
   readonly database: Database;
   readonly jwt: KernelSettings['jwt'];
   /** The static token of the operator; `undefined` when there is none. */
@@ -74,6 +74,44 @@ export async function openAuthentication(parts: AuthenticationParts): Promise<Au
       unfollow();
       // A database that is away must not keep the gateway from ending in order.
       return within(CLOSE_TIMEOUT, 'noting the last use of API keys', lastUsed.close()).catch(onError);
+    },
+  };
+}
+
+/** A key was revoked or replaced. Told by its hash: that is what the caches know it by. */
+const KeyChanged = defineEvent('kernel.key-changed', Type.Object({ hash: Type.String({ maxLength: 64 }) }));
+/** A tenant was changed, deleted or restored. */
+const TenantChanged = defineEvent(
+  'kernel.tenant-changed',
+  Type.Object({ id: Type.String({ maxLength: 64 }) }),
+);
+
+/** Tells the other replicas what to forget. The age of what is cached bounds what is not heard. */
+interface CredentialEvents {
+  keyChanged(hash: string): void;
+  tenantChanged(id: string): void;
+  /** Hears the other replicas from now on; returns what ends that. */
+  follow(identities: IdentityCache, tenants: Pick<Tenants, 'forget'>): () => void;
+}
+
+/** Drops cached credentials over all replicas at once, as far as events reach. */
+function credentialEvents(events: Events): CredentialEvents {
+  return {
+    keyChanged: (hash) => events.emit(KeyChanged, { hash }),
+    tenantChanged: (id) => events.emit(TenantChanged, { id }),
+    follow(identities, tenants) {
+      const undo = [
+        events.on(KeyChanged, ({ hash }, { origin }) => {
+          if (origin === 'remote') identities.forget(hash);
+        }),
+        events.on(TenantChanged, ({ id }, { origin }) => {
+          if (origin === 'remote') tenants.forget(id);
+        }),
+        events.onMissed(() => identities.clear()),
+      ];
+      return () => {
+        for (const end of undo) end();
+      };
     },
   };
 }

@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { DEFAULT_TENANT_ID } from '../access/identity.ts';
 import { effectiveScopes } from '../access/roles.ts';
 import { ADMIN_SCOPE, GENERAL_SCOPES } from '../access/scopes.ts';
-import { API_KEY_PREFIX } from './api-key-material.ts';
+import { API_KEY_PREFIX } from './api-key-store.ts';
 import type { Authenticator } from './authenticator.ts';
 
 /**

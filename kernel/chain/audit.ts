@@ -7,7 +7,7 @@ import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import { redactText } from '../../foundation/observability/redact-text.ts';
 import { HTTP_STATUS } from '../errors/status.ts';
-import type { Context, Stage } from '../http/stage.ts';
+import type { Context, Middleware } from '../http/request-state.ts';
 import type { CallState, Outcome } from './call-state.ts';
 
 /**
@@ -16,7 +16,7 @@ import type { CallState, Outcome } from './call-state.ts';
  * a client that left earlier it says 499. When the trail is full the request waits here, before it does anything, and is
  * refused rather than served unrecorded.
  */
-export function audit(trail: AuditTrail, ids: Ids, clock: Clock): Stage {
+export function audit(trail: AuditTrail, ids: Ids, clock: Clock): Middleware {
   return async function auditRequest(context, next) {
     const room = trail.room();
     if (room !== undefined) await waitForRoom(room);

@@ -1,10 +1,10 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
-import { actingIdentity } from '../access/anonymous.ts';
+import { actingIdentity } from '../access/identity.ts';
 import type { Access } from '../api/access.ts';
 import type { Credentials } from '../auth/authenticator.ts';
 import type { AuthenticationChain, AuthenticationResult } from '../auth/chain.ts';
 import { HeaderCredentials } from '../http/credentials.ts';
-import type { Stage } from '../http/stage.ts';
+import type { Middleware } from '../http/request-state.ts';
 import type { CallState } from './call-state.ts';
 import type { RateRule } from './rate-limit.ts';
 
@@ -62,7 +62,7 @@ export function createIdentify({ chain, anonymousAllowed }: IdentificationParts)
 }
 
 /** Identifies the caller of a request. */
-export function auth(identify: Identify): Stage {
+export function auth(identify: Identify): Middleware {
   return function authenticateRequest(context, next) {
     const { state, req } = context;
     const route = state.match.kind === 'route' ? state.match.route : undefined;

@@ -2,11 +2,10 @@ import type { AuditExtra } from '../../foundation/audit/audit-entry.ts';
 import { asGatewayError } from '../../foundation/base/error-catalogue.ts';
 import { GatewayError } from '../../foundation/base/gateway-error.ts';
 import type { RequestTrace } from '../../foundation/observability/tracing.ts';
-import { ANONYMOUS } from '../access/anonymous.ts';
-import type { Identity } from '../access/identity.ts';
+import { ANONYMOUS, type Identity } from '../access/identity.ts';
 import type { AuthenticationFailure } from '../auth/authenticator.ts';
 import type { AbortableCall } from '../host/in-flight.ts';
-import type { TenantRecord } from '../tenancy/tenant-record.ts';
+import type { TenantRecord } from '../tenancy/tenants.ts';
 
 /** How a call ended, once its response is out or will never be. */
 export interface Outcome {

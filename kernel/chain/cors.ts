@@ -1,4 +1,4 @@
-import type { Stage } from '../http/stage.ts';
+import type { Middleware } from '../http/request-state.ts';
 
 const METHODS = 'GET, POST, PUT, DELETE, OPTIONS';
 const HEADERS = 'Authorization, Content-Type, X-Svc-Session-Id, X-Svc-User-Id';
@@ -8,7 +8,7 @@ const EXPOSED = 'X-Request-ID, X-Svc-Session-Id, X-RateLimit-Limit, X-RateLimit-
  * Cross-origin rules (specification 1, CORS). `origins` is `*` or a list; with `*` credentials are never allowed. Every
  * OPTIONS is answered here with 204, before any credential is asked for.
  */
-export function cors(origins: readonly string[]): Stage {
+export function cors(origins: readonly string[]): Middleware {
   const any = origins.includes('*');
   const listed = new Set(origins);
   return function answerCors(context, next) {

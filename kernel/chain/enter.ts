@@ -1,10 +1,9 @@
 import type { Clock } from '../../foundation/base/clock.ts';
 import type { InFlight } from '../host/in-flight.ts';
-import { RequestState } from '../http/request-state.ts';
+import { type Middleware, RequestState } from '../http/request-state.ts';
 import { sendAnswer } from '../http/respond.ts';
 import type { RouteTable } from '../http/route-table.ts';
 import type { AddressedRequest } from '../http/source-address.ts';
-import type { Stage } from '../http/stage.ts';
 import type { CallState } from './call-state.ts';
 
 /**
@@ -15,7 +14,7 @@ export function enter(
   table: () => RouteTable,
   clock: Clock,
   sourceAddress: (request: AddressedRequest) => string,
-): Stage {
+): Middleware {
   return async function enterRequest(context, next) {
     const url = context.req.url ?? '/';
     const end = url.indexOf('?');

@@ -1,15 +1,13 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { FieldError } from '../../foundation/base/gateway-error.ts';
 import type { Route } from '../api/route.ts';
-import { DEFAULT_BODY_LIMIT, readJson, readPlainText } from '../http/body.ts';
+import { DEFAULT_BODY_LIMIT, queryObject, readJson, readPlainText } from '../http/body.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
-import { HttpCall } from '../http/http-call.ts';
-import { queryObject } from '../http/query.ts';
+import type { Context, Middleware, RequestState } from '../http/request-state.ts';
 import { respond } from '../http/respond.ts';
 import type { SseTimes } from '../http/sse-writer.ts';
-import type { Context, Stage } from '../http/stage.ts';
 import type { StreamLimit } from '../limits/stream-limit.ts';
-import type { CallServices } from './state-call.ts';
+import { type CallServices, StateCall } from './state-call.ts';
 
 /** What the last stage needs to serve a call. */
 export interface HandlerServices extends CallServices {
@@ -20,7 +18,7 @@ export interface HandlerServices extends CallServices {
 }
 
 /** Reads and validates the input, calls the route's handler, and answers with what it returned. */
-export function handler(services: HandlerServices): Stage {
+export function handler(services: HandlerServices): Middleware {
   return async function handleRequest(context) {
     const { match } = context.state;
     if (match.kind === 'nothing') {
@@ -106,4 +104,13 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 async function notFound(): Promise<void> {
   throw KernelErrors.pathNotFound();
+}
+
+/** One HTTP request as a handler sees it. */
+class HttpCall extends StateCall<RequestState> {
+  // Assigned by the handler stage from what the validators passed; the route's schemas type them.
+  params: unknown;
+  query: unknown;
+  headers: unknown;
+  body: unknown;
 }

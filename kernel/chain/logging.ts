@@ -1,5 +1,5 @@
 import type { Logging } from '../../foundation/observability/logger.ts';
-import type { Stage } from '../http/stage.ts';
+import type { Middleware } from '../http/request-state.ts';
 import type { CallState, Outcome } from './call-state.ts';
 
 /** What the line says beside who and when. */
@@ -34,7 +34,7 @@ export function logCall(
 }
 
 /** One line a request, when its response is out. */
-export function logging(access: Logging['access']): Stage {
+export function logging(access: Logging['access']): Middleware {
   return function logRequest(context, next) {
     const { state } = context;
     state.whenDone((outcome) => {

@@ -1,8 +1,8 @@
 import type { HttpMetrics } from '../../foundation/observability/call-metrics.ts';
-import type { Stage } from '../http/stage.ts';
+import type { Middleware } from '../http/request-state.ts';
 
 /** Counts and times the request under its route's pattern (specification 1, Metrics). */
-export function metrics(http: HttpMetrics): Stage {
+export function metrics(http: HttpMetrics): Middleware {
   return function measureRequest(context, next) {
     const { state } = context;
     const method = context.req.method ?? 'GET';

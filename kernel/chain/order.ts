@@ -5,9 +5,9 @@ import type { HttpMetrics } from '../../foundation/observability/call-metrics.ts
 import type { Logger, Logging } from '../../foundation/observability/logger.ts';
 import type { Tracing } from '../../foundation/observability/tracing.ts';
 import type { AuthenticationChain } from '../auth/chain.ts';
+import type { Middleware } from '../http/request-state.ts';
 import type { RouteTable } from '../http/route-table.ts';
 import type { AddressedRequest } from '../http/source-address.ts';
-import type { Stage } from '../http/stage.ts';
 import type { Tenants } from '../tenancy/tenants.ts';
 import { audit } from './audit.ts';
 import { auth, createIdentify } from './auth.ts';
@@ -45,7 +45,7 @@ export interface ChainServices extends HandlerServices {
  * RateLimit, Handler. Before them the route is found, since all of them ask for it; errors become answers, and CORS is
  * settled, as soon as the request has its id.
  */
-export function chain(table: () => RouteTable, services: ChainServices): readonly Stage[] {
+export function chain(table: () => RouteTable, services: ChainServices): readonly Middleware[] {
   const { clock, ids, log, limits, anonymousAllowed } = services;
   return [
     enter(table, clock, services.sourceAddress),

@@ -1,6 +1,6 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import type { Middleware } from '../http/request-state.ts';
 import { addressGroup } from '../http/source-address.ts';
-import type { Stage } from '../http/stage.ts';
 import type { Decision, RateLimits, RateWindow } from '../limits/rate-limits.ts';
 import type { CallState } from './call-state.ts';
 
@@ -82,7 +82,7 @@ function userKey({ identity, userHeader }: CallState): string {
 }
 
 /** Refuses with 429 what exceeds the tenant's, the user's or the address's window (specification 1, Limits). */
-export function rateLimit(limits: RequestLimits): Stage {
+export function rateLimit(limits: RequestLimits): Middleware {
   return function limitRequest(context, next) {
     const { match } = context.state;
     const counted = limits.count(context.state, match.kind === 'route' ? match.route.rateLimit : 'standard');

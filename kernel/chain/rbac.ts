@@ -1,8 +1,8 @@
 import { decide } from '../access/decide.ts';
 import type { Access } from '../api/access.ts';
 import { denialError } from '../auth/errors.ts';
+import type { Middleware } from '../http/request-state.ts';
 import { type AddressedRequest, isLoopbackCaller } from '../http/source-address.ts';
-import type { Stage } from '../http/stage.ts';
 import type { CallState } from './call-state.ts';
 import type { RequestLimits } from './rate-limit.ts';
 
@@ -44,7 +44,7 @@ export function createAuthorize({ anonymousAllowed, limits }: AuthorizationParts
 }
 
 /** Applies the route's access rule. Paths that lead nowhere pass, to be 404 for everybody. */
-export function rbac(authorize: Authorize): Stage {
+export function rbac(authorize: Authorize): Middleware {
   return function authorizeRequest(context, next) {
     const { match } = context.state;
     if (match.kind !== 'route') return next();

@@ -1,5 +1,5 @@
 import type { Ids } from '../../foundation/base/ids.ts';
-import type { Stage } from '../http/stage.ts';
+import type { Middleware } from '../http/request-state.ts';
 
 /** An id is stored and logged, so a credential cannot be one. */
 const WELL_FORMED = /^(?!hk_|acp_)[A-Za-z0-9._-]{1,128}$/;
@@ -10,7 +10,7 @@ export function requestIdOf(given: unknown, ids: Ids): string {
 }
 
 /** Takes the client's `X-Request-ID` when it is well-formed, else makes one, and sends it back. */
-export function requestId(ids: Ids): Stage {
+export function requestId(ids: Ids): Middleware {
   return function identifyRequest(context, next) {
     const id = requestIdOf(context.req.headers['x-request-id'], ids);
     context.state.requestId = id;

@@ -6,7 +6,7 @@ import type { Logger } from '../../foundation/observability/logger.ts';
 import type { Identity } from '../access/identity.ts';
 import type { Call, CallSource } from '../api/call.ts';
 import { AuthErrors } from '../auth/errors.ts';
-import type { TenantRecord } from '../tenancy/tenant-record.ts';
+import type { TenantRecord } from '../tenancy/tenants.ts';
 import type { CallState } from './call-state.ts';
 
 /** Characters of `X-Svc-User-Id` at most: what the tables of users' things keep. */

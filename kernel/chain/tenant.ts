@@ -1,6 +1,6 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { type Admission, admit } from '../auth/admit.ts';
-import type { Stage } from '../http/stage.ts';
+import type { Middleware } from '../http/request-state.ts';
 import type { Tenants } from '../tenancy/tenants.ts';
 import type { CallState } from './call-state.ts';
 
@@ -29,7 +29,7 @@ function bind(state: CallState, { identity, failure, tenant: record }: Admission
 }
 
 /** Binds the request to its tenant. */
-export function tenant(bindTenant: BindTenant): Stage {
+export function tenant(bindTenant: BindTenant): Middleware {
   return function bindRequest(context, next) {
     const bound = bindTenant(context.state);
     return bound === undefined ? next() : bound.then(next);

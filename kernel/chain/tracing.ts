@@ -1,8 +1,8 @@
 import type { Tracing } from '../../foundation/observability/tracing.ts';
-import type { Stage } from '../http/stage.ts';
+import type { Middleware } from '../http/request-state.ts';
 
 /** Continues the caller's W3C trace, or starts one; the span ends with the response. */
-export function tracing(traces: Tracing): Stage {
+export function tracing(traces: Tracing): Middleware {
   return function traceRequest(context, next) {
     const { state } = context;
     state.trace = traces.start(context.req.method ?? 'GET', context.req.headers);

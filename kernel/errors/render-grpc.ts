@@ -1,8 +1,7 @@
 import type { FieldError, GatewayError } from '../../foundation/base/gateway-error.ts';
 import { GRPC_CODES, grpcStatusOf } from '../../foundation/base/grpc-status.ts';
 import { redactText } from '../../foundation/observability/redact-text.ts';
-import { fieldPath } from './field-path.ts';
-import { errorHeaders } from './render.ts';
+import { errorHeaders, fieldPath } from './render.ts';
 
 /** An error as the end of a gRPC call tells it. */
 export interface GrpcErrorStatus {

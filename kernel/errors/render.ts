@@ -1,8 +1,5 @@
-import type { GatewayError } from '../../foundation/base/gateway-error.ts';
+import type { ErrorKind, FieldError, GatewayError } from '../../foundation/base/gateway-error.ts';
 import type { ErrorDialect } from '../api/route.ts';
-import { cozeBody } from './dialect-coze.ts';
-import { openAiBody } from './dialect-openai.ts';
-import { problemBody } from './dialect-problem.ts';
 import { HTTP_STATUS } from './status.ts';
 
 /** An error as it goes over the wire. */
@@ -37,4 +34,75 @@ export function errorHeaders(error: GatewayError): Record<string, string> {
   // RFC 9110, 15.5.2: a 401 says how to authenticate.
   if (error.kind === 'unauthenticated') headers['www-authenticate'] ??= 'Bearer';
   return headers;
+}
+
+/** RFC 9457 problem details; `instance` is the request id, `code` is stable. */
+function problemBody(error: GatewayError, status: number, requestId: string): object {
+  return {
+    type: 'about:blank',
+    title: error.title,
+    status,
+    detail: error.detail,
+    instance: requestId,
+    code: error.code,
+    ...(error.extras.errors === undefined ? {} : { errors: error.extras.errors }),
+  };
+}
+
+/** `{error: {message, type, param, code}}`, as OpenAI's clients read it. */
+function openAiBody(error: GatewayError): object {
+  return {
+    error: {
+      message: messageWithFields(error),
+      type: TYPES[error.kind] ?? 'server_error',
+      param: error.extras.param ?? firstParam(error.extras.errors),
+      code: error.code,
+    },
+  };
+}
+
+const TYPES: Partial<Record<ErrorKind, string>> = {
+  invalid: 'invalid_request_error',
+  'too-large': 'invalid_request_error',
+  'unsupported-media': 'invalid_request_error',
+  'method-not-allowed': 'invalid_request_error',
+  conflict: 'invalid_request_error',
+  gone: 'invalid_request_error',
+  'precondition-failed': 'invalid_request_error',
+  'client-closed': 'invalid_request_error',
+  unauthenticated: 'authentication_error',
+  forbidden: 'permission_error',
+  'not-found': 'not_found_error',
+  'rate-limited': 'rate_limit_error',
+};
+
+/** The dialect has no list of fields, so the sentence names them all. */
+function messageWithFields(error: GatewayError): string {
+  const { errors } = error.extras;
+  if (errors === undefined || errors.length === 0) return error.detail;
+  return `${error.detail}: ${errors.map((field) => `${fieldPath(field)} ${field.message}`).join('; ')}`;
+}
+
+function firstParam(errors: readonly FieldError[] | undefined): string | null {
+  return errors?.[0] === undefined ? null : fieldPath(errors[0]);
+}
+
+/** `{code, msg, detail: {logid}}`, as Coze's clients read it. */
+function cozeBody(error: GatewayError, status: number, requestId: string): object {
+  return {
+    code: CODES[status] ?? (status < 500 ? 4000 : 5000),
+    msg: error.detail,
+    detail: { logid: requestId },
+  };
+}
+
+const CODES: Readonly<Record<number, number>> = { 400: 4000, 401: 4100, 403: 4101, 404: 4200, 429: 4013 };
+
+/** The path of a bad field without the place that it is in: `/body/messages/0/role` → `messages[0].role`. */
+export function fieldPath({ pointer }: FieldError): string {
+  const [, ...parts] = pointer.split('/').slice(1);
+  return parts.reduce(
+    (path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === '' ? part : `${path}.${part}`),
+    '',
+  );
 }

@@ -1,10 +1,10 @@
+import { defineErrors } from '../../foundation/base/gateway-error.ts';
 import { createValidator, type Validator } from '../../foundation/base/json-schema.ts';
 import type { FileDescriptor } from '../../foundation/protobuf/descriptors.ts';
 import { loadProto, type ProtoMethod, type ProtoService } from '../../foundation/protobuf/load-proto.ts';
 import type { Access } from '../api/access.ts';
 import type { GrpcMethod, GrpcService } from '../api/grpc.ts';
 import type { InFlight } from '../host/in-flight.ts';
-import { GrpcDeclarationError } from './errors.ts';
 
 /** A method that is ready to serve: its owner is known, its schema is compiled, its messages can be read. */
 export interface CompiledMethod extends ProtoMethod {
@@ -38,7 +38,7 @@ export interface CompiledService {
  * Reads the proto file and joins it with what is declared.
  *
  * @throws GrpcDeclarationError for a file that cannot be read, a service that it does not declare, a method that is
- * declared on one side only, and one without access rule, summary or handler; or what a wrong schema throws.
+ * declared on one side only, and one without access rule, summary or handler. Schemas are compiled at the first request.
  */
 export function compileService(service: GrpcService, owner: string, inFlight: InFlight): CompiledService {
   const { service: name, methods: implemented } = service;
@@ -96,4 +96,66 @@ function compileMethod(
 function withScope(access: Access, effect: string): Access {
   if (effect !== 'execute' || (access.kind !== 'open' && access.kind !== 'roles')) return access;
   return access.scopes.length > 0 ? access : { ...access, scopes: ['execute'] };
+}
+
+/**
+ * The methods that are live, immutable: a change of plugins builds a new table and swaps it in, so a call sees either all
+ * methods of a plugin or none.
+ */
+export class MethodTable {
+  readonly services: readonly CompiledService[];
+  readonly #methods = new Map<string, CompiledMethod>();
+
+  /** @throws ServiceCollision naming both owners. */
+  constructor(services: readonly CompiledService[]) {
+    this.services = services;
+    const owners = new Map<string, string>();
+    for (const { name, owner, methods } of services) {
+      const other = owners.get(name);
+      if (other !== undefined) throw new ServiceCollision(name, other, owner);
+      owners.set(name, owner);
+      for (const method of methods) this.#methods.set(method.path, method);
+    }
+  }
+
+  /** Finds the method of a path: `/svc.notes.v1.NotesService/GetNote`. */
+  find(path: string): CompiledMethod | undefined {
+    return this.#methods.get(path);
+  }
+
+  has(service: string): boolean {
+    return this.services.some(({ name }) => name === service);
+  }
+}
+
+/** What can go wrong with a gRPC call beside the errors of every call. */
+export const GrpcErrors = defineErrors({
+  deadline: { code: 'request.deadline', kind: 'timeout', title: 'The deadline of the call is over' },
+  unknownService: { code: 'health.unknown-service', kind: 'not-found', title: 'There is no such service' },
+  metadataTooLarge: {
+    code: 'request.metadata-too-large',
+    kind: 'too-large',
+    title: 'There are too many metadata',
+  },
+  responseTooLarge: {
+    code: 'response.too-large',
+    kind: 'too-large',
+    title: 'The response is larger than a message may be',
+  },
+});
+
+/** A service of a plugin cannot be served as it is declared: says which, and what is wrong. */
+export class GrpcDeclarationError extends Error {
+  override readonly name = 'GrpcDeclarationError';
+}
+
+/** Two plugins want to serve one service. */
+export class ServiceCollision extends Error {
+  override readonly name = 'ServiceCollision';
+  readonly owners: readonly [string, string];
+
+  constructor(service: string, first: string, second: string) {
+    super(`the gRPC service ${service} is served by both ${first} and ${second}`);
+    this.owners = [first, second];
+  }
 }

@@ -1,3 +1,5 @@
+import { fileURLToPath } from 'node:url';
+import protoLoader from '@grpc/proto-loader';
 import type { AuditTrail } from '../../foundation/audit/audit-trail.ts';
 import type { Clock } from '../../foundation/base/clock.ts';
 import { GRPC_CODES } from '../../foundation/base/grpc-status.ts';
@@ -6,13 +8,12 @@ import type { Logger } from '../../foundation/observability/logger.ts';
 import { auditEntry, concernsAudit } from '../chain/audit.ts';
 import type { Outcome } from '../chain/call-state.ts';
 import { logFailure } from '../chain/errors.ts';
-import { renderGrpcError } from '../errors/render-grpc.ts';
+import { type GrpcErrorStatus, renderGrpcError } from '../errors/render-grpc.ts';
 import { HTTP_STATUS } from '../errors/status.ts';
 import type { GrpcState } from './grpc-state.ts';
-import { encodeStatusDetails, STATUS_DETAILS } from './status-details.ts';
 
 /** What the end of a call needs. */
-export interface EndingParts {
+interface EndingParts {
   readonly trail: AuditTrail;
   readonly log: Logger;
   readonly clock: Clock;
@@ -66,7 +67,7 @@ export class Ending {
     const status = HTTP_STATUS[error.kind];
     await this.#record(this.#outcome(status));
     const rendered = renderGrpcError(error);
-    const { trailer } = state.exchange;
+    const { trailer } = state.stream;
     for (const [name, value] of Object.entries(rendered.trailers)) trailer.set(name, value);
     if (rendered.violations.length > 0) trailer.set(STATUS_DETAILS, encodeStatusDetails(rendered));
     state.sent({ code: rendered.code, status });
@@ -76,10 +77,10 @@ export class Ending {
   /** The call is settled either way: what goes wrong with its last bytes is told here or nowhere. */
   #end(code: number, details: string, last?: Buffer): void {
     try {
-      this.#state.exchange.end(code, details, last);
+      this.#state.stream.end(code, details, last);
     } catch (err) {
       this.#parts.log.error({ err, requestId: this.#state.requestId }, 'the end of a gRPC call was not sent');
-      this.#state.exchange.cut();
+      this.#state.stream.cut();
     }
   }
 
@@ -95,4 +96,47 @@ export class Ending {
     const { trail, ids, clock } = this.#parts;
     return trail.record(auditEntry(state, { action: `GRPC ${state.path}`, query: '' }, outcome, ids, clock));
   }
+}
+
+const RICH_ERRORS = protoLoader.loadSync(
+  fileURLToPath(new URL('./proto/google/rpc/status.proto', import.meta.url)),
+  { keepCase: true },
+);
+
+type MessageType = protoLoader.MessageTypeDefinition<object, object>;
+
+const STATUS = RICH_ERRORS['google.rpc.Status'] as MessageType;
+const BAD_REQUEST = RICH_ERRORS['google.rpc.BadRequest'] as MessageType;
+const BAD_REQUEST_URL = 'type.googleapis.com/google.rpc.BadRequest';
+
+/** Trailer in which clients of all languages look for the details of an error. */
+export const STATUS_DETAILS = 'grpc-status-details-bin';
+
+/** The value of `grpc-status-details-bin`: a `google.rpc.Status` that names the bad fields of the request. */
+export function encodeStatusDetails({ code, details, violations }: GrpcErrorStatus): Buffer {
+  const badRequest = BAD_REQUEST.serialize({ field_violations: violations });
+  return STATUS.serialize({
+    code,
+    message: details,
+    details: [{ type_url: BAD_REQUEST_URL, value: badRequest }],
+  });
+}
+
+/** A bad field as `decodeStatusDetails` reads it. */
+export interface ReadViolation {
+  readonly field: string;
+  readonly description: string;
+}
+
+/** The bad fields that an error of the gateway named, for clients. */
+export function decodeStatusDetails(bytes: Buffer): readonly ReadViolation[] {
+  const { details = [] } = STATUS.deserialize(bytes) as {
+    details?: { type_url: string; value: Buffer }[];
+  };
+  const found = details.find(({ type_url }) => type_url === BAD_REQUEST_URL);
+  if (found === undefined) return [];
+  const { field_violations = [] } = BAD_REQUEST.deserialize(found.value) as {
+    field_violations?: ReadViolation[];
+  };
+  return field_violations;
 }

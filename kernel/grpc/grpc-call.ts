@@ -3,6 +3,8 @@ import type { Message } from '../../foundation/protobuf/message-codec.ts';
 import { ConversionError } from '../../foundation/protobuf/well-known.ts';
 import type { GrpcCall } from '../api/grpc.ts';
 import { type CallServices, StateCall } from '../chain/state-call.ts';
+import type { AddressedRequest } from '../http/source-address.ts';
+import type { CallStream } from './call-stream.ts';
 import type { CompiledMethod } from './compiled-service.ts';
 import type { GrpcState } from './grpc-state.ts';
 
@@ -15,7 +17,7 @@ export class ServedCall extends StateCall<GrpcState> implements GrpcCall {
 
   constructor(state: GrpcState, method: CompiledMethod, services: CallServices, acceptedAt: number) {
     super(state, services);
-    const { allowed } = state.exchange;
+    const { allowed } = state.stream;
     this.#method = method;
     this.deadline = Number.isFinite(allowed) ? new Date(acceptedAt + allowed) : undefined;
   }
@@ -32,32 +34,32 @@ export class ServedCall extends StateCall<GrpcState> implements GrpcCall {
   async send(message: Message): Promise<void> {
     if (!this.#method.responseStream)
       throw new Error(`${this.#method.name} returns its response and sends none`);
-    const room = this.state.exchange.write(this.#method.responses.encode(message));
+    const room = this.state.stream.write(this.#method.responses.encode(message));
     if (room !== undefined) await room;
   }
 
   metadata(name: string): string | undefined {
-    const [value] = this.state.exchange.request.get(name);
+    const [value] = this.state.stream.request.get(name);
     return Buffer.isBuffer(value) ? value.toString('base64') : value;
   }
 
   header(name: string, value: string): void {
-    if (this.state.exchange.isHeaderSent) throw new Error('the initial metadata have been sent');
+    if (this.state.stream.isHeaderSent) throw new Error('the initial metadata have been sent');
     checkName(name);
-    this.state.exchange.header.set(name, value);
+    this.state.stream.header.set(name, value);
   }
 
   trailer(name: string, value: string): void {
     checkName(name);
-    this.state.exchange.trailer.set(name, value);
+    this.state.stream.trailer.set(name, value);
   }
 
   /** Reads the request of a method that has one. @throws `request.invalid` when there is none, or more than one. */
   async readRequest(): Promise<void> {
-    const { exchange } = this.state;
-    const first = await exchange.read();
+    const { stream } = this.state;
+    const first = await stream.read();
     if (first === undefined) throw KernelErrors.invalidRequest('The call has no request message');
-    if ((await exchange.read()) !== undefined) {
+    if ((await stream.read()) !== undefined) {
       throw KernelErrors.invalidRequest('The method takes one request message, and got another');
     }
     this.#request = this.#decode(first);
@@ -67,7 +69,7 @@ export class ServedCall extends StateCall<GrpcState> implements GrpcCall {
     if (this.#isRead) throw new Error('the requests of a call can be read once');
     this.#isRead = true;
     for (;;) {
-      const bytes = await this.state.exchange.read();
+      const bytes = await this.state.stream.read();
       if (bytes === undefined) return;
       yield this.#decode(bytes);
     }
@@ -106,4 +108,26 @@ function decoded<T>(decode: () => T): T {
 
 async function* onlyOne(message: Message): AsyncGenerator<Message> {
   yield message;
+}
+
+/** The metadata of a call as headers of an HTTP request, so that credentials, traces and addresses are read by the same code. */
+export class GrpcRequest implements AddressedRequest {
+  readonly socket: { readonly remoteAddress: string | undefined };
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Bytes of all names and values. */
+  readonly size: number;
+
+  constructor({ request, remoteAddress }: CallStream) {
+    this.socket = { remoteAddress };
+    const headers: Record<string, string | undefined> = {};
+    const entries = request.getMap();
+    let size = 0;
+    for (const name in entries) {
+      const value = entries[name]!;
+      size += name.length + value.length;
+      if (typeof value === 'string') headers[name] = value;
+    }
+    this.size = size;
+    this.headers = headers;
+  }
 }

@@ -1,10 +1,9 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { GRPC_CODES } from '../../foundation/base/grpc-status.ts';
 import { CallState } from '../chain/call-state.ts';
-import type { CompiledMethod } from './compiled-service.ts';
-import { GrpcErrors } from './errors.ts';
-import type { Exchange } from './exchange.ts';
-import type { GrpcRequest } from './grpc-request.ts';
+import type { CallStream } from './call-stream.ts';
+import { type CompiledMethod, GrpcErrors } from './compiled-service.ts';
+import type { GrpcRequest } from './grpc-call.ts';
 
 /** What was sent at the end of a call. */
 interface SentStatus {
@@ -24,7 +23,7 @@ export class GrpcState extends CallState {
   /** As the client sent it: `/svc.notes.v1.NotesService/GetNote`. */
   readonly path: string;
   readonly request: GrpcRequest;
-  readonly exchange: Exchange;
+  readonly stream: CallStream;
   /** gRPC status code that was sent, CANCELLED when the client left before. */
   code: number = GRPC_CODES.CANCELLED;
   #sent: SentStatus | undefined;
@@ -35,14 +34,14 @@ export class GrpcState extends CallState {
     method: CompiledMethod | undefined,
     path: string,
     request: GrpcRequest,
-    exchange: Exchange,
+    stream: CallStream,
     startedAt: number,
   ) {
     super(startedAt);
     this.method = method;
     this.path = path;
     this.request = request;
-    this.exchange = exchange;
+    this.stream = stream;
   }
 
   /** The method's full name, or `unmatched`: the only form of the path that becomes a metric label. */
@@ -61,15 +60,15 @@ export class GrpcState extends CallState {
   tellLimit(limit: number, remaining: number): void {
     if (remaining >= this.#remaining) return;
     this.#remaining = remaining;
-    this.exchange.header.set('x-ratelimit-limit', String(limit));
-    this.exchange.header.set('x-ratelimit-remaining', String(remaining));
+    this.stream.header.set('x-ratelimit-limit', String(limit));
+    this.stream.header.set('x-ratelimit-remaining', String(remaining));
   }
 
   /** Ends the call: nothing is read or written any more, `signal` aborts, and `whenAborted` is told. */
   override abort(reason: Error): void {
     if (this.isAborted) return;
     super.abort(reason);
-    this.exchange.fail(reason);
+    this.stream.fail(reason);
     this.#onAbort?.(reason);
   }
 

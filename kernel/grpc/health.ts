@@ -1,8 +1,7 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { access } from '../api/access.ts';
 import { type GrpcCall, type GrpcService, grpcMethod, grpcService } from '../api/grpc.ts';
-import { GrpcErrors } from './errors.ts';
-import type { MethodTable } from './method-table.ts';
+import { GrpcErrors, type MethodTable } from './compiled-service.ts';
 
 /** What health tells about. */
 export interface HealthParts {

@@ -2,7 +2,7 @@ import { GRPC_CODES } from '../../foundation/base/grpc-status.ts';
 import { type DescriptorIndex, indexDescriptors } from '../../foundation/protobuf/descriptor-index.ts';
 import { access } from '../api/access.ts';
 import { type GrpcCall, type GrpcMessage, type GrpcService, grpcMethod, grpcService } from '../api/grpc.ts';
-import type { MethodTable } from './method-table.ts';
+import type { MethodTable } from './compiled-service.ts';
 
 const VERSIONS = ['v1', 'v1alpha'] as const;
 

@@ -11,15 +11,12 @@ import { createAuthorize } from '../chain/rbac.ts';
 import { requestIdOf } from '../chain/request-id.ts';
 import { createBindTenant } from '../chain/tenant.ts';
 import { HeaderCredentials } from '../http/credentials.ts';
-import type { CompiledMethod } from './compiled-service.ts';
+import type { CallEvents, CallStream } from './call-stream.ts';
+import { type CompiledMethod, GrpcErrors, type MethodTable } from './compiled-service.ts';
 import { Ending } from './ending.ts';
-import { GrpcErrors } from './errors.ts';
-import type { Exchange, ExchangeEvents } from './exchange.ts';
-import { ServedCall } from './grpc-call.ts';
+import { GrpcRequest, ServedCall } from './grpc-call.ts';
 import type { WireStatus } from './grpc-js-seams.ts';
-import { GrpcRequest } from './grpc-request.ts';
 import { GrpcState } from './grpc-state.ts';
-import type { MethodTable } from './method-table.ts';
 
 /** Everything that the stages need: what those of HTTP have, and metrics of their own. */
 export interface GrpcChainServices
@@ -48,8 +45,8 @@ const REQUEST_TIMEOUT = 60_000;
 /** Bytes of metadata at most. */
 const MAX_METADATA = 32 * 1024;
 
-/** Serves one call from its metadata to its status. `begin` of `Exchange.accept`. */
-export type ServeCall = (table: MethodTable, path: string, exchange: Exchange) => ExchangeEvents;
+/** Serves one call from its metadata to its status. `begin` of `CallStream.accept`. */
+export type ServeCall = (table: MethodTable, path: string, stream: CallStream) => CallEvents;
 
 /**
  * The way of a gRPC call, in the specification's order, and with the very functions that the stages of HTTP are made of:
@@ -95,15 +92,15 @@ export function createServeCall(services: GrpcChainServices): ServeCall {
     }
   }
 
-  return function serveCall(table, path, exchange) {
+  return function serveCall(table, path, stream) {
     const method = table.find(path);
-    const request = new GrpcRequest(exchange);
-    const state = new GrpcState(method, path, request, exchange, clock.monotonic());
+    const request = new GrpcRequest(stream);
+    const state = new GrpcState(method, path, request, stream, clock.monotonic());
     const ending = new Ending(state, services);
     const leave = method === undefined ? undefined : enterPlugin(method.inFlight, state);
     state.sourceAddress = services.sourceAddress(request);
     state.requestId = requestIdOf(request.headers['x-request-id'], ids);
-    exchange.header.set('x-request-id', state.requestId);
+    stream.header.set('x-request-id', state.requestId);
     state.trace = services.traces.startRpc(state.pattern, request.headers);
     services.grpc.began();
     state.whenDone((outcome) => {
@@ -125,7 +122,7 @@ export function createServeCall(services: GrpcChainServices): ServeCall {
       closed: () => {
         clearTimeout(timer);
         const now = clock.monotonic();
-        state.close(now, isLate(now - state.startedAt, exchange.allowed));
+        state.close(now, isLate(now - state.startedAt, stream.allowed));
       },
     };
   };
@@ -161,7 +158,7 @@ async function answer(
   const result = await method.definition.handle(call);
   if (!method.responseStream) {
     const bytes = method.responses.encode(result);
-    state.exchange.checkSize(bytes);
+    state.stream.checkSize(bytes);
     return bytes;
   }
   if (isAsyncIterable(result)) for await (const message of result) await call.send(message);

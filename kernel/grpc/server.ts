@@ -4,11 +4,10 @@ import { type ConnectionInjector, type Server, ServerCredentials } from '@grpc/g
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { InFlight } from '../host/in-flight.ts';
 import { type Address, ListenError } from '../http/listeners.ts';
-import { type CompiledService, compileService } from './compiled-service.ts';
-import { Exchange } from './exchange.ts';
+import { CallStream } from './call-stream.ts';
+import { type CompiledService, compileService, MethodTable } from './compiled-service.ts';
 import { createDispatchingServer, resetStream, type WireCall } from './grpc-js-seams.ts';
 import { createHealth } from './health.ts';
-import { MethodTable } from './method-table.ts';
 import { reflectionServices } from './reflection.ts';
 import { createServeCall, type GrpcChainServices } from './serve-call.ts';
 import { openTls, type Tls, type TlsFiles } from './tls.ts';
@@ -70,9 +69,7 @@ export class GrpcServer {
     );
     this.#table = new MethodTable(this.#kernels);
     this.#server = createDispatchingServer(transportOptions(options), (path, call) =>
-      this.#accept(call, () =>
-        Exchange.accept(call, limits, (exchange) => serve(this.#table, path, exchange)),
-      ),
+      this.#accept(call, () => CallStream.accept(call, limits, (stream) => serve(this.#table, path, stream))),
     );
   }
 

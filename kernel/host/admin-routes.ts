@@ -1,10 +1,12 @@
 import Type from 'typebox';
 import { access } from '../api/access.ts';
 import { type Route, route } from '../api/route.ts';
-import { PluginChangeError, PluginErrors } from './errors.ts';
+import { type Desired, entryOf } from './desired.ts';
+import { type EffectReport, reportEffects } from './effects.ts';
+import { GatewayFileError, PluginChangeError, PluginErrors } from './errors.ts';
 import type { GatewayConfiguration } from './gateway-configuration.ts';
 import type { PluginHost } from './plugin-host.ts';
-import { reportPlugin } from './report.ts';
+import type { Slot, StatusChange } from './slot.ts';
 
 const READ = access.governance(['ops:read'], { operator: true });
 const WRITE = access.governance(['ops:write'], { operator: true });
@@ -42,6 +44,9 @@ export function pluginRoutes(
         try {
           await configuration[verb](params.name);
         } catch (failure) {
+          // Its message names file and line; the file may hold secrets, so no value.
+          if (failure instanceof GatewayFileError)
+            throw PluginErrors.fileInvalid(failure.message, { cause: failure.cause });
           if (!(failure instanceof PluginChangeError)) throw failure;
           throw PluginErrors.changeFailed(failure.message, { cause: failure.cause });
         }
@@ -74,4 +79,63 @@ export function pluginRoutes(
     change('disable', 'Disable a plugin; its calls in flight end first'),
     change('reload', 'Set a plugin up anew'),
   ];
+}
+
+/** A plugin as `GET /admin/v1/plugins` shows it. */
+interface PluginReport {
+  readonly name: string;
+  readonly summary: string;
+  readonly version: string;
+  readonly enabled: boolean;
+  readonly folder: string;
+  /** How often its code was imported before; `null` for a plugin that lies in no folder. */
+  readonly generation: number | null;
+  readonly state: StatusChange['state'];
+  readonly reason: string;
+  readonly since: string;
+  /** Of the configuration in force, secrets included, so that replicas can be compared. */
+  readonly config_hash: string | null;
+  readonly started_at: string | null;
+  readonly start_ms: number | null;
+  readonly in_flight: number;
+  readonly needs: readonly string[];
+  readonly wants: readonly string[];
+  readonly offers: readonly string[];
+  readonly effects: EffectReport | null;
+  readonly last_error: { readonly message: string; readonly at: string } | null;
+  /** What could not be undone at the latest stop. */
+  readonly leaks: readonly string[];
+  readonly history: readonly { readonly state: string; readonly reason: string; readonly at: string }[];
+}
+
+/** Describes a slot. `version` is the gateway's, for plugins that state none of their own. */
+function reportPlugin(slot: Slot, desired: Desired, version: string): PluginReport {
+  const { plugin, current, status, lastError } = slot;
+  return {
+    name: slot.name,
+    summary: plugin?.summary ?? '',
+    version: plugin?.version ?? version,
+    enabled: entryOf(desired, slot.name).enabled,
+    folder: slot.folder,
+    generation: slot.generation ?? null,
+    state: status.state,
+    reason: status.current.reason,
+    since: status.current.at.toISOString(),
+    config_hash: current?.configHash ?? null,
+    started_at: slot.startedAt?.toISOString() ?? null,
+    start_ms: slot.startMilliseconds === undefined ? null : Math.round(slot.startMilliseconds),
+    in_flight: current?.inFlight.size ?? 0,
+    needs: refIds(plugin?.needs),
+    wants: refIds(plugin?.wants),
+    offers: plugin?.offers?.map((ref) => ref.id) ?? [],
+    effects: current === undefined ? null : reportEffects(current.effects),
+    last_error:
+      lastError === undefined ? null : { message: lastError.message, at: lastError.at.toISOString() },
+    leaks: slot.leaks,
+    history: status.history.map(({ state, reason, at }) => ({ state, reason, at: at.toISOString() })),
+  };
+}
+
+function refIds(refs: Readonly<Record<string, { id: string }>> | undefined): readonly string[] {
+  return Object.values(refs ?? {}).map((ref) => ref.id);
 }

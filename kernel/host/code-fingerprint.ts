@@ -25,18 +25,18 @@ export async function codeFingerprint(folder: string, visited?: Set<string>): Pr
       continue;
     }
     visited?.add(next);
-    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-      if (IGNORED.test(entry.name)) continue;
-      const file = path.join(next, entry.name);
-      if (entry.isDirectory()) {
-        waiting.push(file);
-        continue;
-      }
-      const found = await stat(file).catch(() => undefined);
-      hash.update(`${file}:${found?.mtimeMs}:${found?.size}:${found?.ino}\n`);
-      files += 1;
-      if (files === MAX_FILES) return hash.digest('base64');
-    }
+    const own = entries.filter(({ name }) => !IGNORED.test(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
+    for (const entry of own) if (entry.isDirectory()) waiting.push(path.join(next, entry.name));
+    const paths = own.filter((entry) => !entry.isDirectory()).map(({ name }) => path.join(next, name));
+    const few = paths.slice(0, MAX_FILES - files);
+    files += few.length;
+    for (const line of await Promise.all(few.map(stateOf))) hash.update(line);
+    if (files === MAX_FILES) break;
   }
   return hash.digest('base64');
+}
+
+async function stateOf(file: string): Promise<string> {
+  const found = await stat(file).catch(() => undefined);
+  return `${file}:${found?.mtimeMs}:${found?.size}:${found?.ino}\n`;
 }

@@ -23,6 +23,14 @@ export function changedEntries(before: Desired, after: Desired): readonly string
   return [...names].filter((name) => !isDeepStrictEqual(entryOf(before, name), entryOf(after, name)));
 }
 
+/** Why a plugin shall not run, whatever it needs; `undefined` for one that may. `only` is `SVC_PLUGINS`, empty for all. */
+export function restOf(name: string, desired: Desired, only: readonly string[]): Rest | undefined {
+  if (only.length > 0 && !only.includes(name))
+    return { state: 'stopped', reason: 'SVC_PLUGINS does not name it' };
+  if (!entryOf(desired, name).enabled) return { state: 'stopped', reason: 'disabled in gateway.yaml' };
+  return undefined;
+}
+
 /** What decides whether a plugin runs. */
 export interface RunConditions {
   readonly graph: PluginGraph;
@@ -32,6 +40,8 @@ export interface RunConditions {
   readonly only: readonly string[];
   /** Plugins that failed and that nobody has asked to try again. */
   readonly failed: ReadonlySet<string>;
+  /** Plugins whose code was not imported, since they shall not run: what they offer is not known. */
+  readonly unloaded?: readonly string[];
 }
 
 /** Which plugins are to run, in start order, and why each of the others is not. */
@@ -41,17 +51,15 @@ export interface RunPlan {
 }
 
 /** Decides who runs. Pure. */
-export function planRun({ graph, plugins, desired, only, failed }: RunConditions): RunPlan {
+export function planRun({ graph, plugins, desired, only, failed, unloaded = [] }: RunConditions): RunPlan {
   const run: string[] = [];
   const idle = new Map<string, Rest>();
   for (const name of graph.order) {
     const plugin = plugins.get(name)!;
-    if (only.length > 0 && !only.includes(name)) {
-      idle.set(name, { state: 'stopped', reason: 'SVC_PLUGINS does not name it' });
-    } else if (!entryOf(desired, name).enabled) {
-      idle.set(name, { state: 'stopped', reason: 'disabled in gateway.yaml' });
-    } else if (!failed.has(name)) {
-      const missing = missingNeed(plugin, graph, run);
+    const rest = restOf(name, desired, only);
+    if (rest !== undefined) idle.set(name, rest);
+    else if (!failed.has(name)) {
+      const missing = missingNeed(plugin, graph, run, unloaded);
       if (missing === undefined) run.push(name);
       else idle.set(name, { state: 'waiting', reason: missing });
     }
@@ -59,10 +67,18 @@ export function planRun({ graph, plugins, desired, only, failed }: RunConditions
   return { run, idle };
 }
 
-function missingNeed(plugin: Plugin, graph: PluginGraph, running: readonly string[]): string | undefined {
+function missingNeed(
+  plugin: Plugin,
+  graph: PluginGraph,
+  running: readonly string[],
+  unloaded: readonly string[],
+): string | undefined {
   for (const ref of Object.values(plugin.needs ?? {}) as { id: string }[]) {
     const provider = graph.providerOf(ref.id);
-    if (provider === undefined) return `needs ${ref.id}, which no plugin offers`;
+    if (provider === undefined) {
+      const idle = unloaded.length === 0 ? '' : ` of those that may run (${unloaded.join(', ')} may not)`;
+      return `needs ${ref.id}, which no plugin offers${idle}`;
+    }
     if (!running.includes(provider)) return `needs ${ref.id} of ${provider}, which does not run`;
   }
   return undefined;

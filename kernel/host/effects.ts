@@ -1,6 +1,7 @@
 import type { HintConsumer } from '../../foundation/messages/hints/hints.ts';
 import type { JobWorker } from '../../foundation/messages/jobs/jobs.ts';
 import type { KindRegistration } from '../../foundation/resources/resources.ts';
+import type { GrpcService } from '../api/grpc.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { CompiledService } from '../grpc/compiled-service.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
@@ -50,7 +51,9 @@ export interface Listener {
 /** All that one set-up registered. Nothing of it is visible before the whole is published. */
 export class Effects {
   readonly routes: CompiledRoute[] = [];
-  readonly grpc: CompiledService[] = [];
+  readonly declaredServices: GrpcService[] = [];
+  /** What was declared, compiled when the set-up is over: it takes what only gRPC needs. */
+  grpc: readonly CompiledService[] = [];
   readonly kinds: KindRegistration[] = [];
   readonly authenticators: Authenticator[] = [];
   readonly provided = new Map<string, unknown>();

@@ -3,6 +3,7 @@ import { defineErrors } from '../../foundation/base/gateway-error.ts';
 /** What the administration of plugins refuses. */
 export const PluginErrors = defineErrors({
   notFound: { code: 'plugin.not-found', kind: 'not-found', title: 'There is no such plugin' },
+  fileInvalid: { code: 'plugin.file-invalid', kind: 'conflict', title: 'gateway.yaml cannot be changed' },
   changeFailed: { code: 'plugin.change-failed', kind: 'conflict', title: 'The change was not made' },
 });
 
@@ -15,6 +16,11 @@ export class PluginChangeError extends Error {
     super(`${plugin}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
     this.plugin = plugin;
   }
+}
+
+/** gateway.yaml cannot be changed as it is. */
+export class GatewayFileError extends Error {
+  override readonly name = 'GatewayFileError';
 }
 
 /** Two plugins register one kind of agents.d. */

@@ -1,11 +1,12 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { changeGatewayFile } from '../../foundation/config/change-gateway-file.ts';
-import { loadGatewayFile } from '../../foundation/config/gateway-file.ts';
+import { ConfigurationError } from '../../foundation/config/configuration-error.ts';
+import { type GatewayFile, loadGatewayFile } from '../../foundation/config/gateway-file.ts';
 import { watchGatewayFile } from '../../foundation/config/watch-gateway-file.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import { withEnabled } from './desired.ts';
-import type { Discovered } from './load-plugin.ts';
-import type { PluginFolders } from './plugin-folders.ts';
+import { GatewayFileError } from './errors.ts';
+import type { Discovered, PluginFolders } from './plugin-folders.ts';
 import type { PluginHost } from './plugin-host.ts';
 
 /** Where the code of plugins comes from. */
@@ -27,9 +28,8 @@ export class GatewayConfiguration {
     this.#log = log;
   }
 
-  /** Starts the plugins as the file says, and follows it from then on. A missing file means all defaults. */
-  async start(): Promise<void> {
-    const file = await loadGatewayFile(this.#path);
+  /** Starts the plugins as `file` says, and follows it from then on. */
+  async start(file: GatewayFile): Promise<void> {
     await this.#host.start(file);
     watchGatewayFile(
       file,
@@ -53,7 +53,7 @@ export class GatewayConfiguration {
   /** Imports the plugin's code and sets it up anew; the old generation drains behind it. */
   async reload(name: string): Promise<void> {
     const found = await this.#folders.load(name);
-    const change = found === undefined ? { restart: [name] } : { found };
+    const change = found === undefined ? { restart: [name] } : { found: [found] };
     await this.#exclusively(() => this.#host.change(change));
   }
 
@@ -67,10 +67,15 @@ export class GatewayConfiguration {
   async #setEnabled(name: string, enabled: boolean): Promise<void> {
     const found = enabled ? await this.#newCode(name) : undefined;
     const { drained } = await this.#exclusively(async () => {
+      // First, since what runs must not differ from a file that cannot be written.
+      await asFileError(loadGatewayFile(this.#path));
       const desired = withEnabled(this.#host.desired, name, enabled);
-      const code = found === undefined ? {} : { found };
-      const change = await this.#host.change({ desired, restart: enabled ? [name] : [], ...code });
-      await changeGatewayFile(this.#path, { plugins: { [name]: { enabled } } });
+      const change = await this.#host.change({
+        desired,
+        restart: enabled ? [name] : [],
+        found: found === undefined ? [] : [found],
+      });
+      await asFileError(changeGatewayFile(this.#path, { plugins: { [name]: { enabled } } }));
       // As an object: a promise alone would be awaited on the way out.
       return { drained: change.drained };
     });
@@ -88,7 +93,11 @@ export class GatewayConfiguration {
   /** Reads the file anew: what the watcher saw may be older than a change that was made through the administration. */
   async #follow(): Promise<void> {
     try {
-      await this.#exclusively(async () => this.#host.change({ desired: await loadGatewayFile(this.#path) }));
+      await this.#exclusively(async () => {
+        const desired = await loadGatewayFile(this.#path);
+        const found = await Promise.all(this.#host.lacking(desired).map((name) => this.#folders.load(name)));
+        return this.#host.change({ desired, found: found.filter((one) => one !== undefined) });
+      });
       this.#log.info({ file: this.#path }, 'gateway.yaml was applied');
     } catch (err) {
       if (this.#stop.signal.aborted) return;
@@ -108,5 +117,15 @@ export class GatewayConfiguration {
     });
     this.#changes = result.catch(() => {});
     return result;
+  }
+}
+
+/** @throws GatewayFileError in place of the ConfigurationError with which `work` may reject. */
+async function asFileError(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (cause) {
+    if (!(cause instanceof ConfigurationError)) throw cause;
+    throw new GatewayFileError(cause.message, { cause });
   }
 }

@@ -30,7 +30,7 @@ export function followPluginFolders({ folders, host, watchCode, log, signal }: H
       }
       const found = await folders.load(name);
       if (found === undefined) return;
-      await host.change({ found });
+      await host.change({ found: [found] });
       log.info({ plugin: name, folder: found.folder }, `a plugin was ${DONE[kind]}`);
     } catch (err) {
       if (!signal.aborted)

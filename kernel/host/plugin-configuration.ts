@@ -1,3 +1,4 @@
+import satisfies from 'semver/functions/satisfies.js';
 import type { TSchema } from 'typebox';
 import Type from 'typebox';
 import { configHash } from '../../foundation/config/describe-config.ts';
@@ -10,7 +11,7 @@ import type { Desired } from './desired.ts';
 import type { ListenAddress } from './publication.ts';
 
 /** A plugin's configuration, read and checked. */
-export interface PluginSettings {
+interface PluginSettings {
   readonly config: unknown;
   readonly hash: string;
   /** Where its routes listen; `undefined` for the gateway's own address. */
@@ -53,4 +54,18 @@ function listenAddress(
   return (
     address && { ...address, variable: annotation.env ?? `plugins.${plugin.name}.config.${plugin.listen}` }
   );
+}
+
+/** The version of the plugin contract that this kernel offers. */
+const KERNEL_VERSION = '1.0.0';
+
+/** @throws Error when the plugin was written for another version of the contract. */
+export function checkKernelRange(plugin: Plugin): void {
+  if (typeof plugin.kernel !== 'string') {
+    throw new Error(
+      `${plugin.name} does not say which kernel it works with: write kernel: '^${KERNEL_VERSION}' in its definition`,
+    );
+  }
+  if (satisfies(KERNEL_VERSION, plugin.kernel)) return;
+  throw new Error(`${plugin.name} works with kernel ${plugin.kernel}; this one is ${KERNEL_VERSION}`);
 }

@@ -1,15 +1,15 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { ConfigurationError } from '../../foundation/config/configuration-error.ts';
 import { parseGatewayFile } from '../../foundation/config/gateway-file.ts';
-import { Catalogue } from './catalogue.ts';
-import { changedEntries, type Desired, entryOf, planRun, type RunPlan } from './desired.ts';
+import { changedEntries, type Desired, entryOf, planRun, type RunPlan, restOf } from './desired.ts';
 import { PluginChangeError } from './errors.ts';
-import { type Changed, type ExchangeParts, PluginExchange } from './exchange.ts';
-import type { Discovered } from './load-plugin.ts';
+import { Catalogue } from './graph.ts';
+import type { Discovered, Unloaded } from './plugin-folders.ts';
 import { Slot } from './slot.ts';
+import { type Changed, PluginSwap, type SwapParts } from './swap.ts';
 
 /** What the host is made of. */
-export interface PluginHostOptions extends ExchangeParts {
+export interface PluginHostOptions extends SwapParts {
   /** `SVC_PLUGINS`; empty for all. */
   readonly only: readonly string[];
 }
@@ -19,8 +19,8 @@ export interface Change {
   readonly desired?: Desired;
   /** Plugins to set up anew although nothing about them changed. */
   readonly restart?: readonly string[];
-  /** Code that was found: of a new plugin, or a new generation of one that is there. */
-  readonly found?: Discovered;
+  /** Code that was found: of new plugins, or new generations of those that are there. */
+  readonly found?: readonly Discovered[];
   /** A plugin whose folder is gone. */
   readonly gone?: string;
 }
@@ -33,21 +33,21 @@ export interface Change {
 export class PluginHost {
   readonly #options: PluginHostOptions;
   readonly #slots = new Map<string, Slot>();
-  readonly #exchange: PluginExchange;
+  readonly #exchange: PluginSwap;
   #catalogue: Catalogue;
   #desired: Desired = parseGatewayFile('gateway.yaml', undefined);
   #changes: Promise<unknown> = Promise.resolve();
   #isStopped = false;
 
   /** @throws PluginGraphError for a cycle, or two providers of one service. */
-  constructor(discovered: readonly Discovered[], options: PluginHostOptions) {
+  constructor(discovered: readonly (Discovered | Unloaded)[], options: PluginHostOptions) {
     this.#options = options;
-    this.#exchange = new PluginExchange(options, (name) => this.#slots.get(name)!);
+    this.#exchange = new PluginSwap(options, (name) => this.#slots.get(name)!);
     this.#catalogue = new Catalogue(discovered.flatMap((found) => ('plugin' in found ? [found.plugin] : [])));
     for (const found of discovered) {
       const slot = this.#slotOf(found);
       if ('error' in found) slot.fail(found.error);
-      else slot.hold(found);
+      else if ('plugin' in found) slot.hold(found);
     }
   }
 
@@ -61,6 +61,17 @@ export class PluginHost {
 
   slot(name: string): Slot | undefined {
     return this.#slots.get(name);
+  }
+
+  /** Plugins that `desired` lets run and whose code is not there yet, or that could not be loaded and are to be tried again. */
+  lacking(desired: Desired): readonly string[] {
+    const changed = changedEntries(this.#desired, desired);
+    return this.slots
+      .filter(({ plugin, name, status }) => {
+        const isNew = status.state !== 'failed' || changed.includes(name);
+        return plugin === undefined && isNew && restOf(name, desired, this.#options.only) === undefined;
+      })
+      .map(({ name }) => name);
   }
 
   /** Plugins that should run and do not, with the reason. */
@@ -124,20 +135,20 @@ export class PluginHost {
    *
    * @throws PluginChangeError with everything as it was. A plugin that was new is reported as failed, and disturbs no other.
    */
-  change({ desired, restart = [], found, gone }: Change): Promise<Changed> {
+  change({ desired, restart = [], found = [], gone }: Change): Promise<Changed> {
     return this.#exclusively(async () => {
       const next = desired ?? this.#desired;
       const touched = new Set([...restart, ...changedEntries(this.#desired, next)]);
-      if (found !== undefined) touched.add(found.name);
+      for (const { name } of found) touched.add(name);
       try {
         const catalogue = this.#catalogueWith(found, gone);
         const changed = await this.#move(next, catalogue, touched);
-        if (found !== undefined && 'plugin' in found) this.#slots.get(found.name)!.hold(found);
+        for (const one of found) if ('plugin' in one) this.#slots.get(one.name)!.hold(one);
         if (gone !== undefined) void changed.drained.then(() => this.#forget(gone));
         return changed;
       } catch (failure) {
         if (failure instanceof PluginChangeError) this.#slots.get(failure.plugin)?.fail(failure.cause);
-        if (found !== undefined) this.#keepForLater(found, failure);
+        for (const one of found) this.#keepForLater(one, failure);
         throw failure;
       }
     });
@@ -207,16 +218,18 @@ export class PluginHost {
   }
 
   /** @throws PluginChangeError when the code could not be loaded, or does not go with that of the others. */
-  #catalogueWith(found: Discovered | undefined, gone: string | undefined): Catalogue {
-    if (gone !== undefined) return this.#catalogue.without(gone);
-    if (found === undefined) return this.#catalogue;
-    this.#slotOf(found);
-    if ('error' in found) throw new PluginChangeError(found.name, found.error);
-    try {
-      return this.#catalogue.with(found.plugin);
-    } catch (failure) {
-      throw new PluginChangeError(found.name, failure);
+  #catalogueWith(found: readonly Discovered[], gone: string | undefined): Catalogue {
+    let catalogue = gone === undefined ? this.#catalogue : this.#catalogue.without(gone);
+    for (const one of found) this.#slotOf(one);
+    for (const one of found) {
+      if ('error' in one) throw new PluginChangeError(one.name, one.error);
+      try {
+        catalogue = catalogue.with(one.plugin);
+      } catch (failure) {
+        throw new PluginChangeError(one.name, failure);
+      }
     }
+    return catalogue;
   }
 
   /** A plugin that could not be added is known from now on, as a failed one that an operator may try again. */
@@ -238,7 +251,7 @@ export class PluginHost {
     if (slot?.current === undefined && !this.#catalogue.plugins.has(name)) this.#slots.delete(name);
   }
 
-  #slotOf(found: Discovered): Slot {
+  #slotOf(found: Unloaded): Slot {
     const slot = this.#slots.get(found.name) ?? new Slot(found, () => this.#options.clock.now());
     this.#slots.set(found.name, slot);
     return slot;
@@ -249,11 +262,21 @@ export class PluginHost {
   }
 
   #conditions(desired: Desired, { graph, plugins }: Catalogue) {
-    return { graph, plugins, desired, only: this.#options.only };
+    const unloaded = this.#unloaded().map(({ name }) => name);
+    return { graph, plugins, desired, only: this.#options.only, unloaded };
   }
 
   #noteIdle(idle: RunPlan['idle']): void {
     for (const [name, rest] of idle) this.#slots.get(name)!.settle(rest);
+    for (const slot of this.#unloaded()) {
+      const rest = restOf(slot.name, this.#desired, this.#options.only);
+      if (rest !== undefined) slot.settle(rest);
+    }
+  }
+
+  /** Slots whose code was never imported, since nothing of it was to run. */
+  #unloaded(): readonly Slot[] {
+    return this.slots.filter(({ plugin, status }) => plugin === undefined && status.state !== 'failed');
   }
 
   #noteUnknown(desired: Desired): void {

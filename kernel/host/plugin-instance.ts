@@ -4,11 +4,10 @@ import type { HintConsumer } from '../../foundation/messages/hints/hints.ts';
 import type { JobWorker } from '../../foundation/messages/jobs/jobs.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { Plugin } from '../api/plugin.ts';
-import { Effects } from './effects.ts';
+import { type Drain, Effects } from './effects.ts';
 import { InFlight } from './in-flight.ts';
 import { type RunningTask, runPeriodically } from './periodic.ts';
 import { PluginScope, type ScopeParts } from './plugin-scope.ts';
-import { DRAIN_GRACE, runDrain } from './run-drain.ts';
 
 /** Milliseconds that each undo may take. */
 const UNDO_TIMEOUT = 10_000;
@@ -16,7 +15,7 @@ const UNDO_TIMEOUT = 10_000;
 const ABORT_GRACE = 2_000;
 
 /** What the host gives to a new instance. */
-export interface InstanceParts
+interface InstanceParts
   extends Pick<ScopeParts, 'services' | 'events' | 'hints' | 'jobs' | 'resources' | 'log' | 'contributions'> {
   readonly plugin: Plugin;
   readonly config: unknown;
@@ -78,6 +77,7 @@ export class PluginInstance {
       const idle = plugin.jobs?.find(({ id }) => !instance.effects.workers.some(({ name }) => name === id));
       if (idle !== undefined)
         throw new Error(`${plugin.name} lists the job ${idle.id} but has no worker for it`);
+      await instance.#compileServices();
       return instance;
     } catch (failure) {
       scope.close();
@@ -86,6 +86,15 @@ export class PluginInstance {
     } finally {
       scope.close();
     }
+  }
+
+  async #compileServices(): Promise<void> {
+    const { declaredServices } = this.effects;
+    if (declaredServices.length === 0) return;
+    const { compileService } = await import('../grpc/compiled-service.ts');
+    this.effects.grpc = declaredServices.map((service) =>
+      compileService(service, this.plugin.name, this.inFlight),
+    );
   }
 
   /**
@@ -205,4 +214,21 @@ async function run(
   upstream: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   await plugin.setup(scope, upstream);
+}
+
+/** Milliseconds beyond the drain time in which background work, and a queue's messages in hand, end. */
+const DRAIN_GRACE = 3_000;
+
+/** Ends background work: gives it `drainTimeout` ms, then tells it so. Resolves with a sentence where it did not end. Never rejects. */
+async function runDrain({ name, finish }: Drain, drainTimeout: number): Promise<string | undefined> {
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(KernelErrors.draining()), drainTimeout);
+  try {
+    await within(drainTimeout + DRAIN_GRACE, `the drain of ${name}`, finish(over.signal));
+    return undefined;
+  } catch (failure) {
+    return `${name} was not drained: ${failure instanceof Error ? failure.message : String(failure)}`;
+  } finally {
+    clearTimeout(timer);
+  }
 }

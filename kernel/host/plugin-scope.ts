@@ -18,7 +18,6 @@ import type { Route } from '../api/route.ts';
 import type { Scope } from '../api/scope.ts';
 import type { KernelServices } from '../api/services.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
-import { compileService } from '../grpc/compiled-service.ts';
 import { compileMount, compileRoute } from '../http/compiled-route.ts';
 import type { Effects } from './effects.ts';
 import type { InFlight } from './in-flight.ts';
@@ -75,10 +74,7 @@ export class PluginScope implements Scope {
   }
 
   grpc(...services: readonly GrpcService[]): void {
-    const effects = this.#open('grpc');
-    for (const service of services) {
-      effects.grpc.push(compileService(service, this.name, this.#parts.inFlight));
-    }
+    this.#open('grpc').declaredServices.push(...services);
   }
 
   kind<S extends TSchema, T>(definition: KindDefinition<S, T>): ResourceView<T> {

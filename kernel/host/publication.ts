@@ -1,6 +1,6 @@
 import type { ResourceHost } from '../../foundation/resources/resources.ts';
 import type { AuthenticationChain } from '../auth/chain.ts';
-import type { GrpcServer } from '../grpc/server.ts';
+import type { Grpc } from '../grpc/grpc.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
 import type { Listeners } from '../http/listeners.ts';
 import type { Probe } from './effects.ts';
@@ -29,7 +29,7 @@ export type Arrival = Pick<Published, 'instance' | 'address'>;
 /** Where plugins become visible. */
 export interface PublicationParts {
   readonly listeners: Listeners;
-  readonly grpc: Pick<GrpcServer, 'open' | 'prepare' | 'abandon'>;
+  readonly grpc: Pick<Grpc, 'open' | 'prepare' | 'abandon'>;
   readonly resources: Pick<ResourceHost, 'prepare'>;
   readonly authentication: AuthenticationChain;
 }
@@ -76,7 +76,7 @@ export class Publication {
   }
 
   /**
-   * Opens the addresses that an exchange needs and builds its tables of routes and gRPC methods; the returned function swaps
+   * Opens the addresses that a swap needs and builds its tables of routes and gRPC methods; the returned function swaps
    * them in.
    *
    * @throws RouteCollision, ServiceCollision, KindCollision, or the listener's error when a port is taken. Nothing has
@@ -105,7 +105,7 @@ export class Publication {
   }
 
   /**
-   * Prepares an exchange whole, resources too; the returned function makes it. It has to be called, and at once: reloads of
+   * Prepares a swap whole, resources too; the returned function makes it. It has to be called, and at once: reloads of
    * agents.d wait for it. What those that leave contribute stays until `forget`: work that they have in hand may need it.
    *
    * @throws like `check`.

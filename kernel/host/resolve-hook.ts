@@ -1,4 +1,5 @@
 import { registerHooks } from 'node:module';
+import { pathToFileURL } from 'node:url';
 
 /** The modules that a plugin may import by the gateway's own name. */
 const MODULES: Readonly<Record<string, string>> = {
@@ -12,6 +13,11 @@ const ROOT = new URL('../..', import.meta.url).href;
 /** What there is one instance of: no plugin, so no generation of a plugin. */
 const OWN = ['kernel/', 'foundation/', 'testing/'].map((folder) => new URL(folder, ROOT).href);
 
+/** True for a file that does not belong to this package: what it imports by the gateway's name needs the hook. */
+export function isOutside(file: string): boolean {
+  return !pathToFileURL(file).href.startsWith(ROOT);
+}
+
 /** The query by which a module of one generation differs from the same module of another. */
 const GENERATION = 'generation';
 
@@ -21,7 +27,8 @@ let isRegistered = false;
  * Makes `agent-gateway` mean this very kernel in plugin folders outside the package, and lets them use its npm packages
  * where they have none of their own (`typebox`). There is one kernel instance, whatever a folder's own node_modules hold.
  * A module that was imported as a generation hands it on to all that it imports, but the kernel and npm packages.
- * Registered once per process, before the first such folder is imported.
+ * Registered once per process, before the first such folder or generation is imported: every import passes through it from
+ * then on, which costs.
  */
 export function resolveKernelForPlugins(): void {
   if (isRegistered) return;

@@ -27,7 +27,12 @@ export interface CompiledRoute {
 
 const PLACES: readonly InputPlace[] = ['params', 'query', 'headers', 'body'];
 
-/** Compiles a definition. Throws when a schema is not valid JSON Schema, or path and parameters do not agree. */
+/**
+ * Makes a definition ready. Its schemas are compiled at the first request that needs them: all of them at the start took a
+ * fifth of it. One that is no JSON Schema is found by the conformance suite, or at that request.
+ *
+ * @throws Error for a path without a slash, and a route without access rule or summary.
+ */
 export function compileRoute(definition: Route, owner: string, inFlight: InFlight): CompiledRoute {
   const label = `${definition.method} ${definition.path}`;
   if (!definition.path.startsWith('/')) throw new Error(`${label}: a path starts with a slash`);

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Next, ParameterizedContext } from 'koa';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { ErrorDialect } from '../api/route.ts';
 import { CallState } from '../chain/call-state.ts';
@@ -71,3 +72,9 @@ export class RequestState extends CallState {
     });
   }
 }
+
+/** The context of a request as the chain's stages see it. */
+export type Context = ParameterizedContext<RequestState>;
+
+/** A stage of the chain. */
+export type Middleware = (context: Context, next: Next) => Promise<void> | void;

@@ -1,9 +1,8 @@
 import { redactLine } from '../../foundation/observability/redact-text.ts';
 import { Reply } from '../api/reply.ts';
 import { type RenderedError, renderError } from '../errors/render.ts';
-import type { Answer } from './request-state.ts';
+import type { Answer, Context } from './request-state.ts';
 import { type SseTimes, SseWriter } from './sse-writer.ts';
-import type { Context } from './stage.ts';
 
 /** Puts what a handler returned on the wire. Resolves when a stream of events has ended. */
 export async function respond(context: Context, result: unknown, times: SseTimes): Promise<void> {

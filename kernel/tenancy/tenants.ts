@@ -5,7 +5,23 @@ import type { Ids } from '../../foundation/base/ids.ts';
 import type { Database } from '../../foundation/data/database.ts';
 import { Tenant, TenantErrors } from '../../foundation/tables/tenant.ts';
 import { DEFAULT_TENANT_ID } from '../access/identity.ts';
-import type { TenantRecord } from './tenant-record.ts';
+
+/** A tenant as the gateway works with it (specification 1, Tenant; decisions 1.1). */
+export interface TenantRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly plan: string;
+  /** Requests a minute for all credentials of the tenant together. */
+  readonly rateLimitRpm: number;
+  /** Sessions that may have a turn in flight at one time. */
+  readonly maxSessions: number;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  /** Set by a delete: from then on no credential of the tenant is accepted. */
+  readonly deletedAt: Date | null;
+  /** When the rows and objects of a deleted tenant are removed. */
+  readonly purgeAfter: Date | null;
+}
 
 /** The plans that a tenant may have (decisions 1.1). */
 export const PLANS = ['free', 'pro', 'enterprise'] as const;

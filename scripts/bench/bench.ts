@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
 import { type Child, startChild } from './child.ts';
-import { type LoadResult, load, percentile, type Shot } from './load.ts';
+import { type LoadResult, load, median, percentile, type Shot } from './load.ts';
 
 /*
  * What the gateway costs beside a bare Koa application that does the same work, on the same machine, in turn. Quote the
@@ -60,7 +60,7 @@ interface Pair {
 
 async function servePair(provider: Child, folder: string, name: string): Promise<Pair> {
   const [gateway, bare] = await Promise.all([
-    startChild(path.join(here, '../../kernel/main.ts'), {
+    startChild(path.join(here, '../../kernel/main.js'), {
       NODE_ENV: 'production',
       SAAS_API_PORT: '0',
       SVC_HOST: '127.0.0.1',
@@ -160,13 +160,6 @@ const FIGURES: readonly (readonly [string, (sample: Sample) => number])[] = [
   ['first byte p50 ms', ({ result }) => percentile(result.firstByte, 0.5)],
   ['first byte p99 ms', ({ result }) => percentile(result.firstByte, 0.99)],
 ];
-
-function median(values: readonly number[]): number {
-  return percentile(
-    values.toSorted((a, b) => a - b),
-    0.5,
-  );
-}
 
 function row(...cells: readonly string[]): string {
   return cells.map((cell, index) => (index === 0 ? cell.padEnd(20) : cell.padStart(12))).join('');

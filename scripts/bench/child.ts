@@ -11,6 +11,8 @@ export interface Child {
   cpu(): number;
   /** Resident memory in MiB. */
   memory(): number;
+  /** The first group of the first match in what it prints from now on. */
+  line(pattern: RegExp): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -24,10 +26,20 @@ process.once('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
-/** Starts `node file` and waits for the line `listening <url>`. */
-export async function startChild(file: string, env: Record<string, string>): Promise<Child> {
-  const child = spawn(process.execPath, [file], {
-    env: { ...process.env, ...env },
+/** Starts `node file` and waits until it listens. */
+export function startChild(file: string, env: Record<string, string>): Promise<Child> {
+  return startCommand(process.execPath, [file], { env });
+}
+
+/** Starts a command and waits for the line `listening <url>`, or the gateway's log line. */
+export async function startCommand(
+  command: string,
+  args: readonly string[],
+  options: { readonly env: Record<string, string>; readonly cwd?: string },
+): Promise<Child> {
+  const child = spawn(command, args, {
+    cwd: options.cwd,
+    env: { ...process.env, ...options.env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   running.add(child);
@@ -42,7 +54,7 @@ export async function startChild(file: string, env: Record<string, string>): Pro
     if (url !== undefined) resolve(url);
   });
   child.once('exit', (code) =>
-    reject(new Error(`${file} ended with ${code} before it listened:\n${output}`)),
+    reject(new Error(`${[command, ...args].join(' ')} ended with ${code} before it listened:\n${output}`)),
   );
   const url = await promise;
   return {
@@ -50,6 +62,15 @@ export async function startChild(file: string, env: Record<string, string>): Pro
     process: child,
     cpu: () => cpuOf(child.pid!),
     memory: () => memoryOf(child.pid!),
+    line: (pattern) =>
+      new Promise((found) => {
+        let text = '';
+        child.stdout.on('data', (part: string) => {
+          text += part;
+          const match = pattern.exec(text)?.[1];
+          if (match !== undefined) found(match);
+        });
+      }),
     stop: async () => {
       const ended = new Promise((done) => child.once('exit', done));
       child.kill('SIGTERM');

@@ -64,3 +64,7 @@ const ascending = (a: number, b: number) => a - b;
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
+
+export function median(values: readonly number[]): number {
+  return percentile(values.toSorted(ascending), 0.5);
+}

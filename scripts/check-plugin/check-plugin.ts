@@ -2,10 +2,8 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Plugin } from '../../kernel/api/plugin.ts';
-import { loadPlugin } from '../../kernel/host/load-plugin.ts';
-import { PluginFolders } from '../../kernel/host/plugin-folders.ts';
-import { findPluginSources } from '../../kernel/host/plugin-source.ts';
-import { BUNDLED_PLUGINS } from '../../kernel/paths.ts';
+import { findPluginSources, loadPlugin, PluginFolders } from '../../kernel/host/plugin-folders.ts';
+import { BUNDLED_PLUGINS } from '../../kernel/version.ts';
 import { type ConformanceOptions, pluginConformance } from '../../testing/index.ts';
 
 /** What came of one check. */

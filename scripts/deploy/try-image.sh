@@ -32,6 +32,13 @@ fail() {
   exit 1
 }
 
+# What would only be found after minutes.
+"$engine" --version >/dev/null 2>&1 || { echo "there is no $engine: name an engine with ENGINE" >&2; exit 1; }
+if "$engine" --version | grep --quiet --ignore-case docker && ! "$engine" buildx version >/dev/null 2>&1; then
+  echo "$engine has no BuildKit, which the Dockerfile needs for its secrets and caches: install its buildx plugin" >&2
+  exit 1
+fi
+
 # An image like node:24-slim: Debian, Node and npm, with /bin/sh and nothing to compile with.
 make_base_image() {
   command -v debootstrap >/dev/null || fail "$1 cannot be pulled, and there is no debootstrap to make a base image with"
@@ -54,10 +61,10 @@ fi
 echo "== building $image on $base"
 { cat "$HOME/.npmrc" 2>/dev/null || true; echo "registry=$(npm config get registry 2>/dev/null)"; } >"$work/npmrc"
 cp "${NODE_EXTRA_CA_CERTS:-/dev/null}" "$work/ca"
-# An engine without a bridge builds on the host's network.
-network=default
-"$engine" network inspect bridge >/dev/null 2>&1 || "$engine" network inspect podman >/dev/null 2>&1 || network=host
-"$engine" build --network "$network" --build-arg "NODE_IMAGE=$base" --secret "id=npmrc,src=$work/npmrc" \
+# An engine without a bridge builds on the host's network; the others on their own default, which has no common name.
+network=()
+"$engine" network inspect bridge >/dev/null 2>&1 || "$engine" network inspect podman >/dev/null 2>&1 || network=(--network host)
+"$engine" build ${network[@]+"${network[@]}"} --build-arg "NODE_IMAGE=$base" --secret "id=npmrc,src=$work/npmrc" \
   --secret "id=ca,src=$work/ca" --tag "$image" "$context" >"$work/build.log" 2>&1 || { tail -40 "$work/build.log" >&2; fail 'the build failed'; }
 
 echo '== starting it read-only, without network, capabilities or root'

@@ -28,7 +28,7 @@ test('the first chat is the last that a start shows, when it can be asked', asyn
   const folder = await temporaryFolder(t);
   const shown = path.join(folder, 'shown.txt');
   await using file = await open(shown, 'w');
-  const child = spawn(process.execPath, [path.resolve('kernel/main.ts')], {
+  const child = spawn(process.execPath, [path.resolve('kernel/main.js')], {
     cwd: folder,
     env: { PATH: process.env.PATH ?? '', SVC_HOST: '127.0.0.1', SAAS_API_PORT: '0' },
     stdio: ['ignore', file.fd, file.fd],
@@ -53,6 +53,14 @@ test('with no configuration at all it runs, and prints a first chat that works',
   t.is(code, 0);
   t.true(stderr.includes(`Bearer ${token}`) && stderr.includes(`curl -N ${gateway.url}/v1/chat/completions`));
   t.false(stdout.includes(token));
+});
+
+test('a token that the operator has set is not printed, whatever reads the output', async (t) => {
+  const token = 'acp_of_the_operator_and_nobody_else_0123';
+  const gateway = await startGatewayProcess(t, await temporaryFolder(t), { SVC_ACP_TOKEN: token });
+  const { stderr, stdout } = await gateway.stop();
+  t.true(stderr.includes('-H "Authorization: Bearer $SVC_ACP_TOKEN"'));
+  t.false(`${stdout}${stderr}`.includes(token));
 });
 
 test('a port that is taken is told with address and variable', async (t) => {

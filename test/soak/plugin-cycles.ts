@@ -1,5 +1,5 @@
 import { Agent, request } from 'undici';
-import { grpcClient } from '../../kernel/grpc/grpc-client.ts';
+import { grpcClient } from '../../testing/grpc-client.ts';
 import { assertSteady, print, type SoakGateway } from './soak-gateway.ts';
 
 const WARM_UP = 50;

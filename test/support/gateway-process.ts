@@ -8,7 +8,7 @@ import type { ExecutionContext } from 'ava';
 import { deploymentOf } from '../../testing/start-test-gateway.ts';
 import { type PlainRequest, type PlainResponse, send } from './request.ts';
 
-const MAIN = fileURLToPath(new URL('../../kernel/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../kernel/main.js', import.meta.url));
 
 /** The static token of gateways of tests. */
 export const ACP_TOKEN = 'acp_static_token_of_a_gateway_process_0123456789';
@@ -51,7 +51,7 @@ export async function temporaryFolder(t: ExecutionContext): Promise<string> {
 }
 
 /**
- * Starts `kernel/main.ts` on a free port and waits until it is ready. The process sees only the variables given here (and
+ * Starts `kernel/main.js` on a free port and waits until it is ready. The process sees only the variables given here (and
  * `PATH`); its working directory, and with it `gateway.yaml` and the data folder, is `folder`. It ends with the test.
  *
  * @throws Error with the output of a process that ended instead.
@@ -83,7 +83,7 @@ export async function startGatewayProcess(
   };
 }
 
-/** Runs `kernel/main.ts` until it ends by itself, for starts that must fail and for work that is no server. */
+/** Runs `kernel/main.js` until it ends by itself, for starts that must fail and for work that is no server. */
 export async function runGatewayProcess(
   t: ExecutionContext,
   folder: string,

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import type { Plugin } from '../../kernel/api/plugin.ts';
 import type { CompiledMethod } from '../../kernel/grpc/compiled-service.ts';
-import type { GrpcClient } from '../../kernel/grpc/grpc-client.ts';
+import type { GrpcClient } from '../grpc-client.ts';
 import type { TestGateway } from '../start-test-gateway.ts';
 import type { ConformanceOptions } from './conformance-options.ts';
 import { marked, type World } from './made.ts';

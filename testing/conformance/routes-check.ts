@@ -1,13 +1,34 @@
+import type { Validator } from '../../foundation/base/json-schema.ts';
 import type { Plugin } from '../../kernel/api/plugin.ts';
 import type { CompiledRoute } from '../../kernel/http/compiled-route.ts';
 import type { ConformanceOptions } from './conformance-options.ts';
 import { assertNone, gatewayOf, nameOf, routesOf } from './gateway-of.ts';
 
+/** A schema that cannot be compiled would only be found by the first request that needs it. */
+function schemaProblems(
+  name: string,
+  validators: Readonly<Record<string, Validator | undefined>>,
+): readonly string[] {
+  return Object.entries(validators).flatMap(([place, validate]) => {
+    try {
+      validate?.({});
+      return [];
+    } catch (failure) {
+      return [`${name}: schema.${place} is no JSON Schema: ${(failure as Error).message}`];
+    }
+  });
+}
+
 /** Every route says who may call it, what it is, what its path parameters are, and what it answers. */
 export async function routesCheck(plugin: Plugin, options: ConformanceOptions): Promise<void> {
   const gateway = await gatewayOf(plugin, options);
   try {
-    assertNone(routesOf(gateway, plugin).flatMap(problemsOf));
+    const { grpc = [] } = gateway.gateway.host.slot(plugin.name)?.current?.effects ?? {};
+    const methods = grpc.flatMap((service) => service.methods);
+    assertNone([
+      ...routesOf(gateway, plugin).flatMap(problemsOf),
+      ...methods.flatMap(({ name, validate }) => schemaProblems(name, { request: validate })),
+    ]);
   } finally {
     await gateway.stop();
   }
@@ -19,6 +40,7 @@ function problemsOf(route: CompiledRoute): readonly string[] {
   // The kernel refuses both before; said again here, because an author asks this suite.
   if (route.access === undefined) problems.push(`${name} has no access rule`);
   if (!route.summary) problems.push(`${name} has no summary`);
+  problems.push(...schemaProblems(name, route.validators));
   const { definition } = route;
   if (definition === undefined) return problems;
   const parameters = [...route.pattern.matchAll(/\{(\w+)\*?\}/g)].map((match) => match[1]!);

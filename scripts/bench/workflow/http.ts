@@ -16,7 +16,7 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 
 await serve(async (): Promise<Contender> => {
   const folder = await mkdtemp(path.join(tmpdir(), 'workflow-bench-'));
-  const gateway = await startChild(path.join(here, '../../../kernel/main.ts'), {
+  const gateway = await startChild(path.join(here, '../../../kernel/main.js'), {
     NODE_ENV: 'production',
     SVC_HOST: '127.0.0.1',
     SAAS_API_PORT: '0',

@@ -1,8 +1,14 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { ANONYMOUS, type Caller, LOCAL_ANONYMOUS, REJECTED } from '../../../kernel/access/anonymous.ts';
 import { decide } from '../../../kernel/access/decide.ts';
-import { DEFAULT_TENANT_ID, type Identity } from '../../../kernel/access/identity.ts';
+import {
+  ANONYMOUS,
+  type Caller,
+  DEFAULT_TENANT_ID,
+  type Identity,
+  LOCAL_ANONYMOUS,
+  REJECTED,
+} from '../../../kernel/access/identity.ts';
 import { effectiveScopes, ROLES, type Role, TENANT_ADMINISTRATION } from '../../../kernel/access/roles.ts';
 import { KNOWN_SCOPES } from '../../../kernel/access/scopes.ts';
 import { type Access, access } from '../../../kernel/api/access.ts';

@@ -1,6 +1,10 @@
 import test from 'ava';
-import { LOCAL_ANONYMOUS } from '../../../kernel/access/anonymous.ts';
-import { DEFAULT_TENANT_ID, type Identity, isOperator } from '../../../kernel/access/identity.ts';
+import {
+  DEFAULT_TENANT_ID,
+  type Identity,
+  isOperator,
+  LOCAL_ANONYMOUS,
+} from '../../../kernel/access/identity.ts';
 import { effectiveScopes, ROLES } from '../../../kernel/access/roles.ts';
 import { hasScope } from '../../../kernel/access/scopes.ts';
 

@@ -1,7 +1,7 @@
 import test from 'ava';
-import { ANONYMOUS, REJECTED } from '../../../kernel/access/anonymous.ts';
+import { ANONYMOUS, REJECTED } from '../../../kernel/access/identity.ts';
 import { admit } from '../../../kernel/auth/admit.ts';
-import type { TenantRecord } from '../../../kernel/tenancy/tenant-record.ts';
+import type { TenantRecord } from '../../../kernel/tenancy/tenants.ts';
 
 const live: TenantRecord = {
   id: 'acme',

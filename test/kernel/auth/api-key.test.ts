@@ -1,6 +1,6 @@
 import test from 'ava';
 import { createApiKeyAuthenticator } from '../../../kernel/auth/api-key.ts';
-import { hashApiKey } from '../../../kernel/auth/api-key-material.ts';
+import { hashApiKey } from '../../../kernel/auth/api-key-store.ts';
 import { createIdentityCache, type KnownKey } from '../../../kernel/auth/identity-cache.ts';
 import { manualClock } from '../../../testing/manual-clock.ts';
 import { credentials } from './credentials.ts';

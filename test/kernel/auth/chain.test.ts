@@ -1,6 +1,5 @@
 import test from 'ava';
-import { ANONYMOUS, REJECTED } from '../../../kernel/access/anonymous.ts';
-import type { Identity } from '../../../kernel/access/identity.ts';
+import { ANONYMOUS, type Identity, REJECTED } from '../../../kernel/access/identity.ts';
 import type { Authenticator, Outcome } from '../../../kernel/auth/authenticator.ts';
 import { createAuthenticationChain } from '../../../kernel/auth/chain.ts';
 import { createStaticTokenAuthenticator } from '../../../kernel/auth/static-token.ts';

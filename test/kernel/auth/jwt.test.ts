@@ -6,8 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { createJwtAuthenticator } from '../../../kernel/auth/jwt.ts';
-import type { JwtSettings } from '../../../kernel/auth/jwt-settings.ts';
+import { createJwtAuthenticator, type JwtSettings } from '../../../kernel/auth/jwt.ts';
 import { manualClock } from '../../../testing/manual-clock.ts';
 import { credentials } from './credentials.ts';
 

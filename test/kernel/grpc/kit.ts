@@ -17,7 +17,6 @@ import type { Route } from '../../../kernel/api/route.ts';
 import { openAuthentication } from '../../../kernel/auth/open-authentication.ts';
 import { RequestLimits } from '../../../kernel/chain/rate-limit.ts';
 import { type CompiledService, compileService } from '../../../kernel/grpc/compiled-service.ts';
-import { type GrpcClient, type GrpcClientOptions, grpcClient } from '../../../kernel/grpc/grpc-client.ts';
 import { GrpcServer, type GrpcServerOptions } from '../../../kernel/grpc/server.ts';
 import { InFlight } from '../../../kernel/host/in-flight.ts';
 import { createApplication } from '../../../kernel/http/application.ts';
@@ -26,6 +25,7 @@ import { Listeners } from '../../../kernel/http/listeners.ts';
 import { createSourceAddress } from '../../../kernel/http/source-address.ts';
 import { createRateLimits } from '../../../kernel/limits/rate-limits.ts';
 import { createConcurrency, createStreamLimit } from '../../../kernel/limits/stream-limit.ts';
+import { type GrpcClient, type GrpcClientOptions, grpcClient } from '../../../testing/grpc-client.ts';
 import { unreadMetrics } from '../../support/metrics.ts';
 
 const PROTOS = new URL('./protos/', import.meta.url);

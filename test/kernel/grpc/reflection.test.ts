@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import protoLoader from '@grpc/proto-loader';
 import test from 'ava';
 import { decodeFile, encodeFile, type FileDescriptor } from '../../../foundation/protobuf/descriptors.ts';
-import type { GrpcClient } from '../../../kernel/grpc/grpc-client.ts';
+import type { GrpcClient } from '../../../testing/grpc-client.ts';
 import { type GrpcTest, notesService, pingService, startGrpc } from './kit.ts';
 
 const require = createRequire(import.meta.url);

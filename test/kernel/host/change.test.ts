@@ -117,6 +117,20 @@ test('a missing gateway.yaml is created by the first change', async (t) => {
   t.regex(await readFile(path.join(gateway.folder, 'gateway.yaml'), 'utf8'), /counter:\n\s+enabled: false/);
 });
 
+test('with a broken gateway.yaml nothing is switched, and the answer names file and line once', async (t) => {
+  await using gateway = await startTestGateway({ plugins: [counting().plugin] });
+  const file = path.join(gateway.folder, 'gateway.yaml');
+  await writeFile(file, 'plugins:\n  counter:\n    enabled: [\n');
+  for (const verb of ['disable', 'enable']) {
+    const { status, body } = await gateway.request(`/admin/v1/plugins/counter/${verb}`, { method: 'POST' });
+    t.is(status, 409);
+    t.is(body.code, 'plugin.file-invalid');
+    t.log(body.detail);
+    t.is(body.detail.split(`${file}:`).length, 2, body.detail);
+  }
+  t.is((await gateway.request('/admin/v1/plugins/counter')).body.state, 'active');
+});
+
 test('an edit of gateway.yaml enables, disables and reconfigures while the gateway runs', async (t) => {
   const { plugin } = counting();
   await using gateway = await startTestGateway({ plugins: [plugin] });

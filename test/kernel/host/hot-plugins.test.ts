@@ -1,4 +1,7 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import test from 'ava';
+import { serviceRef } from '../../../kernel/api/refs.ts';
 import { startTestGateway, type TestGateway } from '../../../testing/index.ts';
 import { pluginFolder } from '../../support/plugin-folder.ts';
 import { publicRoute, testPlugin } from '../../support/plugins.ts';
@@ -245,4 +248,35 @@ test('the entities of a plugin that arrives later are migrated then, and a new g
   release.resolve();
   // The call that began with the old code ends with it, on the table of the new one.
   t.deepEqual([(await slow).status, (await slow).body], [200, 2]);
+});
+
+test('a plugin that is disabled is not imported, is shown by its folder, and starts when gateway.yaml or the administration enables it', async (t) => {
+  const trap = (name: string) => ({
+    ...greeting(name, 'hello'),
+    'services/word.ts': `globalThis.imported_${name} = true; export const word = 'hello';`,
+  });
+  const folder = await pluginFolder(t);
+  for (const name of ['first', 'second']) await folder.drop(name, trap(name));
+  const needy = testPlugin('needy', { needs: { ref: serviceRef<object>('first.thing') } });
+  await using gateway = await startTestGateway({
+    plugins: [needy],
+    pluginFolders: [folder.path],
+    yaml: 'plugins:\n  first: {enabled: false}\n  second: {enabled: false}\n',
+  });
+  t.like(await report(gateway, 'first'), {
+    name: 'first',
+    state: 'stopped',
+    reason: 'disabled in gateway.yaml',
+    enabled: false,
+  });
+  t.is(
+    (await report(gateway, 'needy')).reason,
+    'needs first.thing, which no plugin offers of those that may run (first, second may not)',
+  );
+  t.false('imported_first' in globalThis);
+  t.false('imported_second' in globalThis);
+  await gateway.request('/admin/v1/plugins/first/enable', { method: 'POST' });
+  t.is((await gateway.request('/first')).body.word, 'hello');
+  await writeFile(path.join(gateway.folder, 'gateway.yaml'), 'plugins:\n  first: {enabled: true}\n');
+  await until(async () => (await gateway.request('/second')).status === 200);
 });

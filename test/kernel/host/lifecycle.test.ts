@@ -1,6 +1,7 @@
 import test from 'ava';
 import Type from 'typebox';
 import { field } from '../../../foundation/config/field.ts';
+import type { Plugin } from '../../../kernel/api/plugin.ts';
 import { extensionPoint, serviceRef } from '../../../kernel/api/refs.ts';
 import { startTestGateway } from '../../../testing/index.ts';
 import { gate, publicRoute, testPlugin } from '../../support/plugins.ts';
@@ -138,6 +139,15 @@ test('a plugin for another kernel is refused with both versions', async (t) => {
   t.regex(
     (await gateway.request('/admin/v1/plugins/future')).body.reason,
     /works with kernel \^9\.0\.0; this one is 1\./,
+  );
+});
+
+test('a definition without a kernel says what to write', async (t) => {
+  const { kernel: _, ...nowhere } = testPlugin('nowhere');
+  await using gateway = await startTestGateway({ plugins: [nowhere as Plugin] });
+  t.is(
+    (await gateway.request('/admin/v1/plugins/nowhere')).body.reason,
+    "nowhere does not say which kernel it works with: write kernel: '^1.0.0' in its definition",
   );
 });
 

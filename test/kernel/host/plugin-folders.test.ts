@@ -27,7 +27,7 @@ test('a plugin outside the package imports this very kernel, and the packages th
   const folder = await pluginFolder(t, { weather: minimal('weather') });
   const [found] = await new PluginFolders([folder]).loadAll();
   t.is(found?.name, 'weather');
-  t.true(found !== undefined && 'plugin' in found && found.plugin.summary === 's');
+  t.like(found, { plugin: { summary: 's' } });
   const module = await import(path.join(folder, 'weather', 'plugin.ts'));
   t.is(module.define, definePlugin);
 });

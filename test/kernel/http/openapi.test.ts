@@ -5,8 +5,7 @@ import { access } from '../../../kernel/api/access.ts';
 import { route } from '../../../kernel/api/route.ts';
 import { InFlight } from '../../../kernel/host/in-flight.ts';
 import { compileRoute } from '../../../kernel/http/compiled-route.ts';
-import { openApiDocument } from '../../../kernel/http/openapi.ts';
-import { toOpenApiSchema } from '../../../kernel/http/openapi-schema.ts';
+import { openApiDocument, toOpenApiSchema } from '../../../kernel/http/openapi.ts';
 
 const things = route({
   method: 'GET',

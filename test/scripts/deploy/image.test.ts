@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { DEPLOY, output, read } from './deployment-files.ts';
 
 const run = promisify(execFile);
@@ -48,3 +50,36 @@ async function withoutEngine(): Promise<string | undefined> {
     return `no container engine answers to ${ENGINE}`;
   }
 }
+
+/** An engine that answers `answers` by its first words, notes what it was asked, and fails at everything else. */
+async function fakeEngine(t: ExecutionContext, name: string, answers: readonly string[]) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'engine-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const file = path.join(folder, name);
+  const cases = answers.map((words) => `"${words}"*) exit 0 ;;`).join('\n');
+  const text = `#!/bin/sh\necho "$*" >>"${folder}/asked"\ncase "$*" in\n--version) echo "${name} version 5" ;;\n${cases}\n*) exit 125 ;;\nesac\n`;
+  await writeFile(file, text, { mode: 0o755 });
+  const script = path.join(DEPLOY, 'try-image.sh');
+  const failure = await run('bash', [script], { env: { ...process.env, ENGINE: file } }).catch(
+    (error: { stderr: string }) => error,
+  );
+  return { stderr: failure.stderr, asked: (await readFile(path.join(folder, 'asked'), 'utf8')).split('\n') };
+}
+
+test('podman builds on the network that it has', async (t) => {
+  const { asked } = await fakeEngine(t, 'podman', ['image inspect', 'network inspect podman']);
+  const build = asked.find((line) => line.startsWith('build'));
+  t.truthy(build);
+  t.notRegex(build!, /--network/);
+});
+
+test('an engine without a bridge builds on the network of the host', async (t) => {
+  const { asked } = await fakeEngine(t, 'podman', ['image inspect']);
+  t.true(asked.some((line) => line.startsWith('build --network host')));
+});
+
+test('an engine without BuildKit is refused before anything is pulled or built', async (t) => {
+  const { asked, stderr } = await fakeEngine(t, 'docker', ['image inspect']);
+  t.regex(stderr, /has no BuildKit/);
+  t.false(asked.some((line) => /^(pull|build) /.test(line)));
+});

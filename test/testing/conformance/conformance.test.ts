@@ -62,6 +62,23 @@ test.serial('an undo that fails, and a set-up that differs, are found', async (t
   t.regex(said, /it registers something else at the second set-up/);
 });
 
+test.serial('a schema that cannot be compiled is found', async (t) => {
+  const plugin = testPlugin('bad', {
+    setup: (scope) =>
+      scope.route(
+        route({
+          method: 'POST',
+          path: '/bad',
+          access: access.role('user'),
+          summary: 'bad',
+          schema: { body: { type: 'nonsense' } as never, responses: { 200: Type.Object({}) } },
+          handle: () => ({}),
+        }),
+      ),
+  });
+  t.regex(await refusal(plugin, /summary and schemas/), /POST \/bad: schema\.body is no JSON Schema: .*type/);
+});
+
 test.serial('a route without schemas is found', async (t) => {
   const plugin = testPlugin('bare', {
     setup: (scope) =>

@@ -1,5 +1,5 @@
+import { compileSchema } from 'agent-gateway';
 import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
 import type { SkillSummary } from '../../contract.ts';
 import { isSkillName } from './skill-text.ts';
 
@@ -17,13 +17,12 @@ const Entry = Type.Object({
   sha256: Type.String(),
 });
 
-const File = Compile(
-  Type.Object({
-    version: Type.Integer(),
-    skills: Type.Record(Type.String(), Entry),
-    removed: Type.Array(Type.String()),
-  }),
-);
+const File = Type.Object({
+  version: Type.Integer(),
+  skills: Type.Record(Type.String(), Entry),
+  removed: Type.Array(Type.String()),
+});
+const checkFile = compileSchema(File);
 
 /** What the manifest says about a skill. */
 export type SkillEntry = Static<typeof Entry>;
@@ -47,10 +46,11 @@ export function parseManifest(text: string): Manifest | 'newer' | 'damaged' {
     return 'damaged';
   }
   if (isNewer(value)) return 'newer';
-  if (!File.Check(value)) return 'damaged';
-  const entries = Object.entries(value.skills);
+  if (checkFile(value).length > 0) return 'damaged';
+  const { skills, removed } = value as Static<typeof File>;
+  const entries = Object.entries(skills);
   if (entries.length > MAX_SKILLS || !entries.every(([name]) => isSkillName(name))) return 'damaged';
-  return { skills: new Map(entries), removed: new Set(value.removed) };
+  return { skills: new Map(entries), removed: new Set(removed) };
 }
 
 /** The text of a manifest; parsing gives the same manifest again. */

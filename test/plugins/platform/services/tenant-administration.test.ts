@@ -1,8 +1,7 @@
 import test from 'ava';
 import { GatewayError } from '../../../../foundation/base/gateway-error.ts';
 import { DEFAULT_TENANT_ID } from '../../../../kernel/access/identity.ts';
-import type { TenantRecord } from '../../../../kernel/tenancy/tenant-record.ts';
-import type { TenantSettings } from '../../../../kernel/tenancy/tenants.ts';
+import type { TenantRecord, TenantSettings } from '../../../../kernel/tenancy/tenants.ts';
 import { isId, reachOf, requireReach } from '../../../../plugins/platform/services/reach.ts';
 import {
   permittedChanges,

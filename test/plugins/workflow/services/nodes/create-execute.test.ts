@@ -1,6 +1,6 @@
 import test from 'ava';
 import Type from 'typebox';
-import type { TenantRecord } from '../../../../../kernel/tenancy/tenant-record.ts';
+import type { TenantRecord } from '../../../../../kernel/tenancy/tenants.ts';
 import {
   type NodeType,
   StepFailure,

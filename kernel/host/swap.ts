@@ -6,11 +6,10 @@ import type { Logger } from '../../foundation/observability/logger.ts';
 import type { PluginMetrics } from '../../foundation/observability/plugin-metrics.ts';
 import type { ResourceHost } from '../../foundation/resources/resources.ts';
 import type { KernelServices } from '../api/services.ts';
-import type { Catalogue } from './catalogue.ts';
 import { type Desired, entryOf } from './desired.ts';
 import { PluginChangeError } from './errors.ts';
-import { checkKernelRange } from './kernel-range.ts';
-import type { PluginConfiguration } from './plugin-configuration.ts';
+import type { Catalogue } from './graph.ts';
+import { checkKernelRange, type PluginConfiguration } from './plugin-configuration.ts';
 import { PluginInstance } from './plugin-instance.ts';
 import type { Arrival, ListenAddress, Publication } from './publication.ts';
 import type { Slot } from './slot.ts';
@@ -18,8 +17,8 @@ import type { Slot } from './slot.ts';
 /** Milliseconds that a plugin's `setup` may take. */
 const SETUP_TIMEOUT = 30_000;
 
-/** What an exchange is made of. */
-export interface ExchangeParts {
+/** What a swap is made of. */
+export interface SwapParts {
   readonly services: KernelServices;
   readonly events: Pick<Events, 'on'>;
   readonly hints: Pick<Hints, 'listen'>;
@@ -38,7 +37,7 @@ export interface ExchangeParts {
 }
 
 /** Which instances come and go in one turn, and in which world. */
-export interface Exchange {
+export interface Swap {
   readonly arriving: readonly string[];
   readonly leaving: ReadonlySet<string>;
   readonly reason: string;
@@ -49,7 +48,7 @@ export interface Exchange {
   readonly before: Catalogue;
   /** Milliseconds; default: what `desired` says of each. */
   readonly drainTimeout?: number;
-  /** What runs by itself begins when `activate` is called, not in the turn of the exchange; events are heard, and wait. */
+  /** What runs by itself begins when `activate` is called, not in the turn of the swap; events are heard, and wait. */
   readonly isHeldBack?: boolean;
 }
 
@@ -60,12 +59,12 @@ export interface Changed {
 }
 
 /** Exchanges running instances of plugins for others, all in one turn or not at all. */
-export class PluginExchange {
-  readonly #parts: ExchangeParts;
+export class PluginSwap {
+  readonly #parts: SwapParts;
   readonly #slotOf: (name: string) => Slot;
   readonly #retiring = new Set<Promise<void>>();
 
-  constructor(parts: ExchangeParts, slotOf: (name: string) => Slot) {
+  constructor(parts: SwapParts, slotOf: (name: string) => Slot) {
     this.#parts = parts;
     this.#slotOf = slotOf;
   }
@@ -99,7 +98,7 @@ export class PluginExchange {
   }
 
   /** Sets up `arriving` in order, publishes them in place of `leaving` in one turn, and lets those drain. */
-  async run({ arriving, leaving, reason, drainTimeout, isHeldBack, ...target }: Exchange): Promise<Changed> {
+  async run({ arriving, leaving, reason, drainTimeout, isHeldBack, ...target }: Swap): Promise<Changed> {
     const staged = new Map<string, Arrival & { readonly milliseconds: number }>();
     let current = '';
     try {
@@ -141,7 +140,7 @@ export class PluginExchange {
     name: string,
     staged: ReadonlyMap<string, Arrival>,
     leaving: ReadonlySet<string>,
-    { desired, catalogue }: Pick<Exchange, 'desired' | 'catalogue'>,
+    { desired, catalogue }: Pick<Swap, 'desired' | 'catalogue'>,
   ): Promise<Arrival & { milliseconds: number }> {
     const {
       services,

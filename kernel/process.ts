@@ -8,7 +8,6 @@ import { createLogger, type Logging } from '../foundation/observability/logger.t
 import { DEFAULT_TENANT_ID } from './access/identity.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 import { migrateGateway } from './migrate.ts';
-import { FIRST_CHAT_PATH, firstChat } from './welcome.ts';
 
 /** `--migrate-only`: bring the tables to their newest form, and end. */
 const MIGRATE_ONLY = '--migrate-only';
@@ -56,7 +55,7 @@ async function main(): Promise<void> {
   else if (!settings.production && serves(gateway, FIRST_CHAT_PATH)) {
     // Otherwise the lines of the start, which are written a moment later, would push it out of sight.
     await logging.flush();
-    process.stderr.write(firstChat(gateway.url, acpToken.token));
+    process.stderr.write(firstChat(gateway.url, acpToken));
   }
 }
 
@@ -105,6 +104,27 @@ async function orExit<T>(read: () => T | Promise<T>): Promise<T> {
 
 function serves(gateway: Gateway, path: string): boolean {
   return path in gateway.services.openapi().paths;
+}
+
+/** The route that the first chat calls. */
+const FIRST_CHAT_PATH = '/v1/chat/completions';
+
+/**
+ * What `npm start` prints outside production: a first chat to copy and paste. A token that the gateway made is shown; one that
+ * the operator has set is his, and does not go to a terminal or a log.
+ */
+function firstChat(url: string, { source, token }: AcpToken): string {
+  const authorization =
+    source === 'environment' ? '"Authorization: Bearer $SVC_ACP_TOKEN"' : `'Authorization: Bearer ${token}'`;
+  return `
+The gateway answers at ${url}. A first chat, to copy and paste:
+
+  curl -N ${url}${FIRST_CHAT_PATH} \\
+    -H ${authorization} \\
+    -H 'Content-Type: application/json' \\
+    -d '{"model": "default", "stream": true, "messages": [{"role": "user", "content": "Hello! Who are you?"}]}'
+
+`;
 }
 
 /** Without the static token and without an administrator's key nobody could ever make a first key. */

@@ -1,7 +1,7 @@
 import { Metadata } from '@grpc/grpc-js';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { GRPC_CODES } from '../../foundation/base/grpc-status.ts';
-import { GrpcErrors } from './errors.ts';
+import { GrpcErrors } from './compiled-service.ts';
 import { resetStream, takeOverStatus, timeLeft, type WireCall, type WireStatus } from './grpc-js-seams.ts';
 
 /** Bounds of one call on the wire. */
@@ -12,8 +12,8 @@ export interface ExchangeLimits {
   readonly slowClient: number;
 }
 
-/** What an exchange tells of itself. */
-export interface ExchangeEvents {
+/** What a stream tells of itself. */
+export interface CallEvents {
   /** grpc-js gave the call up: a deadline, a message that it cannot take. */
   refused(status: WireStatus): void;
   /** The client takes nothing; the stream is cut off next. */
@@ -32,7 +32,7 @@ const HIGH_WATER = 64 * 1024;
  * One call on the wire, of any kind: bytes of messages in, bytes of messages out, and one status at the end. Reads one
  * message at a time, so a client that sends faster than it is read is slowed down by HTTP/2 itself.
  */
-export class Exchange {
+export class CallStream {
   /** What the client sent before its messages. */
   readonly request: Metadata;
   /** Sent before the first message; with the status when there is none. */
@@ -43,7 +43,7 @@ export class Exchange {
   readonly #call: WireCall;
   readonly #limits: ExchangeLimits;
   readonly #sendStatus: (status: WireStatus) => void;
-  #events!: ExchangeEvents;
+  #events!: CallEvents;
   #isHeaderSent = false;
   #isOver = false;
   #reading: PromiseWithResolvers<Buffer | undefined> | undefined;
@@ -61,17 +61,17 @@ export class Exchange {
   }
 
   /** Begins a call: `begin` is called in this turn, unless the client is gone already. */
-  static accept(call: WireCall, limits: ExchangeLimits, begin: (exchange: Exchange) => ExchangeEvents): void {
-    let exchange!: Exchange;
+  static accept(call: WireCall, limits: ExchangeLimits, begin: (stream: CallStream) => CallEvents): void {
+    let stream!: CallStream;
     call.start({
       // Always the first to be called, and in this turn.
       onReceiveMetadata: (request) => {
-        exchange = new Exchange(call, request, limits);
-        exchange.#events = begin(exchange);
+        stream = new CallStream(call, request, limits);
+        stream.#events = begin(stream);
       },
-      onReceiveMessage: (bytes: Buffer) => exchange.#received(bytes),
-      onReceiveHalfClose: () => exchange.#received(undefined),
-      onCancel: () => exchange.#closed(),
+      onReceiveMessage: (bytes: Buffer) => stream.#received(bytes),
+      onReceiveHalfClose: () => stream.#received(undefined),
+      onCancel: () => stream.#closed(),
     });
   }
 

@@ -1,0 +1,115 @@
+import path from 'node:path';
+import { type AuditTrail, createAuditTrail } from '../foundation/audit/audit-trail.ts';
+import { createDatabaseSink } from '../foundation/audit/database-sink.ts';
+import { type Clock, systemClock } from '../foundation/base/clock.ts';
+import { createIds, type Ids } from '../foundation/base/ids.ts';
+import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
+import type { Environment } from '../foundation/config/read-config.ts';
+import { type Database, openDatabase } from '../foundation/data/database.ts';
+import { registerKernelTables } from '../foundation/gateway-tables.ts';
+import type { Logger, Logging } from '../foundation/observability/logger.ts';
+import { createMetrics, type Metrics } from '../foundation/observability/metrics.ts';
+import { createTracing, type Tracing } from '../foundation/observability/tracing.ts';
+import { openServices, type Services } from '../foundation/open-services.ts';
+import { openRedis } from '../foundation/redis/open-redis.ts';
+import type { Redis } from '../foundation/redis/redis.ts';
+import { openResources } from '../foundation/resources/open-resources.ts';
+import type { ResourceHost } from '../foundation/resources/resources.ts';
+import { VERSION } from './version.ts';
+
+/** Milliseconds that the last audit records get to reach the database at the end; those that do not are in the journal. */
+const AUDIT_DRAIN = 5_000;
+/** The same where closing everything else has taken long: then the database does not answer anyway. */
+const AUDIT_DRAIN_LATE = 500;
+
+/** What infrastructure is opened with. */
+export interface InfrastructureOptions {
+  readonly settings: KernelSettings;
+  /** Read by plugins for their own variables. */
+  readonly env: Environment;
+  readonly logging: Logging;
+  readonly clock?: Clock;
+  /** Reject transactions that wait for anything but the database; for tests. */
+  readonly guardTransactions?: boolean;
+  /** Metrics of the process itself, which exist once per process; default true. */
+  readonly processMetrics?: boolean;
+}
+
+/** What lies below the kernel and knows nothing of requests: the parts of the foundation, opened for one gateway. */
+export interface Infrastructure {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly traces: Tracing;
+  readonly database: Database;
+  readonly trail: AuditTrail;
+  readonly redis: Redis | undefined;
+  readonly services: Services;
+  readonly resources: ResourceHost;
+}
+
+/**
+ * Opens the database, the audit trail, Redis, the services and agents.d, and notes in `opened` how each is closed, in reverse
+ * order. `closesBy` tells until when, in monotonic milliseconds, closing is as fast as it should be.
+ */
+export async function openInfrastructure(
+  options: InfrastructureOptions,
+  opened: AsyncDisposableStack,
+  closesBy: () => number,
+): Promise<Infrastructure> {
+  const { settings, env, logging, clock = systemClock, guardTransactions = false } = options;
+  const { redisUrl } = settings;
+  const { deployment, agentsDir } = settings.services;
+  const ids = createIds(clock);
+  const log = logging.logger;
+  const metrics = createMetrics({ version: VERSION, process: options.processMetrics ?? true });
+  const traces = await createTracing({
+    endpoint: settings.tracing?.endpoint,
+    insecure: false,
+    serviceName: settings.tracing?.serviceName ?? '',
+    version: VERSION,
+    log,
+  });
+  opened.defer(() => traces.shutdown());
+
+  const pool = { max: settings.databasePool };
+  const applicationRole = settings.databaseRole;
+  const database = await openDatabase({
+    ...settings.database,
+    applicationRole,
+    pool,
+    log,
+    clock,
+    guardTransactions,
+  });
+  opened.defer(() => database.close());
+  await registerKernelTables(database);
+
+  const directory = path.join(settings.dataDir, 'audit');
+  const trail = createAuditTrail({ sink: createDatabaseSink(database), directory, clock, ids, log });
+  opened.defer(() => trail.close(clock.monotonic() < closesBy() ? AUDIT_DRAIN : AUDIT_DRAIN_LATE));
+  metrics.watchAudit({ queued: () => trail.stats().queued, spooled: () => trail.stats().spooledBytes });
+
+  const redis =
+    redisUrl === undefined ? undefined : await openRedis({ url: redisUrl, deployment, clock, ids, log });
+  opened.defer(() => redis?.close());
+  const services = await openServices({
+    settings: settings.services,
+    env,
+    database,
+    trail,
+    clock,
+    ids,
+    log,
+    redis,
+    redisUrl,
+    postgresUrl: settings.database.driver === 'postgres' ? settings.database.url : undefined,
+    registry: metrics.registry,
+    onSecret: logging.hide,
+  });
+  opened.use(services);
+  const resources = await openResources({ folder: agentsDir, clock, log });
+  opened.defer(() => resources.close());
+  return { clock, ids, log, metrics, traces, database, trail, redis, services, resources };
+}
