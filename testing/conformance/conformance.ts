@@ -1,6 +1,6 @@
 import type { Plugin } from '../../kernel/api/plugin.ts';
-import type { ConformanceOptions } from './conformance-options.ts';
 import { drainCheck } from './drain-check.ts';
+import type { ConformanceOptions } from './gateway-of.ts';
 import { lifecycleCheck } from './lifecycle-check.ts';
 import { routesCheck } from './routes-check.ts';
 import { schemaCheck } from './schema-check.ts';

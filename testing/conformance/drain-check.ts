@@ -1,8 +1,6 @@
 import type { Plugin } from '../../kernel/api/plugin.ts';
-import type { ConformanceOptions } from './conformance-options.ts';
-import { assertNone, gatewayOf, nameOf, routesOf, turn } from './gateway-of.ts';
-import { sampleParams } from './sample.ts';
-import { sampleTenant } from './sample-tenant.ts';
+import { assertNone, type ConformanceOptions, gatewayOf, nameOf, routesOf, turn } from './gateway-of.ts';
+import { sampleParams, sampleTenant } from './sample.ts';
 
 /** Requests to each reading route while the plugin is disabled. */
 const REQUESTS = 10;

@@ -3,9 +3,8 @@ import type { Plugin } from '../../kernel/api/plugin.ts';
 import type { CompiledMethod } from '../../kernel/grpc/compiled-service.ts';
 import type { GrpcClient } from '../grpc-client.ts';
 import type { TestGateway } from '../start-test-gateway.ts';
-import type { ConformanceOptions } from './conformance-options.ts';
-import { marked, type World } from './made.ts';
-import { sampleOf } from './sample.ts';
+import type { ConformanceOptions } from './gateway-of.ts';
+import { marked, sampleOf, type World } from './sample.ts';
 
 /** Reads as the owner and as a stranger through every gRPC method that reads and takes one request. */
 export async function grpcReadProblems(

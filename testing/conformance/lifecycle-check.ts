@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Plugin } from '../../kernel/api/plugin.ts';
 import { reportEffects } from '../../kernel/host/effects.ts';
 import type { TestGateway } from '../start-test-gateway.ts';
-import type { ConformanceOptions } from './conformance-options.ts';
-import { assertNone, gatewayOf, turn } from './gateway-of.ts';
+import { assertNone, type ConformanceOptions, gatewayOf, turn } from './gateway-of.ts';
 
 /** Milliseconds that sockets and the like get to close. */
 const SETTLE = 3000;

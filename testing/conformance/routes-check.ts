@@ -1,8 +1,7 @@
 import type { Validator } from '../../foundation/base/json-schema.ts';
 import type { Plugin } from '../../kernel/api/plugin.ts';
 import type { CompiledRoute } from '../../kernel/http/compiled-route.ts';
-import type { ConformanceOptions } from './conformance-options.ts';
-import { assertNone, gatewayOf, nameOf, routesOf } from './gateway-of.ts';
+import { assertNone, type ConformanceOptions, gatewayOf, nameOf, routesOf } from './gateway-of.ts';
 
 /** A schema that cannot be compiled would only be found by the first request that needs it. */
 function schemaProblems(

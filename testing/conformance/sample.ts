@@ -1,5 +1,7 @@
 import type { TSchema } from 'typebox';
 import type { CompiledRoute } from '../../kernel/http/compiled-route.ts';
+import type { TestGateway, TestResponse } from '../start-test-gateway.ts';
+import type { SampleTenant } from './gateway-of.ts';
 
 /** A JSON schema as far as samples look at it. */
 interface SampledSchema {
@@ -86,4 +88,78 @@ export function sampleParams(
   return route.pattern.replace(/\{(\w+)\*?\}/g, (_, name: string) =>
     encodeURIComponent(known[name] ?? marker),
   );
+}
+
+/** A tenant of the suite, with a word of its own. */
+export async function sampleTenant(gateway: TestGateway, name: string): Promise<SampleTenant> {
+  const marker = `${name}${gateway.gateway.services.ids.bytes(4).toString('hex')}`;
+  return { ...(await gateway.makeTenant(name)), marker };
+}
+
+/** What one tenant made, and who looks at it. */
+export interface World {
+  readonly owner: SampleTenant;
+  readonly stranger: SampleTenant;
+  readonly made: Made;
+}
+
+/** A sample with the tenant's own word in it. */
+export function marked(sample: unknown, marker: string): unknown {
+  return JSON.parse(JSON.stringify(sample).replaceAll('{marker}', marker));
+}
+
+/** What is known to belong to the owner. */
+export class Made {
+  readonly #marks: Set<string>;
+  readonly #params: Record<string, string> = {};
+  /** Ids by the path of the route that made them: `/v1/notes` gives the `{id}` of `/v1/notes/{id}`. */
+  readonly #ids = new Map<string, string>();
+
+  constructor(owner: SampleTenant) {
+    this.#marks = new Set([owner.marker]);
+  }
+
+  know(params: Readonly<Record<string, string>> = {}): void {
+    Object.assign(this.#params, params);
+    for (const value of Object.values(params)) this.#marks.add(value);
+  }
+
+  learn(route: CompiledRoute, { status, body }: TestResponse): void {
+    if (status >= 300) return;
+    const id = idIn(body);
+    if (id === undefined) return;
+    this.#marks.add(id);
+    this.#ids.set(route.pattern, id);
+  }
+
+  paramsOf({ pattern }: CompiledRoute): Readonly<Record<string, string>> {
+    const params = { ...this.#params };
+    for (const { 0: part, 1: name, index } of pattern.matchAll(/\/\{(\w+)\*?\}/g)) {
+      const id = this.#ids.get(pattern.slice(0, index));
+      if (id !== undefined && part !== undefined) params[name!] = id;
+    }
+    return params;
+  }
+
+  /** The id of the first record that was made. */
+  get id(): string | undefined {
+    return [...this.#ids.values()][0];
+  }
+
+  occursIn({ body }: Pick<TestResponse, 'body'>): boolean {
+    const text = typeof body === 'string' ? body : JSON.stringify(body ?? null);
+    return [...this.#marks].some((mark) => text.includes(mark));
+  }
+}
+
+/** The id of a record, also of one that is wrapped by its noun. */
+function idIn(body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null) return undefined;
+  const own = (body as { id?: unknown }).id;
+  if (typeof own === 'string') return own;
+  for (const value of Object.values(body)) {
+    const inner = typeof value === 'object' && value !== null ? (value as { id?: unknown }).id : undefined;
+    if (typeof inner === 'string') return inner;
+  }
+  return undefined;
 }

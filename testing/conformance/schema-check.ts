@@ -1,6 +1,5 @@
 import type { Plugin } from '../../kernel/api/plugin.ts';
-import type { ConformanceOptions } from './conformance-options.ts';
-import { ConformanceError, gatewayOf } from './gateway-of.ts';
+import { ConformanceError, type ConformanceOptions, gatewayOf } from './gateway-of.ts';
 
 /** The tables that the migrations made are those that the entities describe. */
 export async function schemaCheck(plugin: Plugin, options: ConformanceOptions): Promise<void> {

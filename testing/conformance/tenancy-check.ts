@@ -1,12 +1,16 @@
 import type { Plugin } from '../../kernel/api/plugin.ts';
 import type { CompiledRoute } from '../../kernel/http/compiled-route.ts';
 import type { TestGateway, TestResponse } from '../start-test-gateway.ts';
-import type { ConformanceOptions, SampleTenant } from './conformance-options.ts';
-import { assertNone, gatewayOf, nameOf, routesOf } from './gateway-of.ts';
+import {
+  assertNone,
+  type ConformanceOptions,
+  gatewayOf,
+  nameOf,
+  routesOf,
+  type SampleTenant,
+} from './gateway-of.ts';
 import { grpcReadProblems } from './grpc-tenancy.ts';
-import { Made, marked, type World } from './made.ts';
-import { sampleOf, sampleParams } from './sample.ts';
-import { sampleTenant } from './sample-tenant.ts';
+import { Made, marked, sampleOf, sampleParams, sampleTenant, type World } from './sample.ts';
 
 /** Statuses that tell a stranger nothing. */
 const REFUSED = [403, 404];
