@@ -53,7 +53,14 @@ export function jobRoutes(jobs: JobAdministration): readonly Route[] {
           state: Type.Optional(Job.properties.state),
           tenant_id: Type.Optional(Type.String({ maxLength: 64 })),
         }),
-        responses: { 200: Type.Object({ jobs: Type.Array(Job), total: Type.Integer() }) },
+        responses: {
+          200: Type.Object({
+            jobs: Type.Array(Job),
+            total: Type.Integer(),
+            limit: Type.Integer(),
+            offset: Type.Integer(),
+          }),
+        },
       },
       handle: async ({ query }) => {
         const { queue, state, tenant_id: tenantId } = query;
@@ -62,8 +69,9 @@ export function jobRoutes(jobs: JobAdministration): readonly Route[] {
           ...(state === undefined ? {} : { state: state as JobRecord['state'] }),
           ...(tenantId === undefined ? {} : { tenantId }),
         };
-        const page = await jobs.list(filter, pageOf(query, MAX_PAGE));
-        return { jobs: page.jobs.map(shown), total: page.total };
+        const page = pageOf(query, MAX_PAGE);
+        const found = await jobs.list(filter, page);
+        return { jobs: found.jobs.map(shown), total: found.total, ...page };
       },
     }),
     route({

@@ -189,6 +189,7 @@ export function openJobs(
         ),
       );
       workers.set(worker, job.id);
+      sweeper.dueIn(0);
       return {
         async stop(drain) {
           await worker.stop(drain);
@@ -227,7 +228,7 @@ interface SweeperParts {
   readonly onSwept: (begun: readonly string[]) => void;
 }
 
-/** Looks for what is due: every so often, and when a job that is known here becomes due. */
+/** Looks for what is due: every so often, and when a job that is known here becomes due. Begins with the first worker, or the first job that has to wait. */
 function createSweeper({ store, metrics, clock, every, depthsEvery, onSwept }: SweeperParts) {
   let isClosed = false;
   let sweeping: Promise<void> | undefined;
@@ -275,7 +276,6 @@ function createSweeper({ store, metrics, clock, every, depthsEvery, onSwept }: S
     }
   }
 
-  dueIn(0);
   return {
     dueIn,
     async close() {

@@ -70,7 +70,7 @@ for (const family of FAMILIES) {
     t.false(JSON.stringify(job).includes('secretsecret'));
     const list = (query: string) => gateway.request(`/admin/v1/jobs?${query}`);
     t.like((await list(`queue=billing.charge&state=dead&tenant_id=${tenant.id}`)).body, { total: 1 });
-    t.deepEqual((await list('state=waiting')).body, { jobs: [], total: 0 });
+    t.deepEqual((await list('state=waiting')).body, { jobs: [], total: 0, limit: 50, offset: 0 });
     t.is((await list('state=lost')).status, 400);
     t.is((await gateway.request(path, { token: tenant.token })).status, 403);
     t.is((await gateway.request(path, { method: 'DELETE', token: tenant.token })).status, 403);
