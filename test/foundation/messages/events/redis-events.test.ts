@@ -18,6 +18,11 @@ import {
   REDIS_URL,
 } from './events-kit.ts';
 
+/** What a process logs of an outage, whatever uses Redis. */
+const OUTAGE = [
+  'Redis is away: this replica works without it until it is back',
+  'Redis is back: this replica uses it again',
+];
 const UPTO = (count: number) => Array.from({ length: count }, (_, n) => n);
 
 test('events flow again after Redis was killed and came back, with what was emitted meanwhile, and are told as missed', async (t) => {
@@ -45,10 +50,7 @@ test('events flow again after Redis was killed and came back, with what was emit
   t.deepEqual(there, [0, ...[1, 2, 3, 4].slice(-there.length + 1)]);
   t.true(one.missed > missed[0]! && two.missed > missed[1]!);
   for (const { logged } of [one, two]) {
-    t.deepEqual(logged, [
-      'Redis is away: this replica works without it until it is back',
-      'Redis is back: this replica uses it again',
-    ]);
+    t.deepEqual(logged, OUTAGE);
   }
 });
 
@@ -72,7 +74,28 @@ test('a replica that starts while Redis is away sends what it buffered when Redi
     UPTO(10).map((n) => n + 5),
   );
   t.is(one.dropped.outgoing, 5);
+  t.deepEqual(one.logged, [...OUTAGE, 'events were lost while Redis was away']);
   t.deepEqual(two.logged, []);
+});
+
+test('a channel that breaks while Redis is there is a line of its own, and events flow again', async (t) => {
+  const server = await startOwnRedis(t);
+  if (server === undefined) return;
+  const redisUrl = `redis://127.0.0.1:${server.port}`;
+  const [one, two] = [await openOnRedis(t, redisUrl), await openOnRedis(t, redisUrl)];
+  const there = numbersAt(two);
+  await connected(one, two);
+  const missed = two.missed;
+  await server.client().client('KILL', 'TYPE', 'pubsub');
+  await disconnected(one, two);
+  await connected(one, two);
+  one.events.emit(Counted, { n: 1 });
+  await until(() => there.length === 1, PATIENCE);
+  t.true(two.missed > missed);
+  t.deepEqual(two.logged, [
+    'Redis is away: no events from and to other replicas until it is back',
+    'Redis is back: events reach other replicas again',
+  ]);
 });
 
 test('a Redis that falls silent is given up, and events flow again when it answers', async (t) => {
@@ -94,6 +117,7 @@ test('a Redis that falls silent is given up, and events flow again when it answe
   one.events.emit(Counted, { n: 2 });
   await until(() => here.length === 2 && there.length === 2, PATIENCE);
   t.deepEqual(two.connected, [true]);
+  t.deepEqual(one.logged, OUTAGE);
 });
 
 test('with the usual bounds a silent Redis is noticed within 15 seconds', async (t) => {
