@@ -86,7 +86,7 @@ test('a channel that breaks while Redis is there is a line of its own, and event
   const there = numbersAt(two);
   await connected(one, two);
   const missed = two.missed;
-  await server.client().client('KILL', 'TYPE', 'pubsub');
+  await server.client().call('client', 'KILL', 'TYPE', 'pubsub');
   await disconnected(one, two);
   await connected(one, two);
   one.events.emit(Counted, { n: 1 });
