@@ -1,0 +1,44 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { startGatewayProcess, temporaryFolder } from '../support/gateway-process.ts';
+import { available } from '../support/services.ts';
+
+/** Notes the package of each module that is loaded, by `import` or `require`, in a file of the working directory. */
+const RECORDER = `
+  import { appendFileSync } from 'node:fs';
+  import { registerHooks } from 'node:module';
+  const known = new Set();
+  registerHooks({
+    load(url, context, next) {
+      const name = /.*\\/node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(url)?.[1];
+      if (name !== undefined && !known.has(name)) appendFileSync('packages.txt', name + '\\n');
+      known.add(name);
+      return next(url, context);
+    },
+  });`;
+
+/** The packages that a gateway loads until it has served a request and stopped. */
+async function packagesOf(t: ExecutionContext, env: Record<string, string> = {}): Promise<Set<string>> {
+  const folder = await temporaryFolder(t);
+  const gateway = await startGatewayProcess(t, folder, {
+    NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(RECORDER)}`,
+    ...env,
+  });
+  t.is((await gateway.request('/v1/me')).status, 200);
+  t.is((await gateway.stop()).code, 0);
+  return new Set((await readFile(path.join(folder, 'packages.txt'), 'utf8')).split('\n'));
+}
+
+test('a gateway on its defaults loads no client of Redis or PostgreSQL, nor BullMQ', async (t) => {
+  const packages = await packagesOf(t);
+  t.true(packages.has('pino'), 'what is loaded is noted');
+  for (const name of ['ioredis', 'bullmq', 'pg']) t.false(packages.has(name), name);
+});
+
+test('a gateway with REDIS_URL loads ioredis and BullMQ, and no client of PostgreSQL', async (t) => {
+  if (!(await available(t, 'redis'))) return;
+  const packages = await packagesOf(t, { REDIS_URL: 'redis://127.0.0.1:6379' });
+  for (const name of ['ioredis', 'bullmq']) t.true(packages.has(name), name);
+  t.false(packages.has('pg'));
+});
