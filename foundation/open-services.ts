@@ -22,7 +22,6 @@ import type { MetricRegistry } from './observability/metric-registry.ts';
 import { createPluginMetrics } from './observability/plugin-metrics.ts';
 import type { Redis } from './redis/redis.ts';
 import { createSecrets, type Secrets } from './secrets/secrets.ts';
-import { egressMetrics } from './service-metrics.ts';
 
 /** What the services are opened with. */
 export interface ServicesParts {
@@ -106,15 +105,23 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
   });
   const egress = openEgress({
     ...common,
-    ...{ database, trail, assertOutsideTransaction },
+    database,
+    trail,
+    assertOutsideTransaction,
     settings: settings.egress,
-    observe: egressMetrics(metrics),
+    metrics,
   });
   opened.defer(() => egress.close());
 
   opened.move();
   return {
-    ...{ events, leases, hints, jobs, objects, egress, secrets },
+    events,
+    leases,
+    hints,
+    jobs,
+    objects,
+    egress,
+    secrets,
     async [Symbol.asyncDispose]() {
       const closed = [egress, objects, hints, jobs, leases].map(async (service) => service.close());
       await Promise.allSettled(closed);

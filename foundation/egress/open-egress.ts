@@ -4,6 +4,7 @@ import { GatewayError } from '../base/gateway-error.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Database } from '../data/database.ts';
 import type { Logger } from '../observability/logger.ts';
+import type { PluginMetrics } from '../observability/plugin-metrics.ts';
 import { createAdmission } from './admission.ts';
 import { createAddressPolicy } from './allow-private.ts';
 import { createClient, createFetch } from './client.ts';
@@ -16,7 +17,7 @@ import {
   type EgressResponse,
   type EgressResult,
 } from './egress.ts';
-import { createDenials, EgressErrors, type EgressReason, EgressRefusal } from './errors.ts';
+import { createDenials, EgressErrors, EgressRefusal } from './errors.ts';
 import { boundResolve, createResolve, type Resolve } from './resolve.ts';
 import type { EgressAction } from './rule.ts';
 import { createEgressRules } from './rules.ts';
@@ -28,14 +29,6 @@ export interface EgressSettings {
   readonly default: EgressAction;
   /** `SVC_EGRESS_ALLOW_PRIVATE`: hosts, addresses and networks that may be called although they are not public. */
   readonly allowPrivate: readonly string[];
-}
-
-/** Hears what becomes of requests, for metrics. */
-export interface EgressObserver {
-  /** Once for each request. */
-  finished(result: EgressResult): void;
-  /** Once for each denied request, beside `finished`. */
-  denied(reason: EgressReason): void;
 }
 
 /** What egress needs. */
@@ -51,7 +44,7 @@ export interface EgressOptions {
   readonly assertOutsideTransaction: (what: string) => void;
   /** Default: the machine's resolvers. */
   readonly resolve?: Resolve;
-  readonly observe?: EgressObserver;
+  readonly metrics: PluginMetrics;
   readonly bounds?: Partial<EgressBounds>;
 }
 
@@ -61,7 +54,8 @@ export interface EgressOptions {
  * @throws Error naming an entry of `settings.allowPrivate` that cannot be read
  */
 export function openEgress(options: EgressOptions): Egress {
-  const { database, trail, settings, clock, ids, log, assertOutsideTransaction, observe } = options;
+  const { database, trail, settings, clock, ids, log, assertOutsideTransaction } = options;
+  const { requests, denials } = egressMetrics(options.metrics);
   const bounds = { ...DEFAULT_BOUNDS, ...options.bounds };
   const rules = createEgressRules({ database, clock, ids });
   const admission = createAdmission({
@@ -82,13 +76,13 @@ export function openEgress(options: EgressOptions): Egress {
     const startedAt = clock.monotonic();
     try {
       const response = await send(tenantId, given);
-      observe?.finished('answered');
+      requests.inc({ result: 'answered' });
       return response;
     } catch (error) {
-      observe?.finished(resultOf(error, given.signal));
+      requests.inc({ result: resultOf(error, given.signal) });
       if (!(error instanceof EgressRefusal)) throw error;
       const { host, port, reason } = error;
-      observe?.denied(reason);
+      denials.inc({ reason });
       log.info(
         { tenant_id: tenantId, request_id: given.requestId, host, port, reason },
         'outbound request denied',
@@ -113,6 +107,21 @@ export function openEgress(options: EgressOptions): Egress {
     },
     rules,
     close: () => connections.close(),
+  };
+}
+
+function egressMetrics(metrics: PluginMetrics) {
+  return {
+    requests: metrics.counter({
+      name: 'svc_egress_requests_total',
+      help: 'Outbound requests to addresses that the operator did not choose, by what became of them.',
+      labels: ['result'],
+    }),
+    denials: metrics.counter({
+      name: 'svc_egress_denied_total',
+      help: 'Outbound requests that were denied, by reason.',
+      labels: ['reason'],
+    }),
   };
 }
 

@@ -55,7 +55,9 @@ export async function openAuthentication(parts: AuthenticationParts): Promise<Au
     },
   };
   const tenants = createTenants({
-    ...{ database, clock, ids },
+    database,
+    clock,
+    ids,
     forgetIdentities: identities.forgetTenant,
     onChanged: told.tenantChanged,
   });

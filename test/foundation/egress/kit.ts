@@ -13,6 +13,7 @@ import type { Egress, EgressResponse } from '../../../foundation/egress/egress.t
 import { type EgressOptions, openEgress } from '../../../foundation/egress/open-egress.ts';
 import { egressRegistration } from '../../../foundation/egress/rule.ts';
 import { kernelRegistration } from '../../../foundation/gateway-tables.ts';
+import { recordedMetrics } from '../../support/metrics.ts';
 
 export const TENANT = '00000000-0000-0000-0000-000000000001';
 export const OTHER = '01900000-0000-7000-8000-000000000002';
@@ -41,7 +42,7 @@ export class FakeTrail {
 export interface TestEgress {
   readonly egress: Egress;
   readonly trail: FakeTrail;
-  /** `result` and `denied:reason`, as the observer heard them. */
+  /** `result` and `denied:reason`, as they were counted. */
   readonly observed: string[];
   /** Names that were resolved, and where. */
   readonly lookups: string[];
@@ -80,10 +81,9 @@ export async function openTestEgress(
       if (answers === undefined) throw new Error(`ENOTFOUND ${name}`);
       return typeof answers === 'function' ? answers() : answers;
     },
-    observe: {
-      finished: (result) => observed.push(result),
-      denied: (reason) => observed.push(`denied:${reason}`),
-    },
+    metrics: recordedMetrics((name, [label = '']) => {
+      observed.push(name === 'svc_egress_denied_total' ? `denied:${label}` : label);
+    }),
     ...rest,
   });
   t.teardown(async () => {

@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
 import { shownUrl } from '../../../../../plugins/workflow/services/nodes/service-task.ts';
 import { maskConfig } from '../../../../../plugins/workflow/services/views/redaction.ts';
+import { recordedMetrics } from '../../../../support/metrics.ts';
 import { until } from '../../../../support/until.ts';
 import { CREDENTIAL, failureOf, redaction } from './kit.ts';
 import { startService } from './service-kit.ts';
@@ -482,7 +483,7 @@ test('a task for which egress has no room waits its turn and does not fail', asy
   const results: string[] = [];
   const { run } = await startService(t, (_request, response) => waiting.push(response), {
     bounds: { openPerTenant: 1 },
-    observe: { finished: (result) => void results.push(result), denied: () => {} },
+    metrics: recordedMetrics((_name, [result = '']) => void results.push(result)),
   });
   const first = run({ url: '/first' });
   await until(() => waiting.length === 1);
