@@ -266,7 +266,7 @@ test('a Redis that is silent from the start delays the opening by little, and th
   const started = performance.now();
   const { one, names } = await startTwo(t, server);
   granted(await one.leases.tryAcquire('k', { name: 'a', limit: 1 }));
-  t.true(performance.now() - started < 10_000);
+  t.true(performance.now() - started < 40_000);
   t.deepEqual(await names(), ['a']);
   server.thaw();
 });
