@@ -31,6 +31,7 @@ export interface ServicesParts {
   readonly database: Database;
   /** Where the database is, when it is PostgreSQL. */
   readonly postgresUrl: string | undefined;
+  /** Stays open until the services are closed. */
   readonly redis: Redis | undefined;
   /** For BullMQ, which opens connections of its own. */
   readonly redisUrl: string | undefined;
@@ -64,14 +65,12 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
   const metrics = createPluginMetrics(registry, 'kernel');
   const { prometheus } = registry;
   const common = { clock, ids, log };
-  const redisAddress = redisUrl === undefined ? {} : { redisUrl };
-  const postgres = postgresUrl === undefined ? {} : { postgresUrl };
   await using opened = new AsyncDisposableStack();
 
   const events = openEvents({
     ...common,
-    ...redisAddress,
-    ...postgres,
+    redis,
+    postgresUrl,
     channel: deployment,
     metrics,
   });

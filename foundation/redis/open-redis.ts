@@ -1,7 +1,7 @@
 import type * as IoRedis from 'ioredis';
 import { backoffDelay } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
-import { DeadlineError, within } from '../base/deadline.ts';
+import { within } from '../base/deadline.ts';
 import type { Ids } from '../base/ids.ts';
 import { throttledLog } from '../base/throttle.ts';
 import type { Logger } from '../observability/logger.ts';
@@ -116,7 +116,8 @@ export async function openRedis({ url, deployment, clock, ids, log }: RedisParts
       clearTimeout(pause);
       // A new connection may lead to another server, where this one has become a replica.
       pause = setTimeout(() => client.disconnect(true), REFUSAL_PAUSE_MS);
-    } else if (reason instanceof DeadlineError) {
+    } else {
+      // There was no answer in time, or the socket broke and has not said so yet.
       down(reason);
       client.disconnect(true);
     }

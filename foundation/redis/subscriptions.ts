@@ -66,10 +66,12 @@ export class Subscriptions {
   }
 
   #subscribe(client: Client, channel: string): void {
+    const entry = this.#subscribers.get(channel);
     client.subscribe(channel).then(
       () => {
-        const entry = this.#subscribers.get(channel);
-        if (entry === undefined || entry.isHeard || client.status !== 'ready') return;
+        // Meanwhile the channel may have got another subscriber, for which it is subscribed anew.
+        if (entry === undefined || entry !== this.#subscribers.get(channel)) return;
+        if (entry.isHeard || client.status !== 'ready') return;
         entry.isHeard = true;
         entry.subscriber.subscribed?.();
       },

@@ -7,8 +7,8 @@ import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import { redactText } from '../../foundation/observability/redact-text.ts';
 import { HTTP_STATUS } from '../errors/status.ts';
-import type { Context, Middleware } from '../http/request-state.ts';
 import type { CallState, Outcome } from './call-state.ts';
+import type { Context, Middleware } from './request-state.ts';
 
 /**
  * Records the request (specification 1, Audit; decisions 1.4). The record is in the journal before the last bytes of an

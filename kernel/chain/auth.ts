@@ -4,9 +4,9 @@ import type { Access } from '../api/access.ts';
 import type { Credentials } from '../auth/authenticator.ts';
 import type { AuthenticationChain, AuthenticationResult } from '../auth/chain.ts';
 import { HeaderCredentials } from '../http/credentials.ts';
-import type { Middleware } from '../http/request-state.ts';
 import type { CallState } from './call-state.ts';
 import type { RateRule } from './rate-limit.ts';
+import type { Middleware } from './request-state.ts';
 
 /** What identification needs. */
 export interface IdentificationParts {

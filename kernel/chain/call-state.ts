@@ -4,8 +4,8 @@ import { GatewayError } from '../../foundation/base/gateway-error.ts';
 import type { RequestTrace } from '../../foundation/observability/tracing.ts';
 import { ANONYMOUS, type Identity } from '../access/identity.ts';
 import type { AuthenticationFailure } from '../auth/authenticator.ts';
-import type { AbortableCall } from '../host/in-flight.ts';
 import type { TenantRecord } from '../tenancy/tenants.ts';
+import type { AbortableCall } from './in-flight.ts';
 
 /** How a call ended, once its response is out or will never be. */
 export interface Outcome {

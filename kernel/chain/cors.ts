@@ -1,4 +1,4 @@
-import type { Middleware } from '../http/request-state.ts';
+import type { Middleware } from './request-state.ts';
 
 const METHODS = 'GET, POST, PUT, DELETE, OPTIONS';
 const HEADERS = 'Authorization, Content-Type, X-Svc-Session-Id, X-Svc-User-Id';

@@ -1,10 +1,10 @@
 import type { Clock } from '../../foundation/base/clock.ts';
-import type { InFlight } from '../host/in-flight.ts';
-import { type Middleware, RequestState } from '../http/request-state.ts';
 import { sendAnswer } from '../http/respond.ts';
 import type { RouteTable } from '../http/route-table.ts';
 import type { AddressedRequest } from '../http/source-address.ts';
 import type { CallState } from './call-state.ts';
+import type { InFlight } from './in-flight.ts';
+import { type Middleware, RequestState } from './request-state.ts';
 
 /**
  * Finds the route and enters its plugin's calls in flight, in one turn: a plugin that stops meanwhile waits for this

@@ -1,9 +1,9 @@
 import type { GatewayError } from '../../foundation/base/gateway-error.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import { HTTP_STATUS } from '../errors/status.ts';
-import type { Middleware } from '../http/request-state.ts';
 import { respondError } from '../http/respond.ts';
 import type { CallState } from './call-state.ts';
+import type { Middleware } from './request-state.ts';
 
 /** Turns whatever a later stage threw into an answer in the route's dialect; what nobody expected is logged in full. */
 export function errors(log: Logger): Middleware {

@@ -3,10 +3,10 @@ import type { FieldError } from '../../foundation/base/gateway-error.ts';
 import type { Route } from '../api/route.ts';
 import { DEFAULT_BODY_LIMIT, queryObject, readJson, readPlainText } from '../http/body.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
-import type { Context, Middleware, RequestState } from '../http/request-state.ts';
 import { respond } from '../http/respond.ts';
 import type { SseTimes } from '../http/sse-writer.ts';
 import type { StreamLimit } from '../limits/stream-limit.ts';
+import type { Context, Middleware, RequestState } from './request-state.ts';
 import { type CallServices, StateCall } from './state-call.ts';
 
 /** What the last stage needs to serve a call. */

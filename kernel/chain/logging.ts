@@ -1,6 +1,6 @@
 import type { Logging } from '../../foundation/observability/logger.ts';
-import type { Middleware } from '../http/request-state.ts';
 import type { CallState, Outcome } from './call-state.ts';
+import type { Middleware } from './request-state.ts';
 
 /** What the line says beside who and when. */
 export interface LoggedSubject {

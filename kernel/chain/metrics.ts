@@ -1,5 +1,5 @@
 import type { HttpMetrics } from '../../foundation/observability/call-metrics.ts';
-import type { Middleware } from '../http/request-state.ts';
+import type { Middleware } from './request-state.ts';
 
 /** Counts and times the request under its route's pattern (specification 1, Metrics). */
 export function metrics(http: HttpMetrics): Middleware {

@@ -5,7 +5,6 @@ import type { HttpMetrics } from '../../foundation/observability/call-metrics.ts
 import type { Logger, Logging } from '../../foundation/observability/logger.ts';
 import type { Tracing } from '../../foundation/observability/tracing.ts';
 import type { AuthenticationChain } from '../auth/chain.ts';
-import type { Middleware } from '../http/request-state.ts';
 import type { RouteTable } from '../http/route-table.ts';
 import type { AddressedRequest } from '../http/source-address.ts';
 import type { Tenants } from '../tenancy/tenants.ts';
@@ -20,6 +19,7 @@ import { metrics } from './metrics.ts';
 import { type RequestLimits, rateLimit } from './rate-limit.ts';
 import { createAuthorize, rbac } from './rbac.ts';
 import { requestId } from './request-id.ts';
+import type { Middleware } from './request-state.ts';
 import { createBindTenant, tenant } from './tenant.ts';
 import { tracing } from './tracing.ts';
 

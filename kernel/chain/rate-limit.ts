@@ -1,8 +1,8 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
-import type { Middleware } from '../http/request-state.ts';
 import { addressGroup } from '../http/source-address.ts';
 import type { Decision, RateLimits, RateWindow } from '../limits/rate-limits.ts';
 import type { CallState } from './call-state.ts';
+import type { Middleware } from './request-state.ts';
 
 /** Limits in requests a minute. */
 export interface RateSettings {

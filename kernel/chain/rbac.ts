@@ -1,10 +1,10 @@
 import { decide } from '../access/decide.ts';
 import type { Access } from '../api/access.ts';
 import { denialError } from '../auth/errors.ts';
-import type { Middleware } from '../http/request-state.ts';
 import { type AddressedRequest, isLoopbackCaller } from '../http/source-address.ts';
 import type { CallState } from './call-state.ts';
 import type { RequestLimits } from './rate-limit.ts';
+import type { Middleware } from './request-state.ts';
 
 /** What the decision needs. */
 export interface AuthorizationParts {

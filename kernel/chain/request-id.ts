@@ -1,5 +1,5 @@
 import type { Ids } from '../../foundation/base/ids.ts';
-import type { Middleware } from '../http/request-state.ts';
+import type { Middleware } from './request-state.ts';
 
 /** An id is stored and logged, so a credential cannot be one. */
 const WELL_FORMED = /^(?!hk_|acp_)[A-Za-z0-9._-]{1,128}$/;

@@ -1,8 +1,8 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { type Admission, admit } from '../auth/admit.ts';
-import type { Middleware } from '../http/request-state.ts';
 import type { Tenants } from '../tenancy/tenants.ts';
 import type { CallState } from './call-state.ts';
+import type { Middleware } from './request-state.ts';
 
 /** Binds a call to the credential's tenant. Never throws or rejects; no promise when the tenant is at hand. */
 export type BindTenant = (state: CallState) => void | Promise<void>;

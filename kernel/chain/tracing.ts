@@ -1,5 +1,5 @@
 import type { Tracing } from '../../foundation/observability/tracing.ts';
-import type { Middleware } from '../http/request-state.ts';
+import type { Middleware } from './request-state.ts';
 
 /** Continues the caller's W3C trace, or starts one; the span ends with the response. */
 export function tracing(traces: Tracing): Middleware {

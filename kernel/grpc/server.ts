@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, type Server as NetServer, type Socket }
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ConnectionInjector, type Server, ServerCredentials } from '@grpc/grpc-js';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
-import { InFlight } from '../host/in-flight.ts';
+import { InFlight } from '../chain/in-flight.ts';
 import { type Address, ListenError } from '../http/listeners.ts';
 import { CallStream } from './call-stream.ts';
 import { type CompiledService, compileService, MethodTable } from './compiled-service.ts';

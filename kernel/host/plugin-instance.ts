@@ -4,8 +4,8 @@ import type { HintConsumer } from '../../foundation/messages/hints/hints.ts';
 import type { JobWorker } from '../../foundation/messages/jobs/jobs.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { Plugin } from '../api/plugin.ts';
+import { InFlight } from '../chain/in-flight.ts';
 import { type Drain, Effects } from './effects.ts';
-import { InFlight } from './in-flight.ts';
 import { type RunningTask, runPeriodically } from './periodic.ts';
 import { PluginScope, type ScopeParts } from './plugin-scope.ts';
 

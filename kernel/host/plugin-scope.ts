@@ -18,9 +18,9 @@ import type { Route } from '../api/route.ts';
 import type { Scope } from '../api/scope.ts';
 import type { KernelServices } from '../api/services.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
+import type { InFlight } from '../chain/in-flight.ts';
 import { compileMount, compileRoute } from '../http/compiled-route.ts';
 import type { Effects } from './effects.ts';
-import type { InFlight } from './in-flight.ts';
 
 /** What a scope is made of. */
 export interface ScopeParts {

@@ -2,7 +2,7 @@ import type { Middleware } from 'koa';
 import { createValidator, type InputPlace, type Validator } from '../../foundation/base/json-schema.ts';
 import type { Access } from '../api/access.ts';
 import type { ErrorDialect, Route } from '../api/route.ts';
-import type { InFlight } from '../host/in-flight.ts';
+import type { InFlight } from '../chain/in-flight.ts';
 
 /** A route that is ready to serve: its owner is known, its schemas are compiled. */
 export interface CompiledRoute {

@@ -1,7 +1,7 @@
 import { redactLine } from '../../foundation/observability/redact-text.ts';
 import { Reply } from '../api/reply.ts';
+import type { Answer, Context } from '../chain/request-state.ts';
 import { type RenderedError, renderError } from '../errors/render.ts';
-import type { Answer, Context } from './request-state.ts';
 import { type SseTimes, SseWriter } from './sse-writer.ts';
 
 /** Puts what a handler returned on the wire. Resolves when a stream of events has ended. */

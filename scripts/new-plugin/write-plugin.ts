@@ -9,6 +9,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TEMPLATE = fileURLToPath(new URL('./template', import.meta.url));
 const BIOME = path.join(ROOT, 'node_modules', '.bin', 'biome');
 const TEST = 'plugin.test.ts';
+/** As it is called among the tests of this project: the conformance suite looks at its whole process. */
+const BUNDLED_TEST = 'plugin.alone.test.ts';
 
 /** What was written; paths are relative to the working directory. */
 export interface WrittenPlugin {
@@ -60,7 +62,7 @@ async function fill(folder: string, words: Readonly<Record<string, string>>): Pr
 
 /** The test of a bundled plugin lies with the others, and imports the plugin from there. */
 async function moveTest(staging: string, name: string): Promise<string> {
-  const target = path.join(ROOT, 'test', 'plugins', name, TEST);
+  const target = path.join(ROOT, 'test', 'plugins', name, BUNDLED_TEST);
   const text = await readFile(path.join(staging, TEST), 'utf8');
   await mkdir(path.dirname(target), { recursive: true });
   await writeFile(target, text.replaceAll(/'\.\/(\w+)\.ts'/g, `'../../../plugins/${name}/$1.ts'`));

@@ -13,11 +13,13 @@ const APART = /\.(?:alone|long)\.test\.ts$/;
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 
-/** The test files of these folders, those apart left out. Paths from the root, sorted. */
+/** The test files of these folders, without those apart and those of folders with a `!`. Paths from the root, sorted. */
 export function filesOf(folders: readonly string[]): readonly string[] {
+  const excluded = folders.filter((folder) => folder.startsWith('!')).map((folder) => `${folder.slice(1)}/`);
   return folders
+    .filter((folder) => !folder.startsWith('!'))
     .flatMap((folder) => globSync(`${folder}/**/*.test.ts`, { cwd: ROOT }))
-    .filter((file) => !APART.test(file))
+    .filter((file) => !APART.test(file) && !excluded.some((folder) => file.startsWith(folder)))
     .sort();
 }
 

@@ -3,6 +3,7 @@ import type { Ids } from '../../base/ids.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { PluginMetrics } from '../../observability/plugin-metrics.ts';
 import { notificationConnection } from '../../postgres/notifications.ts';
+import type { Redis } from '../../redis/redis.ts';
 import { EventBus } from './event-bus.ts';
 import { createEventMetrics } from './event-metrics.ts';
 import { DEFAULT_LIMITS, type EventLimits, type Events } from './events.ts';
@@ -11,10 +12,10 @@ import type { Transport } from './transport.ts';
 
 /** What events are opened with. */
 export interface OpenEventsOptions {
-  /** `REDIS_URL`; wins over PostgreSQL. */
-  readonly redisUrl?: string;
+  /** The connection of the process to Redis, which stays open until events are closed; wins over PostgreSQL. */
+  readonly redis?: Redis | undefined;
   /** `DATABASE_URL` where the database is PostgreSQL. */
-  readonly postgresUrl?: string;
+  readonly postgresUrl?: string | undefined;
   /**
    * Name of the deployment, 50 bytes at most, default `agent-gateway`: deployments that share a Redis (whatever their
    * database number) or a PostgreSQL database need one each. The channel is `<name>:events`.
@@ -50,14 +51,14 @@ export function openEvents(options: OpenEventsOptions): Events {
 }
 
 function transportOf(options: OpenEventsOptions, limits: EventLimits): Transport | undefined {
-  const { redisUrl, postgresUrl, channel: name = 'agent-gateway' } = options;
+  const { redis, postgresUrl, channel: name = 'agent-gateway' } = options;
   if (name === '' || name.includes('\0') || Buffer.byteLength(name) > MAX_CHANNEL) {
     throw new TypeError(`The channel of events is a text of 1 to ${MAX_CHANNEL} bytes without zero bytes`);
   }
   const channel = `${name}:events`;
-  const connectDeadline = limits.answerDeadline;
-  if (redisUrl !== undefined) return redisTransport({ url: redisUrl, channel, connectDeadline });
+  if (redis !== undefined) return redisTransport(redis, channel);
   if (postgresUrl === undefined) return undefined;
+  const connectDeadline = limits.answerDeadline;
   const notifications = { url: postgresUrl, channel, connectDeadline, statementDeadline: connectDeadline };
   return {
     reach: 'postgres',

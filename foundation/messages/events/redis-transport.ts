@@ -1,67 +1,64 @@
-import { Redis, type RedisOptions, ReplyError } from 'ioredis';
-import { type Connection, type ConnectionEvents, NOTHING_REFUSED, type Transport } from './transport.ts';
+import { type Redis, redisScript } from '../../redis/redis.ts';
+import type { Connection, ConnectionEvents, Transport } from './transport.ts';
 
-/** What the transport needs. */
-export interface RedisTransportOptions {
-  /** `redis://…` or `rediss://…`; holds a password. Channels belong to the server: its database number does not matter. */
-  readonly url: string;
-  readonly channel: string;
-  /** Milliseconds that the server may take to accept a connection. */
-  readonly connectDeadline: number;
-}
+/** Asks the server whether it is there. */
+const QUESTION = redisScript('return 1');
 
-/** Redis pub/sub: one connection that listens and one that publishes, which stand and fall together. */
-export function redisTransport({ url, channel, connectDeadline }: RedisTransportOptions): Transport {
-  const options: RedisOptions = {
-    lazyConnect: true,
-    connectTimeout: connectDeadline,
-    connectionName: 'agent-gateway-events',
-    // A connection is used once. Who owns it makes the next one, and knows then what may have been missed.
-    retryStrategy: null,
-    enableOfflineQueue: false,
-    autoResubscribe: false,
-    autoResendUnfulfilledCommands: false,
-  };
+/**
+ * Redis pub/sub on the connection that the process shares. The sockets reconnect by themselves, but a connection of events is over when
+ * one of them breaks, so that the next one knows what may have been missed.
+ */
+export function redisTransport(redis: Redis, channel: string): Transport {
   return {
     reach: 'redis',
     title: 'Redis',
-    connect: (events) => connect(new Redis(url, options), new Redis(url, options), channel, events),
+    isReportedAway: () => !redis.isUp(),
+    connect: (events) => connect(redis, channel, events),
   };
 }
 
-function connect(subscriber: Redis, publisher: Redis, channel: string, events: ConnectionEvents): Connection {
-  for (const client of [subscriber, publisher]) {
-    let reason: unknown;
-    client.on('error', (error: unknown) => {
-      reason = error;
-    });
-    client.on('end', () => events.lost(reason ?? new Error('Redis closed the connection')));
+function connect(redis: Redis, channel: string, events: ConnectionEvents): Connection {
+  const endings: (() => void)[] = [];
+  let failOpening: (reason: unknown) => void = () => undefined;
+
+  function lost(reason: unknown): void {
+    failOpening(reason);
+    events.lost(reason);
   }
-  subscriber.on('message', (_channel: string, text: string) => events.message(text));
+
+  async function ping(): Promise<void> {
+    await redis.run(QUESTION, [], []);
+  }
 
   return {
-    async open() {
-      await Promise.all([subscriber.connect(), publisher.connect()]);
-      await subscriber.subscribe(channel);
-    },
+    open: () =>
+      new Promise((resolve, reject) => {
+        if (!redis.isUp()) throw new Error('Redis is away');
+        failOpening = reject;
+        endings.push(
+          redis.onChange((isUp) => {
+            if (!isUp) lost(new Error('Redis is away'));
+          }),
+          redis.subscribe(channel, {
+            message: (text) => events.message(text),
+            subscribed: resolve,
+            lost(reason) {
+              // In an outage this socket may be the first to break. The answer shows whether Redis is away, which is logged once.
+              const report = () => lost(reason);
+              ping().then(report, report);
+            },
+          }),
+        );
+      }),
 
-    async send(messages) {
-      const pipeline = publisher.pipeline();
-      for (const message of messages) pipeline.publish(channel, message);
-      const errors = ((await pipeline.exec()) ?? []).flatMap(([error]) => (error === null ? [] : [error]));
-      // An error that is no reply of Redis is the connection's.
-      const broken = errors.find((error) => !(error instanceof ReplyError));
-      if (broken !== undefined) throw broken;
-      return errors.length === 0 ? NOTHING_REFUSED : { count: errors.length, reason: errors[0] };
-    },
+    send: (messages) => redis.publish(channel, messages),
 
-    async ping() {
-      await Promise.all([subscriber.ping(), publisher.ping()]);
-    },
+    // The socket that listens is asked by its owner.
+    ping,
 
     destroy() {
-      subscriber.disconnect();
-      publisher.disconnect();
+      for (const end of endings) end();
+      lost(new Error('The connection was given up'));
     },
   };
 }

@@ -203,13 +203,11 @@ export class ReplicaLink {
     const { transport, log, metrics, onMissed } = this.#options;
     this.#isUp = true;
     metrics.connected.set(1);
-    if (this.#isReported) {
-      log.info(
-        { lost_events: this.#dropped },
-        `${transport.title} is back: events reach other replicas again`,
-      );
-      this.#isReported = false;
-    }
+    const lost_events = this.#dropped;
+    if (this.#isReported)
+      log.info({ lost_events }, `${transport.title} is back: events reach other replicas again`);
+    else if (lost_events > 0) log.warn({ lost_events }, `events were lost while ${transport.title} was away`);
+    this.#isReported = false;
     onMissed();
   }
 
@@ -217,7 +215,7 @@ export class ReplicaLink {
     const { transport, log, metrics } = this.#options;
     if (this.#isUp || this.#failures === 0) metrics.connected.set(0);
     this.#failures += 1;
-    if (this.#isReported || this.#isEnded) return;
+    if (this.#isReported || this.#isEnded || transport.isReportedAway?.()) return;
     this.#isReported = true;
     log.warn(
       { err: reason },

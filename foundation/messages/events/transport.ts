@@ -3,6 +3,8 @@ export interface Transport {
   readonly reach: 'redis' | 'postgres';
   /** For people: `Redis`, `PostgreSQL`. */
   readonly title: string;
+  /** Whether the log says already that the server is away, because other parts of the process use it too. */
+  isReportedAway?(): boolean;
   /** Prepares one connection; it is never opened again when it is lost. */
   connect(events: ConnectionEvents): Connection;
 }
@@ -22,7 +24,7 @@ export interface Connection {
   send(messages: readonly string[]): Promise<Refusal>;
   /** Resolves when the server answered, on every socket of the connection. */
   ping(): Promise<void>;
-  /** Drops the connection at once. What is under way rejects. */
+  /** Drops the connection at once. Opening and what else is under way rejects, at the latest when its deadline is over. */
   destroy(): void;
 }
 
@@ -31,6 +33,3 @@ export interface Refusal {
   readonly count: number;
   readonly reason?: unknown;
 }
-
-/** Everything was taken. */
-export const NOTHING_REFUSED: Refusal = { count: 0 };

@@ -7,7 +7,6 @@ import { type Carrier, createHints } from './create-hints.ts';
 import type { Hints } from './hints.ts';
 import { openPostgresCarrier, type PostgresCarrierOptions } from './postgres-carrier.ts';
 import { createProcessCarrier } from './process-carrier.ts';
-import { openRedisCarrier } from './redis-carrier.ts';
 
 export interface OpenHintsOptions {
   /** Where Redis is; it is used whatever the database. */
@@ -61,9 +60,13 @@ const PLACES = {
   sweeper: 'nothing',
 } as const;
 
-function openCarrier(options: OpenHintsOptions, prefix: string): Carrier | Promise<Carrier> {
+async function openCarrier(options: OpenHintsOptions, prefix: string): Promise<Carrier> {
   const { redisUrl, database, events, clock, log } = options;
-  if (redisUrl !== undefined) return openRedisCarrier({ url: redisUrl, prefix, clock, log });
+  if (redisUrl !== undefined) {
+    // With it come BullMQ and ioredis, which nothing else here needs.
+    const { openRedisCarrier } = await import('./redis-carrier.ts');
+    return openRedisCarrier({ url: redisUrl, prefix, clock, log });
+  }
   if (database.family === 'postgres') return openPostgresCarrier({ database, events, prefix, clock, log });
   return database.family === 'sqlite' ? createProcessCarrier() : createSweeperCarrier();
 }

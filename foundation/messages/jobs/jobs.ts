@@ -161,6 +161,7 @@ export interface JobsHost extends Jobs {
  */
 export type JobState = 'waiting' | 'scheduled' | 'running' | 'dead';
 
+/** What can go wrong with jobs. */
 export const JobErrors = defineErrors({
   payloadInvalid: {
     code: 'job.payload-invalid',

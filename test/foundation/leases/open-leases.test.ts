@@ -95,9 +95,9 @@ test('signals travel to another process by the events of the gateway', async (t)
   if (!(await available(t, 'redis'))) return;
   const channel = `test-${randomBytes(8).toString('hex')}`;
   const store = createMemoryStore();
-  const open = () => {
+  const open = async () => {
     const events = openEvents({
-      redisUrl: 'redis://127.0.0.1:6379',
+      redis: await connect(t, 6379),
       channel,
       clock,
       ids,
@@ -109,7 +109,7 @@ test('signals travel to another process by the events of the gateway', async (t)
     onEnd(t, () => leases.close());
     return leases;
   };
-  const [one, two] = [open(), open()];
+  const [one, two] = [await open(), await open()];
   const lease = granted(await one.tryAcquire('k', { name: 'a', limit: 2 }));
   const other = granted(await one.tryAcquire('k', { name: 'b', limit: 2 }));
   // An event that is sent before both are connected is lost; there is no renewal in memory that would make up for it.

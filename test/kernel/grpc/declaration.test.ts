@@ -2,8 +2,8 @@ import test from 'ava';
 import Type from 'typebox';
 import { access } from '../../../kernel/api/access.ts';
 import { type GrpcMethod, type GrpcService, grpcMethod } from '../../../kernel/api/grpc.ts';
+import { InFlight } from '../../../kernel/chain/in-flight.ts';
 import { compileService, MethodTable } from '../../../kernel/grpc/compiled-service.ts';
-import { InFlight } from '../../../kernel/host/in-flight.ts';
 import { notesService, OTHER_PROTO, pingService } from './kit.ts';
 
 const compile = (service: GrpcService, owner = 'notes') => compileService(service, owner, new InFlight());

@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { pageQuery } from '../../../foundation/base/page.ts';
 import { access } from '../../../kernel/api/access.ts';
 import { route } from '../../../kernel/api/route.ts';
-import { InFlight } from '../../../kernel/host/in-flight.ts';
+import { InFlight } from '../../../kernel/chain/in-flight.ts';
 import { compileRoute } from '../../../kernel/http/compiled-route.ts';
 import { openApiDocument, toOpenApiSchema } from '../../../kernel/http/openapi.ts';
 

@@ -6,6 +6,7 @@ import { createIds } from '../../../../foundation/base/ids.ts';
 import type { EventLoss } from '../../../../foundation/messages/events/event-metrics.ts';
 import { defineEvent, type Events } from '../../../../foundation/messages/events/events.ts';
 import { type OpenEventsOptions, openEvents } from '../../../../foundation/messages/events/open-events.ts';
+import { openRedis } from '../../../../foundation/redis/open-redis.ts';
 import { recordedMetrics } from '../../../support/metrics.ts';
 import { available } from '../../../support/services.ts';
 import { until } from '../../../support/until.ts';
@@ -35,16 +36,47 @@ export interface Replica {
   readonly connected: boolean[];
 }
 
-/** Opens a replica with quick reconnects; closed with the test. */
-export function openReplica(t: ExecutionContext, options: Partial<OpenEventsOptions>): Replica {
+/** A connection to Redis as a process opens it, and the lines that it logs; closed with the test, after the events on it. */
+export async function connectRedis(t: ExecutionContext, url: string) {
   const logged: string[] = [];
+  const redis = await openRedis({
+    url,
+    deployment: 'test',
+    clock: systemClock,
+    ids: createIds(systemClock),
+    log: logInto(logged),
+  });
+  t.teardown(() => redis.close());
+  return { redis, logged };
+}
+
+/** As `openReplica`, with a Redis of its own: `logged` is what the whole process logs. */
+export async function openOnRedis(
+  t: ExecutionContext,
+  url: string,
+  options: Partial<OpenEventsOptions> = {},
+): Promise<Replica> {
+  const { redis, logged } = await connectRedis(t, url);
+  return openReplica(t, { ...options, redis }, logged);
+}
+
+function logInto(logged: string[]) {
+  const keep = (_: unknown, line?: string) => logged.push(line ?? String(_));
+  return { info: keep, warn: keep, error: keep } as never;
+}
+
+/** Opens a replica with quick reconnects; closed with the test. */
+export function openReplica(
+  t: ExecutionContext,
+  options: Partial<OpenEventsOptions>,
+  logged: string[] = [],
+): Replica {
   const dropped: Replica['dropped'] = {};
   const connected: boolean[] = [];
-  const keep = (_: unknown, line?: string) => logged.push(line ?? String(_));
   const events = openEvents({
     ids: createIds(systemClock),
     clock: systemClock,
-    log: { info: keep, warn: keep, error: keep } as never,
+    log: logInto(logged),
     metrics: recordedMetrics((name, [reason], value) => {
       if (name === 'svc_events_connected') connected.push(value === 1);
       if (name !== 'svc_events_dropped_total') return;
@@ -102,21 +134,25 @@ export const FORMS: readonly Form[] = [
       return [replica, replica];
     },
   },
-  { name: 'redis', open: (t, limits) => pair(t, 'redis', { redisUrl: REDIS_URL, limits }) },
-  { name: 'postgres', open: (t, limits) => pair(t, 'postgres', { postgresUrl: POSTGRES_URL, limits }) },
+  {
+    name: 'redis',
+    open: (t, limits) => pair(t, 'redis', (channel) => openOnRedis(t, REDIS_URL, { channel, limits })),
+  },
+  {
+    name: 'postgres',
+    open: (t, limits) =>
+      pair(t, 'postgres', async (channel) => openReplica(t, { postgresUrl: POSTGRES_URL, channel, limits })),
+  },
 ];
 
 async function pair(
   t: ExecutionContext,
   server: 'redis' | 'postgres',
-  options: Partial<OpenEventsOptions>,
+  open: (channel: string) => Promise<Replica>,
 ): Promise<[Replica, Replica] | undefined> {
   if (!(await available(t, server))) return undefined;
   const channel = ownChannel();
-  const replicas: [Replica, Replica] = [
-    openReplica(t, { ...options, channel }),
-    openReplica(t, { ...options, channel }),
-  ];
+  const replicas: [Replica, Replica] = [await open(channel), await open(channel)];
   await connected(...replicas);
   return replicas;
 }

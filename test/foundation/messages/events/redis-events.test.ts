@@ -8,21 +8,28 @@ import { until } from '../../../support/until.ts';
 import {
   Counted,
   connected,
+  connectRedis,
   disconnected,
   numbersAt,
+  openOnRedis,
   openReplica,
   ownChannel,
   PATIENCE,
   REDIS_URL,
 } from './events-kit.ts';
 
+/** What a process logs of an outage, whatever uses Redis. */
+const OUTAGE = [
+  'Redis is away: this replica works without it until it is back',
+  'Redis is back: this replica uses it again',
+];
 const UPTO = (count: number) => Array.from({ length: count }, (_, n) => n);
 
 test('events flow again after Redis was killed and came back, with what was emitted meanwhile, and are told as missed', async (t) => {
   const server = await startOwnRedis(t);
   if (server === undefined) return;
   const redisUrl = `redis://127.0.0.1:${server.port}`;
-  const [one, two] = [openReplica(t, { redisUrl }), openReplica(t, { redisUrl })];
+  const [one, two] = [await openOnRedis(t, redisUrl), await openOnRedis(t, redisUrl)];
   const [here, there] = [numbersAt(one), numbersAt(two)];
   await connected(one, two);
   one.events.emit(Counted, { n: 0 });
@@ -43,10 +50,7 @@ test('events flow again after Redis was killed and came back, with what was emit
   t.deepEqual(there, [0, ...[1, 2, 3, 4].slice(-there.length + 1)]);
   t.true(one.missed > missed[0]! && two.missed > missed[1]!);
   for (const { logged } of [one, two]) {
-    t.deepEqual(logged, [
-      'Redis is away: no events from and to other replicas until it is back',
-      'Redis is back: events reach other replicas again',
-    ]);
+    t.deepEqual(logged, OUTAGE);
   }
 });
 
@@ -54,12 +58,12 @@ test('a replica that starts while Redis is away sends what it buffered when Redi
   const server = await startOwnRedis(t);
   if (server === undefined) return;
   const redisUrl = `redis://127.0.0.1:${server.port}`;
-  const two = openReplica(t, { redisUrl });
+  const two = await openOnRedis(t, redisUrl);
   const there = numbersAt(two);
   await connected(two);
   const proxy = await startTcpProxy(t, server.port);
   await proxy.cut();
-  const one = openReplica(t, { redisUrl: `redis://127.0.0.1:${proxy.port}`, limits: { outgoing: 10 } });
+  const one = await openOnRedis(t, `redis://127.0.0.1:${proxy.port}`, { limits: { outgoing: 10 } });
   for (const n of UPTO(15)) one.events.emit(Counted, { n });
   await disconnected(one);
   const missed = two.missed;
@@ -70,7 +74,28 @@ test('a replica that starts while Redis is away sends what it buffered when Redi
     UPTO(10).map((n) => n + 5),
   );
   t.is(one.dropped.outgoing, 5);
+  t.deepEqual(one.logged, [...OUTAGE, 'events were lost while Redis was away']);
   t.deepEqual(two.logged, []);
+});
+
+test('a channel that breaks while Redis is there is a line of its own, and events flow again', async (t) => {
+  const server = await startOwnRedis(t);
+  if (server === undefined) return;
+  const redisUrl = `redis://127.0.0.1:${server.port}`;
+  const [one, two] = [await openOnRedis(t, redisUrl), await openOnRedis(t, redisUrl)];
+  const there = numbersAt(two);
+  await connected(one, two);
+  const missed = two.missed;
+  await server.client().call('client', 'KILL', 'TYPE', 'pubsub');
+  await disconnected(one, two);
+  await connected(one, two);
+  one.events.emit(Counted, { n: 1 });
+  await until(() => there.length === 1, PATIENCE);
+  t.true(two.missed > missed);
+  t.deepEqual(two.logged, [
+    'Redis is away: no events from and to other replicas until it is back',
+    'Redis is back: events reach other replicas again',
+  ]);
 });
 
 test('a Redis that falls silent is given up, and events flow again when it answers', async (t) => {
@@ -78,8 +103,8 @@ test('a Redis that falls silent is given up, and events flow again when it answe
   const channel = ownChannel();
   const proxy = await startTcpProxy(t, 6379);
   const limits = { answerDeadline: 1_000, pingEvery: 200, openDeadline: 2_000 };
-  const one = openReplica(t, { redisUrl: `redis://127.0.0.1:${proxy.port}`, channel, limits });
-  const two = openReplica(t, { redisUrl: REDIS_URL, channel });
+  const one = await openOnRedis(t, `redis://127.0.0.1:${proxy.port}`, { channel, limits });
+  const two = await openOnRedis(t, REDIS_URL, { channel });
   const [here, there] = [numbersAt(one), numbersAt(two)];
   await connected(one, two);
   proxy.silence();
@@ -92,12 +117,13 @@ test('a Redis that falls silent is given up, and events flow again when it answe
   one.events.emit(Counted, { n: 2 });
   await until(() => here.length === 2 && there.length === 2, PATIENCE);
   t.deepEqual(two.connected, [true]);
+  t.deepEqual(one.logged, OUTAGE);
 });
 
 test('with the usual bounds a silent Redis is noticed within 15 seconds', async (t) => {
   if (!(await available(t, 'redis'))) return;
   const proxy = await startTcpProxy(t, 6379);
-  const one = openReplica(t, { redisUrl: `redis://127.0.0.1:${proxy.port}`, channel: ownChannel() });
+  const one = await openOnRedis(t, `redis://127.0.0.1:${proxy.port}`, { channel: ownChannel() });
   await connected(one);
   proxy.silence();
   const since = performance.now();
@@ -109,8 +135,8 @@ test('what others publish on the channel is dropped and logged once', async (t) 
   if (!(await available(t, 'redis'))) return;
   const channel = ownChannel();
   const [one, two] = [
-    openReplica(t, { redisUrl: REDIS_URL, channel }),
-    openReplica(t, { redisUrl: REDIS_URL, channel }),
+    await openOnRedis(t, REDIS_URL, { channel }),
+    await openOnRedis(t, REDIS_URL, { channel }),
   ];
   const there = numbersAt(two);
   await connected(one, two);
@@ -149,7 +175,7 @@ test('a Redis that refuses to let events be published is told and tried again', 
   if (server === undefined) return;
   const admin = server.client();
   await admin.acl('SETUSER', 'listener', 'on', '>password', '+@all', '-publish', 'allchannels', 'allkeys');
-  const one = openReplica(t, { redisUrl: `redis://listener:password@127.0.0.1:${server.port}` });
+  const one = await openOnRedis(t, `redis://listener:password@127.0.0.1:${server.port}`);
   await disconnected(one);
   t.deepEqual(one.logged, ['Redis is away: no events from and to other replicas until it is back']);
   await admin.acl('SETUSER', 'listener', '+publish');
@@ -165,8 +191,8 @@ test('a Redis that refuses to let events be published is told and tried again', 
 test('closing while Redis is away ends, at once when nothing waits', async (t) => {
   const redisUrl = 'redis://127.0.0.1:1';
   const [idle, waiting] = [
-    openReplica(t, { redisUrl }),
-    openReplica(t, { redisUrl, limits: { closeDeadline: 200 } }),
+    await openOnRedis(t, redisUrl),
+    await openOnRedis(t, redisUrl, { limits: { closeDeadline: 200 } }),
   ];
   await disconnected(idle, waiting);
   waiting.events.emit(Counted, { n: 1 });
@@ -178,8 +204,9 @@ test('closing while Redis is away ends, at once when nothing waits', async (t) =
 test('closing while a connection is being made to a silent Redis ends at once', async (t) => {
   if (!(await available(t, 'redis'))) return;
   const proxy = await startTcpProxy(t, 6379);
+  const { redis } = await connectRedis(t, `redis://127.0.0.1:${proxy.port}`);
   proxy.silence();
-  const one = openReplica(t, { redisUrl: `redis://127.0.0.1:${proxy.port}` });
+  const one = openReplica(t, { redis });
   const since = performance.now();
   await new Promise((resolve) => setImmediate(resolve));
   await one.events.close();
@@ -188,12 +215,13 @@ test('closing while a connection is being made to a silent Redis ends at once', 
 
 test('deployments with channels of their own do not hear each other', async (t) => {
   if (!(await available(t, 'redis'))) return;
-  const [one, two] = [1, 2].map(() => openReplica(t, { redisUrl: REDIS_URL, channel: ownChannel() }));
-  const there = numbersAt(two!);
-  await connected(one!, two!);
-  one!.events.emit(Counted, { n: 1 });
-  await one!.events.close();
-  two!.events.emit(Counted, { n: 2 });
+  const open = () => openOnRedis(t, REDIS_URL, { channel: ownChannel() });
+  const [one, two] = [await open(), await open()];
+  const there = numbersAt(two);
+  await connected(one, two);
+  one.events.emit(Counted, { n: 1 });
+  await one.events.close();
+  two.events.emit(Counted, { n: 2 });
   await until(() => there.length === 1, PATIENCE);
   t.deepEqual(there, [2]);
 });
@@ -201,11 +229,8 @@ test('deployments with channels of their own do not hear each other', async (t) 
 test('what breaks while it is sent is no refusal', async (t) => {
   if (!(await available(t, 'redis'))) return;
   const proxy = await startTcpProxy(t, 6379);
-  const transport = redisTransport({
-    url: `redis://127.0.0.1:${proxy.port}`,
-    channel: ownChannel(),
-    connectDeadline: PATIENCE,
-  });
+  const { redis } = await connectRedis(t, `redis://127.0.0.1:${proxy.port}`);
+  const transport = redisTransport(redis, ownChannel());
   const lost: unknown[] = [];
   const connection = transport.connect({ message: () => t.fail(), lost: (reason) => lost.push(reason) });
   t.teardown(() => connection.destroy());

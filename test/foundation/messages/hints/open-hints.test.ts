@@ -51,7 +51,7 @@ test('publishing inside a transaction is refused', async (t) => {
   );
 });
 
-test('the process form loads neither BullMQ nor pg', async (t) => {
+test('the process form loads neither BullMQ, ioredis nor pg', async (t) => {
   const foundation = new URL('../../../../foundation/', import.meta.url);
   const script = `
     import { createRequire } from 'node:module';
@@ -67,7 +67,7 @@ test('the process form loads neither BullMQ nor pg', async (t) => {
     await queue.close();
     await events.close();
     const loaded = Object.keys(createRequire(import.meta.url).cache);
-    console.log(JSON.stringify(loaded.filter((file) => /node_modules.(bullmq|pg)./.test(file))));`;
+    console.log(JSON.stringify(loaded.filter((file) => /node_modules.(bullmq|ioredis|pg)./.test(file))));`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
   t.deepEqual(JSON.parse(stdout), []);
 });

@@ -16,6 +16,7 @@ import { openEvents } from '../../../../foundation/messages/events/open-events.t
 import { jobRegistration } from '../../../../foundation/messages/jobs/job-table.ts';
 import { defineJob, type JobSettings } from '../../../../foundation/messages/jobs/jobs.ts';
 import { type OpenJobsOptions, openJobs } from '../../../../foundation/messages/jobs/open-jobs.ts';
+import { openRedis } from '../../../../foundation/redis/open-redis.ts';
 import type { FreshDatabase } from '../../../support/databases.ts';
 import { recordedMetrics } from '../../../support/metrics.ts';
 import { until } from '../../../support/until.ts';
@@ -80,16 +81,19 @@ export async function openReplica(
   const database = await openDatabase({ ...fresh.options, log });
   for (const registration of [jobRegistration, invoices]) await database.register(registration);
   const { url } = fresh.options;
+  const redis =
+    redisUrl === undefined ? undefined : await openRedis({ ...common, url: redisUrl, deployment: 'test' });
   const events = openEvents({
     ...common,
     metrics,
-    ...(redisUrl === undefined ? {} : { redisUrl }),
-    ...(fresh.family === 'postgres' && url !== undefined ? { postgresUrl: url } : {}),
+    redis,
+    postgresUrl: fresh.family === 'postgres' ? url : undefined,
   });
   const jobs = openJobs({ ...common, metrics, events, database, ...options });
   t.teardown(async () => {
     await jobs.close();
     await events.close();
+    redis?.close();
     await database.close();
   });
   return { jobs, database, counts, lines };

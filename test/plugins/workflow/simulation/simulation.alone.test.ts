@@ -4,7 +4,7 @@ import { type Simulated, simulate } from './run-simulation.ts';
 
 /*
  * 330 seeds, the same in every run, or as many as SIMULATION_SEEDS says (SIMULATION_FROM is the first):
- *   SIMULATION_SEEDS=20000 npx ava test/plugins/workflow/simulation/simulation.test.ts --timeout=2h
+ *   SIMULATION_SEEDS=20000 npx ava test/plugins/workflow/simulation/simulation.alone.test.ts --timeout=2h
  * `simulate.ts`, beside this file, runs one seed again and shows all that happened.
  */
 const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 330);

@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http';
 import Koa, { type Middleware } from 'koa';
-import { type ChainServices, chain } from '../chain/order.ts';
+import type { RouteTable } from '../http/route-table.ts';
+import { type ChainServices, chain } from './order.ts';
 import type { RequestState } from './request-state.ts';
-import type { RouteTable } from './route-table.ts';
 
 /** Makes the Koa application of one address; `table` gives the routes that are live there now. */
 export function createApplication(services: ChainServices): (table: () => RouteTable) => RequestListener {

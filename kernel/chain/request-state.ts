@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Next, ParameterizedContext } from 'koa';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { ErrorDialect } from '../api/route.ts';
-import { CallState } from '../chain/call-state.ts';
-import type { Match } from './route-table.ts';
+import type { Match } from '../http/route-table.ts';
+import { CallState } from './call-state.ts';
 
 /** A whole answer of text, which is sent when all stages are done with it. */
 export interface Answer {
