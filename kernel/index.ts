@@ -40,6 +40,7 @@ export {
   type TurnOptions,
 } from '../foundation/base/semaphore.ts';
 export { throttledLog } from '../foundation/base/throttle.ts';
+export { Type } from '../foundation/base/type.ts';
 export { ConfigurationError, type ConfigurationProblem } from '../foundation/config/configuration-error.ts';
 export { field } from '../foundation/config/field.ts';
 export { parseDuration } from '../foundation/config/units.ts';

@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import { Type } from './type.ts';
 
 /** The query of a list: `limit` and `offset` (decisions, Conventions). */
 export type PageQuery = Static<ReturnType<typeof pageQuery>>;

@@ -1,5 +1,5 @@
 import type { TSchema, TUnsafe } from 'typebox';
-import Type from 'typebox';
+import { Type } from '../base/type.ts';
 import { decodeValue } from './field-codec.ts';
 import { type Address, parseDuration, parseSize } from './units.ts';
 

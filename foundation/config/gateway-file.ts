@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import Type from 'typebox';
 import { isSystemError } from '../base/durable-file.ts';
 import { nearestName } from '../base/nearest-name.ts';
+import { Type } from '../base/type.ts';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
 import { field } from './field.ts';
 import { isMapping } from './field-codec.ts';

@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import { Type } from '../base/type.ts';
 import { field } from './field.ts';
 import { SERVICE_VARIABLES } from './service-settings.ts';
 

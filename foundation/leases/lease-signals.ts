@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import { Type } from '../base/type.ts';
 import type { Events } from '../messages/events/events.ts';
 import { defineEvent } from '../messages/events/events.ts';
 import type { LeasePlace } from './lease-store.ts';

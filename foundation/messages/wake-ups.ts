@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import Type from 'typebox';
+import { Type } from '../base/type.ts';
 import { defineEvent, type EventRef, type Events } from './events/events.ts';
 
 /** What wake-ups travel through. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readYaml } from '../config/yaml-source.ts';
+import { readYaml, type YamlReading } from '../config/yaml-source.ts';
 import { type Header, readHeader } from './header.ts';
 import type { ResourceProblem } from './kind.ts';
 import { type LocatedProblem, pointerPath } from './problem.ts';
@@ -48,14 +48,16 @@ export function unreadable(path: string, reason: string): SourceFile {
 }
 
 function readDocument(file: string, text: string, linesBefore: number): SourceDocument {
-  const { value, faults } = readYaml(text);
+  const { value, faults, placeOf } = readYaml(text);
   const firstLine = linesBefore + leadingLines(text) + 1;
+  // Where every document waits for its plugin, at each start.
+  const kindPlace = placeOf(['kind']);
   // Parsed once more, for the rare document with a problem, instead of keeping the syntax trees of all.
   const locate = (found: readonly ResourceProblem[]) => {
-    if (found.length === 0) return [];
-    const { placeOf } = readYaml(text);
+    let again: YamlReading | undefined;
     return found.map(({ pointer, message }): LocatedProblem => {
-      const place = placeOf(pointerPath(pointer));
+      again ??= pointer === '/kind' ? undefined : readYaml(text);
+      const place = pointer === '/kind' ? kindPlace : again?.placeOf(pointerPath(pointer));
       if (place === undefined) return { file, line: firstLine, column: 1, pointer, message };
       return { file, line: place.line + linesBefore, column: place.column, pointer, message };
     });

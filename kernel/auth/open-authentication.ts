@@ -1,7 +1,7 @@
-import Type from 'typebox';
 import type { Clock } from '../../foundation/base/clock.ts';
 import { within } from '../../foundation/base/deadline.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
+import { Type } from '../../foundation/base/type.ts';
 import type { KernelSettings } from '../../foundation/config/kernel-settings.ts';
 import type { Database } from '../../foundation/data/database.ts';
 import type { Events } from '../../foundation/messages/events/events.ts';

@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import { Type } from '../../foundation/base/type.ts';
 import { access } from '../api/access.ts';
 import { type Route, route } from '../api/route.ts';
 import { type Desired, entryOf } from './desired.ts';

@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { pageOf, pageQuery } from '../../foundation/base/page.ts';
+import { Type } from '../../foundation/base/type.ts';
 import { DEPLOYMENT } from '../../foundation/messages/jobs/job-table.ts';
 import { JobErrors } from '../../foundation/messages/jobs/jobs.ts';
 import type { JobAdministration, JobRecord } from '../../foundation/messages/jobs/open-jobs.ts';

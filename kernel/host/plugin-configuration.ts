@@ -1,6 +1,6 @@
 import satisfies from 'semver/functions/satisfies.js';
 import type { TSchema } from 'typebox';
-import Type from 'typebox';
+import { Type } from '../../foundation/base/type.ts';
 import { configHash } from '../../foundation/config/describe-config.ts';
 import { annotationOf } from '../../foundation/config/field.ts';
 import { pluginSources } from '../../foundation/config/gateway-file.ts';

@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { within } from '../../foundation/base/deadline.ts';
+import { Type } from '../../foundation/base/type.ts';
 import { access } from '../api/access.ts';
 import { reply } from '../api/reply.ts';
 import { type Route, route } from '../api/route.ts';

@@ -1,5 +1,5 @@
-import { field } from 'agent-gateway';
-import Type, { type Static } from 'typebox';
+import { field, Type } from 'agent-gateway';
+import type { Static } from 'typebox';
 import { SandboxConfig } from './services/sandbox/sandbox-config.ts';
 
 /** Settings of the agent engine. `api_url`, `api_key` and `model` are of the model alias `default`; time limits hold for all models. */

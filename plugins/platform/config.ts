@@ -1,5 +1,4 @@
-import { field } from 'agent-gateway';
-import Type from 'typebox';
+import { field, Type } from 'agent-gateway';
 
 /** Settings of the platform plugin. */
 export const PlatformConfig = Type.Object({

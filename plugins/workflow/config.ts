@@ -1,5 +1,5 @@
-import { field } from 'agent-gateway';
-import Type, { type Static } from 'typebox';
+import { field, Type } from 'agent-gateway';
+import type { Static } from 'typebox';
 
 /** Settings of the workflow engine. */
 export const WorkflowConfig = Type.Object({

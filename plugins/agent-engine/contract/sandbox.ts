@@ -1,5 +1,4 @@
-import { defineErrors, defineEvent, serviceRef, type TenantEntityManager } from 'agent-gateway';
-import Type from 'typebox';
+import { defineErrors, defineEvent, serviceRef, type TenantEntityManager, Type } from 'agent-gateway';
 
 /** What a tenant's agents may do (specification 1, sandbox policy; decisions 1.8). */
 export interface SandboxPolicy {

@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox';
+import { Type } from 'agent-gateway';
+import type { Static } from 'typebox';
 import { MAX_ITERATIONS } from '../contract.ts';
 
 /** The forms that `tools[].ref` takes, for people. */

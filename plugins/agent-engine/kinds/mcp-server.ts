@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox';
+import { Type } from 'agent-gateway';
+import type { Static } from 'typebox';
 
 const Reference = Type.String({
   maxLength: 1_000,

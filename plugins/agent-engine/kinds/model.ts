@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox';
+import { Type } from 'agent-gateway';
+import type { Static } from 'typebox';
 
 /** Where provider `openai` is asked when a model names no server. */
 export const OPENAI_URL = 'https://api.openai.com/v1';

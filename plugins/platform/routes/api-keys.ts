@@ -9,9 +9,9 @@ import {
   reply,
   route,
   TENANT_ADMINISTRATION,
+  Type,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
-import Type from 'typebox';
 import { type KeyAdministration, tenantOfNewKey, type WantedKey } from '../services/key-administration.ts';
 import {
   IdParams,

@@ -11,9 +11,9 @@ import {
   parseAuditTime,
   type Route,
   route,
+  Type,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
-import Type from 'typebox';
 import type { AuditSearch } from '../services/audit-search.ts';
 import { listOf, nullable, Timestamp, toTimestamp } from './common.ts';
 

@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import { Type } from 'agent-gateway';
 import type { ChatRequest } from '../../agent-engine/contract.ts';
 import type { AgentClientRequest } from '../services/chat/agent-chat.ts';
 import { nullable } from './common.ts';

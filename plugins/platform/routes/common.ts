@@ -1,6 +1,5 @@
-import type { Call } from 'agent-gateway';
+import { type Call, Type } from 'agent-gateway';
 import type { Static, TSchema } from 'typebox';
-import Type from 'typebox';
 
 /** The name of a record for people: 1 to 200 characters, not all blank, no control characters. */
 export const Name = Type.String({

@@ -11,9 +11,9 @@ import {
   type Route,
   reply,
   route,
+  Type,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
-import Type from 'typebox';
 import type { AuditSearch } from '../services/audit-search.ts';
 import type { EgressAdministration, WantedEgressRule } from '../services/egress-administration.ts';
 import { TenantAuditLogQuery, toAuditFilter } from './audit-logs.ts';

@@ -1,6 +1,5 @@
-import { access, pageOf, pageQuery, type Route, route } from 'agent-gateway';
+import { access, pageOf, pageQuery, type Route, route, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
-import Type from 'typebox';
 import type { Receipt, ReceiptFilter, Receipts } from '../../records/contract.ts';
 import { IdParams, listOf, MAX_PAGE, nullable, Timestamp, toTimestamp } from './common.ts';
 

@@ -9,8 +9,8 @@ import {
   type Route,
   reply,
   route,
+  Type,
 } from 'agent-gateway';
-import Type from 'typebox';
 import { expiryProblems } from '../services/key-administration.ts';
 import { CreatedKey, ExpiresAt, KEY_HEADERS, toCreatedKey, toExpiry } from './api-keys.ts';
 import { Name } from './common.ts';

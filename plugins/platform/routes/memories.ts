@@ -1,6 +1,5 @@
-import { access, pageOf, pageQuery, type Route, reply, route } from 'agent-gateway';
+import { access, pageOf, pageQuery, type Route, reply, route, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
-import Type from 'typebox';
 import {
   type Memories,
   type Memory,

@@ -1,5 +1,5 @@
-import { access, type Route, route } from 'agent-gateway';
-import Type, { type Static } from 'typebox';
+import { access, type Route, route, Type } from 'agent-gateway';
+import type { Static } from 'typebox';
 import { ModelErrors, type ModelInfo, type Models } from '../../agent-engine/contract.ts';
 
 const Model = Type.Object({

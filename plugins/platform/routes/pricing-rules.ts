@@ -7,9 +7,9 @@ import {
   type Route,
   reply,
   route,
+  Type,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
-import Type from 'typebox';
 import type { Prices, PricingRule } from '../../records/contract.ts';
 import type { PricingAdministration } from '../services/pricing-administration.ts';
 import { listOf, MAX_PAGE, nullable, Timestamp, toTimestamp } from './common.ts';

@@ -1,6 +1,5 @@
-import { access, type Route, reply, route } from 'agent-gateway';
+import { access, type Route, reply, route, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
-import Type from 'typebox';
 import { DEFAULT_SANDBOX_POLICY as DEFAULT, type SandboxPolicy } from '../../agent-engine/contract.ts';
 import type {
   PolicyInForce,

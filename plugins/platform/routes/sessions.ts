@@ -1,6 +1,5 @@
-import { access, type Call, pageOf, pageQuery, type Route, reply, route } from 'agent-gateway';
+import { access, type Call, pageOf, pageQuery, type Route, reply, route, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
-import Type from 'typebox';
 import type { ChatMessage } from '../../agent-engine/contract.ts';
 import {
   SessionErrors,

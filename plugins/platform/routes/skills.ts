@@ -1,6 +1,5 @@
-import { access, ROLES, type Route, reply, route } from 'agent-gateway';
+import { access, ROLES, type Route, reply, route, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
-import Type from 'typebox';
 import { SkillErrors, type SkillSummary, type Skills, type Souls } from '../../records/contract.ts';
 import { MARKDOWN, MarkdownBody, MarkdownText } from './common.ts';
 

@@ -10,9 +10,9 @@ import {
   TENANT_DEFAULTS,
   type TenantRecord,
   type TenantSettings,
+  Type,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
-import Type from 'typebox';
 import type { TenantAdministration } from '../services/tenant-administration.ts';
 import {
   IdParams,

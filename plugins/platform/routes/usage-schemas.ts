@@ -1,6 +1,5 @@
-import { pageQuery } from 'agent-gateway';
+import { pageQuery, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
-import Type from 'typebox';
 import type { UsagePeriod, UsageRecord, UsageRow, UsageTotals } from '../../records/contract.ts';
 import { type NamedTenantUsage, usagePeriod } from '../services/usage-administration.ts';
 import { AuditLogQuery, toAuditFilter } from './audit-logs.ts';

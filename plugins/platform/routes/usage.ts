@@ -1,5 +1,4 @@
-import { access, type Clock, type Identity, pageOf, type Route, route } from 'agent-gateway';
-import Type from 'typebox';
+import { access, type Clock, type Identity, pageOf, type Route, route, Type } from 'agent-gateway';
 import type { UsageReader, UsageReports } from '../../records/contract.ts';
 import type { UsageAdministration } from '../services/usage-administration.ts';
 import { listOf, MAX_PAGE } from './common.ts';

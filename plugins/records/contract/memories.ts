@@ -1,5 +1,11 @@
-import { defineErrors, defineEvent, type Page, serviceRef, type TenantEntityManager } from 'agent-gateway';
-import Type from 'typebox';
+import {
+  defineErrors,
+  defineEvent,
+  type Page,
+  serviceRef,
+  type TenantEntityManager,
+  Type,
+} from 'agent-gateway';
 
 /** A long-term memory of one user of a tenant (specification 1, Memory entry). */
 export interface Memory {

@@ -1,5 +1,11 @@
-import { defineErrors, defineEvent, type Page, serviceRef, type TenantEntityManager } from 'agent-gateway';
-import Type from 'typebox';
+import {
+  defineErrors,
+  defineEvent,
+  type Page,
+  serviceRef,
+  type TenantEntityManager,
+  Type,
+} from 'agent-gateway';
 import type { ChatMessage, ToolDefinition, Usage } from './chat.ts';
 import type { Principal } from './principal.ts';
 

@@ -1,5 +1,4 @@
-import { defineErrors, defineEvent, defineHint, serviceRef } from 'agent-gateway';
-import Type from 'typebox';
+import { defineErrors, defineEvent, defineHint, serviceRef, Type } from 'agent-gateway';
 import type { Principal } from './principal.ts';
 
 /** A skill as lists show it (specification 1, Skill summary). */

@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox';
+import { Type } from 'agent-gateway';
+import type { Static } from 'typebox';
 import { GraphSchema } from '../services/graph/graph-schema.ts';
 
 /** `spec` of the kind Workflow. */

@@ -1,6 +1,5 @@
-import { KernelErrors, pageQuery } from 'agent-gateway';
+import { KernelErrors, pageQuery, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
-import Type from 'typebox';
 import type { ExpectedRevision, WrittenDefinition } from '../services/definitions/definitions.ts';
 import { GraphInput, GraphSchema } from '../services/graph/graph-schema.ts';
 

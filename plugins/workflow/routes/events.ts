@@ -1,5 +1,4 @@
-import { access, type Route, reply, route } from 'agent-gateway';
-import Type from 'typebox';
+import { access, type Route, reply, route, Type } from 'agent-gateway';
 import type { WorkflowEngine } from '../contract/engine.ts';
 import { RunEventSchema, RunParams } from './run-schemas.ts';
 

@@ -1,5 +1,5 @@
-import { type FieldError, KernelErrors, pageQuery, parseAuditTime } from 'agent-gateway';
-import Type, { type Static, type TSchema } from 'typebox';
+import { type FieldError, KernelErrors, pageQuery, parseAuditTime, Type } from 'agent-gateway';
+import type { Static, TSchema } from 'typebox';
 import type { RunQuery } from '../contract/engine.ts';
 import { RUN_EVENT_TYPES, RUN_STATUSES } from '../contract/runs.ts';
 

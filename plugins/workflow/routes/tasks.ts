@@ -1,5 +1,4 @@
-import { access, hasAnyScope, pageOf, pageQuery, ROLES, type Route, route } from 'agent-gateway';
-import Type from 'typebox';
+import { access, hasAnyScope, pageOf, pageQuery, ROLES, type Route, route, Type } from 'agent-gateway';
 import { type WorkflowEngine, WorkflowErrors } from '../contract/engine.ts';
 import type { TaskCompletion } from '../contract/runs.ts';
 import { isTaskAdmin } from '../services/engine/refusals.ts';

@@ -7,8 +7,8 @@ import {
   type HintRef,
   type Hints,
   type Logger,
+  Type,
 } from 'agent-gateway';
-import Type from 'typebox';
 import type { RunPlace } from '../contract/engine.ts';
 import type { Notifier } from './ports/runtime.ts';
 

@@ -1,6 +1,5 @@
-import { field } from 'agent-gateway';
+import { field, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
-import Type from 'typebox';
 
 /** Settings of the sandbox for code. */
 export const SandboxConfig = Type.Object({

@@ -1,5 +1,5 @@
-import { compileSchema } from 'agent-gateway';
-import Type, { type Static } from 'typebox';
+import { compileSchema, Type } from 'agent-gateway';
+import type { Static } from 'typebox';
 import type { SkillSummary } from '../../contract.ts';
 import { isSkillName } from './skill-text.ts';
 

@@ -6,8 +6,8 @@ import {
   type Resource,
   ResourceErrors,
   type ResourceProblem,
+  Type,
 } from 'agent-gateway';
-import Type from 'typebox';
 import type { Graph, GraphProblem } from '../../contract/graph.ts';
 import { type NodeType, StepFailure } from '../../contract/node-types.ts';
 import { WorkflowKind, type WorkflowSpec } from '../../kinds/workflow.ts';

@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import { Type } from 'agent-gateway';
 import { MAX_ITERATIONS } from '../../../agent-engine/contract.ts';
 import type { JsonObject } from '../../contract/graph.ts';
 import type { NodeType } from '../../contract/node-types.ts';

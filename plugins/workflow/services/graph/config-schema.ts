@@ -1,5 +1,4 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import addFormatsModule from 'ajv-formats';
+import { compileSchema, type SchemaError } from 'agent-gateway';
 import type { TSchema } from 'typebox';
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import type { GraphRule } from './graph-schema.ts';
@@ -20,12 +19,6 @@ const MAX_REPORTED = 50;
 /** Errors that are looked at: they are compared with one another. */
 const MAX_READ = 500;
 
-// The package is CommonJS: its function is the default of the default.
-const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default;
-
-/** A plugin that is set up anew brings the same schema again. They go with their schemas. */
-const compiled = new WeakMap<TSchema, ValidateFunction>();
-
 /** What a schema says of a value, one problem for each member. Throws for a schema that is no valid JSON Schema. */
 export function schemaProblems(
   schema: TSchema,
@@ -45,20 +38,13 @@ export function schemaProblems(
 function schemaErrors(
   schema: TSchema,
   value: JsonObject,
-): { readonly errors: readonly ErrorObject[]; readonly isCut: boolean } {
-  const validate = compiled.get(schema) ?? compile(schema);
-  compiled.set(schema, validate);
-  const errors = validate(value) ? [] : (validate.errors ?? []);
+): { readonly errors: readonly SchemaError[]; readonly isCut: boolean } {
+  const errors = compileSchema(schema, { draft: '2020-12', all: true })(value);
   return { errors: withoutBranches(errors.slice(0, MAX_READ)), isCut: errors.length > MAX_READ };
 }
 
-/** An instance of its own: a shared one would keep every schema for ever. */
-function compile(schema: TSchema): ValidateFunction {
-  return addFormats(new Ajv2020({ strict: false, verbose: true, allErrors: true })).compile(schema);
-}
-
 /** A value that has none of several forms fails each of them: that it has none is enough. */
-function withoutBranches(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+function withoutBranches(errors: readonly SchemaError[]): readonly SchemaError[] {
   const choices = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf');
   return errors.filter((error) =>
     choices.every(
@@ -69,7 +55,7 @@ function withoutBranches(errors: readonly ErrorObject[]): readonly ErrorObject[]
   );
 }
 
-function describe(error: ErrorObject, suggest: Suggest): SchemaProblem {
+function describe(error: SchemaError, suggest: Suggest): SchemaProblem {
   const { instancePath, parentSchema } = error;
   const { missing, extra } = memberOf(error);
   if (missing !== undefined) {
@@ -89,7 +75,7 @@ function describe(error: ErrorObject, suggest: Suggest): SchemaProblem {
 }
 
 /** The member of the value at `instancePath` that an error is about, where it is not about that value. */
-function memberOf({ params }: ErrorObject): {
+function memberOf({ params }: SchemaError): {
   readonly missing: string | undefined;
   readonly extra: string | undefined;
 } {
@@ -100,7 +86,7 @@ function memberOf({ params }: ErrorObject): {
   return { missing: missingProperty, extra: additionalProperty ?? unevaluatedProperty };
 }
 
-function messageOf({ keyword, params, parentSchema, message }: ErrorObject): string {
+function messageOf({ keyword, params, parentSchema, message }: SchemaError): string {
   const given = (parentSchema as { patternErrorMessage?: string } | undefined)?.patternErrorMessage;
   if (keyword === 'pattern' && given !== undefined) return given;
   if (keyword === 'minLength' && params.limit === 1) return 'must not be empty';
@@ -148,7 +134,7 @@ export function usableConfig(schema: TSchema, given: JsonObject): UsableConfig |
 }
 
 /** Names from the configuration to what has to go. */
-function faultyPath(error: ErrorObject, config: JsonObject): readonly string[] {
+function faultyPath(error: SchemaError, config: JsonObject): readonly string[] {
   const { extra } = memberOf(error);
   const path = [...pathOf(error.instancePath), ...(extra === undefined ? [] : [extra])];
   let value: unknown = config;

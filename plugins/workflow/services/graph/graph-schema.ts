@@ -1,5 +1,5 @@
+import { Type } from 'agent-gateway';
 import type { Static } from 'typebox';
-import Type from 'typebox';
 import { OPERATORS } from '../../contract/graph.ts';
 
 /** Bounds of a graph. What is beyond them is refused when a definition is created, changed or published. */

@@ -1,5 +1,4 @@
-import { parseDuration } from 'agent-gateway';
-import Type from 'typebox';
+import { parseDuration, Type } from 'agent-gateway';
 import type { Json } from '../../contract/graph.ts';
 import type { RetryPolicy } from './compiled-graph.ts';
 import { GRAPH_LIMITS } from './graph-schema.ts';
