@@ -35,6 +35,8 @@ export async function together(...folders: readonly string[]): Promise<void> {
         ? { url: own, shortCircuit: true }
         : next(specifier, context),
   });
+  // Each file may watch for the end of the process.
+  process.setMaxListeners(0);
   const places = new Semaphore(AT_ONCE);
   const files: { readonly title: string; readonly declared: readonly Declaration[] }[] = [];
   for (const file of filesOf(folders)) {
