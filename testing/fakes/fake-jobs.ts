@@ -31,6 +31,8 @@ export interface FakeJobs extends Jobs {
 }
 
 /**
+ * Jobs for tests: they note what was published, and do it when they are told to.
+ *
  * @example
  * const jobs = fakeJobs();
  * await placeOrder(jobs, order);
