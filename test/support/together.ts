@@ -7,7 +7,7 @@ import { Semaphore } from '../../foundation/base/semaphore.ts';
 import { beginFile, type Declaration, type Hook, real } from './ava-together.ts';
 
 /** Tests under way at one time in a process: enough that what waits keeps nobody, few enough that no wait is starved. */
-const AT_ONCE = 8;
+const AT_ONCE = 6;
 /** What has a process of its own, by its name: it changes the process, counts its modules, or is part of the long tests. */
 const APART = /\.(?:alone|long)\.test\.ts$/;
 
