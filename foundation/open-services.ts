@@ -3,25 +3,20 @@ import type { Clock } from './base/clock.ts';
 import type { Ids } from './base/ids.ts';
 import type { Environment } from './config/read-config.ts';
 import type { ServiceSettings } from './config/service-settings.ts';
-import { assertOutsideTransaction, type Database } from './data/database.ts';
-import type { Egress } from './egress/egress.ts';
+import type { Database } from './data/database.ts';
 import { openEgress } from './egress/open-egress.ts';
 import { eventSignals } from './leases/lease-signals.ts';
-import type { Leases } from './leases/leases.ts';
 import { openLeases } from './leases/open-leases.ts';
-import type { Events } from './messages/events/events.ts';
 import { openEvents } from './messages/events/open-events.ts';
-import type { Hints } from './messages/hints/hints.ts';
 import { openHints } from './messages/hints/open-hints.ts';
 import { openJobs } from './messages/jobs/open-jobs.ts';
 import { createObjectMetrics } from './objects/object-space.ts';
-import type { Objects } from './objects/objects.ts';
 import { openObjects } from './objects/open-objects.ts';
 import type { Logger } from './observability/logger.ts';
 import type { MetricRegistry } from './observability/metric-registry.ts';
 import { createPluginMetrics } from './observability/plugin-metrics.ts';
 import type { Redis } from './redis/redis.ts';
-import { createSecrets, type Secrets } from './secrets/secrets.ts';
+import { createSecrets } from './secrets/secrets.ts';
 
 /** What the services are opened with. */
 export interface ServicesParts {
@@ -43,22 +38,12 @@ export interface ServicesParts {
   readonly onSecret: (value: string) => void;
 }
 
-/** The services that have an embedded and a distributed form, in the form that this deployment asks for. */
-export interface Services extends AsyncDisposable {
-  readonly events: Events;
-  readonly leases: Leases;
-  readonly hints: Hints;
-  readonly jobs: ReturnType<typeof openJobs>;
-  readonly objects: Objects;
-  readonly egress: Egress;
-  readonly secrets: Secrets;
-}
-
 /**
- * Opens all of them. When one cannot be opened, those before it are closed. Disposing closes them side by side, since each may wait for a server that
- * does not answer, and then the events, which leases, hints and jobs use until their end.
+ * Opens the services that have an embedded and a distributed form, in the form that this deployment asks for. When one cannot be opened, those
+ * before it are closed. `close` closes them side by side, since each may wait for a server that does not answer, and then the events, which
+ * leases, hints and jobs use until their end.
  */
-export async function openServices(parts: ServicesParts): Promise<Services> {
+export async function openServices(parts: ServicesParts) {
   const { settings, env, database, postgresUrl, redis, redisUrl, trail, registry, clock, ids, log } = parts;
   const { deployment } = settings;
   const metrics = createPluginMetrics(registry, 'kernel');
@@ -66,13 +51,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
   const common = { clock, ids, log };
   await using opened = new AsyncDisposableStack();
 
-  const events = openEvents({
-    ...common,
-    redis,
-    postgresUrl,
-    channel: deployment,
-    metrics,
-  });
+  const events = openEvents({ ...common, redis, postgresUrl, channel: deployment, metrics });
   opened.defer(() => events.close());
   const leases = await openLeases({
     ...common,
@@ -83,14 +62,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     signals: eventSignals(events),
   });
   opened.defer(() => leases.close());
-  const hints = await openHints({
-    ...common,
-    redisUrl,
-    database,
-    events,
-    prefix: deployment,
-    metrics,
-  });
+  const hints = await openHints({ ...common, redisUrl, database, events, prefix: deployment, metrics });
   opened.defer(() => hints.close());
   const jobs = openJobs({ ...common, database, events, metrics });
   opened.defer(() => jobs.close());
@@ -103,26 +75,13 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     tenantMayName: settings.tenantSecrets,
     onResolved: parts.onSecret,
   });
-  const egress = openEgress({
-    ...common,
-    database,
-    trail,
-    assertOutsideTransaction,
-    settings: settings.egress,
-    metrics,
-  });
+  const egress = openEgress({ ...common, database, trail, settings: settings.egress, metrics });
   opened.defer(() => egress.close());
 
   opened.move();
   return {
-    events,
-    leases,
-    hints,
-    jobs,
-    objects,
-    egress,
-    secrets,
-    async [Symbol.asyncDispose]() {
+    services: { events, leases, hints, jobs, objects, egress, secrets },
+    async close() {
       const closed = [egress, objects, hints, jobs, leases].map(async (service) => service.close());
       await Promise.allSettled(closed);
       await events.close();

@@ -10,17 +10,16 @@ import { type Authentication, openAuthentication } from './auth/open-authenticat
 import { createApplication } from './chain/application.ts';
 import { InFlight } from './chain/in-flight.ts';
 import { RequestLimits } from './chain/rate-limit.ts';
-import { Grpc } from './grpc/grpc.ts';
+import { createGrpc } from './grpc/grpc.ts';
 import { pluginRoutes } from './host/admin-routes.ts';
 import { restOf } from './host/desired.ts';
 import type { Probe } from './host/effects.ts';
-import { GatewayConfiguration } from './host/gateway-configuration.ts';
+import { createConfiguration } from './host/gateway-configuration.ts';
 import { followPluginFolders } from './host/hot-plugins.ts';
 import { jobRoutes } from './host/job-routes.ts';
-import { PluginConfiguration } from './host/plugin-configuration.ts';
 import { type Discovered, PluginFolders, type Unloaded } from './host/plugin-folders.ts';
 import { PluginHost } from './host/plugin-host.ts';
-import { Publication } from './host/publication.ts';
+import { createPublication } from './host/publication.ts';
 import { compileRoute } from './http/compiled-route.ts';
 import { kernelRoutes } from './http/kernel-routes.ts';
 import { Listeners } from './http/listeners.ts';
@@ -28,7 +27,7 @@ import { openApiDocument } from './http/openapi.ts';
 import { createSourceAddress } from './http/source-address.ts';
 import { type Infrastructure, type InfrastructureOptions, openInfrastructure } from './infrastructure.ts';
 import { createRateLimits } from './limits/rate-limits.ts';
-import { createConcurrency, createStreamLimit } from './limits/stream-limit.ts';
+import { createStreamLimit } from './limits/stream-limit.ts';
 import { BUNDLED_PLUGINS, VERSION } from './version.ts';
 
 /** Milliseconds that a database may take to answer readiness. */
@@ -135,17 +134,9 @@ async function openKernel(
   opened: AsyncDisposableStack,
 ) {
   const { settings, acpToken } = options;
-  const { clock, ids, log, metrics, database, resources, services: parts } = infrastructure;
+  const { log, metrics, database, resources, services: parts } = infrastructure;
   const { events } = parts;
-  const authentication = await openAuthentication({
-    database,
-    acpToken,
-    clock,
-    ids,
-    log,
-    events,
-    jwt: settings.jwt,
-  });
+  const authentication = await openAuthentication({ ...infrastructure, acpToken, events, jwt: settings.jwt });
   opened.defer(() => authentication.close());
   const chain = chainServices(options, infrastructure, authentication);
   const handler = createApplication({
@@ -156,7 +147,7 @@ async function openKernel(
     times: STREAM_TIMES,
   });
   const { address, tls, maxMessage } = settings.services.grpc;
-  const grpc = new Grpc({
+  const grpc = createGrpc({
     address: { ...address, variable: 'SVC_GRPC_ADDR' },
     chain: { ...chain, grpc: metrics.grpc },
     isServing: () => phase.isServing,
@@ -173,7 +164,7 @@ async function openKernel(
     metricsType: metrics.contentType,
   }).map((route) => compileRoute(route, 'kernel', new InFlight()));
   const listeners = new Listeners({ handler, everywhere, log });
-  const publication = new Publication({ listeners, grpc, resources, authentication: authentication.chain });
+  const publication = createPublication({ listeners, grpc, resources, authentication: authentication.chain });
   const services = kernelServices(options, infrastructure, authentication, listeners);
   const { hints, jobs } = parts;
   return { ...infrastructure, services, events, hints, jobs, listeners, grpc, publication, degraded };
@@ -182,28 +173,24 @@ async function openKernel(
 /** What the chain needs, of HTTP and of gRPC. */
 function chainServices(
   { settings, logging }: GatewayOptions,
-  { clock, ids, log, metrics, traces, database, trail, redis }: Infrastructure,
+  infrastructure: Infrastructure,
   { chain: authentication, tenants }: Authentication,
 ) {
+  const { clock, metrics, redis } = infrastructure;
   const limits = new RequestLimits({
     windows: createRateLimits({ redis, deployment: settings.services.deployment, clock }),
     settings: settings.rateLimits,
     rejected: (tenantId, window) => metrics.rateLimitRejected(tenantId, window),
   });
   return {
+    ...infrastructure,
     authentication,
     anonymousAllowed: settings.allowAnonymous,
     tenants,
-    trail,
     limits,
-    traces,
     access: logging.access,
-    log,
-    clock,
-    ids,
     sourceAddress: createSourceAddress(settings.trustedProxies),
-    database,
-    streams: createStreamLimit(createConcurrency(), settings.maxStreamsPerUser),
+    streams: createStreamLimit(settings.maxStreamsPerUser),
   };
 }
 
@@ -214,21 +201,14 @@ function kernelServices(
   { tenants, apiKeys }: Authentication,
   listeners: Listeners,
 ): KernelServices {
-  const { leases, hints, jobs, objects, egress, secrets, events } = services;
   return {
+    ...services,
     clock,
     ids,
     database,
     tenants,
     apiKeys,
     audit: createAuditQuery(database),
-    leases,
-    hints,
-    jobs,
-    objects,
-    egress,
-    secrets,
-    events,
     resources,
     openSqlite: (file) =>
       openDatabase({
@@ -256,26 +236,19 @@ type Host = ReturnType<typeof openHost>;
 
 /** The plugin host, with nothing started yet. */
 function openHost({ settings, env, setupTimeout }: GatewayOptions, kernel: Kernel, { folders, found }: Code) {
-  const { services, events, hints, jobs, resources, publication, log, clock, metrics } = kernel;
+  const { log, metrics } = kernel;
   const address = { ...settings.listen, variable: 'SAAS_API_PORT' };
   const plugins = new PluginHost(found, {
-    services,
-    events,
-    hints,
-    jobs,
-    resources,
-    publication,
-    configuration: new PluginConfiguration(env),
+    ...kernel,
+    env,
     address,
     only: settings.plugins ?? [],
     drainTimeout: settings.drainTimeout,
     ...(setupTimeout === undefined ? {} : { setupTimeout }),
-    log,
-    clock,
     metricsFor: (plugin) => createPluginMetrics(metrics.registry, plugin),
   });
   kernel.degraded.read = () => plugins.degraded();
-  const configuration = new GatewayConfiguration(settings.configFile, plugins, folders, log);
+  const configuration = createConfiguration(settings.configFile, plugins, folders, log);
   metrics.reading({
     name: 'svc_plugin_code_generations',
     help: 'Generations of plugin code in memory; Node keeps each until the process ends.',

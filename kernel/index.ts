@@ -17,7 +17,7 @@ export {
 export { type BackoffBounds, backoffDelay } from '../foundation/base/backoff.ts';
 export { createSharedCache, type SharedCache, type SharedCacheOptions } from '../foundation/base/cache.ts';
 export type { Clock } from '../foundation/base/clock.ts';
-export { DeadlineError, within } from '../foundation/base/deadline.ts';
+export { DeadlineError, orAborted, within } from '../foundation/base/deadline.ts';
 export { KernelErrors } from '../foundation/base/error-catalogue.ts';
 export type { ErrorExtras, ErrorFactory, FieldError } from '../foundation/base/gateway-error.ts';
 export { defineErrors, GatewayError } from '../foundation/base/gateway-error.ts';

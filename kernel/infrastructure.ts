@@ -1,20 +1,18 @@
 import path from 'node:path';
-import { type AuditTrail, createAuditTrail } from '../foundation/audit/audit-trail.ts';
+import { createAuditTrail } from '../foundation/audit/audit-trail.ts';
 import { createDatabaseSink } from '../foundation/audit/database-sink.ts';
 import { type Clock, systemClock } from '../foundation/base/clock.ts';
-import { createIds, type Ids } from '../foundation/base/ids.ts';
+import { createIds } from '../foundation/base/ids.ts';
 import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
 import type { Environment } from '../foundation/config/read-config.ts';
-import { type Database, openDatabase } from '../foundation/data/database.ts';
+import { openDatabase } from '../foundation/data/database.ts';
 import { registerKernelTables } from '../foundation/gateway-tables.ts';
-import type { Logger, Logging } from '../foundation/observability/logger.ts';
-import { createMetrics, type Metrics } from '../foundation/observability/metrics.ts';
-import { createTracing, type Tracing } from '../foundation/observability/tracing.ts';
-import { openServices, type Services } from '../foundation/open-services.ts';
+import type { Logging } from '../foundation/observability/logger.ts';
+import { createMetrics } from '../foundation/observability/metrics.ts';
+import { createTracing } from '../foundation/observability/tracing.ts';
+import { openServices } from '../foundation/open-services.ts';
 import { openRedis } from '../foundation/redis/open-redis.ts';
-import type { Redis } from '../foundation/redis/redis.ts';
 import { openResources } from '../foundation/resources/open-resources.ts';
-import type { ResourceHost } from '../foundation/resources/resources.ts';
 import { VERSION } from './version.ts';
 
 /** Milliseconds that the last audit records get to reach the database at the end; those that do not are in the journal. */
@@ -36,18 +34,7 @@ export interface InfrastructureOptions {
 }
 
 /** What lies below the kernel and knows nothing of requests: the parts of the foundation, opened for one gateway. */
-export interface Infrastructure {
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-  readonly traces: Tracing;
-  readonly database: Database;
-  readonly trail: AuditTrail;
-  readonly redis: Redis | undefined;
-  readonly services: Services;
-  readonly resources: ResourceHost;
-}
+export type Infrastructure = Awaited<ReturnType<typeof openInfrastructure>>;
 
 /**
  * Opens the database, the audit trail, Redis, the services and agents.d, and notes in `opened` how each is closed, in reverse
@@ -57,7 +44,7 @@ export async function openInfrastructure(
   options: InfrastructureOptions,
   opened: AsyncDisposableStack,
   closesBy: () => number,
-): Promise<Infrastructure> {
+) {
   const { settings, env, logging, clock = systemClock, guardTransactions = false } = options;
   const { redisUrl } = settings;
   const { deployment, agentsDir } = settings.services;
@@ -66,7 +53,6 @@ export async function openInfrastructure(
   const metrics = createMetrics({ version: VERSION, process: options.processMetrics ?? true });
   const traces = await createTracing({
     endpoint: settings.tracing?.endpoint,
-    insecure: false,
     serviceName: settings.tracing?.serviceName ?? '',
     version: VERSION,
     log,
@@ -94,7 +80,7 @@ export async function openInfrastructure(
   const redis =
     redisUrl === undefined ? undefined : await openRedis({ url: redisUrl, deployment, clock, ids, log });
   opened.defer(() => redis?.close());
-  const services = await openServices({
+  const { services, close } = await openServices({
     settings: settings.services,
     env,
     database,
@@ -108,7 +94,7 @@ export async function openInfrastructure(
     registry: metrics.registry,
     onSecret: logging.hide,
   });
-  opened.use(services);
+  opened.defer(close);
   const resources = await openResources({ folder: agentsDir, clock, log });
   opened.defer(() => resources.close());
   return { clock, ids, log, metrics, traces, database, trail, redis, services, resources };

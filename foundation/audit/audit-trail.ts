@@ -4,10 +4,10 @@ import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Logger } from '../observability/logger.ts';
 import { type AuditEntry, type AuditTrailLimits, DEFAULT_LIMITS } from './audit-entry.ts';
-import { AuditQueue, Room } from './audit-queue.ts';
+import { createAuditQueue, createRoom } from './audit-queue.ts';
 import type { AuditSink } from './database-sink.ts';
 import { createDelivery, type RefusedEntry } from './delivery.ts';
-import { Journal, RejectedFile } from './journal.ts';
+import { createJournal, createRejectedFile, type Journal, type JournalOptions } from './journal.ts';
 import { thisOwner } from './journal-folder.ts';
 
 /** The way of audit records from a request to the database, by way of a journal on the local disk (decisions 1.4). */
@@ -68,216 +68,185 @@ export interface AuditTrailOptions {
  * @throws Error naming the directory, where no journal can be kept in it.
  */
 export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
-  return new Trail(options);
-}
+  const { sink, clock, ids, log } = options;
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const directory = path.resolve(options.directory);
+  const id = ids.uuid();
+  const journal = openJournal({ directory, owner: thisOwner(id), segmentBytes: limits.segmentBytes, log });
+  const queue = createAuditQueue(journal, limits, clock, log);
+  const callers = createRoom(limits.roomDeadline, limits.maxWaiting);
+  const deliver = createDelivery(sink, limits.sinkDeadline);
+  const rejected = createRejectedFile(path.join(directory, `${id}.rejected`), log);
+  let isRunning = false;
+  let isStopped = false;
+  const flushing = new Set<() => void>();
+  let timer: NodeJS.Timeout | undefined;
+  let endPause: (() => void) | undefined;
+  let failuresInARow = 0;
+  const counts = { written: 0, batches: 0, failures: 0, rejected: 0 };
+  let closing: Promise<void> | undefined;
 
-class Trail implements AuditTrail {
-  readonly #limits: AuditTrailLimits;
-  readonly #clock: Clock;
-  readonly #ids: Ids;
-  readonly #log: AuditTrailOptions['log'];
-  readonly #journal: Journal;
-  readonly #queue: AuditQueue;
-  readonly #room: Room;
-  readonly #deliver: (entries: readonly AuditEntry[]) => Promise<readonly RefusedEntry[]>;
-  readonly #rejected: RejectedFile;
-  readonly #heartbeat: NodeJS.Timeout;
-  #isRunning = false;
-  #isStopped = false;
-  #flushing = new Set<() => void>();
-  #timer: NodeJS.Timeout | undefined;
-  #endPause: (() => void) | undefined;
-  #failuresInARow = 0;
-  #counts = { written: 0, batches: 0, failures: 0, rejected: 0 };
-  #closing: Promise<void> | undefined;
-
-  constructor({ sink, directory, clock, ids, log, limits }: AuditTrailOptions) {
-    this.#limits = { ...DEFAULT_LIMITS, ...limits };
-    this.#clock = clock;
-    this.#ids = ids;
-    this.#log = log;
-    const { segmentBytes, journalBytes, memoryBytes, roomDeadline, maxWaiting, sinkDeadline, heartbeat } =
-      this.#limits;
-    const id = ids.uuid();
-    this.#journal = openJournal({
-      directory: path.resolve(directory),
-      owner: thisOwner(id),
-      segmentBytes,
-      log,
-    });
-    this.#queue = new AuditQueue({
-      journal: this.#journal,
-      bounds: { journalBytes, memoryBytes },
-      clock,
-      log,
-    });
-    this.#room = new Room(roomDeadline, maxWaiting);
-    this.#deliver = createDelivery(sink, sinkDeadline).deliver;
-    this.#rejected = new RejectedFile(path.join(path.resolve(directory), `${id}.rejected`), log);
-    this.#adopt();
-    this.#heartbeat = setInterval(() => this.#beat(), heartbeat).unref();
-  }
-
-  record(entry: AuditEntry): Promise<void> {
-    const kept = this.#queue.add(entry);
-    this.#schedule();
-    return kept;
-  }
-
-  room(): Promise<void> | undefined {
-    return this.#queue.isFull && !this.#isStopped ? this.#room.wait() : undefined;
-  }
-
-  flush(deadline: number): Promise<boolean> {
-    if (this.#queue.isEmpty) return Promise.resolve(true);
+  function flush(deadline: number): Promise<boolean> {
+    if (queue.isEmpty) return Promise.resolve(true);
     return new Promise((resolve) => {
       const end = () => {
-        clearTimeout(timer);
-        this.#flushing.delete(end);
-        resolve(this.#queue.isEmpty);
+        clearTimeout(overdue);
+        flushing.delete(end);
+        resolve(queue.isEmpty);
       };
-      const timer = setTimeout(end, deadline);
-      this.#flushing.add(end);
-      this.#endPause?.();
-      this.#start();
+      const overdue = setTimeout(end, deadline);
+      flushing.add(end);
+      endPause?.();
+      start();
     });
-  }
-
-  close(deadline: number): Promise<void> {
-    this.#closing ??= this.flush(deadline).then(() => this.#end());
-    return this.#closing;
-  }
-
-  stats(): AuditStats {
-    const { records, spooledBytes, lost } = this.#queue;
-    return { ...this.#counts, queued: records, spooledBytes, lost, waiting: this.#room.waiting };
   }
 
   /** Begins a batch when there is enough for one, or else after `batchDelay`. */
-  #schedule(): void {
-    if (this.#isRunning || this.#isStopped) return;
-    if (this.#isWorthIt()) this.#start();
-    else this.#timer ??= setTimeout(() => this.#start(), this.#limits.batchDelay).unref();
+  function schedule(): void {
+    if (isRunning || isStopped) return;
+    if (isWorthIt()) start();
+    else timer ??= setTimeout(() => start(), limits.batchDelay).unref();
   }
 
-  #isWorthIt(): boolean {
-    const { records, adoptedBytes, isEmpty } = this.#queue;
-    return records >= this.#limits.batchSize || adoptedBytes > 0 || (this.#flushing.size > 0 && !isEmpty);
+  function isWorthIt(): boolean {
+    const { records, adoptedBytes, isEmpty } = queue;
+    return records >= limits.batchSize || adoptedBytes > 0 || (flushing.size > 0 && !isEmpty);
   }
 
-  #start(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    if (this.#isRunning || this.#isStopped) return;
-    this.#isRunning = true;
+  function start(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    if (isRunning || isStopped) return;
+    isRunning = true;
     // Not in the turn of the request that completed the batch.
-    setImmediate(() => this.#run());
+    setImmediate(() => runBatches());
   }
 
-  async #run(): Promise<void> {
+  async function runBatches(): Promise<void> {
     do {
       try {
-        await this.#writeBatch();
+        await writeBatch();
       } catch (error) {
-        if (!this.#isStopped) await this.#failed(error);
+        if (!isStopped) await failed(error);
       }
-    } while (!this.#isStopped && (this.#failuresInARow > 0 || this.#isWorthIt()));
-    this.#isRunning = false;
-    if (!this.#queue.isEmpty) this.#schedule();
+    } while (!isStopped && (failuresInARow > 0 || isWorthIt()));
+    isRunning = false;
+    if (!queue.isEmpty) schedule();
   }
 
-  async #writeBatch(): Promise<void> {
-    const batch = await this.#queue.take(this.#limits.batchSize);
-    const refused = await this.#deliver(batch.entries);
+  async function writeBatch(): Promise<void> {
+    const batch = await queue.take(limits.batchSize);
+    const refused = await deliver(batch.entries);
     // After the end the journal belongs to the next start; writing the same again does no harm.
-    if (this.#isStopped) return;
-    this.#succeeded();
-    await this.#reject(refused, batch.damaged);
+    if (isStopped) return;
+    succeeded();
+    await setAside(refused, batch.damaged);
     batch.settle();
-    this.#counts.batches += 1;
-    this.#counts.written += batch.entries.length - refused.length;
-    if (this.#queue.hasRoom) this.#room.open();
-    if (this.#queue.isEmpty) for (const end of [...this.#flushing]) end();
+    counts.batches += 1;
+    counts.written += batch.entries.length - refused.length;
+    if (queue.hasRoom) callers.open();
+    if (queue.isEmpty) for (const end of [...flushing]) end();
   }
 
-  #succeeded(): void {
-    if (this.#failuresInARow === 0) return;
-    this.#log.info({ failures: this.#failuresInARow }, 'audit records reach the database again');
-    this.#failuresInARow = 0;
+  function succeeded(): void {
+    if (failuresInARow === 0) return;
+    log.info({ failures: failuresInARow }, 'audit records reach the database again');
+    failuresInARow = 0;
   }
 
-  async #failed(error: unknown): Promise<void> {
-    this.#counts.failures += 1;
-    this.#failuresInARow += 1;
-    if (this.#failuresInARow === 1) {
-      this.#log.warn(
-        { err: error },
-        'audit records cannot be written to the database: they wait in the journal',
-      );
+  async function failed(error: unknown): Promise<void> {
+    counts.failures += 1;
+    failuresInARow += 1;
+    if (failuresInARow === 1) {
+      log.warn({ err: error }, 'audit records cannot be written to the database: they wait in the journal');
     }
-    const random = this.#ids.bytes(1).readUInt8(0) / 255;
-    await this.#pause(backoffDelay(this.#failuresInARow, this.#limits.backoff, random));
+    const random = ids.bytes(1).readUInt8(0) / 255;
+    await pause(backoffDelay(failuresInARow, limits.backoff, random));
   }
 
-  #pause(delay: number): Promise<void> {
+  function pause(delay: number): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {
-        clearTimeout(timer);
-        this.#endPause = undefined;
+        clearTimeout(over);
+        endPause = undefined;
         resolve();
       };
-      const timer = setTimeout(end, delay).unref();
-      this.#endPause = end;
+      const over = setTimeout(end, delay).unref();
+      endPause = end;
     });
   }
 
   /** Sets aside what the sink will never take. */
-  async #reject(refused: readonly RefusedEntry[], damaged: readonly string[]): Promise<void> {
+  async function setAside(refused: readonly RefusedEntry[], damaged: readonly string[]): Promise<void> {
     if (refused.length + damaged.length === 0) return;
-    this.#counts.rejected += refused.length + damaged.length;
-    if (await this.#rejected.add(refused, damaged)) return;
-    this.#queue.lose(
+    counts.rejected += refused.length + damaged.length;
+    if (await rejected.add(refused, damaged)) return;
+    queue.lose(
       refused.map(({ entry }) => entry),
       'the database refused it and it could not be set aside',
     );
   }
 
-  #beat(): void {
+  function beat(): void {
     try {
-      this.#journal.heartbeat(new Date(this.#clock.now()));
-      this.#adopt();
+      journal.heartbeat(new Date(clock.now()));
+      adopt();
     } catch (error) {
-      this.#log.error({ err: error }, 'audit journal: the directory cannot be kept up');
+      log.error({ err: error }, 'audit journal: the directory cannot be kept up');
     }
   }
 
-  #adopt(): void {
-    const bytes = this.#journal.adoptAbandoned(this.#clock.now());
+  function adopt(): void {
+    const bytes = journal.adoptAbandoned(clock.now());
     if (bytes === 0) return;
-    this.#log.info({ bytes }, 'audit journal: records of an earlier process are brought to the database');
-    this.#schedule();
+    log.info({ bytes }, 'audit journal: records of an earlier process are brought to the database');
+    schedule();
   }
 
-  #end(): void {
-    this.#isStopped = true;
-    clearInterval(this.#heartbeat);
-    clearTimeout(this.#timer);
-    this.#endPause?.();
-    this.#room.open();
-    const { records, spooledBytes } = this.#queue;
-    this.#queue.close();
+  function finish(): void {
+    isStopped = true;
+    clearInterval(heartbeat);
+    clearTimeout(timer);
+    endPause?.();
+    callers.open();
+    const { records, spooledBytes } = queue;
+    queue.close();
     if (spooledBytes > 0) {
-      this.#log.warn(
-        { records, bytes: spooledBytes },
-        'audit records wait in the journal for the next start',
-      );
+      log.warn({ records, bytes: spooledBytes }, 'audit records wait in the journal for the next start');
     }
   }
+
+  adopt();
+  const heartbeat = setInterval(beat, limits.heartbeat).unref();
+
+  return {
+    flush,
+
+    record(entry: AuditEntry): Promise<void> {
+      const kept = queue.add(entry);
+      schedule();
+      return kept;
+    },
+
+    room(): Promise<void> | undefined {
+      return queue.isFull && !isStopped ? callers.wait() : undefined;
+    },
+
+    close(deadline: number): Promise<void> {
+      closing ??= flush(deadline).then(() => finish());
+      return closing;
+    },
+
+    stats(): AuditStats {
+      const { records, spooledBytes, lost } = queue;
+      return { ...counts, queued: records, spooledBytes, lost, waiting: callers.waiting };
+    },
+  };
 }
 
-function openJournal(options: ConstructorParameters<typeof Journal>[0]): Journal {
+function openJournal(options: JournalOptions): Journal {
   try {
-    return new Journal(options);
+    return createJournal(options);
   } catch (error) {
     const reason = (error as Error).message;
     throw new Error(`The audit journal cannot be kept in ${options.directory}: ${reason}`, { cause: error });

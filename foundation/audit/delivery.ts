@@ -8,23 +8,17 @@ export interface RefusedEntry {
   readonly reason: unknown;
 }
 
-/** Brings batches to the sink and tells a sink that is away from an entry that it will never take. */
-export interface Delivery {
-  /**
-   * Writes all entries but those that the sink refuses, which are returned. Rejects with the sink's error when the sink is
-   * away; the whole batch is to be delivered again then.
-   */
-  deliver(entries: readonly AuditEntry[]): Promise<readonly RefusedEntry[]>;
-}
-
 /**
- * Delivery to a sink. Whether a failure is the sink's or an entry's is not read from the error, whose forms differ between
+ * Makes what brings batches to a sink: it writes all entries but those that the sink refuses, which it returns, and rejects with the sink's
+ * error when the sink is away; the whole batch is to be delivered again then.
+ *
+ * Whether a failure is the sink's or an entry's is not read from the error, whose forms differ between
  * databases, but tried: writing an entry again that is stored already must succeed where the sink works. So a database that
  * is read-only, full or without the table never makes good entries look bad.
  *
  * @param deadline milliseconds after which a write counts as failed
  */
-export function createDelivery(sink: AuditSink, deadline: number): Delivery {
+export function createDelivery(sink: AuditSink, deadline: number) {
   let stored: AuditEntry | undefined;
   let probes = 0;
 
@@ -74,5 +68,6 @@ export function createDelivery(sink: AuditSink, deadline: number): Delivery {
     }
   }
 
-  return { deliver: (entries) => (entries.length === 0 ? Promise.resolve([]) : writeOrIsolate(entries)) };
+  return async (entries: readonly AuditEntry[]): Promise<readonly RefusedEntry[]> =>
+    entries.length === 0 ? [] : writeOrIsolate(entries);
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
 import path from 'node:path';
 
@@ -48,6 +49,38 @@ export async function flushFolder(folder: string): Promise<void> {
   }
   try {
     await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * The text (UTF-8) of a regular file of at most `limit` bytes, or why it cannot be used. Never waits for the other end of a pipe. Rejects
+ * with the system's error.
+ *
+ * @param flags beside those for reading: `O_NOFOLLOW`
+ */
+export async function readTextFile(
+  file: string,
+  limit: number,
+  flags = 0,
+): Promise<{ readonly text: string } | { readonly problem: string }> {
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK | flags);
+  try {
+    const status = await handle.stat();
+    if (!status.isFile()) return { problem: 'is not a file' };
+    let buffer = Buffer.allocUnsafe(Math.min(limit, status.size) + 1);
+    let length = 0;
+    for (let more = 1; more > 0 && length <= limit; length += more) {
+      // What it has grown by since is read as well.
+      if (length === buffer.length) buffer = Buffer.concat([buffer], Math.min(limit, 2 * length) + 1);
+      more = (await handle.read(buffer, length, buffer.length - length)).bytesRead;
+    }
+    if (length > limit) return { problem: `is larger than ${limit} bytes` };
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(buffer.subarray(0, length)) };
+  } catch (error) {
+    if (error instanceof TypeError) return { problem: 'is not UTF-8' };
+    throw error;
   } finally {
     await handle.close();
   }

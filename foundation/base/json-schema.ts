@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormatsModule from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import type { FieldError } from './gateway-error.ts';
-import { nearestName } from './nearest-name.ts';
+import { didYouMean } from './nearest-name.ts';
 
 /** What Ajv says of a bad value. */
 export interface SchemaError {
@@ -34,6 +34,8 @@ export interface SchemaOptions {
   readonly all?: boolean;
   /** Default `draft-07`. The newer one has `unevaluatedProperties`, `prefixItems` and `$dynamicRef`. */
   readonly draft?: '2020-12';
+  /** False: formats are notes, which are not tried. */
+  readonly formats?: boolean;
   /**
    * Of somebody who is not trusted: neither patterns, which could take for ever, nor formats are tried. The size of the schema is
    * the caller's to bound.
@@ -47,7 +49,7 @@ const checks = new WeakMap<object, Map<string, SchemaCheck>>();
 /** The check of a schema, compiled at its first use. One schema with the same options is compiled once. */
 export function compileSchema(schema: object, options: SchemaOptions = {}): SchemaCheck {
   const { coerce = false, defaults = false, all = false, draft = 'draft-07', untrusted = false } = options;
-  const key = [coerce, defaults, all, draft, untrusted].join();
+  const key = [coerce, defaults, all, draft, untrusted, options.formats !== false].join();
   const bySchema = checks.get(schema) ?? new Map<string, SchemaCheck>();
   checks.set(schema, bySchema);
   const check = bySchema.get(key) ?? lazyCheck(schema, options);
@@ -77,7 +79,7 @@ const matchesAll = Object.assign(() => ({ test: () => true }), { code: 'matchesA
  */
 function compile(
   schema: object,
-  { coerce, defaults, all, draft, untrusted }: SchemaOptions,
+  { coerce, defaults, all, draft, untrusted, formats = !untrusted }: SchemaOptions,
 ): ValidateFunction {
   const Compiler = draft === '2020-12' ? Ajv2020 : Ajv;
   const ajv = new Compiler({
@@ -92,9 +94,10 @@ function compile(
     coerceTypes: coerce ? 'array' : false,
     useDefaults: defaults ?? false,
     allErrors: all ?? false,
-    ...(untrusted ? { validateFormats: false, code: { regExp: matchesAll } } : {}),
+    validateFormats: formats,
+    ...(untrusted ? { code: { regExp: matchesAll } } : {}),
   });
-  return (untrusted ? ajv : addFormats(ajv)).compile(schema);
+  return (formats ? addFormats(ajv) : ajv).compile(schema);
 }
 
 /** What is wrong with a message's payload, naming the member and never its value; `undefined` when it fits. Changes nothing. */
@@ -232,6 +235,6 @@ function schemaOf({ parentSchema }: SchemaError): SchemaTexts {
 
 function unknownMember(error: SchemaError): string {
   const { additionalProperty } = error.params as { readonly additionalProperty: string };
-  const meant = nearestName(additionalProperty, Object.keys(schemaOf(error).properties ?? {}));
-  return meant === undefined ? 'is not known here' : `is not known here, did you mean ${meant}?`;
+  const known = Object.keys(schemaOf(error).properties ?? {});
+  return `is not known here${didYouMean(additionalProperty, known)}`;
 }

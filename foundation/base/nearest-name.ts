@@ -20,6 +20,12 @@ export function nearestName(wrong: string, known: readonly string[]): string | u
   return best;
 }
 
+/** `, did you mean max_steps?`, or nothing when none is close. */
+export function didYouMean(wrong: string, known: readonly string[]): string {
+  const meant = nearestName(wrong, known);
+  return meant === undefined ? '' : `, did you mean ${meant}?`;
+}
+
 /** `maxSteps`, `max-steps` and `max_steps` are one name to whoever mixes up the conventions. */
 function spelling(name: string): string {
   return name.replace(/[-_]/g, '').toLowerCase();

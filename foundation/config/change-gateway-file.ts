@@ -3,6 +3,7 @@ import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type Document, isAlias, isMap, type YAMLMap } from 'yaml';
 import { isSystemError, writeAtomically } from '../base/durable-file.ts';
+import { Mutex } from '../base/semaphore.ts';
 import { ConfigurationError } from './configuration-error.ts';
 import { isMapping } from './field-codec.ts';
 import { type GatewayFile, type OnFailure, parseGatewayFile, readGatewayText } from './gateway-file.ts';
@@ -31,7 +32,7 @@ const NEW_FILE_MODE = 0o600;
  * Rejects with a ConfigurationError, and writes nothing, when the file is invalid before or after the change, or cannot be written.
  */
 export function changeGatewayFile(file: string, change: GatewayFileChange): Promise<GatewayFile> {
-  return inOrder(async () => {
+  return changes.run(async () => {
     const target = await targetOf(file);
     const before = await readGatewayText(target);
     const text = changeText(file, before, change);
@@ -157,15 +158,5 @@ function unresolvable(file: string, error: unknown): unknown {
   });
 }
 
-let lastChange: Promise<unknown> = Promise.resolve();
-
-/** Runs `task` after the earlier ones, whether they failed or not. One queue for all files: changes are rare, and links alias paths. */
-function inOrder<T>(task: () => Promise<T>): Promise<T> {
-  const result = lastChange.then(task);
-  // The caller sees a failure; the queue only waits for the end.
-  lastChange = result.then(
-    () => undefined,
-    () => undefined,
-  );
-  return result;
-}
+/** One queue for all files: changes are rare, and links alias paths. */
+const changes = new Mutex();

@@ -1,7 +1,5 @@
-import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
-import { isSystemError } from '../base/durable-file.ts';
-import { nearestName } from '../base/nearest-name.ts';
+import { isSystemError, readTextFile } from '../base/durable-file.ts';
+import { didYouMean } from '../base/nearest-name.ts';
 import { Type } from '../base/type.ts';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
 import { field } from './field.ts';
@@ -54,7 +52,7 @@ export const PluginEntryFields = Type.Object({
 export const PLUGIN_NAME_PATTERN = '^[a-z][a-z0-9-]{0,63}$';
 
 /** Bytes of gateway.yaml that are read at most. */
-export const MAX_GATEWAY_FILE_BYTES = 256 * 1024;
+const MAX_GATEWAY_FILE_BYTES = 256 * 1024;
 
 const PLUGIN_NAME = new RegExp(PLUGIN_NAME_PATTERN);
 
@@ -97,33 +95,13 @@ export function pluginSources(file: GatewayFile, name: string, env: Environment)
 /** The text of the file; undefined when there is none. Throws a ConfigurationError when it is unreadable or too large. */
 export async function readGatewayText(path: string): Promise<string | undefined> {
   try {
-    // Non-blocking, or the open of a named pipe would wait for a writer.
-    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      if (!(await handle.stat()).isFile()) throw unreadable(path, 'is not a file');
-      const buffer = Buffer.alloc(MAX_GATEWAY_FILE_BYTES + 1);
-      let length = 0;
-      for (let more = 1; more > 0 && length < buffer.length; length += more) {
-        more = (await handle.read(buffer, length, buffer.length - length)).bytesRead;
-      }
-      if (length > MAX_GATEWAY_FILE_BYTES)
-        throw unreadable(path, `is larger than ${MAX_GATEWAY_FILE_BYTES} bytes`);
-      return decodeUtf8(path, buffer.subarray(0, length));
-    } finally {
-      await handle.close();
-    }
+    const read = await readTextFile(path, MAX_GATEWAY_FILE_BYTES);
+    if ('problem' in read) throw unreadable(path, read.problem);
+    return read.text;
   } catch (error) {
     if (isSystemError(error, 'ENOENT')) return undefined;
     if (isSystemError(error)) throw unreadable(path, `cannot be read (${error.code})`, error);
     throw error;
-  }
-}
-
-function decodeUtf8(path: string, bytes: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (error) {
-    throw unreadable(path, 'is not UTF-8', error);
   }
 }
 
@@ -139,8 +117,8 @@ function readPlugins(
   const root = mappingAt([], value, locate, problems);
   for (const key of Object.keys(root)) {
     if (key === 'plugins') continue;
-    const hint = nearestName(key, ['plugins']) === undefined ? '' : ', did you mean plugins?';
-    problems.push({ name: key, message: `there is no such setting${hint}`, ...locate([key]) });
+    const message = `there is no such setting${didYouMean(key, ['plugins'])}`;
+    problems.push({ name: key, message, ...locate([key]) });
   }
   const plugins = mappingAt(
     ['plugins'],

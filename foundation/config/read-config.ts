@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox';
-import { nearestName } from '../base/nearest-name.ts';
+import { didYouMean } from '../base/nearest-name.ts';
 import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
 import { annotationOf, type FieldAnnotation, membersOf } from './field.ts';
 import { type Decoded, decodeText, decodeValue, isMapping } from './field-codec.ts';
@@ -41,48 +41,54 @@ export function readConfig<S extends TSchema>(schema: S, sources: ConfigSources)
 
 /** Like `readConfig`, for readers that add problems of their own (rules across fields). Does not throw. */
 export function decodeConfig<S extends TSchema>(schema: S, sources: ConfigSources): DecodedConfig<Static<S>> {
+  const { env, at, locate } = sources;
   const problems: ConfigurationProblem[] = [];
-  const value = decodeGroup(schema, sources.file, [], sources, problems);
-  return { value: value as Partial<Static<S>>, problems };
-}
 
-function decodeGroup(
-  schema: TSchema,
-  file: unknown,
-  path: readonly string[],
-  sources: ConfigSources,
-  problems: ConfigurationProblem[],
-): Record<string, unknown> {
-  const members = membersOf(schema);
-  const given = mappingOf(file, path, sources, problems);
-  refuseUnknownKeys(given, members, path, sources, problems);
-  const result: Record<string, unknown> = {};
-  for (const [key, member] of members) {
-    const raw = Object.hasOwn(given, key) ? given[key] : undefined;
-    const annotation = annotationOf(member);
-    if (annotation === undefined) result[key] = decodeGroup(member, raw, [...path, key], sources, problems);
-    else decodeMember(result, key, annotation, raw, path, sources, problems);
+  function refuse(path: readonly string[], message: string): void {
+    const name = [at, ...path].filter((part) => part !== undefined && part !== '').join('.');
+    problems.push({ name, message, ...locate?.(path) });
   }
-  return Object.freeze(result);
-}
 
-function decodeMember(
-  result: Record<string, unknown>,
-  key: string,
-  annotation: FieldAnnotation,
-  raw: unknown,
-  path: readonly string[],
-  sources: ConfigSources,
-  problems: ConfigurationProblem[],
-): void {
-  const text = annotation.env === undefined ? undefined : sources.env[annotation.env];
-  const fromEnvironment = text === undefined || text === '' ? undefined : decodeText(text, annotation);
-  const fromFile = raw === undefined || raw === null ? undefined : decodeValue(raw, annotation);
-  if (isProblem(fromEnvironment))
-    problems.push({ name: annotation.env ?? key, message: fromEnvironment.problem });
-  if (isProblem(fromFile)) problems.push(fileProblem([...path, key], fromFile.problem, sources));
-  const chosen = fromEnvironment ?? fromFile ?? decodeDefault(annotation);
-  if (!isProblem(chosen)) result[key] = deepFreeze(chosen.value);
+  function decodeGroup(group: TSchema, file: unknown, path: readonly string[]): Record<string, unknown> {
+    const members = membersOf(group);
+    const given = mappingOf(file, path);
+    const known = members.map(([name]) => name);
+    for (const key of Object.keys(given)) {
+      if (!known.includes(key)) refuse([...path, key], `there is no such setting${didYouMean(key, known)}`);
+    }
+    const result: Record<string, unknown> = {};
+    for (const [key, member] of members) {
+      const raw = Object.hasOwn(given, key) ? given[key] : undefined;
+      const annotation = annotationOf(member);
+      if (annotation === undefined) result[key] = decodeGroup(member, raw, [...path, key]);
+      else {
+        const decoded = decodeMember(annotation, raw, [...path, key]);
+        if (!isProblem(decoded)) result[key] = deepFreeze(decoded.value);
+      }
+    }
+    return Object.freeze(result);
+  }
+
+  function decodeMember(annotation: FieldAnnotation, raw: unknown, path: readonly string[]): Decoded {
+    const text = annotation.env === undefined ? undefined : env[annotation.env];
+    const fromEnvironment = text === undefined || text === '' ? undefined : decodeText(text, annotation);
+    const fromFile = raw === undefined || raw === null ? undefined : decodeValue(raw, annotation);
+    if (isProblem(fromEnvironment)) {
+      problems.push({ name: annotation.env ?? path.at(-1)!, message: fromEnvironment.problem });
+    }
+    if (isProblem(fromFile)) refuse(path, fromFile.problem);
+    return fromEnvironment ?? fromFile ?? decodeDefault(annotation);
+  }
+
+  function mappingOf(file: unknown, path: readonly string[]): Record<string, unknown> {
+    if (file === undefined || file === null) return {};
+    if (isMapping(file)) return file;
+    refuse(path, 'must be a mapping of names to values');
+    return {};
+  }
+
+  const value = decodeGroup(schema, sources.file, []);
+  return { value: value as Partial<Static<S>>, problems };
 }
 
 function decodeDefault(annotation: FieldAnnotation): Decoded {
@@ -95,44 +101,8 @@ function isProblem(decoded: Decoded | undefined): decoded is Extract<Decoded, { 
   return decoded !== undefined && 'problem' in decoded;
 }
 
-function mappingOf(
-  file: unknown,
-  path: readonly string[],
-  sources: ConfigSources,
-  problems: ConfigurationProblem[],
-): Record<string, unknown> {
-  if (file === undefined || file === null) return {};
-  if (isMapping(file)) return file;
-  problems.push(fileProblem(path, 'must be a mapping of names to values', sources));
-  return {};
-}
-
-function refuseUnknownKeys(
-  given: Record<string, unknown>,
-  members: readonly [string, TSchema][],
-  path: readonly string[],
-  sources: ConfigSources,
-  problems: ConfigurationProblem[],
-): void {
-  const known = members.map(([name]) => name);
-  for (const key of Object.keys(given)) {
-    if (known.includes(key)) continue;
-    const meant = nearestName(key, known);
-    const hint = meant === undefined ? '' : `, did you mean ${meant}?`;
-    problems.push(fileProblem([...path, key], `there is no such setting${hint}`, sources));
-  }
-}
-
-function fileProblem(
-  path: readonly string[],
-  message: string,
-  { at, locate }: ConfigSources,
-): ConfigurationProblem {
-  const name = [at, ...path].filter((part) => part !== undefined && part !== '').join('.');
-  return { name, message, ...locate?.(path) };
-}
-
-function deepFreeze(value: unknown): unknown {
+/** The value with everything in it frozen. */
+export function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);
     for (const member of Object.values(value)) deepFreeze(member);

@@ -16,7 +16,12 @@ export interface ServiceSettings {
   readonly objectStore: ObjectStoreUrl;
   readonly secretsDir: string;
   readonly tenantSecrets: readonly string[];
-  readonly egress: { readonly default: 'allow' | 'deny'; readonly allowPrivate: readonly string[] };
+  readonly egress: {
+    /** What holds where no rule of the tenant speaks of a request. */
+    readonly default: 'allow' | 'deny';
+    /** Hosts, addresses and networks that may be called although they are not public. */
+    readonly allowPrivate: readonly string[];
+  };
   /** Path of agents.d. */
   readonly agentsDir: string;
   readonly grpc: {

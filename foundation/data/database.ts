@@ -1,7 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
-import type { Connect } from './drivers/driver.ts';
+import { type Connect, type ConnectOptions, MEMORY, reason, withoutPassword } from './drivers/driver.ts';
+import { DatabaseStartError } from './errors.ts';
 import type { Family } from './family.ts';
 import type { Migration, MovedMigration } from './migration.ts';
 import { SqlDatabase } from './sql-database.ts';
@@ -105,12 +106,22 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 
 /** Loads no driver but the family's own. */
 const connect: Connect = async (family, options) => {
-  switch (family) {
-    case 'sqlite':
-      return (await import('./drivers/sqlite.ts')).connectSqlite(options);
-    case 'postgres':
-      return (await import('./drivers/postgres.ts')).connectPostgres(options);
-    case 'mysql':
-      return (await import('./drivers/mysql.ts')).connectMySql(options);
+  try {
+    switch (family) {
+      case 'sqlite':
+        return await (await import('./drivers/sqlite.ts')).connectSqlite(options);
+      case 'postgres':
+        return await (await import('./drivers/postgres.ts')).connectPostgres(options);
+      case 'mysql':
+        return await (await import('./drivers/mysql.ts')).connectMySql(options);
+    }
+  } catch (cause) {
+    throw new DatabaseStartError(`${FAILURES[family](options)}: ${reason(cause)}`, { cause });
   }
+};
+
+const FAILURES: Readonly<Record<Family, (options: ConnectOptions) => string>> = {
+  sqlite: ({ file = MEMORY }) => `The SQLite file ${file} cannot be opened`,
+  postgres: ({ url = '' }) => `PostgreSQL cannot be reached at DATABASE_URL=${withoutPassword(url)}`,
+  mysql: ({ url = '' }) => `MySQL or MariaDB cannot be reached at DATABASE_URL=${withoutPassword(url)}`,
 };

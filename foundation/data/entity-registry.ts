@@ -18,13 +18,6 @@ interface Generation {
   uses: number;
 }
 
-/** A generation in use; `metadata` in the order of the registrations. */
-export interface EntityLease {
-  readonly metadata: readonly EntityMetadata[];
-  /** Ends the use. A generation that nobody uses and that another one has replaced is forgotten. */
-  release(): void;
-}
-
 /**
  * The entities of one database, each with its owner. They come, go and come back while the gateway runs: a new generation
  * of an owner's code is known beside the old one, whose calls in flight go on, until the old one is released.
@@ -40,8 +33,11 @@ export class EntityRegistry {
     this.#tenancies = tenancies;
   }
 
-  /** Makes an owner's entities known. When they are refused, everything is as it was before. */
-  add(owner: string, registrations: readonly EntityRegistration[]): EntityLease {
+  /**
+   * Makes an owner's entities known; `metadata` in the order of the registrations. When they are refused, everything is as it was before. `release` ends
+   * the use: a generation that nobody uses and that another one has replaced is forgotten. Calling it again changes nothing.
+   */
+  add(owner: string, registrations: readonly EntityRegistration[]) {
     const entities = registrations.map(unwrap);
     const schemas = entities.map(({ entity }) => entity);
     this.#assertFree(owner, schemas);
@@ -61,16 +57,18 @@ export class EntityRegistry {
       for (const meta of metadata) checkRelations(meta, this.#tenancies);
       generation.uses += 1;
       this.#prune(owner);
-      return { metadata, release: () => this.#release(owner, generation) };
+      let isReleased = false;
+      const release = () => {
+        if (isReleased) return;
+        isReleased = true;
+        generation.uses -= 1;
+        this.#prune(owner);
+      };
+      return { metadata, release };
     } catch (error) {
       this.#set(owner, known);
       throw error;
     }
-  }
-
-  #release(owner: string, generation: Generation): void {
-    generation.uses -= 1;
-    this.#prune(owner);
   }
 
   /** Keeps what is used; of an owner that uses nothing, what it used last. */

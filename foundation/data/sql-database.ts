@@ -28,8 +28,10 @@ import {
 import { createPlainRows, type PlainRows } from './rows/plain-rows.ts';
 import type { Place } from './rows/statement-runner.ts';
 import { TENANT_FILTER, TENANT_PROPERTY, Tenancies } from './tenancy.ts';
-import { TenantEntityManager, type TenantSource, type TransactionOptions } from './tenant-entity-manager.ts';
+import { TenantEntityManager, type TransactionOptions } from './tenant-entity-manager.ts';
+import type { TenantSource } from './tenant-source.ts';
 import { TransactionGuard } from './transaction-guard.ts';
+import { createWriteGroups, type WriteGroups } from './write-groups.ts';
 
 const MAX_CONNECTIONS = 10;
 const STATEMENT_TIMEOUT_MS = 30_000;
@@ -41,6 +43,7 @@ export class SqlDatabase implements Database, TenantSource {
   readonly family: Family;
   readonly tenancies: Tenancies;
   readonly plainRows: PlainRows;
+  readonly groups: WriteGroups;
   readonly #driver: FamilyDriver;
   readonly #options: ConnectOptions;
   readonly #connect: Connect;
@@ -53,21 +56,23 @@ export class SqlDatabase implements Database, TenantSource {
   #closing: Promise<void> | undefined;
 
   private constructor(
-    family: Family,
+    { driver: family, applicationRole = APPLICATION_ROLE }: DatabaseOptions,
     driver: FamilyDriver,
     options: ConnectOptions,
     tenancies: Tenancies,
     connectFamily: Connect,
-    role: string,
   ) {
     this.family = family;
     this.tenancies = tenancies;
     this.#driver = driver;
     this.#options = options;
     this.#connect = connectFamily;
-    this.#role = role;
+    this.#role = applicationRole;
     this.#registry = new EntityRegistry(driver.orm, tenancies);
-    this.plainRows = createPlainRows(driver.orm, family);
+    this.plainRows = createPlainRows(driver, family);
+    this.groups = createWriteGroups(family, (tenantId, writes) =>
+      this.forTenant(tenantId).writeTogether(writes),
+    );
     this.#broadcaster = new TransactionEventBroadcaster(driver.orm.em);
   }
 
@@ -75,18 +80,14 @@ export class SqlDatabase implements Database, TenantSource {
   static async open(options: DatabaseOptions, connectFamily: Connect): Promise<SqlDatabase> {
     const tenancies = new Tenancies();
     const connectOptions: ConnectOptions = {
-      url: options.url,
-      file: options.file,
-      log: options.log,
-      clock: options.clock,
+      ...options,
       guard: new TransactionGuard(options.guardTransactions === true),
       maxConnections: options.pool?.max ?? MAX_CONNECTIONS,
       statementTimeoutMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
       orm: ormOptions(options, tenancies),
     };
     const driver = await connectFamily(options.driver, connectOptions);
-    const role = options.applicationRole ?? APPLICATION_ROLE;
-    const database = new SqlDatabase(options.driver, driver, connectOptions, tenancies, connectFamily, role);
+    const database = new SqlDatabase(options, driver, connectOptions, tenancies, connectFamily);
     try {
       if (options.driver === 'postgres') await ensureApplicationRole(database.#kysely, database.#role);
       return database;
@@ -166,24 +167,15 @@ export class SqlDatabase implements Database, TenantSource {
   }
 
   async ping(timeoutMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const deadline = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(DatabaseErrors.unavailable('The database does not answer in time')),
-        timeoutMs,
-      );
-    });
     const answer = async () => {
       this.#assertOpen();
       await this.#driver.probe?.();
       await this.#driver.orm.driver.getConnection().execute('select 1');
     };
     try {
-      await Promise.race([answer(), deadline]);
+      await within(timeoutMs, 'a ping of the database', answer());
     } catch (cause) {
       throw DatabaseErrors.unavailable(undefined, { cause });
-    } finally {
-      clearTimeout(timer);
     }
   }
 
@@ -231,13 +223,7 @@ export class SqlDatabase implements Database, TenantSource {
       lease.release();
       throw error;
     }
-    let isReleased = false;
-    return {
-      release: () => {
-        if (!isReleased) lease.release();
-        isReleased = true;
-      },
-    };
+    return lease;
   }
 
   /** Puts the tables that belong to tenants under row-level security. */

@@ -1,6 +1,5 @@
 import {
   type EntityData,
-  type EntityMetadata,
   type EntityName,
   type EntityProperty,
   type FilterQuery,
@@ -20,14 +19,14 @@ import {
   upsert,
 } from './built-statements.ts';
 import { DatabaseDefect, DatabaseErrors } from './errors.ts';
+import { withRetries } from './retry.ts';
 import type { PlainWhere } from './rows/conditions.ts';
-import type { PlainRows } from './rows/plain-rows.ts';
-import type { RowWrite } from './rows/row-writes.ts';
+import type { ReadyWrite, RowWrite } from './rows/row-writes.ts';
 import type { RowsQuery } from './rows/statement.ts';
 import type { Place } from './rows/statement-runner.ts';
-import type { TENANT_PROPERTY, Tenancies } from './tenancy.ts';
+import type { TENANT_PROPERTY } from './tenancy.ts';
 import { type TenantFindOptions, TenantRules } from './tenant-rules.ts';
-import { TenantUnit } from './tenant-unit.ts';
+import type { TenantSource } from './tenant-source.ts';
 
 /** A row to be written; the tenant is added by itself. */
 export type TenantData<E> = Omit<RequiredEntityData<E>, typeof TENANT_PROPERTY> & {
@@ -39,6 +38,16 @@ export interface TransactionOptions {
   /** How often a transaction that lost a race (deadlock, serialization) is run again from its start. Default 0. */
   readonly retries?: number;
   readonly isolation?: IsolationLevel;
+}
+
+/** How several writes are done. */
+interface WriteOptions {
+  /**
+   * Outside a transaction: the writes may be committed with those that others of the tenant have ready at the same time, since a commit costs more
+   * than a few rows. What fails or does not match is done again on its own, so that nobody sees the others. The value says whose they are (a session's
+   * id, a run's): of those in one commit the lower one is written first, so that no two commits wait for each other.
+   */
+  readonly shareAs?: string;
 }
 
 /**
@@ -53,7 +62,8 @@ export class TenantEntityManager {
   readonly tenantId: string;
   readonly #source: TenantSource;
   readonly #rules: TenantRules;
-  readonly #unit: TenantUnit;
+  readonly #transaction: ControlledTransaction<unknown> | undefined;
+  #em: SqlEntityManager | undefined;
 
   /** Made by `database.forTenant`, and by `transaction`: `em` is the unit of work of a savepoint. */
   constructor(
@@ -65,7 +75,8 @@ export class TenantEntityManager {
     this.tenantId = tenantId;
     this.#source = source;
     this.#rules = new TenantRules(tenantId, source);
-    this.#unit = new TenantUnit(tenantId, source, transaction, em);
+    this.#transaction = transaction;
+    this.#em = em;
   }
 
   /** The rows that match. Without `limit` all of them: ask for all only where their number is bounded. */
@@ -79,8 +90,7 @@ export class TenantEntityManager {
     where: FilterQuery<NoInfer<E>>,
     options?: TenantFindOptions<E, Hint, Fields, Excludes>,
   ): Promise<Loaded<E, Hint, Fields, Excludes>[]> {
-    const checked = this.#rules.readOptions(entity, where, options);
-    return this.#unit.em.find<E, Hint, Fields, Excludes>(entity, where, checked);
+    return this.#orm.find(entity, where, this.#rules.readOptions(entity, where, options));
   }
 
   /** The first row that matches, or `null`. */
@@ -94,8 +104,7 @@ export class TenantEntityManager {
     where: FilterQuery<NoInfer<E>>,
     options?: Omit<TenantFindOptions<E, Hint, Fields, Excludes>, 'limit'>,
   ): Promise<Loaded<E, Hint, Fields, Excludes> | null> {
-    const checked = this.#rules.readOptions(entity, where, options);
-    return this.#unit.em.findOne<E, Hint, Fields, Excludes>(entity, where, checked);
+    return this.#orm.findOne(entity, where, this.#rules.readOptions(entity, where, options));
   }
 
   /** The first row that matches; throws `otherwise()`, or `database.not-found`, when there is none. */
@@ -126,8 +135,7 @@ export class TenantEntityManager {
     where: FilterQuery<NoInfer<E>>,
     options?: TenantFindOptions<E, Hint, Fields, Excludes>,
   ): Promise<[Loaded<E, Hint, Fields, Excludes>[], number]> {
-    const checked = this.#rules.readOptions(entity, where, options);
-    return this.#unit.em.findAndCount<E, Hint, Fields, Excludes>(entity, where, checked);
+    return this.#orm.findAndCount(entity, where, this.#rules.readOptions(entity, where, options));
   }
 
   /**
@@ -141,7 +149,7 @@ export class TenantEntityManager {
   ): Promise<Pick<E, Field>[]> {
     const bound = this.#rules.assertReadable(entity, where, query.orderBy);
     const meta = this.#source.metadata(entity);
-    const found = await this.#source.plainRows.select(meta, bound, where, query as never, this.#unit.place);
+    const found = await this.#source.plainRows.select(meta, bound, where, query as never, this.#place);
     return found as Pick<E, Field>[];
   }
 
@@ -151,7 +159,7 @@ export class TenantEntityManager {
     where: FilterQuery<NoInfer<E>> = {} as never,
   ): Promise<number> {
     this.#rules.assertReadable(entity, where);
-    return this.#unit.em.count(entity, where);
+    return this.#orm.count(entity, where);
   }
 
   /** Sums and counts of rows, grouped by properties. */
@@ -161,7 +169,7 @@ export class TenantEntityManager {
     Sum extends keyof E & string = never,
   >(entity: EntityName<E>, query: AggregateQuery<E, By, Sum>): Promise<AggregateRow<E, By, Sum>[]> {
     const bound = this.#rules.assertReadable(entity, query.where);
-    return aggregate(this.#unit.em, entity, query, bound);
+    return aggregate(this.#orm, entity, query, bound);
   }
 
   /** Writes one row. */
@@ -172,10 +180,14 @@ export class TenantEntityManager {
   /** Writes rows in one statement; past MikroORM where the entity and the values are plain. */
   async insertMany<E extends object>(entity: EntityName<E>, data: readonly TenantData<E>[]): Promise<void> {
     if (data.length === 0) return;
+    const ready = this.#rules.ready({ kind: 'insert', entity: entity as EntityName<object>, rows: data });
+    if (ready !== undefined) {
+      await this.#source.plainRows.run(ready, this.#place);
+      return;
+    }
     const rows = data.map((row) => this.#rules.row(entity, row));
-    if (await this.#source.plainRows.insert(this.#source.metadata(entity), rows, this.#unit.place)) return;
-    await this.#rules.verifyReferences(this.#unit.em, entity, rows);
-    await this.#unit.em.insertMany(entity, rows as never);
+    await this.#rules.verifyReferences(this.#orm, entity, rows);
+    await this.#orm.insertMany(entity, rows as never);
   }
 
   /**
@@ -188,8 +200,8 @@ export class TenantEntityManager {
     options: UpsertOptions<E>,
   ): Promise<void> {
     const row = this.#rules.row(entity, data);
-    await this.#rules.verifyReferences(this.#unit.em, entity, [row]);
-    await upsert(this.#unit.em, this.#source.metadata(entity), row, options, this.#source.isMySql);
+    await this.#rules.verifyReferences(this.#orm, entity, [row]);
+    await upsert(this.#orm, this.#source.metadata(entity), row, options, this.#source.isMySql);
   }
 
   /** Changes all rows that match; returns how many matched. As cheap as `insertMany`. */
@@ -198,13 +210,17 @@ export class TenantEntityManager {
     where: FilterQuery<NoInfer<E>>,
     data: EntityData<NoInfer<E>>,
   ): Promise<number> {
-    this.#rules.assertChangeable(entity, where, data);
-    const { plainRows } = this.#source;
-    const meta = this.#source.metadata(entity);
-    const matched = await plainRows.update(meta, this.#rules.bound, where, data, this.#unit.place);
-    if (matched !== undefined) return matched;
-    await this.#rules.verifyReferences(this.#unit.em, entity, [data]);
-    return this.#unit.em.nativeUpdate(entity, where, data);
+    const write = {
+      kind: 'update',
+      entity: entity as EntityName<object>,
+      where,
+      data,
+      expect: undefined,
+    } as const;
+    const ready = this.#rules.ready(write as RowWrite);
+    if (ready !== undefined) return this.#source.plainRows.run(ready, this.#place);
+    await this.#rules.verifyReferences(this.#orm, entity, [data]);
+    return this.#orm.nativeUpdate(entity, where, data);
   }
 
   /**
@@ -214,10 +230,16 @@ export class TenantEntityManager {
    * Inside a transaction the writes are part of it: after `false` roll it back, by throwing. Only for entities of plain columns; throws a
    * `DatabaseDefect` for any other.
    */
-  async writeTogether(writes: readonly RowWrite[]): Promise<boolean> {
-    const ready = writes.map((write) => this.#rules.ready(write)).filter((write) => write !== undefined);
-    const isWritten = await this.#source.plainRows.together(ready, this.#unit.place, (work) =>
-      this.#unit.begin(work),
+  async writeTogether(writes: readonly RowWrite[], options: WriteOptions = {}): Promise<boolean> {
+    const { shareAs } = options;
+    if (shareAs !== undefined) {
+      return this.#source.groups.write({ tenantId: this.tenantId, key: shareAs, writes });
+    }
+    const ready = writes.flatMap((write) => this.#readyTogether(write));
+    const isWritten = await this.#source.plainRows.together(ready, this.#place, (work) =>
+      this.#source.begin(this.tenantId, undefined, (transaction) =>
+        work(this.#source.place(this.tenantId, transaction)),
+      ),
     );
     if (!isWritten) return false;
     for (const write of writes) {
@@ -239,13 +261,13 @@ export class TenantEntityManager {
       const field = properties[name] as EntityProperty;
       return [name, raw('?? + ?', [field.fieldNames[0], Number(amount)])];
     });
-    return this.#unit.em.nativeUpdate(entity, where, { ...also, ...Object.fromEntries(sums) });
+    return this.#orm.nativeUpdate(entity, where, { ...also, ...Object.fromEntries(sums) });
   }
 
   /** Deletes all rows that match, at once; returns how many. */
   async delete<E extends object>(entity: EntityName<E>, where: FilterQuery<NoInfer<E>>): Promise<number> {
     this.#rules.assertWritable(entity, where);
-    return this.#unit.em.nativeDelete(entity, where);
+    return this.#orm.nativeDelete(entity, where);
   }
 
   /**
@@ -257,13 +279,23 @@ export class TenantEntityManager {
     work: (tenant: TenantEntityManager) => Promise<T>,
     options: TransactionOptions = {},
   ): Promise<T> {
-    if (this.#unit.isInTransaction) {
-      return this.#unit.savepoint(options, (em) =>
-        work(new TenantEntityManager(this.tenantId, this.#source, undefined, em)),
+    const { retries = 0, isolation } = options;
+    if (this.#open === undefined) {
+      return withRetries(retries, () =>
+        this.#source.begin(this.tenantId, isolation, (transaction) =>
+          work(new TenantEntityManager(this.tenantId, this.#source, transaction)),
+        ),
       );
     }
-    return this.#unit.transaction(options, (transaction) =>
-      work(new TenantEntityManager(this.tenantId, this.#source, transaction)),
+    if (retries > 0) {
+      throw new DatabaseDefect(
+        'second-connection',
+        'A savepoint cannot be retried: the whole transaction has lost the race',
+      );
+    }
+    return this.#orm.transactional(
+      (em) => work(new TenantEntityManager(this.tenantId, this.#source, undefined, em)),
+      { clear: true, isolationLevel: isolation },
     );
   }
 
@@ -271,25 +303,32 @@ export class TenantEntityManager {
   unitOfWork(source: TenantSource): SqlEntityManager {
     if (source !== this.#source)
       throw new DatabaseDefect('not-registered', 'Another database made this entity manager');
-    return this.#unit.em;
+    return this.#orm;
   }
-}
 
-/** Where entity managers of one tenant come from. */
-export interface TenantSource {
-  readonly tenancies: Tenancies;
-  readonly isMySql: boolean;
-  readonly plainRows: PlainRows;
-  /** What is known of a registered entity. */
-  metadata<E extends object>(entity: EntityName<E>): EntityMetadata<E>;
-  /** A fresh MikroORM entity manager that is bound to the tenant, inside the transaction where there is one. */
-  fork(tenantId: string, transaction?: ControlledTransaction<unknown>): SqlEntityManager;
-  /** Where statements of the tenant run. */
-  place(tenantId: string, transaction: ControlledTransaction<unknown> | undefined): Place;
-  /** Runs `work` in a transaction of the tenant. */
-  begin<T>(
-    tenantId: string,
-    isolation: IsolationLevel | undefined,
-    work: (transaction: ControlledTransaction<unknown>) => Promise<T>,
-  ): Promise<T>;
+  /** MikroORM's unit of work. It costs as much as a statement, and what only writes and reads plain rows never needs it. */
+  get #orm(): SqlEntityManager {
+    this.#em ??= this.#source.fork(this.tenantId, this.#transaction);
+    return this.#em;
+  }
+
+  /** The transaction or savepoint that is open here. */
+  get #open(): ControlledTransaction<unknown> | undefined {
+    return this.#transaction ?? this.#em?.getTransactionContext();
+  }
+
+  /** Where plain statements run. */
+  get #place(): Place {
+    return this.#source.place(this.tenantId, this.#open);
+  }
+
+  /** Nothing for an insert of no rows. */
+  #readyTogether(write: RowWrite): readonly ReadyWrite[] {
+    const ready = this.#rules.ready(write);
+    if (ready !== undefined) return [ready];
+    if (write.kind === 'insert' && write.rows.length === 0) return [];
+    const { className } = this.#source.metadata(write.entity);
+    const what = write.kind === 'insert' ? 'A row' : 'A change';
+    throw new DatabaseDefect('plain-rows', `${what} of ${className} is not plain, or empty: write it alone`);
+  }
 }

@@ -10,7 +10,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql';
 import { DatabaseDefect, refuseForeign } from './errors.ts';
 import type { ReadyWrite, RowWrite } from './rows/row-writes.ts';
 import { TENANT_PROPERTY } from './tenancy.ts';
-import type { TenantSource } from './tenant-entity-manager.ts';
+import type { TenantSource } from './tenant-source.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the rules do not depend on the entity's shape
 type AnyEntityName = EntityName<any>;
@@ -33,20 +33,24 @@ export class TenantRules {
     this.bound = { [TENANT_PROPERTY]: tenantId };
   }
 
-  /** Throws unless rows that match may be read; gives what MikroORM reads them with, which binds them by its filter. */
-  readOptions<E extends object, Hint extends string, Fields extends string, Excludes extends string>(
-    entity: EntityName<E>,
-    where: unknown,
-    options: TenantFindOptions<E, Hint, Fields, Excludes> | undefined,
-  ) {
-    const property = this.#tenantProperty(entity);
-    refuseRawSql(where);
-    return findOptions(property, options);
+  /**
+   * Throws unless rows that match may be read so; gives what MikroORM reads them with, which binds them by its filter: the options that may be asked for
+   * and no other. The property of the tenant is always loaded.
+   */
+  readOptions(entity: AnyEntityName, where: unknown, options: AnyFindOptions = {}) {
+    const { populate, fields, exclude, orderBy, limit, offset, lockMode, strategy } = options;
+    const [property] = Object.keys(this.assertReadable(entity, where, orderBy)) as [string];
+    const loaded = fields === undefined ? {} : { fields: [...(fields as string[]), property] };
+    const kept =
+      exclude === undefined ? {} : { exclude: (exclude as string[]).filter((name) => name !== property) };
+    // Nothing is kept from read to read, so that each shows the database.
+    const asked = { populate, orderBy, limit, offset, lockMode, strategy, disableIdentityMap: true };
+    return { ...asked, ...loaded, ...kept } as object;
   }
 
   /** Throws unless rows that match may be read, in this order; gives the condition that binds them where no filter does. */
   assertReadable(entity: AnyEntityName, where: unknown, orderBy?: unknown): Row {
-    const property = this.#tenantProperty(entity);
+    const property = this.#source.tenancies.tenantProperty(Utils.className(entity));
     refuseRawSql(where);
     refuseRawSql(orderBy);
     return { [property]: this.#tenantId };
@@ -83,19 +87,23 @@ export class TenantRules {
     return { ...data, [TENANT_PROPERTY]: this.#tenantId };
   }
 
-  /** One of several writes, with its tenant, ready to run; undefined for an insert of no rows. */
+  /**
+   * A write with its tenant, as one statement; undefined for an insert of no rows, and where only MikroORM can do it. Throws unless it may be
+   * done.
+   */
   ready(write: RowWrite): ReadyWrite | undefined {
     const { entity } = write;
     this.#source.tenancies.assertWritable(Utils.className(entity));
-    const own = this.#ownWrite(write);
-    try {
-      return this.#source.plainRows.ready(this.#source.metadata(entity), this.bound, own);
-    } catch (defect) {
-      // Only plain values of known columns get so far as to be written; for anything else the rules say best what is wrong.
-      if (write.kind === 'update') this.assertChangeable(entity, write.where, write.data);
-      else for (const row of write.rows) this.row(entity, row);
-      throw defect;
-    }
+    const ready = this.#source.plainRows.ready(
+      this.#source.metadata(entity),
+      this.bound,
+      this.#ownWrite(write),
+    );
+    if (ready !== undefined) return ready;
+    // Only plain values of known columns get so far as to be written; for anything else the rules say best what is wrong.
+    if (write.kind === 'update') this.assertChangeable(entity, write.where, write.data);
+    else for (const row of write.rows) this.row(entity, row);
+    return undefined;
   }
 
   /** Throws unless all that the rows refer to is of the tenant of `unit`, which looks for it. */
@@ -117,10 +125,6 @@ export class TenantRules {
       const found = await unit.count(target.class, { [key]: { $in: [...ids] } } as object);
       if (found !== ids.size) refuseForeign(target.className);
     }
-  }
-
-  #tenantProperty(entity: AnyEntityName): string {
-    return this.#source.tenancies.tenantProperty(Utils.className(entity));
   }
 
   #ownWrite(write: RowWrite): RowWrite {
@@ -184,34 +188,8 @@ export type TenantFindOptions<
   'populate' | 'fields' | 'exclude' | 'orderBy' | 'limit' | 'offset' | 'lockMode' | 'strategy'
 >;
 
-/**
- * The options for MikroORM: those that may be asked for and no other. `property` is the tenant's, which is always loaded.
- */
-function findOptions<E extends object, Hint extends string, Fields extends string, Excludes extends string>(
-  property: string,
-  options: TenantFindOptions<E, Hint, Fields, Excludes> | undefined,
-): FindOptions<E, Hint, Fields, Excludes> & { using?: never[] } {
-  const { populate, fields, exclude, orderBy, limit, offset, lockMode, strategy } = options ?? {};
-  refuseRawSql(orderBy);
-  const loaded =
-    fields === undefined ? {} : { fields: [...(fields as readonly string[]), property] as never };
-  const kept =
-    exclude === undefined
-      ? {}
-      : { exclude: (exclude as readonly string[]).filter((name) => name !== property) as never };
-  return {
-    // Nothing is kept from read to read, so that each shows the database.
-    disableIdentityMap: true,
-    populate,
-    orderBy,
-    limit,
-    offset,
-    lockMode,
-    strategy,
-    ...loaded,
-    ...kept,
-  } as FindOptions<E, Hint, Fields, Excludes> & { using?: never[] };
-}
+/** The same, whatever the entity. */
+type AnyFindOptions = { readonly [Name in keyof TenantFindOptions<object>]?: unknown };
 
 /** Objects deeper than this are data (JSON), not conditions; MikroORM would not look there for SQL either. */
 const MAX_DEPTH = 32;

@@ -181,24 +181,14 @@ function observeForeignWork(isWatched: () => boolean, report: (work: ForeignWork
     },
   }).enable();
   // A request on a connection that is already open creates no new resource, and a URL says more than "a socket".
-  diagnostics.subscribe('undici:request:create', (message) => {
-    if (!isWatched()) return;
-    const { request } = message as { request: { method: string; origin: unknown; path: string } };
-    report({
-      what: `${request.method} ${request.origin}${withoutQuery(request.path)}`,
-      where: place(),
-      exact: true,
+  for (const channel of ['undici:request:create', 'http.client.request.start']) {
+    diagnostics.subscribe(channel, (message) => {
+      if (!isWatched()) return;
+      const { method, origin, host, path } = (message as { request: Record<string, string> }).request;
+      const what = `${method} ${origin ?? host}${withoutQuery(String(path))}`;
+      report({ what, where: place(), exact: true });
     });
-  });
-  diagnostics.subscribe('http.client.request.start', (message) => {
-    if (!isWatched()) return;
-    const { request } = message as { request: { method: string; host: string; path: string } };
-    report({
-      what: `${request.method} ${request.host}${withoutQuery(request.path)}`,
-      where: place(),
-      exact: true,
-    });
-  });
+  }
 }
 
 /** Queries carry secrets (signatures, tokens) too often for an error message. */
@@ -216,7 +206,7 @@ function place(): string {
   const frame = stack
     .split('\n')
     .slice(1)
-    .find((line) => !/node:|node_modules|foundation\/data\/(foreign-work|transaction-guard)\.ts/.test(line));
+    .find((line) => !/node:|node_modules|foundation\/data\/transaction-guard\.ts/.test(line));
   const position = frame?.match(/\(?((?:file:\/\/)?\/[^()]+:\d+:\d+)\)?$/)?.[1];
   return position === undefined ? '' : ` (at ${position})`;
 }

@@ -21,13 +21,12 @@ export interface Admission {
 const MAX_ADDRESSES = 64;
 
 /** Makes it. `otherwise` is what holds where no rule speaks of a request. */
-export function createAdmission(options: {
-  readonly policy: AddressPolicy;
-  readonly rules: Pick<JudgedRules, 'of'>;
-  readonly otherwise: EgressAction;
-  readonly resolve: Resolve;
-}): Admission {
-  const { policy, rules, otherwise, resolve } = options;
+export function createAdmission(
+  policy: AddressPolicy,
+  rules: Pick<JudgedRules, 'of'>,
+  otherwise: EgressAction,
+  resolve: Resolve,
+): Admission {
   return {
     async admit(tenantId, target) {
       if (BLOCKED_PORTS.has(target.port)) throw new EgressRefusal(target, 'port');

@@ -28,12 +28,7 @@ type Answer = Dispatcher.ResponseData;
 type Client = (tenantId: string, request: EgressRequest) => Promise<EgressResponse>;
 
 /** Makes the client. */
-export function createClient(options: {
-  readonly admission: Admission;
-  readonly connections: Connections;
-}): Client {
-  const { admission, connections } = options;
-
+export function createClient(admission: Admission, connections: Connections): Client {
   /** Sends one hop. What it holds of the connections it gives back when undici is done with it, not when we stop waiting. */
   async function send(tenantId: string, hop: Hop, life: Lifetime): Promise<Answer> {
     const { target, method, headers, body } = hop;

@@ -70,26 +70,18 @@ function sentence({ host, port }: { host: string; port: number }, reason: Egress
 /** The action under which denied requests are found in the audit log (specification 1, Audit log record). */
 export const EGRESS_DENIED = 'egress.denied';
 
-/** Keeps a denial for the audit log and resolves when it can no longer be lost with the process. */
-type RecordDenial = (
-  tenantId: string,
-  context: EgressContext,
-  refusal: EgressRefusal,
-  /** Milliseconds. */
-  duration: number,
-) => Promise<void>;
-
 /**
- * Makes the recorder. Every denial has a record of its own: callers are rate limited. While the trail is full it waits for
+ * Makes what keeps a denial for the audit log, and resolves when it can no longer be lost with the process. Every denial has a record of its own: callers are rate limited. While the trail is full it waits for
  * room, and throws `gateway.overloaded` rather than deny unrecorded.
  */
-export function createDenials(options: {
-  readonly trail: Pick<AuditTrail, 'record' | 'room'>;
-  readonly clock: Clock;
-  readonly ids: Ids;
-}): RecordDenial {
-  const { trail, clock, ids } = options;
-  return async (tenantId, { requestId = '', userId = '', sessionId }, { host, port, reason }, duration) => {
+export function createDenials(trail: Pick<AuditTrail, 'record' | 'room'>, clock: Clock, ids: Ids) {
+  return async (
+    tenantId: string,
+    { requestId = '', userId = '', sessionId }: EgressContext,
+    { host, port, reason }: EgressRefusal,
+    /** Milliseconds. */
+    duration: number,
+  ): Promise<void> => {
     await trail.room()?.catch((cause: unknown) => {
       throw KernelErrors.overloaded('The audit trail is full', { cause, headers: { 'retry-after': '5' } });
     });

@@ -2,7 +2,8 @@ import type { AuditTrail } from '../audit/audit-trail.ts';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/gateway-error.ts';
 import type { Ids } from '../base/ids.ts';
-import type { Database } from '../data/database.ts';
+import type { ServiceSettings } from '../config/service-settings.ts';
+import { assertOutsideTransaction, type Database } from '../data/database.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { PluginMetrics } from '../observability/plugin-metrics.ts';
 import { createAdmission } from './admission.ts';
@@ -19,29 +20,18 @@ import {
 } from './egress.ts';
 import { createDenials, EgressErrors, EgressRefusal } from './errors.ts';
 import { boundResolve, createResolve, type Resolve } from './resolve.ts';
-import type { EgressAction } from './rule.ts';
 import { createEgressRules } from './rules.ts';
 import { parseTarget } from './target.ts';
-
-/** What the operator says about outbound requests. */
-export interface EgressSettings {
-  /** `SVC_EGRESS_DEFAULT`: what holds where no rule of the tenant speaks of a request. */
-  readonly default: EgressAction;
-  /** `SVC_EGRESS_ALLOW_PRIVATE`: hosts, addresses and networks that may be called although they are not public. */
-  readonly allowPrivate: readonly string[];
-}
 
 /** What egress needs. */
 export interface EgressOptions {
   /** Has the tables of `egressRegistration` and of the kernel. */
   readonly database: Pick<Database, 'forTenant' | 'system' | 'transaction'>;
   readonly trail: Pick<AuditTrail, 'record' | 'room'>;
-  readonly settings: EgressSettings;
+  readonly settings: ServiceSettings['egress'];
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Pick<Logger, 'info'>;
-  /** Throws inside a database transaction. */
-  readonly assertOutsideTransaction: (what: string) => void;
   /** Default: the machine's resolvers. */
   readonly resolve?: Resolve;
   readonly metrics: PluginMetrics;
@@ -54,22 +44,19 @@ export interface EgressOptions {
  * @throws Error naming an entry of `settings.allowPrivate` that cannot be read
  */
 export function openEgress(options: EgressOptions): Egress {
-  const { database, trail, settings, clock, ids, log, assertOutsideTransaction } = options;
+  const { database, trail, settings, clock, ids, log } = options;
   const { requests, denials } = egressMetrics(options.metrics);
   const bounds = { ...DEFAULT_BOUNDS, ...options.bounds };
-  const rules = createEgressRules({ database, clock, ids });
-  const admission = createAdmission({
-    policy: createAddressPolicy(settings.allowPrivate),
+  const rules = createEgressRules(database, clock, ids);
+  const admission = createAdmission(
+    createAddressPolicy(settings.allowPrivate),
     rules,
-    otherwise: settings.default,
-    resolve: boundResolve(options.resolve ?? createResolve(), {
-      deadline: bounds.dnsTimeout,
-      maxRunning: bounds.maxLookups,
-    }),
-  });
+    settings.default,
+    boundResolve(options.resolve ?? createResolve(), bounds),
+  );
   const connections = createConnections(admission, bounds);
-  const send = createClient({ admission, connections });
-  const record = createDenials({ trail, clock, ids });
+  const send = createClient(admission, connections);
+  const record = createDenials(trail, clock, ids);
 
   async function request(tenantId: string, given: EgressRequest): Promise<EgressResponse> {
     assertOutsideTransaction('an outbound request');

@@ -1,5 +1,6 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { DeadlineError, within } from '../base/deadline.ts';
+import type { EgressBounds } from './egress.ts';
 import { EgressErrors } from './errors.ts';
 
 /**
@@ -29,14 +30,14 @@ export function createResolve(): Resolve {
 }
 
 /**
- * Bounds a resolver: an answer takes `deadline` milliseconds at most, and no more than `maxRunning` are waited for. A look-up
+ * Bounds a resolver: an answer takes `dnsTimeout` milliseconds at most, and no more than `maxLookups` are waited for. A look-up
  * whose deadline passed keeps its place until it has really ended.
  *
  * @returns addresses, at least one; throws errors of `EgressErrors`
  */
 export function boundResolve(
   resolve: Resolve,
-  { deadline, maxRunning }: { readonly deadline: number; readonly maxRunning: number },
+  { dnsTimeout, maxLookups }: Pick<EgressBounds, 'dnsTimeout' | 'maxLookups'>,
 ): Resolve {
   let running = 0;
 
@@ -52,13 +53,12 @@ export function boundResolve(
   }
 
   return async (name, where) => {
-    if (running >= maxRunning) {
+    if (running >= maxLookups) {
       throw EgressErrors.busy('Too many names are being resolved.', { headers: { 'retry-after': '1' } });
     }
-    const timeout = () =>
-      EgressErrors.timeout(`The name ${name} was not resolved within ${deadline / 1000} s.`);
-    const addresses = await within(deadline, 'a DNS look-up', run(name, where)).catch((error: Error) => {
-      throw error instanceof DeadlineError ? timeout() : error;
+    const addresses = await within(dnsTimeout, 'a DNS look-up', run(name, where)).catch((error: Error) => {
+      if (!(error instanceof DeadlineError)) throw error;
+      throw EgressErrors.timeout(`The name ${name} was not resolved within ${dnsTimeout / 1000} s.`);
     });
     if (addresses.length === 0) throw EgressErrors.unreachable(`The name ${name} has no address.`);
     return addresses;

@@ -2,6 +2,7 @@ import { defineEntity } from '@mikro-orm/core';
 import { column, type Migration, type Registration } from '../data/database.ts';
 import { canonicalHost } from './target.ts';
 
+/** Characters of a pattern at most: a whole domain name, `*.`, and a port. */
 const MAX_HOST_PATTERN = 261;
 
 /** What a rule says about the requests that it speaks of. */
@@ -21,10 +22,8 @@ export interface EgressRule {
   readonly createdAt: Date;
 }
 
-/** The rules of a tenant, ready to be asked. */
-export interface RuleSet {
-  readonly rules: readonly CompiledRule[];
-}
+/** The rules of a tenant, ready to be asked, in the order in which they decide. */
+export type RuleSet = readonly CompiledRule[];
 
 interface CompiledRule {
   readonly rule: Pick<EgressRule, 'hostPattern' | 'pathPrefix' | 'action' | 'priority'>;
@@ -41,12 +40,12 @@ interface Verdict {
 
 /** Puts rules in the order in which they decide. One whose pattern cannot be read is an error of whoever stored it. */
 export function compileRules(rules: readonly CompiledRule['rule'][]): RuleSet {
-  const compiled = rules.map((rule) => {
+  const compiled = rules.map((rule): CompiledRule => {
     const host = parseHostPattern(rule.hostPattern);
     if (host === undefined) throw new Error(`an egress rule has the host pattern ${rule.hostPattern}`);
     return { rule, host, prefixes: allReadings(rule.pathPrefix) };
   });
-  return { rules: compiled.sort(byPrecedence) };
+  return compiled.sort(byPrecedence);
 }
 
 /**
@@ -54,7 +53,7 @@ export function compileRules(rules: readonly CompiledRule['rule'][]): RuleSet {
  * it, `otherwise`. A path that servers read in different ways is allowed only if it is in every way.
  */
 export function evaluate(
-  { rules }: RuleSet,
+  rules: RuleSet,
   request: { readonly host: string; readonly port: number; readonly path: string },
   otherwise: EgressAction,
 ): Verdict {
@@ -136,8 +135,6 @@ export interface HostPattern {
   /** Undefined: every port. */
   readonly port: number | undefined;
 }
-
-/** Characters of a pattern at most: a whole domain name, `*.`, and a port. */
 
 /**
  * Reads `api.example.com`, `*.example.com`, `*`, `192.0.2.7` or `[2001:db8::7]`, each with an optional `:port`. Names may be

@@ -56,12 +56,11 @@ const MAX_TENANTS = 500;
 const RACES = { retries: 5 };
 
 /** Makes the rules over the table of `egressRegistration`. */
-export function createEgressRules(options: {
-  readonly database: Pick<Database, 'forTenant' | 'system' | 'transaction'>;
-  readonly clock: Clock;
-  readonly ids: Ids;
-}): JudgedRules {
-  const { database, clock, ids } = options;
+export function createEgressRules(
+  database: Pick<Database, 'forTenant' | 'system' | 'transaction'>,
+  clock: Clock,
+  ids: Ids,
+): JudgedRules {
   const cache = createSharedCache<RuleSet>({
     load: async (tenantId) =>
       compileRules(await database.forTenant(tenantId).find(EgressRuleTable, {}, { limit: MAX_RULES })),
@@ -72,7 +71,7 @@ export function createEgressRules(options: {
 
   return {
     async of(tenantId) {
-      return (await cache.get(tenantId)) ?? NONE;
+      return (await cache.get(tenantId)) ?? [];
     },
     async list({ tenantId, limit, offset }) {
       const [rows, total] = await database
@@ -125,8 +124,6 @@ export function createEgressRules(options: {
     },
   };
 }
-
-const NONE: RuleSet = { rules: [] };
 
 function toRule(row: EgressRule): EgressRule {
   return {

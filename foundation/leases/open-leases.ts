@@ -59,11 +59,7 @@ export async function openLeases(parts: OpenLeasesParts): Promise<OpenLeases> {
   const unobserve = redis?.onChange(observe);
   const leases = createLeases({ ...common, store, strictStore: table, signals });
   return {
-    acquire: (key, options) => leases.acquire(key, options),
-    tryAcquire: (key, options) => leases.tryAcquire(key, options),
-    withLease: (key, options, work) => leases.withLease(key, options, work),
-    find: (key, name) => leases.find(key, name),
-    revoke: (key, name) => leases.revoke(key, name),
+    ...leases,
     async close() {
       clearInterval(sweep);
       unobserve?.();

@@ -12,57 +12,61 @@ const MAX_WAITERS_IN_ALL = 100_000;
  * The line of this process in front of the store: one for each lease, first come, first served. Only the one whose turn it
  * is asks the store, so that a process has one waiter for a lease there, however many it has itself.
  */
-export class WaitingLine {
+export function createWaitingLine() {
   /** A lease is here while somebody has the turn; the set has those who wait, in their order. */
-  readonly #leases = new Map<string, Set<() => void>>();
-  #waiting = 0;
+  const leases = new Map<string, Set<() => void>>();
+  let waiting = 0;
 
   /** The turn, when it is free. */
-  tryEnter(lease: string): Leave | undefined {
-    if (this.#leases.has(lease)) return undefined;
-    this.#leases.set(lease, new Set());
-    return this.#turn(lease);
+  function tryEnter(lease: string): Leave | undefined {
+    if (leases.has(lease)) return undefined;
+    leases.set(lease, new Set());
+    return turn(lease);
   }
 
-  /** Waits for the turn. @throws LeaseErrors.tooManyWaiters, or what ended the wait */
-  async enter(lease: string, deadline: WaitDeadline): Promise<Leave> {
-    const line = this.#leases.get(lease);
-    if (line === undefined) return this.tryEnter(lease)!;
-    if (line.size >= MAX_WAITERS || this.#waiting >= MAX_WAITERS_IN_ALL) throw LeaseErrors.tooManyWaiters();
-    const { promise, resolve: admit } = Promise.withResolvers<void>();
-    line.add(admit);
-    this.#waiting += 1;
-    try {
-      await deadline.race(promise);
-      return this.#turn(lease);
-    } catch (reason) {
-      // The turn may have come in the same moment in which the wait ended: it goes to the next.
-      if (!line.delete(admit)) this.#next(lease);
-      throw reason;
-    } finally {
-      this.#waiting -= 1;
-    }
-  }
-
-  #turn(lease: string): Leave {
+  function turn(lease: string): Leave {
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
-      this.#next(lease);
+      next(lease);
     };
   }
 
-  #next(lease: string): void {
-    const line = this.#leases.get(lease)!;
+  function next(lease: string): void {
+    const line = leases.get(lease)!;
     const [admit] = line;
     if (admit === undefined) {
-      this.#leases.delete(lease);
+      leases.delete(lease);
       return;
     }
     line.delete(admit);
     admit();
   }
+
+  return {
+    tryEnter,
+
+    /** Waits for the turn. @throws LeaseErrors.tooManyWaiters, or what ended the wait */
+    async enter(lease: string, deadline: WaitDeadline): Promise<Leave> {
+      const line = leases.get(lease);
+      if (line === undefined) return tryEnter(lease)!;
+      if (line.size >= MAX_WAITERS || waiting >= MAX_WAITERS_IN_ALL) throw LeaseErrors.tooManyWaiters();
+      const { promise, resolve: admit } = Promise.withResolvers<void>();
+      line.add(admit);
+      waiting += 1;
+      try {
+        await deadline.race(promise);
+        return turn(lease);
+      } catch (reason) {
+        // The turn may have come in the same moment in which the wait ended: it goes to the next.
+        if (!line.delete(admit)) next(lease);
+        throw reason;
+      } finally {
+        waiting -= 1;
+      }
+    },
+  };
 }
 
 /** How long one caller waits: until its time is over, its signal aborts, or the leases are closed. */

@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
-import { DeadlineError, within } from '../base/deadline.ts';
+import { DeadlineError, orAborted, within } from '../base/deadline.ts';
 import { ObjectErrors } from './object-errors.ts';
-import { orAborted } from './object-store.ts';
 import type { ObjectBody } from './objects.ts';
 
 /** How long a stream may give nothing. Far below the age at which an abandoned temporary file is deleted. */

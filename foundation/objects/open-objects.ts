@@ -46,7 +46,7 @@ async function openStore({ url, clock, ids, log }: ObjectsOptions): Promise<Obje
   if (url.form === 'none') return noStore;
   if (url.form === 'files') return openFileStore({ folder: url.folder, clock, ids, log });
   const { openS3Store } = await import('./s3/s3-store.ts');
-  return openS3Store({ url, clock, ids, log });
+  return openS3Store(url, clock, ids, log);
 }
 
 const refuse = async (): Promise<never> => {

@@ -75,25 +75,19 @@ export function createGrpcMetrics(options: CallSeriesOptions): GrpcMetrics {
  * Decides which tenants get series of their own: the first ones seen, up to a bound; later ones share the label
  * `other`. A series is kept by every scraper for weeks, so an unbounded label would outgrow the monitoring first.
  */
-export class TenantLabels {
-  readonly #known = new Set<string>([ANONYMOUS_TENANT]);
-  readonly #limit: number;
-  readonly #onOverflow: () => void;
-
-  constructor(limit: number, onOverflow: () => void) {
-    this.#limit = limit;
-    this.#onOverflow = onOverflow;
-  }
-
-  /** The label for this tenant, now and until the process ends. */
-  of(tenantId: string | undefined): string {
+export function createTenantLabels(limit: number, onOverflow: () => void): TenantLabels {
+  const known = new Set<string>([ANONYMOUS_TENANT]);
+  return (tenantId) => {
     const label = tenantLabel(tenantId);
-    if (this.#known.has(label)) return label;
-    if (this.#known.size > this.#limit) {
-      this.#onOverflow();
+    if (known.has(label)) return label;
+    if (known.size > limit) {
+      onOverflow();
       return OTHER;
     }
-    this.#known.add(label);
+    known.add(label);
     return label;
-  }
+  };
 }
+
+/** The label for a tenant, now and until the process ends. */
+export type TenantLabels = (tenantId: string | undefined) => string;

@@ -59,7 +59,7 @@ export function createCallSeries(options: CallSeriesOptions, naming: SeriesNamin
   const { registry } = options;
   const { prefix, title } = naming;
   let inFlight = 0;
-  const table = new SeriesTable(options, naming);
+  const table = createSeriesTable(options, naming);
   registry.registerMetric(asMetric(requestsTotal(table, naming)));
   registry.registerMetric(asMetric(requestDurations(table, naming)));
   new Gauge({
@@ -99,62 +99,60 @@ interface StatusCount {
   count: number;
 }
 
-class SeriesTable {
-  readonly all: Series[] = [];
-  readonly #byPath = new Map<string, Map<string, Map<string, Series>>>();
-  readonly #options: CallSeriesOptions;
-  readonly #naming: SeriesNaming;
+function createSeriesTable({ maxSeries, onOverflow, tenants }: CallSeriesOptions, naming: SeriesNaming) {
+  const all: Series[] = [];
+  const byPath = new Map<string, Map<string, Map<string, Series>>>();
 
-  constructor(options: CallSeriesOptions, naming: SeriesNaming) {
-    this.#options = options;
-    this.#naming = naming;
-  }
-
-  record({ method, path, status, tenantId, seconds }: EndedCall): void {
-    const series = this.#find(path, tenantLabel(tenantId), method) ?? this.#admit(path, tenantId, method);
-    series.count += 1;
-    series.seconds += seconds;
-    this.#countStatus(series, this.#naming.statusLabel(status));
-    let bucket = 0;
-    while (bucket < DURATION_BUCKETS.length && seconds > DURATION_BUCKETS[bucket]!) bucket += 1;
-    series.buckets[bucket]! += 1;
-  }
-
-  #find(path: string, tenant: string, method: string): Series | undefined {
-    return this.#byPath.get(path)?.get(tenant)?.get(method);
+  function find(path: string, tenant: string, method: string): Series | undefined {
+    return byPath.get(path)?.get(tenant)?.get(method);
   }
 
   /** Finds the series under the labels' rules, or makes it as long as there is room. */
-  #admit(rawPath: string, tenantId: string | undefined, rawMethod: string): Series {
-    const { maxSeries, onOverflow, tenants } = this.#options;
-    const path = this.#naming.pathLabel(rawPath);
-    const method = this.#naming.methodLabel(rawMethod);
-    const tenant = tenants.of(tenantId);
-    const known = this.#find(path, tenant, method);
+  function admit(rawPath: string, tenantId: string | undefined, rawMethod: string): Series {
+    const path = naming.pathLabel(rawPath);
+    const method = naming.methodLabel(rawMethod);
+    const tenant = tenants(tenantId);
+    const known = find(path, tenant, method);
     if (known !== undefined) return known;
-    if (this.all.length < maxSeries) return this.#add(path, tenant, method);
+    if (all.length < maxSeries) return add(path, tenant, method);
     onOverflow();
     // Patterns come from routes and are few; should they not be, their number is bounded too.
-    const shared = this.all.length < 2 * maxSeries ? path : OTHER;
-    return this.#find(shared, OTHER, method) ?? this.#add(shared, OTHER, method);
+    const shared = all.length < 2 * maxSeries ? path : OTHER;
+    return find(shared, OTHER, method) ?? add(shared, OTHER, method);
   }
 
-  #add(path: string, tenantId: string, method: string): Series {
+  function add(path: string, tenantId: string, method: string): Series {
     const buckets = new Array<number>(DURATION_BUCKETS.length + 1).fill(0);
-    const labels = this.#naming.labels(path, tenantId, method);
+    const labels = naming.labels(path, tenantId, method);
     const series: Series = { labels, byStatus: new Map(), buckets, count: 0, seconds: 0 };
-    this.all.push(series);
-    const byTenant = getOrAdd(this.#byPath, path, () => new Map<string, Map<string, Series>>());
+    all.push(series);
+    const byTenant = getOrAdd(byPath, path, () => new Map<string, Map<string, Series>>());
     getOrAdd(byTenant, tenantId, () => new Map<string, Series>()).set(method, series);
     return series;
   }
 
-  #countStatus({ labels, byStatus }: Series, status: number): void {
+  function countStatus({ labels, byStatus }: Series, status: number): void {
     const known = byStatus.get(status);
     if (known !== undefined) known.count += 1;
-    else byStatus.set(status, { labels: this.#naming.withStatus(labels, status), count: 1 });
+    else byStatus.set(status, { labels: naming.withStatus(labels, status), count: 1 });
   }
+
+  return {
+    all,
+
+    record({ method, path, status, tenantId, seconds }: EndedCall): void {
+      const series = find(path, tenantLabel(tenantId), method) ?? admit(path, tenantId, method);
+      series.count += 1;
+      series.seconds += seconds;
+      countStatus(series, naming.statusLabel(status));
+      let bucket = 0;
+      while (bucket < DURATION_BUCKETS.length && seconds > DURATION_BUCKETS[bucket]!) bucket += 1;
+      series.buckets[bucket]! += 1;
+    },
+  };
 }
+
+type SeriesTable = ReturnType<typeof createSeriesTable>;
 
 function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   let value = map.get(key);

@@ -31,10 +31,158 @@ export interface LogDestinationOptions {
  *
  * pino's own destination is not used: its `flushSync` never ends when the output is closed or its disk full.
  */
-export function createLogDestination(options: LogDestinationOptions): LogDestination {
-  const destination = new BufferedDestination(options);
-  process.once('exit', () => destination.flushSync());
-  return destination;
+export function createLogDestination({
+  descriptor,
+  clock,
+  maxBufferedBytes: maxBytes = 4 * 1024 * 1024,
+  onRecovered,
+}: LogDestinationOptions): LogDestination {
+  let queued: string[] = [];
+  /** Bytes of `queued`. */
+  let queuedBytes = 0;
+  let current: Chunk | undefined;
+  let isWriting = false;
+  /** Monotonic milliseconds, while `isWriting`. */
+  let writingSince = 0;
+  /** The last write failed: the timer tries again, not every line. */
+  let isFailing = false;
+  /** The reader is gone for good. */
+  let isClosed = false;
+  let timer: NodeJS.Timeout | undefined;
+  let lost = 0;
+  let reported = 0;
+  let whenEmpty: (() => void)[] = [];
+
+  function isEmpty(): boolean {
+    return current === undefined && queued.length === 0;
+  }
+
+  function takeLines(): Chunk | undefined {
+    if (queued.length === 0) return undefined;
+    const chunk = { bytes: Buffer.from(queued.join('')), lines: queued.length, offset: 0 };
+    queued = [];
+    queuedBytes = 0;
+    return chunk;
+  }
+
+  function nextChunk(): Chunk | undefined {
+    current ??= takeLines();
+    return current;
+  }
+
+  function writeAfter(milliseconds: number): void {
+    if (timer !== undefined || isWriting) return;
+    timer = setTimeout(() => writeNext(), milliseconds);
+    timer.unref();
+  }
+
+  function writeNext(): void {
+    if (isWriting) return;
+    clearTimeout(timer);
+    timer = undefined;
+    const chunk = nextChunk();
+    if (chunk === undefined) return;
+    isWriting = true;
+    writingSince = clock.monotonic();
+    const { bytes, offset } = chunk;
+    write(descriptor, bytes, offset, bytes.length - offset, null, (error, written) => {
+      isWriting = false;
+      if (error) failed(error);
+      else wrote(chunk, written);
+    });
+  }
+
+  function wrote(chunk: Chunk, written: number): void {
+    isFailing = false;
+    chunk.offset += written;
+    if (chunk.offset === chunk.bytes.length) current = undefined;
+    if (lost > reported) {
+      const count = lost - reported;
+      reported = lost;
+      onRecovered(count);
+    }
+    if (isEmpty()) notifyEmpty();
+    else if (current !== undefined || queuedBytes >= WRITE_AT_BYTES || whenEmpty.length > 0) writeNext();
+    else writeAfter(FLUSH_MILLISECONDS);
+  }
+
+  function failed(error: NodeJS.ErrnoException): void {
+    isFailing = true;
+    if (error.code !== 'EPIPE' && error.code !== 'EBADF') {
+      // Busy, or a full disk that may get room again: the lines stay, under the same bound.
+      writeAfter(RETRY_MILLISECONDS);
+      return;
+    }
+    isClosed = true;
+    lost += queued.length + (current?.lines ?? 0);
+    queued = [];
+    queuedBytes = 0;
+    current = undefined;
+    notifyEmpty();
+  }
+
+  function notifyEmpty(): void {
+    const waiting = whenEmpty;
+    whenEmpty = [];
+    for (const notify of waiting) notify();
+  }
+
+  function flushSync(): void {
+    const now = clock.monotonic();
+    const giveUpAt = now + FLUSH_DEADLINE_MILLISECONDS;
+    if (isWriting) {
+      // The reader stands still; a synchronous write could wait for it for ever.
+      if (now - writingSince > STUCK_MILLISECONDS) return;
+      // A write that is under way cannot be taken back, and how far it is is not known: it gets a moment to end.
+      sleep(20);
+    }
+    const chunk = isWriting ? takeLines() : nextChunk();
+    while (chunk !== undefined && chunk.offset < chunk.bytes.length) {
+      try {
+        chunk.offset += writeSync(descriptor, chunk.bytes, chunk.offset);
+      } catch (error) {
+        if (!isBusy(error) || clock.monotonic() >= giveUpAt) {
+          lost += chunk.lines;
+          break;
+        }
+        sleep(10);
+      }
+    }
+    if (!isWriting) current = undefined;
+  }
+
+  process.once('exit', flushSync);
+  return {
+    flushSync,
+    write(line: string): void {
+      const bytes = Buffer.byteLength(line);
+      const waiting = queuedBytes + (current?.bytes.length ?? 0);
+      if (isClosed || waiting + bytes > maxBytes) {
+        lost += 1;
+        return;
+      }
+      queued.push(line);
+      queuedBytes += bytes;
+      if (queuedBytes >= WRITE_AT_BYTES && !isFailing) writeNext();
+      else writeAfter(FLUSH_MILLISECONDS);
+    },
+
+    async flush(): Promise<void> {
+      writeNext();
+      if (isEmpty()) return;
+      await new Promise<void>((resolve) => {
+        const deadline = setTimeout(resolve, FLUSH_DEADLINE_MILLISECONDS);
+        whenEmpty.push(() => {
+          clearTimeout(deadline);
+          resolve();
+        });
+      });
+    },
+
+    droppedLines(): number {
+      return lost;
+    },
+  };
 }
 
 const WRITE_AT_BYTES = 32_768;
@@ -48,163 +196,6 @@ interface Chunk {
   readonly bytes: Buffer;
   readonly lines: number;
   offset: number;
-}
-
-class BufferedDestination implements LogDestination {
-  readonly #descriptor: number;
-  readonly #clock: Clock;
-  readonly #maxBytes: number;
-  readonly #onRecovered: (lostLines: number) => void;
-  #lines: string[] = [];
-  /** Bytes of `#lines`. */
-  #bytes = 0;
-  #chunk: Chunk | undefined;
-  #isWriting = false;
-  /** Monotonic milliseconds, while `#isWriting`. */
-  #writingSince = 0;
-  /** The last write failed: the timer tries again, not every line. */
-  #isFailing = false;
-  /** The reader is gone for good. */
-  #isClosed = false;
-  #timer: NodeJS.Timeout | undefined;
-  #dropped = 0;
-  #reported = 0;
-  #whenEmpty: (() => void)[] = [];
-
-  constructor({ descriptor, clock, maxBufferedBytes = 4 * 1024 * 1024, onRecovered }: LogDestinationOptions) {
-    this.#descriptor = descriptor;
-    this.#clock = clock;
-    this.#maxBytes = maxBufferedBytes;
-    this.#onRecovered = onRecovered;
-  }
-
-  write(line: string): void {
-    const bytes = Buffer.byteLength(line);
-    const waiting = this.#bytes + (this.#chunk?.bytes.length ?? 0);
-    if (this.#isClosed || waiting + bytes > this.#maxBytes) {
-      this.#dropped += 1;
-      return;
-    }
-    this.#lines.push(line);
-    this.#bytes += bytes;
-    if (this.#bytes >= WRITE_AT_BYTES && !this.#isFailing) this.#writeNext();
-    else this.#writeAfter(FLUSH_MILLISECONDS);
-  }
-
-  async flush(): Promise<void> {
-    this.#writeNext();
-    if (this.#isEmpty) return;
-    await new Promise<void>((resolve) => {
-      const deadline = setTimeout(resolve, FLUSH_DEADLINE_MILLISECONDS);
-      this.#whenEmpty.push(() => {
-        clearTimeout(deadline);
-        resolve();
-      });
-    });
-  }
-
-  flushSync(): void {
-    const now = this.#clock.monotonic();
-    const giveUpAt = now + FLUSH_DEADLINE_MILLISECONDS;
-    if (this.#isWriting) {
-      // The reader stands still; a synchronous write could wait for it for ever.
-      if (now - this.#writingSince > STUCK_MILLISECONDS) return;
-      // A write that is under way cannot be taken back, and how far it is is not known: it gets a moment to end.
-      sleep(20);
-    }
-    const chunk = this.#isWriting ? this.#takeLines() : this.#nextChunk();
-    while (chunk !== undefined && chunk.offset < chunk.bytes.length) {
-      try {
-        chunk.offset += writeSync(this.#descriptor, chunk.bytes, chunk.offset);
-      } catch (error) {
-        if (!isBusy(error) || this.#clock.monotonic() >= giveUpAt) {
-          this.#dropped += chunk.lines;
-          break;
-        }
-        sleep(10);
-      }
-    }
-    if (!this.#isWriting) this.#chunk = undefined;
-  }
-
-  droppedLines(): number {
-    return this.#dropped;
-  }
-
-  get #isEmpty(): boolean {
-    return this.#chunk === undefined && this.#lines.length === 0;
-  }
-
-  #takeLines(): Chunk | undefined {
-    if (this.#lines.length === 0) return undefined;
-    const chunk = { bytes: Buffer.from(this.#lines.join('')), lines: this.#lines.length, offset: 0 };
-    this.#lines = [];
-    this.#bytes = 0;
-    return chunk;
-  }
-
-  #nextChunk(): Chunk | undefined {
-    this.#chunk ??= this.#takeLines();
-    return this.#chunk;
-  }
-
-  #writeAfter(milliseconds: number): void {
-    if (this.#timer !== undefined || this.#isWriting) return;
-    this.#timer = setTimeout(() => this.#writeNext(), milliseconds);
-    this.#timer.unref();
-  }
-
-  #writeNext(): void {
-    if (this.#isWriting) return;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const chunk = this.#nextChunk();
-    if (chunk === undefined) return;
-    this.#isWriting = true;
-    this.#writingSince = this.#clock.monotonic();
-    const { bytes, offset } = chunk;
-    write(this.#descriptor, bytes, offset, bytes.length - offset, null, (error, written) => {
-      this.#isWriting = false;
-      if (error) this.#failed(error);
-      else this.#wrote(chunk, written);
-    });
-  }
-
-  #wrote(chunk: Chunk, written: number): void {
-    this.#isFailing = false;
-    chunk.offset += written;
-    if (chunk.offset === chunk.bytes.length) this.#chunk = undefined;
-    if (this.#dropped > this.#reported) {
-      const lost = this.#dropped - this.#reported;
-      this.#reported = this.#dropped;
-      this.#onRecovered(lost);
-    }
-    if (this.#isEmpty) this.#notifyEmpty();
-    else if (this.#chunk !== undefined || this.#bytes >= WRITE_AT_BYTES || this.#whenEmpty.length > 0)
-      this.#writeNext();
-    else this.#writeAfter(FLUSH_MILLISECONDS);
-  }
-
-  #failed(error: NodeJS.ErrnoException): void {
-    this.#isFailing = true;
-    if (error.code !== 'EPIPE' && error.code !== 'EBADF') {
-      // Busy, or a full disk that may get room again: the lines stay, under the same bound.
-      this.#writeAfter(RETRY_MILLISECONDS);
-      return;
-    }
-    this.#isClosed = true;
-    this.#dropped += this.#lines.length + (this.#chunk?.lines ?? 0);
-    this.#lines = [];
-    this.#bytes = 0;
-    this.#chunk = undefined;
-    this.#notifyEmpty();
-  }
-
-  #notifyEmpty(): void {
-    const waiting = this.#whenEmpty;
-    this.#whenEmpty = [];
-    for (const notify of waiting) notify();
-  }
 }
 
 function isBusy(error: unknown): boolean {

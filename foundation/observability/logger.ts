@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { createLogDestination, type LogDestination } from './log-destination.ts';
-import { HiddenTexts, redactFields, redactValue } from './redact-fields.ts';
+import { createHiddenTexts, redactFields, redactValue } from './redact-fields.ts';
 import { clipText } from './redact-text.ts';
 
 /** `log.info({ tenant_id }, 'what happened')`; `log.child({ plugin })` adds fields to every line. */
@@ -65,7 +65,7 @@ export function createLogger(options: LoggerOptions): Logging {
   const destination = openDestination(options, clock, (lost) =>
     logger.warn({ lost_lines: lost }, 'log lines were dropped because the output stood still'),
   );
-  const hidden = new HiddenTexts(options.secrets ?? []);
+  const hidden = createHiddenTexts(options.secrets ?? []);
   const hide = hidden.hideIn;
   const timestamp = timestamps(clock);
   const stream = options.pretty
@@ -91,10 +91,10 @@ export function createLogger(options: LoggerOptions): Logging {
       const members = JSON.stringify(fields).slice(1, -1);
       stream.write(hide(`{"level":"${level}"${timestamp()},${members},"msg":"request"}\n`));
     },
-    hide: (secret) => hidden.add(secret),
-    flush: () => destination.flush(),
-    flushSync: () => destination.flushSync(),
-    droppedLines: () => destination.droppedLines(),
+    hide: hidden.add,
+    flush: destination.flush,
+    flushSync: destination.flushSync,
+    droppedLines: destination.droppedLines,
   };
 }
 

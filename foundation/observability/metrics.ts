@@ -2,9 +2,9 @@ import { Counter, collectDefaultMetrics, Gauge } from 'prom-client';
 import {
   createGrpcMetrics,
   createHttpMetrics,
+  createTenantLabels,
   type GrpcMetrics,
   type HttpMetrics,
-  TenantLabels,
 } from './call-metrics.ts';
 import { createMetricRegistry, type MetricRegistry } from './metric-registry.ts';
 
@@ -74,7 +74,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     registers,
   });
   const onOverflow = () => overflow.inc();
-  const tenants = new TenantLabels(maxTenants, onOverflow);
+  const tenants = createTenantLabels(maxTenants, onOverflow);
   const rejected = new Counter({
     name: 'svc_rate_limit_rejected_total',
     help: 'Requests refused by a rate limit.',
@@ -110,7 +110,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     registry,
     grpc: createGrpcMetrics(series),
     http: createHttpMetrics(series),
-    rateLimitRejected: (tenantId, window) => rejected.inc({ tenant_id: tenants.of(tenantId), window }),
+    rateLimitRejected: (tenantId, window) => rejected.inc({ tenant_id: tenants(tenantId), window }),
     reading,
     watchAudit({ queued, spooled }) {
       const kind = 'gauge';

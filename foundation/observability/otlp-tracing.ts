@@ -13,6 +13,7 @@ import {
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-grpc';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
+import { DeadlineError, within } from '../base/deadline.ts';
 import type { Logger } from './logger.ts';
 import { clipText, redactText } from './redact-text.ts';
 import {
@@ -38,9 +39,9 @@ import type {
  * from OpenTelemetry's own variables (`OTEL_EXPORTER_OTLP_CERTIFICATE`, `OTEL_EXPORTER_OTLP_HEADERS`).
  */
 export function createOtlpTracing(options: TracingOptions & { readonly endpoint: string }): Tracing {
-  const { endpoint, insecure, serviceName, version, log } = options;
+  const { endpoint, serviceName, version, log } = options;
   const exporter = new OTLPTraceExporter({
-    url: withScheme(endpoint, insecure),
+    url: endpoint,
     timeoutMillis: EXPORT_TIMEOUT_MILLISECONDS,
   });
   const provider = new TracerProvider({
@@ -71,24 +72,12 @@ const SHUTDOWN_DEADLINE_MILLISECONDS = 2000;
 const MAX_ATTRIBUTE = 1024;
 const MAX_STACK = 8192;
 
-/** The exporter takes an endpoint without a scheme as TLS. */
-function withScheme(endpoint: string, insecure: boolean): string {
-  if (/^[a-z]+:\/\//i.test(endpoint)) return endpoint;
-  return `${insecure ? 'http' : 'https'}://${endpoint}`;
-}
-
 async function shutdownInTime(provider: TracerProvider, log: TracingOptions['log']): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<'late'>((resolve) => {
-    timer = setTimeout(() => resolve('late'), SHUTDOWN_DEADLINE_MILLISECONDS);
-  });
   try {
-    const ended = await Promise.race([provider.shutdown(), deadline]);
-    if (ended === 'late') log.warn('the trace collector did not take the last spans in time');
+    await within(SHUTDOWN_DEADLINE_MILLISECONDS, 'sending the last spans', provider.shutdown());
   } catch (error) {
-    log.warn({ err: error }, 'the trace collector did not take the last spans');
-  } finally {
-    clearTimeout(timer);
+    if (error instanceof DeadlineError) log.warn('the trace collector did not take the last spans in time');
+    else log.warn({ err: error }, 'the trace collector did not take the last spans');
   }
 }
 
@@ -150,30 +139,14 @@ function startSpan(
     { kind: KINDS[kind], attributes: withoutSecrets(attributes) },
     toContext(parent),
   );
-  return new RecordedSpan(span, parent.baggage);
-}
-
-class RecordedSpan implements SpanHandle {
-  readonly #span: Span;
-  readonly #baggage: string | undefined;
-
-  constructor(span: Span, baggage: string | undefined) {
-    this.#span = span;
-    this.#baggage = baggage;
-  }
-
-  headers(): TraceHeaders {
-    return writeTraceContext(contextOf(this.#span, this.#baggage));
-  }
-
-  set(attributes: SpanAttributes): void {
-    this.#span.setAttributes(withoutSecrets(attributes));
-  }
-
-  end(error?: unknown): void {
-    if (error !== undefined) recordError(this.#span, error);
-    this.#span.end();
-  }
+  return {
+    headers: () => writeTraceContext(contextOf(span, parent.baggage)),
+    set: (added) => void span.setAttributes(withoutSecrets(added)),
+    end(error) {
+      if (error !== undefined) recordError(span, error);
+      span.end();
+    },
+  };
 }
 
 /** The server span of a request. What it is called and which attributes it has is the transport's convention. */

@@ -141,33 +141,29 @@ const MIN_SECRET = 8;
 const MAX_SECRETS = 256;
 
 /** The secrets that no log line may hold, some known from the start, others since they were read. */
-export class HiddenTexts {
+export function createHiddenTexts(secrets: readonly string[]) {
   /** As JSON writes them, the latest used last. */
-  readonly #written = new Set<string>();
-
-  constructor(secrets: readonly string[]) {
-    for (const secret of secrets) this.add(secret);
-  }
+  const written = new Set<string>();
 
   /** Shorter than 8 characters: ignored. Of more than 256 the one that was not added for the longest time is given up. */
-  add(secret: string): void {
+  function add(secret: string): void {
     if (secret.length < MIN_SECRET) return;
-    const written = JSON.stringify(secret).slice(1, -1);
-    this.#written.delete(written);
-    this.#written.add(written);
-    if (this.#written.size <= MAX_SECRETS) return;
-    for (const oldest of this.#written) {
-      this.#written.delete(oldest);
-      return;
-    }
+    const text = JSON.stringify(secret).slice(1, -1);
+    written.delete(text);
+    written.add(text);
+    const [oldest] = written;
+    if (written.size > MAX_SECRETS) written.delete(oldest!);
   }
 
   /** Removes them, and credentials of known form, from a line. */
-  hideIn = (line: string): string => {
+  function hideIn(line: string): string {
     let text = line;
-    for (const secret of this.#written) if (text.includes(secret)) text = text.replaceAll(secret, REDACTED);
+    for (const secret of written) if (text.includes(secret)) text = text.replaceAll(secret, REDACTED);
     return redactLine(text);
-  };
+  }
+
+  for (const secret of secrets) add(secret);
+  return { add, hideIn };
 }
 
 /** What a log line says about a failure. Own members of the error are left out: clients put whole requests there. */

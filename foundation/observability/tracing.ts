@@ -67,10 +67,8 @@ export interface SpanOptions {
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
 export interface TracingOptions {
-  /** OTLP gRPC endpoint, `http://host:4317` or `host:4317`; undefined: nothing is recorded. */
+  /** OTLP gRPC endpoint, `http://host:4317` or `https://…` for TLS; undefined: nothing is recorded. */
   readonly endpoint: string | undefined;
-  /** Without TLS, where the endpoint has no scheme. */
-  readonly insecure: boolean;
   readonly serviceName: string;
   readonly version: string;
   readonly log: Logger;

@@ -6,7 +6,7 @@ import type { Ids } from '../base/ids.ts';
 import { throttledLog } from '../base/throttle.ts';
 import type { Logger } from '../observability/logger.ts';
 import { type Redis, type RedisScript, redisScript } from './redis.ts';
-import { Subscriptions } from './subscriptions.ts';
+import { createSubscriptions } from './subscriptions.ts';
 
 /** What the connection is opened with. */
 export interface RedisParts {
@@ -58,7 +58,7 @@ export async function openRedis({ url, deployment, clock, ids, log }: RedisParts
   const warnOfRefusal = throttledLog<unknown>(clock, (err, count) =>
     log.warn({ err, count }, 'Redis refused a command'),
   );
-  const subscriptions = new Subscriptions(() => new ioredis.Redis(url, options), warnOfRefusal);
+  const subscriptions = createSubscriptions(() => new ioredis.Redis(url, options), warnOfRefusal);
   const known = Promise.withResolvers<void>();
   let isUp = false;
   let isReported = false;

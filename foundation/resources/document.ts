@@ -49,7 +49,8 @@ export function unreadable(path: string, reason: string): SourceFile {
 
 function readDocument(file: string, text: string, linesBefore: number): SourceDocument {
   const { value, faults, placeOf } = readYaml(text);
-  const firstLine = linesBefore + leadingLines(text) + 1;
+  const leadingLines = text.split('\n').findIndex((line) => !EMPTY_LINE.test(line));
+  const firstLine = linesBefore + Math.max(0, leadingLines) + 1;
   // Where every document waits for its plugin, at each start.
   const kindPlace = placeOf(['kind']);
   // Parsed once more, for the rare document with a problem, instead of keeping the syntax trees of all.
@@ -78,15 +79,6 @@ function readDocument(file: string, text: string, linesBefore: number): SourceDo
   }
   const { id, header, problems } = readHeader(value);
   return { ...common, id, header, problems: locate(problems) };
-}
-
-/** Lines before the first with content. */
-function leadingLines(text: string): number {
-  const lines = text.split('\n');
-  return Math.max(
-    0,
-    lines.findIndex((line) => !/^(?:---)?\s*(?:#.*)?$/.test(line)),
-  );
 }
 
 /** One document of a YAML stream. */
@@ -136,5 +128,8 @@ function hasContent(text: string): boolean {
   return text
     .replace(/^\uFEFF/, '')
     .split(/\r?\n/)
-    .some((line) => !/^(?:---)?\s*(?:#.*)?$/.test(line) && !line.startsWith('%'));
+    .some((line) => !EMPTY_LINE.test(line) && !line.startsWith('%'));
 }
+
+/** Blank, a comment, or a bare marker. */
+const EMPTY_LINE = /^(?:---)?\s*(?:#.*)?$/;

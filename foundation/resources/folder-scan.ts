@@ -33,116 +33,83 @@ type ScanLimits = Pick<ResourceLimits, 'files' | 'folders' | 'depth'>;
 
 /** Looks through the folder and those below it. Symbolic links are followed while they stay inside. Does not read files. */
 export async function scanFolder(root: string, limits: ScanLimits): Promise<FolderScan> {
-  const scan = new Scan(root, limits);
-  await scan.run();
-  // By code unit, so that the order is the same on every machine.
-  scan.files.sort((a, b) => (a.path < b.path ? -1 : 1));
-  return scan;
-}
-
-/** Entries of a folder that are looked at together. */
-const AT_ONCE = 64;
-
-type Look = { readonly status: BigIntStats } | { readonly error: unknown };
-
-async function look(absolute: string): Promise<Look> {
-  try {
-    return { status: await lstat(absolute, { bigint: true }) };
-  } catch (error) {
-    return { error };
-  }
-}
-
-class Scan implements FolderScan {
-  exists = true;
-  readonly files: FoundFile[] = [];
-  readonly refused = new Map<string, string>();
-  readonly folders = new Set<string>();
-  readonly #root: string;
-  readonly #limits: ScanLimits;
-  #realRoot = '';
-
-  constructor(root: string, limits: ScanLimits) {
-    this.#root = root;
-    this.#limits = limits;
-  }
-
-  async run(): Promise<void> {
-    try {
-      this.#realRoot = await realpath(this.#root);
-    } catch (error) {
-      this.#noteRoot(error);
-      return;
-    }
-    await this.#folder('.', this.#realRoot, []);
-  }
+  const files: FoundFile[] = [];
+  const refused = new Map<string, string>();
+  const folders = new Set<string>();
+  let exists = true;
+  let realRoot = '';
 
   /** @param above the folders around this one, behind all links */
-  async #folder(at: string, real: string, above: readonly string[]): Promise<void> {
-    if (above.includes(real)) return this.#refuse(at, 'is a link to a folder around it');
-    if (above.length >= this.#limits.depth) {
-      return this.#refuse(at, `lies below ${this.#limits.depth} folders, which is too deep`);
+  async function lookThrough(at: string, real: string, above: readonly string[]): Promise<void> {
+    if (above.includes(real)) return refuse(at, 'is a link to a folder around it');
+    if (above.length >= limits.depth) {
+      return refuse(at, `lies below ${limits.depth} folders, which is too deep`);
     }
-    if (this.folders.size >= this.#limits.folders) {
-      return this.#refuse('.', `holds more than ${this.#limits.folders} folders`);
-    }
-    this.folders.add(real);
+    if (folders.size >= limits.folders) return refuse('.', `holds more than ${limits.folders} folders`);
+    folders.add(real);
     let entries: string[];
     try {
       entries = await readdir(real);
     } catch (error) {
-      if (at === '.') return this.#noteRoot(error);
-      return this.#noteEntry(at, error);
+      return at === '.' ? noteRoot(error) : noteEntry(at, error);
     }
     const lines = [...above, real];
     const names = entries.filter((name) => isResourceFile(name) || isResourceFolder(name)).sort();
     for (let start = 0; start < names.length; start += AT_ONCE) {
-      const some = names.slice(start, start + AT_ONCE).map((name) => path.join(real, name));
-      for (const [index, status] of (await Promise.all(some.map(look))).entries()) {
-        const absolute = some[index]!;
-        const name = path.basename(absolute);
-        await this.#entry(at === '.' ? name : `${at}/${name}`, absolute, status, lines);
+      const some = names.slice(start, start + AT_ONCE);
+      // A failure is handled when it is the entry's turn.
+      const seen = await Promise.allSettled(
+        some.map((name) => lstat(path.join(real, name), { bigint: true })),
+      );
+      for (const [index, status] of seen.entries()) {
+        const name = some[index]!;
+        await look(at === '.' ? name : `${at}/${name}`, path.join(real, name), status, lines);
       }
     }
   }
 
-  async #entry(at: string, absolute: string, seen: Look, above: readonly string[]): Promise<void> {
+  async function look(
+    at: string,
+    absolute: string,
+    seen: PromiseSettledResult<BigIntStats>,
+    above: readonly string[],
+  ): Promise<void> {
     let isLink = false;
     try {
       let real = absolute;
-      if ('error' in seen) throw seen.error;
-      let { status } = seen;
+      if (seen.status === 'rejected') throw seen.reason;
+      let status = seen.value;
       isLink = status.isSymbolicLink();
       if (isLink) {
         real = await realpath(absolute);
-        if (!real.startsWith(this.#realRoot + path.sep)) {
-          if (real === this.#realRoot) return this.#refuse(at, 'is a link to a folder around it');
+        if (!real.startsWith(realRoot + path.sep)) {
+          if (real === realRoot) return refuse(at, 'is a link to a folder around it');
           // Other files there are no business of ours.
           const isOurs = isResourceFile(path.basename(at)) || (await stat(real)).isDirectory();
-          return isOurs ? this.#refuse(at, 'is a link that leads out of the folder') : undefined;
+          return isOurs ? refuse(at, 'is a link that leads out of the folder') : undefined;
         }
         status = await stat(real, { bigint: true });
       }
-      if (status.isDirectory()) return await this.#folder(at, real, above);
+      if (status.isDirectory()) return await lookThrough(at, real, above);
       if (!isResourceFile(path.basename(at))) return;
-      if (!status.isFile()) return this.#refuse(at, 'is not a file');
-      this.#add(at, real, status);
+      if (!status.isFile()) return refuse(at, 'is not a file');
+      add(at, real, status);
     } catch (error) {
       // Gone since it was listed; a link to nothing is a mistake worth reporting.
       if (isSystemError(error, 'ENOENT') && !isLink) return;
-      if (isResourceFile(path.basename(at))) this.#noteEntry(at, error);
+      if (isResourceFile(path.basename(at))) noteEntry(at, error);
       else if (!isSystemError(error)) throw error;
     }
   }
 
-  #add(at: string, real: string, status: BigIntStats): void {
-    if (this.files.length >= this.#limits.files) {
-      this.#refuse('.', `holds more than ${this.#limits.files} files`);
+  function add(at: string, real: string, status: BigIntStats): void {
+    if (files.length >= limits.files) {
+      refuse('.', `holds more than ${limits.files} files`);
       return;
     }
     const { dev, ino, size, mtimeNs, ctimeNs, mtimeMs } = status;
-    this.folders.add(path.dirname(real));
-    this.files.push({
+    folders.add(path.dirname(real));
+    files.push({
       path: at,
       real,
       fingerprint: [real, dev, ino, size, mtimeNs, ctimeNs].join(':'),
@@ -151,22 +118,34 @@ class Scan implements FolderScan {
     });
   }
 
-  #noteRoot(error: unknown): void {
-    if (isSystemError(error, 'ENOENT')) this.exists = false;
-    else if (isSystemError(error, 'ENOTDIR')) this.#refuse('.', 'is not a folder');
-    else this.#noteEntry('.', error);
+  function noteRoot(error: unknown): void {
+    if (isSystemError(error, 'ENOENT')) exists = false;
+    else if (isSystemError(error, 'ENOTDIR')) refuse('.', 'is not a folder');
+    else noteEntry('.', error);
   }
 
-  #noteEntry(at: string, error: unknown): void {
+  function noteEntry(at: string, error: unknown): void {
     if (!isSystemError(error)) throw error;
-    const reason = error.code === 'ENOENT' ? 'is a link to nothing' : `cannot be read (${error.code})`;
-    this.#refuse(at, reason);
+    refuse(at, error.code === 'ENOENT' ? 'is a link to nothing' : `cannot be read (${error.code})`);
   }
 
-  #refuse(at: string, reason: string): void {
-    this.refused.set(at, reason);
+  function refuse(at: string, reason: string): void {
+    refused.set(at, reason);
   }
+
+  try {
+    realRoot = await realpath(root);
+    await lookThrough('.', realRoot, []);
+  } catch (error) {
+    noteRoot(error);
+  }
+  // By code unit, so that the order is the same on every machine.
+  files.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return { exists, files, refused, folders };
 }
+
+/** Entries of a folder that are looked at together. */
+const AT_ONCE = 64;
 
 /**
  * True for the names of files that hold resources: `*.yaml` and `*.yml`, not hidden. Editors' own files are none of them

@@ -3,7 +3,7 @@ import { Follower, type WatchFolder, wayTo } from '../base/follow.ts';
 import type { Logger } from '../observability/logger.ts';
 import { type FolderScan, scanFolder } from './folder-scan.ts';
 import type { ResourceLimits, ResourceTimes } from './resources.ts';
-import { SourceFiles } from './source-files.ts';
+import { createSourceFiles } from './source-files.ts';
 
 /** What a folder is followed with. */
 export interface FollowedFolderParts {
@@ -27,72 +27,32 @@ const MAX_LOOKS = 5;
 const MAX_PUT_OFFS = 3;
 
 /** The files of the folder as they were when nothing was going on with them. */
-export class FollowedFolder {
-  readonly files: SourceFiles;
-  readonly #parts: FollowedFolderParts;
-  readonly #follower: Follower;
-  #exists = false;
-  #putOffs = 0;
+export function createFollowedFolder(parts: FollowedFolderParts) {
+  const { folder, limits, times, clock, log } = parts;
+  const files = createSourceFiles(limits, clock);
+  const follower = new Follower({ ...parts, onTrouble: logTrouble });
+  let exists = false;
+  let putOffs = 0;
   /** When files were first seen missing, monotonic. */
-  #missingSince: number | undefined;
+  let missingSince: number | undefined;
 
-  constructor(parts: FollowedFolderParts) {
-    this.#parts = parts;
-    this.files = new SourceFiles(parts.limits, parts.clock);
-    this.#follower = new Follower({
-      ...parts,
-      onTrouble: (code) => this.#logTrouble(code),
-    });
-  }
-
-  get exists(): boolean {
-    return this.#exists;
-  }
-
-  /** True while the file system gives no notices. */
-  get isPolling(): boolean {
-    return this.#follower.isPolling;
-  }
-
-  /**
-   * Reads what changed. One look at a time.
-   *
-   * @param isPatient waits for what is going on to be over: `unsettled` then, and not for long
-   */
-  async look(isPatient: boolean): Promise<LookResult> {
-    const scan = await this.#scan();
-    if (isPatient && this.#mayComeBack(this.files.missing(scan))) return 'unsettled';
-    const reading = await this.files.read(scan);
-    if (isPatient && this.#putsOff(reading.isTorn)) return 'unsettled';
-    this.#missingSince = undefined;
-    this.#putOffs = 0;
-    this.#exists = scan.exists;
-    return this.files.adopt(reading) ? 'changed' : 'same';
-  }
-
-  close(): void {
-    this.#follower.close();
-  }
-
-  async #scan(): Promise<FolderScan> {
-    const { folder, limits } = this.#parts;
+  async function scanAll(): Promise<FolderScan> {
     let scan = await scanFolder(folder, limits);
-    for (let looks = 1; (await this.#follow(scan)) && looks < MAX_LOOKS; looks += 1) {
+    for (let looks = 1; (await follow(scan)) && looks < MAX_LOOKS; looks += 1) {
       scan = await scanFolder(folder, limits);
     }
     return scan;
   }
 
   /** Watches the folders of this look, and the way to the top one. Returns whether some were not watched before. */
-  async #follow({ folders }: FolderScan): Promise<boolean> {
-    const targets = new Map<string, ReadonlySet<string> | undefined>(await wayTo(this.#parts.folder));
-    for (const folder of folders) targets.set(folder, undefined);
+  async function follow({ folders }: FolderScan): Promise<boolean> {
+    const targets = new Map<string, ReadonlySet<string> | undefined>(await wayTo(folder));
+    for (const one of folders) targets.set(one, undefined);
     // The way may be closed to watchers (a home folder); that only makes its changes seen later.
-    return this.#follower.follow(targets, (folder) => folders.has(folder));
+    return follower.follow(targets, (one) => folders.has(one));
   }
 
-  #logTrouble(code: string): void {
-    const { log, folder, times } = this.#parts;
+  function logTrouble(code: string): void {
     if (code === '') log.info({ folder }, 'the folder of resources can be watched again');
     else
       log.warn(
@@ -102,22 +62,53 @@ export class FollowedFolder {
   }
 
   /** Editors move a file away for a moment. */
-  #mayComeBack(missing: readonly string[]): boolean {
-    if (missing.length === 0) return false;
-    const { clock, times } = this.#parts;
+  function mayComeBack(gone: readonly string[]): boolean {
+    if (gone.length === 0) return false;
     const now = clock.monotonic();
-    this.#missingSince ??= now;
-    const left = this.#missingSince + times.gone - now;
+    missingSince ??= now;
+    const left = missingSince + times.gone - now;
     if (left <= 0) return false;
-    this.#follower.soon(left);
+    follower.soon(left);
     return true;
   }
 
   /** What happened while the folder was read may have torn apart what belongs together, as the two halves of a swap. */
-  #putsOff(isTorn: boolean): boolean {
-    if ((!isTorn && !this.#follower.isPending) || this.#putOffs >= MAX_PUT_OFFS) return false;
-    this.#putOffs += 1;
-    this.#follower.soon(this.#parts.times.quiet);
+  function putsOff(isTorn: boolean): boolean {
+    if ((!isTorn && !follower.isPending) || putOffs >= MAX_PUT_OFFS) return false;
+    putOffs += 1;
+    follower.soon(times.quiet);
     return true;
   }
+
+  return {
+    files,
+    get exists(): boolean {
+      return exists;
+    },
+
+    /** True while the file system gives no notices. */
+    get isPolling(): boolean {
+      return follower.isPolling;
+    },
+
+    /**
+     * Reads what changed. One look at a time.
+     *
+     * @param isPatient waits for what is going on to be over: `unsettled` then, and not for long
+     */
+    async look(isPatient: boolean): Promise<LookResult> {
+      const scan = await scanAll();
+      if (isPatient && mayComeBack(files.missing(scan))) return 'unsettled';
+      const reading = await files.read(scan);
+      if (isPatient && putsOff(reading.isTorn)) return 'unsettled';
+      missingSince = undefined;
+      putOffs = 0;
+      exists = scan.exists;
+      return files.adopt(reading) ? 'changed' : 'same';
+    },
+
+    close(): void {
+      follower.close();
+    },
+  };
 }

@@ -1,4 +1,4 @@
-import { nearestName } from '../base/nearest-name.ts';
+import { didYouMean } from '../base/nearest-name.ts';
 import { isMapping } from '../config/field-codec.ts';
 import type { ResourceMetadata, ResourceProblem } from './kind.ts';
 import { pointerSegment } from './problem.ts';
@@ -20,7 +20,7 @@ export interface Header {
 }
 
 /** What was read of a header. */
-export interface HeaderReading {
+interface HeaderReading {
   /** `<kind>/<name>`, where both can be read: it says whose document this is, also when it is wrong otherwise. */
   readonly id: string | undefined;
   /** Absent when there are problems. */
@@ -50,7 +50,10 @@ export function readHeader(value: unknown): HeaderReading {
   refuseUnknown(value, MEMBERS, '', report);
   const version = text(value, 'apiVersion', '', API_VERSION, 'must be svc/v1', report);
   const kind = text(value, 'kind', '', KIND_NAME, 'must be the name of a kind, like Model', report);
-  const metadata = mapping(value, 'metadata', report);
+  const metadata = isMapping(value.metadata) ? value.metadata : undefined;
+  if (metadata === undefined) {
+    report('/metadata', value.metadata === undefined ? 'is required' : 'must be a mapping');
+  }
   refuseUnknown(metadata ?? {}, METADATA, '/metadata', report);
   const pattern =
     'must be 1 to 63 letters, digits, dots, underscores and dashes, and begin with a letter or digit';
@@ -85,9 +88,7 @@ function refuseUnknown(
 ): void {
   for (const key of Object.keys(value)) {
     if (known.includes(key)) continue;
-    const meant = nearestName(key, known);
-    const hint = meant === undefined ? '' : `, did you mean ${meant}?`;
-    report(`${at}/${pointerSegment(key)}`, `is not known here${hint}`);
+    report(`${at}/${pointerSegment(key)}`, `is not known here${didYouMean(key, known)}`);
   }
 }
 
@@ -102,17 +103,6 @@ function text(
   const found = value[key];
   if (typeof found === 'string' && new RegExp(pattern).test(found)) return found;
   report(`${at}/${key}`, found === undefined || found === null ? `is required, and ${otherwise}` : otherwise);
-  return undefined;
-}
-
-function mapping(
-  value: Record<string, unknown>,
-  key: string,
-  report: Report,
-): Record<string, unknown> | undefined {
-  const found = value[key];
-  if (isMapping(found)) return found;
-  report(`/${key}`, found === undefined ? 'is required' : 'must be a mapping');
   return undefined;
 }
 

@@ -1,16 +1,9 @@
 import { createValidator, type Validator } from '../base/json-schema.ts';
+import { deepFreeze } from '../config/read-config.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { SourceDocument } from './document.ts';
 import { KIND_NAME, RESOURCE_NAME, resourceId } from './header.ts';
-import type {
-  Kind,
-  LiveResource,
-  Resource,
-  ResourceLease,
-  ResourceProblem,
-  ResourceReference,
-  ResourceView,
-} from './kind.ts';
+import type { Kind, LiveResource, Resource, ResourceReference, ResourceView } from './kind.ts';
 import { closedSchema } from './kind-schema.ts';
 import { type LocatedProblem, reasonOf } from './problem.ts';
 import type { Version } from './version.ts';
@@ -85,9 +78,18 @@ export class KindSlot {
       get: (name) => this.#live.get(name)?.version.value,
       acquire: (name) => {
         const version = this.#live.get(name)?.version;
-        return version === undefined ? undefined : leaseOf(version);
+        if (version === undefined) return undefined;
+        const release = version.lease();
+        const { value, generation } = version;
+        return { value, generation, release, [Symbol.dispose]: release };
       },
-      list: () => [...this.#live].map(([name, entry]) => describe(name, entry)).sort(byName),
+      list: () => {
+        const all = [...this.#live].map(([name, { version, file }]): LiveResource => {
+          const { value, step, generation } = version;
+          return { name, value, resource: step.resource, file, generation };
+        });
+        return all.sort((one, other) => (one.name < other.name ? -1 : 1));
+      },
       onChange: (listener) => {
         // A function of its own, so that one listener can be registered twice and removed once.
         const one = () => listener();
@@ -100,21 +102,6 @@ export class KindSlot {
 
 function isSame(one: LiveEntry, other: LiveEntry | undefined): boolean {
   return one.version === other?.version && one.file === other.file;
-}
-
-function leaseOf(version: Version): ResourceLease {
-  const release = version.lease();
-  const { value, generation } = version;
-  return { value, generation, release, [Symbol.dispose]: release };
-}
-
-function describe(name: string, { version, file }: LiveEntry): LiveResource {
-  const { value, resource, generation } = version;
-  return { name, value, resource, file, generation };
-}
-
-function byName(one: LiveResource, other: LiveResource): number {
-  return one.name < other.name ? -1 : 1;
 }
 
 /** A reference with the id of what it leads to. */
@@ -142,34 +129,18 @@ function checkDocument(
     const resource: Resource = deepFreeze({ ...header, spec });
     const problems = definition.check?.(resource) ?? [];
     if (problems.length > 0) return { problems: document.locate(problems.slice(0, limit)) };
-    const references = (definition.references?.(resource) ?? []).map(withId);
-    const odd = references.find(({ kind, name }) => !isName(kind, KIND_NAME) || !isName(name, RESOURCE_NAME));
+    const references = (definition.references?.(resource) ?? []).map((reference) => {
+      return { ...reference, id: resourceId(reference.kind, reference.name) };
+    });
+    const odd = references.find(({ kind, name }) => !NAME.kind.test(kind) || !NAME.resource.test(name));
     if (odd === undefined) return { resource, references };
     return {
       problems: document.locate([{ pointer: odd.pointer, message: 'is not the name of a resource' }]),
     };
   } catch (failure) {
-    return { problems: document.locate([thrown(failure)]) };
+    const message = `could not be checked: ${reasonOf(failure)}`;
+    return { problems: document.locate([{ pointer: '', message }]) };
   }
 }
 
-function withId(reference: ResourceReference): CheckedReference {
-  return { ...reference, id: resourceId(reference.kind, reference.name) };
-}
-
-function isName(text: string, pattern: string): boolean {
-  return new RegExp(pattern).test(text);
-}
-
-function thrown(failure: unknown): ResourceProblem {
-  return { pointer: '', message: `could not be checked: ${reasonOf(failure)}` };
-}
-
-/** The value with everything in it frozen. */
-function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    for (const member of Object.values(value)) deepFreeze(member);
-  }
-  return value;
-}
+const NAME = { kind: new RegExp(KIND_NAME), resource: new RegExp(RESOURCE_NAME) };

@@ -45,8 +45,7 @@ export class LiveResources {
 
   constructor(parts: LiveResourcesParts) {
     this.#parts = parts;
-    const { times, log } = parts;
-    this.#life = { drain: times.drain, dispose: times.build, log };
+    this.#life = { times: parts.times, log: parts.log, signal: this.#stop.signal };
   }
 
   /** By id. */
@@ -65,7 +64,7 @@ export class LiveResources {
   /** Is it time to try a failed build again? */
   hasDueRetry(): boolean {
     const now = this.#parts.clock.monotonic();
-    return [...this.#failed.values()].some((failed) => failed.isDue(now));
+    return [...this.#failed.values()].some(({ retryAt }) => now >= retryAt);
   }
 
   /** Builds what the files say. To be published or discarded; one at a time. */
@@ -74,7 +73,7 @@ export class LiveResources {
     kinds: ReadonlyMap<string, KindSlot>,
     retryAll: boolean,
   ): Promise<Staged> {
-    const { limits, times, clock } = this.#parts;
+    const { limits, clock } = this.#parts;
     const previous = this.#entries;
     const planned = plan({ previous, files, kinds, limit: limits.problems });
     const result = await stage({
@@ -84,9 +83,7 @@ export class LiveResources {
       failed: this.#failed,
       retryAll,
       limits,
-      times,
       clock,
-      signal: this.#stop.signal,
       life: this.#life,
       nextGeneration: () => ++this.#generation,
     });
@@ -100,10 +97,12 @@ export class LiveResources {
     this.#kinds = kinds;
     this.#refusals = result.refusals;
     this.#failed = result.failed;
-    const bySlot = Map.groupBy(result.next.values(), ({ version }) => version.slot);
+    const bySlot = Map.groupBy(result.next.values(), ({ version }) => version.step.slot);
     const changed = [...kinds.values()].filter((slot) => {
       const entries = bySlot.get(slot) ?? [];
-      return slot.exchange(new Map(entries.map((entry) => [entry.version.resource.metadata.name, entry])));
+      return slot.exchange(
+        new Map(entries.map((entry) => [entry.version.step.resource.metadata.name, entry])),
+      );
     });
     for (const slot of changed) slot.announce();
     return summary(before, result.next);
@@ -124,7 +123,7 @@ export class LiveResources {
   /** Ends everything, builds under way included. */
   async close(): Promise<void> {
     this.#stop.abort(new Error('the gateway stops'));
-    const slots = new Set([...this.#entries.values()].map(({ version }) => version.slot));
+    const slots = new Set([...this.#entries.values()].map(({ version }) => version.step.slot));
     this.#entries = new Map();
     await Promise.all([...slots].map((slot) => this.retire(slot)));
   }
@@ -151,7 +150,7 @@ const NOWHERE = 'text';
  * Checks a text as if it were in a file: YAML, header, the kind's schema and rules, and whether what it names is in the text or
  * live. Builds nothing, so that an address that does not answer is not found here. Pure.
  */
-export function validate(text: string, live: LiveResources, limit: number, maxBytes: number): Validation {
+export function validateText(text: string, live: LiveResources, limit: number, maxBytes: number): Validation {
   if (Buffer.byteLength(text) > maxBytes) {
     return invalid([{ line: 1, pointer: '', message: `is larger than ${maxBytes} bytes` }]);
   }
@@ -171,7 +170,7 @@ export function validate(text: string, live: LiveResources, limit: number, maxBy
   return invalid([...refused, ...dangling].slice(0, limit).map(toError));
 }
 
-function toError({ line, pointer, message }: LocatedProblem): Validation['errors'][number] {
+export function toError({ line, pointer, message }: LocatedProblem): Validation['errors'][number] {
   return { line: line ?? 1, pointer, message };
 }
 

@@ -50,95 +50,72 @@ export interface Plan {
 }
 
 /** Decides what is built from which document, in which order, and what stays. Pure but for the checks that kinds remember. */
-export function plan(input: PlanInput): Plan {
-  const planner = new Planner(input);
-  planner.readDocuments();
-  planner.keepWhatStands();
-  planner.refuseLooseReferences();
-  return planner.inOrder();
-}
+export function plan({ previous, files, kinds, limit, elsewhere }: PlanInput): Plan {
+  const isSound = soundness(kinds);
+  const steps = new Map<string, Step>();
+  const refusals = new Map<SourceDocument, Refusal>();
+  const declared = new Map<string, SourceDocument>();
+  const kept = new Map<string, LiveEntry>();
 
-class Planner {
-  readonly #input: PlanInput;
-  readonly #isSound: (version: Version) => boolean;
-  readonly #steps = new Map<string, Step>();
-  readonly #refusals = new Map<SourceDocument, Refusal>();
-  readonly #declared = new Map<string, SourceDocument>();
-  readonly #kept = new Map<string, LiveEntry>();
-
-  constructor(input: PlanInput) {
-    this.#input = input;
-    this.#isSound = soundness(input.kinds);
-  }
-
-  readDocuments(): void {
-    for (const document of this.#input.files.flatMap((file) => file.documents)) {
-      const read = this.#read(document);
-      if ('slot' in read) this.#steps.set(read.id, read);
-      else this.#refusals.set(document, read);
+  function readDocuments(): void {
+    for (const document of files.flatMap((file) => file.documents)) {
+      const seen = read(document);
+      if ('slot' in seen) steps.set(seen.id, seen);
+      else refusals.set(document, seen);
     }
   }
 
   /** What is live, and whose document is bad or cannot be read, stays. */
-  keepWhatStands(): void {
-    const { previous, files } = this.#input;
+  function keepWhatStands(): void {
     const mayHold = unreadPlaces(files);
     for (const [id, entry] of previous) {
-      const document = this.#declared.get(id);
-      if (this.#steps.has(id) || (document === undefined && !mayHold(entry.file))) continue;
+      const document = declared.get(id);
+      if (steps.has(id) || (document === undefined && !mayHold(entry.file))) continue;
       const place = document ?? entry;
-      if (this.#isSound(entry.version)) this.#stand(id, entry, place);
+      if (isSound(entry.version)) stand(id, entry, place);
       else {
         // Its plugin was replaced: what was good is built anew.
-        const again = this.#stepOf(id, entry.version.document);
-        if ('slot' in again) this.#steps.set(id, { ...again, file: place.file, line: place.line });
+        const again = stepOf(id, entry.version.step.document);
+        if ('slot' in again) steps.set(id, { ...again, file: place.file, line: place.line });
       }
     }
   }
 
-  refuseLooseReferences(): void {
-    const { elsewhere } = this.#input;
-    const isThere = (id: string) =>
-      this.#declared.has(id) || this.#kept.has(id) || this.#steps.has(id) || elsewhere?.has(id);
-    for (const step of [...this.#steps.values()]) {
+  function refuseLooseReferences(): void {
+    const isThere = (id: string) => declared.has(id) || kept.has(id) || steps.has(id) || elsewhere?.has(id);
+    for (const step of [...steps.values()]) {
       const absent = step.references.find(({ id, lazy, optional }) => lazy && !optional && !isThere(id));
-      if (absent !== undefined) this.#giveUp(step, { pointer: absent.pointer, message: missing(absent) });
+      if (absent !== undefined) giveUp(step, { pointer: absent.pointer, message: missing(absent) });
     }
   }
 
-  inOrder(): Plan {
+  function inOrder(): readonly Step[] {
     const needs = new Map(
-      [...this.#steps.values()].map((step) => [step.id, strongReferences(step).map(({ id }) => id)]),
+      [...steps.values()].map((step) => [step.id, strongReferences(step).map(({ id }) => id)]),
     );
     const { order, circles } = buildOrder(needs);
     for (const circle of circles) {
       const members = new Set(circle);
       for (const id of circle) {
-        const step = this.#steps.get(id)!;
+        const step = steps.get(id)!;
         const way = wayAround(id, members, needs);
         const { pointer } = strongReferences(step).find((reference) => reference.id === way[1])!;
-        this.#giveUp(step, { pointer, message: `closes a circle: ${way.join(' → ')}` });
+        giveUp(step, { pointer, message: `closes a circle: ${way.join(' → ')}` });
       }
     }
-    return {
-      steps: order.map((id) => this.#steps.get(id)!),
-      kept: this.#kept,
-      refusals: this.#refusals,
-      declared: this.#declared,
-    };
+    return order.map((id) => steps.get(id)!);
   }
 
-  #read(document: SourceDocument): Step | Refusal {
+  function read(document: SourceDocument): Step | Refusal {
     const { id } = document;
-    const first = id === undefined ? undefined : this.#declared.get(id);
+    const first = id === undefined ? undefined : declared.get(id);
     if (first !== undefined) return refuse(document, duplicate(document, first));
-    if (id !== undefined) this.#declared.set(id, document);
+    if (id !== undefined) declared.set(id, document);
     if (document.header === undefined) return { status: 'failed', problems: document.problems };
-    return this.#stepOf(id!, document);
+    return stepOf(id!, document);
   }
 
-  #stepOf(id: string, document: SourceDocument): Step | Refusal {
-    const { kinds, limit } = this.#input;
+  function stepOf(id: string, document: SourceDocument): Step | Refusal {
     const { kind } = document.header!;
     const slot = kinds.get(kind);
     if (slot === undefined) {
@@ -153,17 +130,22 @@ class Planner {
   }
 
   /** Takes a step back: its document is refused, and what was live before it stays. */
-  #giveUp(step: Step, problem: ResourceProblem): void {
+  function giveUp(step: Step, problem: ResourceProblem): void {
     const { id, document } = step;
-    this.#steps.delete(id);
-    if (this.#declared.get(id) === document) this.#refusals.set(document, refuse(document, problem));
-    const entry = this.#input.previous.get(id);
-    if (entry !== undefined && this.#isSound(entry.version)) this.#stand(id, entry, step);
+    steps.delete(id);
+    if (declared.get(id) === document) refusals.set(document, refuse(document, problem));
+    const entry = previous.get(id);
+    if (entry !== undefined && isSound(entry.version)) stand(id, entry, step);
   }
 
-  #stand(id: string, { version }: LiveEntry, { file, line }: { file: string; line: number }): void {
-    this.#kept.set(id, { version, file, line });
+  function stand(id: string, { version }: LiveEntry, { file, line }: { file: string; line: number }): void {
+    kept.set(id, { version, file, line });
   }
+
+  readDocuments();
+  keepWhatStands();
+  refuseLooseReferences();
+  return { steps: inOrder(), kept, refusals, declared };
 }
 
 /** The references whose targets are built first. */
@@ -196,7 +178,7 @@ export function soundness(kinds: ReadonlyMap<string, KindSlot>): (version: Versi
   const isSound = (version: Version): boolean => {
     const before = known.get(version);
     if (before !== undefined) return before;
-    const result = slots.has(version.slot) && [...version.dependencies.values()].every(isSound);
+    const result = slots.has(version.step.slot) && [...version.dependencies.values()].every(isSound);
     known.set(version, result);
     return result;
   };
@@ -205,13 +187,9 @@ export function soundness(kinds: ReadonlyMap<string, KindSlot>): (version: Versi
 
 /** Whether something in a file could not be read or understood: what the file held before may still be meant. */
 function unreadPlaces(files: readonly SourceFile[]): (file: string) => boolean {
-  const unread = new Set(
-    files
-      .filter(
-        ({ problems, documents }) => problems.length > 0 || documents.some(({ id }) => id === undefined),
-      )
-      .map(({ path }) => path),
-  );
+  const isUnread = ({ problems, documents }: SourceFile) =>
+    problems.length > 0 || documents.some(({ id }) => id === undefined);
+  const unread = new Set(files.filter(isUnread).map(({ path }) => path));
   return (file) => {
     if (unread.has('.') || unread.has(file)) return true;
     const parts = file.split('/');

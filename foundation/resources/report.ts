@@ -63,14 +63,10 @@ export function reportFiles(
   }));
   // Files of a folder that cannot be read.
   const unseen = [...left].filter(([file]) => !known.has(file));
-  return [
-    ...reports,
-    ...unseen.map(([file, entries]) => ({
-      file,
-      documents: entries.map(([, entry]) => reportLeft(entry)),
-      problems: [],
-    })),
-  ];
+  const lost = unseen.map(([file, entries]) => {
+    return { file, documents: entries.map(([, entry]) => reportLeft(entry)), problems: [] };
+  });
+  return [...reports, ...lost];
 }
 
 /** The files of which something failed, with what is wrong in one text: one line a problem, 20 at most. */
@@ -102,7 +98,7 @@ function reportDocument(
 }
 
 function reportLeft({ version, line }: LiveEntry): DocumentReport {
-  return { ...namesOf(version.id), line, status: 'failed', servesLastGood: true, problems: [] };
+  return { ...namesOf(version.step.id), line, status: 'failed', servesLastGood: true, problems: [] };
 }
 
 function namesOf(id: string): { kind: string; name: string } {
@@ -111,47 +107,36 @@ function namesOf(id: string): { kind: string; name: string } {
 }
 
 /** Logs changes, and each problem once. */
-export class ReloadLog {
-  readonly #folder: string;
-  readonly #log: Logger;
-  #logged: ReadonlySet<string> = new Set();
-  #loggedWaiting: ReadonlySet<string> = new Set();
+export function createReloadLog(folder: string, log: Logger) {
+  let logged: ReadonlySet<string> = new Set();
+  let loggedWaiting: ReadonlySet<string> = new Set();
 
-  constructor(folder: string, log: Logger) {
-    this.#folder = folder;
-    this.#log = log;
-  }
+  return {
+    /** After each exchange of the live resources. */
+    reload({ added, rebuilt, removed }: SwapSummary, reports: readonly FileReport[]): void {
+      if (added + rebuilt + removed > 0)
+        log.info({ folder, added, rebuilt, removed }, 'resources were loaded');
+      const lines = linesOf(reports, 'failed');
+      const fresh = [...lines.keys()].filter((line) => !logged.has(line));
+      logged = new Set(lines.keys());
+      for (const problem of fresh.slice(0, MAX_LINES)) {
+        const end = lines.get(problem) === true ? '; its last good version stays' : ' and was not loaded';
+        log.error({ folder, problem }, `a resource is not valid${end}`);
+      }
+      const more = fresh.length - MAX_LINES;
+      if (more > 0) log.error({ folder, more }, 'more resources are not valid');
+    },
 
-  /** After each exchange of the live resources. */
-  logReload(summary: SwapSummary, reports: readonly FileReport[]): void {
-    const { added, rebuilt, removed } = summary;
-    if (added + rebuilt + removed > 0) {
-      this.#log.info({ folder: this.#folder, added, rebuilt, removed }, 'resources were loaded');
-    }
-    const lines = linesOf(reports, 'failed');
-    const fresh = [...lines.keys()].filter((line) => !this.#logged.has(line));
-    this.#logged = new Set(lines.keys());
-    for (const problem of fresh.slice(0, MAX_LINES)) {
-      const end = lines.get(problem) === true ? '; its last good version stays' : ' and was not loaded';
-      this.#log.error({ folder: this.#folder, problem }, `a resource is not valid${end}`);
-    }
-    if (fresh.length > MAX_LINES) {
-      this.#log.error(
-        { folder: this.#folder, more: fresh.length - MAX_LINES },
-        'more resources are not valid',
-      );
-    }
-  }
-
-  /** Logs documents whose kind is not registered. Call it when all plugins have registered theirs. */
-  logWaiting(reports: readonly FileReport[]): void {
-    const lines = linesOf(reports, 'waiting');
-    const fresh = [...lines.keys()].filter((line) => !this.#loggedWaiting.has(line));
-    this.#loggedWaiting = new Set(lines.keys());
-    for (const problem of fresh.slice(0, MAX_LINES)) {
-      this.#log.warn({ folder: this.#folder, problem }, 'a resource waits for a plugin');
-    }
-  }
+    /** Logs documents whose kind is not registered. Call it when all plugins have registered theirs. */
+    waiting(reports: readonly FileReport[]): void {
+      const lines = [...linesOf(reports, 'waiting').keys()];
+      const fresh = lines.filter((line) => !loggedWaiting.has(line));
+      loggedWaiting = new Set(lines);
+      for (const problem of fresh.slice(0, MAX_LINES)) {
+        log.warn({ folder, problem }, 'a resource waits for a plugin');
+      }
+    },
+  };
 }
 
 /** The problems as lines, each with whether an earlier version of its document is live. */

@@ -56,6 +56,18 @@ export interface KindRegistration<T = unknown> {
   retire(): Promise<void>;
 }
 
+/** Registrations by their kinds. @throws Error naming both plugins when two register one kind. */
+export function byKind(registrations: readonly KindRegistration[]): ReadonlyMap<string, KindRegistration> {
+  const kinds = new Map<string, KindRegistration>();
+  for (const registration of registrations) {
+    const { kind, plugin } = registration;
+    const other = kinds.get(kind);
+    if (other !== undefined) throw new Error(`${other.plugin} and ${plugin} both register the kind ${kind}`);
+    kinds.set(kind, registration);
+  }
+  return kinds;
+}
+
 /** Kinds whose resources are built and not yet visible. Exactly one of the two has to be called; reloads wait for it. */
 export interface StagedKinds {
   /** Makes them live, in this turn. */
@@ -94,68 +106,49 @@ export const ResourceErrors = defineErrors({
 });
 
 /** Bounds of agents.d. What is beyond them is reported, and not loaded. */
-export interface ResourceLimits {
-  /** Bytes of one file. Default 1 MiB. */
-  readonly fileBytes: number;
-  /** Bytes of all files together. Default 64 MiB. */
-  readonly totalBytes: number;
-  /** Files in the folder. Default 5,000. */
-  readonly files: number;
-  /** YAML documents in all files. Default 10,000. */
-  readonly documents: number;
-  /** Folders, the top one included. Default 1,000. */
-  readonly folders: number;
-  /** Levels of folders. Default 16. */
-  readonly depth: number;
-  /** Problems that are reported of one file. Default 50. */
-  readonly problems: number;
-  /** Resources that are built at the same time. Default 16. */
-  readonly builds: number;
-}
-
-/** Times of agents.d, in milliseconds. */
-export interface ResourceTimes {
-  /** Quiet after a notice before the folder is read: an editor does several things in one save. Default 25. */
-  readonly quiet: number;
-  /** The longest that notices can put reading off. Default 200. */
-  readonly busy: number;
-  /** A file counts as deleted when it is still gone after this time: editors move it away for a moment. Default 75. */
-  readonly gone: number;
-  /** The folder is read this often without a notice, for file systems that send none. Default 10,000. */
-  readonly rescan: number;
-  /** The same while folders cannot be watched. Default 1,000. */
-  readonly poll: number;
-  /** For building, and for disposing, one value. Default 10,000. */
-  readonly build: number;
-  /** For all builds of one reload; what was not begun by then is tried again later. Default 60,000. */
-  readonly reload: number;
-  /** For holders of a replaced version to release it; then it is disposed anyway. Default 600,000. */
-  readonly drain: number;
-  /** Until a failed build is tried again, although nothing changed; doubles with each failure. Default 30,000 up to 900,000. */
-  readonly retry: { readonly first: number; readonly most: number };
-}
-
-/** What holds where nothing else is said. */
-export const RESOURCE_LIMITS: ResourceLimits = {
+export const RESOURCE_LIMITS = {
+  /** Bytes of one file. */
   fileBytes: 1024 * 1024,
+  /** Bytes of all files together. */
   totalBytes: 64 * 1024 * 1024,
+  /** Files in the folder. */
   files: 5_000,
+  /** YAML documents in all files. */
   documents: 10_000,
+  /** Folders, the top one included. */
   folders: 1_000,
+  /** Levels of folders. */
   depth: 16,
+  /** Problems that are reported of one file. */
   problems: 50,
+  /** Resources that are built at the same time. */
   builds: 16,
 };
 
-/** What holds where nothing else is said. */
-export const RESOURCE_TIMES: ResourceTimes = {
+/** The same with other values. */
+export type ResourceLimits = Readonly<typeof RESOURCE_LIMITS>;
+
+/** Times of agents.d, in milliseconds. */
+export const RESOURCE_TIMES = {
+  /** Quiet after a notice before the folder is read: an editor does several things in one save. */
   quiet: 25,
+  /** The longest that notices can put reading off. */
   busy: 200,
+  /** A file counts as deleted when it is still gone after this time: editors move it away for a moment. */
   gone: 75,
+  /** The folder is read this often without a notice, for file systems that send none. */
   rescan: 10_000,
+  /** The same while folders cannot be watched. */
   poll: 1_000,
+  /** For building, and for disposing, one value. */
   build: 10_000,
+  /** For all builds of one reload; what was not begun by then is tried again later. */
   reload: 60_000,
+  /** For holders of a replaced version to release it; then it is disposed anyway. */
   drain: 600_000,
+  /** Until a failed build is tried again, although nothing changed; doubles with each failure. */
   retry: { first: 30_000, most: 900_000 },
 };
+
+/** The same with other values. */
+export type ResourceTimes = Readonly<typeof RESOURCE_TIMES>;

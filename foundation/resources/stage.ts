@@ -1,14 +1,15 @@
+import { backoffDelay } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import { Semaphore } from '../base/semaphore.ts';
 import type { SourceDocument } from './document.ts';
 import type { ResourceProblem } from './kind.ts';
 import type { CheckedReference, LiveEntry } from './kind-slot.ts';
 import { missing, type Plan, type Refusal, type Step, strongReferences } from './plan.ts';
-import type { ResourceLimits, ResourceTimes } from './resources.ts';
-import { buildProblems, buildVersion, FailedBuild, type Version, type VersionLife } from './version.ts';
+import type { ResourceLimits } from './resources.ts';
+import { buildProblems, buildVersion, type FailedBuild, type Version, type VersionLife } from './version.ts';
 
 /** What a stage is made from. */
-export interface StageInput {
+interface StageInput {
   readonly plan: Plan;
   readonly previous: ReadonlyMap<string, LiveEntry>;
   readonly isSound: (version: Version) => boolean;
@@ -17,9 +18,7 @@ export interface StageInput {
   /** Builds again what failed with the same content before; otherwise only when its time has come. */
   readonly retryAll: boolean;
   readonly limits: ResourceLimits;
-  readonly times: ResourceTimes;
   readonly clock: Clock;
-  readonly signal: AbortSignal;
   readonly life: VersionLife;
   /** The number of the next build. */
   nextGeneration(): number;
@@ -38,118 +37,102 @@ export interface StageResult {
 
 /** Builds what the plan says, each after what it needs, and keeps what did not change. Rejects for nothing that a kind does. */
 export async function stage(input: StageInput): Promise<StageResult> {
-  const run = new Run(input);
-  await run.all();
-  return run;
-}
+  const { plan, previous, isSound, failed, retryAll, limits, clock, life, nextGeneration } = input;
+  const next = new Map(plan.kept);
+  const built: Version[] = [];
+  const refusals = new Map(plan.refusals);
+  const stillFailed = new Map<string, FailedBuild>();
+  const tasks = new Map<string, Promise<void>>();
+  const builds = new Semaphore(limits.builds);
+  const end = clock.monotonic() + life.times.reload;
 
-class Run implements StageResult {
-  readonly next: Map<string, LiveEntry>;
-  readonly built: Version[] = [];
-  readonly refusals: Map<SourceDocument, Refusal>;
-  readonly failed = new Map<string, FailedBuild>();
-  readonly #input: StageInput;
-  readonly #tasks = new Map<string, Promise<void>>();
-  readonly #builds: Semaphore;
-  readonly #end: number;
-
-  constructor(input: StageInput) {
-    this.#input = input;
-    this.next = new Map(input.plan.kept);
-    this.refusals = new Map(input.plan.refusals);
-    this.#builds = new Semaphore(input.limits.builds);
-    this.#end = input.clock.monotonic() + input.times.reload;
-  }
-
-  async all(): Promise<void> {
-    for (const step of this.#input.plan.steps) this.#tasks.set(step.id, this.#take(step));
-    await Promise.all(this.#tasks.values());
-  }
-
-  async #take(step: Step): Promise<void> {
+  async function take(step: Step): Promise<void> {
     const dependencies = new Map<string, Version>();
     for (const reference of strongReferences(step)) {
-      await this.#tasks.get(reference.id);
-      const target = this.next.get(reference.id);
+      await tasks.get(reference.id);
+      const target = next.get(reference.id);
       if (target !== undefined) dependencies.set(reference.id, target.version);
-      else if (!reference.optional) return this.#refuse(step, ...this.#lacking(reference));
+      else if (!reference.optional) return refuse(step, ...lacking(reference));
     }
-    const { previous, failed, retryAll, clock } = this.#input;
     const old = previous.get(step.id)?.version;
-    if (old !== undefined && isBuiltFrom(old, step, dependencies)) return this.#put(step, old);
-    const before = failed.get(step.id);
-    const isKnown = before?.isOf(step, dependencies) ?? false;
-    if (isKnown && !retryAll && !before!.isDue(clock.monotonic())) {
-      this.failed.set(step.id, before!);
-      return this.#refuse(step, 'failed', before!.problems);
+    if (old !== undefined && isBuiltFrom(old, step, dependencies)) return put(step, old);
+    const last = failed.get(step.id);
+    const before = last !== undefined && isSameBuild(last, step, dependencies) ? last : undefined;
+    if (before !== undefined && !retryAll && clock.monotonic() < before.retryAt) {
+      stillFailed.set(step.id, before);
+      return refuse(step, 'failed', before.problems);
     }
-    await this.#builds.run(() => this.#build(step, dependencies, isKnown ? before : undefined));
+    await builds.run(() => build(step, dependencies, before));
   }
 
-  async #build(
+  async function build(
     step: Step,
     dependencies: ReadonlyMap<string, Version>,
     before: FailedBuild | undefined,
   ): Promise<void> {
-    const { times, limits, signal, life, clock, nextGeneration } = this.#input;
     try {
-      if (clock.monotonic() >= this.#end) throw new Error('there was no time left in this reload');
-      const timeout = times.build;
-      const generation = nextGeneration();
-      const version = await buildVersion(step, { dependencies, generation, timeout, signal, life });
-      this.built.push(version);
-      this.#put(step, version);
+      if (clock.monotonic() >= end) throw new Error('there was no time left in this reload');
+      const version = await buildVersion(step, { dependencies, generation: nextGeneration(), life });
+      built.push(version);
+      put(step, version);
     } catch (failure) {
       const problems = buildProblems(failure, limits.problems);
       const attempts = (before?.attempts ?? 0) + 1;
-      this.failed.set(
-        step.id,
-        new FailedBuild({
-          step,
-          dependencies,
-          problems,
-          attempts,
-          now: clock.monotonic(),
-          retry: times.retry,
-        }),
-      );
-      this.#refuse(step, 'failed', problems);
+      const retryAt = clock.monotonic() + backoffDelay(attempts, life.times.retry);
+      const { slot, document } = step;
+      const made = { slot, hash: document.hash, generations: generationsOf(dependencies) };
+      stillFailed.set(step.id, { ...made, problems, attempts, retryAt });
+      refuse(step, 'failed', problems);
     }
   }
 
-  #put({ id, file, line }: Step, version: Version): void {
-    this.next.set(id, { version, file, line });
+  function put({ id, file, line }: Step, version: Version): void {
+    next.set(id, { version, file, line });
   }
 
   /** The document does not become live; what was live before it stays, where what it needs still runs. */
-  #refuse(step: Step, status: Refusal['status'], problems: readonly ResourceProblem[]): void {
-    const { plan, previous, isSound } = this.#input;
+  function refuse(step: Step, status: Refusal['status'], problems: readonly ResourceProblem[]): void {
     if (plan.declared.get(step.id) === step.document) {
-      this.refusals.set(step.document, { status, problems: step.document.locate(problems) });
+      refusals.set(step.document, { status, problems: step.document.locate(problems) });
     }
     const old = previous.get(step.id)?.version;
-    if (old !== undefined && isSound(old)) this.#put(step, old);
+    if (old !== undefined && isSound(old)) put(step, old);
   }
 
   /** Why a reference leads to nothing. */
-  #lacking(reference: CheckedReference): [Refusal['status'], readonly ResourceProblem[]] {
+  function lacking(reference: CheckedReference): [Refusal['status'], readonly ResourceProblem[]] {
     const { pointer, kind, name, id } = reference;
-    const document = this.#input.plan.declared.get(id);
+    const document = plan.declared.get(id);
     if (document === undefined) return ['failed', [{ pointer, message: missing(reference) }]];
-    const refusal = this.refusals.get(document);
-    if (refusal?.status === 'waiting') {
+    if (refusals.get(document)?.status === 'waiting') {
       return ['waiting', [{ pointer, message: `waits for the ${kind} ${name}, which waits itself` }]];
     }
     const at = `${document.file}:${document.line}`;
     return ['failed', [{ pointer, message: `names the ${kind} ${name}, which is not usable, see ${at}` }]];
   }
+
+  for (const step of plan.steps) tasks.set(step.id, take(step));
+  await Promise.all(tasks.values());
+  return { next, built, refusals, failed: stillFailed };
 }
 
 function isBuiltFrom(version: Version, step: Step, dependencies: ReadonlyMap<string, Version>): boolean {
   return (
-    version.slot === step.slot &&
-    version.document.hash === step.document.hash &&
+    version.step.slot === step.slot &&
+    version.step.document.hash === step.document.hash &&
     version.dependencies.size === dependencies.size &&
     [...dependencies].every(([id, dependency]) => version.dependencies.get(id) === dependency)
   );
+}
+
+function isSameBuild(
+  { slot, hash, generations }: FailedBuild,
+  step: Step,
+  dependencies: ReadonlyMap<string, Version>,
+): boolean {
+  return slot === step.slot && hash === step.document.hash && generations === generationsOf(dependencies);
+}
+
+function generationsOf(dependencies: ReadonlyMap<string, Version>): string {
+  return [...dependencies.values()].map(({ generation }) => generation).join();
 }

@@ -1,37 +1,19 @@
-import { backoffDelay } from '../base/backoff.ts';
 import { within } from '../base/deadline.ts';
 import { GatewayError } from '../base/gateway-error.ts';
 import type { Logger } from '../observability/logger.ts';
-import type { SourceDocument } from './document.ts';
 import { resourceId } from './header.ts';
-import type { Resource, ResourceProblem } from './kind.ts';
+import type { ResourceProblem } from './kind.ts';
 import type { KindSlot } from './kind-slot.ts';
 import type { Step } from './plan.ts';
 import { reasonOf } from './problem.ts';
 import type { ResourceTimes } from './resources.ts';
 
-/** What a version is made of. */
-interface VersionParts {
-  /** `<kind>/<name>`. */
-  readonly id: string;
-  readonly slot: KindSlot;
-  /** What it was built from. */
-  readonly document: SourceDocument;
-  readonly resource: Resource;
-  readonly value: unknown;
-  /** What it was built with; stays undisposed as long as this. */
-  readonly dependencies: ReadonlyMap<string, Version>;
-  readonly generation: number;
-  readonly life: VersionLife;
-}
-
 /** What versions share. */
 export interface VersionLife {
-  /** Milliseconds that holders of a replaced version get. */
-  readonly drain: number;
-  /** Milliseconds that a disposal may take. */
-  readonly dispose: number;
+  readonly times: ResourceTimes;
   readonly log: Logger;
+  /** Aborts when the gateway stops. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -39,11 +21,9 @@ export interface VersionLife {
  * lease; leases of what is neither live nor needed end with the drain time.
  */
 export class Version {
-  readonly id: string;
-  readonly slot: KindSlot;
-  readonly document: SourceDocument;
-  readonly resource: Resource;
+  readonly step: Step;
   readonly value: unknown;
+  /** What it was built with, by id; stays undisposed as long as this. */
   readonly dependencies: ReadonlyMap<string, Version>;
   readonly generation: number;
   readonly #life: VersionLife;
@@ -52,17 +32,14 @@ export class Version {
   #drain: NodeJS.Timeout | undefined;
   #ended: Promise<void> | undefined;
 
-  constructor(parts: VersionParts) {
-    this.id = parts.id;
-    this.slot = parts.slot;
-    this.document = parts.document;
-    this.resource = parts.resource;
-    this.value = parts.value;
-    this.dependencies = parts.dependencies;
-    this.generation = parts.generation;
-    this.#life = parts.life;
-    for (const dependency of this.dependencies.values()) dependency.pin();
-    this.slot.versions.add(this);
+  constructor(step: Step, value: unknown, { dependencies, generation, life }: BuildParts) {
+    this.step = step;
+    this.value = value;
+    this.dependencies = dependencies;
+    this.generation = generation;
+    this.#life = life;
+    for (const dependency of dependencies.values()) dependency.pin();
+    step.slot.versions.add(this);
   }
 
   /** Keeps it, for as long as it is live or something is built with it. */
@@ -99,32 +76,30 @@ export class Version {
     if (this.#ended !== undefined || this.#pins > 0) return;
     if (this.#leases === 0) return void this.dispose();
     clearTimeout(this.#drain);
+    const { times, log } = this.#life;
     this.#drain = setTimeout(() => {
-      const { log } = this.#life;
-      log.warn(
-        { resource: this.id, holders: this.#leases },
-        'a replaced resource is still held; it ends now',
-      );
+      const about = { resource: this.step.id, holders: this.#leases };
+      log.warn(about, 'a replaced resource is still held; it ends now');
       void this.dispose();
-    }, this.#life.drain).unref();
+    }, times.drain).unref();
   }
 
   async #end(): Promise<void> {
     // Not in this turn: it may be the one in which live resources are exchanged.
     await Promise.resolve();
     await this.#disposeValue();
-    this.slot.versions.delete(this);
+    this.step.slot.versions.delete(this);
     for (const dependency of this.dependencies.values()) dependency.unpin();
   }
 
   async #disposeValue(): Promise<void> {
-    const { definition } = this.slot;
-    if (definition.dispose === undefined) return;
+    const { id, slot } = this.step;
+    const { times, log } = this.#life;
     try {
-      const ending = (async () => definition.dispose?.(this.value))();
-      await within(this.#life.dispose, `the disposal of ${this.id}`, ending);
+      const ending = (async () => slot.definition.dispose?.(this.value))();
+      await within(times.build, `the disposal of ${id}`, ending);
     } catch (err) {
-      this.#life.log.warn({ err, resource: this.id }, 'a replaced resource did not end');
+      log.warn({ err, resource: id }, 'a replaced resource did not end');
     }
   }
 }
@@ -134,19 +109,15 @@ interface BuildParts {
   /** What it may resolve, by id. */
   readonly dependencies: ReadonlyMap<string, Version>;
   readonly generation: number;
-  /** Milliseconds. */
-  readonly timeout: number;
-  /** Aborts when the gateway stops. */
-  readonly signal: AbortSignal;
   readonly life: VersionLife;
 }
 
 /** Runs the kind's `build`. Rejects with what it throws, or when it takes too long; a value that comes later is disposed. */
 export async function buildVersion(step: Step, parts: BuildParts): Promise<Version> {
-  const { slot, resource, id, document } = step;
-  const { dependencies, generation, timeout, life } = parts;
+  const { slot, resource, id } = step;
+  const { dependencies, life } = parts;
   const own = new AbortController();
-  const signal = AbortSignal.any([own.signal, parts.signal]);
+  const signal = AbortSignal.any([own.signal, life.signal]);
   const resolve = (kind: string, name: string) => {
     const wanted = resourceId(kind, name);
     if (!step.references.some((reference) => reference.id === wanted && !reference.lazy)) {
@@ -156,16 +127,14 @@ export async function buildVersion(step: Step, parts: BuildParts): Promise<Versi
   };
   const log = slot.log.child({ kind: resource.kind, resource: resource.metadata.name });
   const context = { resolve: resolve as never, signal, log };
-  const toVersion = (value: unknown) =>
-    new Version({ id, slot, document, resource, value, dependencies, generation, life });
   const work = (async () => slot.definition.build(resource, context))();
   try {
-    return toVersion(await within(timeout, 'building it', work));
+    return new Version(step, await within(life.times.build, 'building it', work), parts);
   } catch (failure) {
     own.abort(failure);
     // A late value is not used, and a late failure was reported as a timeout.
     work.then(
-      (value) => void toVersion(value).dispose(),
+      (value) => void new Version(step, value, parts).dispose(),
       () => undefined,
     );
     throw failure;
@@ -181,51 +150,15 @@ export function buildProblems(failure: unknown, limit: number): readonly Resourc
   return [{ pointer: '', message: `could not be built: ${reasonOf(failure)}` }];
 }
 
-/** What is remembered of a build that failed. */
-interface FailedBuildParts {
-  readonly step: Step;
-  readonly dependencies: ReadonlyMap<string, Version>;
+/** A build that failed: with the same content and dependencies it is not tried at every reload, but after growing pauses. */
+export interface FailedBuild {
+  readonly slot: KindSlot;
+  readonly hash: string;
+  /** Of its dependencies. */
+  readonly generations: string;
   readonly problems: readonly ResourceProblem[];
   /** Builds of the same content that failed, this one included. */
   readonly attempts: number;
-  /** Monotonic milliseconds. */
-  readonly now: number;
-  readonly retry: ResourceTimes['retry'];
-}
-
-/** A build that failed: with the same content and dependencies it is not tried at every reload, but after growing pauses. */
-export class FailedBuild {
-  readonly problems: readonly ResourceProblem[];
-  readonly attempts: number;
-  readonly #slot: KindSlot;
-  readonly #hash: string;
-  readonly #generations: string;
-  readonly #retryAt: number;
-
-  constructor({ step, dependencies, problems, attempts, now, retry }: FailedBuildParts) {
-    this.problems = problems;
-    this.attempts = attempts;
-    this.#slot = step.slot;
-    this.#hash = step.document.hash;
-    this.#generations = generationsOf(dependencies);
-    this.#retryAt = now + backoffDelay(attempts, retry);
-  }
-
-  /** Would a build of this step be the same again? */
-  isOf(step: Step, dependencies: ReadonlyMap<string, Version>): boolean {
-    return (
-      this.#slot === step.slot &&
-      this.#hash === step.document.hash &&
-      this.#generations === generationsOf(dependencies)
-    );
-  }
-
-  /** @param now monotonic milliseconds */
-  isDue(now: number): boolean {
-    return now >= this.#retryAt;
-  }
-}
-
-function generationsOf(dependencies: ReadonlyMap<string, Version>): string {
-  return [...dependencies.values()].map(({ generation }) => generation).join();
+  /** When it is tried again; monotonic milliseconds. */
+  readonly retryAt: number;
 }

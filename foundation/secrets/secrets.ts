@@ -43,7 +43,7 @@ const READ_DEADLINE = 5_000;
 export function createSecrets(options: SecretsOptions): Secrets {
   const { env, onResolved } = options;
   const folder = path.resolve(options.folder);
-  const allowed = tenantSecrets(options.tenantMayName);
+  const isListed = tenantSecrets(options.tenantMayName);
   // A file that hangs is asked for once, however many wait for it.
   const reading = new Map<string, Promise<string>>();
 
@@ -80,7 +80,7 @@ export function createSecrets(options: SecretsOptions): Secrets {
   return {
     async resolve(text, from) {
       const reference = parseSecretReference(text);
-      if (from !== 'operator' && !allowed.allows(reference)) {
+      if (from !== 'operator' && !isListed(reference)) {
         throw SecretErrors.refused(`${text} is not among what tenants may name`);
       }
       const value = reference.kind === 'env' ? readVariable(reference) : await readFile(reference, from);
@@ -128,12 +128,6 @@ function read(text: string): SecretReference | undefined {
   return path === undefined ? undefined : { kind: 'file', text, path };
 }
 
-/** What tenants may name: `SVC_TENANT_SECRETS`. */
-interface TenantSecrets {
-  /** True for a reference that the operator listed. Looks at nothing but its text. */
-  allows(reference: SecretReference): boolean;
-}
-
 const VARIABLE_ENTRY = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*\*?)$/;
 const FILE_ENTRY = /^file:(.*)$/;
 
@@ -146,14 +140,18 @@ export function isTenantSecretsEntry(entry: string): boolean {
   return matcherOf(entry) !== undefined;
 }
 
-/** Reads the list. @throws TypeError naming an entry that is none. */
-export function tenantSecrets(entries: readonly string[]): TenantSecrets {
+/**
+ * Reads `SVC_TENANT_SECRETS`; the returned function is true for a reference that the list lets tenants name. It looks at nothing but its text.
+ *
+ * @throws TypeError naming an entry that is none.
+ */
+export function tenantSecrets(entries: readonly string[]): Matcher {
   const matchers = entries.map((entry) => {
     const matcher = matcherOf(entry);
     if (matcher === undefined) throw new TypeError(`"${entry}" names no variable and no file for tenants`);
     return matcher;
   });
-  return { allows: (reference) => matchers.some((matches) => matches(reference)) };
+  return (reference) => matchers.some((matches) => matches(reference));
 }
 
 type Matcher = (reference: SecretReference) => boolean;

@@ -118,14 +118,17 @@ export interface ApiKeyStore {
 }
 
 /** Makes the store. `identities` hears of every key that must no longer be served from memory. */
-export function createApiKeyStore(options: {
+export function createApiKeyStore({
+  database,
+  clock,
+  ids,
+  identities,
+}: {
   readonly database: Pick<Database, 'system' | 'transaction'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly identities: Pick<IdentityCache, 'forget'>;
 }): ApiKeyStore {
-  const { database, clock, ids, identities } = options;
-
   async function insert(entities: SqlEntityManager, settings: ApiKeySettings): Promise<NewApiKey> {
     const { raw, hash, prefix } = generateApiKey(ids);
     const record: ApiKeyRecord = {

@@ -9,14 +9,16 @@ const MAX_KEY_LENGTH = 256;
 const UNKNOWN: Outcome = { failure: 'unknown' };
 
 /** Recognizes `Authorization: Bearer hk_…`. Expiry is checked against the clock at every request, revocation by the cache. */
-export function createApiKeyAuthenticator(options: {
+export function createApiKeyAuthenticator({
+  identities,
+  clock,
+  touch,
+}: {
   readonly identities: Pick<IdentityCache, 'get'>;
   readonly clock: Clock;
   /** Notes that a key was used; must return at once. */
   readonly touch: (keyId: string) => void;
 }): Authenticator {
-  const { identities, clock, touch } = options;
-
   function judge(key: KnownKey | undefined): Outcome {
     if (key === undefined) return UNKNOWN;
     const { identity } = key;

@@ -6,9 +6,7 @@ import type { Identity } from '../access/identity.ts';
 import { effectiveScopes } from '../access/roles.ts';
 
 /** Reads API keys by their hash: what the identity cache asks when it does not know. Reaches across tenants, since the key says which one. */
-export function createApiKeyLookup(
-  database: Pick<Database, 'system'>,
-): (hash: string) => Promise<KnownKey | undefined> {
+export function createApiKeyLookup(database: Pick<Database, 'system'>): ApiKeyLookup {
   return async (hash) => {
     const row = await database.system().findOne(ApiKey, { hash });
     if (row === null) return undefined;
@@ -20,6 +18,8 @@ export function createApiKeyLookup(
     };
   };
 }
+
+type ApiKeyLookup = (hash: string) => Promise<KnownKey | undefined>;
 
 /** What a request needs to know about a stored API key. */
 export interface KnownKey {
@@ -49,21 +49,12 @@ export interface IdentityCache {
 const MAX_AGE_MS = 1000;
 const MAX_KEYS = 10_000;
 
-/** Makes an empty cache before `lookup`, which reads one key by its hash. */
-export function createIdentityCache(options: {
-  readonly lookup: (hash: string) => Promise<KnownKey | undefined>;
-  readonly clock: Clock;
-}): IdentityCache {
-  const cache = createSharedCache<KnownKey | undefined>({
-    load: options.lookup,
-    clock: options.clock,
-    maxAge: MAX_AGE_MS,
-    maxEntries: MAX_KEYS,
-  });
+/** Makes an empty cache before `load`, which reads one key by its hash. */
+export function createIdentityCache(load: ApiKeyLookup, clock: Clock): IdentityCache {
+  const bounds = { maxAge: MAX_AGE_MS, maxEntries: MAX_KEYS };
+  const { forgetWhere, ...cache } = createSharedCache<KnownKey | undefined>({ load, clock, ...bounds });
   return {
-    get: cache.get,
-    forget: cache.forget,
-    forgetTenant: (tenantId) => cache.forgetWhere((key) => key.identity.tenantId === tenantId),
-    clear: cache.clear,
+    ...cache,
+    forgetTenant: (tenantId) => forgetWhere((key) => key.identity.tenantId === tenantId),
   };
 }

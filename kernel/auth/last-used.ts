@@ -23,12 +23,15 @@ const MAX_PENDING = 10_000;
 const BATCH = 500;
 
 /** Makes the notebook. `onError` hears of writes that failed on the timer. */
-export function createLastUsed(options: {
+export function createLastUsed({
+  database,
+  clock,
+  onError,
+}: {
   readonly database: Pick<Database, 'system'>;
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
 }): LastUsed {
-  const { database, clock, onError } = options;
   const notedAt = new LRUCache<string, number>({ max: MAX_PENDING });
   const pending = new Set<string>();
   let timer: NodeJS.Timeout | undefined;

@@ -43,15 +43,14 @@ interface AuthenticationParts {
 
 /** Puts the kernel's kinds of credential into the specification's order: static token, API key, JWT. */
 export async function openAuthentication(parts: AuthenticationParts): Promise<Authentication> {
-  const { database, clock, ids, log } = parts;
-  const identities = createIdentityCache({ lookup: createApiKeyLookup(database), clock });
+  const { database, events, clock, ids, log } = parts;
+  const identities = createIdentityCache(createApiKeyLookup(database), clock);
   const onError = (err: unknown) => log.warn({ err }, 'the last use of API keys could not be noted');
   const lastUsed = createLastUsed({ database, clock, onError });
-  const told = credentialEvents(parts.events);
   const keys = {
     forget(hash: string) {
       identities.forget(hash);
-      told.keyChanged(hash);
+      events.emit(KeyChanged, { hash });
     },
   };
   const tenants = createTenants({
@@ -59,9 +58,9 @@ export async function openAuthentication(parts: AuthenticationParts): Promise<Au
     clock,
     ids,
     forgetIdentities: identities.forgetTenant,
-    onChanged: told.tenantChanged,
+    onChanged: (id) => events.emit(TenantChanged, { id }),
   });
-  const unfollow = told.follow(identities, tenants);
+  const unfollow = followCredentials(events, identities, tenants);
   const jwt = await createJwtAuthenticator(parts.jwt, { clock });
   const builtin = [
     parts.acpToken === undefined ? undefined : createStaticTokenAuthenticator(parts.acpToken),
@@ -88,32 +87,21 @@ const TenantChanged = defineEvent(
   Type.Object({ id: Type.String({ maxLength: 64 }) }),
 );
 
-/** Tells the other replicas what to forget. The age of what is cached bounds what is not heard. */
-interface CredentialEvents {
-  keyChanged(hash: string): void;
-  tenantChanged(id: string): void;
-  /** Hears the other replicas from now on; returns what ends that. */
-  follow(identities: IdentityCache, tenants: Pick<Tenants, 'forget'>): () => void;
-}
-
-/** Drops cached credentials over all replicas at once, as far as events reach. */
-function credentialEvents(events: Events): CredentialEvents {
-  return {
-    keyChanged: (hash) => events.emit(KeyChanged, { hash }),
-    tenantChanged: (id) => events.emit(TenantChanged, { id }),
-    follow(identities, tenants) {
-      const undo = [
-        events.on(KeyChanged, ({ hash }, { origin }) => {
-          if (origin === 'remote') identities.forget(hash);
-        }),
-        events.on(TenantChanged, ({ id }, { origin }) => {
-          if (origin === 'remote') tenants.forget(id);
-        }),
-        events.onMissed(() => identities.clear()),
-      ];
-      return () => {
-        for (const end of undo) end();
-      };
-    },
+/**
+ * Drops what the other replicas tell to forget, from now on; returns what ends that. The age of what is cached bounds what
+ * is not heard.
+ */
+function followCredentials(events: Events, identities: IdentityCache, tenants: Pick<Tenants, 'forget'>) {
+  const undo = [
+    events.on(KeyChanged, ({ hash }, { origin }) => {
+      if (origin === 'remote') identities.forget(hash);
+    }),
+    events.on(TenantChanged, ({ id }, { origin }) => {
+      if (origin === 'remote') tenants.forget(id);
+    }),
+    events.onMissed(() => identities.clear()),
+  ];
+  return () => {
+    for (const end of undo) end();
   };
 }

@@ -8,13 +8,6 @@ import type { CallState } from './call-state.ts';
 import type { RateRule } from './rate-limit.ts';
 import type { Middleware } from './request-state.ts';
 
-/** What identification needs. */
-export interface IdentificationParts {
-  readonly chain: AuthenticationChain;
-  /** `SVC_ALLOW_ANONYMOUS`; `undefined` serves open routes to loopback callers only. */
-  readonly anonymousAllowed: boolean | undefined;
-}
-
 /**
  * Notes who is calling; `access` is the rule of what is called, `undefined` for what leads nowhere. Never throws or rejects.
  * No promise where nothing has to be waited for.
@@ -28,8 +21,10 @@ export type Identify = (
 /**
  * Tries the credentials in the specification's order. One that does not hold is only noted here: authorization refuses, so
  * that tenant, logging and audit see every call.
+ *
+ * @param anonymousAllowed `SVC_ALLOW_ANONYMOUS`; `undefined` serves open routes to loopback callers only
  */
-export function createIdentify({ chain, anonymousAllowed }: IdentificationParts): Identify {
+export function createIdentify(chain: AuthenticationChain, anonymousAllowed: boolean | undefined): Identify {
   const accept = (
     state: CallState,
     { identity, failure }: AuthenticationResult,

@@ -1,5 +1,6 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { FieldError } from '../../foundation/base/gateway-error.ts';
+import { isMapping } from '../../foundation/config/field-codec.ts';
 import type { Route } from '../api/route.ts';
 import { DEFAULT_BODY_LIMIT, queryObject, readJson, readPlainText } from '../http/body.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
@@ -73,7 +74,7 @@ async function readCall(
     call.body = await readBody(context, definition);
     // An absent body is reported as its missing fields, not as "must be object".
     if (call.body === undefined && definition.bodyType !== 'text') call.body = {};
-    if (isObject(call.body)) context.state.bodyFields = Object.keys(call.body).slice(0, 64);
+    if (isMapping(call.body)) context.state.bodyFields = Object.keys(call.body).slice(0, 64);
     errors.push(...validators.body(call.body));
   }
   if (errors.length > 0) throw (definition.refuse ?? refuse)(errors, call.body);
@@ -96,10 +97,6 @@ function namedParams(pattern: string, params: Readonly<Record<string, string>>):
   const { '*': _, ...named } = params;
   const name = pattern.slice(pattern.lastIndexOf('{') + 1, -2);
   return { ...named, [name]: rest };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 async function notFound(): Promise<void> {

@@ -54,11 +54,11 @@ export function chain(table: () => RouteTable, services: ChainServices): readonl
     requestId(ids),
     errors(log),
     cors(services.origins),
-    auth(createIdentify({ chain: services.authentication, anonymousAllowed })),
+    auth(createIdentify(services.authentication, anonymousAllowed)),
     tenant(createBindTenant(services.tenants)),
     logging(services.access),
     audit(services.trail, ids, clock),
-    rbac(createAuthorize({ anonymousAllowed, limits })),
+    rbac(createAuthorize(anonymousAllowed, limits)),
     rateLimit(limits),
     handler(services),
   ];

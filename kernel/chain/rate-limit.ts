@@ -1,21 +1,15 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import type { KernelSettings } from '../../foundation/config/kernel-settings.ts';
 import { addressGroup } from '../http/source-address.ts';
 import type { Decision, RateLimits, RateWindow } from '../limits/rate-limits.ts';
 import type { CallState } from './call-state.ts';
 import type { Middleware } from './request-state.ts';
 
-/** Limits in requests a minute. */
-export interface RateSettings {
-  readonly anonymous: number;
-  /** `undefined`: the tenant's own limit, which then decides alone. */
-  readonly user: number | undefined;
-  readonly bootstrap: number;
-}
-
 /** What the limits of requests are made of. */
 export interface RequestLimitParts {
   readonly windows: RateLimits;
-  readonly settings: RateSettings;
+  /** Requests a minute. */
+  readonly settings: KernelSettings['rateLimits'];
   rejected(tenantId: string | undefined, window: RateWindow): void;
 }
 
@@ -33,7 +27,9 @@ export class RequestLimits {
   /** Counts a request in the windows of its route's or method's rule. */
   count(state: CallState, rule: RateRule): void | Promise<void> {
     if (rule === 'none') return undefined;
-    return rule === 'bootstrap' ? this.#countBootstrap(state) : this.countTenant(state);
+    if (rule === 'standard') return this.countTenant(state);
+    const { bootstrap } = this.#parts.settings;
+    return this.#count(state, 'bootstrap', addressGroup(state.sourceAddress), bootstrap);
   }
 
   /** Counts a request without a credential against its source address. */
@@ -52,11 +48,6 @@ export class RequestLimits {
     if (user === undefined || user >= tenant.rateLimitRpm) return countTenant();
     const counted = this.#count(state, 'user', userKey(state), user);
     return counted === undefined ? countTenant() : counted.then(countTenant);
-  }
-
-  #countBootstrap(state: CallState): void | Promise<void> {
-    const { bootstrap } = this.#parts.settings;
-    return this.#count(state, 'bootstrap', addressGroup(state.sourceAddress), bootstrap);
   }
 
   #count(state: CallState, window: RateWindow, key: string, limit: number): void | Promise<void> {

@@ -6,12 +6,6 @@ import type { CallState } from './call-state.ts';
 import type { RequestLimits } from './rate-limit.ts';
 import type { Middleware } from './request-state.ts';
 
-/** What the decision needs. */
-export interface AuthorizationParts {
-  readonly anonymousAllowed: boolean | undefined;
-  readonly limits: RequestLimits;
-}
-
 /** Lets a call pass or throws why not; `method` as in `decide`. No promise where nothing has to be waited for. */
 export type Authorize = (
   state: CallState,
@@ -25,7 +19,7 @@ export type Authorize = (
  * against the tenant's window, or against the caller's address, like what is served: guessing is as limited as any other
  * request.
  */
-export function createAuthorize({ anonymousAllowed, limits }: AuthorizationParts): Authorize {
+export function createAuthorize(anonymousAllowed: boolean | undefined, limits: RequestLimits): Authorize {
   return function authorize(state, access, method, request) {
     if (access.kind === 'public') return;
     const { identity, unavailable } = state;

@@ -20,82 +20,78 @@ interface EndingParts {
   readonly ids: Ids;
 }
 
+export type Ending = ReturnType<typeof createEnding>;
+
 /**
  * The one end of a call: whoever comes first, the handler, a deadline, a stop or the client, decides it. The audit record
  * is in the journal before the last message (of a stream: the status) leaves, so that nothing a client has seen whole can
  * be missing after a crash.
  */
-export class Ending {
-  readonly #state: GrpcState;
-  readonly #parts: EndingParts;
-  #isDecided = false;
-  #isAudited = false;
-  #isRecorded = false;
-
-  constructor(state: GrpcState, parts: EndingParts) {
-    this.#state = state;
-    this.#parts = parts;
-    state.whenAborted((reason) => void this.fail(reason));
-    state.whenDone((outcome) => {
-      this.#isDecided = true;
-      void this.#record(outcome);
-    });
-  }
-
-  /** From here on the call is worth a record. */
-  beginAudit(): void {
-    this.#isAudited = true;
-  }
-
-  /** The call did what it should; `last` is its response, which a stream has sent already. */
-  async succeed(last?: Buffer): Promise<void> {
-    if (this.#isDecided) return;
-    this.#isDecided = true;
-    await this.#record(this.#outcome(200));
-    this.#state.sent({ code: GRPC_CODES.OK, status: 200 });
-    this.#end(GRPC_CODES.OK, 'OK', last);
-  }
+export function createEnding(state: GrpcState, { trail, log, clock, ids }: EndingParts) {
+  let isDecided = false;
+  let isAudited = false;
+  let isRecorded = false;
 
   /** The call failed, or was aborted. Nothing happens when its end is decided already. */
-  async fail(thrown: unknown): Promise<void> {
-    if (this.#isDecided) return;
-    this.#isDecided = true;
-    const state = this.#state;
+  async function fail(thrown: unknown): Promise<void> {
+    if (isDecided) return;
+    isDecided = true;
     const error = state.errorOf(thrown);
     state.errorCode = error.code;
-    logFailure(this.#parts.log, state, error);
+    logFailure(log, state, error);
     const status = HTTP_STATUS[error.kind];
-    await this.#record(this.#outcome(status));
+    await record(outcomeOf(status));
     const rendered = renderGrpcError(error);
     const { trailer } = state.stream;
     for (const [name, value] of Object.entries(rendered.trailers)) trailer.set(name, value);
     if (rendered.violations.length > 0) trailer.set(STATUS_DETAILS, encodeStatusDetails(rendered));
     state.sent({ code: rendered.code, status });
-    this.#end(rendered.code, rendered.details);
+    send(rendered.code, rendered.details);
   }
 
   /** The call is settled either way: what goes wrong with its last bytes is told here or nowhere. */
-  #end(code: number, details: string, last?: Buffer): void {
+  function send(code: number, details: string, last?: Buffer): void {
     try {
-      this.#state.stream.end(code, details, last);
+      state.stream.end(code, details, last);
     } catch (err) {
-      this.#parts.log.error({ err, requestId: this.#state.requestId }, 'the end of a gRPC call was not sent');
-      this.#state.stream.cut();
+      log.error({ err, requestId: state.requestId }, 'the end of a gRPC call was not sent');
+      state.stream.cut();
     }
   }
 
-  #outcome(status: number): Outcome {
-    return { status, duration: this.#parts.clock.monotonic() - this.#state.startedAt };
+  function outcomeOf(status: number): Outcome {
+    return { status, duration: clock.monotonic() - state.startedAt };
   }
 
-  #record(outcome: Outcome): Promise<void> | undefined {
-    const state = this.#state;
-    if (!this.#isAudited || this.#isRecorded || !concernsAudit(state, state.method !== undefined))
-      return undefined;
-    this.#isRecorded = true;
-    const { trail, ids, clock } = this.#parts;
+  function record(outcome: Outcome): Promise<void> | undefined {
+    if (!isAudited || isRecorded || !concernsAudit(state, state.method !== undefined)) return undefined;
+    isRecorded = true;
     return trail.record(auditEntry(state, { action: `GRPC ${state.path}`, query: '' }, outcome, ids, clock));
   }
+
+  state.whenAborted((reason) => void fail(reason));
+  state.whenDone((outcome) => {
+    isDecided = true;
+    void record(outcome);
+  });
+
+  return {
+    fail,
+
+    /** From here on the call is worth a record. */
+    beginAudit(): void {
+      isAudited = true;
+    },
+
+    /** The call did what it should; `last` is its response, which a stream has sent already. */
+    async succeed(last?: Buffer): Promise<void> {
+      if (isDecided) return;
+      isDecided = true;
+      await record(outcomeOf(200));
+      state.sent({ code: GRPC_CODES.OK, status: 200 });
+      send(GRPC_CODES.OK, 'OK', last);
+    },
+  };
 }
 
 const RICH_ERRORS = protoLoader.loadSync(

@@ -3,14 +3,6 @@ import { access } from '../api/access.ts';
 import { type GrpcCall, type GrpcService, grpcMethod, grpcService } from '../api/grpc.ts';
 import { GrpcErrors, type MethodTable } from './compiled-service.ts';
 
-/** What health tells about. */
-export interface HealthParts {
-  /** The methods that are live. */
-  readonly table: () => MethodTable;
-  /** False before everything is up, and from the beginning of the end. */
-  readonly isServing: () => boolean;
-}
-
 /** `grpc.health.v1.Health`. */
 export interface Health {
   readonly service: GrpcService;
@@ -30,10 +22,13 @@ const LOOK_INTERVAL = 250;
 /**
  * Tells load balancers whether a service is served: every live one is as healthy as the gateway, and so is the empty name.
  * It is open to everybody, not limited and not recorded, like `/health/*`.
+ *
+ * @param table the methods that are live
+ * @param isServing false before everything is up, and from the beginning of the end
  */
-export function createHealth({ table, isServing }: HealthParts): Health {
+export function createHealth(table: () => MethodTable, isServing: () => boolean): Health {
   let isClosed = false;
-  const watches = new Watches(MAX_WATCHES);
+  const watches = createWatches();
 
   function statusOf(service: string): ServingStatus {
     if (service !== '' && !table().has(service)) return 'SERVICE_UNKNOWN';
@@ -96,57 +91,56 @@ interface Waiting {
 }
 
 /** Those who wait for a change; while there are any, it is looked for. */
-class Watches {
-  readonly #max: number;
-  readonly #waiting = new Set<Waiting>();
-  #count = 0;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(max: number) {
-    this.#max = max;
-  }
-
-  /**
-   * Joins until it is disposed of; `until` resolves when the condition holds, and rejects when the signal aborts.
-   *
-   * @throws `limit.streams` when too many watch already.
-   */
-  enter(): Disposable & { until(isDue: () => boolean, signal: AbortSignal): Promise<void> } {
-    if (this.#count >= this.#max) throw KernelErrors.tooManyStreams('Too many clients watch health');
-    this.#count += 1;
-    this.#timer ??= setInterval(() => this.look(), LOOK_INTERVAL).unref();
-    return {
-      until: (isDue, signal) => this.#wait(isDue, signal),
-      [Symbol.dispose]: () => this.#leave(),
-    };
-  }
+function createWatches() {
+  const waiting = new Set<Waiting>();
+  let count = 0;
+  let timer: NodeJS.Timeout | undefined;
 
   /** Looks who has something to tell. */
-  look(): void {
-    for (const { isDue, resume } of this.#waiting) if (isDue()) resume();
+  function look(): void {
+    for (const { isDue, resume } of waiting) if (isDue()) resume();
   }
 
-  async #wait(isDue: () => boolean, signal: AbortSignal): Promise<void> {
+  async function wait(isDue: () => boolean, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (isDue()) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const waiting = { isDue, resume: resolve };
+    const one = { isDue, resume: resolve };
     const stop = () => resolve();
-    this.#waiting.add(waiting);
+    waiting.add(one);
     signal.addEventListener('abort', stop);
     try {
       await promise;
       signal.throwIfAborted();
     } finally {
-      this.#waiting.delete(waiting);
+      waiting.delete(one);
       signal.removeEventListener('abort', stop);
     }
   }
 
-  #leave(): void {
-    this.#count -= 1;
-    if (this.#count > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+  function leave(): void {
+    count -= 1;
+    if (count > 0) return;
+    clearInterval(timer);
+    timer = undefined;
   }
+
+  return {
+    look,
+
+    /**
+     * Joins until it is disposed of; `until` resolves when the condition holds, and rejects when the signal aborts.
+     *
+     * @throws `limit.streams` when too many watch already.
+     */
+    enter(): Disposable & { until(isDue: () => boolean, signal: AbortSignal): Promise<void> } {
+      if (count >= MAX_WATCHES) throw KernelErrors.tooManyStreams('Too many clients watch health');
+      count += 1;
+      timer ??= setInterval(() => look(), LOOK_INTERVAL).unref();
+      return {
+        until: (isDue, signal) => wait(isDue, signal),
+        [Symbol.dispose]: () => leave(),
+      };
+    },
+  };
 }

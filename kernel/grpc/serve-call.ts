@@ -13,7 +13,7 @@ import { createBindTenant } from '../chain/tenant.ts';
 import { HeaderCredentials } from '../http/credentials.ts';
 import type { CallEvents, CallStream } from './call-stream.ts';
 import { type CompiledMethod, GrpcErrors, type MethodTable } from './compiled-service.ts';
-import { Ending } from './ending.ts';
+import { createEnding, type Ending } from './ending.ts';
 import { GrpcRequest, ServedCall } from './grpc-call.ts';
 import type { WireStatus } from './grpc-js-seams.ts';
 import { GrpcState } from './grpc-state.ts';
@@ -55,9 +55,9 @@ export type ServeCall = (table: MethodTable, path: string, stream: CallStream) =
  */
 export function createServeCall(services: GrpcChainServices): ServeCall {
   const { authentication, anonymousAllowed, limits, clock, ids } = services;
-  const identify = createIdentify({ chain: authentication, anonymousAllowed });
+  const identify = createIdentify(authentication, anonymousAllowed);
   const bindTenant = createBindTenant(services.tenants);
-  const authorize = createAuthorize({ anonymousAllowed, limits });
+  const authorize = createAuthorize(anonymousAllowed, limits);
 
   /** All stages before the handler. Throws what refuses the call. */
   async function admit(state: GrpcState, ending: Ending): Promise<CompiledMethod> {
@@ -96,7 +96,7 @@ export function createServeCall(services: GrpcChainServices): ServeCall {
     const method = table.find(path);
     const request = new GrpcRequest(stream);
     const state = new GrpcState(method, path, request, stream, clock.monotonic());
-    const ending = new Ending(state, services);
+    const ending = createEnding(state, services);
     const leave = method === undefined ? undefined : enterPlugin(method.inFlight, state);
     state.sourceAddress = services.sourceAddress(request);
     state.requestId = requestIdOf(request.headers['x-request-id'], ids);

@@ -1,9 +1,9 @@
-import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
+import { createServer, type Server as NetServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ConnectionInjector, type Server, ServerCredentials } from '@grpc/grpc-js';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { InFlight } from '../chain/in-flight.ts';
-import { type Address, ListenError } from '../http/listeners.ts';
+import { type Address, listen, reachableAt } from '../http/listeners.ts';
 import { CallStream } from './call-stream.ts';
 import { type CompiledService, compileService, MethodTable } from './compiled-service.ts';
 import { createDispatchingServer, resetStream, type WireCall } from './grpc-js-seams.ts';
@@ -54,7 +54,7 @@ export class GrpcServer {
   readonly #sockets = new Set<Socket>();
   readonly #kernels: readonly CompiledService[];
   #table: MethodTable;
-  #listener: Promise<Listener> | undefined;
+  #listener: Promise<ReturnType<typeof listenerOf>> | undefined;
   #address: string | undefined;
   #isUsed = false;
 
@@ -63,7 +63,7 @@ export class GrpcServer {
     const { chain, isServing, maxMessage = MAX_MESSAGE, slowClient = SLOW_CLIENT } = options;
     const serve = createServeCall(chain);
     const limits = { maxMessage, slowClient };
-    this.#health = createHealth({ table: () => this.#table, isServing });
+    this.#health = createHealth(() => this.#table, isServing);
     this.#kernels = [this.#health.service, ...reflectionServices(() => this.#table)].map((service) =>
       compileService(service, 'kernel', this.#own),
     );
@@ -160,7 +160,7 @@ export class GrpcServer {
     }
   }
 
-  async #listen(owner: string): Promise<Listener> {
+  async #listen(owner: string) {
     const { address, tls: files, tlsInterval, chain } = this.#options;
     const tls = files === undefined ? undefined : await openTls(files, chain.log, tlsInterval);
     const credentials = tls?.credentials ?? ServerCredentials.createInsecure();
@@ -173,9 +173,9 @@ export class GrpcServer {
       injector.destroy();
       throw failure;
     }
-    this.#address = addressOf(server, address.host);
+    this.#address = reachableAt(server, address);
     chain.log.info({ address: this.#address, owner, tls: tls !== undefined }, 'listening for gRPC');
-    return new Listener(server, injector, tls);
+    return listenerOf(server, injector, tls);
   }
 
   #connected(socket: Socket, injector: ConnectionInjector): void {
@@ -187,30 +187,22 @@ export class GrpcServer {
 }
 
 /** The open address. */
-class Listener {
-  readonly #server: NetServer;
-  readonly #injector: ConnectionInjector;
-  readonly #tls: Tls | undefined;
-
-  constructor(server: NetServer, injector: ConnectionInjector, tls: Tls | undefined) {
-    this.#server = server;
-    this.#injector = injector;
-    this.#tls = tls;
-  }
-
-  /** Stops accepting, and gives up the connections that there are. */
-  abandon(): void {
-    void this.close();
-    this.#injector.destroy();
-  }
-
+function listenerOf(server: NetServer, injector: ConnectionInjector, tls: Tls | undefined) {
   /** Stops accepting; resolves when all connections are gone. */
-  close(): Promise<void> {
-    this.#tls?.close();
+  function close(): Promise<void> {
+    tls?.close();
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#server.close(() => resolve());
+    server.close(() => resolve());
     return promise;
   }
+  return {
+    close,
+    /** Stops accepting, and gives up the connections that there are. */
+    abandon(): void {
+      void close();
+      injector.destroy();
+    },
+  };
 }
 
 function transportOptions(options: GrpcServerOptions): Record<string, number> {
@@ -225,21 +217,4 @@ function transportOptions(options: GrpcServerOptions): Record<string, number> {
     'grpc.max_connection_idle_ms': IDLE_CONNECTION,
     'grpc.enable_channelz': 0,
   };
-}
-
-function listen(server: NetServer, { host, port, variable }: Address, owner: string): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', (cause: NodeJS.ErrnoException) => {
-    const why =
-      cause.code === 'EADDRINUSE' ? 'is taken by another process' : `cannot be bound (${cause.code})`;
-    reject(new ListenError(`${owner}: the address ${host}:${port} ${why}; set ${variable}`, { cause }));
-  });
-  server.listen({ host, port, backlog: 1024 }, resolve);
-  return promise;
-}
-
-function addressOf(server: NetServer, host: string): string {
-  const { port } = server.address() as AddressInfo;
-  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  return `${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }

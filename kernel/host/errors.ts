@@ -22,12 +22,3 @@ export class PluginChangeError extends Error {
 export class GatewayFileError extends Error {
   override readonly name = 'GatewayFileError';
 }
-
-/** Two plugins register one kind of agents.d. */
-export class KindCollision extends Error {
-  override readonly name = 'KindCollision';
-
-  constructor(kind: string, first: string, second: string) {
-    super(`the kind ${kind} is registered by both ${first} and ${second}`);
-  }
-}

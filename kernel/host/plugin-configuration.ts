@@ -18,23 +18,16 @@ interface PluginSettings {
   readonly address: ListenAddress | undefined;
 }
 
-/** Reads the configuration of plugins: environment over gateway.yaml over defaults. */
-export class PluginConfiguration {
-  readonly #env: Environment;
-
-  constructor(env: Environment) {
-    this.#env = env;
-  }
-
-  /** @throws ConfigurationError with everything that is wrong. */
-  read(plugin: Plugin, desired: Desired): PluginSettings {
-    const schema: TSchema = plugin.config ?? Type.Object({});
-    const config = readConfig(schema, pluginSources(desired, plugin.name, this.#env)) as Record<
-      string,
-      unknown
-    >;
-    return { config, hash: configHash(schema, config), address: listenAddress(plugin, schema, config) };
-  }
+/**
+ * Reads the configuration of a plugin: environment over gateway.yaml over defaults.
+ *
+ * @throws ConfigurationError with everything that is wrong.
+ */
+export function readSettings(plugin: Plugin, desired: Desired, env: Environment): PluginSettings {
+  const schema: TSchema = plugin.config ?? Type.Object({});
+  const sources = pluginSources(desired, plugin.name, env);
+  const config = readConfig(schema, sources) as Record<string, unknown>;
+  return { config, hash: configHash(schema, config), address: listenAddress(plugin, schema, config) };
 }
 
 function listenAddress(

@@ -7,7 +7,7 @@ import type { Plugin } from '../api/plugin.ts';
 import { InFlight } from '../chain/in-flight.ts';
 import { type Drain, Effects } from './effects.ts';
 import { type RunningTask, runPeriodically } from './periodic.ts';
-import { PluginScope, type ScopeParts } from './plugin-scope.ts';
+import { createScope, type ScopeParts } from './plugin-scope.ts';
 
 /** Milliseconds that each undo may take. */
 const UNDO_TIMEOUT = 10_000;
@@ -63,14 +63,16 @@ export class PluginInstance {
   static async setUp(parts: InstanceParts): Promise<PluginInstance> {
     const instance = new PluginInstance(parts);
     const { plugin, setupTimeout } = parts;
-    const scope = new PluginScope({
+    const { scope, close } = createScope({
       ...parts,
       signal: instance.#controller.signal,
       effects: instance.effects,
       inFlight: instance.inFlight,
     });
     try {
-      await within(setupTimeout, `the set-up of ${plugin.name}`, run(plugin, scope, parts.upstream));
+      // As a promise also when `setup` is synchronous and throws.
+      const setUp = (async () => plugin.setup(scope, parts.upstream))();
+      await within(setupTimeout, `the set-up of ${plugin.name}`, setUp);
       const missing = plugin.offers?.find((ref) => !instance.effects.provided.has(ref.id));
       if (missing !== undefined)
         throw new Error(`${plugin.name} offers ${missing.id} but did not provide it`);
@@ -80,11 +82,11 @@ export class PluginInstance {
       await instance.#compileServices();
       return instance;
     } catch (failure) {
-      scope.close();
+      close();
       await instance.discard();
       throw failure;
     } finally {
-      scope.close();
+      close();
     }
   }
 
@@ -205,15 +207,6 @@ export class PluginInstance {
     }
     return leaks;
   }
-}
-
-/** As a promise also when `setup` is synchronous and throws. */
-async function run(
-  plugin: Plugin,
-  scope: PluginScope,
-  upstream: Readonly<Record<string, unknown>>,
-): Promise<void> {
-  await plugin.setup(scope, upstream);
 }
 
 /** Milliseconds beyond the drain time in which background work, and a queue's messages in hand, end. */

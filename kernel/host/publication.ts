@@ -1,10 +1,9 @@
-import type { ResourceHost } from '../../foundation/resources/resources.ts';
+import { byKind, type ResourceHost } from '../../foundation/resources/resources.ts';
 import type { AuthenticationChain } from '../auth/chain.ts';
 import type { Grpc } from '../grpc/grpc.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
 import type { Listeners } from '../http/listeners.ts';
 import type { Probe } from './effects.ts';
-import { KindCollision } from './errors.ts';
 import type { PluginInstance } from './plugin-instance.ts';
 
 /** Where a plugin's routes listen. */
@@ -34,67 +33,37 @@ export interface PublicationParts {
   readonly authentication: AuthenticationChain;
 }
 
+export type Publication = ReturnType<typeof createPublication>;
+
 /** What the parts outside the host see of the plugins: one consistent set at any moment, exchanged in one turn. */
-export class Publication {
-  readonly #parts: PublicationParts;
-  #live: ReadonlyMap<string, Published> = new Map();
+export function createPublication({ listeners, grpc, resources, authentication }: PublicationParts) {
+  let live: ReadonlyMap<string, Published> = new Map();
   /** Those that have left, while background work of what left with them goes on. By name, the latest of each. */
-  readonly #leaving = new Map<string, PluginInstance>();
-  readonly #kernelRoutes = new Map<string, readonly CompiledRoute[]>();
-
-  constructor(parts: PublicationParts) {
-    this.#parts = parts;
-  }
-
-  /** Routes of the kernel itself, which are there whatever plugins come and go. */
-  async addKernelRoutes(address: ListenAddress, routes: readonly CompiledRoute[]): Promise<void> {
-    this.#kernelRoutes.set(this.#parts.listeners.key(address), routes);
-    const swap = await this.check(new Set(), new Map());
-    swap();
-  }
-
-  /** The value behind a service ref, of whichever live plugin provides it. */
-  service(id: string): unknown {
-    for (const { instance } of this.#live.values()) {
-      if (instance.effects.provided.has(id)) return instance.effects.provided.get(id);
-    }
-    return undefined;
-  }
-
-  /** Of the live plugins, and of those that left until `forget` is told of them, unless they are back. */
-  contributions(pointId: string): readonly unknown[] {
-    const live = [...this.#live.values()].map(({ instance }) => instance);
-    const left = [...this.#leaving].filter(([name]) => !this.#live.has(name)).map(([, instance]) => instance);
-    return [...live, ...left]
-      .flatMap((instance) => instance.effects.contributions)
-      .filter((contribution) => contribution.pointId === pointId)
-      .map((contribution) => contribution.value);
-  }
-
-  probes(): readonly Probe[] {
-    return [...this.#live.values()].flatMap(({ instance }) => instance.effects.probes);
-  }
+  const departed = new Map<string, PluginInstance>();
+  const kernelRoutes = new Map<string, readonly CompiledRoute[]>();
 
   /**
    * Opens the addresses that a swap needs and builds its tables of routes and gRPC methods; the returned function swaps
    * them in.
    *
-   * @throws RouteCollision, ServiceCollision, KindCollision, or the listener's error when a port is taken. Nothing has
+   * @throws RouteCollision, ServiceCollision, what `byKind` throws, or the listener's error when a port is taken. Nothing has
    * changed then but addresses that are open: see `abandon`.
    */
-  async check(leaving: ReadonlySet<string>, arriving: ReadonlyMap<string, Arrival>): Promise<() => void> {
-    const { listeners, grpc } = this.#parts;
+  async function check(
+    leaving: ReadonlySet<string>,
+    arriving: ReadonlyMap<string, Arrival>,
+  ): Promise<() => void> {
     for (const { address, instance } of arriving.values()) {
       await listeners.open(address, instance.plugin.name);
       if (instance.effects.grpc.length > 0) await grpc.open(instance.plugin.name);
     }
-    const next = [...this.#staying(leaving).values(), ...arriving.values()];
-    const routes = new Map(this.#kernelRoutes);
+    const next = [...staying(leaving).values(), ...arriving.values()];
+    const routes = new Map(kernelRoutes);
     for (const { instance, address } of next) {
       const key = listeners.key(address);
       routes.set(key, [...(routes.get(key) ?? []), ...instance.effects.routes]);
     }
-    refuseDoubleKinds(next);
+    byKind(next.flatMap(({ instance }) => instance.effects.kinds));
     const swaps = [
       listeners.prepare(routes),
       grpc.prepare(next.flatMap(({ instance }) => instance.effects.grpc)),
@@ -104,57 +73,79 @@ export class Publication {
     };
   }
 
-  /**
-   * Prepares a swap whole, resources too; the returned function makes it. It has to be called, and at once: reloads of
-   * agents.d wait for it. What those that leave contribute stays until `forget`: work that they have in hand may need it.
-   *
-   * @throws like `check`.
-   */
-  async prepare(leaving: ReadonlySet<string>, arriving: ReadonlyMap<string, Arrival>): Promise<() => void> {
-    const swap = await this.check(leaving, arriving);
-    const next = this.#staying(leaving);
-    const all = [...next.values(), ...arriving.values()];
-    const kinds = await this.#parts.resources.prepare(all.flatMap(({ instance }) => instance.effects.kinds));
-    return () => {
-      for (const [name, { instance, withdraw }] of this.#live) {
-        if (!leaving.has(name)) continue;
-        for (const one of withdraw) one();
-        this.#leaving.set(name, instance);
-      }
-      for (const [name, { instance, address }] of arriving) {
-        const withdraw = instance.effects.authenticators.map((one) => this.#parts.authentication.add(one));
-        next.set(name, { instance, address, withdraw });
-      }
-      this.#live = next;
-      kinds.publish();
+  function staying(leaving: ReadonlySet<string>): Map<string, Published> {
+    return new Map([...live].filter(([name]) => !leaving.has(name)));
+  }
+
+  return {
+    check,
+
+    /** Routes of the kernel itself, which are there whatever plugins come and go. */
+    async addKernelRoutes(address: ListenAddress, routes: readonly CompiledRoute[]): Promise<void> {
+      kernelRoutes.set(listeners.key(address), routes);
+      const swap = await check(new Set(), new Map());
       swap();
-    };
-  }
+    },
 
-  /** From now on nothing of these instances, which left, is seen any more. */
-  forget(instances: readonly PluginInstance[]): void {
-    for (const [name, instance] of this.#leaving)
-      if (instances.includes(instance)) this.#leaving.delete(name);
-  }
+    /** The value behind a service ref, of whichever live plugin provides it. */
+    service(id: string): unknown {
+      for (const { instance } of live.values()) {
+        if (instance.effects.provided.has(id)) return instance.effects.provided.get(id);
+      }
+      return undefined;
+    },
 
-  /** Gives up what was checked and not published: closes the addresses that were opened for it. */
-  async abandon(): Promise<void> {
-    const { listeners, grpc } = this.#parts;
-    const live = [...this.#live.values()].map(({ address }) => listeners.key(address));
-    listeners.closeOthers(new Set([...this.#kernelRoutes.keys(), ...live]));
-    await grpc.abandon();
-  }
+    /** Of the live plugins, and of those that left until `forget` is told of them, unless they are back. */
+    contributions(pointId: string): readonly unknown[] {
+      const running = [...live.values()].map(({ instance }) => instance);
+      const left = [...departed].filter(([name]) => !live.has(name)).map(([, instance]) => instance);
+      return [...running, ...left]
+        .flatMap((instance) => instance.effects.contributions)
+        .filter((contribution) => contribution.pointId === pointId)
+        .map((contribution) => contribution.value);
+    },
 
-  #staying(leaving: ReadonlySet<string>): Map<string, Published> {
-    return new Map([...this.#live].filter(([name]) => !leaving.has(name)));
-  }
-}
+    probes(): readonly Probe[] {
+      return [...live.values()].flatMap(({ instance }) => instance.effects.probes);
+    },
 
-function refuseDoubleKinds(instances: readonly Arrival[]): void {
-  const owners = new Map<string, string>();
-  for (const { kind, plugin } of instances.flatMap(({ instance }) => instance.effects.kinds)) {
-    const other = owners.get(kind);
-    if (other !== undefined) throw new KindCollision(kind, other, plugin);
-    owners.set(kind, plugin);
-  }
+    /**
+     * Prepares a swap whole, resources too; the returned function makes it. It has to be called, and at once: reloads of
+     * agents.d wait for it. What those that leave contribute stays until `forget`: work that they have in hand may need it.
+     *
+     * @throws like `check`.
+     */
+    async prepare(leaving: ReadonlySet<string>, arriving: ReadonlyMap<string, Arrival>): Promise<() => void> {
+      const swap = await check(leaving, arriving);
+      const next = staying(leaving);
+      const all = [...next.values(), ...arriving.values()];
+      const kinds = await resources.prepare(all.flatMap(({ instance }) => instance.effects.kinds));
+      return () => {
+        for (const [name, { instance, withdraw }] of live) {
+          if (!leaving.has(name)) continue;
+          for (const one of withdraw) one();
+          departed.set(name, instance);
+        }
+        for (const [name, { instance, address }] of arriving) {
+          const withdraw = instance.effects.authenticators.map((one) => authentication.add(one));
+          next.set(name, { instance, address, withdraw });
+        }
+        live = next;
+        kinds.publish();
+        swap();
+      };
+    },
+
+    /** From now on nothing of these instances, which left, is seen any more. */
+    forget(instances: readonly PluginInstance[]): void {
+      for (const [name, instance] of departed) if (instances.includes(instance)) departed.delete(name);
+    },
+
+    /** Gives up what was checked and not published: closes the addresses that were opened for it. */
+    async abandon(): Promise<void> {
+      const used = [...live.values()].map(({ address }) => listeners.key(address));
+      listeners.closeOthers(new Set([...kernelRoutes.keys(), ...used]));
+      await grpc.abandon();
+    },
+  };
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../foundation/base/clock.ts';
+import type { Environment } from '../../foundation/config/read-config.ts';
 import type { Events } from '../../foundation/messages/events/events.ts';
 import type { Hints } from '../../foundation/messages/hints/hints.ts';
 import type { JobsHost } from '../../foundation/messages/jobs/jobs.ts';
@@ -9,7 +10,7 @@ import type { KernelServices } from '../api/services.ts';
 import { type Desired, entryOf } from './desired.ts';
 import { PluginChangeError } from './errors.ts';
 import type { Catalogue } from './graph.ts';
-import { checkKernelRange, type PluginConfiguration } from './plugin-configuration.ts';
+import { checkKernelRange, readSettings } from './plugin-configuration.ts';
 import { PluginInstance } from './plugin-instance.ts';
 import type { Arrival, ListenAddress, Publication } from './publication.ts';
 import type { Slot } from './slot.ts';
@@ -25,7 +26,8 @@ export interface SwapParts {
   readonly jobs: Pick<JobsHost, 'work'>;
   readonly resources: Pick<ResourceHost, 'register'>;
   readonly publication: Publication;
-  readonly configuration: PluginConfiguration;
+  /** Read by plugins for their own variables. */
+  readonly env: Environment;
   /** The gateway's own address, for plugins that name none. */
   readonly address: ListenAddress;
   /** Milliseconds; `gateway.yaml` may say otherwise for a plugin. */
@@ -142,25 +144,13 @@ export class PluginSwap {
     leaving: ReadonlySet<string>,
     { desired, catalogue }: Pick<Swap, 'desired' | 'catalogue'>,
   ): Promise<Arrival & { milliseconds: number }> {
-    const {
-      services,
-      events,
-      hints,
-      jobs,
-      resources,
-      configuration,
-      log,
-      publication,
-      clock,
-      metricsFor,
-      setupTimeout,
-    } = this.#parts;
+    const { services, log, publication, clock, metricsFor } = this.#parts;
     const slot = this.#slotOf(name);
     const plugin = catalogue.plugins.get(name)!;
     const began = clock.monotonic();
     if (slot.current === undefined) slot.status.set('starting', 'its set-up runs');
     checkKernelRange(plugin);
-    const { config, hash, address } = configuration.read(plugin, desired);
+    const { config, hash, address } = readSettings(plugin, desired, this.#parts.env);
     const { entities = [], migrations = [] } = plugin;
     const hasTables = entities.length > 0 || migrations.length > 0;
     const tables = hasTables
@@ -174,19 +164,15 @@ export class PluginSwap {
     };
     const refs = Object.entries({ ...plugin.needs, ...plugin.wants }) as [string, { id: string }][];
     const instance = await PluginInstance.setUp({
+      ...this.#parts,
       plugin,
       config,
       configHash: hash,
-      services,
-      events,
-      hints,
-      jobs,
-      resources,
       log: log.child({ plugin: name }),
       upstream: Object.fromEntries(refs.map(([key, ref]) => [key, lookUp(ref.id)])),
       metric: metricsFor(name),
       releaseTables: () => tables?.release(),
-      setupTimeout: setupTimeout ?? SETUP_TIMEOUT,
+      setupTimeout: this.#parts.setupTimeout ?? SETUP_TIMEOUT,
       contributions: (pointId) => publication.contributions(pointId),
     });
     return { instance, address: address ?? this.#parts.address, milliseconds: clock.monotonic() - began };

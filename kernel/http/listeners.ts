@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { CompiledRoute } from './compiled-route.ts';
 import { RouteTable } from './route-table.ts';
@@ -125,10 +125,7 @@ export class Listeners {
 
   /** `http://host:port`, with the port that the system chose. */
   url(address: Address): string {
-    const server = this.#open.get(this.key(address))?.server;
-    const port = (server?.address() as AddressInfo | null | undefined)?.port ?? address.port;
-    const host = address.host === '0.0.0.0' || address.host === '::' ? '127.0.0.1' : address.host;
-    return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+    return `http://${reachableAt(this.#open.get(this.key(address))?.server, address)}`;
   }
 
   /**
@@ -155,7 +152,15 @@ export class Listeners {
   }
 }
 
-function listen(server: Server, address: Address, owner: string): Promise<void> {
+/** `host:port` for callers on this machine, with the port that the system chose. */
+export function reachableAt(server: NetServer | undefined, address: Address): string {
+  const port = (server?.address() as AddressInfo | null | undefined)?.port ?? address.port;
+  const host = address.host === '0.0.0.0' || address.host === '::' ? '127.0.0.1' : address.host;
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Binds the address for `owner`. @throws ListenError */
+export function listen(server: NetServer, address: Address, owner: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const where = `${address.host}:${address.port}`;
   server.once('error', (cause: NodeJS.ErrnoException) => {

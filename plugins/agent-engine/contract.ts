@@ -10,7 +10,6 @@ export type {
   Usage,
 } from '../records/contract.ts';
 export * from './contract/agents.ts';
-export * from './contract/embeddings.ts';
 export * from './contract/guard.ts';
 export * from './contract/models.ts';
 export * from './contract/run-context.ts';

@@ -18,7 +18,7 @@ import { openSandboxPolicies } from './services/policies/sandbox-policies.ts';
 import { startSandbox } from './services/sandbox/open-sandbox.ts';
 import { overheadOf } from './services/sandbox/sandbox-config.ts';
 import { executeCode } from './services/tools/execute-code.ts';
-import { recordTools } from './services/tools/record-tools.ts';
+import { recordTools } from './services/tools/skill-tools.ts';
 import { createCheckpoints } from './store/checkpoints/checkpoints.ts';
 import { entities, migrations } from './store/entities.ts';
 

@@ -29,13 +29,11 @@ import { mockSessionRoute, sessionRoutes } from './routes/sessions.ts';
 import { skillRoutes, soulRoutes } from './routes/skills.ts';
 import { tenantRoutes } from './routes/tenants.ts';
 import { adminUsageRoutes, usageRoutes } from './routes/usage.ts';
-import { createAuditSearch } from './services/audit-search.ts';
 import { createAgentChat } from './services/chat/agent-chat.ts';
 import { createChatCompletions } from './services/chat/chat-completions.ts';
 import { createConversations } from './services/chat/conversations.ts';
 import { createEgressAdministration } from './services/egress-administration.ts';
 import { createKeyAdministration, routeScopes } from './services/key-administration.ts';
-import { createPricingAdministration } from './services/pricing-administration.ts';
 import { createSandboxPolicyAdministration } from './services/sandbox-policy-administration.ts';
 import { createTenantAdministration } from './services/tenant-administration.ts';
 import { createUsageAdministration } from './services/usage-administration.ts';
@@ -69,7 +67,6 @@ export default definePlugin({
     const { config, services } = scope;
     const { apiKeys, audit, clock, database, egress, ids, openapi, tenants } = services;
     const { models, policies, pricing, provisioning, reports, sessions, turns } = engine;
-    const search = createAuditSearch(audit);
     const keys = createKeyAdministration({
       apiKeys,
       tenants,
@@ -85,14 +82,14 @@ export default definePlugin({
     };
     const retention = config.tenant_retention;
     scope.route(
-      ...bootstrapRoutes({ apiKeys, clock }),
+      ...bootstrapRoutes(apiKeys, clock),
       meRoute,
       ...tenantRoutes(createTenantAdministration({ tenants, clock, retention, provisioning })),
       ...apiKeyRoutes(keys),
       ...tenantApiKeyRoutes(keys),
-      ...auditLogRoutes(search),
+      ...auditLogRoutes(audit),
       ...egressRuleRoutes(createEgressAdministration(egress.rules)),
-      egressLogRoute(search),
+      egressLogRoute(audit),
       ...modelRoutes(models),
       ...chatRoutes(createChatCompletions(chat), createAgentChat(chat)),
       ...sessionRoutes(sessions, turns),
@@ -101,9 +98,9 @@ export default definePlugin({
       ...skillRoutes(engine.skills),
       ...soulRoutes(engine.souls),
       ...executionReceiptRoutes(engine.receipts),
-      ...usageRoutes({ reports, clock }),
-      ...adminUsageRoutes({ usage: createUsageAdministration({ reports, tenants, database }), clock }),
-      ...pricingRuleRoutes(createPricingAdministration(pricing)),
+      ...usageRoutes(reports, clock),
+      ...adminUsageRoutes(createUsageAdministration({ reports, tenants, database }), clock),
+      ...pricingRuleRoutes(pricing),
       ...sandboxPolicyRoutes(createSandboxPolicyAdministration({ policies, tenants, database })),
       openApiRoute({ openapi }),
     );

@@ -11,17 +11,15 @@ import {
   WorkflowEnginesRef,
 } from './contract.ts';
 import { workflowMetrics } from './metrics.ts';
-import { definitionVersionRoutes } from './routes/definition-versions.ts';
 import { definitionRoutes } from './routes/definitions.ts';
 import { eventRoutes } from './routes/events.ts';
 import { runRoutes } from './routes/runs.ts';
 import { taskRoutes } from './routes/tasks.ts';
-import { personalDataOf } from './services/data-protection/personal-data.ts';
+import { createPersonalData } from './services/data-protection/personal-data.ts';
 import { openDefinitions } from './services/definitions/create-definitions.ts';
 import { createEngines, limitsOf, openEngine } from './services/engine/open-engine.ts';
 import { openNodeTypes } from './services/nodes/node-types.ts';
-import { createStartByName } from './services/tools/start-by-name.ts';
-import { createNesting, startWorkflowSource } from './services/tools/start-workflow.ts';
+import { type NestedPrincipals, startWorkflowSource } from './services/tools/start-workflow.ts';
 import { entities, gatewayTables, migrations } from './store/tables.ts';
 
 export default definePlugin({
@@ -36,8 +34,8 @@ export default definePlugin({
   points: [NodeTypesPoint, EventSinksPoint],
   async setup(scope, { agents, guard, metering, preambles }) {
     const { database } = scope.services;
-    const nesting = createNesting();
-    const typesOf = openNodeTypes(scope, { agents, metering, preambles, redactor: guard, nesting });
+    const nested: NestedPrincipals = new WeakSet();
+    const typesOf = openNodeTypes(scope, { agents, metering, preambles, redactor: guard, nested });
     const shared = {
       redactor: guard,
       sinks: scope.contributions(EventSinksPoint),
@@ -52,16 +50,14 @@ export default definePlugin({
       tables: gatewayTables,
     });
     const definitions = openDefinitions(scope, { types, versions, redactor: guard });
-    const workflows = createStartByName({ engine, definitions });
 
     scope.provide(WorkflowEngineRef, engine);
     scope.provide(WorkflowEnginesRef, createEngines({ ...shared, typesOf }));
     scope.provide(WorkflowDefinitionsRef, definitions);
-    scope.contribute(ToolsPoint, startWorkflowSource({ workflows, nesting }));
-    scope.contribute(PersonalDataPoint, personalDataOf(scope, { versions, redactor: guard }));
+    scope.contribute(ToolsPoint, startWorkflowSource({ engine, definitions, nested }));
+    scope.contribute(PersonalDataPoint, createPersonalData({ ...scope.services, redactor: guard }));
     scope.route(
       ...definitionRoutes(definitions),
-      ...definitionVersionRoutes(definitions),
       ...runRoutes({ engine, resolve: definitions.resolve }),
       ...taskRoutes(engine),
       ...eventRoutes(engine),

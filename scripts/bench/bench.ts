@@ -91,7 +91,7 @@ async function scenarios(gateways: readonly Child[]): Promise<readonly Scenario[
   const scale = isQuick ? 0.25 : 1;
   return [
     { title: 'GET /v1/me', shot: shot(0), count: 8000 * scale, concurrency: 16 },
-    { title: 'chat, plain', shot: shot(0, chat), count: 3000 * scale, concurrency: 16 },
+    { title: 'chat, plain', shot: shot(0, chat), count: 3000 * scale, concurrency: 8 },
     {
       title: 'chat, stream of 66 chunks',
       shot: shot(0, { ...chat, stream: true }),

@@ -193,7 +193,8 @@ test('sqlite: kill -9 once more while what the first one interrupted is taken ov
   const { definitions } = stage!;
   const met = await countBoundaries(stage!);
   // Both arms of the fork are in flight.
-  const fork = met.indexOf('after commit', met.indexOf('after commit') + 1) + 1;
+  const [, second] = met.flatMap((boundary, index) => (boundary.startsWith('after') ? [index] : []));
+  const fork = second! + 1;
   const victims = definitions.map((definition, tenant): Victim => {
     return { tenant, at: fork, story: newStory(`twice-${tenant}-`, definition) };
   });

@@ -27,6 +27,16 @@ export interface ConnectOptions {
 /** Connects to a database of a family. */
 export type Connect = (family: Family, options: ConnectOptions) => Promise<FamilyDriver>;
 
+/** A statement with its values, and how many rows it has to match. */
+export interface BoundStatement {
+  readonly sql: string;
+  readonly bindings: readonly unknown[];
+  readonly expect: number | undefined;
+}
+
+/** Runs statements in one transaction of their own. False, and nothing is changed, when one matched another number of rows than it expects. */
+export type WriteAtOnce = (statements: readonly BoundStatement[]) => Promise<boolean>;
+
 /** One family of databases, connected. */
 export interface FamilyDriver {
   readonly orm: MikroORM;
@@ -34,10 +44,14 @@ export interface FamilyDriver {
   readonly tableOptions?: string;
   /** Expression of the database's clock in milliseconds since the epoch; absent where the process is the database. */
   readonly clockSql?: string;
+  /** Where a transaction of several statements can be run without waiting in between. */
+  readonly writeAtOnce?: WriteAtOnce;
   /** Throws when the database behind an open connection is gone in a way that a query does not show. */
   probe?(): Promise<void>;
 }
 
+/** SQLite's name for a database that is in no file. */
+export const MEMORY = ':memory:';
 /** Milliseconds to reach a server or to get a connection of the pool. */
 export const CONNECT_TIMEOUT_MS = 5_000;
 /** Milliseconds that a user waits for SQLite's one connection, and that a process waits for another one's write. */

@@ -1,15 +1,7 @@
 import { MikroORM, type Options } from '@mikro-orm/mysql';
 import type { MikroORM as AnyOrm } from '@mikro-orm/sql';
 import { CompiledQuery, type DatabaseConnection } from 'kysely';
-import { DatabaseStartError } from '../errors.ts';
-import {
-  CONNECT_TIMEOUT_MS,
-  type ConnectOptions,
-  type FamilyDriver,
-  reason,
-  superviseOrm,
-  withoutPassword,
-} from './driver.ts';
+import { CONNECT_TIMEOUT_MS, type ConnectOptions, type FamilyDriver, superviseOrm } from './driver.ts';
 
 /** Milliseconds beyond the server's own limit after which a silent server's connection is given up. */
 const ANSWER_GRACE_MS = 5_000;
@@ -27,21 +19,14 @@ const SQL_MODE = [
 /** Connects to MySQL 8 or MariaDB 10.6 and newer; the server's version says which of the two ORM drivers fits. */
 export async function connectMySql(options: ConnectOptions): Promise<FamilyDriver> {
   const given = options.url ?? '';
-  try {
-    const settings = ormSettings(given, options);
-    const orm = await connect(new MikroORM(settings), options);
-    const version = String(await single(orm, 'select version() as value'));
-    const isMariaDb = /mariadb/i.test(version);
-    if (!isMariaDb) return family(orm, 'utf8mb4_0900_bin');
-    await orm.close();
-    const { MikroORM: MariaDbOrm } = await import('@mikro-orm/mariadb');
-    return family(await connect(new MariaDbOrm(settings as object), options), 'utf8mb4_nopad_bin');
-  } catch (error) {
-    throw new DatabaseStartError(
-      `MySQL or MariaDB cannot be reached at DATABASE_URL=${withoutPassword(given)}: ${reason(error)}`,
-      { cause: error },
-    );
-  }
+  const settings = ormSettings(given, options);
+  const orm = await connect(new MikroORM(settings), options);
+  const version = String(await single(orm, 'select version() as value'));
+  const isMariaDb = /mariadb/i.test(version);
+  if (!isMariaDb) return family(orm, 'utf8mb4_0900_bin');
+  await orm.close();
+  const { MikroORM: MariaDbOrm } = await import('@mikro-orm/mariadb');
+  return family(await connect(new MariaDbOrm(settings as object), options), 'utf8mb4_nopad_bin');
 }
 
 /** `collation` compares byte by byte, spaces at the end included, as the other families do. */

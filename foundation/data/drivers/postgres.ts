@@ -1,15 +1,7 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import type { AbstractSqlConnection } from '@mikro-orm/sql';
 import { CompiledQuery } from 'kysely';
-import { DatabaseStartError } from '../errors.ts';
-import {
-  CONNECT_TIMEOUT_MS,
-  type ConnectOptions,
-  type FamilyDriver,
-  reason,
-  superviseOrm,
-  withoutPassword,
-} from './driver.ts';
+import { CONNECT_TIMEOUT_MS, type ConnectOptions, type FamilyDriver, superviseOrm } from './driver.ts';
 import { JOIN_NEXT, joiningClient, type PgClientClass } from './joining-client.ts';
 
 /** Milliseconds that the server lets an open transaction be idle before it ends the session. */
@@ -20,37 +12,30 @@ const ANSWER_GRACE_MS = 5_000;
 /** Connects to PostgreSQL. */
 export async function connectPostgres(options: ConnectOptions): Promise<FamilyDriver> {
   const url = options.url ?? '';
-  try {
-    const orm = new MikroORM({
-      ...options.orm,
-      clientUrl: url,
-      pool: { min: 0, max: options.maxConnections },
-      driverOptions: {
-        // pg's own parser of the URL knows sslmode and the other parameters; MikroORM's does not.
-        connectionString: url,
-        application_name: 'agent-gateway',
-        keepAlive: true,
-        connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-        statement_timeout: options.statementTimeoutMs,
-        query_timeout: options.statementTimeoutMs > 0 ? options.statementTimeoutMs + ANSWER_GRACE_MS : 0,
-        idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS,
-        onPoolCreated: (pool: { Client: PgClientClass }) => {
-          pool.Client = joiningClient(pool.Client);
-        },
+  const orm = new MikroORM({
+    ...options.orm,
+    clientUrl: url,
+    pool: { min: 0, max: options.maxConnections },
+    driverOptions: {
+      // pg's own parser of the URL knows sslmode and the other parameters; MikroORM's does not.
+      connectionString: url,
+      application_name: 'agent-gateway',
+      keepAlive: true,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      statement_timeout: options.statementTimeoutMs,
+      query_timeout: options.statementTimeoutMs > 0 ? options.statementTimeoutMs + ANSWER_GRACE_MS : 0,
+      idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS,
+      onPoolCreated: (pool: { Client: PgClientClass }) => {
+        pool.Client = joiningClient(pool.Client);
       },
-    });
-    const connection = orm.driver.getConnection();
-    superviseOrm(orm, { guard: options.guard });
-    saveRoundTrips(connection);
-    await orm.connect();
-    await connection.execute('select 1');
-    return { orm, clockSql: 'extract(epoch from clock_timestamp()) * 1000' };
-  } catch (error) {
-    throw new DatabaseStartError(
-      `PostgreSQL cannot be reached at DATABASE_URL=${withoutPassword(url)}: ${reason(error)}`,
-      { cause: error },
-    );
-  }
+    },
+  });
+  const connection = orm.driver.getConnection();
+  superviseOrm(orm, { guard: options.guard });
+  saveRoundTrips(connection);
+  await orm.connect();
+  await connection.execute('select 1');
+  return { orm, clockSql: 'extract(epoch from clock_timestamp()) * 1000' };
 }
 
 interface SessionContext {

@@ -2,12 +2,14 @@ import { LRUCache } from 'lru-cache';
 
 /** What is used of better-sqlite3's `Database` and `Statement`. */
 export interface PreparingDatabase {
+  readonly inTransaction: boolean;
   prepare(sql: string): PreparedStatement;
 }
 
 interface PreparedStatement {
   /** True while somebody steps through its rows. */
   readonly busy: boolean;
+  run(bindings: readonly unknown[]): { readonly changes: number };
 }
 
 /** Characters of SQL whose statements are kept, in all. */
@@ -25,12 +27,12 @@ export function keepStatements(database: PreparingDatabase): void {
     sizeCalculation: (_, sql) => sql.length,
   });
   database.prepare = (sql) => {
+    const known = kept.get(sql);
+    if (known !== undefined && !known.busy) return known;
     if (CHANGES_SCHEMA.test(sql)) {
       kept.clear();
       return prepare(sql);
     }
-    const known = kept.get(sql);
-    if (known !== undefined && !known.busy) return known;
     const statement = prepare(sql);
     kept.set(sql, statement);
     return statement;

@@ -8,6 +8,7 @@ import {
   type QueryResult,
   type TransactionSettings,
 } from 'kysely';
+import { DeadlineError, within } from '../../base/deadline.ts';
 import { Mutex, type Release } from '../../base/semaphore.ts';
 import { DatabaseErrors } from '../errors.ts';
 import type { TransactionGuard } from '../transaction-guard.ts';
@@ -100,25 +101,9 @@ class SupervisedDriver implements Driver {
     );
   }
 
-  savepoint(connection: SupervisedConnection, name: string, compile: QueryCompiler['compileQuery']) {
-    return this.#asked(connection, async () => this.#driver.savepoint?.(connection.inner, name, compile));
-  }
-
-  rollbackToSavepoint(
-    connection: SupervisedConnection,
-    name: string,
-    compile: QueryCompiler['compileQuery'],
-  ) {
-    return this.#asked(connection, async () =>
-      this.#driver.rollbackToSavepoint?.(connection.inner, name, compile),
-    );
-  }
-
-  releaseSavepoint(connection: SupervisedConnection, name: string, compile: QueryCompiler['compileQuery']) {
-    return this.#asked(connection, async () =>
-      this.#driver.releaseSavepoint?.(connection.inner, name, compile),
-    );
-  }
+  readonly savepoint = this.#savepointing('savepoint');
+  readonly rollbackToSavepoint = this.#savepointing('rollbackToSavepoint');
+  readonly releaseSavepoint = this.#savepointing('releaseSavepoint');
 
   async releaseConnection(connection: SupervisedConnection): Promise<void> {
     if (connection.isReleased) return;
@@ -143,6 +128,11 @@ class SupervisedDriver implements Driver {
     throw error;
   }
 
+  #savepointing(verb: 'savepoint' | 'rollbackToSavepoint' | 'releaseSavepoint') {
+    return (connection: SupervisedConnection, name: string, compile: QueryCompiler['compileQuery']) =>
+      this.#asked(connection, async () => this.#driver[verb]?.(connection.inner, name, compile));
+  }
+
   #operation<T>(run: () => Promise<T>): Promise<T> {
     return this.#supervision.guard.operation(run).catch(asUnavailable);
   }
@@ -157,24 +147,16 @@ class SupervisedDriver implements Driver {
     const { poolTimeoutMs } = this.#supervision;
     const arriving = this.#driver.acquireConnection();
     if (poolTimeoutMs === undefined) return arriving;
-    return new Promise((resolve, reject) => {
-      let late = false;
-      const timer = setTimeout(() => {
-        late = true;
-        reject(DatabaseErrors.unavailable('No database connection became free in time'));
-      }, poolTimeoutMs);
+    try {
+      return await within(poolTimeoutMs, 'getting a database connection', arriving);
+    } catch (error) {
+      if (!(error instanceof DeadlineError)) throw error;
       arriving.then(
-        (connection) => {
-          clearTimeout(timer);
-          if (late) this.#driver.releaseConnection(connection);
-          else resolve(connection);
-        },
-        (error) => {
-          clearTimeout(timer);
-          reject(error);
-        },
+        (late) => this.#driver.releaseConnection(late),
+        () => {},
       );
-    });
+      throw DatabaseErrors.unavailable('No database connection became free in time');
+    }
   }
 
   #supervised(inner: DatabaseConnection): SupervisedConnection {
@@ -236,8 +218,7 @@ class SupervisedConnection implements DatabaseConnection {
       try {
         return await this.inner.executeQuery<R>(query);
       } catch (error) {
-        const busy = String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY');
-        if (!busy || performance.now() > deadline) throw error;
+        if (!isBusy(error) || performance.now() > deadline) throw error;
         await sleep(pause);
       }
     }
@@ -247,19 +228,19 @@ class SupervisedConnection implements DatabaseConnection {
   async inTime<T>(run: () => Promise<T>): Promise<T> {
     const { answerTimeoutMs } = this.#supervision;
     if (answerTimeoutMs === undefined) return run();
-    let timer: NodeJS.Timeout | undefined;
-    const silence = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        this.inner.killSession?.(async () => {}).catch(() => {}); // closes the socket; nobody is there to be asked
-        reject(DatabaseErrors.unavailable('The database did not answer in time'));
-      }, answerTimeoutMs);
-    });
     try {
-      return await Promise.race([run(), silence]);
-    } finally {
-      clearTimeout(timer);
+      return await within(answerTimeoutMs, 'a statement', run());
+    } catch (error) {
+      if (!(error instanceof DeadlineError)) throw error;
+      this.inner.killSession?.(async () => {}).catch(() => {}); // closes the socket; nobody is there to be asked
+      throw DatabaseErrors.unavailable('The database did not answer in time');
     }
   }
+}
+
+/** True where another process has the lock of an SQLite file. */
+export function isBusy(error: unknown): boolean {
+  return String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY');
 }
 
 /** Codes of the operating system and of mysql2 for a connection that was not made or is no more. */

@@ -9,7 +9,7 @@ const LEFT_OUT = Symbol('left out');
 type Stored = PlainValue | typeof LEFT_OUT;
 
 /**
- * One `insert` of all rows, or undefined where only MikroORM can write them: a value that is not plain, a property that the entity does not
+ * One `insert` of all rows, or undefined for none, and where only MikroORM can write them: a value that is not plain, a property that the entity does not
  * have. What one row gives and another leaves out becomes its default.
  *
  * @param defaultSql the keyword for what the database chooses; SQLite has none inside `values` and gets null, as from MikroORM
@@ -19,9 +19,9 @@ export function insertStatement(
   entity: PlainEntity,
   rows: readonly Row[],
   defaultSql: string | undefined,
-  common: Row = {},
+  common: Row,
 ): Statement | undefined {
-  const shape = insertShape(entity, rows, common);
+  const shape = rows.length === 0 ? undefined : insertShape(entity, rows, common);
   if (shape === undefined) return undefined;
   const tuples: Stored[][] = [];
   for (const row of rows) {

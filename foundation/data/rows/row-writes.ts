@@ -1,5 +1,5 @@
-import type { EntityData, EntityName, RequiredEntityData } from '@mikro-orm/core';
-import type { TENANT_PROPERTY } from '../tenancy.ts';
+import type { EntityData, EntityName } from '@mikro-orm/core';
+import type { TenantData } from '../tenant-entity-manager.ts';
 import type { PlainWhere } from './conditions.ts';
 import type { Statement } from './statement.ts';
 import type { Answer, Place, RunFused } from './statement-runner.ts';
@@ -21,8 +21,6 @@ export type RowWrite =
       readonly expect: number | undefined;
     };
 
-type RowData<E> = Omit<RequiredEntityData<E>, typeof TENANT_PROPERTY> & { [TENANT_PROPERTY]?: string };
-
 /**
  * The writes that `writeTogether` takes.
  *
@@ -34,7 +32,7 @@ type RowData<E> = Omit<RequiredEntityData<E>, typeof TENANT_PROPERTY> & { [TENAN
  */
 export const writes = {
   /** New rows, in one statement; the tenant is added by itself. No rows, no statement. */
-  insert: <E extends object>(entity: EntityName<E>, rows: readonly RowData<NoInfer<E>>[]): RowWrite => ({
+  insert: <E extends object>(entity: EntityName<E>, rows: readonly TenantData<NoInfer<E>>[]): RowWrite => ({
     kind: 'insert',
     entity: entity as EntityName<object>,
     rows: rows as readonly Readonly<Record<string, unknown>>[],
@@ -67,6 +65,25 @@ export async function runInOrder(run: Run, ready: readonly ReadyWrite[], place: 
     if (expect !== undefined && Number(numAffectedRows ?? 0) !== expect) return false;
   }
   return true;
+}
+
+/** Runs `work` in a transaction of its own, which is undone when it throws. */
+export type Begin = (work: (place: Place) => Promise<void>) => Promise<void>;
+
+/** Undoes a transaction whose writes did not match. */
+const UNDO = Symbol('undo');
+
+/** Runs the writes in a transaction of their own, which is undone when one matched another number of rows. */
+export async function runUndoable(run: Run, ready: readonly ReadyWrite[], begin: Begin): Promise<boolean> {
+  try {
+    await begin(async (inside) => {
+      if (!(await runInOrder(run, ready, inside))) throw UNDO;
+    });
+    return true;
+  } catch (reason) {
+    if (reason === UNDO) return false;
+    throw reason;
+  }
 }
 
 /**

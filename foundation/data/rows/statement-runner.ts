@@ -27,17 +27,11 @@ export type Answer = Pick<QueryResult<Record<string, unknown>>, 'rows' | 'numAff
 /** Runs statements as one message, which is one transaction. Only PostgreSQL takes such. */
 export type RunFused = (statements: readonly Statement[], place: Place) => Promise<Answer>;
 
-/** What runs statements. */
-export interface StatementRunner {
-  run(statement: Statement, place: Place): Promise<Answer>;
-  readonly runFused: RunFused;
-}
-
 /**
  * Runs statements on the connections of an ORM: under the same guard, with the same errors. SQLite gets placeholders, so that it
  * prepares a statement once; the servers get MikroORM's literals, which save PostgreSQL the round trip of a parametrised message.
  */
-export function createStatementRunner(orm: MikroORM, family: Family): StatementRunner {
+export function createStatementRunner(orm: MikroORM, family: Family) {
   const { driver } = orm;
   const connection = driver.getConnection();
   const platform = driver.getPlatform();
@@ -84,15 +78,21 @@ export function createStatementRunner(orm: MikroORM, family: Family): StatementR
     if (logger.isEnabled('query')) logger.logQuery({ level: 'info', query: statement(() => '?') });
   };
 
+  const bind = (statement: Statement) => {
+    log(statement);
+    return compile(statement);
+  };
+
+  const runFused: RunFused = (statements, place) => {
+    for (const statement of statements) log(statement);
+    return execute(CompiledQuery.raw('', [new FusedStatements(statements.map(fuse))]), place);
+  };
+
   return {
-    run(statement, place) {
-      log(statement);
-      return execute(compile(statement), place);
-    },
-    runFused(statements, place) {
-      for (const statement of statements) log(statement);
-      return execute(CompiledQuery.raw('', [new FusedStatements(statements.map(fuse))]), place);
-    },
+    /** The statement as the driver runs it. */
+    bind,
+    run: (statement: Statement, place: Place) => execute(bind(statement), place),
+    runFused,
   };
 }
 

@@ -2,13 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import { payloadProblem } from '../../base/json-schema.ts';
-import { throttledLog } from '../../base/throttle.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { EventMetrics } from './event-metrics.ts';
 import { EventErrors, type EventLimits, type EventListener, type EventRef, type Events } from './events.ts';
-import { type Delivery, ListenerQueue } from './listener-queue.ts';
-import { MissedEvents } from './missed-events.ts';
-import { ReplicaLink } from './replica-link.ts';
+import { createListenerQueue, type Delivery } from './listener-queue.ts';
+import { createMissedEvents } from './missed-events.ts';
+import { createReplicaLink } from './replica-link.ts';
 import type { Transport } from './transport.ts';
 
 /** What the events of a process need. */
@@ -29,141 +28,91 @@ export interface EventBusOptions {
 const MAX_PAYLOAD = 7_000;
 
 /** The events of one process, and its link to the others. */
-export class EventBus implements Events {
-  readonly #options: EventBusOptions;
-  readonly #queues = new Map<string, Set<ListenerQueue>>();
-  readonly #missed: MissedEvents;
-  readonly #link: ReplicaLink | undefined;
-  readonly #inOwnContext = AsyncLocalStorage.snapshot();
-  #closing: Promise<void> | undefined;
-
-  constructor(options: EventBusOptions) {
-    this.#options = options;
-    const { limits, log, clock, transport, metrics } = options;
-    this.#missed = new MissedEvents({ every: limits.missedEvery, log });
-    if (transport === undefined) return;
-    const malformed = throttledLog<void>(clock, (_, count) =>
-      log.warn({ count }, `messages on the events channel of ${transport.title} are not understood`),
-    );
-    this.#link = new ReplicaLink({
+export function createEventBus(options: EventBusOptions): Events {
+  const { limits, log, transport, metrics } = options;
+  const queues = new Map<string, Set<ReturnType<typeof createListenerQueue>>>();
+  const inOwnContext = AsyncLocalStorage.snapshot();
+  const missed = createMissedEvents(limits.missedEvery, log);
+  const link =
+    transport &&
+    createReplicaLink({
       ...options,
       transport,
-      onEvent: (id, body) => {
-        if (!this.#queues.has(id)) return;
+      onEvent(id, body) {
+        if (!queues.has(id)) return;
         metrics.received.inc();
-        this.#deliver(id, { body, origin: 'remote', fits: undefined });
+        deliver(id, { body, origin: 'remote', fits: undefined });
       },
-      onMissed: () => this.#missed.report(),
-      onMalformed: () => {
-        metrics.dropped('malformed', 1);
-        malformed();
-      },
-      onRefused: throttledLog(clock, (err, count) =>
-        log.warn({ err, lost_events: count }, `${transport.title} refuses events`),
-      ),
+      onMissed: () => missed.report(),
     });
+  let closing: Promise<void> | undefined;
+
+  async function closeAll(): Promise<void> {
+    await link?.close();
+    missed.close();
+    for (const ofEvent of queues.values()) for (const queue of ofEvent) queue.end();
+    queues.clear();
   }
 
-  get reach(): Events['reach'] {
-    return this.#options.transport?.reach ?? 'process';
+  function deliver(id: string, delivery: Delivery): void {
+    for (const queue of queues.get(id) ?? []) queue.push(delivery);
   }
 
-  get isConnected(): boolean {
-    return this.#link?.isUp ?? true;
-  }
+  return {
+    reach: transport?.reach ?? 'process',
 
-  emit<T>(event: EventRef<T>, payload: NoInfer<T>): void {
-    const body = this.#write(event, payload);
-    if (this.#closing !== undefined) return;
-    this.#options.metrics.emitted.inc();
-    // Listeners belong to no request, and are not inside the transaction of the emitter.
-    this.#inOwnContext(() => {
-      this.#deliver(event.id, { body, origin: 'local', fits: event.schema });
-      this.#link?.send(event.id, body);
-    });
-  }
+    get isConnected() {
+      return link?.isUp() ?? true;
+    },
 
-  on<T>(event: EventRef<T>, listener: EventListener<NoInfer<T>>): () => void {
-    if (this.#closing !== undefined) return () => undefined;
-    const queue = this.#queueFor(event, listener as EventListener<unknown>);
-    const queues = this.#queues.get(event.id) ?? new Set();
-    this.#queues.set(event.id, queues.add(queue));
-    return () => {
-      queue.end();
-      queues.delete(queue);
-      if (queues.size === 0 && this.#queues.get(event.id) === queues) this.#queues.delete(event.id);
-    };
-  }
+    emit(event, payload) {
+      const body = write(event, payload);
+      if (closing !== undefined) return;
+      metrics.emitted.inc();
+      // Listeners belong to no request, and are not inside the transaction of the emitter.
+      inOwnContext(() => {
+        deliver(event.id, { body, origin: 'local', fits: event.schema });
+        link?.send(event.id, body);
+      });
+    },
 
-  onMissed(listener: () => void): () => void {
-    return this.#missed.on(listener);
-  }
+    on(event, listener) {
+      if (closing !== undefined) return () => undefined;
+      const queue = createListenerQueue(event, listener as EventListener<unknown>, options, missed.report);
+      const ofEvent = queues.get(event.id) ?? new Set();
+      queues.set(event.id, ofEvent.add(queue));
+      return () => {
+        queue.end();
+        ofEvent.delete(queue);
+        if (ofEvent.size === 0 && queues.get(event.id) === ofEvent) queues.delete(event.id);
+      };
+    },
 
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
+    onMissed: (listener) => missed.on(listener),
 
-  async #close(): Promise<void> {
-    await this.#link?.close();
-    this.#missed.close();
-    for (const queues of this.#queues.values()) for (const queue of queues) queue.end();
-    this.#queues.clear();
-  }
+    close() {
+      closing ??= closeAll();
+      return closing;
+    },
+  };
+}
 
-  /** The payload as JSON, checked in the form in which it arrives. */
-  #write({ id, schema }: EventRef<unknown>, payload: unknown): string {
-    let body: string | undefined;
-    try {
-      body = JSON.stringify(payload);
-    } catch (cause) {
-      throw EventErrors.unfit(`The payload of ${id} cannot be written as JSON`, { cause });
-    }
-    if (body === undefined) throw EventErrors.unfit(`The payload of ${id} is nothing that JSON can say`);
-    const bytes = Buffer.byteLength(body);
-    if (bytes > MAX_PAYLOAD) {
-      throw EventErrors.tooLarge(
-        `The payload of ${id} has ${bytes} bytes of JSON, at most ${MAX_PAYLOAD} may be`,
-      );
-    }
-    const problem = payloadProblem(schema, JSON.parse(body));
-    if (problem !== undefined) throw EventErrors.unfit(`The payload of ${id} does not fit: ${problem}`);
-    return body;
+/** The payload as JSON, checked in the form in which it arrives. */
+function write({ id, schema }: EventRef<unknown>, payload: unknown): string {
+  let body: string | undefined;
+  try {
+    body = JSON.stringify(payload);
+  } catch (cause) {
+    throw EventErrors.unfit(`The payload of ${id} cannot be written as JSON`, { cause });
   }
-
-  #deliver(id: string, delivery: Delivery): void {
-    for (const queue of this.#queues.get(id) ?? []) queue.push(delivery);
-  }
-
-  #queueFor({ id, schema }: EventRef<unknown>, listener: EventListener<unknown>): ListenerQueue {
-    const { limits, log, clock, metrics } = this.#options;
-    const fellBehind = throttledLog<void>(clock, (_, count) =>
-      log.warn(
-        { event: id, lost_events: count },
-        'a listener is slower than its events: the oldest are dropped',
-      ),
+  if (body === undefined) throw EventErrors.unfit(`The payload of ${id} is nothing that JSON can say`);
+  const bytes = Buffer.byteLength(body);
+  if (bytes > MAX_PAYLOAD) {
+    throw EventErrors.tooLarge(
+      `The payload of ${id} has ${bytes} bytes of JSON, at most ${MAX_PAYLOAD} may be`,
     );
-    const unfit = throttledLog<string>(clock, (problem, count) =>
-      log.warn({ event: id, problem, lost_events: count }, 'an event from elsewhere does not fit its schema'),
-    );
-    return new ListenerQueue({
-      event: id,
-      schema,
-      listener,
-      bound: limits.backlog,
-      deadline: limits.listenerDeadline,
-      onOverflow: () => {
-        metrics.dropped('backlog', 1);
-        fellBehind();
-        this.#missed.report();
-      },
-      onUnfit: (problem) => {
-        metrics.dropped('unfit', 1);
-        unfit(problem);
-      },
-      onFailure: throttledLog(clock, (err, count) =>
-        log.error({ err, event: id, failures: count }, 'a listener to an event failed'),
-      ),
-    });
   }
+  const problem = payloadProblem(schema, JSON.parse(body));
+  if (problem !== undefined) throw EventErrors.unfit(`The payload of ${id} does not fit: ${problem}`);
+  return body;
 }

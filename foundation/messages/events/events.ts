@@ -1,5 +1,4 @@
 import type { Static, TSchema } from 'typebox';
-import type { BackoffBounds } from '../../base/backoff.ts';
 import { defineErrors } from '../../base/gateway-error.ts';
 
 /** A typed name for something that happens. Compare by `id`; the type parameter exists at compile time only. */
@@ -96,42 +95,31 @@ export interface Events {
 }
 
 /** Bounds of events; times in milliseconds. */
-export interface EventLimits {
-  /** Messages that wait to be sent; above it the oldest is dropped. Default 1 000, which is 7 MB at most. */
-  readonly outgoing: number;
-  /** Events that wait for one listener; above it the oldest is dropped. Default 1 000. */
-  readonly backlog: number;
-  /** How long a listener may take before the next event is given to it all the same; default 60 000. */
-  readonly listenerDeadline: number;
-  /** Least time between two calls of `onMissed` listeners; default 1 000. */
-  readonly missedEvery: number;
-  /** Messages that are sent at one time; default 100. */
-  readonly batch: number;
-  /** How long a new connection may take; default 10 000. */
-  readonly openDeadline: number;
-  /** How long the server may take to answer before the connection counts as dead; default 5 000. */
-  readonly answerDeadline: number;
-  /** How often the server is asked whether it is still there; default 5 000. */
-  readonly pingEvery: number;
-  /** Delays between attempts to connect; default 100 to 5 000. */
-  readonly backoff: BackoffBounds;
-  /** How long `close` may take to send what is buffered; default 2 000. */
-  readonly closeDeadline: number;
-}
-
-/** The bounds that hold where nothing else is said: a connection that died in silence is noticed within 10 seconds. */
-export const DEFAULT_LIMITS: EventLimits = {
+export const DEFAULT_LIMITS = {
+  /** Messages that wait to be sent; above it the oldest is dropped. They are 7 MB at most. */
   outgoing: 1_000,
+  /** Events that wait for one listener; above it the oldest is dropped. */
   backlog: 1_000,
+  /** How long a listener may take before the next event is given to it all the same. */
   listenerDeadline: 60_000,
+  /** Least time between two calls of `onMissed` listeners. */
   missedEvery: 1_000,
+  /** Messages that are sent at one time. */
   batch: 100,
+  /** How long a new connection may take. */
   openDeadline: 10_000,
+  /** How long the server may take to answer before the connection counts as dead. */
   answerDeadline: 5_000,
+  /** How often the server is asked whether it is still there. */
   pingEvery: 5_000,
+  /** Delays between attempts to connect. */
   backoff: { first: 100, most: 5_000 },
+  /** How long `close` may take to send what is buffered. */
   closeDeadline: 2_000,
 };
+
+/** The same with other values. */
+export type EventLimits = Readonly<typeof DEFAULT_LIMITS>;
 
 /** Mistakes in emitting an event. They are defects of a plugin, so callers see `internal`. */
 export const EventErrors = defineErrors({

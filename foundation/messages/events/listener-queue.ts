@@ -1,8 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TSchema } from 'typebox';
 import { within } from '../../base/deadline.ts';
-import { payloadProblem } from '../../base/json-schema.ts';
-import type { EventListener, EventMeta } from './events.ts';
+import { throttledLog } from '../../base/throttle.ts';
+import { type ReadPayload, readPayload } from '../payload.ts';
+import type { EventBusOptions } from './event-bus.ts';
+import type { EventListener, EventMeta, EventRef } from './events.ts';
 
 /** An event on its way to the listeners. */
 export interface Delivery {
@@ -13,85 +15,79 @@ export interface Delivery {
   readonly fits: TSchema | undefined;
 }
 
-/** What one listener's queue needs. */
-export interface ListenerQueueOptions {
-  /** Names the event in errors. */
-  readonly event: string;
-  readonly schema: TSchema;
-  readonly listener: EventListener<unknown>;
-  /** Deliveries that wait at most. */
-  readonly bound: number;
-  /** Milliseconds that the listener may take before it gets the next event. */
-  readonly deadline: number;
-  /** The oldest delivery was dropped. */
-  readonly onOverflow: () => void;
-  /** A payload that the listener cannot be given. */
-  readonly onUnfit: (problem: string) => void;
-  /** The listener threw, rejected or took too long. */
-  readonly onFailure: (error: unknown) => void;
-}
-
 /** Deliveries after which other work of the process gets its turn. */
 const PER_TURN = 64;
 
-/** Gives events to one listener: in order, one at a time, never within the call that emits. */
-export class ListenerQueue {
-  readonly #options: ListenerQueueOptions;
-  readonly #waiting: Delivery[] = [];
-  #isRunning = false;
+/**
+ * Gives events to one listener: in order, one at a time, never within the call that emits.
+ *
+ * @param onOverflow the oldest delivery was dropped
+ */
+export function createListenerQueue(
+  { id: event, schema }: EventRef<unknown>,
+  listener: EventListener<unknown>,
+  { limits, log, clock, metrics }: Pick<EventBusOptions, 'limits' | 'log' | 'clock' | 'metrics'>,
+  onOverflow: () => void,
+) {
+  const waiting: Delivery[] = [];
+  let isRunning = false;
+  const fellBehind = throttledLog(clock, (_, lost_events) =>
+    log.warn({ event, lost_events }, 'a listener is slower than its events: the oldest are dropped'),
+  );
+  const unfit = throttledLog<string>(clock, (problem, lost_events) =>
+    log.warn({ event, problem, lost_events }, 'an event from elsewhere does not fit its schema'),
+  );
+  const failed = throttledLog<unknown>(clock, (err, failures) =>
+    log.error({ err, event, failures }, 'a listener to an event failed'),
+  );
 
-  constructor(options: ListenerQueueOptions) {
-    this.#options = options;
-  }
-
-  push(delivery: Delivery): void {
-    if (this.#waiting.length >= this.#options.bound) {
-      this.#waiting.shift();
-      this.#options.onOverflow();
-    }
-    this.#waiting.push(delivery);
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    setImmediate(() => void this.#run());
-  }
-
-  /** The listener is not called any more, not even for what waits. */
-  end(): void {
-    this.#waiting.length = 0;
-  }
-
-  async #run(): Promise<void> {
+  async function run(): Promise<void> {
     for (let count = 1; ; count += 1) {
-      const next = this.#waiting.shift();
+      const next = waiting.shift();
       if (next === undefined) break;
-      await this.#deliver(next);
+      await deliver(next);
       if (count % PER_TURN === 0) await nextTurn();
     }
-    this.#isRunning = false;
+    isRunning = false;
   }
 
-  async #deliver(delivery: Delivery): Promise<void> {
-    const { event, listener, deadline, onFailure, onUnfit } = this.#options;
-    const read = this.#read(delivery);
-    if ('problem' in read) return onUnfit(read.problem);
+  async function deliver(delivery: Delivery): Promise<void> {
+    const read = readDelivery(delivery);
+    if ('problem' in read) {
+      metrics.dropped('unfit', 1);
+      return unfit(read.problem);
+    }
     try {
       const outcome = listener(read.payload, { origin: delivery.origin });
-      if (outcome !== undefined) await within(deadline, `a listener to ${event}`, outcome);
+      if (outcome !== undefined) await within(limits.listenerDeadline, `a listener to ${event}`, outcome);
     } catch (error) {
-      onFailure(error);
+      failed(error);
     }
   }
 
   /** Read anew for each listener, so that none can change what another one gets. */
-  #read({ body, fits }: Delivery): { readonly payload: unknown } | { readonly problem: string } {
-    const { schema } = this.#options;
-    try {
-      const payload: unknown = JSON.parse(body);
-      // Two generations of a plugin may differ in their schema.
-      const found = fits === schema ? undefined : payloadProblem(schema, payload);
-      return found === undefined ? { payload } : { problem: found };
-    } catch {
-      return { problem: 'is not JSON' };
-    }
+  function readDelivery({ body, fits }: Delivery): ReadPayload<unknown> {
+    // Two generations of a plugin may differ in their schema.
+    return fits === schema ? { payload: JSON.parse(body) } : readPayload(schema, body);
   }
+
+  return {
+    push(delivery: Delivery): void {
+      if (waiting.length >= limits.backlog) {
+        waiting.shift();
+        metrics.dropped('backlog', 1);
+        fellBehind();
+        onOverflow();
+      }
+      waiting.push(delivery);
+      if (isRunning) return;
+      isRunning = true;
+      setImmediate(() => void run());
+    },
+
+    /** The listener is not called any more, not even for what waits. */
+    end(): void {
+      waiting.length = 0;
+    },
+  };
 }

@@ -4,7 +4,7 @@ import type { Logger } from '../../observability/logger.ts';
 import type { PluginMetrics } from '../../observability/plugin-metrics.ts';
 import { notificationConnection } from '../../postgres/notifications.ts';
 import type { Redis } from '../../redis/redis.ts';
-import { EventBus } from './event-bus.ts';
+import { createEventBus } from './event-bus.ts';
 import { createEventMetrics } from './event-metrics.ts';
 import { DEFAULT_LIMITS, type EventLimits, type Events } from './events.ts';
 import { redisTransport } from './redis-transport.ts';
@@ -40,7 +40,7 @@ const MAX_CHANNEL = 50;
  */
 export function openEvents(options: OpenEventsOptions): Events {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  return new EventBus({
+  return createEventBus({
     ids: options.ids,
     log: options.log,
     clock: options.clock,

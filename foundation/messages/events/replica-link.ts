@@ -1,6 +1,8 @@
 import { backoffDelay } from '../../base/backoff.ts';
+import type { Clock } from '../../base/clock.ts';
 import { within } from '../../base/deadline.ts';
 import type { Ids } from '../../base/ids.ts';
+import { throttledLog } from '../../base/throttle.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { EventMetrics } from './event-metrics.ts';
 import type { EventLimits } from './events.ts';
@@ -10,6 +12,7 @@ import type { Connection, Transport } from './transport.ts';
 interface ReplicaLinkOptions {
   readonly transport: Transport;
   readonly limits: EventLimits;
+  readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Pick<Logger, 'info' | 'warn'>;
   readonly metrics: EventMetrics;
@@ -17,10 +20,6 @@ interface ReplicaLinkOptions {
   readonly onEvent: (id: string, body: string) => void;
   /** Events of other replicas may have been missed. */
   readonly onMissed: () => void;
-  /** A message that is none of ours. */
-  readonly onMalformed: () => void;
-  /** Messages that the server refused although it works. */
-  readonly onRefused: (reason: unknown, count: number) => void;
 }
 
 /**
@@ -28,231 +27,226 @@ interface ReplicaLinkOptions {
  * counts once a message sent on it has come back, which a pooler that takes LISTEN without keeping it does not manage.
  * What was being sent when a connection broke is not sent again; that something is missing is reported to the other replicas.
  */
-export class ReplicaLink {
-  readonly #options: ReplicaLinkOptions;
-  readonly #origin: string;
+export function createReplicaLink(options: ReplicaLinkOptions) {
+  const { transport, limits, ids, log, clock, metrics, onEvent, onMissed } = options;
+  const origin = ids.opaque();
+  const malformed = throttledLog(clock, (_, count) =>
+    log.warn({ count }, `messages on the events channel of ${transport.title} are not understood`),
+  );
+  const refused = throttledLog<unknown>(clock, (err, lost_events) =>
+    log.warn({ err, lost_events }, `${transport.title} refuses events`),
+  );
   /** Messages that wait to be sent, in order. A full buffer loses its oldest message. */
-  readonly #outgoing: string[] = [];
-  readonly #running: Promise<void>;
-  #number = 0;
-  #connection: Connection | undefined;
+  const outgoing: string[] = [];
+  let number = 0;
+  let connection: Connection | undefined;
   /** Why the connection is gone; `undefined` while it stands. */
-  #loss: { readonly reason: unknown } | undefined;
-  #isUp = false;
+  let loss: { reason: unknown } | undefined;
+  let isUp = false;
   /** The outage was logged. */
-  #isReported = false;
+  let isReported = false;
   /** Messages that were dropped in this outage. */
-  #dropped = 0;
+  let dropped = 0;
   /** The other replicas have to hear that they miss something. */
-  #owesLost = false;
-  #isPingDue = false;
-  #isClosing = false;
-  #isEnded = false;
-  #failures = 0;
-  #wake: () => void = () => undefined;
-  #echoed: () => void = () => undefined;
+  let owesLost = false;
+  let isPingDue = false;
+  let isClosing = false;
+  let isEnded = false;
+  let failures = 0;
+  let wake: () => void = () => undefined;
+  let echoed: () => void = () => undefined;
 
-  constructor(options: ReplicaLinkOptions) {
-    this.#options = options;
-    this.#origin = options.ids.opaque();
-    this.#running = this.#run();
-  }
-
-  /** The connection stands, as far as anybody knows. */
-  get isUp(): boolean {
-    return this.#isUp;
-  }
-
-  /** Sends an event when it can; never throws. */
-  send(id: string, body: string): void {
-    if (this.#isClosing) return;
-    if (this.#outgoing.length >= this.#options.limits.outgoing) {
-      this.#outgoing.shift();
-      this.#drop(1);
-    }
-    this.#outgoing.push(this.#pack(id, body));
-    if (this.#isUp) this.#wake();
-  }
-
-  /** Sends what is buffered, for `closeDeadline` at most, and ends. */
-  async close(): Promise<void> {
-    const { limits, log } = this.#options;
-    this.#isClosing = true;
-    this.#wake();
-    if (this.#isUp || this.#outgoing.length > 0) {
-      await within(limits.closeDeadline, 'sending the last events', this.#running).catch((err: unknown) =>
-        log.warn({ err, lost_events: this.#outgoing.length }, 'the last events were not sent'),
-      );
-    }
-    this.#isEnded = true;
-    this.#connection?.destroy();
-    this.#wake();
-    await this.#running;
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#isDone()) {
+  async function run(): Promise<void> {
+    while (!isDone()) {
       try {
-        await this.#open();
-        this.#up();
-        await this.#serve();
+        await connect();
+        up();
+        await serve();
       } catch (reason) {
-        this.#down(reason);
+        down(reason);
       } finally {
-        this.#isUp = false;
-        this.#connection?.destroy();
-        this.#connection = undefined;
+        isUp = false;
+        connection?.destroy();
+        connection = undefined;
       }
-      if (!this.#isDone()) await this.#rest(this.#delay());
+      if (!isDone()) await rest(pauseLength());
     }
   }
 
-  async #open(): Promise<void> {
-    const { transport, limits } = this.#options;
-    this.#loss = undefined;
+  async function connect(): Promise<void> {
+    loss = undefined;
     const echo = Promise.withResolvers<void>();
-    this.#echoed = echo.resolve;
-    const connection = transport.connect({
-      message: (text) => this.#receive(text),
+    echoed = echo.resolve;
+    const opened = transport.connect({
+      message: (text) => receive(text),
       lost: (reason) => {
-        if (connection !== this.#connection) return;
-        this.#loss ??= { reason };
+        if (opened !== connection) return;
+        loss ??= { reason };
         echo.reject(reason);
-        this.#wake();
+        wake();
       },
     });
-    this.#connection = connection;
+    connection = opened;
     // Without a handler of its own a loss before anybody waits for the echo would end the process.
     echo.promise.catch(() => undefined);
-    await within(limits.openDeadline, `connecting to ${transport.title}`, connection.open());
-    await this.#signal(Signal.hello);
+    await within(limits.openDeadline, `connecting to ${transport.title}`, opened.open());
+    await signal(Signal.hello);
     await within(limits.answerDeadline, `${transport.title} returning a message to its sender`, echo.promise);
   }
 
   /** Sends what there is until the connection is lost, which rejects, or all is sent at the end. */
-  async #serve(): Promise<void> {
-    const { transport, limits } = this.#options;
-    this.#isPingDue = false;
+  async function serve(): Promise<void> {
+    isPingDue = false;
     const pings = setInterval(() => {
-      this.#isPingDue = true;
-      this.#wake();
+      isPingDue = true;
+      wake();
     }, limits.pingEvery);
     try {
       while (true) {
-        if (this.#loss !== undefined) throw this.#loss.reason;
-        if (this.#isPingDue) {
-          await within(limits.answerDeadline, `an answer of ${transport.title}`, this.#connection!.ping());
-          this.#isPingDue = false;
-          this.#failures = 0;
-        } else if (this.#owesLost) await this.#reportLost();
-        else if (this.#outgoing.length > 0) await this.#sendBatch();
-        else if (this.#isClosing) return;
-        else await this.#rest(limits.pingEvery);
+        if (loss !== undefined) throw loss.reason;
+        if (isPingDue) {
+          await within(limits.answerDeadline, `an answer of ${transport.title}`, connection!.ping());
+          isPingDue = false;
+          failures = 0;
+        } else if (owesLost) await reportLost();
+        else if (outgoing.length > 0) await sendBatch();
+        else if (isClosing) return;
+        else await rest(limits.pingEvery);
       }
     } finally {
       clearInterval(pings);
     }
   }
 
-  async #sendBatch(): Promise<void> {
-    const batch = this.#outgoing.splice(0, this.#options.limits.batch);
+  async function sendBatch(): Promise<void> {
+    const batch = outgoing.splice(0, limits.batch);
     try {
-      const { count, reason } = await this.#sendNow(batch);
+      const { count, reason } = await sendNow(batch);
       if (count === 0) return;
-      this.#drop(count);
-      this.#options.onRefused(reason, count);
+      drop(count);
+      refused(reason, count);
     } catch (reason) {
-      this.#drop(batch.length);
+      drop(batch.length);
       throw reason;
     }
   }
 
-  async #reportLost(): Promise<void> {
+  async function reportLost(): Promise<void> {
     // What is dropped while this is sent has to be reported again.
-    this.#owesLost = false;
-    this.#dropped = 0;
+    owesLost = false;
+    dropped = 0;
     try {
-      await this.#signal(Signal.lost);
+      await signal(Signal.lost);
     } catch (reason) {
-      this.#owesLost = true;
+      owesLost = true;
       throw reason;
     }
   }
 
-  async #signal(subject: string): Promise<void> {
-    const { count, reason } = await this.#sendNow([this.#pack(subject, '')]);
+  async function signal(subject: string): Promise<void> {
+    const { count, reason } = await sendNow([message(subject, '')]);
     if (count > 0) throw reason;
   }
 
-  #sendNow(messages: readonly string[]) {
-    const { transport, limits } = this.#options;
-    return within(limits.answerDeadline, `sending to ${transport.title}`, this.#connection!.send(messages));
+  function sendNow(messages: readonly string[]) {
+    return within(limits.answerDeadline, `sending to ${transport.title}`, connection!.send(messages));
   }
 
-  #receive(text: string): void {
-    const { onEvent, onMissed, onMalformed } = this.#options;
+  function receive(text: string): void {
     const envelope = unpack(text);
-    if (envelope === undefined) onMalformed();
-    else if (envelope.origin === this.#origin) {
-      if (envelope.subject === Signal.hello) this.#echoed();
+    if (envelope === undefined) {
+      metrics.dropped('malformed', 1);
+      malformed();
+    } else if (envelope.origin === origin) {
+      if (envelope.subject === Signal.hello) echoed();
     } else if (envelope.subject === Signal.lost) onMissed();
     else if (!envelope.subject.startsWith('!')) onEvent(envelope.subject, envelope.body);
   }
 
-  #up(): void {
-    const { transport, log, metrics, onMissed } = this.#options;
-    this.#isUp = true;
+  function up(): void {
+    isUp = true;
     metrics.connected.set(1);
-    const lost_events = this.#dropped;
-    if (this.#isReported)
+    const lost_events = dropped;
+    if (isReported)
       log.info({ lost_events }, `${transport.title} is back: events reach other replicas again`);
     else if (lost_events > 0) log.warn({ lost_events }, `events were lost while ${transport.title} was away`);
-    this.#isReported = false;
+    isReported = false;
     onMissed();
   }
 
-  #down(reason: unknown): void {
-    const { transport, log, metrics } = this.#options;
-    if (this.#isUp || this.#failures === 0) metrics.connected.set(0);
-    this.#failures += 1;
-    if (this.#isReported || this.#isEnded || transport.isReportedAway?.()) return;
-    this.#isReported = true;
+  function down(reason: unknown): void {
+    if (isUp || failures === 0) metrics.connected.set(0);
+    failures += 1;
+    if (isReported || isEnded || transport.isReportedAway?.()) return;
+    isReported = true;
     log.warn(
       { err: reason },
       `${transport.title} is away: no events from and to other replicas until it is back`,
     );
   }
 
-  #drop(count: number): void {
-    this.#dropped += count;
-    this.#owesLost = true;
-    this.#options.metrics.dropped('outgoing', count);
+  function drop(count: number): void {
+    dropped += count;
+    owesLost = true;
+    metrics.dropped('outgoing', count);
   }
 
-  #pack(subject: string, body: string): string {
-    this.#number += 1;
-    return pack({ origin: this.#origin, subject, body }, this.#number);
+  function message(subject: string, body: string): string {
+    number += 1;
+    return pack({ origin, subject, body }, number);
   }
 
-  #isDone(): boolean {
-    return this.#isEnded || (this.#isClosing && this.#outgoing.length === 0);
+  function isDone(): boolean {
+    return isEnded || (isClosing && outgoing.length === 0);
   }
 
-  #delay(): number {
-    const { limits, ids } = this.#options;
-    return backoffDelay(Math.max(1, this.#failures), limits.backoff, ids.bytes(1)[0]! / 255);
+  function pauseLength(): number {
+    return backoffDelay(Math.max(1, failures), limits.backoff, ids.bytes(1)[0]! / 255);
   }
 
   /** Waits, until `#wake` at most. */
-  #rest(milliseconds: number): Promise<void> {
+  function rest(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, milliseconds);
-      this.#wake = () => {
+      wake = () => {
         clearTimeout(timer);
         resolve();
       };
     });
   }
+
+  const running = run();
+
+  return {
+    /** The connection stands, as far as anybody knows. */
+    isUp: () => isUp,
+
+    /** Sends an event when it can; never throws. */
+    send(id: string, body: string): void {
+      if (isClosing) return;
+      if (outgoing.length >= limits.outgoing) {
+        outgoing.shift();
+        drop(1);
+      }
+      outgoing.push(message(id, body));
+      if (isUp) wake();
+    },
+
+    /** Sends what is buffered, for `closeDeadline` at most, and ends. */
+    async close(): Promise<void> {
+      isClosing = true;
+      wake();
+      if (isUp || outgoing.length > 0) {
+        await within(limits.closeDeadline, 'sending the last events', running).catch((err: unknown) =>
+          log.warn({ err, lost_events: outgoing.length }, 'the last events were not sent'),
+        );
+      }
+      isEnded = true;
+      connection?.destroy();
+      wake();
+      await running;
+    },
+  };
 }
 
 /** A message between replicas. */

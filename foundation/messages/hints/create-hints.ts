@@ -61,7 +61,7 @@ export interface Reception {
   end(): Promise<void>;
 }
 
-export interface HintsParts {
+interface HintsParts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
@@ -116,7 +116,7 @@ export function createHints(carrier: Carrier, { clock, ids, log, metrics }: Hint
       const { concurrency = DEFAULT_CONCURRENCY, timeout = DEFAULT_TIMEOUT_MS } = options;
       know(queue.id);
       const runs = new HandlerRuns(timeout, clock);
-      const deliver = delivery({ queue, handle, runs, log: log.child({ queue: queue.id }), counted });
+      const deliver = delivery(queue, handle, runs, log.child({ queue: queue.id }), counted);
       const reception = carrier.receive(queue.id, {
         concurrency,
         get size() {
@@ -145,16 +145,14 @@ export function createHints(carrier: Carrier, { clock, ids, log, metrics }: Hint
   };
 }
 
-interface DeliveryParts<T> {
-  readonly queue: HintRef<T>;
-  readonly handle: HintHandler<T>;
-  readonly runs: HandlerRuns;
-  readonly log: Logger;
-  readonly counted: QueueMetrics;
-}
-
 /** Hands one message to the handler; see `Hands.start`. */
-function delivery<T>({ queue, handle, runs, log, counted }: DeliveryParts<T>) {
+function delivery<T>(
+  queue: HintRef<T>,
+  handle: HintHandler<T>,
+  runs: HandlerRuns,
+  log: Logger,
+  counted: QueueMetrics,
+) {
   const count = (result: DeliveryResult) => counted.deliveries.inc({ queue: queue.id, result });
 
   return async (id: string, text: unknown): Promise<void> => {

@@ -8,7 +8,7 @@ import type { Events } from '../events/events.ts';
 import { createWakeUps, wakeUpEvent } from '../wake-ups.ts';
 import type { Carrier, Message } from './create-hints.ts';
 import { receiveFromPostgres, type TakenMessage } from './postgres-consumer.ts';
-import { createSending, MAX_WAITING, Room } from './sending.ts';
+import { createRoom, createSending, MAX_WAITING } from './sending.ts';
 
 export interface PostgresCarrierOptions {
   /** Its role may make tables in its schema. */
@@ -34,7 +34,7 @@ const OUTAGE_BEGINS_MS = 10_000;
  */
 export async function openPostgresCarrier(options: PostgresCarrierOptions): Promise<Carrier> {
   const { database, events, prefix, clock, log } = options;
-  const table = new PostgresTable(database, prefix);
+  const table = createTable(database, prefix);
   const failed = throttledLog<unknown>(clock, (err, count) =>
     log.warn({ err, count }, 'PostgreSQL failed in carrying messages'),
   );
@@ -44,9 +44,9 @@ export async function openPostgresCarrier(options: PostgresCarrierOptions): Prom
     timer.unref();
   };
   const wakeUps = createWakeUps(events, MessagesWaiting);
-  const rooms = new Map<string, Room>();
-  function roomOf(queueId: string): Room {
-    const room = rooms.get(queueId) ?? new Room(clock, () => table.count(queueId));
+  const rooms = new Map<string, ReturnType<typeof createRoom>>();
+  function roomOf(queueId: string) {
+    const room = rooms.get(queueId) ?? createRoom(clock, () => table.count(queueId));
     rooms.set(queueId, room);
     return room;
   }
@@ -121,37 +121,32 @@ function firstConnection(events: Pick<Events, 'onMissed' | 'isConnected'>): Prom
  * The table is unlogged: no write of it waits for the disk, and a crash of the server, or a change to its standby, empties
  * it. All times are the server's.
  */
-class PostgresTable {
-  readonly #database: Pick<Database, 'system'>;
-  readonly #name: string;
-  #made: Promise<void> | undefined;
-
-  /** @param prefix of the deployment, checked by `openQueue` */
-  constructor(database: Pick<Database, 'system'>, prefix: string) {
-    this.#database = database;
-    this.#name = `${prefix.replaceAll('-', '_')}_queue_1`;
-  }
+function createTable(database: Pick<Database, 'system'>, prefix: string) {
+  const name = `${prefix.replaceAll('-', '_')}_queue_1`;
+  const table = sql.id(name);
+  let made: Promise<void> | undefined;
 
   /** Makes the table unless it is there. Any number of replicas may do it at once. */
-  ensure(): Promise<void> {
-    this.#made ??= this.#make().catch((error: unknown) => {
-      this.#made = undefined;
+  function ensure(): Promise<void> {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
       throw error;
     });
-    return this.#made;
+    return made;
   }
 
-  async #make(): Promise<void> {
-    const name = this.#name;
+  async function make(): Promise<void> {
     const { rows } = await sql<{ known: boolean }>`select to_regclass(${name}) is not null as known`.execute(
-      this.#db,
+      db(),
     );
     if (rows[0]?.known === true) return;
     // The lock is given back at the end of the transaction, however that comes.
-    await this.#db.transaction().execute(async (transaction) => {
-      const statements = [
-        sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`,
-        sql`create unlogged table if not exists ${this.#table} (
+    await db()
+      .transaction()
+      .execute(async (transaction) => {
+        const statements = [
+          sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`,
+          sql`create unlogged table if not exists ${table} (
           queue text not null,
           id text not null,
           seq bigint generated always as identity,
@@ -159,57 +154,55 @@ class PostgresTable {
           payload text not null,
           primary key (queue, id)
         ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000)`,
-        sql`create index if not exists ${sql.id(`${name}_due`)} on ${this.#table} (queue, due_at, seq)`,
-      ];
-      for (const statement of statements) await statement.execute(transaction);
-    });
+          sql`create index if not exists ${sql.id(`${name}_due`)} on ${table} (queue, due_at, seq)`,
+        ];
+        for (const statement of statements) await statement.execute(transaction);
+      });
   }
 
-  /** Adds a message, unless one of its id waits already. */
-  async add(queueId: string, { id, text, delay }: Pick<Message, 'id' | 'text' | 'delay'>): Promise<void> {
-    await this.ensure();
-    await sql`insert into ${this.#table} (queue, id, due_at, payload)
+  function db(): Kysely<unknown> {
+    return database.system().getKysely() as unknown as Kysely<unknown>;
+  }
+
+  return {
+    ensure,
+
+    /** Adds a message, unless one of its id waits already. */
+    async add(queueId: string, { id, text, delay }: Pick<Message, 'id' | 'text' | 'delay'>): Promise<void> {
+      await ensure();
+      await sql`insert into ${table} (queue, id, due_at, payload)
       values (${queueId}, ${id}, statement_timestamp() + ${delay} * interval '1 millisecond', ${text})
-      on conflict (queue, id) do nothing`.execute(this.#db);
-  }
+      on conflict (queue, id) do nothing`.execute(db());
+    },
 
-  /** Takes out up to `count` messages that are due, the oldest first. */
-  async take(queueId: string, count: number): Promise<readonly TakenMessage[]> {
-    await this.ensure();
-    const { rows } = await sql<TakenMessage>`with due as (
-        select id from ${this.#table} where queue = ${queueId} and due_at <= statement_timestamp()
+    /** Takes out up to `count` messages that are due, the oldest first. */
+    async take(queueId: string, count: number): Promise<readonly TakenMessage[]> {
+      await ensure();
+      const { rows } = await sql<TakenMessage>`with due as (
+        select id from ${table} where queue = ${queueId} and due_at <= statement_timestamp()
         order by due_at, seq limit ${count} for update skip locked),
       taken as (
-        delete from ${this.#table} as message using due
+        delete from ${table} as message using due
         where message.queue = ${queueId} and message.id = due.id
         returning message.id, message.payload, message.due_at, message.seq)
-      select id, payload from taken order by due_at, seq`.execute(this.#db);
-    return rows;
-  }
+      select id, payload from taken order by due_at, seq`.execute(db());
+      return rows;
+    },
 
-  /** Milliseconds until the next message is due, below zero where it is already; `undefined` when none waits. */
-  async nextDue(queueId: string): Promise<number | undefined> {
-    const { rows } = await sql<{ ms: number | null }>`select
+    /** Milliseconds until the next message is due, below zero where it is already; `undefined` when none waits. */
+    async nextDue(queueId: string): Promise<number | undefined> {
+      const { rows } = await sql<{ ms: number | null }>`select
       (extract(epoch from min(due_at) - statement_timestamp()) * 1000)::float8 as ms
-      from ${this.#table} where queue = ${queueId}`.execute(this.#db);
-    return rows[0]?.ms ?? undefined;
-  }
+      from ${table} where queue = ${queueId}`.execute(db());
+      return rows[0]?.ms ?? undefined;
+    },
 
-  /** Messages of the queue that wait, as far as the bound needs to know. */
-  async count(queueId: string): Promise<number> {
-    await this.ensure();
-    const { rows } = await sql<{ waiting: number }>`select count(*)::int as waiting
-      from (select from ${this.#table} where queue = ${queueId} limit ${MAX_WAITING}) as message`.execute(
-      this.#db,
-    );
-    return rows[0]?.waiting ?? 0;
-  }
-
-  get #table() {
-    return sql.id(this.#name);
-  }
-
-  get #db(): Kysely<unknown> {
-    return this.#database.system().getKysely() as unknown as Kysely<unknown>;
-  }
+    /** Messages of the queue that wait, as far as the bound needs to know. */
+    async count(queueId: string): Promise<number> {
+      await ensure();
+      const { rows } = await sql<{ waiting: number }>`select count(*)::int as waiting
+      from (select from ${table} where queue = ${queueId} limit ${MAX_WAITING}) as message`.execute(db());
+      return rows[0]?.waiting ?? 0;
+    },
+  };
 }

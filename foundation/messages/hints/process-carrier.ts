@@ -2,7 +2,7 @@ import type { Carrier, Hands, Message } from './create-hints.ts';
 
 /** A queue with those who take from it. */
 interface Desk {
-  readonly line: WaitingLine;
+  readonly line: ReturnType<typeof createWaitingLine>;
   readonly takers: Hands[];
   /** The taker whose turn it is. */
   turn: number;
@@ -11,7 +11,7 @@ interface Desk {
 
 /**
  * Carries messages inside this process; they are gone with it. Messages wait for a consumer that comes later (a plugin that
- * restarts), in the bounds of `WaitingLine`. Consumers of one queue take turns.
+ * restarts), in the bounds of its line. Consumers of one queue take turns.
  */
 export function createProcessCarrier(): Carrier {
   const desks = new Map<string, Desk>();
@@ -20,7 +20,7 @@ export function createProcessCarrier(): Carrier {
     const known = desks.get(queueId);
     if (known !== undefined) return known;
     const desk: Desk = {
-      line: new WaitingLine(() => schedule(desk)),
+      line: createWaitingLine(() => schedule(desk)),
       takers: [],
       turn: 0,
       isScheduled: false,
@@ -85,69 +85,69 @@ const MAX_WAITING = 10_000;
 /** Characters of their payloads: with the greatest payloads, the number alone would not be much of a bound. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 
-/** What waits in the memory of this process for one queue: first in, first out, each id once. */
-class WaitingLine {
-  readonly #onDue: () => void;
-  readonly #ids = new Set<string>();
-  readonly #delayed = new Set<NodeJS.Timeout>();
-  #due: Message[] = [];
+/**
+ * What waits in the memory of this process for one queue: first in, first out, each id once.
+ *
+ * @param onDue called when there is something to take
+ */
+function createWaitingLine(onDue: () => void) {
+  const ids = new Set<string>();
+  const delayed = new Set<NodeJS.Timeout>();
+  let due: Message[] = [];
   /** Where in `#due` the first one is. */
-  #first = 0;
-  #characters = 0;
+  let first = 0;
+  let characters = 0;
 
-  /** @param onDue called when there is something to take */
-  constructor(onDue: () => void) {
-    this.#onDue = onDue;
+  function becomesDue(message: Message): void {
+    due.push(message);
+    onDue();
   }
 
-  /** False when there is no room. A message whose id waits already is dropped, with true: the other one stands for it. */
-  add(message: Message): boolean {
-    if (this.#ids.has(message.id)) return true;
-    const isFull = this.#ids.size >= MAX_WAITING || this.#characters + message.text.length > MAX_CHARACTERS;
-    if (isFull) return false;
-    this.#ids.add(message.id);
-    this.#characters += message.text.length;
-    if (message.delay === 0) this.#becomesDue(message);
-    else this.#later(message);
-    return true;
-  }
-
-  /** The message that is due for the longest time. */
-  take(): Message | undefined {
-    const message = this.#due[this.#first];
-    if (message === undefined) return undefined;
-    this.#first += 1;
-    if (this.#first * 2 >= this.#due.length) {
-      this.#due = this.#due.slice(this.#first);
-      this.#first = 0;
-    }
-    this.#ids.delete(message.id);
-    this.#characters -= message.text.length;
-    return message;
-  }
-
-  /** Forgets everything. */
-  clear(): void {
-    for (const timer of this.#delayed) clearTimeout(timer);
-    this.#delayed.clear();
-    this.#ids.clear();
-    this.#due = [];
-    this.#first = 0;
-    this.#characters = 0;
-  }
-
-  #becomesDue(message: Message): void {
-    this.#due.push(message);
-    this.#onDue();
-  }
-
-  #later(message: Message): void {
+  function later(message: Message): void {
     const timer = setTimeout(() => {
-      this.#delayed.delete(timer);
-      this.#becomesDue(message);
+      delayed.delete(timer);
+      becomesDue(message);
     }, message.delay);
     // A hint is no reason for a process to stay.
     timer.unref();
-    this.#delayed.add(timer);
+    delayed.add(timer);
   }
+
+  return {
+    /** False when there is no room. A message whose id waits already is dropped, with true: the other one stands for it. */
+    add(message: Message): boolean {
+      if (ids.has(message.id)) return true;
+      const isFull = ids.size >= MAX_WAITING || characters + message.text.length > MAX_CHARACTERS;
+      if (isFull) return false;
+      ids.add(message.id);
+      characters += message.text.length;
+      if (message.delay === 0) becomesDue(message);
+      else later(message);
+      return true;
+    },
+
+    /** The message that is due for the longest time. */
+    take(): Message | undefined {
+      const message = due[first];
+      if (message === undefined) return undefined;
+      first += 1;
+      if (first * 2 >= due.length) {
+        due = due.slice(first);
+        first = 0;
+      }
+      ids.delete(message.id);
+      characters -= message.text.length;
+      return message;
+    },
+
+    /** Forgets everything. */
+    clear(): void {
+      for (const timer of delayed) clearTimeout(timer);
+      delayed.clear();
+      ids.clear();
+      due = [];
+      first = 0;
+      characters = 0;
+    },
+  };
 }

@@ -5,7 +5,7 @@ import type { Logger } from '../../observability/logger.ts';
 import type { Carrier, Message } from './create-hints.ts';
 import type { SendResult } from './hints.ts';
 import { connectPublisher, receiveFromRedis } from './redis-consumer.ts';
-import { createOutage, createSending, type Outage, Room } from './sending.ts';
+import { createOutage, createRoom, createSending, type Outage } from './sending.ts';
 
 export interface RedisCarrierOptions {
   readonly url: string;
@@ -97,7 +97,7 @@ interface Sender {
 
 function createSender(queue: BullMq.Queue, clock: Clock, outage: Outage): Sender {
   queue.on('error', (error) => outage.trouble(error));
-  const room = new Room(clock, async () => {
+  const room = createRoom(clock, async () => {
     const { wait = 0, delayed = 0 } = await queue.getJobCounts('wait', 'delayed');
     return wait + delayed;
   });

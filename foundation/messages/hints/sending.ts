@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import { DeadlineError } from '../../base/deadline.ts';
+import { within } from '../../base/deadline.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { SendResult } from './hints.ts';
 
@@ -8,23 +8,21 @@ const SEND_DEADLINE_MS = 950;
 /** Messages of this replica that may be on their way. */
 const MAX_SENDING = 1_000;
 
-/** Sends one message. Never rejects; `away` when that fails or takes too long. */
-export type Sending = (send: () => Promise<SendResult>) => Promise<SendResult>;
-
 /**
  * Keeps publishers from waiting for a server, and what is under way from growing. A message counts as under way until the server has
- * answered or the connection is broken, not only until its publisher gives up.
+ * answered or the connection is broken, not only until its publisher gives up. What it returns sends one message and never rejects: it
+ * answers `away` when that fails or takes too long.
  */
-export function createSending(trouble: (reason: unknown) => void): Sending {
+export function createSending(trouble: (reason: unknown) => void) {
   let underWay = 0;
-  return async (send) => {
+  return async (send: () => Promise<SendResult>): Promise<SendResult> => {
     if (underWay >= MAX_SENDING) return 'full';
     underWay += 1;
     const work = send().finally(() => {
       underWay -= 1;
     });
     try {
-      return await inTime(work);
+      return await within(SEND_DEADLINE_MS, 'publishing', work);
     } catch (error) {
       trouble(error);
       return 'away';
@@ -32,70 +30,54 @@ export function createSending(trouble: (reason: unknown) => void): Sending {
   };
 }
 
-function inTime<T>(work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const overdue = () =>
-      reject(new DeadlineError(`publishing did not end within ${SEND_DEADLINE_MS / 1_000} s`));
-    // After a pause of this very process timers fire before the sockets are read: look there before giving up.
-    const timer = setTimeout(() => setImmediate(overdue), SEND_DEADLINE_MS);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
-}
-
 /** Messages of one queue that may wait outside of this process. */
 export const MAX_WAITING = 10_000;
 const COUNT_EVERY_MS = 1_000;
 /** Messages that may be sent without counting again. */
-const UNCOUNTED = 1_000;
+const MAX_UNCOUNTED = 1_000;
 
 /**
  * Whether a queue that several replicas fill has room. Counting at each message would cost more than the message, so the
  * count is at most a second old, or a thousand messages of this replica: with `n` replicas a queue may come to hold
  * `n` thousand messages more than its bound.
+ *
+ * @param count the messages of the queue that wait, delayed ones included; may answer less exactly above the bound
  */
-export class Room {
-  readonly #clock: Clock;
-  readonly #count: () => Promise<number>;
-  #counted = 0;
-  #countedAt = Number.NEGATIVE_INFINITY;
-  #sent = 0;
-  #counting: Promise<void> | undefined;
+export function createRoom(clock: Clock, count: () => Promise<number>) {
+  let known = 0;
+  let countedAt = Number.NEGATIVE_INFINITY;
+  let uncounted = 0;
+  let counting: Promise<void> | undefined;
 
-  /** @param count the messages of the queue that wait, delayed ones included; may answer less exactly above the bound */
-  constructor(clock: Clock, count: () => Promise<number>) {
-    this.#clock = clock;
-    this.#count = count;
+  async function recount(): Promise<void> {
+    const before = uncounted;
+    known = await count();
+    uncounted -= before;
+    countedAt = clock.monotonic();
   }
 
-  /** Rejects when counting fails. */
-  async has(): Promise<boolean> {
-    const isOld = this.#clock.monotonic() - this.#countedAt >= COUNT_EVERY_MS;
-    if (isOld || this.#sent >= UNCOUNTED) {
-      this.#counting ??= this.#recount().finally(() => {
-        this.#counting = undefined;
-      });
-      await this.#counting;
-    }
-    return this.#counted + this.#sent < MAX_WAITING;
-  }
+  return {
+    /** Rejects when counting fails. */
+    async has(): Promise<boolean> {
+      const isOld = clock.monotonic() - countedAt >= COUNT_EVERY_MS;
+      if (isOld || uncounted >= MAX_UNCOUNTED) {
+        counting ??= recount().finally(() => {
+          counting = undefined;
+        });
+        await counting;
+      }
+      return known + uncounted < MAX_WAITING;
+    },
 
-  /** One more was sent. */
-  sent(): void {
-    this.#sent += 1;
-  }
-
-  async #recount(): Promise<void> {
-    const before = this.#sent;
-    this.#counted = await this.#count();
-    this.#sent -= before;
-    this.#countedAt = this.#clock.monotonic();
-  }
+    /** One more was sent. */
+    sent(): void {
+      uncounted += 1;
+    },
+  };
 }
 
 /** Logs when a carrier is away and back, once each. */
 export interface Outage {
-  /** True from `began` to `ended`. */
-  readonly isOn: boolean;
   began(reason: unknown): void;
   ended(): void;
   /** A failure that is no outage, or none of all connections: logged once a minute, and not when an outage follows. */
@@ -122,9 +104,6 @@ export function createOutage(carrier: string, clock: Clock, log: Logger): Outage
   }
 
   return {
-    get isOn() {
-      return isOn;
-    },
     began(reason) {
       clearTimeout(reporting);
       reporting = undefined;

@@ -10,21 +10,7 @@ interface Lease {
   until: number;
 }
 
-/** The leases of the jobs under way in this process, renewed together. */
-export interface JobLeases {
-  /** Milliseconds. */
-  readonly length: number;
-  /** Before a job is claimed: from here on its time runs. */
-  begin(ticket: string): Lease;
-  /** The job was claimed. */
-  hold(lease: Lease): void;
-  /** Aborts when the job belongs to somebody else, or may. */
-  lost(ticket: string): AbortSignal | undefined;
-  end(ticket: string): void;
-  close(): void;
-}
-
-export interface JobLeasesParts {
+interface JobLeasesParts {
   readonly store: Pick<JobStore, 'renew'>;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly metrics: Pick<JobMetrics, 'trouble'>;
@@ -35,7 +21,10 @@ export interface JobLeasesParts {
 /** Renewals in the time of one lease. */
 const RENEWALS = 3;
 
-export function createJobLeases({ store, clock, metrics, length }: JobLeasesParts): JobLeases {
+export type JobLeases = ReturnType<typeof createJobLeases>;
+
+/** The leases of the jobs under way in this process, renewed together. */
+export function createJobLeases({ store, clock, metrics, length }: JobLeasesParts) {
   const held = new Map<string, Lease>();
   let isRenewing = false;
 
@@ -66,11 +55,17 @@ export function createJobLeases({ store, clock, metrics, length }: JobLeasesPart
   timer.unref();
 
   return {
+    /** Milliseconds. */
     length,
-    begin: (ticket) => ({ ticket, lost: new AbortController(), until: clock.monotonic() + length }),
-    hold: (lease) => void held.set(lease.ticket, lease),
-    lost: (ticket) => held.get(ticket)?.lost.signal,
-    end: (ticket) => void held.delete(ticket),
+    /** Before a job is claimed: from here on its time runs. */
+    begin(ticket: string): Lease {
+      return { ticket, lost: new AbortController(), until: clock.monotonic() + length };
+    },
+    /** The job was claimed. */
+    hold: (lease: Lease) => void held.set(lease.ticket, lease),
+    /** Aborts when the job belongs to somebody else, or may. */
+    lost: (ticket: string): AbortSignal | undefined => held.get(ticket)?.lost.signal,
+    end: (ticket: string) => void held.delete(ticket),
     close: () => clearInterval(timer),
   };
 }

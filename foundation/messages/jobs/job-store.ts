@@ -5,17 +5,6 @@ import type { Database, Family } from '../../data/database.ts';
 import { withRetries } from '../../data/retry.ts';
 import type { JobState } from './jobs.ts';
 
-/** A job that this process has claimed. */
-export interface ClaimedJob {
-  readonly id: string;
-  readonly tenantId: string;
-  readonly payload: string;
-  /** Names this attempt: what another one has now is not touched by it. */
-  readonly ticket: string;
-  readonly attempt: number;
-  readonly maxAttempts: number;
-}
-
 /** How an attempt ended. `returned`: it was broken off by a stop and does not count. */
 export type Settlement =
   | { readonly kind: 'done' }
@@ -35,6 +24,12 @@ export interface JobRecord {
   readonly createdAt: number;
   readonly dueAt: number;
   readonly error: string | null;
+}
+
+/** A job that this process has claimed. */
+export interface ClaimedJob extends JobRecord {
+  /** Names this attempt: what another one has now is not touched by it. */
+  readonly ticket: string;
 }
 
 /** Which jobs a list shows; default all. */
@@ -82,7 +77,7 @@ export function createJobStore(
     return { rows: result.rows as Row[], changed: Number(result.numAffectedRows ?? 0) };
   }
 
-  const claimed = sql`id, tenant_id, payload, ticket, attempt, max_attempts`;
+  const whole = sql`id, tenant_id, queue, state, payload, attempt, max_attempts, created_at, due_at, error`;
 
   /** The next job of a tenant after `cursor`, in the order of the tenants: who takes them one by one with a cursor is fair among tenants. */
   async function claim(
@@ -100,14 +95,14 @@ export function createJobStore(
       const { changed } = await run(sql`${change} where ${next} ${order}`);
       if (changed === 0) return undefined;
       const { rows } = await run(
-        sql<ClaimedRow>`select ${claimed} from ${table} where queue = ${queue} and state = 'running' and ticket = ${ticket}`,
+        sql<StoredRow>`select ${whole} from ${table} where queue = ${queue} and state = 'running' and ticket = ${ticket}`,
       );
-      return rows[0] && claimedJob(rows[0]);
+      return rows[0] && { ...jobRecord(rows[0]), ticket };
     }
     const skip = family === 'postgres' ? sql`for update skip locked` : sql``;
-    const { rows } = await run(sql<ClaimedRow>`${change}
-      where id = (select id from ${table} where ${next} ${order} ${skip}) returning ${claimed}`);
-    return rows[0] && claimedJob(rows[0]);
+    const { rows } = await run(sql<StoredRow>`${change}
+      where id = (select id from ${table} where ${next} ${order} ${skip}) returning ${whole}`);
+    return rows[0] && { ...jobRecord(rows[0]), ticket };
   }
 
   const conditions = ({ queue, state, tenantId }: JobFilter) => {
@@ -117,8 +112,6 @@ export function createJobStore(
     if (tenantId !== undefined) all.push(sql`tenant_id = ${tenantId}`);
     return sql.join(all, sql` and `);
   };
-
-  const whole = sql`id, tenant_id, queue, state, payload, attempt, max_attempts, created_at, due_at, error`;
 
   return {
     claim,
@@ -221,18 +214,6 @@ export function createJobStore(
 
 /** A row as the drivers give it; numbers may be texts. */
 type StoredRow = Readonly<Record<string, unknown>>;
-type ClaimedRow = StoredRow;
-
-function claimedJob(row: ClaimedRow): ClaimedJob {
-  return {
-    id: String(row.id),
-    tenantId: String(row.tenant_id),
-    payload: String(row.payload),
-    ticket: String(row.ticket),
-    attempt: Number(row.attempt),
-    maxAttempts: Number(row.max_attempts),
-  };
-}
 
 function jobRecord(row: StoredRow): JobRecord {
   return {

@@ -16,21 +16,15 @@ const REMEMBERED = 10_000;
 /**
  * The folders below the store's own. None of them may be a symbolic link: what it points to need not be the store's.
  */
-export class FolderTree {
-  readonly root: string;
-  readonly #durable = new LRUCache<string, true>({ max: REMEMBERED });
-
-  /** `root` must be a real path: absolute, without symbolic links. */
-  constructor(root: string) {
-    this.root = root;
-  }
+export function createFolderTree(root: string) {
+  const durable = new LRUCache<string, true>({ max: REMEMBERED });
 
   /**
    * True when the folder is there and lies where its path says. Throws `objects.unavailable` when a symbolic link is on
    * the way. Somebody who may write to the store's folder can still put one there afterwards; he can also write to the
    * objects.
    */
-  async holds(folder: string): Promise<boolean> {
+  async function holds(folder: string): Promise<boolean> {
     let real: string;
     try {
       real = await realpath(folder);
@@ -44,28 +38,31 @@ export class FolderTree {
     });
   }
 
-  /** Makes the folder and those above it, and when it resolves they outlive a power failure. */
-  async make(folder: string): Promise<void> {
-    const created = await mkdir(folder, { recursive: true, mode: 0o700 });
-    if (!(await this.holds(folder))) throw Object.assign(new Error(`${folder} has gone`), { code: 'ENOENT' });
-    if (created === undefined && this.#durable.has(folder)) return;
-    // Also where it was there: whoever has made it may not have come to this.
-    for (let each = folder; each !== this.root; each = path.dirname(each))
-      await flushFolder(path.dirname(each));
-    this.#durable.set(folder, true);
-  }
+  return {
+    holds,
 
-  /** Makes what was renamed into the folder or deleted from it durable. A folder that has gone has nothing to keep. */
-  async flush(folder: string): Promise<void> {
-    await flushFolder(folder).catch(ignoreMissing);
-  }
+    /** Makes the folder and those above it, and when it resolves they outlive a power failure. */
+    async make(folder: string): Promise<void> {
+      const created = await mkdir(folder, { recursive: true, mode: 0o700 });
+      if (!(await holds(folder))) throw Object.assign(new Error(`${folder} has gone`), { code: 'ENOENT' });
+      if (created === undefined && durable.has(folder)) return;
+      // Also where it was there: whoever has made it may not have come to this.
+      for (let each = folder; each !== root; each = path.dirname(each)) await flushFolder(path.dirname(each));
+      durable.set(folder, true);
+    },
 
-  /** Removes the folder and those above it as long as they are empty. */
-  async prune(folder: string): Promise<void> {
-    for (let each = folder; each !== this.root; each = path.dirname(each)) {
-      if (!(await removeEmpty(each))) return;
-    }
-  }
+    /** Makes what was renamed into the folder or deleted from it durable. A folder that has gone has nothing to keep. */
+    async flush(folder: string): Promise<void> {
+      await flushFolder(folder).catch(ignoreMissing);
+    },
+
+    /** Removes the folder and those above it as long as they are empty. */
+    async prune(folder: string): Promise<void> {
+      for (let each = folder; each !== root; each = path.dirname(each)) {
+        if (!(await removeEmpty(each))) return;
+      }
+    },
+  };
 }
 
 /** Removes a folder if it is empty, and says whether it did. */
@@ -110,10 +107,10 @@ export async function* objectsInOrder(
   query: KeyQuery,
   batch: number,
 ): AsyncGenerator<Entry, void> {
-  const filter = filterOf(query);
+  const isWanted = filterOf(query);
   let from: Buffer | undefined;
   for (;;) {
-    const entries = await smallestEntries(folder, filter, from, batch);
+    const entries = await smallestEntries(folder, isWanted, from, batch);
     for (const entry of entries) {
       if (entry.kind === 'object') yield entry;
       else yield* objectsInOrder(entry, query, batch);
@@ -123,14 +120,13 @@ export async function* objectsInOrder(
   }
 }
 
-/** The entries of a folder in no order, those alone that hold or are keys with the prefix. */
-async function* entriesOf(folder: Entry, query: KeyQuery): AsyncGenerator<Entry, void> {
-  const filter = filterOf(query);
+/** The entries of a folder in no order. */
+async function* entriesOf(folder: Entry, isWanted: (entry: Entry) => boolean): AsyncGenerator<Entry, void> {
   const isBeginning = folder.kind === 'folder';
   try {
     for await (const dirent of await opendir(folder.path, { bufferSize: 256 })) {
       const entry = entryOf(folder, dirent, isBeginning);
-      if (entry !== undefined && filter(entry)) yield entry;
+      if (entry !== undefined && isWanted(entry)) yield entry;
     }
   } catch (error) {
     if (!isSystemError(error, 'ENOENT')) throw error;
@@ -143,7 +139,7 @@ async function* entriesOf(folder: Entry, query: KeyQuery): AsyncGenerator<Entry,
  */
 async function smallestEntries(
   folder: Entry,
-  filter: (entry: Entry) => boolean,
+  isWanted: (entry: Entry) => boolean,
   from: Buffer | undefined,
   count: number,
 ): Promise<Entry[]> {
@@ -151,8 +147,8 @@ async function smallestEntries(
   const shrink = () => {
     smallest = smallest.sort((a, b) => Buffer.compare(a.key, b.key)).slice(0, count);
   };
-  for await (const entry of entriesOf(folder, { prefix: '' })) {
-    if (!filter(entry) || (from !== undefined && Buffer.compare(entry.key, from) <= 0)) continue;
+  for await (const entry of entriesOf(folder, isWanted)) {
+    if (from !== undefined && Buffer.compare(entry.key, from) <= 0) continue;
     smallest.push(entry);
     if (smallest.length >= 2 * count) shrink();
   }
@@ -225,7 +221,7 @@ async function clearOnce(folder: Entry, prefix: string, removal: Removal): Promi
       bytes += size;
     }
   };
-  for await (const entry of entriesOf(folder, { prefix })) {
+  for await (const entry of entriesOf(folder, filterOf({ prefix }))) {
     if (entry.kind === 'object') {
       batch.push(entry.path);
       if (batch.length >= BATCH) await flush();

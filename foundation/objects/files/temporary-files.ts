@@ -14,18 +14,12 @@ export const TEMPORARY_FOLDER = 'tmp';
 const ABANDONED_MS = 60 * 60_000;
 
 /** Where objects are written before they get their name. */
-export class TemporaryFiles {
-  readonly #folder: string;
-  readonly #ids: Ids;
-
-  constructor(root: string, ids: Ids) {
-    this.#folder = path.join(root, TEMPORARY_FOLDER);
-    this.#ids = ids;
-  }
+export function createTemporaryFiles(root: string, ids: Ids) {
+  const folder = path.join(root, TEMPORARY_FOLDER);
 
   /** Writes everything to a new file; when it resolves the content is on the disk. Leaves nothing when it fails. */
-  async write(content: AsyncIterable<Buffer>): Promise<string> {
-    const file = path.join(this.#folder, this.#ids.opaque());
+  async function write(content: AsyncIterable<Buffer>): Promise<string> {
+    const file = path.join(folder, ids.opaque());
     const handle = await open(file, 'wx', 0o600);
     try {
       await handle.writeFile(content);
@@ -33,49 +27,55 @@ export class TemporaryFiles {
       await handle.close();
     } catch (error) {
       await handle.close();
-      await this.remove(file);
+      await remove(file);
       throw error;
     }
     return file;
   }
 
   /** Deletes a file, if it still has its temporary name. */
-  async remove(file: string): Promise<void> {
+  async function remove(file: string): Promise<void> {
     await unlink(file).catch(ignoreMissing);
   }
 
-  /** Throws unless files can be written, linked and deleted here. */
-  async probe(): Promise<void> {
-    const file = await this.write(
-      (async function* () {
-        yield Buffer.alloc(512, ' ');
-      })(),
-    );
-    const other = `${file}-link`;
-    try {
-      await link(file, other);
-    } finally {
-      await this.remove(file);
-      await this.remove(other);
-    }
-  }
+  return {
+    write,
 
-  /** Deletes what nobody has written to for an hour: left by processes that were killed. */
-  async clean(clock: Clock, log: Pick<Logger, 'info'>): Promise<void> {
-    const before = clock.now() - ABANDONED_MS;
-    let files = 0;
-    for await (const { name } of await opendir(this.#folder)) {
-      const file = path.join(this.#folder, name);
+    remove,
+
+    /** Throws unless files can be written, linked and deleted here. */
+    async probe(): Promise<void> {
+      const file = await write(
+        (async function* () {
+          yield Buffer.alloc(512, ' ');
+        })(),
+      );
+      const other = `${file}-link`;
       try {
-        const { mtimeMs } = await lstat(file);
-        if (mtimeMs >= before) continue;
-        await unlink(file);
-        files += 1;
-      } catch (error) {
-        // Another process cleans as well, or has finished its write.
-        if (!isSystemError(error, 'ENOENT')) throw error;
+        await link(file, other);
+      } finally {
+        await remove(file);
+        await remove(other);
       }
-    }
-    if (files > 0) log.info({ files }, 'deleted unfinished objects that a crash had left');
-  }
+    },
+
+    /** Deletes what nobody has written to for an hour: left by processes that were killed. */
+    async clean(clock: Clock, log: Pick<Logger, 'info'>): Promise<void> {
+      const before = clock.now() - ABANDONED_MS;
+      let files = 0;
+      for await (const { name } of await opendir(folder)) {
+        const file = path.join(folder, name);
+        try {
+          const { mtimeMs } = await lstat(file);
+          if (mtimeMs >= before) continue;
+          await unlink(file);
+          files += 1;
+        } catch (error) {
+          // Another process cleans as well, or has finished its write.
+          if (!isSystemError(error, 'ENOENT')) throw error;
+        }
+      }
+      if (files > 0) log.info({ files }, 'deleted unfinished objects that a crash had left');
+    },
+  };
 }

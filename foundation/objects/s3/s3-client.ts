@@ -1,10 +1,9 @@
 import { addAbortSignal, Readable } from 'node:stream';
-import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
-import { DeadlineError, within } from '../../base/deadline.ts';
+import type { S3, S3ClientConfig, S3ServiceException } from '@aws-sdk/client-s3';
+import { DeadlineError, orAborted, within } from '../../base/deadline.ts';
 import { GatewayError } from '../../base/gateway-error.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { ObjectErrors } from '../object-errors.ts';
-import { orAborted } from '../object-store.ts';
 import type { ObjectStoreUrl } from '../object-store-url.ts';
 import type { PutOptions } from '../objects.ts';
 
@@ -24,9 +23,9 @@ const CONNECTIONS = 200;
  * A client for the bucket's store, with credentials from the SDK's default chain (environment, profiles, roles of the
  * platform).
  */
-export function createS3Client(sdk: S3Sdk, url: S3Url, log: Pick<Logger, 'warn'>): S3Client {
+export function createS3Client(sdk: S3Sdk, url: S3Url, log: Pick<Logger, 'warn'>): S3 {
   const agent = { keepAlive: true, maxSockets: CONNECTIONS };
-  return new sdk.S3Client({
+  return new sdk.S3({
     ...(url.region === undefined ? {} : { region: url.region }),
     ...(url.endpoint === undefined ? {} : elsewhere(url.endpoint)),
     forcePathStyle: url.pathStyle,
@@ -36,7 +35,11 @@ export function createS3Client(sdk: S3Sdk, url: S3Url, log: Pick<Logger, 'warn'>
     // A limit for idle sockets would end slow readers; `call` and `s3Body` have the deadlines.
     requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: 0, httpAgent: agent, httpsAgent: agent },
     // Failures come back to whoever asked; what is left are warnings about the process, its connections for example.
-    logger: { ...NO_LOG, warn: (...content) => log.warn(`S3: ${texts(content)}`) },
+    // The SDK also logs whole requests and answers; their place is not the log.
+    logger: {
+      ...NO_LOG,
+      warn: (...content) => log.warn(`S3: ${content.filter((each) => typeof each === 'string').join(' ')}`),
+    },
   });
 }
 
@@ -47,11 +50,6 @@ function elsewhere(endpoint: string): S3ClientConfig {
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   };
-}
-
-/** The SDK also logs whole requests and answers; their place is not the log. */
-function texts(content: readonly unknown[]): string {
-  return content.filter((each) => typeof each === 'string').join(' ');
 }
 
 /** How long a request may take with all its retries: enough for 5 MiB at 100 KiB a second. */
@@ -113,13 +111,8 @@ async function* piecesOf(raw: Readable, silenceMs: number): AsyncGenerator<Buffe
 }
 
 /** What the SDK's errors tell of a refusal. */
-interface S3Refusal {
-  readonly name: string;
-  readonly $metadata: { readonly httpStatusCode?: number; readonly attempts?: number };
-}
-
-function refusalOf(error: unknown): S3Refusal | undefined {
-  return error instanceof Error && '$metadata' in error ? (error as Error & S3Refusal) : undefined;
+function refusalOf(error: unknown): S3ServiceException | undefined {
+  return error instanceof Error && '$metadata' in error ? (error as S3ServiceException) : undefined;
 }
 
 /** Is there no such object? A bucket that is missing is something else, where the store tells the difference. */

@@ -8,7 +8,7 @@ import type { ObjectBody } from '../objects.ts';
 import { call } from './s3-client.ts';
 
 /** Of what is larger the parts are sent one by one, and the object appears with the last request. S3's minimum. */
-export const PART_BYTES = 5 * 1024 * 1024;
+const PART_BYTES = 5 * 1024 * 1024;
 
 /** Parts under way at one time; together with the one that is being read they are what an upload holds in memory. */
 const PARTS_AT_ONCE = 2;
@@ -17,7 +17,7 @@ const PARTS_AT_ONCE = 2;
 const CLEAN_UP = 'AbortMultipartUploadCommand';
 
 /** What an upload needs. */
-export interface UploadParts {
+interface UploadParts {
   readonly client: S3Client;
   readonly Upload: typeof Upload;
   /** Bucket, key and what goes with them. */
@@ -25,24 +25,16 @@ export interface UploadParts {
   readonly log: Pick<Logger, 'warn'>;
 }
 
-/** What was stored. */
-export interface Uploaded {
-  /** As the store writes it, with quotes. */
-  readonly etag: string | undefined;
-  /** Bytes. */
-  readonly size: number;
-}
-
 /**
  * Sends a body, in one request when it has 5 MiB at most, else in parts, which are deleted when anything fails. An
  * abort is heeded until the request that makes the object visible is sent: nobody could tell afterwards what has become
- * of it.
+ * of it. Gives the tag as the store writes it, with quotes, and the bytes.
  */
 export async function upload(
   { client, Upload, input, log }: UploadParts,
   body: ObjectBody,
   options: StorePutOptions,
-): Promise<Uploaded> {
+): Promise<{ readonly etag: string | undefined; readonly size: number }> {
   const counted = { size: 0 };
   const source =
     typeof body === 'string' || body instanceof Uint8Array

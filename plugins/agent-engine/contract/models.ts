@@ -1,5 +1,5 @@
 import { defineErrors, serviceRef } from 'agent-gateway';
-import type { ChatMessage, ChatRole, ToolDefinition, Usage } from '../../records/contract.ts';
+import type { ChatMessage, ChatRole, Embeddings, ToolDefinition, Usage } from '../../records/contract.ts';
 
 /*
  * The model port. Its types are OpenAI's chat completion wire format, snake_case included: it is the language of the
@@ -183,6 +183,24 @@ export const ModelErrors = defineErrors({
   notFound: { code: 'model_not_found', kind: 'not-found', title: 'There is no such model' },
   /** The provider answered 400: the request itself is wrong. Carries the provider's sentence, sanitized and capped. */
   rejected: { code: 'model.rejected', kind: 'invalid', title: 'The model provider rejected the request' },
+  /** A rejection of which clients know the code, here and in the next two: the conversation does not fit into the model's window. */
+  contextLengthExceeded: {
+    code: 'context_length_exceeded',
+    kind: 'invalid',
+    title: 'The conversation is too long for the model',
+  },
+  /** The provider's filter refused the request. */
+  contentFilter: {
+    code: 'content_filter',
+    kind: 'invalid',
+    title: "The model provider's filter refused the request",
+  },
+  /** The provider answered 429 because the deployment has used up what it paid for: trying again is of no use. */
+  insufficientQuota: {
+    code: 'insufficient_quota',
+    kind: 'rate-limited',
+    title: 'The quota at the model provider is used up',
+  },
   /** The provider answered 429, also after retries. Carries `retry-after`. */
   rateLimited: {
     code: 'model.rate-limited',
@@ -217,3 +235,9 @@ export const ModelErrors = defineErrors({
 
 /** The models of the deployment, for plugins that call them. */
 export const ModelsRef = serviceRef<Models>('agent-engine.models');
+
+/**
+ * The embeddings of the deployment. What they throw is of `ModelErrors`. The built-in form is pure and never fails: it sees words, not
+ * meaning.
+ */
+export const EmbeddingsRef = serviceRef<Embeddings>('agent-engine.embeddings');

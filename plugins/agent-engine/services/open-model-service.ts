@@ -1,12 +1,15 @@
-import type { Scope } from 'agent-gateway';
+import { ConfigurationError, type Logger, type ResourceView, type Scope } from 'agent-gateway';
 import type { AgentEngineSettings } from '../config.ts';
 import type { Embeddings, Models } from '../contract.ts';
-import { openEmbeddings } from './embeddings/open-embeddings.ts';
+import { createHashEmbeddings } from './embeddings/hash-embeddings.ts';
+import { createOpenAIEmbeddings } from './embeddings/openai-embeddings.ts';
 import { createCircuits } from './models/circuit.ts';
+import { type ConnectParts, connectModel, endpointOf } from './models/connect-model.ts';
 import { createDemoModel } from './models/demo-model.ts';
-import { modelMetrics } from './models/metrics.ts';
-import { logShadowedDefault, modelKind } from './models/model-resource.ts';
-import { openModels } from './models/open-models.ts';
+import { type ModelMetrics, modelMetrics } from './models/metrics.ts';
+import { createModelRegistry } from './models/model-registry.ts';
+import { logShadowedDefault, type ModelResource, modelKind } from './models/model-resource.ts';
+import { createHeaders, providerEndpoint } from './models/openai-client.ts';
 
 /** Registers the kind Model and opens the models and embeddings of the deployment; their connections close with the plugin. */
 export async function openModelService(
@@ -33,4 +36,69 @@ export async function openModelService(
   const { embeddings, close } = openEmbeddings(parts);
   scope.defer(close);
   return { models: opened.models, embeddings };
+}
+
+/** What the models are made of. */
+interface ModelParts extends ConnectParts {
+  readonly settings: ConnectParts['settings'] & Pick<AgentEngineSettings, 'api_url' | 'api_key' | 'model'>;
+  /** The live resources of the kind Model. */
+  readonly resources?: ResourceView<ModelResource>;
+  readonly metrics: ModelMetrics;
+  readonly log: Logger;
+}
+
+/**
+ * Joins the models of agents.d, the demo model and, where `LLM_API_URL` is set, the model of that server, which is connected like one of
+ * agents.d. Rejects with a ConfigurationError, which stops the start, for an address or a key that cannot work.
+ */
+export async function openModels(
+  parts: ModelParts,
+): Promise<{ readonly models: Models; readonly close: () => Promise<void> }> {
+  const { settings, demo, resources, clock, metrics, log } = parts;
+  const { api_url, api_key, model, timeout } = settings;
+  const common = { demo, resources, clock, metrics, timeout };
+  if (api_url === undefined) return { models: createModelRegistry(common), close: async () => {} };
+  requireUsable('LLM_API_URL', () => providerEndpoint(api_url));
+  requireUsable('LLM_API_KEY', () => createHeaders(api_key));
+  const spec = { provider: 'openai', model: model || 'default', base_url: api_url };
+  const { client, circuit, close } = await connectModel(spec, api_key, log, parts);
+  return { models: createModelRegistry({ ...common, server: { client, circuit, model } }), close };
+}
+
+/** What is wrong with a setting is told with the name of its variable. */
+function requireUsable(name: string, use: () => unknown): void {
+  try {
+    use();
+  } catch (error) {
+    throw new ConfigurationError([{ name, message: (error as Error).message }], { cause: error });
+  }
+}
+
+/** What embeddings are made with. `api_url` and `api_key` serve them too; the key goes to its own server alone. */
+interface EmbeddingParts extends Pick<ConnectParts, 'circuits' | 'clock' | 'ids' | 'beforeCall'> {
+  readonly settings: Pick<AgentEngineSettings, 'max_retries'> & Partial<AgentEngineSettings>;
+}
+
+/** The built-in embeddings, or those of a server where a model is named. Throws an Error that names the variable for settings that cannot work. */
+export function openEmbeddings({ settings, circuits, clock, ids, beforeCall }: EmbeddingParts): {
+  readonly embeddings: Embeddings;
+  readonly close: () => Promise<void>;
+} {
+  const { embedding_model: model, api_url, max_retries } = settings;
+  if (!model) return { embeddings: createHashEmbeddings(), close: async () => {} };
+  const apiUrl = settings.embedding_api_url || api_url;
+  if (!apiUrl) throw new Error('EMBEDDING_MODEL needs a server: set EMBEDDING_API_URL, or LLM_API_URL');
+  const apiKey = settings.embedding_api_key || (apiUrl === api_url ? settings.api_key : undefined);
+  const embeddings = createOpenAIEmbeddings({
+    apiUrl,
+    apiKey,
+    model,
+    dimensions: settings.embedding_dimensions,
+    retry: { retries: max_retries },
+    circuit: circuits?.of(endpointOf('embeddings', apiUrl)),
+    clock,
+    ids,
+    beforeCall,
+  });
+  return { embeddings, close: async () => embeddings[Symbol.asyncDispose]() };
 }

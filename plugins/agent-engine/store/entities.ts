@@ -1,6 +1,6 @@
 import type { EntityRegistration, Migration, MovedMigration } from 'agent-gateway';
 import { checkpoints } from './checkpoints/007-checkpoints.ts';
-import { AgentCheckpoint } from './checkpoints/agent-checkpoint.ts';
+import { AgentCheckpoint } from './checkpoints/checkpoints.ts';
 import { sandboxPolicies } from './policies/004-sandbox-policies.ts';
 import { SandboxPolicyRow } from './policies/sandbox-policy-row.ts';
 

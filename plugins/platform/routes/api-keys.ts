@@ -1,5 +1,4 @@
 import {
-  type ApiKeyRecord,
   access,
   KernelErrors,
   type NewApiKey,
@@ -13,16 +12,8 @@ import {
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import { type KeyAdministration, tenantOfNewKey, type WantedKey } from '../services/key-administration.ts';
-import {
-  IdParams,
-  listOf,
-  MAX_PAGE,
-  Name,
-  nullable,
-  Timestamp,
-  toNullableTimestamp,
-  toTimestamp,
-} from './common.ts';
+import { done, IdParams, listOf, MAX_PAGE, Name, nullable, Timestamp } from './common.ts';
+import { toWire } from './wire.ts';
 
 const Word = Type.String({ maxLength: 100 });
 
@@ -100,21 +91,7 @@ export function toExpiry(text: string | null | undefined): Date | null {
   });
 }
 
-/** A key's record on the wire. */
-function toApiKey(record: ApiKeyRecord): Static<typeof ApiKey> {
-  return {
-    id: record.id,
-    prefix: record.prefix,
-    name: record.name,
-    tenant_id: record.tenantId,
-    roles: [...record.roles],
-    scopes: [...record.scopes],
-    created_at: toTimestamp(record.createdAt),
-    expires_at: toNullableTimestamp(record.expiresAt),
-    revoked_at: toNullableTimestamp(record.revokedAt),
-    last_used_at: toNullableTimestamp(record.lastUsedAt),
-  };
-}
+const toApiKey = toWire(ApiKey);
 
 /** A key just made, with its raw value. */
 export function toCreatedKey({ record, key }: NewApiKey): Static<typeof CreatedKey> {
@@ -158,10 +135,7 @@ export function apiKeyRoutes(keys: KeyAdministration): readonly Route[] {
       path: '/v1/api-keys/{id}',
       summary: 'Revoke an API key',
       schema: { params: IdParams, responses: { 204: null } },
-      handle: async ({ identity, params }) => {
-        await keys.revoke(identity, params.id);
-        return reply.empty();
-      },
+      handle: ({ identity, params }) => done(keys.revoke(identity, params.id)),
     }),
   ];
 }
@@ -219,10 +193,7 @@ export function tenantApiKeyRoutes(keys: KeyAdministration): readonly Route[] {
       path: '/admin/v1/tenants/{id}/api-keys/{kid}',
       summary: "Revoke a tenant's API key",
       schema: { params: KeyParams, responses: { 204: null } },
-      handle: async ({ identity, params }) => {
-        await keys.revoke(identity, params.kid, params.id);
-        return reply.empty();
-      },
+      handle: ({ identity, params }) => done(keys.revoke(identity, params.kid, params.id)),
     }),
   ];
 }

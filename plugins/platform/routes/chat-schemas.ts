@@ -32,9 +32,7 @@ const Message = Type.Object({
     Type.Union([Type.String(), Type.Array(ContentPart, { maxItems: MAX_PARTS }), Type.Null()]),
   ),
   name: Type.Optional(nullable(Type.String())),
-  tool_calls: Type.Optional(
-    Type.Unsafe({ ...Type.Array(ToolCall, { maxItems: MAX_TOOLS }), type: ['array', 'null'] }),
-  ),
+  tool_calls: Type.Optional(nullable(Type.Array(ToolCall, { maxItems: MAX_TOOLS }))),
   tool_call_id: Type.Optional(nullable(Type.String())),
 });
 
@@ -60,26 +58,19 @@ const RequestSchema = Type.Object({
   max_completion_tokens: Type.Optional(nullable(Type.Integer({ minimum: 1 }))),
   stop: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 64 }), Type.Null()])),
   n: Type.Optional(Type.Unsafe({ enum: [1, null], description: 'One answer per request' })),
-  tools: Type.Optional(
-    Type.Unsafe({ ...Type.Array(Tool, { maxItems: MAX_TOOLS }), type: ['array', 'null'] }),
-  ),
+  tools: Type.Optional(nullable(Type.Array(Tool, { maxItems: MAX_TOOLS }))),
   tool_choice: Type.Optional(
     Type.Union([Type.String(), Type.Object({ type: Type.String() }), Type.Null()], {
       description: 'none, auto, required, or a tool',
     }),
   ),
   parallel_tool_calls: Type.Optional(nullable(Type.Boolean())),
-  response_format: Type.Optional(
-    Type.Unsafe({ ...Type.Object({ type: Type.String() }), type: ['object', 'null'] }),
-  ),
+  response_format: Type.Optional(nullable(Type.Object({ type: Type.String() }))),
   seed: Type.Optional(nullable(Type.Integer())),
   user: Type.Optional(nullable(Type.String())),
   stream: Type.Optional(nullable(Type.Boolean())),
   stream_options: Type.Optional(
-    Type.Unsafe({
-      ...Type.Object({ include_usage: Type.Optional(nullable(Type.Boolean())) }),
-      type: ['object', 'null'],
-    }),
+    nullable(Type.Object({ include_usage: Type.Optional(nullable(Type.Boolean())) })),
   ),
   store: Type.Optional(nullable(Type.Boolean())),
 });

@@ -1,7 +1,8 @@
 import { access, type Call, type Route, reply, route } from 'agent-gateway';
+import type { Static } from 'typebox';
 import type { AuditChanges } from '../../agent-engine/contract.ts';
 import type { AgentChat } from '../services/chat/agent-chat.ts';
-import type { ChatCall } from '../services/chat/chat-call.ts';
+import type { Answered, ChatCall, SendAnswer } from '../services/chat/chat-call.ts';
 import type { ChatCompletions } from '../services/chat/chat-completions.ts';
 import { isTenantAdmin } from '../services/reach.ts';
 import {
@@ -37,15 +38,7 @@ export function chatRoutes(chat: ChatCompletions, agentChat: AgentChat): readonl
         'Members that are not listed reach the model provider untouched.',
       countsAsStream: ({ body }) => body.stream === true,
       schema: { headers: SessionHeaders, body: ChatCompletionRequest, responses: { 200: ChatCompletion } },
-      handle: async (call) => {
-        const chatCall = toChatCall(call, call.headers[SESSION_HEADER]);
-        if (call.body.stream === true) {
-          const { sessionId, answer } = await chat.stream(call.body, chatCall);
-          return reply.sse(answer, tellSession(call, sessionId));
-        }
-        const { sessionId, answer } = await chat.complete(call.body, chatCall);
-        return reply.json(200, answer, tellSession(call, sessionId));
-      },
+      handle: (call) => answer(chat, call),
     }),
     route({
       ...common,
@@ -56,17 +49,29 @@ export function chatRoutes(chat: ChatCompletions, agentChat: AgentChat): readonl
         '`include_agentic_blocks` the steps are told too: in `agentic_blocks`, or as events of that name.',
       countsAsStream: ({ body }) => body.stream === true,
       schema: { headers: SessionHeaders, body: AgentChatRequest, responses: { 200: AgentCompletion } },
-      handle: async (call) => {
-        const chatCall = toChatCall(call, call.headers[SESSION_HEADER]);
-        if (call.body.stream === true) {
-          const { sessionId, answer } = await agentChat.stream(call.body, chatCall);
-          return reply.sse(answer, tellSession(call, sessionId));
-        }
-        const { sessionId, answer } = await agentChat.complete(call.body, chatCall);
-        return reply.json(200, answer, tellSession(call, sessionId));
-      },
+      handle: (call) => answer(agentChat, call),
     }),
   ];
+}
+
+interface ChatService<B> {
+  complete(body: B, call: ChatCall): Promise<Answered<object>>;
+  stream(body: B, call: ChatCall): Promise<Answered<SendAnswer>>;
+}
+
+/** The answer of a service, plain or streamed, with the session in its headers. */
+async function answer<B extends { readonly stream?: boolean | null }>(
+  service: ChatService<B>,
+  call: Call & { readonly body: B; readonly headers: Static<typeof SessionHeaders> },
+) {
+  const { body } = call;
+  const chatCall = toChatCall(call, call.headers[SESSION_HEADER]);
+  if (body.stream === true) {
+    const begun = await service.stream(body, chatCall);
+    return reply.sse(begun.answer, tellSession(call, begun.sessionId));
+  }
+  const whole = await service.complete(body, chatCall);
+  return reply.json(200, whole.answer, tellSession(call, whole.sessionId));
 }
 
 /** The part of a request that is not in its body. */

@@ -1,4 +1,4 @@
-import { type Call, Type } from 'agent-gateway';
+import { type Call, type Reply, reply, Type } from 'agent-gateway';
 import type { Static, TSchema } from 'typebox';
 
 /** The name of a record for people: 1 to 200 characters, not all blank, no control characters. */
@@ -36,11 +36,6 @@ export function toTimestamp(moment: Date): string {
   return moment.toISOString();
 }
 
-/** A moment that may be missing on the wire. */
-export function toNullableTimestamp(moment: Date | null): string | null {
-  return moment === null ? null : moment.toISOString();
-}
-
 /** Records of a page at most. */
 export const MAX_PAGE = 500;
 
@@ -56,4 +51,10 @@ export const MarkdownText = Type.String({ description: 'Markdown' });
 /** Whose memories and profile a call is about: `X-Svc-User-Id`, or the credential's identity where it is absent or empty. */
 export function userOf({ userId, identity }: Pick<Call, 'userId' | 'identity'>): string {
   return userId || identity.id;
+}
+
+/** 204 once the work is done. */
+export async function done(work: Promise<unknown>): Promise<Reply> {
+  await work;
+  return reply.empty();
 }

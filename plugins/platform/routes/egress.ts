@@ -2,10 +2,9 @@ import {
   AUDIT_DEFAULT_LIMIT,
   AUDIT_MAX_LIMIT,
   type AuditEntry,
-  type AuditFilter,
+  type AuditQuery,
   access,
   EGRESS_DENIED,
-  type EgressRule,
   pageOf,
   pageQuery,
   type Route,
@@ -14,10 +13,10 @@ import {
   Type,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
-import type { AuditSearch } from '../services/audit-search.ts';
-import type { EgressAdministration, WantedEgressRule } from '../services/egress-administration.ts';
-import { TenantAuditLogQuery, toAuditFilter } from './audit-logs.ts';
-import { IdParams, listOf, MAX_PAGE, Timestamp, toTimestamp } from './common.ts';
+import type { EgressAdministration } from '../services/egress-administration.ts';
+import { searchAudit, TenantAuditLogQuery, toAuditFilter } from './audit-logs.ts';
+import { done, IdParams, listOf, MAX_PAGE, Timestamp } from './common.ts';
+import { fromWire, toWire } from './wire.ts';
 
 const TenantId = Type.Optional(
   Type.String({ maxLength: 100, description: 'Default: your own tenant; others for operators' }),
@@ -82,48 +81,19 @@ const BlockedEvent = Type.Object({
   created_at: Timestamp,
 });
 
-/** What a body says about a new rule. */
-function toWantedRule(body: Static<typeof CreateEgressRule>): WantedEgressRule {
-  return {
-    hostPattern: body.host_pattern,
-    pathPrefix: body.path_prefix,
-    action: body.action,
-    priority: body.priority,
-    tenantId: body.tenant_id,
-  };
-}
-
-/** A rule on the wire. */
-function toEgressRule(rule: EgressRule): Static<typeof EgressRuleSchema> {
-  return {
-    id: rule.id,
-    tenant_id: rule.tenantId,
-    host_pattern: rule.hostPattern,
-    path_prefix: rule.pathPrefix,
-    action: rule.action,
-    priority: rule.priority,
-    created_at: toTimestamp(rule.createdAt),
-  };
-}
-
-/** The filter in a query: denied outbound requests alone. Throws 400 like `toAuditFilter`. */
-function toBlockedFilter({ from, to, limit, offset }: Static<typeof BlockedLogQuery>): AuditFilter {
-  return toAuditFilter({ from, to, limit, offset, action: EGRESS_DENIED });
-}
+const toWantedRule = fromWire(CreateEgressRule);
+const toEgressRule = toWire(EgressRuleSchema);
+const writeBlocked = toWire(BlockedEvent);
 
 /** The record of a denied request on the wire. Its particulars are JSON that was stored, so that nothing is taken for granted. */
 function toBlockedEvent(entry: AuditEntry): Static<typeof BlockedEvent> {
   const { host, port, reason } = entry.detail;
-  return {
-    id: entry.id,
-    tenant_id: entry.tenantId,
+  return writeBlocked({
+    ...entry,
     host: typeof host === 'string' ? host : '',
     port: typeof port === 'number' ? port : 0,
     reason: typeof reason === 'string' ? reason : '',
-    user_id: entry.userId,
-    request_id: entry.requestId,
-    created_at: toTimestamp(entry.createdAt),
-  };
+  });
 }
 
 const PATH = '/admin/v1/egress/rules';
@@ -160,16 +130,13 @@ export function egressRuleRoutes(rules: EgressAdministration): readonly Route[] 
       path: `${PATH}/{id}`,
       summary: 'Delete an egress rule',
       schema: { params: IdParams, responses: { 204: null } },
-      handle: async ({ identity, params }) => {
-        await rules.remove(identity, params.id);
-        return reply.empty();
-      },
+      handle: ({ identity, params }) => done(rules.remove(identity, params.id)),
     }),
   ];
 }
 
 /** The outbound requests that were denied, out of the audit log (specification 1, Admin governance routes; decisions 1.12). */
-export function egressLogRoute(search: AuditSearch): Route {
+export function egressLogRoute(audit: AuditQuery): Route {
   return route({
     method: 'GET',
     path: '/admin/v1/egress/blocked-log',
@@ -180,8 +147,8 @@ export function egressLogRoute(search: AuditSearch): Route {
     schema: { query: BlockedLogQuery, responses: { 200: listOf('blocked_events', BlockedEvent) } },
     handle: async ({ identity, query }) => {
       const page = pageOf(query, AUDIT_MAX_LIMIT);
-      const filter = toBlockedFilter(query);
-      const { records, total } = await search.acrossTenants(identity, query.tenant_id, filter, page);
+      const filter = toAuditFilter({ ...query, action: EGRESS_DENIED });
+      const { records, total } = await searchAudit(audit, identity, query.tenant_id, filter, page);
       return { blocked_events: records.map(toBlockedEvent), total, ...page };
     },
   });

@@ -1,7 +1,7 @@
 import { access, pageOf, pageQuery, type Route, route, Type } from 'agent-gateway';
-import type { Static } from 'typebox';
-import type { Receipt, ReceiptFilter, Receipts } from '../../records/contract.ts';
-import { IdParams, listOf, MAX_PAGE, nullable, Timestamp, toTimestamp } from './common.ts';
+import type { Receipts } from '../../records/contract.ts';
+import { IdParams, listOf, MAX_PAGE, nullable, Timestamp } from './common.ts';
+import { fromWire, toWire } from './wire.ts';
 
 const Status = Type.Enum(['success', 'error', 'timeout']);
 // No database keeps NUL in text, and some refuse to look for it.
@@ -35,28 +35,8 @@ const ExecutionReceipt = Type.Object({
   created_at: Timestamp,
 });
 
-/** The filter in a query. */
-function toReceiptFilter(query: Static<typeof ReceiptQuery>): ReceiptFilter {
-  return { sessionId: query.session_id, toolName: query.tool_name, status: query.status };
-}
-
-/** A receipt on the wire. */
-function toExecutionReceipt(receipt: Receipt): Static<typeof ExecutionReceipt> {
-  return {
-    id: receipt.id,
-    tenant_id: receipt.tenantId,
-    session_id: receipt.sessionId,
-    user_id: receipt.userId,
-    tool_name: receipt.toolName,
-    input: receipt.input,
-    output: receipt.output,
-    status: receipt.status,
-    duration_ms: receipt.durationMs,
-    idempotency_id: receipt.idempotencyId,
-    trace_id: receipt.traceId,
-    created_at: toTimestamp(receipt.createdAt),
-  };
-}
+const toReceiptFilter = fromWire(ReceiptQuery);
+const toExecutionReceipt = toWire(ExecutionReceipt);
 
 const PATH = '/v1/execution-receipts';
 const common = {

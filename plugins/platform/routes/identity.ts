@@ -19,13 +19,7 @@ import { Name } from './common.ts';
 const FIRST_KEY = 'bootstrap';
 
 /** The first administrator key of a deployment (specification 1, Bootstrap; decisions 1.3). */
-export function bootstrapRoutes({
-  apiKeys,
-  clock,
-}: {
-  apiKeys: ApiKeyStore;
-  clock: Clock;
-}): readonly Route[] {
+export function bootstrapRoutes(apiKeys: ApiKeyStore, clock: Clock): readonly Route[] {
   return [
     route({
       method: 'GET',

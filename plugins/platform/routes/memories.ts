@@ -1,22 +1,7 @@
 import { access, pageOf, pageQuery, type Route, reply, route, Type } from 'agent-gateway';
-import type { Static } from 'typebox';
-import {
-  type Memories,
-  type Memory,
-  MemoryErrors,
-  ProfileErrors,
-  type Profiles,
-} from '../../records/contract.ts';
-import {
-  listOf,
-  MARKDOWN,
-  MAX_PAGE,
-  MarkdownBody,
-  MarkdownText,
-  Timestamp,
-  toTimestamp,
-  userOf,
-} from './common.ts';
+import { type Memories, MemoryErrors, ProfileErrors, type Profiles } from '../../records/contract.ts';
+import { done, listOf, MARKDOWN, MAX_PAGE, MarkdownBody, MarkdownText, Timestamp, userOf } from './common.ts';
+import { toWire } from './wire.ts';
 
 /** A memory as clients see it (specification 1, Memory entry). */
 const MemorySchema = Type.Object({
@@ -41,11 +26,7 @@ const NewKeyParams = Type.Object({
 /** What is to be remembered. */
 const MemoryBody = Type.Object({ value: Type.String({ minLength: 1, maxLength: 8192 }) });
 
-/** A memory on the wire. */
-function toMemory({ key, value, createdAt, updatedAt }: Memory): Static<typeof MemorySchema> {
-  return { key, value, created_at: toTimestamp(createdAt), updated_at: toTimestamp(updatedAt) };
-}
-
+const toMemory = toWire(MemorySchema);
 const common = { access: access.role('user'), tag: 'memories' } as const;
 
 /** Long-term memories of the user that `X-Svc-User-Id` names (specification 1, Memories; decisions 1.7). */
@@ -117,10 +98,7 @@ export function profileRoutes(profiles: Profiles): readonly Route[] {
       schema: { body: MarkdownBody, responses: { 204: null } },
       bodyType: 'text',
       bodyLimit: MAX_PROFILE_BYTES,
-      handle: async (call) => {
-        await profiles.write(call.entities(), userOf(call), call.body);
-        return reply.empty();
-      },
+      handle: (call) => done(profiles.write(call.entities(), userOf(call), call.body)),
     }),
   ];
 }

@@ -1,6 +1,9 @@
 import {
   access,
+  defineErrors,
   type FieldError,
+  type Identity,
+  isOperator,
   KernelErrors,
   pageOf,
   pageQuery,
@@ -10,9 +13,9 @@ import {
   Type,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
-import type { Prices, PricingRule } from '../../records/contract.ts';
-import type { PricingAdministration } from '../services/pricing-administration.ts';
-import { listOf, MAX_PAGE, nullable, Timestamp, toTimestamp } from './common.ts';
+import type { Prices, PricingRule, PricingRules } from '../../records/contract.ts';
+import { listOf, MAX_PAGE, nullable, Timestamp } from './common.ts';
+import { fromWire, toWire } from './wire.ts';
 
 /** Prices keep nine decimals; a smaller one would be kept as no price at all. */
 const SMALLEST = 1e-9;
@@ -53,33 +56,36 @@ const PricingRuleSchema = Type.Object({
   updated_at: Timestamp,
 });
 
+const read = fromWire(ReplacePricingRule);
+const write = toWire(PricingRuleSchema);
+
 /** The prices in a body. Throws 400 naming those that are too small to be kept. */
 function toPrices(body: Static<typeof ReplacePricingRule>): Prices {
-  const { input_per_1k, output_per_1k, cache_read_per_1k = null, cache_write_per_1k = null } = body;
-  const given = { input_per_1k, output_per_1k, cache_read_per_1k, cache_write_per_1k };
-  const errors: FieldError[] = Object.entries(given)
-    .filter(([, price]) => price !== null && price > 0 && price < SMALLEST)
-    .map(([name]) => ({ pointer: `/body/${name}`, message: 'must be 0, or 0.000000001 or more' }));
+  const given: Readonly<Record<string, unknown>> = body;
+  const errors: FieldError[] = Object.keys(ReplacePricingRule.properties)
+    .filter((name) => typeof given[name] === 'number' && given[name] > 0 && given[name] < SMALLEST)
+    .map((name) => ({ pointer: `/body/${name}`, message: 'must be 0, or 0.000000001 or more' }));
   if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
-  return {
-    inputPer1k: input_per_1k,
-    outputPer1k: output_per_1k,
-    cacheReadPer1k: cache_read_per_1k,
-    cacheWritePer1k: cache_write_per_1k,
-  };
+  const { inputPer1k, outputPer1k, cacheReadPer1k = null, cacheWritePer1k = null } = read(body);
+  return { inputPer1k, outputPer1k, cacheReadPer1k, cacheWritePer1k };
 }
 
 /** A rule on the wire. */
 function toPricingRule(rule: PricingRule): Static<typeof PricingRuleSchema> {
-  return {
-    model: rule.model,
-    input_per_1k: rule.inputPer1k,
-    output_per_1k: rule.outputPer1k,
-    cache_read_per_1k: rule.cacheReadPer1k,
-    cache_write_per_1k: rule.cacheWritePer1k,
-    currency: 'USD',
-    updated_at: toTimestamp(rule.updatedAt),
-  };
+  return write({ ...rule, currency: 'USD' });
+}
+
+/** What is refused about pricing rules. They hold for all tenants: everybody reads them, operators write them. */
+const PricingRuleErrors = defineErrors({
+  operatorOnly: {
+    code: 'pricing.operator-only',
+    kind: 'forbidden',
+    title: 'Pricing rules hold for all tenants and are changed by operators only',
+  },
+});
+
+function requireOperator(identity: Identity): void {
+  if (!isOperator(identity)) throw PricingRuleErrors.operatorOnly();
 }
 
 const PATH = '/admin/v1/pricing-rules';
@@ -87,7 +93,7 @@ const PATH = '/admin/v1/pricing-rules';
 const common = { access: access.governance(['billing:*']), tag: 'pricing-rules' } as const;
 
 /** What models cost, for all tenants (specification 1, Admin governance routes; decisions 1.8). */
-export function pricingRuleRoutes(pricing: PricingAdministration): readonly Route[] {
+export function pricingRuleRoutes(pricing: PricingRules): readonly Route[] {
   return [
     route({
       ...common,
@@ -110,8 +116,10 @@ export function pricingRuleRoutes(pricing: PricingAdministration): readonly Rout
       path: `${PATH}/{model}`,
       summary: 'Set the prices of a model, for calls from now on; for operators',
       schema: { params: ModelParams, body: ReplacePricingRule, responses: { 200: PricingRuleSchema } },
-      handle: async ({ identity, params, body }) =>
-        toPricingRule(await pricing.replace(identity, params.model, toPrices(body))),
+      handle: async ({ identity, params, body }) => {
+        requireOperator(identity);
+        return toPricingRule(await pricing.replace(params.model, toPrices(body)));
+      },
     }),
     route({
       ...common,
@@ -120,7 +128,8 @@ export function pricingRuleRoutes(pricing: PricingAdministration): readonly Rout
       summary: 'Remove the prices of a model, whose calls then cost nothing; for operators',
       schema: { params: ModelParams, responses: { 204: null } },
       handle: async ({ identity, params }) => {
-        await pricing.remove(identity, params.model);
+        requireOperator(identity);
+        await pricing.remove(params.model);
         return reply.empty();
       },
     }),

@@ -1,11 +1,12 @@
-import { access, type Route, reply, route, Type } from 'agent-gateway';
+import { access, type Route, route, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
-import { DEFAULT_SANDBOX_POLICY as DEFAULT, type SandboxPolicy } from '../../agent-engine/contract.ts';
+import { DEFAULT_SANDBOX_POLICY as DEFAULT } from '../../agent-engine/contract.ts';
 import type {
   PolicyInForce,
   SandboxPolicyAdministration,
 } from '../services/sandbox-policy-administration.ts';
-import { IdParams, nullable } from './common.ts';
+import { done, IdParams, nullable } from './common.ts';
+import { fromWire, toWire } from './wire.ts';
 
 const ToolName = Type.String({
   pattern: '^[a-zA-Z0-9_-]{1,64}$',
@@ -47,35 +48,16 @@ const SandboxPolicyView = Type.Object({
   using_default: Type.Boolean({ description: 'True where the tenant has no policy of its own' }),
 });
 
-/** The policy in a body. */
-function toSandboxPolicy(body: Static<typeof ReplaceSandboxPolicy>): SandboxPolicy {
-  return {
-    enabled: body.enabled ?? DEFAULT.enabled,
-    maxTimeoutSeconds: body.max_timeout_seconds ?? DEFAULT.maxTimeoutSeconds,
-    allowedTools: body.allowed_tools ?? DEFAULT.allowedTools,
-    allowDocker: body.allow_docker ?? DEFAULT.allowDocker,
-    restrictNetwork: body.restrict_network ?? DEFAULT.restrictNetwork,
-    maxOutputKb: body.max_output_kb ?? DEFAULT.maxOutputKb,
-  };
-}
+const WholePolicy = Type.Object(Policy);
+const writePolicy = toWire(WholePolicy);
+const readPolicy = fromWire(WholePolicy);
 
 /** A tenant's policy on the wire. */
 function toSandboxPolicyView(
   tenantId: string,
   { policy, isDefault }: PolicyInForce,
 ): Static<typeof SandboxPolicyView> {
-  return {
-    tenant_id: tenantId,
-    sandbox_policy: {
-      enabled: policy.enabled,
-      max_timeout_seconds: policy.maxTimeoutSeconds,
-      allowed_tools: policy.allowedTools === null ? null : [...policy.allowedTools],
-      allow_docker: policy.allowDocker,
-      restrict_network: policy.restrictNetwork,
-      max_output_kb: policy.maxOutputKb,
-    },
-    using_default: isDefault,
-  };
+  return { tenant_id: tenantId, sandbox_policy: writePolicy(policy), using_default: isDefault };
 }
 
 /** Asks for the `read` or `write` of either family, by the method. */
@@ -102,17 +84,18 @@ export function sandboxPolicyRoutes(policies: SandboxPolicyAdministration): read
       summary: 'Give a tenant a sandbox policy of its own; what is absent is as in the default policy',
       schema: { params: IdParams, body: ReplaceSandboxPolicy, responses: { 200: SandboxPolicyView } },
       handle: async ({ identity, params, body }) =>
-        toSandboxPolicyView(params.id, await policies.replace(identity, params.id, toSandboxPolicy(body))),
+        // The validation has filled in what was left out.
+        toSandboxPolicyView(
+          params.id,
+          await policies.replace(identity, params.id, readPolicy(body as Static<typeof WholePolicy>)),
+        ),
     }),
     route({
       ...common,
       method: 'DELETE',
       summary: 'Take the tenant back to the default sandbox policy',
       schema: { params: IdParams, responses: { 204: null } },
-      handle: async ({ identity, params }) => {
-        await policies.remove(identity, params.id);
-        return reply.empty();
-      },
+      handle: ({ identity, params }) => done(policies.remove(identity, params.id)),
     }),
   ];
 }

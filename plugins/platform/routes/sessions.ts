@@ -5,12 +5,12 @@ import {
   SessionErrors,
   type SessionMessage,
   type SessionReader,
-  type SessionRecord,
   type Sessions,
   type Turns,
 } from '../../records/contract.ts';
 import { isTenantAdmin } from '../services/reach.ts';
-import { IdParams, listOf, MAX_PAGE, Timestamp, toTimestamp, userOf } from './common.ts';
+import { done, IdParams, listOf, MAX_PAGE, Timestamp, toTimestamp, userOf } from './common.ts';
+import { toWire } from './wire.ts';
 
 /** Messages of one answer at most; older ones are asked for with `before`. */
 const MAX_MESSAGES = 1_000;
@@ -69,25 +69,7 @@ const AbortChat = Type.Object({ session_id: Type.String({ minLength: 1, maxLengt
 /** The chat that was aborted. */
 const AbortedChat = Type.Object({ status: Type.Literal('aborted'), session_id: Type.String() });
 
-/** The page in a query; a `limit` above the maximum is the maximum. */
-function toMessagePage({ limit, before }: Static<typeof MessageQuery>) {
-  return { limit: Math.min(limit, MAX_MESSAGES), before };
-}
-
-/** A session on the wire. */
-function toSession(session: SessionRecord): Static<typeof SessionSchema> {
-  return {
-    id: session.id,
-    tenant_id: session.tenantId,
-    user_id: session.userId,
-    model: session.model,
-    turns: session.turns,
-    input_tokens: session.inputTokens,
-    output_tokens: session.outputTokens,
-    created_at: toTimestamp(session.createdAt),
-    updated_at: toTimestamp(session.updatedAt),
-  };
-}
+const toSession = toWire(SessionSchema);
 
 /** A message on the wire. */
 function toSessionMessage(stored: SessionMessage): Static<typeof SessionMessageSchema> {
@@ -132,7 +114,9 @@ export function sessionRoutes(sessions: Sessions, turns: Turns): readonly Route[
       handle: async (call) => {
         const { id } = call.params;
         const session = await sessions.get(call.entities(), readerOf(call), id);
-        const { messages, total } = await sessions.messages(call.entities(), id, toMessagePage(call.query));
+        const { limit, before } = call.query;
+        const page = { limit: Math.min(limit, MAX_MESSAGES), before };
+        const { messages, total } = await sessions.messages(call.entities(), id, page);
         return { ...toSession(session), messages: messages.map(toSessionMessage), messages_total: total };
       },
     }),
@@ -142,10 +126,7 @@ export function sessionRoutes(sessions: Sessions, turns: Turns): readonly Route[
       path: `${PATH}/{id}`,
       summary: 'Delete a session with its messages; its usage and receipts stay',
       schema: { params: IdParams, responses: { 204: null } },
-      handle: async (call) => {
-        await sessions.remove(call.entities(), readerOf(call), call.params.id);
-        return reply.empty();
-      },
+      handle: (call) => done(sessions.remove(call.entities(), readerOf(call), call.params.id)),
     }),
     route({
       method: 'POST',

@@ -1,7 +1,7 @@
 import { access, ROLES, type Route, reply, route, Type } from 'agent-gateway';
-import type { Static } from 'typebox';
-import { SkillErrors, type SkillSummary, type Skills, type Souls } from '../../records/contract.ts';
-import { MARKDOWN, MarkdownBody, MarkdownText } from './common.ts';
+import { SkillErrors, type Skills, type Souls } from '../../records/contract.ts';
+import { done, MARKDOWN, MarkdownBody, MarkdownText } from './common.ts';
+import { toWire } from './wire.ts';
 
 /** A skill as lists show it (specification 1, Skill summary). */
 const SkillSchema = Type.Object({
@@ -25,10 +25,7 @@ const SkillParams = Type.Object({ name: Type.String() });
 /** What an upload is answered with. */
 const Uploaded = Type.Object({ status: Type.Enum(['uploaded']), skill: Type.String() });
 
-/** A skill on the wire. */
-function toSkill({ userModified, ...rest }: SkillSummary): Static<typeof SkillSchema> {
-  return { ...rest, user_modified: userModified };
-}
+const toSkill = toWire(SkillSchema);
 
 const MAX_SKILL_BYTES = 1024 * 1024;
 const PATH = '/v1/skills/{name}';
@@ -77,10 +74,7 @@ export function skillRoutes(skills: Skills): readonly Route[] {
       path: PATH,
       summary: 'Delete a skill; a built-in one does not come back',
       schema: { params: SkillParams, responses: { 204: null } },
-      handle: async ({ tenant, params }) => {
-        await skills.remove(tenant.id, params.name);
-        return reply.empty();
-      },
+      handle: ({ tenant, params }) => done(skills.remove(tenant.id, params.name)),
     }),
   ];
 }
@@ -111,10 +105,7 @@ export function soulRoutes(souls: Souls): readonly Route[] {
       schema: { body: MarkdownBody, responses: { 204: null } },
       bodyType: 'text',
       bodyLimit: MAX_SOUL_BYTES,
-      handle: async ({ tenant, body }) => {
-        await souls.write(tenant.id, body);
-        return reply.empty();
-      },
+      handle: ({ tenant, body }) => done(souls.write(tenant.id, body)),
     }),
   ];
 }

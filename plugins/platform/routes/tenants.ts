@@ -9,21 +9,12 @@ import {
   TENANT_ADMINISTRATION,
   TENANT_DEFAULTS,
   type TenantRecord,
-  type TenantSettings,
   Type,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import type { TenantAdministration } from '../services/tenant-administration.ts';
-import {
-  IdParams,
-  listOf,
-  MAX_PAGE,
-  Name,
-  nullable,
-  Timestamp,
-  toNullableTimestamp,
-  toTimestamp,
-} from './common.ts';
+import { IdParams, listOf, MAX_PAGE, Name, nullable, Timestamp } from './common.ts';
+import { fromWire, toWire } from './wire.ts';
 
 /** Far above what one gateway can serve; it keeps the value inside the column's 32 bits. */
 const MAX_LIMIT = 1_000_000;
@@ -34,13 +25,9 @@ const Limit = Type.Integer({ minimum: 1, maximum: MAX_LIMIT });
 /** The body that makes a tenant (decisions 1.1). */
 const CreateTenant = Type.Object({
   name: Name,
-  plan: Type.Optional(Type.Enum([...PLANS], { default: TENANT_DEFAULTS.plan })),
-  rate_limit_rpm: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: TENANT_DEFAULTS.rateLimitRpm }),
-  ),
-  max_sessions: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: TENANT_DEFAULTS.maxSessions }),
-  ),
+  plan: Type.Optional({ ...Plan, default: TENANT_DEFAULTS.plan }),
+  rate_limit_rpm: Type.Optional({ ...Limit, default: TENANT_DEFAULTS.rateLimitRpm }),
+  max_sessions: Type.Optional({ ...Limit, default: TENANT_DEFAULTS.maxSessions }),
 });
 
 /** The body that changes a tenant: what is absent stays as it is. */
@@ -70,29 +57,13 @@ const ScheduledDelete = Type.Object({
   purge_after: nullable(Timestamp),
 });
 
-/** The settings in a body. */
-function toTenantSettings(body: Static<typeof UpdateTenant>): Partial<TenantSettings> {
-  return {
-    name: body.name,
-    plan: body.plan,
-    rateLimitRpm: body.rate_limit_rpm,
-    maxSessions: body.max_sessions,
-  };
-}
+const toTenantSettings = fromWire(UpdateTenant);
+const write = toWire(Tenant);
+const toScheduledDelete = toWire(ScheduledDelete);
 
 /** A tenant's record on the wire. */
 function toTenant(record: TenantRecord): Static<typeof Tenant> {
-  return {
-    id: record.id,
-    name: record.name,
-    plan: record.plan as Static<typeof Plan>,
-    rate_limit_rpm: record.rateLimitRpm,
-    max_sessions: record.maxSessions,
-    created_at: toTimestamp(record.createdAt),
-    updated_at: toTimestamp(record.updatedAt),
-    deleted_at: toNullableTimestamp(record.deletedAt),
-    purge_after: toNullableTimestamp(record.purgeAfter),
-  };
+  return write({ ...record, plan: record.plan as Static<typeof Plan> });
 }
 
 const common = { access: access.role(TENANT_ADMINISTRATION), tag: 'tenants' } as const;
@@ -153,7 +124,7 @@ export function tenantRoutes(tenants: TenantAdministration): readonly Route[] {
       schema: { params: IdParams, responses: { 202: ScheduledDelete } },
       handle: async ({ identity, params }) => {
         const { purgeAfter } = await tenants.scheduleDelete(identity, params.id);
-        return reply.json(202, { status: 'scheduled', purge_after: toNullableTimestamp(purgeAfter) });
+        return reply.json(202, toScheduledDelete({ status: 'scheduled', purgeAfter }));
       },
     }),
     route({

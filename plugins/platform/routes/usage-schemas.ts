@@ -1,9 +1,9 @@
 import { pageQuery, Type } from 'agent-gateway';
-import type { Static } from 'typebox';
 import type { UsagePeriod, UsageRecord, UsageRow, UsageTotals } from '../../records/contract.ts';
 import { type NamedTenantUsage, usagePeriod } from '../services/usage-administration.ts';
 import { AuditLogQuery, toAuditFilter } from './audit-logs.ts';
-import { nullable, Timestamp, toTimestamp } from './common.ts';
+import { nullable, Timestamp } from './common.ts';
+import { toWire } from './wire.ts';
 
 const { from, to } = AuditLogQuery.properties;
 const Tokens = Type.Integer();
@@ -104,51 +104,27 @@ export function toUsagePeriod(
 }
 
 /** A period on the wire. */
-export function toPeriod(period: UsagePeriod): Static<typeof Period> {
-  return { from: toTimestamp(period.from), to: toTimestamp(period.to) };
-}
+export const toPeriod = toWire(Period);
+
+const writeDay = toWire(Day);
+const writeDetail = toWire(UsageDetail);
+const writeTenant = toWire(TenantUsage);
 
 /** A line of a report on the wire. */
-export function toUsageLine(row: UsageRow): Static<typeof Day> {
-  return {
-    date: row.date,
-    ...toTotals(row),
-    cache_read_tokens: row.cacheReadTokens,
-    cache_write_tokens: row.cacheWriteTokens,
-    estimated_requests: row.estimatedRequests,
-  };
-}
+export const toUsageLine = (row: UsageRow) => writeDay(totalled(row));
 
 /** A model call on the wire. */
-export function toUsageDetail(record: UsageRecord): Static<typeof UsageDetail> {
-  return {
-    id: record.id,
-    model: record.model,
-    provider: record.provider,
-    provider_model: record.providerModel,
-    source: record.source,
-    input_tokens: record.inputTokens,
-    output_tokens: record.outputTokens,
-    cache_read_tokens: record.cacheReadTokens,
-    cache_write_tokens: record.cacheWriteTokens,
-    estimated: record.isEstimated,
-    cost_usd: Number(record.costUsd),
-    created_at: toTimestamp(record.createdAt),
-  };
-}
+export const toUsageDetail = (record: UsageRecord) =>
+  writeDetail({ ...record, estimated: record.isEstimated, costUsd: Number(record.costUsd) });
 
 /** The usage of a tenant on the wire. */
-export function toTenantUsage(usage: NamedTenantUsage): Static<typeof TenantUsage> {
-  return { tenant_id: usage.tenantId, name: usage.name, sessions: usage.sessions, ...toTotals(usage) };
-}
+export const toTenantUsage = (usage: NamedTenantUsage) => writeTenant(totalled(usage));
 
-function toTotals(totals: UsageTotals) {
+function totalled<U extends UsageTotals>(usage: U) {
   return {
-    input_tokens: totals.inputTokens,
-    output_tokens: totals.outputTokens,
-    total_tokens: totals.inputTokens + totals.outputTokens,
+    ...usage,
+    totalTokens: usage.inputTokens + usage.outputTokens,
     // The number that is nearest to the exact sum: it prints as the same decimal, up to 15 digits.
-    cost_usd: Number(totals.costUsd),
-    requests: totals.requests,
+    costUsd: Number(usage.costUsd),
   };
 }

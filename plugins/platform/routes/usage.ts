@@ -1,5 +1,6 @@
-import { access, type Clock, type Identity, pageOf, type Route, route, Type } from 'agent-gateway';
-import type { UsageReader, UsageReports } from '../../records/contract.ts';
+import { access, type Clock, pageOf, type Route, route, Type } from 'agent-gateway';
+import type { UsageReports } from '../../records/contract.ts';
+import { isTenantAdmin } from '../services/reach.ts';
 import type { UsageAdministration } from '../services/usage-administration.ts';
 import { listOf, MAX_PAGE } from './common.ts';
 import {
@@ -26,13 +27,7 @@ const UsageDetails = Type.Object({
 });
 
 /** What the caller's tenant has consumed (specification 1, Identity and usage; decisions 1.8). */
-export function usageRoutes({
-  reports,
-  clock,
-}: {
-  readonly reports: UsageReports;
-  readonly clock: Clock;
-}): readonly Route[] {
+export function usageRoutes(reports: UsageReports, clock: Clock): readonly Route[] {
   return [
     route({
       ...common,
@@ -57,18 +52,14 @@ export function usageRoutes({
       handle: async (call) => {
         const { session_id } = call.query;
         const page = pageOf(call.query, MAX_PAGE);
-        const reader = readerOf(call.identity, call.userId);
+        // A session belongs to an identity and its `X-Svc-User-Id`; administrators of the tenant see all.
+        const identityId = isTenantAdmin(call.identity) ? undefined : call.identity.id;
+        const reader = { userId: call.userId, identityId };
         const { records, total } = await reports.ofSession(call.entities(), session_id, reader, page);
         return { tenant_id: call.tenant.id, session_id, records: records.map(toUsageDetail), total, ...page };
       },
     }),
   ];
-}
-
-/** A session belongs to an identity and its `X-Svc-User-Id`; administrators of the tenant see all. */
-function readerOf({ id, roles }: Identity, userId: string | undefined): UsageReader {
-  const isAdmin = roles.includes('admin') || roles.includes('owner');
-  return { userId, ...(!isAdmin && { identityId: id }) };
 }
 
 const GRANULARITIES = { daily: 'day', monthly: 'month' } as const;
@@ -83,13 +74,7 @@ const TenantUsages = Type.Object({
 });
 
 /** Usage across tenants (specification 1, Admin governance routes; decisions 1.8). */
-export function adminUsageRoutes({
-  usage,
-  clock,
-}: {
-  readonly usage: UsageAdministration;
-  readonly clock: Clock;
-}): readonly Route[] {
+export function adminUsageRoutes(usage: UsageAdministration, clock: Clock): readonly Route[] {
   return [
     route({
       ...governed,

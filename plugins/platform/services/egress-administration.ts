@@ -9,20 +9,10 @@ import {
   type Page,
   TenantErrors,
 } from 'agent-gateway';
-import { isId, reachOf } from './reach.ts';
-
-/** What administrators do with egress rules (decisions 0.6, 1.12). Rules out of the caller's reach are not there. */
-export interface EgressAdministration {
-  /** Operators: rules of all tenants, or of `tenantId`. Others: their own; a foreign `tenantId` has none to show. */
-  list(identity: Identity, tenantId: string | undefined, page: Page): Promise<EgressRulePage>;
-  /** Throws `egress.foreign-tenant`, and what the kernel's rules refuse. Without `tenantId`: for the caller's own tenant. */
-  create(identity: Identity, wanted: WantedEgressRule): Promise<EgressRule>;
-  /** Throws `egress.rule-not-found`. */
-  remove(identity: Identity, id: string): Promise<void>;
-}
+import { isId, narrowedTo, reachOf } from './reach.ts';
 
 /** What an administrator says about a new rule. */
-export type WantedEgressRule = Omit<EgressRuleSettings, 'tenantId'> & {
+type WantedEgressRule = Omit<EgressRuleSettings, 'tenantId'> & {
   readonly tenantId?: string | undefined;
 };
 
@@ -36,18 +26,20 @@ export const EgressAdministrationErrors = defineErrors({
   notFound: { code: 'egress.rule-not-found', kind: 'not-found', title: 'There is no such egress rule' },
 });
 
-const NOTHING: EgressRulePage = { records: [], total: 0 };
+/** What administrators do with egress rules (decisions 0.6, 1.12). Rules out of the caller's reach are not there. */
+export type EgressAdministration = ReturnType<typeof createEgressAdministration>;
 
 /** Makes the service. */
-export function createEgressAdministration(rules: EgressRules): EgressAdministration {
+export function createEgressAdministration(rules: EgressRules) {
   return {
-    async list(identity, tenantId, page) {
-      const reach = reachOf(identity);
-      if (tenantId === undefined) return rules.list({ ...page, tenantId: reach });
-      const isReached = isId(tenantId) && (reach === undefined || reach === tenantId);
-      return isReached ? rules.list({ ...page, tenantId }) : NOTHING;
+    /** Operators: rules of all tenants, or of `tenantId`. Others: their own; a foreign `tenantId` has none to show. */
+    async list(identity: Identity, tenantId: string | undefined, page: Page): Promise<EgressRulePage> {
+      const only = narrowedTo(identity, tenantId);
+      return only === null ? { records: [], total: 0 } : rules.list({ ...page, tenantId: only });
     },
-    async create(identity, { tenantId = identity.tenantId, ...settings }) {
+    /** Throws `egress.foreign-tenant`, and what the kernel's rules refuse. Without `tenantId`: for the caller's own tenant. */
+    async create(identity: Identity, wanted: WantedEgressRule): Promise<EgressRule> {
+      const { tenantId = identity.tenantId, ...settings } = wanted;
       if (tenantId !== identity.tenantId && !isOperator(identity)) {
         throw EgressAdministrationErrors.foreignTenant(undefined, {
           errors: [{ pointer: '/body/tenant_id', message: 'is not your own tenant' }],
@@ -56,7 +48,8 @@ export function createEgressAdministration(rules: EgressRules): EgressAdministra
       if (!isId(tenantId)) throw TenantErrors.notFound();
       return rules.create({ ...settings, tenantId });
     },
-    async remove(identity, id) {
+    /** Throws `egress.rule-not-found`. */
+    async remove(identity: Identity, id: string): Promise<void> {
       const isRemoved = isId(id) && (await rules.delete(id, reachOf(identity)));
       if (!isRemoved) throw EgressAdministrationErrors.notFound();
     },

@@ -19,7 +19,7 @@ import {
   TenantErrors,
   type Tenants,
 } from 'agent-gateway';
-import { isId, reachOf, requireReach } from './reach.ts';
+import { isId, reachedTenant, reachOf, requireReach } from './reach.ts';
 
 /** What an administrator says about a new key. */
 export interface WantedKey {
@@ -33,16 +33,7 @@ export interface WantedKey {
  * What administrators do with API keys (specification 1, API keys; decisions 0.6, 1.2). Keys and tenants out of the
  * caller's reach are not there. `tenantId`, where given, confines a call to that tenant.
  */
-export interface KeyAdministration {
-  /** Throws `tenant.not-found`, `tenant.deleted`, and what `requireNewKey` refuses. */
-  create(identity: Identity, tenantId: string, wanted: WantedKey): Promise<NewApiKey>;
-  /** Newest first, revoked ones too; without `tenantId` all that are within reach. */
-  list(identity: Identity, page: Page, tenantId?: string): Promise<ApiKeyPage>;
-  /** Throws `api-key.not-found`. Repeated, it changes nothing. */
-  revoke(identity: Identity, id: string, tenantId?: string): Promise<void>;
-  /** Revokes a key and makes its successor. The caller gets the raw key, so he must be able to grant what it may do. */
-  rotate(identity: Identity, id: string, tenantId: string): Promise<NewApiKey>;
-}
+export type KeyAdministration = ReturnType<typeof createKeyAdministration>;
 
 /** Makes the service. `routeScopes` names the scopes that live routes ask for. */
 export function createKeyAdministration(options: {
@@ -50,36 +41,36 @@ export function createKeyAdministration(options: {
   readonly tenants: Pick<Tenants, 'get'>;
   readonly clock: Clock;
   readonly routeScopes: () => ReadonlySet<string>;
-}): KeyAdministration {
+}) {
   const { apiKeys, tenants, clock, routeScopes } = options;
 
-  async function requireLiveTenant(tenantId: string): Promise<void> {
-    const tenant = isId(tenantId) ? await tenants.get(tenantId) : undefined;
-    if (tenant === undefined) throw TenantErrors.notFound();
-    if (tenant.deletedAt !== null) throw TenantErrors.isDeleted();
+  async function requireLiveTenant(identity: Identity, tenantId: string): Promise<void> {
+    const { deletedAt } = await reachedTenant(tenants, identity, tenantId);
+    if (deletedAt !== null) throw TenantErrors.isDeleted();
   }
 
   return {
-    async create(identity, tenantId, wanted) {
+    /** Throws `tenant.not-found`, `tenant.deleted`, and what `requireNewKey` refuses. */
+    async create(identity: Identity, tenantId: string, wanted: WantedKey): Promise<NewApiKey> {
       requireReach(identity, tenantId);
       requireNewKey(identity, { grant: wanted, expiresAt: wanted.expiresAt }, clock.now(), routeScopes());
-      await requireLiveTenant(tenantId);
+      await requireLiveTenant(identity, tenantId);
       return apiKeys.create({ ...wanted, tenantId, createdBy: identity.id });
     },
-    async list(identity, page, tenantId) {
-      if (tenantId === undefined) return apiKeys.list({ ...page, tenantId: reachOf(identity) });
-      requireReach(identity, tenantId);
-      if (!isId(tenantId) || (await tenants.get(tenantId)) === undefined) throw TenantErrors.notFound();
-      return apiKeys.list({ ...page, tenantId });
+    /** Newest first, revoked ones too; without `tenantId` all that are within reach. */
+    async list(identity: Identity, page: Page, tenantId?: string): Promise<ApiKeyPage> {
+      if (tenantId !== undefined) await reachedTenant(tenants, identity, tenantId);
+      return apiKeys.list({ ...page, tenantId: tenantId ?? reachOf(identity) });
     },
-    async revoke(identity, id, tenantId) {
+    /** Throws `api-key.not-found`. Repeated, it changes nothing. */
+    async revoke(identity: Identity, id: string, tenantId?: string): Promise<void> {
       if (tenantId !== undefined) requireReach(identity, tenantId);
       const isRevoked = isId(id) && (await apiKeys.revoke(id, tenantId ?? reachOf(identity)));
       if (!isRevoked) throw ApiKeyErrors.notFound();
     },
-    async rotate(identity, id, tenantId) {
-      requireReach(identity, tenantId);
-      await requireLiveTenant(tenantId);
+    /** Revokes a key and makes its successor. The caller gets the raw key, so he must be able to grant what it may do. */
+    async rotate(identity: Identity, id: string, tenantId: string): Promise<NewApiKey> {
+      await requireLiveTenant(identity, tenantId);
       const old = isId(id) ? await apiKeys.find(id, tenantId) : undefined;
       if (old === undefined) throw ApiKeyErrors.notFound();
       // The scopes of a plugin that is away now are no reason to refuse; whether the caller has them still counts.
@@ -136,11 +127,8 @@ export function expiryProblems(expiresAt: Date | null, now: number): readonly Fi
 
 /** The scopes that the described routes ask for. Plugins may name scopes of their own, and those can be granted as well. */
 export function routeScopes(document: OpenApiDocument): ReadonlySet<string> {
-  const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
-  return new Set(operations.flatMap((operation) => scopesOf(operation)));
-}
-
-function scopesOf(operation: unknown): readonly string[] {
-  const access = (operation as { 'x-access'?: { scopes?: readonly string[] } })['x-access'];
-  return access?.scopes ?? [];
+  const operations = Object.values(document.paths).flatMap((path) => Object.values(path)) as {
+    readonly 'x-access'?: { readonly scopes?: readonly string[] };
+  }[];
+  return new Set(operations.flatMap((operation) => operation['x-access']?.scopes ?? []));
 }

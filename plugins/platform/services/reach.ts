@@ -1,4 +1,4 @@
-import { type Identity, isOperator, TenantErrors } from 'agent-gateway';
+import { type Identity, isOperator, TenantErrors, type TenantRecord, type Tenants } from 'agent-gateway';
 
 /**
  * The one tenant that an administrator reaches, or `undefined` for operators, who reach all (decisions 0.6). It is the
@@ -12,6 +12,28 @@ export function reachOf(identity: Identity): string | undefined {
 export function requireReach(identity: Identity, tenantId: string): void {
   const reach = reachOf(identity);
   if (reach !== undefined && reach !== tenantId) throw TenantErrors.notFound();
+}
+
+/** A tenant within reach, deleted ones too. Throws `tenant.not-found`. */
+export async function reachedTenant(
+  tenants: Pick<Tenants, 'get'>,
+  identity: Identity,
+  tenantId: string,
+): Promise<TenantRecord> {
+  requireReach(identity, tenantId);
+  const record = isId(tenantId) ? await tenants.get(tenantId) : undefined;
+  if (record === undefined) throw TenantErrors.notFound();
+  return record;
+}
+
+/**
+ * The tenant whose records a caller is shown who asks for those of `wanted`: undefined is all of them, which operators get who name none.
+ * Null where `wanted` is out of reach, or no id: there is nothing to show.
+ */
+export function narrowedTo(identity: Identity, wanted: string | undefined): string | undefined | null {
+  const reach = reachOf(identity);
+  if (wanted === undefined) return reach;
+  return isId(wanted) && (reach === undefined || reach === wanted) ? wanted : null;
 }
 
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

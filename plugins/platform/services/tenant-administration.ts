@@ -4,33 +4,19 @@ import {
   type Identity,
   isOperator,
   type Page,
-  TenantErrors,
   type TenantPage,
   type TenantRecord,
   type TenantSettings,
   type Tenants,
 } from 'agent-gateway';
 import type { Provisioning } from '../../records/contract.ts';
-import { isId, reachOf, requireReach } from './reach.ts';
+import { reachedTenant, reachOf } from './reach.ts';
 
 /** A tenant that is to be made; what is absent is the kernel's default. */
 type NewTenant = Partial<TenantSettings> & Pick<TenantSettings, 'name'>;
 
 /** What administrators do with tenants (specification 1, Tenants; decisions 0.6, 1.1). Every verb asks who is calling. */
-export interface TenantAdministration {
-  /** Operators: all tenants. Others: their own. */
-  list(identity: Identity, page: Page, includeDeleted: boolean): Promise<TenantPage>;
-  /** Operators only. */
-  create(identity: Identity, settings: NewTenant): Promise<TenantRecord>;
-  /** A tenant within reach, deleted ones too. */
-  get(identity: Identity, id: string): Promise<TenantRecord>;
-  /** Changes what is given; plan and limits are the operators'. */
-  update(identity: Identity, id: string, settings: Partial<TenantSettings>): Promise<TenantRecord>;
-  /** Operators only. Repeated, it answers like the first time. */
-  scheduleDelete(identity: Identity, id: string): Promise<TenantRecord>;
-  /** Operators only. */
-  restore(identity: Identity, id: string): Promise<TenantRecord>;
-}
+export type TenantAdministration = ReturnType<typeof createTenantAdministration>;
 
 /** Makes the service. `retention` is the time in milliseconds during which a deleted tenant can be restored. */
 export function createTenantAdministration(options: {
@@ -39,36 +25,37 @@ export function createTenantAdministration(options: {
   readonly retention: number;
   /** Brings a new tenant its skills, in the background. */
   readonly provisioning: Provisioning;
-}): TenantAdministration {
+}) {
   const { tenants, clock, retention, provisioning } = options;
 
-  async function get(identity: Identity, id: string): Promise<TenantRecord> {
-    requireReach(identity, id);
-    const record = isId(id) ? await tenants.get(id) : undefined;
-    if (record === undefined) throw TenantErrors.notFound();
-    return record;
-  }
+  /** A tenant within reach, deleted ones too. */
+  const get = (identity: Identity, id: string) => reachedTenant(tenants, identity, id);
 
   return {
     get,
-    list: (identity, page, includeDeleted) =>
+    /** Operators: all tenants. Others: their own. */
+    list: (identity: Identity, page: Page, includeDeleted: boolean): Promise<TenantPage> =>
       tenants.list({ ...page, includeDeleted, only: reachOf(identity) }),
-    async create(identity, settings) {
+    /** Operators only. */
+    async create(identity: Identity, settings: NewTenant): Promise<TenantRecord> {
       requireOperator(identity, 'create tenants');
       const tenant = await tenants.create(settings);
       await provisioning.kick(tenant.id);
       return tenant;
     },
-    async update(identity, id, settings) {
+    /** Changes what is given; plan and limits are the operators'. */
+    async update(identity: Identity, id: string, settings: Partial<TenantSettings>): Promise<TenantRecord> {
       const current = await get(identity, id);
       return tenants.update(id, permittedChanges(identity, current, settings));
     },
-    async scheduleDelete(identity, id) {
+    /** Operators only. Repeated, it answers like the first time. */
+    async scheduleDelete(identity: Identity, id: string): Promise<TenantRecord> {
       await get(identity, id);
       requireOperator(identity, 'delete tenants');
       return tenants.scheduleDelete(id, new Date(clock.now() + retention));
     },
-    async restore(identity, id) {
+    /** Operators only. */
+    async restore(identity: Identity, id: string): Promise<TenantRecord> {
       await get(identity, id);
       requireOperator(identity, 'restore tenants');
       return tenants.restore(id);

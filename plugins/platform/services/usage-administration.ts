@@ -1,11 +1,4 @@
-import {
-  type Database,
-  type Identity,
-  isOperator,
-  KernelErrors,
-  type Page,
-  type Tenants,
-} from 'agent-gateway';
+import { type Database, type Identity, KernelErrors, type Page, type Tenants } from 'agent-gateway';
 import type {
   TenantUsage,
   UsageGranularity,
@@ -13,7 +6,7 @@ import type {
   UsageReports,
   UsageRow,
 } from '../../records/contract.ts';
-import { isId, reachOf } from './reach.ts';
+import { narrowedTo, reachOf } from './reach.ts';
 
 /** The usage of a tenant, with its name. */
 export interface NamedTenantUsage extends TenantUsage {
@@ -21,50 +14,39 @@ export interface NamedTenantUsage extends TenantUsage {
 }
 
 /** What billing asks about usage (specification 1, Admin governance routes; decisions 0.6, 1.8). */
-export interface UsageAdministration {
-  /**
-   * Usage by date. Operators: of all tenants together (`tenantId` is then null), or of `tenantId`. Others: their own; a foreign
-   * `tenantId` has none to show.
-   */
-  byDate(
-    identity: Identity,
-    tenantId: string | undefined,
-    period: UsagePeriod,
-    granularity: UsageGranularity,
-  ): Promise<{ readonly tenantId: string | null; readonly rows: readonly UsageRow[] }>;
-  /** Usage by tenant, the newest tenant first; those that are deleted but not purged too. Others than operators: their own. */
-  byTenant(
-    identity: Identity,
-    period: UsagePeriod,
-    page: Page,
-  ): Promise<{ readonly tenants: readonly NamedTenantUsage[]; readonly total: number }>;
-}
+export type UsageAdministration = ReturnType<typeof createUsageAdministration>;
 
 /** Makes the service. */
 export function createUsageAdministration(options: {
   readonly reports: UsageReports;
   readonly tenants: Pick<Tenants, 'list'>;
   readonly database: Pick<Database, 'forTenant'>;
-}): UsageAdministration {
+}) {
   const { reports, tenants, database } = options;
   return {
-    async byDate(identity, wanted, period, granularity) {
-      if (wanted === undefined && isOperator(identity)) {
-        return { tenantId: null, rows: await reports.ofAll(period, granularity) };
-      }
-      const tenantId = wanted ?? identity.tenantId;
-      const isReached = isOperator(identity) || tenantId === identity.tenantId;
-      if (!isReached || !isId(tenantId)) return { tenantId, rows: [] };
-      const rows = await reports.ofTenant(database.forTenant(tenantId), period, granularity);
-      return { tenantId, rows };
+    /**
+     * Usage by date. Operators: of all tenants together (`tenantId` is then null), or of `wanted`. Others: their own; a foreign tenant has none
+     * to show.
+     */
+    async byDate(
+      identity: Identity,
+      wanted: string | undefined,
+      period: UsagePeriod,
+      granularity: UsageGranularity,
+    ): Promise<{ readonly tenantId: string | null; readonly rows: readonly UsageRow[] }> {
+      const only = narrowedTo(identity, wanted);
+      if (only === null) return { tenantId: wanted ?? null, rows: [] };
+      if (only === undefined) return { tenantId: null, rows: await reports.ofAll(period, granularity) };
+      const rows = await reports.ofTenant(database.forTenant(only), period, granularity);
+      return { tenantId: only, rows };
     },
-    async byTenant(identity, period, page) {
-      const only = reachOf(identity);
-      const listed = await tenants.list({
-        ...page,
-        includeDeleted: true,
-        ...(only !== undefined && { only }),
-      });
+    /** Usage by tenant, the newest tenant first; those that are deleted but not purged too. Others than operators: their own. */
+    async byTenant(
+      identity: Identity,
+      period: UsagePeriod,
+      page: Page,
+    ): Promise<{ readonly tenants: readonly NamedTenantUsage[]; readonly total: number }> {
+      const listed = await tenants.list({ ...page, includeDeleted: true, only: reachOf(identity) });
       const ids = listed.records.map(({ id }) => id);
       const names = new Map(listed.records.map(({ id, name }) => [id, name]));
       const usages = await reports.byTenant(ids, period);

@@ -2,6 +2,7 @@ import {
   defineErrors,
   defineEvent,
   type Page,
+  type RowWrite,
   serviceRef,
   type TenantEntityManager,
   Type,
@@ -67,7 +68,9 @@ export interface Metering {
   total(uses: readonly ModelUse[]): Usage;
   /** Prices uses by the rules in force now. A promise only where the rules have to be read first. */
   price(uses: readonly ModelUse[]): readonly PricedUse[] | Promise<readonly PricedUse[]>;
-  /** Writes usage records in the transaction of `entities`, in one statement. */
+  /** The write of usage records, for `writeTogether` with what they belong to. */
+  write(owner: UsageOwner, uses: readonly PricedUse[]): RowWrite;
+  /** Writes usage records in one statement, in the transaction of `entities` where one is open. */
   record(entities: TenantEntityManager, owner: UsageOwner, uses: readonly PricedUse[]): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-import { defineErrors, type Page, serviceRef, type TenantEntityManager } from 'agent-gateway';
+import { defineErrors, type Page, type RowWrite, serviceRef, type TenantEntityManager } from 'agent-gateway';
 import type { ChatMessage } from './chat.ts';
 import type { PricedUse, UsageSource } from './metering.ts';
 import type { Principal } from './principal.ts';
@@ -82,8 +82,8 @@ export interface TurnOutcome {
   /** The caller's new messages and the answer, in order, redacted. */
   readonly messages: readonly ChatMessage[];
   readonly uses: readonly PricedUse[];
-  /** More work of the same transaction (a checkpoint). Only the database may be waited for. */
-  readonly also?: (entities: TenantEntityManager) => Promise<void>;
+  /** More writes of the same transaction (a checkpoint). One that does not match what it expects makes the turn a `session.conflict`. */
+  readonly also?: readonly RowWrite[];
 }
 
 /**

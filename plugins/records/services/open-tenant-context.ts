@@ -1,16 +1,5 @@
 import type { Scope } from 'agent-gateway';
-import {
-  EmbeddingsPoint,
-  type Memories,
-  MemoriesChanged,
-  type Preambles,
-  type Profiles,
-  type Provisioning,
-  SkillProvisioning,
-  type Skills,
-  SkillsChanged,
-  type Souls,
-} from '../contract.ts';
+import { EmbeddingsPoint, MemoriesChanged, SkillProvisioning, SkillsChanged } from '../contract.ts';
 import { createMemories, createProfiles } from './memories/memories.ts';
 import { createPreambles } from './preamble/preambles.ts';
 import { createManifests } from './skills/manifests.ts';
@@ -22,21 +11,11 @@ const SWEEP_MS = 30_000;
 /** Tenants that one replica looks after at one time on request, beside its sweep. */
 const KICKED_AT_ONCE = 2;
 
-/** What a chat of a tenant's user knows beforehand, and what keeps it. */
-export interface TenantContext {
-  readonly memories: Memories;
-  readonly profiles: Profiles;
-  readonly skills: Skills;
-  readonly souls: Souls;
-  readonly preambles: Preambles;
-  readonly provisioning: Provisioning;
-}
-
 /** Puts memories, skills and preambles together, and keeps their caches and the provisioning going as long as the plugin lives. */
 export function openTenantContext(
   scope: Pick<Scope, 'services' | 'log' | 'metric' | 'contributions' | 'on' | 'onHint' | 'every' | 'defer'>,
   catalog: SkillCatalog,
-): TenantContext {
+) {
   const { services, log } = scope;
   const { clock, database, events, objects } = services;
   const contributed = scope.contributions(EmbeddingsPoint);
@@ -46,18 +25,8 @@ export function openTenantContext(
   const manifests = createManifests({ ...services, catalog, log });
   const skills = createSkills({ manifests, objects, catalog, log });
   const souls = createSouls(services);
-  const defaultSoul = catalog.soul;
-  const preambles = createPreambles({
-    defaultSoul,
-    souls,
-    skills,
-    memories,
-    profiles,
-    objects,
-    database,
-    clock,
-    log,
-  });
+  const kept = { souls, skills, memories, profiles };
+  const preambles = createPreambles({ ...kept, defaultSoul: catalog.soul, objects, database, clock, log });
   const runs = scope.metric.counter({
     name: 'svc_skill_provisionings_total',
     help: 'Tenants that were looked after to bring them the built-in skills, by result.',

@@ -9,19 +9,14 @@ import {
   type ReceiptStatus,
   type Receipts,
 } from '../contract.ts';
-import {
-  findReceipt,
-  findReceipts,
-  insertReceipt,
-  RECEIPT_LENGTHS,
-  type ReceiptRow,
-} from '../store/receipts.ts';
+import { ExecutionReceipt, RECEIPT_LENGTHS, type ReceiptRow } from '../store/receipts.ts';
 import { storableText } from '../store/storable-text.ts';
 import { storedName } from './sessions/session-access.ts';
 
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Times that a receipt is looked for after its idempotency id was taken: in between an erasure may have taken it away. */
 const ATTEMPTS = 3;
+const NEWEST = { createdAt: 'desc', id: 'desc' } as const;
 
 /** Makes the receipts (specification 1, Execution receipt). */
 export function createReceipts({ clock, ids }: { readonly clock: Clock; readonly ids: Ids }): Receipts {
@@ -31,27 +26,28 @@ export function createReceipts({ clock, ids }: { readonly clock: Clock; readonly
       const row = toRow(receipt, { id: ids.uuid(), tenantId: entities.tenantId, createdAt });
       for (let attempt = 1; ; attempt += 1) {
         try {
-          await insertReceipt(entities, row);
+          await entities.insert(ExecutionReceipt, row);
           return toReceipt(row);
         } catch (error) {
           // The unique key decides between retries that come at the same time; the one that loses finds the winner's.
           if (row.idempotencyKey === null || !isUniqueViolation(error)) throw error;
-          const existing = await findReceipt(entities, { idempotencyKey: row.idempotencyKey });
+          const existing = await entities.findOne(ExecutionReceipt, { idempotencyKey: row.idempotencyKey });
           if (existing !== null) return toReceipt(existing);
           if (attempt === ATTEMPTS) throw error;
         }
       }
     },
     async findByIdempotencyId(entities, idempotencyId) {
-      const row = await findReceipt(entities, { idempotencyKey: idempotencyKey(idempotencyId) });
+      const row = await entities.findOne(ExecutionReceipt, { idempotencyKey: idempotencyKey(idempotencyId) });
       return row === null ? undefined : toReceipt(row);
     },
-    async list(entities, filter, page) {
-      const [rows, total] = await findReceipts(entities, conditions(filter), page);
+    async list(entities, filter, { limit, offset }) {
+      const options = { orderBy: NEWEST, limit, offset };
+      const [rows, total] = await entities.findAndCount(ExecutionReceipt, conditions(filter), options);
       return { receipts: rows.map(toReceipt), total };
     },
     async get(entities, id) {
-      const row = ID.test(id) ? await findReceipt(entities, { id }) : null;
+      const row = ID.test(id) ? await entities.findOne(ExecutionReceipt, { id }) : null;
       if (row === null) throw ReceiptErrors.notFound();
       return toReceipt(row);
     },
@@ -70,11 +66,8 @@ function conditions({ sessionId, toolName, status }: ReceiptFilter): Partial<Rec
 /** Largest value of a column of 32 bits. */
 const MAX_INTEGER = 2 ** 31 - 1;
 
-/** What a receipt is beside what its submitter says. */
-type ReceiptOrigin = Pick<Receipt, 'id' | 'tenantId' | 'createdAt'>;
-
 /** The row of a new receipt. Text of any kind becomes text that every database keeps; what is too long is cut. Users are named as in sessions. */
-function toRow(receipt: NewReceipt, origin: ReceiptOrigin): ReceiptRow {
+function toRow(receipt: NewReceipt, origin: Pick<Receipt, 'id' | 'tenantId' | 'createdAt'>): ReceiptRow {
   const { idempotencyId, traceId } = receipt;
   return {
     ...origin,

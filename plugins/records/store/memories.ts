@@ -88,33 +88,7 @@ export async function writeMemory(
   return first === null ? memory : { ...memory, id: first.id, createdAt: first.createdAt };
 }
 
-/** Keeps the vector of a memory, unless the memory says something else by now. */
-export async function keepVector(
-  entities: TenantEntityManager,
-  memory: Memory,
-  vector: { readonly embedding: Buffer; readonly embeddingId: string },
-): Promise<void> {
-  await entities.update(MemoryEntity, { id: memory.id, value: JSON.stringify(memory.value) }, vector);
-}
-
-/** False when the user has no such memory. */
-export async function deleteMemory(
-  entities: TenantEntityManager,
-  userId: string,
-  key: string,
-): Promise<boolean> {
-  return (await entities.delete(MemoryEntity, { userId, key })) > 0;
-}
-
-interface MemoryText {
-  readonly id: string;
-  readonly userId: string;
-  readonly key: string;
-  readonly value: string;
-  readonly metadata: string;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
+type MemoryText = Omit<Memory, 'metadata'> & { readonly metadata: string };
 
 function toMemory({ id, userId, key, value, metadata, createdAt, updatedAt }: MemoryText): Memory {
   return { id, userId, key, value: JSON.parse(value), metadata: JSON.parse(metadata), createdAt, updatedAt };
@@ -133,29 +107,3 @@ export const ProfileEntity = defineEntity({
     updatedAt: column.time(),
   },
 });
-
-/** The text of a user's profile, when there is one. */
-export async function findProfile(
-  entities: TenantEntityManager,
-  userId: string,
-): Promise<string | undefined> {
-  const row = await entities.findOne(ProfileEntity, { userId });
-  return row === null ? undefined : JSON.parse(row.text);
-}
-
-/** Writes a profile over the user's last one. */
-export async function writeProfile(
-  entities: TenantEntityManager,
-  { id, userId, text, updatedAt }: { id: string; userId: string; text: string; updatedAt: Date },
-): Promise<void> {
-  await entities.upsert(
-    ProfileEntity,
-    { id, userId, text: JSON.stringify(text), updatedAt },
-    { conflict: ['userId'], update: ['text', 'updatedAt'] },
-  );
-}
-
-/** Removes a user's profile, if there is one. */
-export async function deleteProfile(entities: TenantEntityManager, userId: string): Promise<void> {
-  await entities.delete(ProfileEntity, { userId });
-}

@@ -1,5 +1,5 @@
-import type { FilterQuery, InferEntity } from '@mikro-orm/core';
-import { column, defineEntity, type Page, type TenantEntityManager } from 'agent-gateway';
+import type { InferEntity } from '@mikro-orm/core';
+import { column, defineEntity } from 'agent-gateway';
 
 /** Lengths of the columns, in characters; the migration `002-receipts` has the same. */
 export const RECEIPT_LENGTHS = { sessionId: 128, userId: 255, toolName: 128, traceId: 64 } as const;
@@ -37,26 +37,3 @@ export const ExecutionReceipt = defineEntity({
 
 /** A row of `execution_receipts`. */
 export type ReceiptRow = InferEntity<typeof ExecutionReceipt>;
-
-/** Writes a receipt; a unique violation where its idempotency key is taken. */
-export function insertReceipt(entities: TenantEntityManager, row: ReceiptRow): Promise<void> {
-  return entities.insert(ExecutionReceipt, row);
-}
-
-/** The tenant's receipt that matches, or null. */
-export function findReceipt(
-  entities: TenantEntityManager,
-  where: { readonly id: string } | { readonly idempotencyKey: string },
-): Promise<ReceiptRow | null> {
-  return entities.findOne(ExecutionReceipt, where);
-}
-
-/** A page of the tenant's receipts that match, newest first, and the number of all. */
-export function findReceipts(
-  entities: TenantEntityManager,
-  where: FilterQuery<ReceiptRow>,
-  { limit, offset }: Page,
-): Promise<[ReceiptRow[], number]> {
-  const orderBy = { createdAt: 'desc', id: 'desc' } as const;
-  return entities.findAndCount(ExecutionReceipt, where, { orderBy, limit, offset });
-}

@@ -1,5 +1,12 @@
 import type { FilterQuery, InferEntity } from '@mikro-orm/core';
-import { column, defineEntity, type Page, type TenantEntityManager } from 'agent-gateway';
+import {
+  column,
+  defineEntity,
+  type Page,
+  type RowWrite,
+  type TenantEntityManager,
+  writes,
+} from 'agent-gateway';
 
 /** Lengths of the columns, in characters; `001-sessions` says the same to the database. */
 export const SESSION_LENGTHS = { id: 128, owner: 255, model: 255 } as const;
@@ -49,18 +56,14 @@ export function findSessions(
   return entities.findAndCount(Session, where, { orderBy, limit, offset });
 }
 
-/** Writes a new session; a unique violation where its id is taken. */
-export function insertSession(entities: TenantEntityManager, row: SessionRow): Promise<void> {
-  return entities.insert(Session, row);
-}
-
-/** Writes what a turn changed, unless another turn was written since `turns` was read; false then. */
-export async function updateSession(
-  entities: TenantEntityManager,
-  { id, turns }: Pick<SessionRow, 'id' | 'turns'>,
-  changed: Omit<SessionRow, 'tenantId' | 'id' | 'identityId' | 'userId' | 'createdAt'>,
-): Promise<boolean> {
-  return (await entities.update(Session, { id, turns }, changed)) === 1;
+/**
+ * The write of a session by a turn: a unique violation where a new one's id is taken, no match where another turn was written since `before` was
+ * read.
+ */
+export function sessionWrite(before: SessionRow | undefined, row: SessionRow): RowWrite {
+  if (before === undefined) return writes.insert(Session, [row]);
+  const { tenantId, id, identityId, userId, createdAt, ...changed } = row;
+  return writes.update(Session, { id, turns: before.turns }, changed, { expect: 1 });
 }
 
 /** Deletes a session; false when there is none. */
@@ -103,23 +106,19 @@ export type MessageOutline = Pick<SessionMessageRow, 'seq' | 'turn' | 'role' | '
 /** Bytes of messages in one statement: MySQL takes 16 MiB, with everything around them and escaped. */
 const MAX_STATEMENT = 4 * 1024 * 1024;
 
-/** Writes messages, in one statement unless they are too large for it. */
-export async function insertMessages(
-  entities: TenantEntityManager,
-  rows: readonly SessionMessageRow[],
-): Promise<void> {
-  let batch: SessionMessageRow[] = [];
+/** The writes of messages: one, unless they are too large for one statement. */
+export function messageWrites(rows: readonly SessionMessageRow[]): RowWrite[] {
+  const batches: SessionMessageRow[][] = [[]];
   let size = 0;
   for (const row of rows) {
-    if (batch.length > 0 && size + row.bytes > MAX_STATEMENT) {
-      await entities.insertMany(SessionMessageEntity, batch);
-      batch = [];
+    if (size > 0 && size + row.bytes > MAX_STATEMENT) {
+      batches.push([]);
       size = 0;
     }
-    batch.push(row);
+    batches.at(-1)?.push(row);
     size += row.bytes;
   }
-  await entities.insertMany(SessionMessageEntity, batch);
+  return batches.map((batch) => writes.insert(SessionMessageEntity, batch));
 }
 
 /** The newest messages below `before` (a `seq`; default: all), newest first. */

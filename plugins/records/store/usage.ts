@@ -51,14 +51,6 @@ export const UsageRecordRow = defineEntity({
 /** A row of `usage_records`. */
 export type UsageRow = InferEntity<typeof UsageRecordRow>;
 
-/** Writes records of the tenant in one statement. */
-export function insertUsage(
-  entities: TenantEntityManager,
-  rows: readonly Omit<UsageRow, 'tenantId'>[],
-): Promise<void> {
-  return entities.insertMany(UsageRecordRow, rows);
-}
-
 /** A page of the records of a session, newest first, and the number of all. */
 export function findSessionUsage(
   entities: TenantEntityManager,

@@ -1,6 +1,10 @@
 import { KernelErrors, pageQuery, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
-import type { ExpectedRevision, WrittenDefinition } from '../services/definitions/definitions.ts';
+import type {
+  DefinitionChanges,
+  ExpectedRevision,
+  WrittenDefinition,
+} from '../services/definitions/create-definitions.ts';
 import { GraphInput, GraphSchema } from '../services/graph/graph-schema.ts';
 
 const Name = Type.String({
@@ -112,17 +116,13 @@ export function toContent(body: Static<typeof CreateDefinition>): WrittenDefinit
 }
 
 /** What a body changes. Throws `request.invalid` for one that changes nothing. */
-export function toChanges(body: Static<typeof UpdateDefinition>): Partial<WrittenDefinition> {
+export function toChanges(body: Static<typeof UpdateDefinition>): DefinitionChanges {
   const { name, description, graph } = body;
   if (name === undefined && description === undefined && graph === undefined) {
     const message = 'must have at least one of name, description, graph';
     throw KernelErrors.invalidRequest(undefined, { errors: [{ pointer: '/body', message }] });
   }
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(description === undefined ? {} : { description }),
-    ...(graph === undefined ? {} : { graph }),
-  };
+  return { name, description, graph };
 }
 
 const TAG = /^(?:W\/)?"([^"]*)"$/;

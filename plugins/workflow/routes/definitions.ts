@@ -10,8 +10,9 @@ import {
   reply,
   route,
 } from 'agent-gateway';
+import { WorkflowErrors } from '../contract/engine.ts';
+import type { DefinitionCaller, Definitions } from '../services/definitions/create-definitions.ts';
 import type { DefinitionRecord } from '../services/definitions/definition-record.ts';
-import type { DefinitionCaller, Definitions } from '../services/definitions/definitions.ts';
 import { graphInvalid } from '../services/definitions/require-valid.ts';
 import { isObject, ownMember } from '../services/graph/json.ts';
 import {
@@ -25,11 +26,15 @@ import {
   toChanges,
   toContent,
   UpdateDefinition,
+  VersionList,
+  VersionParams,
+  VersionSchema,
 } from './definition-schemas.ts';
 
-/** Definitions of one answer: each may be as large as a body. */
+/** Definitions, or versions, of one answer: each may be as large as a body. */
 const MAX_PAGE = 100;
 const PATH = '/v1/workflow-definitions';
+const NUMBER = /^[1-9]\d{0,8}$/;
 
 /** Scopes that let somebody write definitions, and see graphs as they were written. */
 const WRITE: readonly string[] = ['workflow:write', 'write'];
@@ -38,7 +43,7 @@ const readers = { tag, access: access.role('user', { scopes: ['workflow:read', '
 const writers = { tag, access: access.role('user', { scopes: WRITE }) } as const;
 const publishers = { tag, access: access.role('user', { scopes: ['workflow:publish', 'write'] }) } as const;
 
-/** Definitions of workflows and their states (specification 2, Endpoints; decisions 2.3, 2.4, 2.7). */
+/** Definitions of workflows, their states and versions (specification 2, Endpoints, Versioning; decisions 2.3, 2.4, 2.7). */
 export function definitionRoutes(definitions: Definitions): readonly Route[] {
   const refuse = refuseDefinition(definitions);
   return [
@@ -121,11 +126,47 @@ export function definitionRoutes(definitions: Definitions): readonly Route[] {
         return answer(record);
       },
     }),
+    route({
+      ...publishers,
+      method: 'POST',
+      path: `${PATH}/{id}/publish`,
+      summary: 'Make an immutable version of the draft; runs start from it from now on',
+      schema: { params: IdParams, headers: IfMatch, responses: { 201: VersionSchema } },
+      handle: async (call) => {
+        const published = await definitions.publish(callerOf(call), call.params.id, expectedBy(call));
+        const { definition_id, id: version_id, version } = published;
+        call.audit({ changes: { definition_id, version_id, version } });
+        return reply.created(published);
+      },
+    }),
+    route({
+      ...readers,
+      method: 'GET',
+      path: `${PATH}/{id}/versions`,
+      summary: 'List the versions of a workflow definition, newest first',
+      schema: { params: IdParams, query: PageParams, responses: { 200: VersionList } },
+      handle: async (call) => {
+        const page = pageOf(call.query, MAX_PAGE);
+        return { ...(await definitions.versions(callerOf(call), call.params.id, page)), ...page };
+      },
+    }),
+    route({
+      ...readers,
+      method: 'GET',
+      path: `${PATH}/{id}/versions/{version}`,
+      summary: 'Read one version of a workflow definition by its number',
+      schema: { params: VersionParams, responses: { 200: VersionSchema } },
+      handle: (call) => {
+        const { id, version } = call.params;
+        if (!NUMBER.test(version)) throw WorkflowErrors.versionNotFound();
+        return definitions.version(callerOf(call), id, Number(version));
+      },
+    }),
   ];
 }
 
 /** Who calls. */
-export function callerOf({ identity, tenant }: Pick<Call, 'identity' | 'tenant'>): DefinitionCaller {
+function callerOf({ identity, tenant }: Pick<Call, 'identity' | 'tenant'>): DefinitionCaller {
   return {
     tenantId: tenant.id,
     identityId: identity.id,

@@ -3,20 +3,22 @@ import type { Static, TSchema } from 'typebox';
 import type { RunQuery } from '../contract/engine.ts';
 import { RUN_EVENT_TYPES, RUN_STATUSES } from '../contract/runs.ts';
 
-const Timestamp = Type.String({ format: 'date-time' });
+/** A moment on the wire. */
+export const Timestamp = Type.String({ format: 'date-time' });
 const Moment = Type.String({
   maxLength: 40,
   description: 'RFC 3339, or a date (UTC), which as `to` includes that day',
 });
 /** Any JSON object. */
-const Data = Type.Object({}, { additionalProperties: true });
+export const Data = Type.Object({}, { additionalProperties: true });
 const StepError = Type.Object({
   code: Type.String(),
   message: Type.String(),
   node: Type.Optional(Type.String()),
 });
 
-function nullable<S extends TSchema & { type: string }>(schema: S) {
+/** What may be absent: null then. */
+export function nullable<S extends TSchema & { type: string }>(schema: S) {
   return Type.Unsafe<Static<S> | null>({ ...schema, type: [schema.type, 'null'] });
 }
 

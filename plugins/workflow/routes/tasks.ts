@@ -2,7 +2,7 @@ import { access, hasAnyScope, pageOf, pageQuery, ROLES, type Route, route, Type 
 import { type WorkflowEngine, WorkflowErrors } from '../contract/engine.ts';
 import type { TaskCompletion } from '../contract/runs.ts';
 import { isTaskAdmin } from '../services/engine/refusals.ts';
-import { StepSchema } from './run-schemas.ts';
+import { Data, nullable, StepSchema, Timestamp } from './run-schemas.ts';
 
 const MAX_PAGE = 500;
 const tag = 'workflow-tasks';
@@ -56,9 +56,6 @@ export function taskRoutes(engine: WorkflowEngine): readonly Route[] {
   ];
 }
 
-const Timestamp = Type.String({ format: 'date-time' });
-const Data = Type.Object({}, { additionalProperties: true });
-
 /** Which tasks are asked for. */
 const TaskQuery = Type.Object({
   ...pageQuery({ defaultLimit: 100 }).properties,
@@ -78,10 +75,10 @@ const TaskList = Type.Array(
     status: Type.Literal('waiting'),
     created_at: Timestamp,
     definition_id: Type.String(),
-    assignee: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
-    instructions: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
+    assignee: nullable(Type.String()),
+    instructions: nullable(Type.String()),
     outcomes: Type.Array(Type.String(), { description: 'Those that lead on; empty where any will do' }),
-    due_at: Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' }),
+    due_at: nullable(Timestamp),
   }),
 );
 

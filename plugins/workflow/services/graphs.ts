@@ -1,19 +1,15 @@
 import { type Clock, createSharedCache } from 'agent-gateway';
 import { WorkflowErrors } from '../contract/engine.ts';
 import type { Graph } from '../contract/graph.ts';
+import type { Versions } from '../store/versions.ts';
 import type { CompiledGraph } from './graph/compiled-graph.ts';
-import type { Versions } from './ports/definition-store.ts';
 
 /** Graphs that are kept at most. */
 const MAX_GRAPHS = 1_000;
 
-/** Graphs of versions, compiled and cached: versions never change. */
-export interface Graphs {
-  /** Throws `workflow.definition-not-found` for a version that the tenant does not have. */
-  get(tenantId: string, versionId: string): Promise<CompiledGraph>;
-}
+export type Graphs = ReturnType<typeof createGraphs>;
 
-/** Makes them. `compile` rejects nothing that was published. */
+/** Graphs of versions, compiled and cached: versions never change. `compile` rejects nothing that was published. */
 export function createGraphs({
   versions,
   compile,
@@ -22,7 +18,7 @@ export function createGraphs({
   readonly versions: Pick<Versions, 'get'>;
   readonly compile: (graph: Graph) => CompiledGraph;
   readonly clock: Pick<Clock, 'monotonic'>;
-}): Graphs {
+}) {
   const graphs = createSharedCache<CompiledGraph>({
     clock,
     maxAge: Number.POSITIVE_INFINITY,
@@ -36,5 +32,8 @@ export function createGraphs({
       throw WorkflowErrors.definitionNotFound(`The version ${versionId} of the workflow is gone.`);
     },
   });
-  return { get: async (tenantId, versionId) => graphs.get(`${tenantId} ${versionId}`) };
+  return {
+    /** Throws `workflow.definition-not-found` for a version that the tenant does not have. */
+    get: async (tenantId: string, versionId: string) => graphs.get(`${tenantId} ${versionId}`),
+  };
 }

@@ -2,13 +2,12 @@ import {
   type Clock,
   defineEvent,
   defineHint,
-  type EventRef,
   type Events,
-  type HintRef,
   type Hints,
   type Logger,
   Type,
 } from 'agent-gateway';
+import type { Static } from 'typebox';
 import type { RunPlace } from '../contract/engine.ts';
 import type { Notifier } from './ports/runtime.ts';
 
@@ -19,29 +18,23 @@ const Place = Type.Object({
 const Changed = Type.Object({ ...Place.properties, seq: Type.Integer({ minimum: 0 }) });
 
 /** A run, as replicas name it to each other. */
-export interface RunMessage {
-  readonly tenant_id: string;
-  readonly run_id: string;
-}
+export type RunMessage = Static<typeof Place>;
 
-/** What the replicas of one engine send each other. Each message may be lost: the tables say what is so. */
-export interface ReplicaMessages {
-  /** Some replica should poll a run. */
-  readonly look: HintRef<RunMessage>;
-  /** The owner of the run should read it: another replica has changed it. */
-  readonly touched: EventRef<RunMessage>;
-  /** This replica follows a run: others notify it of changes. */
-  readonly follow: EventRef<RunMessage>;
-  /** A run that is followed has events up to this number. */
-  readonly changed: EventRef<RunMessage & { readonly seq: number }>;
-}
+export type ReplicaMessages = ReturnType<typeof replicaMessages>;
 
-/** The messages of the engine of that name; engines over other tables do not get them. */
-export function replicaMessages(name: string): ReplicaMessages {
+/**
+ * What the replicas of the engine of that name send each other; engines over other tables do not get it. Each message may be lost: the tables say what is
+ * so.
+ */
+export function replicaMessages(name: string) {
   return {
+    /** Some replica should poll a run. */
     look: defineHint(`${name}.look`, Place),
+    /** The owner of the run should read it: another replica has changed it. */
     touched: defineEvent(`${name}.run-touched`, Place),
+    /** This replica follows a run: others notify it of changes. */
     follow: defineEvent(`${name}.follow`, Place),
+    /** A run that is followed has events up to this number. */
     changed: defineEvent(`${name}.changed`, Changed),
   };
 }
@@ -84,11 +77,11 @@ interface NotifierParts {
 export function createNotifier({ queue, events, messages, clock, log, count }: NotifierParts): Notifier {
   let inFlight = 0;
 
-  async function publish(place: RunPlace, { id, delay }: Timing): Promise<NotifyResult> {
+  async function publish(place: RunPlace, timing: ReturnType<typeof timingOf>): Promise<NotifyResult> {
     if (inFlight >= MAX_IN_FLIGHT) return 'dropped';
     inFlight += 1;
     try {
-      return (await queue.send(messages.look, toMessage(place), { id, delay })) ? 'sent' : 'lost';
+      return (await queue.send(messages.look, toMessage(place), timing)) ? 'sent' : 'lost';
     } catch (error) {
       log.warn({ err: error, runId: place.runId }, 'a hint could not be published');
       return 'failed';
@@ -112,16 +105,11 @@ export function createNotifier({ queue, events, messages, clock, log, count }: N
   };
 }
 
-interface Timing {
-  readonly id: string;
-  readonly delay: number;
-}
-
 /**
  * While a message waits, others of its id are dropped with their delay: a poll that is due now must not be taken for one that is due
  * tomorrow, so the id says when it is. Timers of one grain end with it, so that their one message comes before none of them.
  */
-function timingOf({ runId }: RunPlace, delayMs: number, now: number): Timing {
+function timingOf({ runId }: RunPlace, delayMs: number, now: number) {
   if (delayMs <= 0) return { id: runId, delay: 0 };
   const grain = Math.ceil((now + Math.min(delayMs, MAX_DELAY_MS - GRAIN_MS)) / GRAIN_MS);
   return { id: `${runId}.${grain}`, delay: Math.ceil(grain * GRAIN_MS - now) };

@@ -1,21 +1,47 @@
 import type { InferEntity } from '@mikro-orm/core';
-import { column, defineEntity, isUniqueViolation, type RowWrite, writes } from 'agent-gateway';
-import { WorkflowErrors } from '../contract/engine.ts';
-import type {
-  DefinitionStatus,
-  DefinitionStore,
-  StoredDefinition,
-  StoredVersion,
-} from '../services/ports/definition-store.ts';
-import { entityName, fromText, inPages, isSearchable, LENGTHS, toText } from './rows.ts';
+import {
+  column,
+  defineEntity,
+  type Page,
+  type RowWrite,
+  type TenantEntityManager,
+  writes,
+} from 'agent-gateway';
+import type { Graph } from '../contract/graph.ts';
+import { changedColumns, entityName, findRow, fromColumns, inPages, LENGTHS, toColumns } from './rows.ts';
 import type { DefinitionTables } from './tables.ts';
 import {
-  NUMBERING_ATTEMPTS,
-  newestNumber,
+  nextVersion,
+  type StoredVersion,
   storedVersion,
   type VersionsParts,
   versionRow,
+  withFreeNumber,
 } from './versions.ts';
+
+/** `draft`: never published. `published`: its newest version can start runs. `archived`: nothing starts any more. */
+export type DefinitionStatus = 'draft' | 'published' | 'archived';
+
+/** What its author says of a definition. */
+interface DefinitionContent {
+  readonly name: string;
+  readonly description: string;
+  readonly graph: Graph;
+}
+
+/** A definition as it is stored. Times are milliseconds since the epoch. `graph` is the draft; versions keep what was published of it. */
+export interface StoredDefinition extends DefinitionContent {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly status: DefinitionStatus;
+  /** Number of the newest published version; null before the first. */
+  readonly latestVersion: number | null;
+  /** 1 for a new one; grows by one with each change, publishing and archiving included. */
+  readonly revision: number;
+  readonly createdBy: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
 
 /** Definitions that people edit over HTTP. */
 export function definitionTable(name: string) {
@@ -42,96 +68,50 @@ export function definitionTable(name: string) {
 
 type DefinitionRow = InferEntity<ReturnType<typeof definitionTable>>;
 
-/** The row of a new definition. */
-function definitionRow(definition: StoredDefinition): DefinitionRow {
-  const { name, description, graph } = definition;
-  return { ...definition, name: toText(name), description: toText(description), graph: toText(graph) };
-}
+/** Members whose columns are JSON texts. */
+const JSON_MEMBERS = ['name', 'description', 'graph'] as const;
 
-/** The definition that a row holds. */
-function storedDefinition(row: DefinitionRow): StoredDefinition {
-  return {
-    id: row.id,
-    tenantId: row.tenantId,
-    name: fromText(row.name),
-    description: fromText(row.description),
-    status: row.status,
-    graph: fromText(row.graph),
-    latestVersion: row.latestVersion ?? null,
-    revision: row.revision,
-    createdBy: row.createdBy,
-    createdAt: row.createdAt,
-    updatedAt: row.updatedAt,
-  };
-}
+const storedDefinition = (row: DefinitionRow) => fromColumns<StoredDefinition>(row, JSON_MEMBERS);
 
 /** Definitions that are read at one time. */
 const BATCH = 100;
 
-/** Definitions in a table of the database. */
-export function createDefinitionStore({
-  database,
-  tables,
-  definitions: { definitions },
-  clock,
-  ids,
-}: VersionsParts & { readonly definitions: DefinitionTables }): DefinitionStore {
-  /** The next state of a definition. */
-  const next = (before: StoredDefinition, changes: Partial<StoredDefinition>): StoredDefinition => ({
-    ...before,
-    ...changes,
-    revision: before.revision + 1,
-    updatedAt: clock.now(),
-  });
+export type DefinitionStore = ReturnType<typeof createDefinitionStore>;
+
+/**
+ * Definitions of workflows, in a table of the database. What changes one takes the definition as it was read and stores nothing when its revision is
+ * another by now, or it is gone: the answer is then undefined (or false), and the caller reads again to say which. States are the caller's rules.
+ */
+export function createDefinitionStore(parts: VersionsParts & { readonly definitions: DefinitionTables }) {
+  const { database, tables, clock, ids } = parts;
+  const { definitions } = parts.definitions;
 
   /** Writes changes, with what belongs to them; undefined where the definition has another revision. */
   async function change(
     before: StoredDefinition,
-    after: StoredDefinition,
-    changes: Partial<DefinitionRow>,
+    changes: Partial<StoredDefinition>,
     ...more: RowWrite[]
   ): Promise<StoredDefinition | undefined> {
     const { id, tenantId, revision } = before;
-    const data = { ...changes, revision: after.revision, updatedAt: after.updatedAt };
+    const after = { ...before, ...changes, revision: revision + 1, updatedAt: clock.now() };
+    const data = changedColumns(before, after, JSON_MEMBERS);
     const isStored = await database
       .forTenant(tenantId)
       .writeTogether([writes.update(definitions, { id, revision }, data, { expect: 1 }), ...more]);
     return isStored ? after : undefined;
   }
 
-  /** One attempt: `taken` where another one took the number of the version. */
-  async function publish(before: StoredDefinition, publishedBy: string) {
-    const { id: definitionId, tenantId, graph } = before;
-    const newest = await newestNumber(database.forTenant(tenantId), tables, definitionId);
-    const version: StoredVersion = {
-      id: ids.uuid(),
-      definitionId,
-      version: newest + 1,
-      graph,
-      publishedBy,
-      publishedAt: clock.now(),
-    };
-    const changes = { status: 'published', latestVersion: version.version } as const;
-    const added = writes.insert(tables.versions, [versionRow(version)]);
-    try {
-      const definition = await change(before, next(before, changes), changes, added);
-      return definition && { definition, version };
-    } catch (error) {
-      if (isUniqueViolation(error)) return 'taken';
-      throw error;
-    }
-  }
-
-  async function get(tenantId: string, id: string): Promise<StoredDefinition | undefined> {
-    if (!isSearchable(id)) return undefined;
-    const [row] = await database.forTenant(tenantId).rows(definitions, { id }, { limit: 1 });
-    return row && storedDefinition(row);
-  }
-
   return {
-    get,
+    async get(tenantId: string, id: string): Promise<StoredDefinition | undefined> {
+      const row = await findRow(database.forTenant(tenantId), definitions, { id });
+      return row && storedDefinition(row);
+    },
 
-    async create(tenantId, { name, description, graph, createdBy }) {
+    /** Stores a new draft under a new id. */
+    async create(
+      tenantId: string,
+      { name, description, graph, createdBy }: DefinitionContent & { readonly createdBy: string },
+    ): Promise<StoredDefinition> {
       const now = clock.now();
       const definition: StoredDefinition = {
         id: ids.uuid(),
@@ -146,48 +126,68 @@ export function createDefinitionStore({
         createdAt: now,
         updatedAt: now,
       };
-      await database.forTenant(tenantId).insert(definitions, definitionRow(definition));
+      await database.forTenant(tenantId).insert(definitions, toColumns(definition, JSON_MEMBERS));
       return definition;
     },
 
-    async list(tenantId, { limit, offset }) {
+    /** Newest first (of one moment the higher id), and how many there are in all. */
+    async list(
+      tenantId: string,
+      page: Page,
+    ): Promise<{ readonly definitions: readonly StoredDefinition[]; readonly total: number }> {
       const entities = database.forTenant(tenantId);
-      const query = { orderBy: { createdAt: 'desc', id: 'desc' }, limit, offset } as const;
+      const query = { orderBy: { createdAt: 'desc', id: 'desc' }, ...page } as const;
       const rows = await entities.rows(definitions, {}, query);
       return { definitions: rows.map(storedDefinition), total: await entities.count(definitions) };
     },
 
-    update(before, { name = before.name, description = before.description, graph = before.graph }) {
-      const changes = { name: toText(name), description: toText(description), graph: toText(graph) };
-      return change(before, next(before, { name, description, graph }), changes);
+    update(
+      before: StoredDefinition,
+      {
+        name = before.name,
+        description = before.description,
+        graph = before.graph,
+      }: Partial<DefinitionContent>,
+    ) {
+      return change(before, { name, description, graph });
     },
 
-    async publish(before, publishedBy) {
-      for (let attempt = 0; attempt < NUMBERING_ATTEMPTS; attempt += 1) {
-        const published = await publish(before, publishedBy);
-        if (published !== 'taken') return published;
-      }
-      throw WorkflowErrors.busy();
+    /** Makes a new version of the graph and the definition `published`, together. */
+    publish(
+      before: StoredDefinition,
+      publishedBy: string,
+    ): Promise<{ readonly definition: StoredDefinition; readonly version: StoredVersion } | undefined> {
+      const { id: definitionId, tenantId, graph } = before;
+      return withFreeNumber(async () => {
+        const content = { definitionId, graph, publishedBy };
+        const version = await nextVersion(database.forTenant(tenantId), content, parts);
+        const changes = { status: 'published', latestVersion: version.version } as const;
+        const added = writes.insert(tables.versions, [versionRow(version)]);
+        const definition = await change(before, changes, added);
+        return definition && { definition, version };
+      });
     },
 
-    async latest(tenantId, id) {
-      if (!isSearchable(id)) return undefined;
+    /** The version that runs start from now: that of the number `latestVersion`. */
+    async latest(tenantId: string, id: string): Promise<StoredVersion | undefined> {
       const entities = database.forTenant(tenantId);
-      const [definition] = await entities.rows(definitions, { id }, { limit: 1, fields: ['latestVersion'] });
+      const definition = await findRow(entities, definitions, { id }, ['latestVersion']);
       const version = definition?.latestVersion ?? undefined;
       if (version === undefined) return undefined;
-      const [row] = await entities.rows(tables.versions, { definitionId: id, version }, { limit: 1 });
+      const row = await findRow(entities, tables.versions, { definitionId: id, version });
       return row && storedVersion(row);
     },
 
-    archive: (before) => change(before, next(before, { status: 'archived' }), { status: 'archived' }),
+    archive: (before: StoredDefinition) => change(before, { status: 'archived' }),
 
-    async delete({ id, tenantId, revision }) {
+    /** Deletes a definition that was never published. */
+    async delete({ id, tenantId, revision }: StoredDefinition): Promise<boolean> {
       const where = { id, revision, latestVersion: null };
       return (await database.forTenant(tenantId).delete(definitions, where)) > 0;
     },
 
-    async *all(tenantId) {
+    /** All definitions of the tenant, oldest first, read in pages. For data protection. */
+    async *all(tenantId: string): AsyncGenerator<StoredDefinition> {
       const entities = database.forTenant(tenantId);
       const orderBy = { createdAt: 'asc', id: 'asc' } as const;
       const pages = inPages(async ({ time, ...start }) => {
@@ -198,6 +198,7 @@ export function createDefinitionStore({
       for await (const page of pages) yield* page.map(({ row }) => storedDefinition(row));
     },
 
-    erase: (entities) => entities.delete(definitions, {}),
+    /** Deletes all definitions of the tenant inside the caller's transaction; returns how many. For data protection. */
+    erase: (entities: TenantEntityManager): Promise<number> => entities.delete(definitions, {}),
   };
 }

@@ -2,8 +2,7 @@ import type { InferEntity } from '@mikro-orm/core';
 import { column, defineEntity } from 'agent-gateway';
 import type { RunEventType } from '../contract/runs.ts';
 import type { NewEvent } from '../services/core/commands.ts';
-import { entityName, fromText, LENGTHS, toText } from './rows.ts';
-import type { StoredEvent } from './run-queries.ts';
+import { entityName, fromColumns, LENGTHS, toColumns } from './rows.ts';
 
 /** Events of runs. The id of a run is the gateway's own, so a key that begins with it tells no tenant of another. */
 export function eventTable(name: string) {
@@ -28,12 +27,10 @@ type EventRow = InferEntity<ReturnType<typeof eventTable>>;
 
 /** The row of a new event. */
 export function eventRow(runId: string, event: NewEvent): Omit<EventRow, 'tenantId'> {
-  const { seq, type, nodeId, stepId, data, createdAt } = event;
-  return { runId, seq, type, nodeId, stepId, data: toText(data), createdAt };
+  return { runId, ...toColumns(event, ['data']) };
 }
 
-/** The event that a row holds. */
-export function storedEvent(row: EventRow): StoredEvent {
-  const { seq, type, nodeId, stepId, data, createdAt } = row;
-  return { seq, type, nodeId: nodeId ?? null, stepId: stepId ?? null, data: fromText(data), createdAt };
+/** The event that a row holds; its data were redacted before they were stored. */
+export function storedEvent({ tenantId: _tenant, runId: _run, ...columns }: EventRow): NewEvent {
+  return fromColumns<NewEvent>(columns, ['data']);
 }

@@ -1,4 +1,4 @@
-import type { Migration } from 'agent-gateway';
+import type { Migration, MigrationSchema } from 'agent-gateway';
 import { LENGTHS } from './rows.ts';
 
 /**
@@ -31,17 +31,11 @@ export function runsMigration(name: string): Migration {
         .addColumn('completed_at', types.bigint)
         .addColumn('updated_at', types.bigint, (is) => is.notNull())
         .addPrimaryKeyConstraint(`${name}_runs_pkey`, ['tenant_id', 'id']),
-      schema.createIndex(`${name}_runs_started`).on(`${name}_runs`).columns(['tenant_id', 'started_at']),
-      schema
-        .createIndex(`${name}_runs_definition`)
-        .on(`${name}_runs`)
-        .columns(['tenant_id', 'definition_id', 'started_at']),
-      schema
-        .createIndex(`${name}_runs_status`)
-        .on(`${name}_runs`)
-        .columns(['tenant_id', 'status', 'started_at']),
-      schema.createIndex(`${name}_runs_wake`).on(`${name}_runs`).columns(['wake_at']),
-      schema.createIndex(`${name}_runs_owner`).on(`${name}_runs`).columns(['owner']),
+      index(schema, `${name}_runs`, 'started', ['tenant_id', 'started_at']),
+      index(schema, `${name}_runs`, 'definition', ['tenant_id', 'definition_id', 'started_at']),
+      index(schema, `${name}_runs`, 'status', ['tenant_id', 'status', 'started_at']),
+      index(schema, `${name}_runs`, 'wake', ['wake_at']),
+      index(schema, `${name}_runs`, 'owner', ['owner']),
       schema
         .createTable(`${name}_steps`)
         .addColumn('tenant_id', types.tenant, (is) => is.notNull())
@@ -69,8 +63,8 @@ export function runsMigration(name: string): Migration {
         .addColumn('taken', types.text)
         .addColumn('completion', types.text)
         .addPrimaryKeyConstraint(`${name}_steps_pkey`, ['tenant_id', 'id']),
-      schema.createIndex(`${name}_steps_run`).on(`${name}_steps`).columns(['tenant_id', 'run_id']),
-      schema.createIndex(`${name}_steps_open`).on(`${name}_steps`).columns(['tenant_id', 'open_since']),
+      index(schema, `${name}_steps`, 'run', ['tenant_id', 'run_id']),
+      index(schema, `${name}_steps`, 'open', ['tenant_id', 'open_since']),
       schema
         .createTable(`${name}_events`)
         .addColumn('run_id', types.id, (is) => is.notNull())
@@ -89,7 +83,7 @@ export function runsMigration(name: string): Migration {
         .addColumn('run_id', types.id, (is) => is.notNull())
         .addColumn('fingerprint', types.text, (is) => is.notNull())
         .addPrimaryKeyConstraint(`${name}_starts_pkey`, ['tenant_id', 'key_digest']),
-      schema.createIndex(`${name}_starts_run`).on(`${name}_starts`).columns(['run_id']),
+      index(schema, `${name}_starts`, 'run', ['run_id']),
       schema
         .createTable(`${name}_outbox`)
         .addColumn('run_id', types.id, (is) => is.notNull())
@@ -102,10 +96,14 @@ export function runsMigration(name: string): Migration {
         .addColumn('attempts', types.integer, (is) => is.notNull())
         .addColumn('claim', types.id)
         .addPrimaryKeyConstraint(`${name}_outbox_pkey`, ['run_id', 'sink', 'from_seq']),
-      schema
-        .createIndex(`${name}_outbox_next`)
-        .on(`${name}_outbox`)
-        .columns(['sink', 'next_at', 'tenant_id', 'created_at', 'run_id', 'from_seq']),
+      index(schema, `${name}_outbox`, 'next', [
+        'sink',
+        'next_at',
+        'tenant_id',
+        'created_at',
+        'run_id',
+        'from_seq',
+      ]),
       schema
         .createTable(`${name}_workers`)
         .addColumn('id', types.string(LENGTHS.worker), (is) => is.notNull().primaryKey())
@@ -126,10 +124,7 @@ export function runsMigration(name: string): Migration {
         .unique()
         .on(`${name}_versions`)
         .columns(['tenant_id', 'definition_id', 'version']),
-      schema
-        .createIndex(`${name}_versions_digest`)
-        .on(`${name}_versions`)
-        .columns(['tenant_id', 'definition_id', 'digest']),
+      index(schema, `${name}_versions`, 'digest', ['tenant_id', 'definition_id', 'digest']),
     ],
   };
 }
@@ -153,10 +148,11 @@ export function definitionsMigration(name: string): Migration {
         .addColumn('created_at', types.bigint, (is) => is.notNull())
         .addColumn('updated_at', types.bigint, (is) => is.notNull())
         .addPrimaryKeyConstraint(`${name}_definitions_pkey`, ['tenant_id', 'id']),
-      schema
-        .createIndex(`${name}_definitions_created`)
-        .on(`${name}_definitions`)
-        .columns(['tenant_id', 'created_at']),
+      index(schema, `${name}_definitions`, 'created', ['tenant_id', 'created_at']),
     ],
   };
 }
+
+/** The index `<table>_<name>`. */
+const index = (schema: MigrationSchema, table: string, name: string, columns: string[]) =>
+  schema.createIndex(`${table}_${name}`).on(table).columns(columns);

@@ -1,10 +1,44 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database, Ids } from 'agent-gateway';
 import { sql } from 'kysely';
-import type { Outbox, OutboxEntry, TakeRequest } from '../services/ports/outbox.ts';
+import type { RunPlace } from '../contract/engine.ts';
 import { createEngineSql, nowSql } from './engine-sql.ts';
 import { createOutboxRows, READY, type ReachedRow, type RowKey, type WaitingRow } from './outbox-rows.ts';
 import type { WorkflowTables } from './tables.ts';
+
+/**
+ * Events of one run that a sink does not have yet, taken for a while: no other process gets events of this run for this sink until the claim is
+ * over.
+ */
+export interface OutboxEntry extends RunPlace {
+  /** Whom they are for. */
+  readonly sink: string;
+  /** Names the claim. */
+  readonly claim: string;
+  /** Numbers of the first and the last event. */
+  readonly fromSeq: number;
+  readonly toSeq: number;
+  /** How long ago the first of them was written, when they were taken. Milliseconds by the database's clock. */
+  readonly ageMs: number;
+  /** How often they were taken, this time included, and what was given back not. */
+  readonly attempts: number;
+}
+
+/** What is to be taken. */
+export interface TakeRequest {
+  readonly sink: string;
+  readonly limit: number;
+  readonly claimMs: number;
+  /** How many entries of a tenant may be taken, 0 for none; default: as many as there are. Asked for tenants that have something due. */
+  readonly room?: (tenantId: string) => number;
+}
+
+/** What was taken. */
+export interface Taken {
+  readonly entries: readonly OutboxEntry[];
+  /** Whether the look ended before it was through: the next one may find more at once. */
+  readonly hasMore: boolean;
+}
 
 /** Events of one run that are given out together. */
 const MAX_EVENTS = 500;
@@ -19,8 +53,13 @@ const BEHIND_MS = 60_000;
 /** Sinks whose events can wait at one time; more are not looked for. */
 const MAX_SINKS = 1_000;
 
+export type Outbox = ReturnType<typeof createOutbox>;
+
 /**
- * The outbox in a table of the database. Of a run and a sink only the first row is ever taken, and while it is there no other of them: that keeps
+ * Events that wait for their delivery, over all tenants, for each sink on its own, in a table of the database. Each is delivered at least once, those of a run
+ * in order. Rejects with what the database throws.
+ *
+ * Of a run and a sink only the first row is ever taken, and while it is there no other of them: that keeps
  * its events in order.
  *
  * A commit inserts rows that are ready, knowing nothing of what else waits. A look that finds one behind another one of its run puts it off until
@@ -35,7 +74,7 @@ export function createOutbox({
   readonly database: Database;
   readonly tables: WorkflowTables;
   readonly ids: Ids;
-}): Outbox {
+}) {
   const run = createEngineSql(database);
   const rows = createOutboxRows(database, tables);
   const outbox = sql.table(tables.outbox.meta.tableName);
@@ -75,7 +114,12 @@ export function createOutbox({
     return found;
   }
 
-  async function take({ sink, limit, claimMs, room: ask = () => limit }: TakeRequest) {
+  /**
+   * Takes what is due for a sink, for `claimMs`: one entry a run, with all of its events that wait (500 at most, or those of one commit), fair over
+   * tenants (the first of each, then the second …), older first. Of several callers at one time each gets other entries. The work of one call
+   * is bounded, whatever waits.
+   */
+  async function take({ sink, limit, claimMs, room: ask = () => limit }: TakeRequest): Promise<Taken> {
     const room = roomOnce(ask);
     const isReleasing = await release(sink);
     const found = await someReady(sink, room, limit);
@@ -147,7 +191,8 @@ export function createOutbox({
   return {
     take,
 
-    async done(entry) {
+    /** Forgets events that were delivered. True when more of the run waits, and is due now. Nothing, and false, when another process has them. */
+    async done(entry: OutboxEntry): Promise<boolean> {
       const { runId, sink, fromSeq, toSeq } = entry;
       const removed = await rows.change(sql`delete from ${outbox} where run_id = ${runId} and sink = ${sink}
         and from_seq >= ${fromSeq} and to_seq <= ${toSeq} and ${isClaimed(entry)}`);
@@ -155,10 +200,16 @@ export function createOutbox({
       return removed > 0 && (await wakeNext(entry));
     },
 
-    postpone: (entry, delayMs) => putOff(entry, delayMs, 1),
-    giveBack: (entry, delayMs) => putOff(entry, delayMs, 0),
+    /** Puts off an entry that the sink refused: it is taken again after `delayMs`. Nothing when the claim was over and another process has it. */
+    postpone: (entry: OutboxEntry, delayMs: number) => putOff(entry, delayMs, 1),
+    /** Like `postpone`, of an entry with which nothing was tried: the attempt does not count. */
+    giveBack: (entry: OutboxEntry, delayMs: number) => putOff(entry, delayMs, 0),
 
-    async giveUp(entry, olderThanMs) {
+    /**
+     * Forgets those events of an entry whose commits are older than `olderThanMs` by the database's clock, and makes the rest due now. Gives how
+     * many were forgotten; 0, and nothing is done, when another process has the entry.
+     */
+    async giveUp(entry: OutboxEntry, olderThanMs: number): Promise<number> {
       const { runId, sink, fromSeq, toSeq } = entry;
       const now = await nowSql(database);
       const { rows: old } = await run(sql<Pick<ReachedRow, 'fromSeq' | 'toSeq'>>`
@@ -174,7 +225,17 @@ export function createOutbox({
       return eventsOf(old);
     },
 
-    async forget({ olderThanMs, here }) {
+    /**
+     * Forgets events older than `olderThanMs` of sinks that are not here, and of which nothing was taken for that long by any replica. Gives how many
+     * events of which sinks.
+     */
+    async forget({
+      olderThanMs,
+      here,
+    }: {
+      readonly olderThanMs: number;
+      readonly here: readonly string[];
+    }): Promise<readonly { readonly sink: string; readonly events: number }[]> {
       const forgotten: { readonly sink: string; readonly events: number }[] = [];
       for (const sink of await sinksThatWait()) {
         if (here.includes(sink)) continue;

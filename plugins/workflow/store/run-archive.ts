@@ -1,17 +1,10 @@
 import type { Database, TenantEntityManager } from 'agent-gateway';
+import type { NewEvent } from '../services/core/commands.ts';
 import type { RunState } from '../services/core/state.ts';
 import { storedEvent } from './event-rows.ts';
 import { inPages, isSearchable } from './rows.ts';
-import type { StoredEvent } from './run-queries.ts';
 import { readRun } from './run-rows.ts';
 import type { WorkflowTables } from './tables.ts';
-
-/** Everything that is kept of one run. Raw. */
-interface ArchivedRun {
-  readonly run: RunState;
-  /** Oldest first. */
-  readonly events: readonly StoredEvent[];
-}
 
 /** Whose runs. */
 interface ArchiveScope {
@@ -19,40 +12,19 @@ interface ArchiveScope {
   readonly startedBy?: string | undefined;
 }
 
-/** How much was deleted. */
-interface ErasedRuns {
-  readonly runs: number;
-  readonly steps: number;
-  readonly events: number;
-  /** Versions of graphs; 0 unless all of the tenant was deleted. */
-  readonly versions: number;
-}
-
-/** Runs for data protection: taking them out and deleting them. */
-export interface RunArchive {
-  /** All runs, oldest first, read in pages: a run at a time is in memory, whatever their number. */
-  all(tenantId: string, scope: ArchiveScope): AsyncIterable<ArchivedRun>;
-  /**
-   * Deletes runs with their steps, events, idempotency keys and undelivered events, and without `startedBy` the versions too, inside the
-   * caller's transaction, in batches. A run that is under way is deleted like any other: the process that carries it out finds it gone at its
-   * next commit.
-   */
-  erase(entities: TenantEntityManager, scope: ArchiveScope): Promise<ErasedRuns>;
-}
-
 /** Runs that are found, or deleted, at one time. */
 const BATCH = 200;
 /** Events that are read at one time. */
 const EVENTS = 1_000;
 
-/** Runs in tables of the database, for data protection. */
+/** Runs in tables of the database, for data protection: taking them out and deleting them. */
 export function createRunArchive({
   database,
   tables,
 }: {
   readonly database: Database;
   readonly tables: WorkflowTables;
-}): RunArchive {
+}) {
   /** Ids of runs, oldest first, in pages. */
   async function* idsOf(entities: TenantEntityManager, { startedBy }: ArchiveScope) {
     if (startedBy !== undefined && !isSearchable(startedBy)) return;
@@ -70,8 +42,8 @@ export function createRunArchive({
     for await (const page of pages) yield page.map(({ id }) => id);
   }
 
-  async function eventsOf(entities: TenantEntityManager, runId: string): Promise<StoredEvent[]> {
-    const events: StoredEvent[] = [];
+  async function eventsOf(entities: TenantEntityManager, runId: string): Promise<NewEvent[]> {
+    const events: NewEvent[] = [];
     for (;;) {
       const where = { runId, seq: { $gt: events.at(-1)?.seq ?? 0 } };
       const page = await entities.rows(tables.events, where, { orderBy: { seq: 'asc' }, limit: EVENTS });
@@ -81,7 +53,11 @@ export function createRunArchive({
   }
 
   return {
-    async *all(tenantId, scope): AsyncGenerator<ArchivedRun> {
+    /** All runs, oldest first, with their events, oldest first. Read in pages: a run at a time is in memory, whatever their number. Raw. */
+    async *all(
+      tenantId: string,
+      scope: ArchiveScope,
+    ): AsyncGenerator<{ readonly run: RunState; readonly events: readonly NewEvent[] }> {
       const entities = database.forTenant(tenantId);
       for await (const ids of idsOf(entities, scope)) {
         for (const id of ids) {
@@ -91,7 +67,12 @@ export function createRunArchive({
       }
     },
 
-    async erase(entities, scope) {
+    /**
+     * Deletes runs with their steps, events, idempotency keys and undelivered events, and without `startedBy` the versions too, inside the
+     * caller's transaction, in batches; gives how many of each. A run that is under way is deleted like any other: the process that carries it out finds
+     * it gone at its next commit.
+     */
+    async erase(entities: TenantEntityManager, scope: ArchiveScope) {
       const erased = { runs: 0, steps: 0, events: 0, versions: 0 };
       for await (const ids of idsOf(entities, scope)) {
         const ofRuns = { runId: { $in: ids } };

@@ -4,17 +4,14 @@ import type { RunStatus } from '../contract/runs.ts';
 import type { NewEvent } from '../services/core/commands.ts';
 import type { RunState, StepState } from '../services/core/state.ts';
 import { storedEvent } from './event-rows.ts';
-import { isSearchable, toText } from './rows.ts';
-import { type RunRow, readSteps, runHead } from './run-rows.ts';
-import { keyDigest } from './run-writes.ts';
+import { findRow, isSearchable, toText } from './rows.ts';
+import { type RunRow, runHead } from './run-rows.ts';
+import { findStart } from './run-writes.ts';
 import { stepState } from './step-rows.ts';
 import type { WorkflowTables } from './tables.ts';
 
 /** A run without its steps. Raw: what leaves the engine is redacted where it is shown. */
 export type RunHead = Omit<RunState, 'steps'>;
-
-/** An event as it was stored; its data were redacted before. */
-export type StoredEvent = NewEvent;
 
 /** A human task that waits. */
 export interface OpenTask {
@@ -39,62 +36,37 @@ export interface RunPosition {
   readonly seq: number;
 }
 
-/**
- * What is shown of runs. Each method sees one tenant; what belongs to another one is not there. They change nothing and throw nothing but
- * what the database throws.
- */
-export interface RunQueries {
-  /** A run without its steps. Use `RunStore.read` for both together. */
-  head(place: RunPlace): Promise<RunHead | undefined>;
-  /** Runs that match, newest start first (of one moment the higher id), and how many match in all. */
-  list(
-    tenantId: string,
-    query: RunQuery,
-  ): Promise<{ readonly runs: readonly RunHead[]; readonly total: number }>;
-  /** Steps of a run in the order of their creation, then of their ids; empty where there is no such run. */
-  steps(place: RunPlace): Promise<readonly StepState[]>;
-  /** One step of the run. */
-  step(place: RunPlace & { readonly stepId: string }): Promise<StepState | undefined>;
-  openTasks(tenantId: string, query: OpenTaskQuery): Promise<readonly OpenTask[]>;
-  /** Events after a number (default 0), oldest first, and how many the run has in all. No such run: none. */
-  events(
-    place: RunPlace & { readonly after?: number | undefined; readonly limit: number },
-  ): Promise<{ readonly events: readonly StoredEvent[]; readonly total: number }>;
-  /** Events of one step, oldest first, `limit` at most. */
-  eventsOfStep(
-    place: RunPlace & { readonly stepId: string; readonly limit: number },
-  ): Promise<readonly StoredEvent[]>;
-  /** What an idempotency key has started. */
-  startOf(
-    tenantId: string,
-    key: string,
-  ): Promise<{ readonly runId: string; readonly fingerprint: string } | undefined>;
-  /** Status and last event number of a run, as cheaply as can be. */
-  position(place: RunPlace): Promise<RunPosition | undefined>;
-}
+export type RunQueries = ReturnType<typeof createRunQueries>;
 
-/** What is shown of runs, out of tables of the database. */
+/**
+ * What is shown of runs, out of tables of the database. Each method sees one tenant; what belongs to another one is not there. They change nothing and
+ * throw nothing but what the database throws.
+ */
 export function createRunQueries({
   database,
   tables,
 }: {
   readonly database: Database;
   readonly tables: WorkflowTables;
-}): RunQueries {
-  async function position(tenantId: string, runId: string) {
-    const query = { limit: 1, fields: ['status', 'seq'] } as const;
-    const [row] = await database.forTenant(tenantId).rows(tables.runs, { id: runId }, query);
-    return row && { status: row.status, seq: row.seq };
-  }
+}) {
+  /** Status and last event number of a run, as cheaply as can be. */
+  const position = ({ tenantId, runId }: RunPlace): Promise<RunPosition | undefined> =>
+    findRow(database.forTenant(tenantId), tables.runs, { id: runId }, ['status', 'seq']);
 
   return {
-    async head({ tenantId, runId }) {
-      if (!isSearchable(runId)) return undefined;
-      const [row] = await database.forTenant(tenantId).rows(tables.runs, { id: runId }, { limit: 1 });
+    position,
+
+    /** A run without its steps. Use `RunStore.read` for both together. */
+    async head({ tenantId, runId }: RunPlace): Promise<RunHead | undefined> {
+      const row = await findRow(database.forTenant(tenantId), tables.runs, { id: runId });
       return row && runHead(row);
     },
 
-    async list(tenantId, query) {
+    /** Runs that match, newest start first (of one moment the higher id), and how many match in all. */
+    async list(
+      tenantId: string,
+      query: RunQuery,
+    ): Promise<{ readonly runs: readonly RunHead[]; readonly total: number }> {
       if (query.definitionId !== undefined && !isSearchable(query.definitionId))
         return { runs: [], total: 0 };
       const entities = database.forTenant(tenantId);
@@ -105,19 +77,20 @@ export function createRunQueries({
       return { runs: runs.map(runHead), total: await entities.count(tables.runs, where as never) };
     },
 
-    async steps({ tenantId, runId }) {
-      if (!isSearchable(runId)) return [];
-      return (await readSteps(database.forTenant(tenantId), tables, runId)).map(stepState);
-    },
-
-    async step({ tenantId, runId, stepId }) {
-      if (!isSearchable(runId) || !isSearchable(stepId)) return undefined;
-      const where = { id: stepId, runId };
-      const [row] = await database.forTenant(tenantId).rows(tables.steps, where, { limit: 1 });
+    /** One step of the run. */
+    async step({
+      tenantId,
+      runId,
+      stepId,
+    }: RunPlace & { readonly stepId: string }): Promise<StepState | undefined> {
+      const row = await findRow(database.forTenant(tenantId), tables.steps, { id: stepId, runId });
       return row && stepState(row);
     },
 
-    async openTasks(tenantId, { assignees, limit, offset }) {
+    async openTasks(
+      tenantId: string,
+      { assignees, limit, offset }: OpenTaskQuery,
+    ): Promise<readonly OpenTask[]> {
       const entities = database.forTenant(tenantId);
       const anybody = { openSince: { $ne: null } };
       const where =
@@ -138,30 +111,40 @@ export function createRunQueries({
       });
     },
 
-    async events({ tenantId, runId, after = 0, limit }) {
+    /** Events after a number (default 0), oldest first, and how many the run has in all. No such run: none. */
+    async events({
+      after = 0,
+      limit,
+      ...place
+    }: RunPlace & { readonly after?: number | undefined; readonly limit: number }): Promise<{
+      readonly events: readonly NewEvent[];
+      readonly total: number;
+    }> {
+      const { tenantId, runId } = place;
       if (!isSearchable(runId)) return { events: [], total: 0 };
       const where = { runId, seq: { $gt: after } };
       const query = { orderBy: { seq: 'asc' }, limit } as const;
       const events = await database.forTenant(tenantId).rows(tables.events, where, query);
       // Numbers have no gaps, so the last one is how many there are.
-      const total = (await position(tenantId, runId))?.seq ?? 0;
+      const total = (await position(place))?.seq ?? 0;
       return { events: events.map(storedEvent), total };
     },
 
-    async eventsOfStep({ tenantId, runId, stepId, limit }) {
+    /** Events of one step, oldest first, `limit` at most. */
+    async eventsOfStep({
+      tenantId,
+      runId,
+      stepId,
+      limit,
+    }: RunPlace & { readonly stepId: string; readonly limit: number }): Promise<readonly NewEvent[]> {
       if (!isSearchable(runId) || !isSearchable(stepId)) return [];
       const query = { orderBy: { seq: 'asc' }, limit } as const;
       const rows = await database.forTenant(tenantId).rows(tables.events, { runId, stepId }, query);
       return rows.map(storedEvent);
     },
 
-    async startOf(tenantId, key) {
-      const where = { keyDigest: keyDigest(key) };
-      const [start] = await database.forTenant(tenantId).rows(tables.starts, where, { limit: 1 });
-      return start && { runId: start.runId, fingerprint: start.fingerprint };
-    },
-
-    position: async ({ tenantId, runId }) => (isSearchable(runId) ? position(tenantId, runId) : undefined),
+    /** What an idempotency key has started. */
+    startOf: (tenantId: string, key: string) => findStart(database.forTenant(tenantId), tables, key),
   };
 }
 

@@ -2,10 +2,10 @@ import type { InferEntity } from '@mikro-orm/core';
 import { column, defineEntity, type TenantEntityManager } from 'agent-gateway';
 import { WorkflowErrors } from '../contract/engine.ts';
 import type { RunStatus } from '../contract/runs.ts';
-import type { RunState, StepState } from '../services/core/state.ts';
-import { entityName, fromText, fromTextOrNull, isSearchable, LENGTHS, toText, toTextOrNull } from './rows.ts';
+import type { RunState } from '../services/core/state.ts';
+import { changedColumns, entityName, findRow, fromColumns, LENGTHS, toColumns } from './rows.ts';
 import type { RunHead } from './run-queries.ts';
-import { type StepRow, stepState } from './step-rows.ts';
+import { stepState } from './step-rows.ts';
 import type { WorkflowTables } from './tables.ts';
 
 /**
@@ -53,76 +53,25 @@ export type RunRow = InferEntity<ReturnType<typeof runTable>>;
 /** A row without its tenant, as it is inserted. */
 type NewRunRow = Omit<RunRow, 'tenantId'>;
 
-/** Members that may change and are columns as they are. */
-const PLAIN = [
-  'status',
-  'revision',
-  'seq',
-  'owner',
-  'wakeAt',
-  'completedAt',
-  'updatedAt',
-] as const satisfies readonly (keyof RunHead & keyof RunRow)[];
+/** Members whose columns are JSON texts. */
+const JSON_MEMBERS = ['input', 'variables', 'error'] as const;
 
-/** The row of a new run. */
-export function runRow(run: RunHead): NewRunRow {
-  return {
-    id: run.id,
-    definitionId: run.definitionId,
-    versionId: run.versionId,
-    version: run.version,
-    status: run.status,
-    revision: run.revision,
-    seq: run.seq,
-    input: toText(run.input),
-    variables: toText(run.variables),
-    error: toTextOrNull(run.error),
-    owner: run.owner,
-    wakeAt: run.wakeAt,
-    startedBy: run.startedBy,
-    startedAt: run.startedAt,
-    completedAt: run.completedAt,
-    updatedAt: run.updatedAt,
-  };
+/** The row of a new run, its id first, whatever the order of the state's members: the same columns in the same order are one statement. */
+export function runRow({ tenantId: _tenant, steps: _steps, id, ...head }: RunState): NewRunRow {
+  return toColumns({ id, ...head }, JSON_MEMBERS);
 }
 
-/** The columns in which a run differs from what it was; objects are compared by identity. What a run starts with never changes. */
-export function runChanges(before: RunHead, after: RunHead): Partial<NewRunRow> {
-  const changes: Record<string, unknown> = {};
-  for (const name of PLAIN) {
-    if (before[name] !== after[name]) changes[name] = after[name];
-  }
-  if (before.variables !== after.variables) changes.variables = toText(after.variables);
-  if (before.error !== after.error) changes.error = toTextOrNull(after.error);
-  return changes;
+/** The columns in which a run differs from what it was; objects are compared by identity. */
+export function runChanges(
+  { steps: _before, ...before }: RunState,
+  { steps: _after, ...after }: RunState,
+): Partial<NewRunRow> {
+  return changedColumns(before, after, JSON_MEMBERS);
 }
 
 /** The run that a row holds, without its steps. */
 export function runHead(row: RunRow): RunHead {
-  return {
-    id: row.id,
-    tenantId: row.tenantId,
-    definitionId: row.definitionId,
-    versionId: row.versionId,
-    version: row.version,
-    status: row.status,
-    revision: row.revision,
-    seq: row.seq,
-    input: fromText(row.input),
-    variables: fromText(row.variables),
-    error: fromTextOrNull(row.error),
-    owner: row.owner ?? null,
-    wakeAt: row.wakeAt ?? null,
-    startedBy: row.startedBy,
-    startedAt: row.startedAt,
-    completedAt: row.completedAt ?? null,
-    updatedAt: row.updatedAt,
-  };
-}
-
-/** A run with its steps. */
-function runState(head: RunHead, steps: readonly StepState[]): RunState {
-  return { ...head, steps: new Map(steps.map((step) => [step.nodeId, step])) };
+  return fromColumns<RunHead>(row, JSON_MEMBERS);
 }
 
 /** More than a run has: `max_steps` is 10,000 at most, and skipped steps come on top. */
@@ -139,25 +88,15 @@ export async function readRun(
   tables: WorkflowTables,
   runId: string,
 ): Promise<RunState | undefined> {
-  if (!isSearchable(runId)) return undefined;
   for (let reading = 0; reading < READINGS; reading += 1) {
     // The run first: were its steps older than its revision, a commit on them would be taken for a good one.
-    const [row] = await entities.rows(tables.runs, { id: runId }, { limit: 1 });
+    const row = await findRow(entities, tables.runs, { id: runId });
     if (row === undefined) return undefined;
-    const steps = await readSteps(entities, tables, runId);
+    const steps = await entities.rows(tables.steps, { runId }, { limit: ALL_STEPS });
     if (steps.some(({ revision }) => revision > row.revision)) continue;
-    return runState(runHead(row), steps.map(stepState));
+    // In the order of their creation, then of their ids. Sorted here: the database would sort wide rows.
+    steps.sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
+    return { ...runHead(row), steps: new Map(steps.map((step) => [step.nodeId, stepState(step)])) };
   }
   throw WorkflowErrors.busy();
-}
-
-/** The rows of a run's steps, in the order of their creation, then of their ids. */
-export async function readSteps(
-  entities: TenantEntityManager,
-  tables: WorkflowTables,
-  runId: string,
-): Promise<StepRow[]> {
-  const rows = await entities.rows(tables.steps, { runId }, { limit: ALL_STEPS });
-  // Sorted here: the database would sort wide rows.
-  return rows.sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
 }

@@ -1,18 +1,26 @@
 import { type Database, isUniqueViolation } from 'agent-gateway';
+import { sql } from 'kysely';
+import type { RunPlace } from '../contract/engine.ts';
 import type { Commit, Creation, RunStore } from '../services/ports/run-store.ts';
-import { createDueAndOrphanedRuns } from './due-and-orphaned-runs.ts';
-import { isSearchable } from './rows.ts';
+import { createEngineSql, nowSql } from './engine-sql.ts';
+import { findRow } from './rows.ts';
 import { readRun } from './run-rows.ts';
-import { commitWrites, creationWrites, keyDigest } from './run-writes.ts';
+import { commitWrites, creationWrites, findStart } from './run-writes.ts';
 import type { WorkflowTables } from './tables.ts';
 import { createWorkerLeases } from './worker-leases.ts';
-import { createWriteGroups } from './write-groups.ts';
 
 /** Attempts to store a run while the one that stood in its way vanishes each time. */
 const ATTEMPTS = 5;
 
 /** Undoes a transaction whose run has another revision. */
 const UNDO = Symbol('undo');
+
+interface PlaceRow {
+  readonly tenant_id: string;
+  readonly id: string;
+}
+
+const place = ({ tenant_id, id }: PlaceRow): RunPlace => ({ tenantId: tenant_id, runId: id });
 
 /** Runs in tables of the database. */
 export function createRunStore({
@@ -22,15 +30,16 @@ export function createRunStore({
   readonly database: Database;
   readonly tables: WorkflowTables;
 }): RunStore {
+  const run = createEngineSql(database);
+  const runs = sql.table(tables.runs.meta.tableName);
+  const workers = sql.table(tables.workers.meta.tableName);
+
   /** Which of the two it was that made a unique violation; undefined when it is gone by now. */
   async function conflictOf({ state, idempotency }: Creation) {
     const entities = database.forTenant(state.tenantId);
-    const [same] = await entities.rows(tables.runs, { id: state.id }, { limit: 1, fields: ['id'] });
+    const same = await findRow(entities, tables.runs, { id: state.id }, ['id']);
     if (same !== undefined) return 'exists';
-    if (idempotency === undefined) return undefined;
-    const where = { keyDigest: keyDigest(idempotency.key) };
-    const [start] = await entities.rows(tables.starts, where, { limit: 1 });
-    return start && { runId: start.runId, fingerprint: start.fingerprint };
+    return idempotency && findStart(entities, tables, idempotency.key);
   }
 
   /** With writes of others: they need a transaction that is open while they run. */
@@ -47,17 +56,14 @@ export function createRunStore({
     }
   }
 
-  const groups = createWriteGroups(database);
-
   /** Two that come with one idempotency key wait for each other: those delay no others. */
-  function store(tenantId: string, creation: Creation): Promise<boolean> {
-    const writes = creationWrites(tables, creation);
-    if (creation.idempotency !== undefined) return database.forTenant(tenantId).writeTogether(writes);
-    return groups.write({ tenantId, runId: creation.state.id, writes });
+  function store(creation: Creation): Promise<boolean> {
+    const { tenantId, id } = creation.state;
+    const options = creation.idempotency === undefined ? { shareAs: id } : {};
+    return database.forTenant(tenantId).writeTogether(creationWrites(tables, creation), options);
   }
 
   return {
-    ...createDueAndOrphanedRuns(database, tables),
     ...createWorkerLeases(database, tables),
 
     now: () => database.now(),
@@ -65,7 +71,7 @@ export function createRunStore({
     async create(creation) {
       for (let attempt = 1; ; attempt += 1) {
         try {
-          await store(creation.state.tenantId, creation);
+          await store(creation);
           return 'created';
         } catch (error) {
           if (!isUniqueViolation(error)) throw error;
@@ -79,16 +85,41 @@ export function createRunStore({
     read: ({ tenantId, runId }) => readRun(database.forTenant(tenantId), tables, runId),
 
     async runOfStep(tenantId, stepId) {
-      if (!isSearchable(stepId)) return undefined;
-      const query = { limit: 1, fields: ['runId'] } as const;
-      const [row] = await database.forTenant(tenantId).rows(tables.steps, { id: stepId }, query);
-      return row?.runId;
+      return (await findRow(database.forTenant(tenantId), tables.steps, { id: stepId }, ['runId']))?.runId;
     },
 
     commit(commit) {
       if (commit.also !== undefined) return commitWith(commit, commit.also);
       const { tenantId, id } = commit.before;
-      return groups.write({ tenantId, runId: id, writes: commitWrites(tables, commit) });
+      return database.forTenant(tenantId).writeTogether(commitWrites(tables, commit), { shareAs: id });
+    },
+
+    // Over all tenants. Read without locks: a commit is guarded by the run's revision anyway.
+
+    async due(limit) {
+      const now = await nowSql(database);
+      const { rows } = await run(sql<PlaceRow>`
+        select tenant_id, id from (
+          select tenant_id, id, wake_at, row_number() over (partition by tenant_id order by wake_at, id) as turn
+          from ${runs} where wake_at <= ${now}) as due
+        order by turn, wake_at, id limit ${sql.lit(limit)}`);
+      return rows.map(place);
+    },
+
+    async orphans(limit) {
+      const now = await nowSql(database);
+      const { rows } = await run(sql<PlaceRow & { readonly owner: string }>`
+        select tenant_id, id, owner from ${runs} as run
+        where owner is not null and not exists (
+          select 1 from ${workers} as worker where worker.id = run.owner and worker.expires_at > ${now})
+        order by owner, id limit ${sql.lit(limit)}`);
+      return rows.map((row) => ({ ...place(row), owner: row.owner }));
+    },
+
+    async owned(worker) {
+      const { rows } = await run(sql<PlaceRow & { readonly revision: unknown }>`
+        select tenant_id, id, revision from ${runs} where owner = ${worker}`);
+      return rows.map((row) => ({ ...place(row), revision: Number(row.revision) }));
     },
   };
 }

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { column, defineEntity, type RowWrite, writes } from 'agent-gateway';
+import { column, defineEntity, type RowWrite, type TenantEntityManager, writes } from 'agent-gateway';
 import type { NewEvent } from '../services/core/commands.ts';
 import type { RunState } from '../services/core/state.ts';
 import type { Commit, Creation } from '../services/ports/run-store.ts';
 import { eventRow } from './event-rows.ts';
 import { READY } from './outbox-rows.ts';
-import { entityName, LENGTHS } from './rows.ts';
+import { entityName, findRow, LENGTHS } from './rows.ts';
 import { runChanges, runRow } from './run-rows.ts';
 import { type NewStepRow, stepChanges, stepRow } from './step-rows.ts';
 import type { WorkflowTables } from './tables.ts';
@@ -99,8 +99,13 @@ function eventWrites(
 }
 
 /** An idempotency key as it is stored. */
-export function keyDigest(key: string): string {
+function keyDigest(key: string): string {
   return createHash('sha256').update(JSON.stringify(key)).digest('hex');
+}
+
+/** What an idempotency key has started; undefined for a new one. */
+export async function findStart(entities: TenantEntityManager, tables: WorkflowTables, key: string) {
+  return findRow(entities, tables.starts, { keyDigest: keyDigest(key) }, ['runId', 'fingerprint']);
 }
 
 /** Characters of one statement, about: MySQL takes 16 MiB in bytes, with everything around them and escaped. */
@@ -125,7 +130,7 @@ function inStatements<Row extends object>(rows: readonly Row[]): Row[][] {
 }
 
 /** Characters of the texts in a row. */
-export function sizeOf(row: object): number {
+function sizeOf(row: object): number {
   let size = 0;
   for (const value of Object.values(row)) size += typeof value === 'string' ? value.length : 0;
   return size;

@@ -2,7 +2,7 @@ import type { InferEntity } from '@mikro-orm/core';
 import { column, defineEntity } from 'agent-gateway';
 import type { StepStatus } from '../contract/runs.ts';
 import type { RunState, StepState } from '../services/core/state.ts';
-import { entityName, fromText, fromTextOrNull, LENGTHS, toText, toTextOrNull } from './rows.ts';
+import { changedColumns, entityName, fromColumns, LENGTHS, toColumns, toText } from './rows.ts';
 
 /** Steps of runs. Nothing that an automatic step changes is in an index. */
 export function stepTable(name: string) {
@@ -51,100 +51,40 @@ export type StepRow = InferEntity<ReturnType<typeof stepTable>>;
 /** A row without its tenant, as it is inserted. */
 export type NewStepRow = Omit<StepRow, 'tenantId'>;
 
-/** Members that are columns as they are. */
-const PLAIN = [
-  'status',
-  'attempt',
-  'delivery',
-  'lost',
-  'readyAt',
-  'dueAt',
-  'createdAt',
-  'startedAt',
-  'completedAt',
-] as const satisfies readonly (keyof StepState & keyof StepRow)[];
-
 /** Members whose columns are JSON texts. */
 const JSON_MEMBERS = [
+  'nodeName',
+  'nodeType',
+  'assignee',
   'input',
   'output',
   'outcome',
   'error',
   'taken',
   'completion',
-] as const satisfies readonly (keyof StepState & keyof StepRow)[];
+] as const;
 
 /** The row of a new step. */
 export function stepRow(
   { id: runId, revision }: Pick<RunState, 'id' | 'revision'>,
   step: StepState,
 ): NewStepRow {
-  const { id, nodeId, nodeName, nodeType } = step;
-  return {
-    id,
-    runId,
-    revision,
-    nodeId,
-    nodeName: toText(nodeName),
-    nodeType: toText(nodeType),
-    status: step.status,
-    attempt: step.attempt,
-    delivery: step.delivery,
-    lost: step.lost,
-    readyAt: step.readyAt,
-    dueAt: step.dueAt,
-    createdAt: step.createdAt,
-    startedAt: step.startedAt,
-    completedAt: step.completedAt,
-    openSince: openSince(step),
-    assignee: toText(step.assignee),
-    input: toTextOrNull(step.input),
-    output: toTextOrNull(step.output),
-    outcome: toTextOrNull(step.outcome),
-    error: toTextOrNull(step.error),
-    taken: toTextOrNull(step.taken),
-    completion: toTextOrNull(step.completion),
-  };
+  const assignee = toText(step.assignee);
+  return { ...toColumns(step, JSON_MEMBERS), assignee, runId, revision, openSince: openSince(step) };
 }
 
 /** The columns in which a step differs from what it was; objects are compared by identity. Empty where it does not. */
 export function stepChanges(before: StepState, after: StepState): Partial<NewStepRow> {
-  const changes: Record<string, unknown> = {};
-  for (const name of PLAIN) {
-    if (before[name] !== after[name]) changes[name] = after[name];
-  }
-  for (const name of JSON_MEMBERS) {
-    if (before[name] !== after[name]) changes[name] = toTextOrNull(after[name]);
-  }
-  if (before.assignee !== after.assignee) changes.assignee = toText(after.assignee);
+  const changes = changedColumns(before, after, JSON_MEMBERS);
+  if ('assignee' in changes) changes.assignee = toText(after.assignee);
   if (openSince(before) !== openSince(after)) changes.openSince = openSince(after);
   return changes;
 }
 
 /** The step that a row holds. */
-export function stepState(row: Omit<StepRow, 'tenantId' | 'runId' | 'revision'>): StepState {
-  return {
-    id: row.id,
-    nodeId: row.nodeId,
-    nodeName: fromText(row.nodeName),
-    nodeType: fromText(row.nodeType),
-    status: row.status,
-    attempt: row.attempt,
-    delivery: row.delivery,
-    lost: row.lost,
-    readyAt: row.readyAt ?? null,
-    assignee: fromText(row.assignee),
-    input: fromTextOrNull(row.input),
-    output: fromTextOrNull(row.output),
-    outcome: fromTextOrNull(row.outcome),
-    error: fromTextOrNull(row.error),
-    taken: fromTextOrNull(row.taken),
-    completion: fromTextOrNull(row.completion),
-    dueAt: row.dueAt ?? null,
-    createdAt: row.createdAt,
-    startedAt: row.startedAt ?? null,
-    completedAt: row.completedAt ?? null,
-  };
+export function stepState(row: StepRow): StepState {
+  const { tenantId: _tenant, runId: _run, revision: _revision, openSince: _open, ...columns } = row;
+  return fromColumns<StepState>(columns, JSON_MEMBERS);
 }
 
 /** Only human tasks wait. */

@@ -7,13 +7,24 @@ import {
   defineEntity,
   type Ids,
   isUniqueViolation,
+  type Page,
   type TenantEntityManager,
 } from 'agent-gateway';
 import { WorkflowErrors } from '../contract/engine.ts';
 import type { Graph } from '../contract/graph.ts';
-import type { StoredVersion, Versions } from '../services/ports/definition-store.ts';
-import { entityName, fromText, isSearchable, LENGTHS, toText } from './rows.ts';
+import { entityName, findRow, fromColumns, isSearchable, LENGTHS, toColumns } from './rows.ts';
 import type { WorkflowTables } from './tables.ts';
+
+/** A version of a graph. It never changes. Times are milliseconds since the epoch. */
+export interface StoredVersion {
+  readonly id: string;
+  readonly definitionId: string;
+  /** 1 for the first of its definition and tenant, without gaps. */
+  readonly version: number;
+  readonly graph: Graph;
+  readonly publishedBy: string;
+  readonly publishedAt: number;
+}
 
 /** Immutable graphs, from which runs start. */
 export function versionTable(name: string) {
@@ -41,33 +52,12 @@ type VersionRow = InferEntity<ReturnType<typeof versionTable>>;
 
 /** The row of a new version. */
 export function versionRow(version: StoredVersion): Omit<VersionRow, 'tenantId'> {
-  const { id, definitionId, version: number, graph, publishedBy, publishedAt } = version;
-  return {
-    id,
-    definitionId,
-    version: number,
-    digest: graphDigest(graph),
-    graph: toText(graph),
-    publishedBy,
-    publishedAt,
-  };
+  return { ...toColumns(version, ['graph']), digest: graphDigest(version.graph) };
 }
 
 /** The version that a row holds. */
-export function storedVersion(row: VersionRow): StoredVersion {
-  const { id, definitionId, version, graph, publishedBy, publishedAt } = row;
-  return { id, definitionId, version, graph: fromText(graph), publishedBy, publishedAt };
-}
-
-/** The number of a definition's newest version; 0 where there is none. */
-export async function newestNumber(
-  entities: TenantEntityManager,
-  tables: WorkflowTables,
-  definitionId: string,
-): Promise<number> {
-  const query = { orderBy: { version: 'desc' }, limit: 1, fields: ['version'] } as const;
-  const [row] = await entities.rows(tables.versions, { definitionId }, query);
-  return row?.version ?? 0;
+export function storedVersion({ tenantId: _tenant, digest: _digest, ...columns }: VersionRow): StoredVersion {
+  return fromColumns<StoredVersion>(columns, ['graph']);
 }
 
 /** SHA-256 of a graph as JSON whose members are sorted: equal for equal JSON values, however they were written. */
@@ -81,7 +71,19 @@ function sorted(_name: string, value: unknown): unknown {
 }
 
 /** Attempts to give a version a number that others take at the same moment. Of those who compete one gets through each time. */
-export const NUMBERING_ATTEMPTS = 100;
+const NUMBERING_ATTEMPTS = 100;
+
+/** Tries again to store a version while others take its number. Throws `workflow.busy` after a hundred times. */
+export async function withFreeNumber<T>(store: () => Promise<T>): Promise<T> {
+  for (let attempt = 0; attempt < NUMBERING_ATTEMPTS; attempt += 1) {
+    try {
+      return await store();
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+    }
+  }
+  throw WorkflowErrors.busy();
+}
 
 /** What versions are kept with. */
 export interface VersionsParts {
@@ -91,77 +93,89 @@ export interface VersionsParts {
   readonly ids: Ids;
 }
 
-/** Versions in a table of the database. */
-export function createVersions({ database, tables, clock, ids }: VersionsParts): Versions {
-  type Request = Parameters<Versions['ensure']>[0];
+/** What a version is made of. */
+interface VersionContent {
+  /** 1 to 128 characters. */
+  readonly definitionId: string;
+  readonly graph: Graph;
+  readonly publishedBy: string;
+}
 
-  async function find(entities: TenantEntityManager, { definitionId, graph }: Request, digest: string) {
-    const where = { definitionId, digest };
+/** The version after the newest of its definition, stored nowhere yet. */
+export async function nextVersion(
+  entities: TenantEntityManager,
+  { definitionId, graph, publishedBy }: VersionContent,
+  { tables, clock, ids }: VersionsParts,
+): Promise<StoredVersion> {
+  const query = { orderBy: { version: 'desc' }, limit: 1, fields: ['version'] } as const;
+  const [newest] = await entities.rows(tables.versions, { definitionId }, query);
+  const version = (newest?.version ?? 0) + 1;
+  return { id: ids.uuid(), definitionId, version, graph, publishedBy, publishedAt: clock.now() };
+}
+
+export type Versions = ReturnType<typeof createVersions>;
+
+/** Versions of tenants' definitions, in a table of the database. */
+export function createVersions(parts: VersionsParts) {
+  const { database, tables } = parts;
+
+  async function find(
+    entities: TenantEntityManager,
+    { definitionId, graph }: VersionContent,
+    digest: string,
+  ): Promise<StoredVersion | undefined> {
     const query = {
       orderBy: { version: 'desc' },
       limit: 1,
       fields: ['id', 'version', 'publishedBy', 'publishedAt'],
     } as const;
-    const [row] = await entities.rows(tables.versions, where, query);
+    const [row] = await entities.rows(tables.versions, { definitionId, digest }, query);
     return row && { ...row, definitionId, graph };
   }
 
-  /**
-   * Makes the version, unless another one has made it. The newest number is read before the content is looked for: a call that then gets the number
-   * after it knows that no version with this content has come in between.
-   */
-  async function make(entities: TenantEntityManager, request: Request, digest: string) {
-    const { definitionId, graph, publishedBy } = request;
-    const newest = await newestNumber(entities, tables, definitionId);
-    const found = await find(entities, request, digest);
-    if (found !== undefined) return found;
-    const version: StoredVersion = {
-      id: ids.uuid(),
-      definitionId,
-      version: newest + 1,
-      graph,
-      publishedBy,
-      publishedAt: clock.now(),
-    };
-    try {
-      await entities.insert(tables.versions, versionRow(version));
-      return version;
-    } catch (error) {
-      if (isUniqueViolation(error)) return undefined;
-      throw error;
-    }
+  /** The version of a condition. */
+  async function one(
+    tenantId: string,
+    where: { readonly id: string } | { readonly definitionId: string; readonly version: number },
+  ): Promise<StoredVersion | undefined> {
+    const row = await findRow(database.forTenant(tenantId), tables.versions, where);
+    return row && storedVersion(row);
   }
 
   return {
-    async ensure(request) {
+    /**
+     * The version of this content, made where there is none yet: by however many at once, the same content (compared as JSON values; the order of
+     * members does not count) gives the same version.
+     */
+    async ensure(request: VersionContent & { readonly tenantId: string }): Promise<StoredVersion> {
       const entities = database.forTenant(request.tenantId);
       const digest = graphDigest(request.graph);
       const found = await find(entities, request, digest);
       if (found !== undefined) return found;
-      for (let attempt = 0; attempt < NUMBERING_ATTEMPTS; attempt += 1) {
-        const version = await make(entities, request, digest);
-        if (version !== undefined) return version;
-      }
-      throw WorkflowErrors.busy();
+      return withFreeNumber(async () => {
+        // Before the content is looked for: a call that then gets this number knows that no version with this content has come in between.
+        const version = await nextVersion(entities, request, parts);
+        const made = await find(entities, request, digest);
+        if (made !== undefined) return made;
+        await entities.insert(tables.versions, versionRow(version));
+        return version;
+      });
     },
 
-    async get(tenantId, id) {
-      if (!isSearchable(id)) return undefined;
-      const [row] = await database.forTenant(tenantId).rows(tables.versions, { id }, { limit: 1 });
-      return row && storedVersion(row);
-    },
+    get: (tenantId: string, id: string) => one(tenantId, { id }),
 
-    async ofNumber(tenantId, definitionId, version) {
-      if (!isSearchable(definitionId)) return undefined;
-      const where = { definitionId, version };
-      const [row] = await database.forTenant(tenantId).rows(tables.versions, where, { limit: 1 });
-      return row && storedVersion(row);
-    },
+    ofNumber: (tenantId: string, definitionId: string, version: number) =>
+      one(tenantId, { definitionId, version }),
 
-    async list(tenantId, definitionId, { limit, offset }) {
+    /** Newest first, and how many there are in all. */
+    async list(
+      tenantId: string,
+      definitionId: string,
+      page: Page,
+    ): Promise<{ readonly versions: readonly StoredVersion[]; readonly total: number }> {
       if (!isSearchable(definitionId)) return { versions: [], total: 0 };
       const entities = database.forTenant(tenantId);
-      const query = { orderBy: { version: 'desc' }, limit, offset } as const;
+      const query = { orderBy: { version: 'desc' }, ...page } as const;
       const rows = await entities.rows(tables.versions, { definitionId }, query);
       return {
         versions: rows.map(storedVersion),

@@ -1,5 +1,8 @@
 import { type CompiledQuery, MysqlDriver, PostgresDriver, type QueryResult, SqliteDriver } from 'kysely';
 import { FusedStatements } from '../../../foundation/data/drivers/joining-client.ts';
+import type { RowWrite } from '../../../foundation/data/rows/row-writes.ts';
+import { TenantEntityManager } from '../../../foundation/data/tenant-entity-manager.ts';
+import { assertOutsideTransaction } from '../../../foundation/data/transaction-guard.ts';
 
 /** A run that is to stand still at one of its boundaries. */
 export interface Stop {
@@ -100,11 +103,46 @@ export function watchBoundaries(standing: (marker: string, boundary: string) => 
     return connection;
   }
 
+  let hasSqlite = false;
   for (const { prototype } of [SqliteDriver, PostgresDriver, MysqlDriver] as unknown as DriverClass[]) {
     const acquire = prototype.acquireConnection;
     prototype.acquireConnection = async function (...rest) {
+      hasSqlite ||= this instanceof SqliteDriver;
       return watch(await acquire.apply(this, rest));
     };
+  }
+
+  /*
+   * On SQLite several writes are one transaction that runs without waiting in between: nothing can stand still inside, and the statements are
+   * seen by no driver. Its boundaries are its beginning and its end.
+   */
+  const { writeTogether } = TenantEntityManager.prototype;
+  TenantEntityManager.prototype.writeTogether = async function (writes, options) {
+    const isShared = options?.shareAs !== undefined;
+    if (!hasSqlite || isShared || isInTransaction()) {
+      return writeTogether.call(this, writes, options);
+    }
+    const runs = runsOfWrites(writes);
+    const label = writes.map((write) => `${write.kind} ${tableOf(write)}`).join(', ');
+    for (const run of runs) await meet(run, `before ${label}`);
+    const isStored = await writeTogether.call(this, writes, options);
+    for (const run of runs) await meet(run, `after ${label}`);
+    return isStored;
+  };
+
+  function runsOfWrites(writes: readonly RowWrite[]): readonly Watched[] {
+    if (!writes.some((write) => OF_RUNS.test(tableOf(write)))) return [];
+    const text = JSON.stringify(writes.map((write) => ({ ...write, entity: undefined })));
+    for (const write of writes) {
+      if (write.kind !== 'insert' || !/_runs$/.test(tableOf(write))) continue;
+      for (const row of write.rows) {
+        const isOf = ({ runId, marker }: Watched) =>
+          runId === undefined && JSON.stringify(row).includes(marker);
+        const begun = stops.find(isOf);
+        if (begun !== undefined) begun.runId = String(row.id);
+      }
+    }
+    return stops.filter(({ runId }) => runId !== undefined && text.includes(runId));
   }
 
   return {
@@ -114,6 +152,21 @@ export function watchBoundaries(standing: (marker: string, boundary: string) => 
     /** The boundaries that a run has met so far. */
     met: (marker: string): readonly string[] => stops.findLast((stop) => stop.marker === marker)?.met ?? [],
   };
+}
+
+const OF_RUNS = new RegExp(`^workflow_(?:${TABLES})$`);
+
+function tableOf({ entity }: RowWrite): string {
+  return (entity as { readonly meta?: { readonly tableName?: string } }).meta?.tableName ?? '';
+}
+
+function isInTransaction(): boolean {
+  try {
+    assertOutsideTransaction('a look');
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 interface DriverClass {

@@ -4,9 +4,10 @@ import { keepStatements, type PreparingDatabase } from '../../../foundation/data
 function fakeDatabase() {
   const prepared: string[] = [];
   const database: PreparingDatabase = {
+    inTransaction: false,
     prepare: (sql) => {
       prepared.push(sql);
-      return { busy: sql.includes('busy') };
+      return { busy: sql.includes('busy'), run: () => ({ changes: 0 }) };
     },
   };
   keepStatements(database);

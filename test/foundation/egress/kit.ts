@@ -8,7 +8,7 @@ import pino from 'pino';
 import type { AuditEntry } from '../../../foundation/audit/audit-entry.ts';
 import { systemClock } from '../../../foundation/base/clock.ts';
 import { createIds } from '../../../foundation/base/ids.ts';
-import { openDatabase } from '../../../foundation/data/database.ts';
+import { type Database, openDatabase } from '../../../foundation/data/database.ts';
 import type { Egress, EgressResponse } from '../../../foundation/egress/egress.ts';
 import { type EgressOptions, openEgress } from '../../../foundation/egress/open-egress.ts';
 import { egressRegistration } from '../../../foundation/egress/rule.ts';
@@ -41,6 +41,7 @@ export class FakeTrail {
 /** An egress service of one test. */
 export interface TestEgress {
   readonly egress: Egress;
+  readonly database: Database;
   readonly trail: FakeTrail;
   /** `result` and `denied:reason`, as they were counted. */
   readonly observed: string[];
@@ -74,7 +75,6 @@ export async function openTestEgress(
     clock: systemClock,
     ids: createIds(systemClock),
     log,
-    assertOutsideTransaction: () => {},
     resolve: async (name, where) => {
       lookups.push(`${where} ${name}`);
       const answers = names[name];
@@ -90,7 +90,7 @@ export async function openTestEgress(
     await egress.close();
     await database.close();
   });
-  return { egress, trail, observed, lookups };
+  return { egress, database, trail, observed, lookups };
 }
 
 /** A server of one test on the loopback interface. */

@@ -4,8 +4,8 @@ import { boundResolve, createResolve } from '../../../foundation/egress/resolve.
 test('a resolver that does not answer costs its deadline, and keeps its place until it ends', async (t) => {
   const { promise, resolve: answer } = Promise.withResolvers<readonly string[]>();
   const bounded = boundResolve((name) => (name === 'slow.example' ? promise : Promise.resolve(['8.8.8.8'])), {
-    deadline: 20,
-    maxRunning: 1,
+    dnsTimeout: 20,
+    maxLookups: 1,
   });
   await t.throwsAsync(bounded('slow.example', 'dns'), { code: 'egress.timeout', message: /slow\.example/ });
   await t.throwsAsync(bounded('quick.example', 'dns'), { code: 'egress.busy' });
@@ -15,7 +15,7 @@ test('a resolver that does not answer costs its deadline, and keeps its place un
 });
 
 test('an unknown name and an empty answer are told as such', async (t) => {
-  const bounds = { deadline: 1000, maxRunning: 1 };
+  const bounds = { dnsTimeout: 1000, maxLookups: 1 };
   const unknown = boundResolve(() => Promise.reject(new Error('ENOTFOUND 10.0.0.53')), bounds);
   await t.throwsAsync(unknown('a.example', 'dns'), {
     code: 'egress.unreachable',

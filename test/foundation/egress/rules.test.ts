@@ -19,7 +19,7 @@ async function open(fresh: FreshDatabase) {
 }
 
 const rulesOf = (database: Database, clock: ManualClock) =>
-  createEgressRules({ database, clock, ids: createIds(clock) });
+  createEgressRules(database, clock, createIds(clock));
 
 const newTenant = async (database: Database, clock: ManualClock) =>
   createTenants({ database, clock, ids: createIds(clock), forgetIdentities: () => {} }).create({

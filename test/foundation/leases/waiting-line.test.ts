@@ -1,10 +1,10 @@
 import test from 'ava';
-import { WaitDeadline, WaitingLine } from '../../../foundation/leases/waiting-line.ts';
+import { createWaitingLine, WaitDeadline } from '../../../foundation/leases/waiting-line.ts';
 
 const patient = (signal?: AbortSignal) => new WaitDeadline({ wait: 60_000, signal });
 
 test('ten thousand may wait for a key, and one more is refused', async (t) => {
-  const line = new WaitingLine();
+  const line = createWaitingLine();
   using patience = patient();
   const leave = await line.enter('k', patience);
   const waiting = Array.from({ length: 10_000 }, () => line.enter('k', patience));
@@ -21,7 +21,7 @@ test('ten thousand may wait for a key, and one more is refused', async (t) => {
 });
 
 test('who gives up in the moment of his turn leaves it to the next', async (t) => {
-  const line = new WaitingLine();
+  const line = createWaitingLine();
   using patience = patient();
   const controller = new AbortController();
   using impatient = patient(controller.signal);
@@ -36,7 +36,7 @@ test('who gives up in the moment of his turn leaves it to the next', async (t) =
 });
 
 test('leaving twice lets one in', async (t) => {
-  const line = new WaitingLine();
+  const line = createWaitingLine();
   using patience = patient();
   const leave = await line.enter('k', patience);
   const [second, third] = [line.enter('k', patience), line.enter('k', patience)];

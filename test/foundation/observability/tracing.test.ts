@@ -23,15 +23,11 @@ const SPAN = 'b7ad6b7169203331';
 const incoming = { traceparent: `00-${TRACE}-${SPAN}-01`, tracestate: 'vendor=1', baggage: 'user=alice' };
 const outcome: TracedOutcome = { status: 200, route: '/v1/tenants/{id}', requestId: 'r1', tenantId: 't1' };
 
-async function record(
-  endpoint: string | undefined,
-  insecure = true,
-): Promise<{ tracing: Tracing; log: string[] }> {
+async function record(endpoint: string | undefined): Promise<{ tracing: Tracing; log: string[] }> {
   const log: string[] = [];
   const { logger } = createLogger({ level: 'info', destination: { write: (line) => log.push(line) } });
   const tracing = await createTracing({
     endpoint,
-    insecure,
     serviceName: 'gateway',
     version: '2.4.0',
     log: logger,
@@ -69,7 +65,7 @@ test('without an endpoint malformed headers are dropped', async (t) => {
 
 test('with an endpoint a request is a server span below its caller’s', async (t) => {
   const { address, spans } = await collector(t);
-  const { tracing } = await record(address);
+  const { tracing } = await record(`http://${address}`);
   const request = tracing.start('GET', { ...incoming, 'user-agent': 'curl/8' });
   t.is(request.traceId, TRACE);
   request.end(outcome);
@@ -96,7 +92,7 @@ test('with an endpoint a request is a server span below its caller’s', async (
 
 test('outbound requests carry the innermost span, the state and the baggage', async (t) => {
   const { address, spans } = await collector(t);
-  const { tracing } = await record(`http://${address}`, false);
+  const { tracing } = await record(`http://${address}`);
   const request = tracing.start('POST', incoming);
   const call = request.child('chat demo', { kind: 'client', attributes: { 'gen_ai.request.model': 'demo' } });
   const step = tracing.startSpan('step', call.headers());
@@ -121,7 +117,7 @@ test('outbound requests carry the innermost span, the state and the baggage', as
 
 test('a request with a malformed traceparent starts a trace of its own', async (t) => {
   const { address, spans } = await collector(t);
-  const { tracing } = await record(address);
+  const { tracing } = await record(`http://${address}`);
   const request = tracing.start('GET', { ...incoming, traceparent: `00-${TRACE}-${SPAN}-01-extra` });
   request.end(outcome);
   await tracing.shutdown();
@@ -132,7 +128,7 @@ test('a request with a malformed traceparent starts a trace of its own', async (
 
 test('a caller that does not sample gets no span, but its trace goes on', async (t) => {
   const { address, spans } = await collector(t);
-  const { tracing } = await record(address);
+  const { tracing } = await record(`http://${address}`);
   const request = tracing.start('GET', { traceparent: `00-${TRACE}-${SPAN}-00` });
   t.regex(request.headers().traceparent!, new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`));
   request.end(outcome);
@@ -142,7 +138,7 @@ test('a caller that does not sample gets no span, but its trace goes on', async 
 
 test('a failed request is an error of the span from 500 on', async (t) => {
   const { address, spans } = await collector(t);
-  const { tracing } = await record(address);
+  const { tracing } = await record(`http://${address}`);
   tracing
     .start('GET', {})
     .end({ ...outcome, status: 404, tenantId: undefined, errorCode: 'tenant.not-found' });
@@ -157,7 +153,7 @@ test('a failed request is an error of the span from 500 on', async (t) => {
 
 test('no secret leaves with a span', async (t) => {
   const { address, spans } = await collector(t);
-  const { tracing } = await record(address);
+  const { tracing } = await record(`http://${address}`);
   const span = tracing.startSpan('call', undefined, { attributes: { url: 'https://u:hunter2@host/' } });
   span.end(new TypeError('refused: token=hunter2'));
   await tracing.shutdown();
@@ -168,7 +164,7 @@ test('no secret leaves with a span', async (t) => {
 
 test('a collector that is not there delays no request and the end of the process by two seconds at most', async (t) => {
   const port = await freePort();
-  const { tracing, log } = await record(`127.0.0.1:${port}`);
+  const { tracing, log } = await record(`http://127.0.0.1:${port}`);
   const started = cpuNow();
   for (let count = 0; count < 5000; count += 1) tracing.start('GET', incoming).end(outcome);
   t.true(cpuNow() - started < 2000);
@@ -183,7 +179,7 @@ test('a collector that is not there delays no request and the end of the process
 
 test('a collector that never answers delays the end of the process by two seconds at most', async (t) => {
   const { address, spans } = await collector(t, { answer: false });
-  const { tracing, log } = await record(address);
+  const { tracing, log } = await record(`http://${address}`);
   tracing.start('GET', incoming).end(outcome);
   const stopping = performance.now();
   await tracing.shutdown();

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { stringify } from 'yaml';
 import { parseSourceFile, splitDocuments } from '../../../foundation/resources/document.ts';
 import { RESOURCE_LIMITS } from '../../../foundation/resources/resources.ts';
-import { SourceFiles } from '../../../foundation/resources/source-files.ts';
+import { createSourceFiles } from '../../../foundation/resources/source-files.ts';
 import { manualClock } from '../../../testing/manual-clock.ts';
 import { thing } from './things.ts';
 
@@ -106,7 +106,7 @@ test('a file is read again while a second change could carry the same time, and 
   t.teardown(() => rm(folder, { recursive: true }));
   const real = path.join(folder, 'a.yaml');
   const clock = manualClock();
-  const files = new SourceFiles(RESOURCE_LIMITS, clock);
+  const files = createSourceFiles(RESOURCE_LIMITS, clock);
   // The look sees no difference, whatever is written.
   const found = { path: 'a.yaml', real, fingerprint: 'same', bytes: 100, modifiedAt: clock.now() };
   const scan = { exists: true, files: [found], refused: new Map(), folders: new Set<string>() };
@@ -126,7 +126,7 @@ test('a file is read again while a second change could carry the same time, and 
 test('what did not change is the same object', async (t) => {
   const folder = await mkdtemp(path.join(tmpdir(), 'source-files-'));
   t.teardown(() => rm(folder, { recursive: true }));
-  const files = new SourceFiles(RESOURCE_LIMITS, manualClock());
+  const files = createSourceFiles(RESOURCE_LIMITS, manualClock());
   const scan = async (...names: [string, string][]) => {
     const found = names.map(([name, fingerprint]) => ({
       ...{ path: name, real: path.join(folder, name), fingerprint, bytes: 100, modifiedAt: 0 },
@@ -146,7 +146,7 @@ test('what did not change is the same object', async (t) => {
 });
 
 test('a file that went away between the look and the reading is told', async (t) => {
-  const files = new SourceFiles(RESOURCE_LIMITS, manualClock());
+  const files = createSourceFiles(RESOURCE_LIMITS, manualClock());
   const found = { path: 'a.yaml', real: '/nowhere/a.yaml', fingerprint: '1', bytes: 1, modifiedAt: 0 };
   const scan = { exists: true, files: [found], refused: new Map(), folders: new Set<string>() };
   t.true((await files.read(scan)).isTorn);

@@ -64,7 +64,7 @@ async function load(live: LiveResources, files: Files, slot: KindSlot): Promise<
 }
 
 const hashes = (live: LiveResources) =>
-  new Map([...live.entries].map(([id, { version }]) => [id, version.document.hash]));
+  new Map([...live.entries].map(([id, { version }]) => [id, version.step.document.hash]));
 
 test('any sequence of edits leads to what a fresh load gives, and beyond it only last good versions', async (t) => {
   await fc.assert(
@@ -103,7 +103,7 @@ test('any sequence of edits leads to what a fresh load gives, and beyond it only
         }
         // Nothing that is in use was disposed, and all of it belongs to the plugin that runs.
         return [...live.entries.values()].every(
-          ({ version }) => !isDisposed(version.value as Thing) && version.slot === last,
+          ({ version }) => !isDisposed(version.value as Thing) && version.step.slot === last,
         );
       },
     ),

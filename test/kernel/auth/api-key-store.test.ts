@@ -20,7 +20,7 @@ const OTHER = '0198c0de-0000-7000-8000-00000000000b';
 
 /** One replica of the gateway, as far as keys are concerned. */
 function replica(database: Database, clock: ManualClock) {
-  const identities = createIdentityCache({ lookup: createApiKeyLookup(database), clock });
+  const identities = createIdentityCache(createApiKeyLookup(database), clock);
   const keys = createApiKeyStore({ database, clock, ids: createIds(clock), identities });
   const apiKeys = createApiKeyAuthenticator({ identities, clock, touch: () => {} });
   const chain = createAuthenticationChain({ builtin: [apiKeys] });

@@ -21,13 +21,10 @@ function setUp(stored: Partial<KnownKey> = {}) {
   ]);
   const asked: string[] = [];
   const touched: string[] = [];
-  const identities = createIdentityCache({
-    clock,
-    lookup: async (hash) => {
-      asked.push(hash);
-      return rows.get(hash);
-    },
-  });
+  const identities = createIdentityCache(async (hash) => {
+    asked.push(hash);
+    return rows.get(hash);
+  }, clock);
   const authenticator = createApiKeyAuthenticator({ identities, clock, touch: (id) => touched.push(id) });
   const authenticate = (bearer?: string) => authenticator.authenticate(credentials(bearer));
   return { clock, rows, asked, touched, identities, authenticate };

@@ -24,7 +24,7 @@ import { compileRoute } from '../../../kernel/http/compiled-route.ts';
 import { Listeners } from '../../../kernel/http/listeners.ts';
 import { createSourceAddress } from '../../../kernel/http/source-address.ts';
 import { createRateLimits } from '../../../kernel/limits/rate-limits.ts';
-import { createConcurrency, createStreamLimit } from '../../../kernel/limits/stream-limit.ts';
+import { createStreamLimit } from '../../../kernel/limits/stream-limit.ts';
 import { type GrpcClient, type GrpcClientOptions, grpcClient } from '../../../testing/grpc-client.ts';
 import { unreadMetrics } from '../../support/metrics.ts';
 
@@ -138,7 +138,7 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
     ids,
     log,
   });
-  const noTraces = { endpoint: undefined, insecure: false, serviceName: '', version: 'test', log };
+  const noTraces = { endpoint: undefined, serviceName: '', version: 'test', log };
   const parts = {
     authentication: authentication.chain,
     anonymousAllowed: options.anonymousAllowed,
@@ -156,7 +156,7 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
     ids,
     sourceAddress: createSourceAddress(options.trustedProxies ?? []),
     database,
-    streams: createStreamLimit(createConcurrency(), options.maxStreamsPerUser ?? 0),
+    streams: createStreamLimit(options.maxStreamsPerUser ?? 0),
   };
   const server = new GrpcServer({
     address: { host: '127.0.0.1', port: 0, variable: 'SVC_GRPC_ADDR' },

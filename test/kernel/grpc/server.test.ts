@@ -109,7 +109,7 @@ test('the trace of the client is continued, and the span tells the method and it
   const collector = await startCollector();
   t.teardown(() => collector.close());
   const log = { info() {}, warn() {}, error() {}, debug() {} } as never;
-  const options = { endpoint: collector.address, insecure: true, serviceName: 'g', version: '1', log };
+  const options = { endpoint: `http://${collector.address}`, serviceName: 'g', version: '1', log };
   const traces = await createTracing(options);
   const seen: Readonly<Record<string, string>>[] = [];
   await using grpc = await startGrpc({

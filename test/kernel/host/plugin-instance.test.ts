@@ -1,9 +1,10 @@
 import test from 'ava';
+import type { Scope } from '../../../kernel/api/scope.ts';
 import { PluginInstance } from '../../../kernel/host/plugin-instance.ts';
-import type { PluginScope } from '../../../kernel/host/plugin-scope.ts';
+
 import { testPlugin } from '../../support/plugins.ts';
 
-function parts(setup: (scope: PluginScope) => void | Promise<void>, log: string[] = []) {
+function parts(setup: (scope: Scope) => void | Promise<void>, log: string[] = []) {
   const note = (_fields: unknown, message: string) => void log.push(message);
   return {
     plugin: testPlugin('subject', { setup: setup as never }),

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { openDatabase, type Registration } from '../../../foundation/data/database.ts';
-import { AgentCheckpoint } from '../../../plugins/agent-engine/store/checkpoints/agent-checkpoint.ts';
+import { AgentCheckpoint } from '../../../plugins/agent-engine/store/checkpoints/checkpoints.ts';
 import {
   entities as engineEntities,
   migrations as engineMigrations,

@@ -1,5 +1,4 @@
 import type { Embeddings } from '../../contract.ts';
-import { toUnit } from './vector.ts';
 
 const DIMENSIONS = 512;
 /** Changes with every change of what vectors come out: stored ones are then not compared with new ones. */
@@ -31,6 +30,14 @@ function hashText(text: string): Float32Array {
   }
   if (vector.every((value) => value === 0)) vector[0] = 1;
   return toUnit(vector);
+}
+
+/** The vector in its direction with length 1; a vector without a length stays as it is. A new one: nothing is changed. */
+export function toUnit(vector: ArrayLike<number>): Float32Array {
+  let squares = 0;
+  for (let index = 0; index < vector.length; index += 1) squares += vector[index]! ** 2;
+  const length = Math.sqrt(squares);
+  return Float32Array.from(vector, (value) => (length === 0 ? value : value / length));
 }
 
 /** FNV-1a over UTF-16 code units, finished as in MurmurHash3, since FNV alone spreads short texts badly. */

@@ -1,15 +1,17 @@
-import type { Clock, Ids } from 'agent-gateway';
 import type { Embeddings } from '../../contract.ts';
 import type { Circuit } from '../models/circuit.ts';
-import { DEFAULT_TIMEOUTS, type Lifetime, startLifetime, type Timeouts } from '../models/deadlines.ts';
+import { type Lifetime, startLifetime } from '../models/deadlines.ts';
 import { createHeaders, providerEndpoint } from '../models/openai-client.ts';
-import { createProviderConnection } from '../models/provider-connection.ts';
-import { createRedact, malformed } from '../models/provider-errors.ts';
-import { DEFAULT_RETRY, type RetrySettings } from '../models/retry.ts';
-import { fromBytes, toUnit } from './vector.ts';
+import {
+  type ConnectionOptions,
+  connectionRules,
+  createProviderConnection,
+} from '../models/provider-connection.ts';
+import { malformed } from '../models/provider-errors.ts';
+import { toUnit } from './hash-embeddings.ts';
 
 /** Settings and collaborators of embeddings of a server. */
-export interface OpenAIEmbeddingsOptions {
+export interface OpenAIEmbeddingsOptions extends ConnectionOptions {
   /** The base URL to which `/embeddings` is appended. */
   readonly apiUrl: string;
   /** Sent as a bearer token; absent for servers that need none. */
@@ -17,14 +19,7 @@ export interface OpenAIEmbeddingsOptions {
   readonly model: string;
   /** Size of the vectors to ask for; absent: the model's own, and servers are asked that know no choice. */
   readonly dimensions?: number | undefined;
-  /** `totalMs` is 60,000 here: somebody waits for what is looked up. */
-  readonly timeouts?: Partial<Timeouts>;
-  readonly retry?: Partial<RetrySettings>;
   readonly circuit?: Circuit | undefined;
-  readonly clock: Clock;
-  readonly ids: Pick<Ids, 'bytes' | 'opaque'>;
-  /** Called before each request; throws where no outbound call may be made (inside a database transaction). */
-  readonly beforeCall?: () => void;
 }
 
 /** Embeddings of a server. Disposing them breaks the calls that are still in flight. */
@@ -34,8 +29,8 @@ interface OpenAIEmbeddings extends Embeddings, AsyncDisposable {}
 const BATCH = 128;
 /** What is sent of a text, in characters: models take 8,191 tokens or so and refuse longer texts as a whole. */
 const SENT_CHARS = 8000;
-const LIMITS = { connections: 64, maxWaiting: 1024, errorBytes: 8 << 10 };
-const ANSWER_BYTES = 32 << 20;
+const CONNECTIONS = 64;
+/** Somebody waits for what is looked up. */
 const TOTAL_MS = 60_000;
 
 /**
@@ -45,22 +40,12 @@ const TOTAL_MS = 60_000;
  * Source: https://platform.openai.com/docs/api-reference/embeddings
  */
 export function createOpenAIEmbeddings(options: OpenAIEmbeddingsOptions): OpenAIEmbeddings {
-  const { model, dimensions, circuit, clock, ids, beforeCall } = options;
+  const { model, dimensions, circuit, clock, ids } = options;
   const { origin, path } = providerEndpoint(options.apiUrl, '/embeddings');
   const headersFor = createHeaders(options.apiKey);
-  const timeouts = { ...DEFAULT_TIMEOUTS, totalMs: TOTAL_MS, ...options.timeouts };
-  const retry = { ...DEFAULT_RETRY, ...options.retry };
-  const redact = createRedact(options.apiKey === undefined ? [] : [options.apiKey]);
-  const connection = createProviderConnection({
-    origin,
-    ...LIMITS,
-    timeouts,
-    retry,
-    clock,
-    ids,
-    redact,
-    beforeCall,
-  });
+  const timeouts = { totalMs: TOTAL_MS, ...options.timeouts };
+  const rules = connectionRules({ connections: CONNECTIONS, ...options, timeouts });
+  const connection = createProviderConnection(origin, rules);
   let size = dimensions;
 
   async function embedBatch(texts: readonly string[], lifetime: Lifetime): Promise<readonly Float32Array[]> {
@@ -69,9 +54,7 @@ export function createOpenAIEmbeddings(options: OpenAIEmbeddingsOptions): OpenAI
     const body = JSON.stringify({ model, input, encoding_format: 'float', dimensions });
     const headers = headersFor({ requestId: ids.opaque() });
     const response = await connection.send({ path, headers, body, lifetime, firstByteMs: undefined });
-    const text = await response.readAll(ANSWER_BYTES);
-    if (text === undefined) throw malformed('it is too large');
-    const vectors = parseEmbeddings(text, texts.length);
+    const vectors = parseEmbeddings(await response.readAll(rules.answerBytes), texts.length);
     const { length } = vectors[0]!;
     size ??= length;
     if (length !== size) throw malformed(`its vectors have ${length} dimensions, and not ${size}`);
@@ -143,12 +126,17 @@ function readData(text: string): readonly unknown[] {
 }
 
 function readVector(embedding: unknown): Float32Array {
-  const bytes = typeof embedding === 'string' ? Buffer.from(embedding, 'base64') : undefined;
-  if (bytes !== undefined && bytes.length % 4 !== 0) throw malformed('a vector is cut off');
-  const vector = bytes === undefined ? embedding : fromBytes(bytes);
+  const vector = typeof embedding === 'string' ? floatsOf(embedding) : embedding;
   const isVector = Array.isArray(vector) || vector instanceof Float32Array;
   if (!isVector || vector.length === 0 || !vector.every((value) => Number.isFinite(value))) {
     throw malformed('a vector is none');
   }
   return toUnit(vector);
+}
+
+/** The 32-bit floats in base64, little-endian. */
+function floatsOf(base64: string): Float32Array {
+  const bytes = Buffer.from(base64, 'base64');
+  if (bytes.length % 4 !== 0) throw malformed('a vector is cut off');
+  return Float32Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(index * 4));
 }

@@ -47,7 +47,7 @@ export function createGuard(options: {
   const findInput = createInputCheck();
   const { redact, redactStream, redactJsonText } = createRedaction();
 
-  function checkInput(text: string, origin: TextOrigin): Finding | undefined | Promise<Finding | undefined> {
+  function checkInput(text: string, origin: TextOrigin): ReturnType<Guard['checkInput']> {
     if (text.length <= PIECE) return reportInput(findInput(text, origin), origin);
     return checkInPieces(text, origin, findInput).then((finding) => reportInput(finding, origin));
   }
@@ -78,22 +78,17 @@ export function createGuard(options: {
   return { checkInput, inspect, checkOutput, redact, redactStream, redactJsonText };
 }
 
-const ORIGINS = new Map<string, TextOrigin>([
-  ['user', 'user'],
-  ['tool', 'tool'],
-]);
-
-/** A check of one text; a promise for a long one. */
-type CheckInput = (text: string, origin: TextOrigin) => Finding | undefined | Promise<Finding | undefined>;
-
 /**
  * Checks what is new in a conversation: the messages of users and tools behind the last answer. Rejects with `guard.input-blocked`, naming the
  * rule, at the first finding; what was said before passed the check when it was new.
  */
-export async function inspectInput(check: CheckInput, messages: readonly ChatMessage[]): Promise<void> {
+export async function inspectInput(
+  check: Guard['checkInput'],
+  messages: readonly ChatMessage[],
+): Promise<void> {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
   for (const { role, content } of messages.slice(last + 1)) {
-    const origin = ORIGINS.get(role);
+    const origin = role === 'user' ? 'user' : role === 'tool' ? 'tool' : undefined;
     if (origin === undefined) continue;
     for (const text of textsOf(content)) {
       const found = check(text, origin);

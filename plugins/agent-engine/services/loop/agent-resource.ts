@@ -8,13 +8,7 @@ import {
 } from 'agent-gateway';
 import { AgentKind, type AgentSpec, TOOL_REF_FORMS } from '../../kinds/agent.ts';
 import { ModelKind } from '../../kinds/model.ts';
-import { isToolRef } from '../tools/tool-catalog.ts';
-
-/** A tool that an agent may use, as its YAML names it. */
-interface AgentTool {
-  readonly ref: string;
-  readonly requiresApproval: boolean;
-}
+import { isToolRef, type ToolWish } from '../tools/tool-catalog.ts';
 
 /** An agent that a supervisor hands work over to. */
 export interface SubAgent {
@@ -36,7 +30,7 @@ export interface AgentDefinition {
   readonly model?: string;
   readonly systemPrompt?: string;
   /** Absent: every tool that the tenant may use. */
-  readonly tools?: readonly AgentTool[];
+  readonly tools?: readonly ToolWish[];
   readonly subAgents: readonly SubAgent[];
   /** Calls of the model in one run at most. */
   readonly maxIterations?: number;

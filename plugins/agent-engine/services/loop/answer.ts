@@ -18,14 +18,6 @@ export interface AnswerPart {
   readonly reasoning: string;
 }
 
-/** Joins chunks. */
-export interface AnswerBuilder {
-  /** Throws `model.upstream` once the answer is longer than `MAX_ANSWER`. */
-  add(chunk: ChatChunk): AnswerPart;
-  /** What has come so far. */
-  answer(): Answer;
-}
-
 /** Calls of one answer that are made; more of them are no wish but a fault. */
 export const MAX_CALLS = 64;
 /** Characters of text, reasoning and arguments together. */
@@ -41,11 +33,11 @@ interface OpenCall {
 const NOTHING: AnswerPart = { text: '', reasoning: '' };
 
 /**
- * Starts an answer. Calls are joined by `index`; servers that give each call the index 0 are understood by their ids.
+ * Starts an answer, to be joined from chunks. Calls are joined by `index`; servers that give each call the index 0 are understood by their ids.
  *
  * @param newId an id for a call that has none, or the id of another
  */
-export function joinAnswer(newId: () => string): AnswerBuilder {
+export function joinAnswer(newId: () => string) {
   const calls: OpenCall[] = [];
   const byIndex = new Map<number, OpenCall | undefined>();
   let text = '';
@@ -71,7 +63,8 @@ export function joinAnswer(newId: () => string): AnswerBuilder {
   }
 
   return {
-    add(chunk) {
+    /** Throws `model.upstream` once the answer is longer than `MAX_ANSWER`. */
+    add(chunk: ChatChunk): AnswerPart {
       if (chunk.usage) usage = chunk.usage;
       const choice = chunk.choices[0];
       if (choice === undefined) return NOTHING;
@@ -98,18 +91,15 @@ export function joinAnswer(newId: () => string): AnswerBuilder {
       }
       return added === '' && reasoning === '' ? NOTHING : { text: added, reasoning };
     },
-    answer() {
+    /** What has come so far. */
+    answer(): Answer {
       const used = new Set<string>();
       const whole = calls.map((call): ToolCall => {
         const id = call.id === '' || used.has(call.id) ? newId() : call.id;
         used.add(id);
         const { name, arguments: text, extra } = call;
-        return {
-          id,
-          type: 'function',
-          function: { name, arguments: text },
-          ...(extra !== undefined && { extra_content: extra }),
-        };
+        const added = extra !== undefined && { extra_content: extra };
+        return { id, type: 'function', function: { name, arguments: text }, ...added };
       });
       return { text, calls: whole, dropped, finishReason, usage, reasoningDetails };
     },

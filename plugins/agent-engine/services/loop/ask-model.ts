@@ -6,6 +6,7 @@ import {
   type Guard,
   GuardErrors,
   type ModelInfo,
+  type ToolCall,
   type ToolDefinition,
 } from '../../contract.ts';
 import { type Answer, joinAnswer } from './answer.ts';
@@ -30,10 +31,13 @@ export async function askModel(
   const model = models.resolve(frame.model);
   const request = requestOf(frame, tools, model.info);
   let answeredBy: ModelInfo = model.info;
-  const joined = joinAnswer(() => `call_${ids.uuid()}`);
+  const newId = () => `call_${ids.uuid()}`;
+  const joined = joinAnswer(newId);
   const secret = frame.secret === '' ? undefined : frame.secret;
-  const text = guardText(guard, secret);
-  let reasoning = guardReasoning(guard, secret);
+  const text = guarded(guard, secret, refuse);
+  // Reasoning is no answer: where it gives away what it must not, the rest of it is withheld, and the answer goes on.
+  const guardReasoning = () => guarded(guard, secret, () => {});
+  let reasoning = guardReasoning();
   let isReasoning = false;
   const isShown = frame.prefix === '';
 
@@ -43,7 +47,7 @@ export async function askModel(
   async function endReasoning(): Promise<void> {
     isReasoning = false;
     await emit('reasoning', reasoning.end());
-    reasoning = guardReasoning(guard, secret);
+    reasoning = guardReasoning();
   }
 
   turn.modelCalls += 1;
@@ -51,7 +55,7 @@ export async function askModel(
   const context = {
     signal,
     requestId,
-    ...(traceHeaders === undefined ? {} : { traceHeaders }),
+    traceHeaders,
     answeredBy: (info: ModelInfo) => {
       answeredBy = info;
     },
@@ -70,13 +74,21 @@ export async function askModel(
   if (isReasoning) await endReasoning();
   await emit('text', text.end());
 
-  const answer = joined.answer();
+  const given = joined.answer();
+  const calls = given.calls.map((call) => withSafeNames(call, guard.redact, newId));
+  const answer = { ...given, calls };
   turn.uses.push(
     toModelUse(frame.model, answeredBy, answer.usage, () =>
       estimateUse(request, assistantMessage(answer.text, answer.calls)),
     ),
   );
   return answer;
+}
+
+/** The id and the name of a call are shown and kept, and a model may write anything into them; its arguments are redacted where they are shown. */
+function withSafeNames(call: ToolCall, redact: (text: string) => string, newId: () => string): ToolCall {
+  const id = redact(call.id) === call.id ? call.id : newId();
+  return { ...call, id, function: { ...call.function, name: redact(call.function.name) } };
 }
 
 /** What the model is asked, within its window where that is known. */
@@ -88,7 +100,8 @@ function requestOf(frame: Frame, tools: readonly ToolDefinition[], info: ModelIn
   if (info.context_length !== undefined) {
     const most = parameters.max_completion_tokens ?? parameters.max_tokens;
     const forAnswer = typeof most === 'number' ? most : FOR_ANSWER;
-    const fixed = toolTokens(tools) + Math.min(forAnswer, info.context_length / 2);
+    const forTools = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools));
+    const fixed = forTools + Math.min(forAnswer, info.context_length / 2);
     messages = fitWindow(messages, info.context_length - fixed);
   }
   // A call that is forced is forced once: the next answer has its result, and would have to call again for ever.
@@ -102,10 +115,6 @@ function requestOf(frame: Frame, tools: readonly ToolDefinition[], info: ModelIn
   };
 }
 
-function toolTokens(tools: readonly ToolDefinition[]): number {
-  return tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools));
-}
-
 /** The text of an answer on its way out. */
 interface GuardedText {
   /** What may leave now: checked and redacted. Throws `guard.output-blocked`. */
@@ -114,43 +123,29 @@ interface GuardedText {
   end(): string;
 }
 
-/** Passes an answer through the output check and redaction, piece by piece. */
-function guardText(guard: Guard, secretPrompt: string | undefined): GuardedText {
-  const check = guard.checkOutput(secretPrompt);
+/** Passes text through the output check and redaction, piece by piece. What `onFinding` does not throw for is withheld from the finding on. */
+function guarded(
+  guard: Guard,
+  secret: string | undefined,
+  onFinding: (finding: Finding) => void,
+): GuardedText {
+  const check = guard.checkOutput(secret);
   const redactor = guard.redactStream();
-  const refuse = (finding: Finding | undefined) => {
-    if (finding !== undefined)
-      throw GuardErrors.outputBlocked(`The rule "${finding.rule}" refused the answer.`);
-  };
+  let isWithheld = false;
+  function mayLeave(finding: Finding | undefined): boolean {
+    if (finding !== undefined) onFinding(finding);
+    isWithheld ||= finding !== undefined;
+    return !isWithheld;
+  }
   return {
-    push(text) {
-      refuse(check.push(text));
-      return redactor.push(text);
-    },
-    end() {
-      refuse(check.end());
-      return redactor.end();
-    },
+    push: (text) => (mayLeave(check.push(text)) ? redactor.push(text) : ''),
+    end: () => (mayLeave(check.end()) ? redactor.end() : ''),
   };
 }
 
-/**
- * The same for reasoning, which is no answer: where it gives away what it must not, the rest of it is withheld, and the answer goes on.
- */
-function guardReasoning(guard: Guard, secretPrompt: string | undefined): GuardedText {
-  const check = guard.checkOutput(secretPrompt);
-  const redactor = guard.redactStream();
-  let isWithheld = false;
-  return {
-    push(text) {
-      isWithheld ||= check.push(text) !== undefined;
-      return isWithheld ? '' : redactor.push(text);
-    },
-    end() {
-      isWithheld ||= check.end() !== undefined;
-      return isWithheld ? '' : redactor.end();
-    },
-  };
+/** What an answer gives away that it must not refuses it. */
+function refuse({ rule }: Finding): never {
+  throw GuardErrors.outputBlocked(`The rule "${rule}" refused the answer.`);
 }
 
 /** Characters that stay of an output that is shortened. */

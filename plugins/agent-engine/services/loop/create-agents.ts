@@ -56,7 +56,9 @@ export function createAgents(parts: AgentsParts): Agents {
         };
         await emit({ type: 'end', result });
       } catch (error) {
-        throw given.signal.aborted ? reasonOf(given.signal, error) : error;
+        const { aborted, reason } = given.signal;
+        if (!aborted) throw error;
+        throw reason instanceof GatewayError ? reason : ModelErrors.aborted(undefined, { cause: error });
       }
     });
   }
@@ -167,9 +169,4 @@ function redactCalls(calls: NonNullable<AgentResult['toolCalls']>, redact: (text
     ...call,
     function: { ...call.function, arguments: redactJsonTextWith(redact, call.function.arguments) },
   }));
-}
-
-/** Why the caller ended the run. */
-function reasonOf({ reason }: AbortSignal, cause: unknown): GatewayError {
-  return reason instanceof GatewayError ? reason : ModelErrors.aborted(undefined, { cause });
 }

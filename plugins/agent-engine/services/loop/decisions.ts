@@ -1,7 +1,7 @@
 import type { FieldError } from 'agent-gateway';
 import { AgentErrors, type Decision, type QuestionField } from '../../contract.ts';
 import { type ArgumentCheck, isObject } from '../tools/argument-check.ts';
-import { type CallStatus, type Frame, notRun, waitingCalls } from './frame.ts';
+import { type Frame, notRun, type Waiting, waitingCalls } from './frame.ts';
 
 /** What is decided, by interrupt id. It comes from a request: nothing about its form is known. */
 type Given = Readonly<Record<string, unknown>>;
@@ -17,16 +17,13 @@ const MAX_PROBLEMS = 100;
 export function checkDecisions(root: Frame, decisions: Given, check: ArgumentCheck): void {
   const problems: FieldError[] = [];
   const open = new Set<string>();
-  for (const { call } of waitingCalls(root)) {
-    const { status } = call;
-    if (status.is !== 'approval' && status.is !== 'question') continue;
+  for (const { status } of waitingCalls(root)) {
     const { interruptId } = status;
     open.add(interruptId);
     const pointer = `/decisions/${segment(interruptId)}`;
-    const found = Object.hasOwn(decisions, interruptId)
-      ? problemsOf(status, decisions[interruptId], check)
-      : [{ at: '', message: 'is missing: this interrupt is open' }];
-    problems.push(...found.map(({ at, message }) => ({ pointer: pointer + at, message })));
+    if (Object.hasOwn(decisions, interruptId))
+      problems.push(...problemsOf(status, decisions[interruptId], pointer, check));
+    else problems.push({ pointer, message: 'is missing: this interrupt is open' });
   }
   for (const id of Object.keys(decisions)) {
     if (!open.has(id))
@@ -38,9 +35,8 @@ export function checkDecisions(root: Frame, decisions: Given, check: ArgumentChe
 
 /** Lets checked decisions count: the calls that waited are ready to go on. */
 export function decide(root: Frame, decisions: Readonly<Record<string, Decision>>): void {
-  for (const { frame, call: step } of [...waitingCalls(root)]) {
-    const { status, call } = step;
-    if (status.is !== 'approval' && status.is !== 'question') continue;
+  for (const { frame, call: step, status } of [...waitingCalls(root)]) {
+    const { call } = step;
     const decision = decisions[status.interruptId]!;
     if (status.is === 'question') {
       const answers = 'answers' in decision ? decision.answers : {};
@@ -65,52 +61,47 @@ export function decide(root: Frame, decisions: Readonly<Record<string, Decision>
   }
 }
 
-interface Problem {
-  /** Below the decision. */
-  readonly at: string;
-  readonly message: string;
-}
-
-type Waiting = Extract<CallStatus, { is: 'approval' | 'question' }>;
-
-function problemsOf(status: Waiting, given: unknown, check: ArgumentCheck): readonly Problem[] {
-  if (!isObject(given)) return [{ at: '', message: 'must be an object' }];
-  if (status.is === 'question') return answerProblems(status.question.fields, given.answers);
+function problemsOf(
+  status: Waiting,
+  given: unknown,
+  pointer: string,
+  check: ArgumentCheck,
+): readonly FieldError[] {
+  if (!isObject(given)) return [{ pointer, message: 'must be an object' }];
+  if (status.is === 'question')
+    return answerProblems(status.question.fields, given.answers, `${pointer}/answers`);
   switch (given.decision) {
     case 'approve':
       return [];
     case 'reject':
       return given.message === undefined || isText(given.message)
         ? []
-        : [{ at: '/message', message: `must be a text of at most ${MAX_ANSWER} characters` }];
-    case 'edit':
-      return argumentProblems(status, given.arguments, check);
+        : [{ pointer: `${pointer}/message`, message: `must be a text of at most ${MAX_ANSWER} characters` }];
+    case 'edit': {
+      const at = `${pointer}/arguments`;
+      if (!isObject(given.arguments)) return [{ pointer: at, message: 'must be an object' }];
+      const checked = check(status, JSON.stringify(given.arguments));
+      return 'input' in checked ? [] : checked.problems.map((message) => ({ pointer: at, message }));
+    }
     default:
-      return [{ at: '/decision', message: 'must be "approve", "reject" or "edit"' }];
+      return [{ pointer: `${pointer}/decision`, message: 'must be "approve", "reject" or "edit"' }];
   }
 }
 
-function argumentProblems(
-  tool: Extract<Waiting, { is: 'approval' }>,
-  given: unknown,
-  check: ArgumentCheck,
-): readonly Problem[] {
-  if (!isObject(given)) return [{ at: '/arguments', message: 'must be an object' }];
-  const checked = check(tool, JSON.stringify(given));
-  return 'input' in checked ? [] : checked.problems.map((message) => ({ at: '/arguments', message }));
-}
-
-function answerProblems(fields: readonly QuestionField[], answers: unknown): readonly Problem[] {
-  if (!isObject(answers))
-    return [{ at: '/answers', message: 'must be an object with an answer for each field' }];
+function answerProblems(
+  fields: readonly QuestionField[],
+  answers: unknown,
+  pointer: string,
+): readonly FieldError[] {
+  if (!isObject(answers)) return [{ pointer, message: 'must be an object with an answer for each field' }];
   const names = new Set(fields.map(({ name }) => name));
   const unknown = Object.keys(answers)
     .filter((name) => !names.has(name))
-    .map((name) => ({ at: `/answers/${segment(name)}`, message: 'is no field of the question' }));
-  const wrong = fields.flatMap((field): Problem[] => {
+    .map((name) => ({ pointer: `${pointer}/${segment(name)}`, message: 'is no field of the question' }));
+  const wrong = fields.flatMap((field): FieldError[] => {
     const answer = Object.hasOwn(answers, field.name) ? answers[field.name] : undefined;
     const message = answerProblem(field, answer);
-    return message === undefined ? [] : [{ at: `/answers/${segment(field.name)}`, message }];
+    return message === undefined ? [] : [{ pointer: `${pointer}/${segment(field.name)}`, message }];
   });
   return [...wrong, ...unknown];
 }

@@ -68,20 +68,17 @@ export async function inParallel<T>(
   stop: (reason: unknown) => void,
 ): Promise<void> {
   const failures: unknown[] = [];
-  let next = 0;
+  const rest = items.values();
   async function take(): Promise<void> {
-    while (next < items.length && failures.length === 0) {
-      const item = items[next]!;
-      next += 1;
+    for (const item of rest) {
       try {
         await work(item);
       } catch (error) {
-        const isFirst = failures.length === 0;
-        failures.push(error);
-        if (isFirst) stop(error);
+        if (failures.push(error) === 1) stop(error);
       }
+      if (failures.length > 0) return;
     }
   }
-  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, take));
+  await Promise.all(Array.from({ length: limit }, take));
   if (failures.length > 0) throw failures[0];
 }

@@ -45,15 +45,15 @@ export async function execute(
   }
   context.signal.throwIfAborted();
   const tried = await attempt(tool, input, { ...context, callId: call.id, agentPath: frame.path }, clock);
-  if (tried.is === 'question' && turn.pauses === 'allow') return { question: tried.question };
-  const made = asResult(tried);
+  if (tried.question !== undefined && turn.pauses === 'allow') return { question: tried.question };
+  const { content, status, durationMs, isAborted } = tried;
   const receipt = {
     ...receiptOf(turn, tool.name, written),
-    output: kept(guard, made.content),
-    status: made.status,
-    durationMs: made.durationMs,
+    output: kept(guard, content),
+    status,
+    durationMs,
   };
-  if (tried.is === 'aborted') {
+  if (isAborted) {
     try {
       await receipts.submit(entities, { ...receipt, idempotencyId: null });
     } catch (error) {
@@ -104,27 +104,6 @@ function kept({ redact }: LoopParts['guard'], text: string): string {
   return cut(redactJsonTextWith(redact, bounded), MAX_RECEIPT_TEXT);
 }
 
-function asResult(tried: Attempt): Extract<Attempt, { is: 'result' }> {
-  switch (tried.is) {
-    case 'result':
-      return tried;
-    case 'aborted':
-      return {
-        is: 'result',
-        content: 'The call was cancelled.',
-        status: 'error',
-        durationMs: tried.durationMs,
-      };
-    case 'question':
-      return {
-        is: 'result',
-        status: 'error',
-        durationMs: 0,
-        content: 'Error: Nobody can be asked here. Go on without an answer, or say what you need to know.',
-      };
-  }
-}
-
 /**
  * What the model is told: what the receipt says. Where work is done again and the model now wants something else at this place, it learns what was
  * done.
@@ -149,16 +128,15 @@ async function outcomeOf(
 }
 
 /** How an execution of a tool ended. */
-type Attempt =
-  | {
-      readonly is: 'result';
-      readonly content: string;
-      readonly status: ReceiptStatus;
-      readonly durationMs: number;
-    }
-  | { readonly is: 'question'; readonly question: Question }
+interface Attempt {
+  /** For the model, of a question too: that nobody can be asked. */
+  readonly content: string;
+  readonly status: ReceiptStatus;
+  readonly durationMs: number;
+  readonly question?: Question;
   /** The turn was cancelled; whether the tool had an effect is not known. */
-  | { readonly is: 'aborted'; readonly durationMs: number };
+  readonly isAborted?: boolean;
+}
 
 /** Milliseconds for one call of a tool that says nothing else. */
 const TOOL_TIMEOUT = 60_000;
@@ -178,7 +156,6 @@ async function attempt(
   const end = new AbortController();
   const duration = () => Math.min(MOST_MS, Math.max(0, Math.round(clock.monotonic() - start)));
   const result = (content: string, status: ReceiptStatus): Attempt => ({
-    is: 'result',
     content,
     status,
     durationMs: duration(),
@@ -192,7 +169,7 @@ async function attempt(
   }, timeoutMs);
   const onAbort = () => {
     end.abort(context.signal.reason);
-    resolve({ is: 'aborted', durationMs: duration() });
+    resolve({ ...result('The call was cancelled.', 'error'), isAborted: true });
   };
   if (context.signal.aborted) onAbort();
   else context.signal.addEventListener('abort', onAbort, { once: true });
@@ -200,7 +177,8 @@ async function attempt(
   async function invoke(): Promise<Attempt> {
     try {
       const told = await tool.invoke(input, { ...context, signal: end.signal });
-      if ('question' in told) return { is: 'question', question: told.question };
+      if ('question' in told)
+        return { content: NOBODY_TO_ASK, status: 'error', durationMs: 0, question: told.question };
       const status = told.isTimeout === true ? 'timeout' : told.isError === true ? 'error' : 'success';
       return result(String(told.content), status);
     } catch (error) {
@@ -216,6 +194,8 @@ async function attempt(
   }
 }
 
+const NOBODY_TO_ASK =
+  'Error: Nobody can be asked here. Go on without an answer, or say what you need to know.';
 /** Receipts hold 32-bit integers. */
 const MOST_MS = 2 ** 31 - 1;
 

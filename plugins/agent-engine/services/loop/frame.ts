@@ -134,32 +134,36 @@ export interface Frame {
   readonly request: Pick<AgentRunRequest, 'parameters' | 'clientTools' | 'toolChoice'>;
 }
 
+/** What a call that waits for a person waits for. */
+export type Waiting = Extract<CallStatus, { is: 'approval' | 'question' }>;
+
 /** All calls that wait for a person, sub-agents included, with the frame that each belongs to. */
-export function* waitingCalls(frame: Frame): Generator<{ readonly frame: Frame; readonly call: StepCall }> {
+export function* waitingCalls(
+  frame: Frame,
+): Generator<{ readonly frame: Frame; readonly call: StepCall; readonly status: Waiting }> {
   for (const call of frame.step?.calls ?? []) {
-    if (call.status.is === 'nested') yield* waitingCalls(call.status.frame);
-    if (call.status.is === 'approval' || call.status.is === 'question') yield { frame, call };
+    const { status } = call;
+    if (status.is === 'nested') yield* waitingCalls(status.frame);
+    if (status.is === 'approval' || status.is === 'question') yield { frame, call, status };
   }
 }
 
 /** What a person has to decide, for a frame that is paused. */
 export function interruptsOf(root: Frame, redact: (text: string) => string): readonly Interrupt[] {
-  return [...waitingCalls(root)].flatMap(({ frame, call: { call, status } }): Interrupt[] => {
-    const agentPath = frame.path;
-    const { name, arguments: given } = call.function;
+  return [...waitingCalls(root)].map(({ frame, call: { call }, status }): Interrupt => {
+    const common = { id: status.interruptId, type: status.is, agentPath: frame.path };
     if (status.is === 'approval') {
+      const { name, arguments: given } = call.function;
       const toolCall = { id: call.id, name, arguments: redactJsonTextWith(redact, given) };
-      const reason = `The agent wants to call ${name}.`;
-      return [{ id: status.interruptId, type: 'approval', agentPath, reason, toolCall, fields: [] }];
+      return { ...common, reason: `The agent wants to call ${name}.`, toolCall, fields: [] };
     }
-    if (status.is !== 'question') return [];
     const { reason, fields } = status.question;
     const shown = fields.map((field) => ({
       ...field,
       label: redact(field.label),
       ...(field.options === undefined ? {} : { options: field.options.map(redact) }),
     }));
-    return [{ id: status.interruptId, type: 'question', agentPath, reason: redact(reason), fields: shown }];
+    return { ...common, reason: redact(reason), fields: shown };
   });
 }
 

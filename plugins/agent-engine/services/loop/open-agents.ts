@@ -1,14 +1,6 @@
 import type { Scope } from 'agent-gateway';
-import type { Receipts } from '../../../records/contract.ts';
 import type { AgentEngineSettings } from '../../config.ts';
-import {
-  type Agents,
-  type Guard,
-  type Models,
-  type SandboxPolicies,
-  type ToolSource,
-  ToolsPoint,
-} from '../../contract.ts';
+import { type Agents, type SandboxPolicies, type ToolSource, ToolsPoint } from '../../contract.ts';
 import { mcpServerKind } from '../mcp/mcp-server.ts';
 import { mcpToolSources } from '../mcp/mcp-tools.ts';
 import { createArgumentCheck } from '../tools/argument-check.ts';
@@ -16,15 +8,13 @@ import { builtinTools } from '../tools/builtin-tools.ts';
 import { createToolCatalog } from '../tools/tool-catalog.ts';
 import { agentKind } from './agent-resource.ts';
 import { createAgents } from './create-agents.ts';
+import type { LoopParts } from './frame.ts';
 
 /** Milliseconds between two looks for connections of MCP servers that nobody uses. */
 const MCP_SWEEP_MS = 60_000;
 
 /** What agents work with. */
-export interface AgentParts {
-  readonly models: Models;
-  readonly guard: Guard;
-  readonly receipts: Receipts;
+interface AgentParts extends Pick<LoopParts, 'models' | 'guard' | 'receipts'> {
   readonly policies: SandboxPolicies;
   /** Tools beside those that need nothing but the kernel. */
   readonly tools: readonly ToolSource[];

@@ -15,7 +15,7 @@ import {
   type StepCall,
   type Turn,
 } from './frame.ts';
-import { answerAll, assistantMessage, beginStep, closeStep, finishCall, nextStep } from './step.ts';
+import { answerAll, assistantMessage, beginStep, closeStep, finishCall, finishOf } from './step.ts';
 import { DELEGATION, openToolbox, type Toolbox } from './toolbox.ts';
 
 /** How a frame's run ended; `interrupted` leaves the frame with a step that waits. */
@@ -25,6 +25,7 @@ interface FrameEnd {
   readonly toolCalls?: readonly ToolCall[];
 }
 
+const NO_APPROVAL = notRun('This tool needs the approval of a person, and nobody can be asked here.');
 const AT_LIMIT = notRun('The call was not made: the turn has reached its limit of model calls.');
 
 /**
@@ -40,10 +41,10 @@ export async function runFrame(parts: LoopParts, turn: Turn, frame: Frame): Prom
       if (isAtLimit(turn, frame)) return { finish: 'iteration_limit' };
       const answer = await askModel(parts, turn, frame, toolbox.definitions);
       frame.text = answer.text;
-      const next = nextStep(answer);
-      if (next.is === 'finish') {
+      const finish = finishOf(answer);
+      if (finish !== undefined) {
         frame.messages.push(assistantMessage(answer.text));
-        return { finish: next.finish };
+        return { finish };
       }
       if (answer.dropped > 0)
         turn.context.log.warn({ dropped: answer.dropped }, `an answer had more than ${MAX_CALLS} calls`);
@@ -116,12 +117,7 @@ async function open(run: StepRun, step: StepCall): Promise<void> {
   // What could not run anyway is nothing to ask a person about.
   const checked = parts.checkArguments(offered.tool, given);
   if ('problems' in checked) return refuse(run, step, notRun(checked.problems.join(' ')));
-  if (turn.pauses === 'refuse')
-    return refuse(
-      run,
-      step,
-      notRun('This tool needs the approval of a person, and nobody can be asked here.'),
-    );
+  if (turn.pauses === 'refuse') return refuse(run, step, NO_APPROVAL);
   step.status = { is: 'approval', interruptId: parts.ids.uuid(), ref, parameters };
 }
 

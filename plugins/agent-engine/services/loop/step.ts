@@ -3,19 +3,16 @@ import { isObject } from '../tools/argument-check.ts';
 import type { Answer } from './answer.ts';
 import type { Frame, Outcome, Step, StepCall } from './frame.ts';
 
-/** What a model's answer means for the turn. */
-export type NextStep =
-  | { readonly is: 'finish'; readonly finish: 'stop' | 'length' | 'content_filter' }
-  | { readonly is: 'calls' };
-
 /**
- * Reads an answer. Calls count, whatever the finish reason, unless the answer was cut (`length`) or withheld (`content_filter`): such calls
- * may be halves, and are not made. Pure.
+ * How an answer ends the turn; undefined for one whose calls are to be made. Calls count, whatever the finish reason, unless the answer was cut
+ * (`length`) or withheld (`content_filter`): such calls may be halves, and are not made. Pure.
  */
-export function nextStep({ calls, finishReason }: Pick<Answer, 'calls' | 'finishReason'>): NextStep {
-  if (finishReason === 'length' || finishReason === 'content_filter')
-    return { is: 'finish', finish: finishReason };
-  return calls.length === 0 ? { is: 'finish', finish: 'stop' } : { is: 'calls' };
+export function finishOf({
+  calls,
+  finishReason,
+}: Pick<Answer, 'calls' | 'finishReason'>): 'stop' | 'length' | 'content_filter' | undefined {
+  if (finishReason === 'length' || finishReason === 'content_filter') return finishReason;
+  return calls.length === 0 ? 'stop' : undefined;
 }
 
 /** The message of an answer. */
@@ -45,16 +42,13 @@ export function beginStep(
   };
 }
 
-/** A step of which nothing is to be run any more. */
-export interface ClosedStep {
-  /** The answer, then the results in the order of the calls. */
-  readonly messages: readonly ChatMessage[];
-  /** Calls that the caller answers. */
-  readonly clientCalls: readonly ToolCall[];
-}
-
-/** Ends a step, or tells (undefined) that some call still waits. Pure. */
-export function closeStep(step: Step): ClosedStep | undefined {
+/**
+ * Ends a step, or tells (undefined) that some call still waits. `messages` are the answer, then the results in the order of the calls;
+ * `clientCalls` are those that the caller answers. Pure.
+ */
+export function closeStep(
+  step: Step,
+): { readonly messages: readonly ChatMessage[]; readonly clientCalls: readonly ToolCall[] } | undefined {
   const results: ChatMessage[] = [];
   const clientCalls: ToolCall[] = [];
   for (const { call, status } of step.calls) {

@@ -4,17 +4,7 @@ import type { SubAgent } from './agent-resource.ts';
 import type { Frame, Turn } from './frame.ts';
 
 /** What an agent may call in a run. */
-export interface Toolbox {
-  /** For the model. */
-  readonly definitions: readonly ToolDefinition[];
-  isClientTool(name: string): boolean;
-  /** The sub-agent behind `delegate_to_<name>`. */
-  subAgent(name: string): SubAgent | undefined;
-  tool(name: string): OfferedTool | undefined;
-  toolByRef(ref: string): OfferedTool | undefined;
-  /** For the model, when it calls what is not there. */
-  readonly names: readonly string[];
-}
+export type Toolbox = Awaited<ReturnType<typeof openToolbox>>;
 
 /** Arguments of `delegate_to_<name>`. */
 export const DELEGATION = {
@@ -30,7 +20,7 @@ export const DELEGATION = {
  * Collects what a frame's agent may call: the caller's tools, which win, its sub-agents, and the tools of the catalog. Tools of the YAML that are
  * not there now are logged and left out.
  */
-export async function openToolbox(catalog: ToolCatalog, turn: Turn, frame: Frame): Promise<Toolbox> {
+export async function openToolbox(catalog: ToolCatalog, turn: Turn, frame: Frame) {
   const { agent, request } = frame;
   const { principal, signal, log } = turn.context;
   const clientTools = new Map((request.clientTools ?? []).map((tool) => [tool.function.name, tool]));
@@ -51,29 +41,23 @@ export async function openToolbox(catalog: ToolCatalog, turn: Turn, frame: Frame
   const tools = offer.tools.filter(({ name }) => !clientTools.has(name));
   const byName = new Map(tools.map((offered) => [offered.name, offered]));
   const byRef = new Map(tools.map((offered) => [offered.tool.ref, offered]));
+  const delegations = [...delegates].map(([name, { agent: to, role }]) => {
+    const description = `Hands a task over to the agent ${to.name}, and returns its answer. ${role}`.trim();
+    return define(name, description, DELEGATION);
+  });
   return {
+    /** For the model. */
     definitions: [
       ...clientTools.values(),
-      ...[...delegates].map(
-        ([
-          name,
-          {
-            agent: { name: to },
-            role,
-          },
-        ]) =>
-          define(
-            name,
-            `Hands a task over to the agent ${to}, and returns its answer. ${role}`.trim(),
-            DELEGATION,
-          ),
-      ),
+      ...delegations,
       ...tools.map(({ name, tool }) => define(name, tool.description, tool.parameters)),
     ],
-    isClientTool: (name) => clientTools.has(name),
-    subAgent: (name) => delegates.get(name),
-    tool: (name) => byName.get(name),
-    toolByRef: (ref) => byRef.get(ref),
+    isClientTool: (name: string) => clientTools.has(name),
+    /** The sub-agent behind `delegate_to_<name>`. */
+    subAgent: (name: string): SubAgent | undefined => delegates.get(name),
+    tool: (name: string): OfferedTool | undefined => byName.get(name),
+    toolByRef: (ref: string): OfferedTool | undefined => byRef.get(ref),
+    /** For the model, when it calls what is not there. */
     names: [...delegates.keys(), ...byName.keys()],
   };
 }

@@ -11,18 +11,17 @@ const MAX_PAGES = 10;
 /** Milliseconds until a server has answered the handshake. */
 const CONNECT_MS = 10_000;
 
-/** What a connection is made with. */
-export interface McpConnectOptions {
-  /** Requests go out through this; the transports follow redirects within the origin only. */
-  readonly fetch: typeof globalThis.fetch;
-  /** The gateway's version, which it tells the server. */
-  readonly version: string;
-  readonly signal: AbortSignal;
-}
-
-/** Connects to an MCP server, of the newest or an older revision. Rejects with the library's errors. Close the client in any case. */
-export async function connectMcp(endpoint: McpEndpoint, options: McpConnectOptions): Promise<Client> {
-  const { version, signal } = options;
+/**
+ * Connects to an MCP server, of the newest or an older revision. Rejects with the library's errors. Close the client in any case. The transports
+ * follow redirects within the origin only.
+ *
+ * @param version the gateway's, which it tells the server
+ */
+export async function connectMcp(
+  endpoint: McpEndpoint,
+  version: string,
+  signal: AbortSignal,
+): Promise<Client> {
   const client = new Client(
     { name: 'agent-gateway', version },
     {
@@ -31,7 +30,7 @@ export async function connectMcp(endpoint: McpEndpoint, options: McpConnectOptio
     },
   );
   try {
-    await client.connect(transportOf(endpoint, options), { signal, timeout: CONNECT_MS });
+    await client.connect(transportOf(endpoint), { signal, timeout: CONNECT_MS });
   } catch (error) {
     await client.close();
     throw error;
@@ -39,7 +38,7 @@ export async function connectMcp(endpoint: McpEndpoint, options: McpConnectOptio
   return client;
 }
 
-function transportOf(endpoint: McpEndpoint, { fetch }: McpConnectOptions) {
+function transportOf(endpoint: McpEndpoint) {
   if (endpoint.transport === 'stdio') {
     const { command, args, env } = endpoint;
     return new StdioClientTransport({
@@ -50,7 +49,7 @@ function transportOf(endpoint: McpEndpoint, { fetch }: McpConnectOptions) {
       maxBufferSize: MAX_MESSAGE,
     });
   }
-  const options = { fetch, requestInit: { headers: { ...endpoint.headers } } };
+  const options = { requestInit: { headers: { ...endpoint.headers } } };
   const url = new URL(endpoint.url);
   return endpoint.transport === 'sse'
     ? new SSEClientTransport(url, options)

@@ -1,14 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { type Clock, defineErrors } from 'agent-gateway';
 
-/** Connections of one server, one for each tenant: what a server keeps about a connection is never another tenant's. */
-export interface McpConnections extends AsyncDisposable {
-  /** Runs `work` on the tenant's connection, which is made when there is none. Throws `mcp.unavailable`, `mcp.busy`. */
-  use<T>(tenantId: string, work: (client: Client) => Promise<T>): Promise<T>;
-  /** Closes what nobody used for a while. */
-  sweep(): Promise<void>;
-}
-
 /** Tenants that are connected to one server at one time. */
 const MAX_CONNECTIONS = 64;
 /** Milliseconds after which an unused connection is closed. */
@@ -20,12 +12,11 @@ interface Connection {
   usedAt: number;
 }
 
+/** Connections of one server, one for each tenant: what a server keeps about a connection is never another tenant's. */
+export type McpConnections = ReturnType<typeof createMcpConnections>;
+
 /** Keeps the connections; `open` makes one. */
-export function createMcpConnections(options: {
-  readonly open: (tenantId: string) => Promise<Client>;
-  readonly clock: Clock;
-}): McpConnections {
-  const { open, clock } = options;
+export function createMcpConnections(open: () => Promise<Client>, clock: Clock) {
   const connections = new Map<string, Connection>();
 
   async function close(tenantId: string, connection: Connection): Promise<void> {
@@ -36,7 +27,8 @@ export function createMcpConnections(options: {
 
   function makeRoom(): void {
     if (connections.size < MAX_CONNECTIONS) return;
-    const [oldest] = [...connections].filter(([, { users }]) => users === 0).sort(byUse);
+    const unused = [...connections].filter(([, { users }]) => users === 0);
+    const [oldest] = unused.sort(([, a], [, b]) => a.usedAt - b.usedAt);
     if (oldest === undefined) throw McpErrors.busy();
     // Nobody waits for it: a server that does not let itself be closed must not hold up another tenant.
     close(...oldest).catch(() => {});
@@ -46,7 +38,7 @@ export function createMcpConnections(options: {
     const known = connections.get(tenantId);
     if (known !== undefined) return known;
     makeRoom();
-    const connection: Connection = { client: open(tenantId), users: 0, usedAt: clock.monotonic() };
+    const connection: Connection = { client: open(), users: 0, usedAt: clock.monotonic() };
     connections.set(tenantId, connection);
     const forget = () => {
       if (connections.get(tenantId) === connection) connections.delete(tenantId);
@@ -59,7 +51,8 @@ export function createMcpConnections(options: {
   }
 
   return {
-    async use(tenantId, work) {
+    /** Runs `work` on the tenant's connection, which is made when there is none. Throws `mcp.unavailable`, `mcp.busy`. */
+    async use<T>(tenantId: string, work: (client: Client) => Promise<T>): Promise<T> {
       const connection = connect(tenantId);
       connection.users += 1;
       try {
@@ -72,19 +65,16 @@ export function createMcpConnections(options: {
         connection.usedAt = clock.monotonic();
       }
     },
-    async sweep() {
+    /** Closes what nobody used for a while. */
+    async sweep(): Promise<void> {
       const end = clock.monotonic() - IDLE_MS;
       const idle = [...connections].filter(([, { users, usedAt }]) => users === 0 && usedAt <= end);
       await Promise.all(idle.map(([tenantId, connection]) => close(tenantId, connection)));
     },
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       await Promise.all([...connections].map(([tenantId, connection]) => close(tenantId, connection)));
     },
   };
-}
-
-function byUse([, a]: [string, Connection], [, b]: [string, Connection]): number {
-  return a.usedAt - b.usedAt;
 }
 
 /** What can go wrong with MCP servers. The words reach the model that called the tool. */

@@ -32,9 +32,7 @@ export function mcpServerKind(parts: McpKindParts): KindDefinition<typeof McpSer
     ...McpServerKind,
     check: (resource) => check(resource, parts.stdioAllow),
     build: ({ spec }) => build(spec, parts),
-    dispose: async (server) => {
-      await server[Symbol.asyncDispose]();
-    },
+    dispose: (server) => server[Symbol.asyncDispose](),
   };
 }
 
@@ -63,20 +61,17 @@ function check({ spec }: Resource<McpServerSpec>, stdioAllow: readonly string[])
 async function build(spec: McpServerSpec, parts: McpKindParts): Promise<McpServer> {
   const endpoint = await resolve(spec, parts.resolveSecret);
   const end = new AbortController();
-  const connections = createMcpConnections({
-    clock: parts.clock,
+  const connections = createMcpConnections(async () => {
     // Loaded when the first tool is asked for: most deployments have no MCP server.
-    open: async () => {
-      const { connectMcp } = await import('./connect-mcp.ts');
-      // The operator chose this address, as he does a model's (decisions 1.12).
-      return connectMcp(endpoint, { fetch: globalThis.fetch, version: parts.version, signal: end.signal });
-    },
-  });
-  const lists = createToolLists(parts.clock);
+    const { connectMcp } = await import('./connect-mcp.ts');
+    // The operator chose this address, as he does a model's (decisions 1.12).
+    return connectMcp(endpoint, parts.version, end.signal);
+  }, parts.clock);
+  const listTools = createToolLists(parts.clock);
   return {
     ...connections,
     timeoutMs: (spec.timeout ?? DEFAULT_TIMEOUT_S) * 1000,
-    tools: (tenantId, signal) => connections.use(tenantId, (client) => lists.of(client, signal)),
+    tools: (tenantId, signal) => connections.use(tenantId, (client) => listTools(client, signal)),
     async [Symbol.asyncDispose]() {
       end.abort();
       await connections[Symbol.asyncDispose]();
@@ -87,16 +82,14 @@ async function build(spec: McpServerSpec, parts: McpKindParts): Promise<McpServe
 /** What each connection has listed, for a while: agents ask before each turn. */
 function createToolLists(clock: Clock) {
   const known = new WeakMap<Client, { readonly tools: readonly McpTool[]; readonly until: number }>();
-  return {
-    async of(client: Client, signal: AbortSignal): Promise<readonly McpTool[]> {
-      const now = clock.monotonic();
-      const listed = known.get(client);
-      if (listed !== undefined && now < listed.until) return listed.tools;
-      const { tools } = await client.listTools(undefined, { signal });
-      const kept = tools.slice(0, MAX_TOOLS);
-      known.set(client, { tools: kept, until: now + LIST_MS });
-      return kept;
-    },
+  return async (client: Client, signal: AbortSignal): Promise<readonly McpTool[]> => {
+    const now = clock.monotonic();
+    const listed = known.get(client);
+    if (listed !== undefined && now < listed.until) return listed.tools;
+    const { tools } = await client.listTools(undefined, { signal });
+    const kept = tools.slice(0, MAX_TOOLS);
+    known.set(client, { tools: kept, until: now + LIST_MS });
+    return kept;
   };
 }
 

@@ -1,6 +1,6 @@
-import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/client';
+import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { ResourceLease, ResourceView } from 'agent-gateway';
-import type { ParameterSchema, Tool, ToolContext, ToolResult, ToolSource } from '../../contract.ts';
+import type { ParameterSchema, ToolContext, ToolResult, ToolSource } from '../../contract.ts';
 import { McpErrors } from './mcp-connections.ts';
 import type { McpServer } from './mcp-server.ts';
 
@@ -15,39 +15,32 @@ function source(server: string, servers: ResourceView<McpServer>): ToolSource {
     prefix,
     async list(tenantId, signal) {
       using lease = hold(server, servers);
+      const { timeoutMs } = lease.value;
       const tools = await lease.value.tools(tenantId, signal);
-      return tools.map((tool) => toTool(tool, { server, prefix, servers, timeoutMs: lease.value.timeoutMs }));
+      return tools.map(({ name, title, description, inputSchema }) => ({
+        ref: `${prefix}${name}`,
+        name,
+        description: description ?? title ?? name,
+        parameters: inputSchema as ParameterSchema,
+        timeoutMs,
+        async invoke(input, context) {
+          using held = hold(server, servers);
+          return await call(held.value, { name, arguments: { ...input } }, context);
+        },
+      }));
     },
   };
 }
 
-function toTool(
-  { name, title, description, inputSchema }: McpTool,
-  from: { server: string; prefix: string; servers: ResourceView<McpServer>; timeoutMs: number },
-): Tool {
-  return {
-    ref: `${from.prefix}${name}`,
-    name,
-    description: description ?? title ?? name,
-    parameters: inputSchema as ParameterSchema,
-    timeoutMs: from.timeoutMs,
-    invoke: (input, context) => call(name, input, context, from.server, from.servers),
-  };
-}
-
 async function call(
-  name: string,
-  input: Readonly<Record<string, unknown>>,
+  { timeoutMs, use }: McpServer,
+  asked: { readonly name: string; readonly arguments: Record<string, unknown> },
   { principal, signal }: ToolContext,
-  server: string,
-  servers: ResourceView<McpServer>,
 ): Promise<ToolResult> {
-  using lease = hold(server, servers);
-  const { timeoutMs } = lease.value;
-  return lease.value.use(principal.tenantId, async (client) => {
+  return use(principal.tenantId, async (client) => {
     try {
       const options = { signal, timeout: timeoutMs, maxTotalTimeout: timeoutMs };
-      return mcpContent(await client.callTool({ name, arguments: { ...input } }, options));
+      return mcpContent(await client.callTool(asked, options));
     } catch (error) {
       signal.throwIfAborted();
       // What the server says about the arguments helps the model to do better; what broke on the way is nobody's business.

@@ -5,9 +5,9 @@ import type { ModelMetrics } from './metrics.ts';
 
 /** When calls to a provider that fails are not made at all. */
 interface CircuitSettings {
-  /** Failed calls in a row, their retries used up, after which the circuit opens. Default 5. */
+  /** Failed calls in a row, their retries used up, after which the circuit opens. */
   readonly failures: number;
-  /** Milliseconds that it stays open before one call may probe the provider. Default 10,000. */
+  /** Milliseconds that it stays open before one call may probe the provider. */
   readonly openMs: number;
 }
 
@@ -90,8 +90,8 @@ interface CircuitsParts {
   readonly clock: Clock;
   readonly metrics: Pick<ModelMetrics, 'openCircuits'>;
   /** Told when a circuit opens and when it closes. */
-  readonly log?: Pick<Logger, 'warn' | 'info'>;
-  readonly settings?: Partial<CircuitSettings>;
+  readonly log: Pick<Logger, 'warn' | 'info'>;
+  readonly settings?: CircuitSettings;
 }
 
 /** A call that was let in. Exactly one of its verbs is called, once. */
@@ -108,21 +108,17 @@ export interface Circuit {
   enter(): Passage;
 }
 
-/** The breakers of this process, one for each endpoint. */
-export interface Circuits {
-  /** The breaker of an endpoint: the same one for all aliases that lead there. */
-  of(endpoint: string): Circuit;
-}
-
 /** Endpoints come and go with files of agents.d; the longest unused ones are forgotten. */
 const MOST_ENDPOINTS = 1000;
+
+/** The breakers of this process, one for each endpoint. */
+export type Circuits = ReturnType<typeof createCircuits>;
 
 /**
  * Breakers that share nothing but their settings. Each process has its own: it learns within a few calls what the others
  * know. There are no timers: the first call after the pause is the probe.
  */
-export function createCircuits({ clock, metrics, log, settings }: CircuitsParts): Circuits {
-  const rules = { ...DEFAULT_CIRCUIT, ...settings };
+export function createCircuits({ clock, metrics, log, settings: rules = DEFAULT_CIRCUIT }: CircuitsParts) {
   const circuits = new LRUCache<string, Circuit>({ max: MOST_ENDPOINTS });
 
   function create(endpoint: string): Circuit {
@@ -134,14 +130,17 @@ export function createCircuits({ clock, metrics, log, settings }: CircuitsParts)
       state = next;
       if (isOpen === wasOpen) return;
       metrics.openCircuits.set({ endpoint }, isOpen ? 1 : 0);
-      if (isOpen) log?.warn({ endpoint }, 'the model provider fails and is left alone for a while');
-      else log?.info({ endpoint }, 'the model provider answers again');
+      if (isOpen) log.warn({ endpoint }, 'the model provider fails and is left alone for a while');
+      else log.info({ endpoint }, 'the model provider answers again');
     }
 
     return {
       enter() {
         const entry = admit(state, clock.monotonic(), rules);
-        if (entry === undefined) throw refuse(state, clock.monotonic());
+        if (entry === undefined) {
+          const seconds = Math.max(1, Math.ceil((state.openUntil! - clock.monotonic()) / 1000));
+          throw ModelErrors.unavailable(undefined, { headers: { 'retry-after': String(seconds) } });
+        }
         const { admission } = entry;
         become(entry.state);
         return {
@@ -158,17 +157,11 @@ export function createCircuits({ clock, metrics, log, settings }: CircuitsParts)
   }
 
   return {
-    of(endpoint) {
-      const known = circuits.get(endpoint);
-      if (known !== undefined) return known;
-      const circuit = create(endpoint);
+    /** The breaker of an endpoint: the same one for all aliases that lead there. */
+    of(endpoint: string): Circuit {
+      const circuit = circuits.get(endpoint) ?? create(endpoint);
       circuits.set(endpoint, circuit);
       return circuit;
     },
   };
-}
-
-function refuse({ openUntil }: CircuitState, now: number) {
-  const seconds = Math.max(1, Math.ceil(((openUntil ?? now) - now) / 1000));
-  return ModelErrors.unavailable(undefined, { headers: { 'retry-after': String(seconds) } });
 }

@@ -9,12 +9,6 @@ import {
 } from '../../contract.ts';
 import { fillSchema, findExpression } from './demo-arguments.ts';
 
-/** What the demo model answers: calls, or else a text. */
-interface DemoAnswer {
-  readonly text: string;
-  readonly calls: readonly DemoToolCall[];
-}
-
 const NOTE =
   '(This is the built-in demo model. Set LLM_API_URL, LLM_API_KEY and LLM_MODEL to talk to a real one.)';
 const HELP =
@@ -38,10 +32,10 @@ const RESULT_CHARS = 1000;
 const QUOTED_MESSAGES = 5;
 
 /**
- * The answer to a conversation: a pure function. Of the tools it knows functions alone. Throws `model.rejected` for a `tool_choice` that cannot be met, as a
+ * The answer to a conversation, calls or else a text: a pure function. Of the tools it knows functions alone. Throws `model.rejected` for a `tool_choice` that cannot be met, as a
  * provider would.
  */
-export function answerAsDemo(asked: ChatRequest): DemoAnswer {
+export function answerAsDemo(asked: ChatRequest): { text: string; calls: readonly DemoToolCall[] } {
   const request = { ...asked, tools: (asked.tools ?? []).filter(({ type }) => type === 'function') };
   const said = request.messages
     .filter(({ role }) => role === 'user')

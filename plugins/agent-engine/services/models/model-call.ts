@@ -52,6 +52,7 @@ const WORTH_A_FALLBACK = new Set(
     ModelErrors.upstream,
     ModelErrors.timeout,
     ModelErrors.rateLimited,
+    ModelErrors.insufficientQuota,
     ModelErrors.overloaded,
     ModelErrors.unavailable,
     ModelErrors.unknownToProvider,
@@ -63,26 +64,12 @@ const WORTH_A_FALLBACK = new Set(
  * fails before it answered, the next one is asked. Of a stream the first chunk is the answer: a stream that breaks later was one.
  */
 export function createModelCall({ info, acquire, metrics, clock, timeout }: ModelCallParts): Model {
-  /** Whether the next endpoint is to be asked after this failure. Counts it then. */
-  function fallsBack(
-    error: unknown,
-    next: ModelEndpoint | undefined,
-    end: number,
-    { signal }: ModelCallContext,
-  ): boolean {
-    if (next === undefined || signal.aborted || clock.monotonic() >= end) return false;
-    if (!(error instanceof GatewayError) || !WORTH_A_FALLBACK.has(error.code)) return false;
-    metrics.fallbacks.inc({ model: info.id, fallback: next.info.id });
-    return true;
-  }
-
   async function complete(request: ChatRequest, context: ModelCallContext): Promise<ChatCompletion> {
     using chain = acquire();
-    const { endpoints } = chain;
     const end = clock.monotonic() + timeout;
     for (let index = 0; ; index += 1) {
-      const endpoint = endpoints[index]!;
-      const attempt = new Attempt(endpoint, context, metrics, clock);
+      const endpoint = chain.endpoints[index]!;
+      const attempt = begin(endpoint, context);
       try {
         attempt.enter();
         const model = endpoint.info.model;
@@ -90,8 +77,7 @@ export function createModelCall({ info, acquire, metrics, clock, timeout }: Mode
         attempt.succeeded(completion.usage);
         return completion;
       } catch (thrown) {
-        const error = attempt.failed(thrown);
-        if (!fallsBack(error, endpoints[index + 1], end, context)) throw error;
+        attempt.failed(thrown, chain.endpoints[index + 1], end);
       } finally {
         attempt.ended();
       }
@@ -100,11 +86,10 @@ export function createModelCall({ info, acquire, metrics, clock, timeout }: Mode
 
   async function* stream(request: ChatRequest, context: ModelCallContext): AsyncGenerator<ChatChunk, void> {
     using chain = acquire();
-    const { endpoints } = chain;
     const end = clock.monotonic() + timeout;
     for (let index = 0; ; index += 1) {
-      const endpoint = endpoints[index]!;
-      const attempt = new Attempt(endpoint, context, metrics, clock);
+      const endpoint = chain.endpoints[index]!;
+      const attempt = begin(endpoint, context);
       try {
         attempt.enter();
         const model = endpoint.info.model;
@@ -117,86 +102,70 @@ export function createModelCall({ info, acquire, metrics, clock, timeout }: Mode
         attempt.succeeded(attempt.usage);
         return;
       } catch (thrown) {
-        const error = attempt.failed(thrown);
-        if (attempt.hasAnswered || !fallsBack(error, endpoints[index + 1], end, context)) throw error;
+        attempt.failed(thrown, chain.endpoints[index + 1], end);
       } finally {
         attempt.ended();
       }
     }
   }
 
-  return { info, complete, stream };
-}
+  /** One endpoint being asked once. */
+  function begin(
+    { info: asked, circuit, label: model = asked.id, explain }: ModelEndpoint,
+    { signal, answeredBy }: ModelCallContext,
+  ) {
+    const start = clock.monotonic();
+    const seconds = () => (clock.monotonic() - start) / 1000;
+    let passage: Passage | undefined;
+    /** `ok`, `aborted`, or the last part of the error's code. A stream that its reader leaves early counts as aborted. */
+    let outcome = 'aborted';
 
-/** One endpoint being asked once. */
-class Attempt {
-  hasAnswered = false;
-  /** What the call consumed, where the provider says so. */
-  usage: Usage | null | undefined;
-  readonly #endpoint: ModelEndpoint;
-  readonly #context: ModelCallContext;
-  readonly #metrics: ModelMetrics;
-  readonly #clock: Clock;
-  readonly #label: string;
-  readonly #start: number;
-  #passage: Passage | undefined;
-  /** `ok`, `aborted`, or the last part of the error's code. A stream that its reader leaves early counts as aborted. */
-  #outcome = 'aborted';
-
-  constructor(endpoint: ModelEndpoint, context: ModelCallContext, metrics: ModelMetrics, clock: Clock) {
-    this.#endpoint = endpoint;
-    this.#context = context;
-    this.#metrics = metrics;
-    this.#clock = clock;
-    this.#label = endpoint.label ?? endpoint.info.id;
-    this.#start = clock.monotonic();
-  }
-
-  /** Throws where the provider is not to be asked. A caller who has left is told so, and is no probe of a circuit. */
-  enter(): void {
-    const { circuit } = this.#endpoint;
-    if (circuit === undefined) return;
-    if (this.#context.signal.aborted) throw ModelErrors.aborted();
-    this.#passage = circuit.enter();
-  }
-
-  /** The first chunk of a stream is there. */
-  began(): void {
-    this.#metrics.firstChunk.observe({ model: this.#label }, this.#seconds());
-    this.#answered();
-  }
-
-  succeeded(usage: Usage | null | undefined): void {
-    if (!this.hasAnswered) this.#answered();
-    this.usage = usage;
-    this.#outcome = 'ok';
-  }
-
-  /** The error as the caller has to see it. */
-  failed(thrown: unknown): unknown {
-    if (!this.hasAnswered) this.#passage?.failed(thrown);
-    const error = this.#endpoint.explain?.(thrown) ?? thrown;
-    this.#outcome = error instanceof GatewayError ? error.code.replace(/^model\./, '') : 'internal';
-    return error;
-  }
-
-  ended(): void {
-    const model = this.#label;
-    if (this.usage) {
-      this.#metrics.tokens.inc({ model, kind: 'input' }, this.usage.prompt_tokens);
-      this.#metrics.tokens.inc({ model, kind: 'output' }, this.usage.completion_tokens);
+    function answered(): void {
+      attempt.hasAnswered = true;
+      passage?.answered();
+      answeredBy?.(asked);
     }
-    this.#metrics.requests.inc({ model, outcome: this.#outcome });
-    this.#metrics.seconds.observe({ model }, this.#seconds());
+
+    const attempt = {
+      hasAnswered: false,
+      /** What the call consumed, where the provider says so. */
+      usage: undefined as Usage | null | undefined,
+      /** Throws where the provider is not to be asked. A caller who has left is told so, and is no probe of a circuit. */
+      enter(): void {
+        if (circuit !== undefined && signal.aborted) throw ModelErrors.aborted();
+        passage = circuit?.enter();
+      },
+      /** The first chunk of a stream is there. */
+      began(): void {
+        metrics.firstChunk.observe({ model }, seconds());
+        answered();
+      },
+      succeeded(usage: Usage | null | undefined): void {
+        if (!attempt.hasAnswered) answered();
+        attempt.usage = usage;
+        outcome = 'ok';
+      },
+      /** Throws the error as the caller has to see it, unless `next` is to be asked before `end`, which is counted. */
+      failed(thrown: unknown, next: ModelEndpoint | undefined, end: number): void {
+        if (!attempt.hasAnswered) passage?.failed(thrown);
+        const error = explain?.(thrown) ?? thrown;
+        outcome = error instanceof GatewayError ? error.code.replace(/^model\./, '') : 'internal';
+        if (attempt.hasAnswered || next === undefined || signal.aborted || clock.monotonic() >= end)
+          throw error;
+        if (!(error instanceof GatewayError) || !WORTH_A_FALLBACK.has(error.code)) throw error;
+        metrics.fallbacks.inc({ model: info.id, fallback: next.info.id });
+      },
+      ended(): void {
+        if (attempt.usage) {
+          metrics.tokens.inc({ model, kind: 'input' }, attempt.usage.prompt_tokens);
+          metrics.tokens.inc({ model, kind: 'output' }, attempt.usage.completion_tokens);
+        }
+        metrics.requests.inc({ model, outcome });
+        metrics.seconds.observe({ model }, seconds());
+      },
+    };
+    return attempt;
   }
 
-  #answered(): void {
-    this.hasAnswered = true;
-    this.#passage?.answered();
-    this.#context.answeredBy?.(this.#endpoint.info);
-  }
-
-  #seconds(): number {
-    return (this.#clock.monotonic() - this.#start) / 1000;
-  }
+  return { info, complete, stream };
 }

@@ -46,9 +46,12 @@ export function createModelRegistry(parts: ModelRegistryParts): Models {
   const start = clock.now();
   const isPassThrough = server !== undefined && !server.model;
 
+  const modelOf = (info: ModelInfo, acquire: () => EndpointChain) =>
+    createModelCall({ info, acquire, metrics, clock, timeout });
+
   function callOf(endpoint: ModelEndpoint): Model {
     const chain = singleEndpoint(endpoint);
-    return createModelCall({ info: endpoint.info, acquire: () => chain, metrics, clock, timeout });
+    return modelOf(endpoint.info, () => chain);
   }
 
   function ofDemo(alias: string): Model {
@@ -69,10 +72,7 @@ export function createModelRegistry(parts: ModelRegistryParts): Models {
 
   function ofFile(alias: string): Model | undefined {
     const info = resources?.get(alias)?.info;
-    return (
-      info &&
-      createModelCall({ info, acquire: () => acquireChain(resources!, alias), metrics, clock, timeout })
-    );
+    return info && modelOf(info, () => acquireChain(resources!, alias));
   }
 
   const fixed = new Map<string, Model>();

@@ -28,27 +28,14 @@ export function parseCompletion(text: string, redact: Redact): ChatCompletion {
   return usage === completion.usage ? completion : { ...completion, usage };
 }
 
-/** Turns the bytes of a provider's event stream into chunks. Any split of the bytes gives the same chunks. */
-interface ChunkDecoder {
-  /** True after `[DONE]` or a failure: later bytes mean nothing, and `end` tells how it went. */
-  readonly isOver: boolean;
-  /** The chunks that these bytes complete. */
-  feed(bytes: Buffer): readonly ChatChunk[];
-  /**
-   * To be called when the stream is over or its body has ended. Throws `model.upstream` when an event was an error, too
-   * large or no chat completion chunk, and when no `finish_reason` was seen.
-   */
-  end(): void;
-}
-
 /**
- * A decoder for one stream. A `finish_reason` is what makes an answer whole: a stream without one is an error even
+ * Turns the bytes of a provider's event stream into chunks. Any split of the bytes gives the same chunks. A `finish_reason` is what makes an answer whole: a stream without one is an error even
  * when it says `[DONE]`, and one with it is whole even when `[DONE]` is missing.
  *
  * @param maxEventChars the largest single event, in characters
  * @param redact cleans what a provider's error event says before it is logged
  */
-export function createChunkDecoder(maxEventChars: number, redact: Redact): ChunkDecoder {
+export function createChunkDecoder(maxEventChars: number, redact: Redact) {
   // Not TextDecoder: its streaming mode costs several times as much per chunk.
   const utf8 = new StringDecoder('utf8');
   let chunks: ChatChunk[] = [];
@@ -81,15 +68,21 @@ export function createChunkDecoder(maxEventChars: number, redact: Redact): Chunk
   });
 
   return {
-    get isOver() {
+    /** True after `[DONE]` or a failure: later bytes mean nothing, and `end` tells how it went. */
+    get isOver(): boolean {
       return isDone || failure !== undefined;
     },
-    feed(bytes) {
+    /** The chunks that these bytes complete. */
+    feed(bytes: Buffer): readonly ChatChunk[] {
       chunks = [];
       if (!this.isOver) parser.feed(utf8.write(bytes));
       return chunks;
     },
-    end() {
+    /**
+     * To be called when the stream is over or its body has ended. Throws `model.upstream` when an event was an error, too large or no chat
+     * completion chunk, and when no `finish_reason` was seen.
+     */
+    end(): void {
       if (failure !== undefined) throw failure;
       if (!hasFinishReason) throw malformed('the stream ended without a finish_reason');
     },

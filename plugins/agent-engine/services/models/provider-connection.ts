@@ -1,34 +1,57 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, GatewayError, type Ids } from 'agent-gateway';
 import type { Pool } from 'undici';
-import { ModelErrors } from '../../contract.ts';
-import { inSeconds, type Lifetime, type Timeouts } from './deadlines.ts';
+import { type ModelClient, ModelErrors } from '../../contract.ts';
+import { DEFAULT_TIMEOUTS, inSeconds, type Lifetime, type Timeouts } from './deadlines.ts';
 import { HttpExchange, type ResponseHead } from './http-exchange.ts';
-import { connectionFailure, type Redact, statusFailure } from './provider-errors.ts';
+import { connectionFailure, createRedact, malformed, type Redact, statusFailure } from './provider-errors.ts';
 import {
-  isRetryableFailure,
-  isRetryableStatus,
+  DEFAULT_RETRY,
   nextDelay,
   parseRetryAfter,
+  RETRYABLE_CODES,
+  RETRYABLE_STATUSES,
   type RetrySettings,
 } from './retry.ts';
 
-/** Settings and collaborators of a connection. */
-interface ProviderConnectionOptions {
-  /** `https://api.example.com`. */
-  readonly origin: string;
-  /** Connections to the provider, each of which carries one call at a time. */
-  readonly connections: number;
-  /** Calls that may wait for a connection. */
-  readonly maxWaiting: number;
-  readonly timeouts: Timeouts;
-  readonly retry: RetrySettings;
-  /** What is read of an error's body, in bytes. */
-  readonly errorBytes: number;
+/** What every client of a provider is made with. What is absent has its default. */
+export interface ConnectionOptions {
+  /** What must never be seen in an error or a log. */
+  readonly apiKey?: string | undefined;
+  /** Connections to each server, each of which carries one call at a time. Default 1,024. */
+  readonly connections?: number;
+  /** Calls that may wait for a connection; more fail with `model.overloaded`. Default 1,024. */
+  readonly maxWaiting?: number;
+  /** What one answer may hold, in bytes, streamed through an AI SDK or not at all streamed. Default 32 MiB. */
+  readonly answerBytes?: number;
+  /** What is read of an error's body, in bytes. Default 8 KiB. */
+  readonly errorBytes?: number;
+  readonly timeouts?: Partial<Timeouts>;
+  readonly retry?: Partial<RetrySettings>;
   readonly clock: Clock;
-  readonly ids: Pick<Ids, 'bytes'>;
-  readonly redact: Redact;
-  readonly beforeCall: (() => void) | undefined;
+  readonly ids: Pick<Ids, 'bytes' | 'opaque'>;
+  /** Called before each request; throws where no outbound call may be made (inside a database transaction). */
+  readonly beforeCall?: () => void;
+}
+
+/** A client with pools of connections of its own. Disposing it breaks the calls that are still in flight. */
+export interface ProviderClient extends ModelClient, AsyncDisposable {}
+
+/** The options with their defaults, and what takes the key out of texts. */
+export type ConnectionRules = ReturnType<typeof connectionRules>;
+
+/** Fills in the defaults. */
+export function connectionRules({ apiKey, timeouts, retry, ...options }: ConnectionOptions) {
+  return {
+    connections: 1024,
+    maxWaiting: 1024,
+    answerBytes: 32 << 20,
+    errorBytes: 8 << 10,
+    ...options,
+    timeouts: { ...DEFAULT_TIMEOUTS, ...timeouts },
+    retry: { ...DEFAULT_RETRY, ...retry },
+    redact: createRedact(apiKey),
+  };
 }
 
 /** One call on a connection. */
@@ -45,12 +68,6 @@ interface ProviderCall {
   readonly firstByteMs: number | undefined;
 }
 
-/** The pooled connections to one provider. Disposing it breaks the calls that are still in flight. */
-export interface ProviderConnection extends AsyncDisposable {
-  /** Sends a call, again where that helps, until a response begins with success. Throws errors of `ModelErrors`. */
-  send(call: ProviderCall): Promise<ProviderResponse>;
-}
-
 interface Failure {
   readonly error: GatewayError;
   readonly isRetryable: boolean;
@@ -60,15 +77,22 @@ interface Failure {
 /** How long the body of an error may take: it only explains what is known already. */
 const ERROR_BODY_MS = 5000;
 
-/** Connects to one provider. Redirects are not followed: the credential is for this server alone. */
-export function createProviderConnection(options: ProviderConnectionOptions): ProviderConnection {
-  const { origin, timeouts, retry, clock, ids, redact } = options;
+/** The pooled connections to one provider. */
+export type ProviderConnection = ReturnType<typeof createProviderConnection>;
+
+/**
+ * Connects to one provider. Disposing it breaks the calls that are still in flight. Redirects are not followed: the credential is for this server alone.
+ *
+ * @param origin `https://api.example.com`
+ */
+export function createProviderConnection(origin: string, rules: ConnectionRules) {
+  const { timeouts, retry, clock, ids, redact } = rules;
   let pool: Promise<Pool> | undefined;
   let open = 0;
 
   function start(connected: Pool, { method = 'POST', path, headers, body }: ProviderCall): HttpExchange {
-    options.beforeCall?.();
-    if (open >= options.connections + options.maxWaiting) {
+    rules.beforeCall?.();
+    if (open >= rules.connections + rules.maxWaiting) {
       throw ModelErrors.overloaded(undefined, { headers: { 'retry-after': '1' } });
     }
     open += 1;
@@ -79,7 +103,7 @@ export function createProviderConnection(options: ProviderConnectionOptions): Pr
 
   async function attempt(call: ProviderCall): Promise<ProviderResponse | Failure> {
     const { signal } = call.lifetime;
-    pool ??= openPool(options);
+    pool ??= openPool(origin, rules);
     const connected = await pool;
     signal.throwIfAborted();
     const exchange = start(connected, call);
@@ -87,7 +111,7 @@ export function createProviderConnection(options: ProviderConnectionOptions): Pr
     const firstByte = cancelAfter(exchange, call.firstByteMs);
     try {
       const head = await exchange.head;
-      const response = new ProviderResponse(exchange, head, timeouts.idleMs, redact);
+      const response = toResponse(exchange, head, timeouts.idleMs, redact);
       return head.status < 300 ? response : await refused(response, signal);
     } catch (error) {
       return unanswered(error as Error, timeouts.connectMs, redact);
@@ -98,17 +122,18 @@ export function createProviderConnection(options: ProviderConnectionOptions): Pr
 
   async function refused(response: ProviderResponse, signal: AbortSignal): Promise<Failure> {
     const { head } = response;
-    const body = await response.peek(options.errorBytes, ERROR_BODY_MS);
+    const body = await response.peek(rules.errorBytes, ERROR_BODY_MS);
     signal.throwIfAborted();
     const retryAfterMs = parseRetryAfter(head.headers['retry-after'], clock.now());
-    const isRetryable = isRetryableStatus(head.status) && head.headers['x-should-retry'] !== 'false';
+    const isRetryable = RETRYABLE_STATUSES.has(head.status) && head.headers['x-should-retry'] !== 'false';
     return { error: statusFailure(head, body, retryAfterMs, redact), isRetryable, retryAfterMs };
   }
 
+  /** Sends a call, again where that helps, until a response begins with success. Throws errors of `ModelErrors`. */
   async function send(call: ProviderCall): Promise<ProviderResponse> {
     for (let attempts = 1; ; attempts += 1) {
       const outcome = await attempt(call);
-      if (outcome instanceof ProviderResponse) return outcome;
+      if (!('error' in outcome)) return outcome;
       const random = ids.bytes(4).readUInt32BE(0) / 2 ** 32;
       const delay = outcome.isRetryable
         ? nextDelay(retry, attempts, outcome.retryAfterMs, random)
@@ -123,7 +148,7 @@ export function createProviderConnection(options: ProviderConnectionOptions): Pr
 }
 
 /** undici is loaded with the first call of all. */
-async function openPool({ origin, connections, timeouts }: ProviderConnectionOptions): Promise<Pool> {
+async function openPool(origin: string, { connections, timeouts }: ConnectionRules): Promise<Pool> {
   const { Pool } = await import('undici');
   return new Pool(origin, {
     connections,
@@ -151,7 +176,7 @@ function unanswered(error: Error & { code?: string }, connectMs: number, redact:
     error.code === 'UND_ERR_CONNECT_TIMEOUT'
       ? ModelErrors.timeout(`The model provider could not be reached within ${inSeconds(connectMs)}.`)
       : connectionFailure(error, false, redact);
-  return { error: failure, isRetryable: isRetryableFailure(error.code) };
+  return { error: failure, isRetryable: RETRYABLE_CODES.has(error.code ?? '') };
 }
 
 async function pauseUntil(milliseconds: number, signal: AbortSignal): Promise<void> {
@@ -163,43 +188,39 @@ async function pauseUntil(milliseconds: number, signal: AbortSignal): Promise<vo
 }
 
 /** The response of a provider, its body read under the idle deadline. Reading throws errors of `ModelErrors`. */
-export class ProviderResponse {
-  readonly head: ResponseHead;
-  readonly #exchange: HttpExchange;
-  readonly #idleMs: number;
-  readonly #redact: Redact;
+export type ProviderResponse = ReturnType<typeof toResponse>;
 
-  constructor(exchange: HttpExchange, head: ResponseHead, idleMs: number, redact: Redact) {
-    this.head = head;
-    this.#exchange = exchange;
-    this.#idleMs = idleMs;
-    this.#redact = redact;
+function toResponse(exchange: HttpExchange, head: ResponseHead, idleMs: number, redact: Redact) {
+  /** Closes the connection, unless the body has ended. */
+  function cancel(reason: Error = ModelErrors.aborted()): void {
+    exchange.cancel(reason);
   }
 
   /** The next bytes of the body, undefined at its end. */
-  async read(idleMs = this.#idleMs): Promise<Buffer | undefined> {
-    let idle: NodeJS.Timeout | undefined;
-    if (!this.#exchange.hasData) {
-      idle = setTimeout(() => this.cancel(silence(idleMs)), idleMs);
-    }
+  async function read(mostMs = idleMs): Promise<Buffer | undefined> {
+    const giveUp = () =>
+      cancel(
+        ModelErrors.timeout(`The model provider sent nothing for ${inSeconds(mostMs)} while answering.`),
+      );
+    const idle = exchange.hasData ? undefined : setTimeout(giveUp, mostMs);
     try {
-      return await this.#exchange.read();
+      return await exchange.read();
     } catch (error) {
-      throw error instanceof GatewayError ? error : connectionFailure(error as Error, true, this.#redact);
+      throw error instanceof GatewayError ? error : connectionFailure(error as Error, true, redact);
     } finally {
       clearTimeout(idle);
     }
   }
 
-  /** The whole body, undefined (and the connection closed) when it is longer than `maxBytes`. */
-  async readAll(maxBytes: number): Promise<string | undefined> {
+  /** The whole body. Throws `model.upstream` (and closes the connection) when it is longer than `maxBytes`. */
+  async function readAll(maxBytes: number): Promise<string> {
     const chunks: Buffer[] = [];
     let bytes = 0;
-    for (let chunk = await this.read(); chunk !== undefined; chunk = await this.read()) {
+    for (let chunk = await read(); chunk !== undefined; chunk = await read()) {
       bytes += chunk.length;
       if (bytes > maxBytes) {
-        this.cancel();
-        return undefined;
+        cancel();
+        throw malformed('it is too large');
       }
       chunks.push(chunk);
     }
@@ -207,12 +228,12 @@ export class ProviderResponse {
   }
 
   /** The beginning of the body, as much of it as arrives in time; afterwards the response is over. Never throws. */
-  async peek(maxBytes: number, idleMs: number): Promise<string> {
+  async function peek(maxBytes: number, mostMs: number): Promise<string> {
     const chunks: Buffer[] = [];
     let bytes = 0;
     try {
       while (bytes < maxBytes) {
-        const chunk = await this.read(idleMs);
+        const chunk = await read(mostMs);
         if (chunk === undefined) break;
         chunks.push(chunk);
         bytes += chunk.length;
@@ -220,21 +241,11 @@ export class ProviderResponse {
     } catch {
       // What has arrived before the connection broke is all that there is to tell.
     }
-    this.cancel();
+    cancel();
     return Buffer.concat(chunks, bytes).toString('utf8', 0, Math.min(bytes, maxBytes));
   }
 
   /** Lets go of a body that is over but for its ending, so that the connection can serve again. */
-  finish(): void {
-    this.#exchange.finish();
-  }
-
-  /** Closes the connection, unless the body has ended. */
-  cancel(reason: Error = ModelErrors.aborted()): void {
-    this.#exchange.cancel(reason);
-  }
-}
-
-function silence(idleMs: number): GatewayError {
-  return ModelErrors.timeout(`The model provider sent nothing for ${inSeconds(idleMs)} while answering.`);
+  const finish = () => exchange.finish();
+  return { head, read, readAll, peek, finish, cancel };
 }

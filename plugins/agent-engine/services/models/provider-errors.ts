@@ -1,5 +1,6 @@
 import type { GatewayError } from 'agent-gateway';
 import { ModelErrors } from '../../contract.ts';
+import { createRedaction } from '../guard/redaction/redaction.ts';
 import type { ResponseHead } from './http-exchange.ts';
 
 /** Sent with a 429 of which the provider did not say when to come back. */
@@ -8,8 +9,8 @@ const LONGEST_RETRY_AFTER_SECONDS = 86_400;
 
 /**
  * The error for a response that is not a success: 400 is the caller's mistake and says why, 429 stays 429, everything
- * else is an upstream failure of which the caller learns the status alone. The provider's sentence goes, sanitized,
- * into `cause`, for the operator's log.
+ * else is an upstream failure of which the caller learns the status alone. The codes by which clients decide stay what they
+ * are: a conversation that is too long, a filter, a used-up quota. The provider's sentence goes, sanitized, into `cause`, for the operator's log.
  *
  * @param body the beginning of the response body
  * @param retryAfterMs the parsed `Retry-After`
@@ -24,11 +25,15 @@ export function statusFailure(
   const said = readError(body);
   const message = redact(said.message ?? '');
   const cause = new Error(`The provider answered ${status}${message === '' ? '' : `: ${message}`}`);
-  const headers = retryAfterMs === undefined ? undefined : { 'retry-after': toSeconds(retryAfterMs) };
+  const wait = Math.min(LONGEST_RETRY_AFTER_SECONDS, Math.ceil((retryAfterMs ?? 0) / 1000));
+  const headers = retryAfterMs === undefined ? undefined : { 'retry-after': String(wait) };
   if (status === 400) {
     const param = said.param === undefined ? undefined : redact(said.param);
     const detail = message === '' ? undefined : `The model provider rejected the request: ${message}`;
-    return ModelErrors.rejected(detail, { cause, param, retryable: false });
+    return (REJECTIONS.get(said.code) ?? ModelErrors.rejected)(detail, { cause, param, retryable: false });
+  }
+  if (status === 429 && said.code === ModelErrors.insufficientQuota.definition.code) {
+    return ModelErrors.insufficientQuota(undefined, { cause, headers, retryable: false });
   }
   if (status === 429) {
     const retryAfter = { 'retry-after': String(DEFAULT_RETRY_AFTER_SECONDS), ...headers };
@@ -44,6 +49,14 @@ export function statusFailure(
     ...(isFinal && { retryable: false }),
   });
 }
+
+/** What clients tell apart from any other refusal, by the provider's code. */
+const REJECTIONS = new Map<unknown, typeof ModelErrors.rejected>(
+  [ModelErrors.contextLengthExceeded, ModelErrors.contentFilter].map((error) => [
+    error.definition.code,
+    error,
+  ]),
+);
 
 /** The error for an answer, plain or streamed, that holds an `error` member in spite of a success status. */
 export function streamFailure(error: unknown, redact: Redact): GatewayError {
@@ -73,12 +86,8 @@ export function connectionFailure(
   return ModelErrors.upstream(detail, { cause });
 }
 
-function toSeconds(milliseconds: number): string {
-  return String(Math.min(LONGEST_RETRY_AFTER_SECONDS, Math.ceil(milliseconds / 1000)));
-}
-
-/** The sentence and the field in the error bodies of the common servers: OpenAI, vLLM, FastAPI, Ollama. */
-function readError(body: string): { message?: string; param?: string } {
+/** The sentence, the code and the field in the error bodies of the common servers: OpenAI, vLLM, FastAPI, Ollama. */
+function readError(body: string): { message?: string; param?: string; code?: unknown } {
   let value: unknown;
   try {
     value = JSON.parse(body);
@@ -87,9 +96,10 @@ function readError(body: string): { message?: string; param?: string } {
   }
   if (typeof value !== 'object' || value === null) return {};
   const { error, message, detail } = value as { error?: unknown; message?: unknown; detail?: unknown };
-  const param = (error as { param?: unknown } | undefined | null)?.param;
+  const { param, code } = Object(error) as { param?: unknown; code?: unknown };
   return {
     message: readMessage(error) ?? readMessage(message) ?? readMessage(detail),
+    code,
     ...(typeof param === 'string' && { param }),
   };
 }
@@ -104,23 +114,22 @@ function readMessage(value: unknown): string | undefined {
 export type Redact = (text: string) => string;
 
 const MARK = '[redacted]';
+const MAX_CHARS = 500;
 /** A shorter "key" is a placeholder such as `x`; replacing it would only garble the text. */
 const SHORTEST_SECRET = 4;
 const KEY_LIKE = /\b(?:sk|pk|rk|hk)[-_][A-Za-z0-9_*.-]{4,}|\bBearer\s+\S+/gi;
 
 /**
- * A function that takes the given secrets, and whatever else looks like a key, out of a text, turns control characters
- * into spaces, and caps its length. Providers like to repeat the credential they refuse.
+ * A function that takes the key, masked keys, and credentials of every kind that is redacted in answers out of a text, turns control characters
+ * into spaces, and caps its length at 500 characters. Providers like to repeat the credential they refuse.
  */
-export function createRedact(secrets: readonly string[], maxChars = 300): Redact {
-  const known = secrets.filter((secret) => secret.length >= SHORTEST_SECRET);
+export function createRedact(apiKey = ''): Redact {
+  const { redact } = createRedaction();
   return (text) => {
-    let clean = text;
-    for (const secret of known) clean = clean.replaceAll(secret, MARK);
-    clean = clean
+    const clean = redact(apiKey.length < SHORTEST_SECRET ? text : text.replaceAll(apiKey, MARK))
       .replace(KEY_LIKE, MARK)
       .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
       .trim();
-    return clean.length <= maxChars ? clean : `${clean.slice(0, maxChars - 1).toWellFormed()}…`;
+    return clean.length <= MAX_CHARS ? clean : `${clean.slice(0, MAX_CHARS - 1).toWellFormed()}…`;
   };
 }

@@ -21,10 +21,10 @@ export const DEFAULT_RETRY: RetrySettings = {
 };
 
 /** Statuses that may go away by themselves; 409 (lock timeout) as OpenAI's own libraries have it, 529 is Anthropic's overload. */
-const RETRYABLE_STATUSES = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
+export const RETRYABLE_STATUSES = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
 
-/** Failures to get a response at all. A kept-alive connection that the provider has just closed is one of them. */
-const RETRYABLE_CODES = new Set([
+/** Failures to get a response at all, by their `code`. A kept-alive connection that the provider has just closed is one of them. */
+export const RETRYABLE_CODES = new Set([
   'EAI_AGAIN',
   'ECONNABORTED',
   'ECONNREFUSED',
@@ -38,16 +38,6 @@ const RETRYABLE_CODES = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
   'UND_ERR_SOCKET',
 ]);
-
-/** True for a status that is worth another attempt. */
-export function isRetryableStatus(status: number): boolean {
-  return RETRYABLE_STATUSES.has(status);
-}
-
-/** True for a connection failure, by its `code`, that is worth another attempt. */
-export function isRetryableFailure(code: string | undefined): boolean {
-  return code !== undefined && RETRYABLE_CODES.has(code);
-}
 
 /**
  * Milliseconds to wait before the next attempt, undefined to give up. Exponential backoff with full jitter; with a

@@ -1,22 +1,21 @@
-import { type Clock, createSharedCache, type Database, type KernelServices, type Scope } from 'agent-gateway';
+import {
+  type Clock,
+  createSharedCache,
+  type Database,
+  type KernelServices,
+  type Scope,
+  type TenantEntityManager,
+} from 'agent-gateway';
 import {
   DEFAULT_SANDBOX_POLICY,
   type SandboxPolicies,
   type SandboxPolicy,
   SandboxPolicyChanged,
 } from '../../contract.ts';
-import { deletePolicy, findPolicy, savePolicy } from '../../store/policies/sandbox-policy-row.ts';
+import { SandboxPolicyRow } from '../../store/policies/sandbox-policy-row.ts';
 
 const MAX_AGE_MS = 1000;
 const MAX_TENANTS = 10_000;
-
-/** The sandbox policies, and what the plugin wires to them. */
-export interface OpenSandboxPolicies extends SandboxPolicies {
-  /** Another replica changed the policy of a tenant. */
-  forget(tenantId: string): void;
-  /** Changes of other replicas may have been missed. */
-  forgetAll(): void;
-}
 
 /** Opens the policies; one that another replica changes is read again. */
 export function openSandboxPolicies(scope: Pick<Scope, 'services' | 'on' | 'defer'>): SandboxPolicies {
@@ -32,7 +31,7 @@ export function createSandboxPolicies(options: {
   readonly database: Pick<Database, 'forTenant'>;
   readonly clock: Clock;
   readonly events: Pick<KernelServices['events'], 'emit'>;
-}): OpenSandboxPolicies {
+}) {
   const { database, clock, events } = options;
   const recent = createSharedCache<SandboxPolicy>({
     load: async (tenantId) => (await findPolicy(database.forTenant(tenantId))) ?? DEFAULT_SANDBOX_POLICY,
@@ -55,10 +54,25 @@ export function createSandboxPolicies(options: {
   return {
     of: recent.get,
     find: findPolicy,
-    replace: (entities, policy) =>
-      changing(entities.tenantId, savePolicy(entities, policy, new Date(clock.now()))),
-    remove: (entities) => changing(entities.tenantId, deletePolicy(entities)),
+    replace(entities: TenantEntityManager, policy: SandboxPolicy) {
+      const allowedTools = policy.allowedTools === null ? null : JSON.stringify(policy.allowedTools);
+      const row = { ...policy, allowedTools, updatedAt: new Date(clock.now()) };
+      return changing(entities.tenantId, entities.upsert(SandboxPolicyRow, row, { conflict: [] }));
+    },
+    remove: async (entities: TenantEntityManager) =>
+      (await changing(entities.tenantId, entities.delete(SandboxPolicyRow, {}))) > 0,
+    /** Another replica changed the policy of a tenant. */
     forget: recent.forget,
+    /** Changes of other replicas may have been missed. */
     forgetAll: recent.clear,
   };
+}
+
+/** The tenant's own policy. */
+async function findPolicy(entities: TenantEntityManager): Promise<SandboxPolicy | undefined> {
+  const row = await entities.findOne(SandboxPolicyRow, {});
+  if (row === null) return undefined;
+  const { enabled, maxTimeoutSeconds, allowDocker, restrictNetwork, maxOutputKb } = row;
+  const allowedTools = row.allowedTools === null ? null : JSON.parse(row.allowedTools);
+  return { enabled, maxTimeoutSeconds, allowedTools, allowDocker, restrictNetwork, maxOutputKb };
 }

@@ -41,6 +41,7 @@ const SHARED_MEMORY_BYTES = 16 * 1024 * 1024;
  */
 export function bubblewrapArguments(plan: BubblewrapPlan): readonly string[] {
   const { folders, hidden, language, programs, rootRunsAs } = plan;
+  const file = `/sandbox/${SOURCE_FILES[language]}`;
   return [
     ...['--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
     ...identity(rootRunsAs),
@@ -59,7 +60,7 @@ export function bubblewrapArguments(plan: BubblewrapPlan): readonly string[] {
     ...writable('/tmp', WORK_BYTES),
     ...['--perms', '0755', '--dir', '/sandbox'],
     ...(language === 'javascript' ? ['--ro-bind', programs.interpreter, '/sandbox/node'] : []),
-    ...['--perms', '0444', '--ro-bind-data', String(CODE_FD), `/sandbox/${SOURCE_FILES[language]}`],
+    ...['--perms', '0444', '--ro-bind-data', String(CODE_FD), file],
     ...['--remount-ro', '/dev', '--remount-ro', '/'],
     ...['--chdir', '/work', '--clearenv', '--setenv', 'PATH', '/usr/local/bin:/usr/bin:/bin'],
     ...Object.entries(SANDBOX_ENVIRONMENT).flatMap(([name, value]) => ['--setenv', name, value]),
@@ -68,7 +69,9 @@ export function bubblewrapArguments(plan: BubblewrapPlan): readonly string[] {
     '--',
     ...(rootRunsAs === undefined ? [] : dropRoot(programs.setpriv, rootRunsAs)),
     ...limits(plan),
-    ...interpreterCommand(plan),
+    ...(language === 'javascript'
+      ? ['/sandbox/node', heapFlag(plan.memoryBytes), file]
+      : [programs.interpreter, file]),
   ];
 }
 
@@ -124,13 +127,6 @@ function limits({ language, programs, memoryBytes, timeoutMs }: BubblewrapPlan):
     '--memlock=0:0',
     '--',
   ];
-}
-
-function interpreterCommand({ language, programs, memoryBytes }: BubblewrapPlan): readonly string[] {
-  const file = `/sandbox/${SOURCE_FILES[language]}`;
-  return language === 'javascript'
-    ? ['/sandbox/node', heapFlag(memoryBytes), file]
-    : [programs.interpreter, file];
 }
 
 /** One thing of the host that is seen inside. */

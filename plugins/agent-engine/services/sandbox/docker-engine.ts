@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { type Clock, GatewayError, type Ids, type Logger } from 'agent-gateway';
+import { GatewayError, within } from 'agent-gateway';
 import Docker from 'dockerode';
-import { SandboxErrors, type SandboxLanguage } from '../../contract.ts';
+import { SandboxErrors } from '../../contract.ts';
 import {
   containerInput,
   containerName,
@@ -11,26 +11,23 @@ import {
   dockerOptions,
   SANDBOX_LABEL,
 } from './docker-container.ts';
-import type { EngineEnd, EngineRun, SandboxEngine, WriteOutput } from './engine.ts';
+import {
+  type ContainerEngineOptions,
+  type EngineEnd,
+  type EngineRun,
+  keepSweeping,
+  LEFTOVER_MS,
+  outOfMemory,
+  type SandboxEngine,
+  type WriteOutput,
+} from './engine.ts';
 
 /** What the Docker engine works with. */
-export interface DockerEngineOptions {
+export interface DockerEngineOptions extends ContainerEngineOptions {
   /** `DOCKER_HOST`; the local socket where it is undefined. */
   readonly host: string | undefined;
-  readonly images: Readonly<Record<SandboxLanguage, string>>;
-  readonly allowNetwork: boolean;
-  readonly memoryBytes: number;
-  /** Milliseconds that a start may take; it decides when a container is a leftover. */
-  readonly startTimeoutMs: number;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Logger;
 }
 
-/** How often leftovers of crashed gateways are looked for. */
-const SWEEP_MS = 120_000;
-/** How long after its time a container may still be on its way out. */
-const LEFTOVER_MS = 60_000;
 /** How long the stream may stay open once the container has ended. */
 const DRAIN_MS = 2000;
 const INSPECT_MS = 5000;
@@ -44,16 +41,6 @@ const CREATE_MS = 60_000;
 export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
   const { images, allowNetwork, memoryBytes, startTimeoutMs, clock, ids, log } = options;
   const docker = new Docker(dockerOptions(options.host));
-  const closing = new AbortController();
-
-  async function sweep(): Promise<void> {
-    try {
-      const removed = await removeLeftovers(docker, clock.now());
-      if (removed > 0) log.warn({ removed }, 'containers that a gateway had left were removed');
-    } catch (err) {
-      if (!closing.signal.aborted) log.warn({ err }, 'leftover containers could not be removed');
-    }
-  }
 
   async function run({ job, stop, started, stdout, stderr }: EngineRun): Promise<EngineEnd> {
     const runId = ids.opaque();
@@ -65,7 +52,10 @@ export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
     let wantedImage: string | undefined = image;
     try {
       const spec = containerSpec({ job, runId, image, hasNetwork, memoryBytes, deadline }, input.length);
-      const container = await create(spec, stop);
+      // Not given up when it is to stop: the engine would make the container all the same, behind its removal.
+      const abortSignal = AbortSignal.timeout(CREATE_MS);
+      const container = await docker.createContainer({ ...spec, abortSignal });
+      stop.throwIfAborted();
       wantedImage = undefined;
       stream = (await container.attach({
         stream: true,
@@ -81,13 +71,9 @@ export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
       started();
       stream.end(input);
       const { StatusCode } = (await container.wait({ abortSignal: stop })) as { StatusCode: number };
-      await within(drained, DRAIN_MS);
+      await within(DRAIN_MS, 'the output', drained).catch(() => undefined);
       const { State } = await container.inspect({ abortSignal: AbortSignal.timeout(INSPECT_MS) });
-      if (!State.OOMKilled) return { exitCode: StatusCode };
-      return {
-        exitCode: null,
-        note: `it used more than ${Math.floor(memoryBytes / 1_048_576)} MiB of memory`,
-      };
+      return State.OOMKilled ? outOfMemory(memoryBytes) : { exitCode: StatusCode };
     } catch (error) {
       throw dockerFailure(error, wantedImage);
     } finally {
@@ -95,13 +81,6 @@ export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
       // Also where the answer to its creation never came: the name was ours to choose.
       await remove(containerName(runId));
     }
-  }
-
-  /** Not given up when it is to stop: the engine would make the container all the same, behind its removal. */
-  async function create(spec: Docker.ContainerCreateOptions, stop: AbortSignal): Promise<Docker.Container> {
-    const container = await docker.createContainer({ ...spec, abortSignal: AbortSignal.timeout(CREATE_MS) });
-    stop.throwIfAborted();
-    return container;
   }
 
   async function remove(name: string): Promise<void> {
@@ -112,28 +91,15 @@ export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
     }
   }
 
-  const timer = setInterval(() => void sweep(), SWEEP_MS);
-  timer.unref();
-  const firstSweep = sweep();
-  return {
-    graceMs: 0,
-    run,
-    async [Symbol.asyncDispose]() {
-      closing.abort();
-      clearInterval(timer);
-      await firstSweep;
+  const sweeping = keepSweeping(
+    () => removeLeftovers(docker, clock.now()),
+    {
+      done: 'containers that a gateway had left were removed',
+      failed: 'leftover containers could not be removed',
     },
-  };
-}
-
-/** Waits for it, but not longer than that. */
-async function within(promise: Promise<unknown>, milliseconds: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
-  });
-  await Promise.race([promise, late]);
-  clearTimeout(timer);
+    log,
+  );
+  return { graceMs: 0, run, [Symbol.asyncDispose]: sweeping[Symbol.asyncDispose] };
 }
 
 /** Milliseconds for the list, and for each removal. */

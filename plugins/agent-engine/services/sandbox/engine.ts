@@ -1,3 +1,4 @@
+import type { Clock, Ids, Logger } from 'agent-gateway';
 import { SandboxErrors, type SandboxJob, type SandboxLanguage } from '../../contract.ts';
 
 /** Takes bytes of stdout or stderr. */
@@ -33,6 +34,59 @@ export interface SandboxEngine extends AsyncDisposable {
    * the code could not be run.
    */
   run(run: EngineRun): Promise<EngineEnd>;
+}
+
+/** What the engines of containers work with. */
+export interface ContainerEngineOptions {
+  readonly images: Readonly<Record<SandboxLanguage, string>>;
+  readonly allowNetwork: boolean;
+  readonly memoryBytes: number;
+  /** Milliseconds that a start may take; it decides when a container or job is a leftover. */
+  readonly startTimeoutMs: number;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+}
+
+/** How long after its time a container or job may still be on its way out. */
+export const LEFTOVER_MS = 60_000;
+/** How often leftovers of crashed gateways are looked for. */
+const SWEEP_MS = 120_000;
+
+/**
+ * Looks for leftovers now and again and again, until it is disposed of.
+ *
+ * @param sweep removes them, and gives back how many there were
+ * @param words for the log: what was done with them, and what could not be
+ */
+export function keepSweeping(
+  sweep: () => Promise<number>,
+  words: { readonly done: string; readonly failed: string },
+  log: Logger,
+): AsyncDisposable {
+  let isClosed = false;
+  async function look(): Promise<void> {
+    try {
+      const removed = await sweep();
+      if (removed > 0) log.warn({ removed }, words.done);
+    } catch (err) {
+      if (!isClosed) log.warn({ err }, words.failed);
+    }
+  }
+  const timer = setInterval(() => void look(), SWEEP_MS).unref();
+  const first = look();
+  return {
+    async [Symbol.asyncDispose]() {
+      isClosed = true;
+      clearInterval(timer);
+      await first;
+    },
+  };
+}
+
+/** The end of code that was killed for its memory. */
+export function outOfMemory(memoryBytes: number): EngineEnd {
+  return { exitCode: null, note: `it used more than ${Math.floor(memoryBytes / 1_048_576)} MiB of memory` };
 }
 
 /** Bytes of code; with `MAX_STDIN_BYTES` it fits into a ConfigMap (1 MiB), which is how `k8s-job` hands it over. */

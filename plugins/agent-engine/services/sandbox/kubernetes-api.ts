@@ -12,40 +12,29 @@ import {
 import { GatewayError } from 'agent-gateway';
 import { SandboxErrors } from '../../contract.ts';
 
-/** The few calls that the sandbox makes, in one namespace; each has a deadline. They throw what the client throws. */
-export interface KubernetesApi {
-  /** Gives back the job's uid. */
-  createJob(job: V1Job): Promise<string>;
-  createConfigMap(configMap: V1ConfigMap): Promise<void>;
-  /** Deletes the job, and in the background what it owns. One that is gone is fine. */
-  deleteJob(name: string): Promise<void>;
-  /** Up to 500 jobs. */
-  listJobs(labelSelector: string): Promise<readonly V1Job[]>;
-  listPods(labelSelector: string): Promise<readonly V1Pod[]>;
-  /** The log of the pod's container, so many bytes at most. */
-  podLog(pod: string, limitBytes: number): Promise<string>;
-  /** Tells of every change to these pods, until `close`. It may miss some, and may stop telling: poll as well. */
-  watchPods(labelSelector: string, onChange: () => void): { close(): void };
-}
-
 const CALL_MS = 10_000;
 const MOST_JOBS = 500;
 /** Before a watch that was closed is opened again. */
 const REWATCH_MS = 1000;
 
+/** The few calls that the sandbox makes, in one namespace; each has a deadline. They throw what the client throws. */
+export type KubernetesApi = ReturnType<typeof createKubernetesApi>;
+
 /** The API of the cluster that a kubeconfig, or the pod's own service account, names. */
-export function createKubernetesApi(config: KubeConfig, namespace: string): KubernetesApi {
+export function createKubernetesApi(config: KubeConfig, namespace: string) {
   const batch = config.makeApiClient(BatchV1Api);
   const core = config.makeApiClient(CoreV1Api);
   return {
-    async createJob(body) {
+    /** Gives back the job's uid. */
+    async createJob(body: V1Job): Promise<string> {
       const { metadata } = await batch.createNamespacedJob({ namespace, body }, withDeadline());
       return metadata!.uid!;
     },
-    async createConfigMap(body) {
+    async createConfigMap(body: V1ConfigMap): Promise<void> {
       await core.createNamespacedConfigMap({ namespace, body }, withDeadline());
     },
-    async deleteJob(name) {
+    /** Deletes the job, and in the background what it owns. One that is gone is fine. */
+    async deleteJob(name: string): Promise<void> {
       const how = { propagationPolicy: 'Background', gracePeriodSeconds: 0 };
       try {
         await batch.deleteNamespacedJob({ namespace, name, ...how }, withDeadline());
@@ -53,16 +42,19 @@ export function createKubernetesApi(config: KubeConfig, namespace: string): Kube
         if (apiStatus(error) !== 404) throw error;
       }
     },
-    async listJobs(labelSelector) {
+    /** Up to 500 jobs. */
+    async listJobs(labelSelector: string): Promise<readonly V1Job[]> {
       const filter = { namespace, labelSelector, limit: MOST_JOBS };
       return (await batch.listNamespacedJob(filter, withDeadline())).items;
     },
-    async listPods(labelSelector) {
+    async listPods(labelSelector: string): Promise<readonly V1Pod[]> {
       return (await core.listNamespacedPod({ namespace, labelSelector, limit: 10 }, withDeadline())).items;
     },
-    podLog: (name, limitBytes) =>
+    /** The log of the pod's container, so many bytes at most. */
+    podLog: (name: string, limitBytes: number): Promise<string> =>
       core.readNamespacedPodLog({ namespace, name, container: 'code', limitBytes }, withDeadline()),
-    watchPods: (labelSelector, onChange) =>
+    /** Tells of every change to these pods, until `close`. It may miss some, and may stop telling: poll as well. */
+    watchPods: (labelSelector: string, onChange: () => void) =>
       keepWatching(new Watch(config), `/api/v1/namespaces/${namespace}/pods`, labelSelector, onChange),
   };
 }

@@ -1,7 +1,13 @@
 import { KubeConfig, type V1Pod } from '@kubernetes/client-node';
-import type { Clock, Ids, Logger } from 'agent-gateway';
-import type { SandboxLanguage } from '../../contract.ts';
-import type { EngineEnd, EngineRun, SandboxEngine } from './engine.ts';
+import {
+  type ContainerEngineOptions,
+  type EngineEnd,
+  type EngineRun,
+  keepSweeping,
+  LEFTOVER_MS,
+  outOfMemory,
+  type SandboxEngine,
+} from './engine.ts';
 import { createKubernetesApi, type KubernetesApi, kubernetesFailure, podFailure } from './kubernetes-api.ts';
 import {
   codeManifest,
@@ -17,16 +23,9 @@ import {
 } from './kubernetes-job.ts';
 
 /** What the Kubernetes engine works with. */
-export interface KubernetesEngineOptions {
+export interface KubernetesEngineOptions extends ContainerEngineOptions {
   /** Undefined: the namespace of the kubeconfig's context, or of the gateway's own pod. */
   readonly namespace: string | undefined;
-  readonly images: Readonly<Record<SandboxLanguage, string>>;
-  readonly allowNetwork: boolean;
-  readonly memoryBytes: number;
-  readonly startTimeoutMs: number;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Logger;
   /** Default: `KUBECONFIG`, `~/.kube/config`, or the service account of the gateway's own pod. */
   readonly config?: KubeConfig;
 }
@@ -35,32 +34,25 @@ export interface KubernetesEngineOptions {
 const POLL_MS = 2000;
 /** So often in a row the API may fail to tell of a pod: code that runs is not given up for one bad answer. */
 const MOST_FAILURES = 3;
-const SWEEP_MS = 120_000;
-/** How long after its time a job may still be on its way out. */
-const LEFTOVER_MS = 60_000;
 /** The pod ends the code itself, and then reports; this is how long that may take. */
 const GRACE_MS = 10_000;
 
 /** Code in Kubernetes: a job each, made for it and deleted after it. */
 export function openKubernetesEngine(options: KubernetesEngineOptions): SandboxEngine {
   const { images, allowNetwork, memoryBytes, startTimeoutMs, clock, ids, log } = options;
-  const config = options.config ?? defaultConfig();
+  const config = options.config ?? new KubeConfig();
+  if (options.config === undefined) config.loadFromDefault();
   const namespace =
     options.namespace ?? config.getContextObject(config.getCurrentContext())?.namespace ?? 'default';
   const api = createKubernetesApi(config, namespace);
-  let isClosed = false;
 
-  async function sweep(): Promise<void> {
-    try {
-      const jobs = await api.listJobs(SANDBOX_SELECTOR);
-      const over = jobs.filter(
-        ({ metadata }) => Number(metadata?.annotations?.[DEADLINE_ANNOTATION] ?? 0) < clock.now(),
-      );
-      for (const { metadata } of over) await api.deleteJob(metadata!.name!);
-      if (over.length > 0) log.warn({ removed: over.length }, 'jobs that a gateway had left were deleted');
-    } catch (err) {
-      if (!isClosed) log.warn({ err }, 'leftover jobs could not be deleted');
-    }
+  async function removeLeftovers(): Promise<number> {
+    const jobs = await api.listJobs(SANDBOX_SELECTOR);
+    const over = jobs.filter(
+      ({ metadata }) => Number(metadata?.annotations?.[DEADLINE_ANNOTATION] ?? 0) < clock.now(),
+    );
+    for (const { metadata } of over) await api.deleteJob(metadata!.name!);
+    return over.length;
   }
 
   async function run(engineRun: EngineRun): Promise<EngineEnd> {
@@ -93,11 +85,7 @@ export function openKubernetesEngine(options: KubernetesEngineOptions): SandboxE
 
   async function report(state: PodState & { phase: 'ended' }, engineRun: EngineRun): Promise<EngineEnd> {
     const { job, stdout, stderr } = engineRun;
-    if (state.isOutOfMemory)
-      return {
-        exitCode: null,
-        note: `it used more than ${Math.floor(memoryBytes / 1_048_576)} MiB of memory`,
-      };
+    if (state.isOutOfMemory) return outOfMemory(memoryBytes);
     const found = parseReport(await api.podLog(state.pod, reportBytes(loggedBytes(job.maxOutputBytes) + 1)));
     if (found === undefined) return { exitCode: null, note: 'it left no report of what it did' };
     stdout(found.stdout);
@@ -113,18 +101,12 @@ export function openKubernetesEngine(options: KubernetesEngineOptions): SandboxE
     }
   }
 
-  const timer = setInterval(() => void sweep(), SWEEP_MS);
-  timer.unref();
-  const firstSweep = sweep();
-  return {
-    graceMs: GRACE_MS,
-    run,
-    async [Symbol.asyncDispose]() {
-      isClosed = true;
-      clearInterval(timer);
-      await firstSweep;
-    },
-  };
+  const sweeping = keepSweeping(
+    removeLeftovers,
+    { done: 'jobs that a gateway had left were deleted', failed: 'leftover jobs could not be deleted' },
+    log,
+  );
+  return { graceMs: GRACE_MS, run, [Symbol.asyncDispose]: sweeping[Symbol.asyncDispose] };
 }
 
 /** Follows the pod until its container has ended. Throws `sandbox.unavailable` where it never will begin, and when stopped. */
@@ -133,10 +115,11 @@ async function untilEnded(
   selector: string,
   { stop, started }: EngineRun,
 ): Promise<PodState & { phase: 'ended' }> {
-  const changes = createBell();
-  const ring = () => changes.ring();
+  let wake = () => {};
+  const ring = () => wake();
   const watch = api.watchPods(selector, ring);
   stop.addEventListener('abort', ring);
+  let timer: NodeJS.Timeout | undefined;
   let failures = 0;
   const look = async () => {
     try {
@@ -153,7 +136,11 @@ async function untilEnded(
   try {
     for (;;) {
       stop.throwIfAborted();
-      const heard = changes.next(POLL_MS);
+      // Asked for before the look: a change while it is under way counts.
+      const heard = Promise.withResolvers<void>();
+      clearTimeout(timer);
+      timer = setTimeout(heard.resolve, POLL_MS);
+      wake = heard.resolve;
       const state = podState(await look());
       if (state.phase === 'running') started();
       if (state.phase === 'stuck') throw podFailure(state.reason);
@@ -161,35 +148,13 @@ async function untilEnded(
         started();
         return state;
       }
-      await heard;
+      await heard.promise;
     }
   } finally {
     watch.close();
     stop.removeEventListener('abort', ring);
-    changes.ring();
+    clearTimeout(timer);
   }
-}
-
-/** Wakes who waits for the next ring, or after a while. A ring before he waits counts when he asked for it before. */
-function createBell() {
-  let wake = () => {};
-  return {
-    ring: () => wake(),
-    next: (milliseconds: number) =>
-      new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, milliseconds);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      }),
-  };
-}
-
-function defaultConfig(): KubeConfig {
-  const config = new KubeConfig();
-  config.loadFromDefault();
-  return config;
 }
 
 /** How far the pod of an execution is. */

@@ -13,14 +13,14 @@ import {
   findVisibleFolders,
   STATUS_FD,
 } from './bubblewrap-arguments.ts';
-import type { EngineEnd, EngineRun, SandboxEngine } from './engine.ts';
+import {
+  type ContainerEngineOptions,
+  type EngineEnd,
+  type EngineRun,
+  outOfMemory,
+  type SandboxEngine,
+} from './engine.ts';
 import { systemCallFilter } from './system-call-filter.ts';
-
-/** What the local engine works with. */
-export interface LocalEngineOptions {
-  readonly memoryBytes: number;
-  readonly log: Logger;
-}
 
 /** Far above the ids of people and services, so that nobody's files and processes are theirs. One for each place. */
 const FIRST_USER = 1_879_048_192;
@@ -32,7 +32,10 @@ const GATEWAY = fileURLToPath(new URL('../../../..', import.meta.url)).replace(/
  * Code in a bubblewrap sandbox on this machine: no network, no files but those of the interpreters, an empty environment, limits
  * on time, memory, processes and files. It shares the kernel with the gateway, and is for development.
  */
-export function openLocalEngine({ memoryBytes, log }: LocalEngineOptions): SandboxEngine {
+export function openLocalEngine({
+  memoryBytes,
+  log,
+}: Pick<ContainerEngineOptions, 'memoryBytes' | 'log'>): SandboxEngine {
   const filter = systemCallFilter(process.arch);
   const isRoot = process.getuid?.() === 0;
   const users = new Set<number>();
@@ -135,8 +138,7 @@ export async function runBubblewrap(
     clearInterval(watch);
     stop.removeEventListener('abort', kill);
   }
-  if (isTooLarge)
-    return { exitCode: null, note: `it used more than ${Math.floor(memoryBytes / 1_048_576)} MiB of memory` };
+  if (isTooLarge) return outOfMemory(memoryBytes);
   const exitCode = status.exitCode();
   if (exitCode === undefined && !stop.aborted) {
     log.warn({ bubblewrap: complaint.slice(0, COMPLAINT_CHARS) }, 'bubblewrap could not build a sandbox');

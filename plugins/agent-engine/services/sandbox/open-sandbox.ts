@@ -8,18 +8,9 @@ import { createSandboxRunner, disabledSandbox } from './sandbox-runner.ts';
 
 /** Opens the sandbox of the deployment; it ends with the plugin. Throws a ConfigurationError, which stops the start, for a mode that is not allowed here. */
 export async function startSandbox(scope: Scope<AgentEngineSettings>): Promise<Sandbox> {
-  const { config, log, services } = scope;
-  const { clock, ids, production } = services;
-  const problems = sandboxProblems(config.sandbox, production);
-  if (problems.length > 0) throw new ConfigurationError(problems);
-  const sandbox = await openSandbox({
-    settings: config.sandbox,
-    production,
-    clock,
-    ids,
-    log,
-    metrics: sandboxMetrics(scope.metric),
-  });
+  const { config, log, services, metric } = scope;
+  const metrics = sandboxMetrics(metric);
+  const sandbox = await openSandbox({ ...services, settings: config.sandbox, log, metrics });
   scope.defer(async () => {
     await sandbox[Symbol.asyncDispose]();
   });
@@ -41,12 +32,12 @@ interface SandboxOptions {
  * The sandbox that the deployment asked for. Only the engine that was chosen is loaded. With no mode every execution throws
  * `sandbox.disabled`: code never runs without an engine around it.
  *
- * @throws Error that names the variable, where the mode is not allowed here
+ * @throws ConfigurationError that names the variable, where the mode is not allowed here
  */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox & AsyncDisposable> {
   const { settings, production, clock, metrics } = options;
-  const problem = sandboxProblems(settings, production)[0];
-  if (problem !== undefined) throw new Error(`${problem.name}: ${problem.message}`);
+  const problems = sandboxProblems(settings, production);
+  if (problems.length > 0) throw new ConfigurationError(problems);
   if (settings.mode === undefined) return disabledSandbox();
   return createSandboxRunner({
     mode: settings.mode,
@@ -63,30 +54,27 @@ async function openEngine(
   mode: NonNullable<Sandbox['mode']>,
   { settings, clock, ids, log }: SandboxOptions,
 ): Promise<SandboxEngine> {
-  const common = { allowNetwork: settings.allow_network, memoryBytes: settings.memory, clock, ids, log };
-  const images = {
-    python: settings.python_image,
-    javascript: settings.javascript_image,
-    shell: settings.shell_image,
-  };
   if (mode === 'local') {
     const { openLocalEngine } = await import('./local-engine.ts');
     return openLocalEngine({ memoryBytes: settings.memory, log });
   }
+  const common = {
+    images: {
+      python: settings.python_image,
+      javascript: settings.javascript_image,
+      shell: settings.shell_image,
+    },
+    allowNetwork: settings.allow_network,
+    memoryBytes: settings.memory,
+    startTimeoutMs: settings.start_timeout,
+    clock,
+    ids,
+    log,
+  };
   if (mode === 'docker') {
     const { openDockerEngine } = await import('./docker-engine.ts');
-    return openDockerEngine({
-      ...common,
-      images,
-      host: settings.docker_host,
-      startTimeoutMs: settings.start_timeout,
-    });
+    return openDockerEngine({ ...common, host: settings.docker_host });
   }
   const { openKubernetesEngine } = await import('./kubernetes-engine.ts');
-  return openKubernetesEngine({
-    ...common,
-    images,
-    namespace: settings.namespace,
-    startTimeoutMs: settings.start_timeout,
-  });
+  return openKubernetesEngine({ ...common, namespace: settings.namespace });
 }

@@ -1,18 +1,7 @@
 import { SandboxErrors } from '../../contract.ts';
 
-/** How many executions run at one time, and how many wait. */
-export interface RunQueue {
-  readonly running: number;
-  readonly waiting: number;
-  /**
-   * Resolves with what gives the place back, once it is the tenant's turn. Throws `sandbox.busy` when too many wait already, or
-   * after `maxWaitMs`, and the signal's reason.
-   */
-  enter(tenantId: string, signal: AbortSignal): Promise<() => void>;
-}
-
 /** Bounds of the queue. */
-export interface RunQueueOptions {
+interface RunQueueOptions {
   readonly maxRunning: number;
   readonly maxWaiting: number;
   /** Milliseconds that one execution waits for its turn. */
@@ -28,7 +17,7 @@ interface Waiter {
  * The next to run is the first of the tenant that has the fewest executions running, so that one busy tenant does not keep the
  * others waiting. Of the waiting places one tenant gets half at most.
  */
-export function createRunQueue({ maxRunning, maxWaiting, maxWaitMs }: RunQueueOptions): RunQueue {
+export function createRunQueue({ maxRunning, maxWaiting, maxWaitMs }: RunQueueOptions) {
   const running = new Map<string, number>();
   const waiting: Waiter[] = [];
   let count = 0;
@@ -50,13 +39,17 @@ export function createRunQueue({ maxRunning, maxWaiting, maxWaitMs }: RunQueueOp
   }
 
   return {
-    get running() {
+    get running(): number {
       return count;
     },
-    get waiting() {
+    get waiting(): number {
       return waiting.length;
     },
-    async enter(tenantId, signal) {
+    /**
+     * Resolves with what gives the place back, once it is the tenant's turn. Throws `sandbox.busy` when too many wait already, or
+     * after `maxWaitMs`, and the signal's reason.
+     */
+    async enter(tenantId: string, signal: AbortSignal): Promise<() => void> {
       signal.throwIfAborted();
       if (count < maxRunning) return take(tenantId);
       const ofTenant = waiting.filter((waiter) => waiter.tenantId === tenantId).length;

@@ -1,4 +1,4 @@
-import { field, Type } from 'agent-gateway';
+import { type ConfigurationProblem, field, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
 
 /** Settings of the sandbox for code. */
@@ -84,12 +84,6 @@ export const SandboxConfig = Type.Object({
 /** The settings as they are read. */
 export type SandboxSettings = Static<typeof SandboxConfig>;
 
-/** A variable that must not have its value. */
-interface SandboxProblem {
-  readonly name: string;
-  readonly message: string;
-}
-
 /**
  * Why the gateway must not start with these settings (decisions 1.8): `local` shares the kernel with the gateway, so it is asked
  * for twice, and not in production.
@@ -97,7 +91,7 @@ interface SandboxProblem {
 export function sandboxProblems(
   { mode, allow_local }: Pick<SandboxSettings, 'mode' | 'allow_local'>,
   production: boolean,
-): readonly SandboxProblem[] {
+): readonly ConfigurationProblem[] {
   if (mode !== 'local') return [];
   if (production) {
     return [{ name: 'SANDBOX_MODE', message: 'must not be local in production; use k8s-job or docker' }];

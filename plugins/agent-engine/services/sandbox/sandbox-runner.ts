@@ -43,15 +43,6 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
     metrics.waiting.set(queue.waiting);
   };
 
-  function track(work: Promise<unknown>): void {
-    const settled = work.then(
-      () => undefined,
-      () => undefined,
-    );
-    live.add(settled);
-    void settled.then(() => live.delete(settled));
-  }
-
   async function run(job: SandboxJob): Promise<SandboxResult> {
     checkSize(job);
     if (closing.signal.aborted) throw stopped();
@@ -101,7 +92,9 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
     const work = engine
       .run({ job, stop: stop.signal, started, stdout: stdout.write, stderr: stderr.write })
       .finally(leave);
-    track(work);
+    const settled = work.then(nothing, nothing);
+    live.add(settled);
+    void settled.then(() => live.delete(settled));
     try {
       const ended = await Promise.race([work, givenUp.promise]).catch((error: unknown): EngineEnd => {
         // What was stopped may well fail while it stops.
@@ -179,28 +172,24 @@ async function measured(
   }
 }
 
+const nothing = () => undefined;
+
 function stopped(): Error {
   return SandboxErrors.unavailable('the gateway is stopping');
 }
 
-/** Keeps the first bytes of a stream, and counts the others. */
-interface OutputCapture {
-  write(bytes: Uint8Array): void;
-  readonly isTruncated: boolean;
-  /** What was kept, as text: bytes that are no UTF-8 are U+FFFD, and a character that the cap cut is left out. */
-  text(): string;
-}
-
 /**
+ * Keeps the first bytes of a stream, and counts the others.
+ *
  * @param maxBytes what is kept
  * @param onFlood called once, when so much has come beyond it that reading on would be a burden
  */
-export function createOutputCapture(maxBytes: number, onFlood: () => void): OutputCapture {
+export function createOutputCapture(maxBytes: number, onFlood: () => void) {
   const kept: Buffer[] = [];
   let room = maxBytes;
   let discarded = 0;
   return {
-    write(bytes) {
+    write(bytes: Uint8Array): void {
       if (room > 0) {
         // A copy: what was read is a part of a pooled buffer that would stay in memory as a whole.
         kept.push(Buffer.from(bytes.subarray(0, room)));
@@ -211,10 +200,11 @@ export function createOutputCapture(maxBytes: number, onFlood: () => void): Outp
       discarded += excess;
       if (before <= MAX_DISCARDED_BYTES && discarded > MAX_DISCARDED_BYTES) onFlood();
     },
-    get isTruncated() {
+    get isTruncated(): boolean {
       return discarded > 0;
     },
     // `ignoreBOM: true` keeps a leading U+FEFF, which belongs to the output.
+    /** What was kept, as text: bytes that are no UTF-8 are U+FFFD, and a character that the cap cut is left out. */
     text: () =>
       new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(kept), { stream: discarded > 0 }),
   };

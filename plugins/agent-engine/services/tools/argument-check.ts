@@ -1,4 +1,4 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { compileSchema, type SchemaCheck, type SchemaError } from 'agent-gateway';
 import { LRUCache } from 'lru-cache';
 import type { ParameterSchema, Tool } from '../../contract.ts';
 
@@ -23,19 +23,24 @@ const MAX_TOLD = 8;
  * not tried (the server checks its arguments itself), and no schema shares a compiler with another.
  */
 export function createArgumentCheck(): ArgumentCheck {
-  const compiled = new LRUCache<string, ValidateFunction>({ max: MAX_COMPILED });
+  const compiled = new LRUCache<string, SchemaCheck>({ max: MAX_COMPILED });
   // Most sources give the same objects again and again: no need to write the schema out to find it.
-  const known = new WeakMap<ParameterSchema, ValidateFunction>();
+  const known = new WeakMap<ParameterSchema, SchemaCheck>();
 
-  function compile({ ref, parameters }: Pick<Tool, 'ref' | 'parameters'>): ValidateFunction {
-    const isTrusted = !ref.startsWith('mcp://');
+  function checkOf({ ref, parameters }: Pick<Tool, 'ref' | 'parameters'>): SchemaCheck {
+    const found = known.get(parameters);
+    if (found !== undefined) return found;
     const text = JSON.stringify(parameters);
     if (text.length > MAX_SCHEMA) throw new Error('The schema is too large.');
-    const key = `${isTrusted} ${text}`;
-    const validate = compiled.get(key) ?? compileSchema(parameters, isTrusted);
-    compiled.set(key, validate);
-    known.set(parameters, validate);
-    return validate;
+    const untrusted = ref.startsWith('mcp://');
+    const key = `${untrusted} ${text}`;
+    const { $schema: _, $id: __, ...schema } = parameters;
+    // Formats are notes to the model.
+    const options = { all: true, draft: '2020-12', formats: false, untrusted } as const;
+    const check = compiled.get(key) ?? compileSchema(schema, options);
+    compiled.set(key, check);
+    known.set(parameters, check);
+    return check;
   }
 
   return (tool, text) => {
@@ -47,42 +52,19 @@ export function createArgumentCheck(): ArgumentCheck {
       return { problems: ['The arguments are not valid JSON.'] };
     }
     if (!isObject(input)) return { problems: ['The arguments must be a JSON object.'] };
-    let validate: ValidateFunction;
     try {
-      validate = known.get(tool.parameters) ?? compile(tool);
+      const errors = checkOf(tool)(input);
+      return errors.length === 0 ? { input } : { problems: errors.slice(0, MAX_TOLD).map(describe) };
     } catch {
       return { problems: ['The tool cannot be called: its schema is unusable.'] };
     }
-    return validate(input) ? { input } : { problems: describe(validate) };
   };
 }
 
-function compileSchema(parameters: ParameterSchema, isTrusted: boolean): ValidateFunction {
-  const ajv = new Ajv2020({
-    strict: false,
-    allErrors: true,
-    // Formats are notes to the model, and meta-schemas are not worth the time.
-    validateFormats: false,
-    validateSchema: false,
-    meta: false,
-    logger: false,
-    ...(isTrusted ? {} : { code: { regExp: matchesAll } }),
-  });
-  const { $schema: _, $id: __, ...schema } = parameters;
-  return ajv.compile(schema);
-}
-
-/** Stands for a regular expression that is not tried. */
-const matchesAll = Object.assign(() => ({ test: () => true }), { code: 'matchesAll' });
-
-function describe({ errors }: ValidateFunction): readonly string[] {
-  return (errors ?? []).slice(0, MAX_TOLD).map(({ instancePath, message = 'is not valid', params }) => {
-    const extra =
-      'additionalProperty' in params ? ` (${String(params.additionalProperty).slice(0, 100)})` : '';
-    const allowed =
-      'allowedValues' in params ? `: ${JSON.stringify(params.allowedValues).slice(0, 300)}` : '';
-    return `${instancePath === '' ? 'The arguments' : instancePath} ${message}${extra}${allowed}`;
-  });
+function describe({ instancePath, message = 'is not valid', params }: SchemaError): string {
+  const extra = 'additionalProperty' in params ? ` (${String(params.additionalProperty).slice(0, 100)})` : '';
+  const allowed = 'allowedValues' in params ? `: ${JSON.stringify(params.allowedValues).slice(0, 300)}` : '';
+  return `${instancePath === '' ? 'The arguments' : instancePath} ${message}${extra}${allowed}`;
 }
 
 /** True for what JSON calls an object. */

@@ -1,5 +1,6 @@
 import type { Clock, Egress } from 'agent-gateway';
 import type { Tool, ToolSource } from '../../contract.ts';
+import { builtinTool } from './builtin-tool.ts';
 import { calculator } from './calculator.ts';
 import { httpFetch } from './http-fetch.ts';
 
@@ -14,21 +15,16 @@ export function builtinTools(parts: {
 
 /** The tool `current_time`. */
 export function currentTime({ clock }: { readonly clock: Clock }): Tool {
-  return {
-    ref: 'builtin/current_time',
+  return builtinTool({
     name: 'current_time',
     description:
       'Tells the current date, time and weekday. Use it whenever an answer depends on today. Returns JSON: time (ISO 8601 with offset), timezone, weekday.',
-    parameters: {
-      type: 'object',
-      properties: {
-        timezone: {
-          type: 'string',
-          maxLength: 64,
-          description: 'IANA time zone such as Europe/Berlin; default UTC',
-        },
+    properties: {
+      timezone: {
+        type: 'string',
+        maxLength: 64,
+        description: 'IANA time zone such as Europe/Berlin; default UTC',
       },
-      additionalProperties: false,
     },
     timeoutMs: 5_000,
     async invoke({ timezone = 'UTC' }) {
@@ -39,7 +35,7 @@ export function currentTime({ clock }: { readonly clock: Clock }): Tool {
         isError: true,
       };
     },
-  };
+  });
 }
 
 /** A moment (Unix milliseconds) as clocks in a time zone show it; undefined for a zone that nobody knows. Pure. */
@@ -77,27 +73,22 @@ const FIELDS: Intl.DateTimeFormatOptions = {
 };
 
 /** The tool `ask_user`: the run pauses until a person has answered. */
-export const askUser: Tool = {
-  ref: 'builtin/ask_user',
+export const askUser: Tool = builtinTool({
   name: 'ask_user',
   description:
     'Asks the user one question and waits for the answer. Use it only when you cannot go on without what the user alone knows or decides. Returns JSON with the member answer.',
-  parameters: {
-    type: 'object',
-    properties: {
-      question: { type: 'string', minLength: 1, maxLength: 2_000, description: 'One clear question' },
-      options: {
-        type: 'array',
-        items: { type: 'string', minLength: 1, maxLength: 200 },
-        minItems: 2,
-        maxItems: 20,
-        uniqueItems: true,
-        description: 'Answers to choose from; without them the user answers in his own words',
-      },
+  properties: {
+    question: { type: 'string', minLength: 1, maxLength: 2_000, description: 'One clear question' },
+    options: {
+      type: 'array',
+      items: { type: 'string', minLength: 1, maxLength: 200 },
+      minItems: 2,
+      maxItems: 20,
+      uniqueItems: true,
+      description: 'Answers to choose from; without them the user answers in his own words',
     },
-    required: ['question'],
-    additionalProperties: false,
   },
+  required: ['question'],
   timeoutMs: 5_000,
   async invoke({ question, options }) {
     const common = { name: 'answer', label: String(question), required: true } as const;
@@ -106,4 +97,4 @@ export const askUser: Tool = {
       : { ...common, type: 'text' as const };
     return { question: { reason: String(question), fields: [field] } };
   },
-};
+});

@@ -1,21 +1,17 @@
 import { Decimal } from 'decimal.js';
 import type { Tool } from '../../contract.ts';
+import { builtinTool } from './builtin-tool.ts';
 import { type Expression, ExpressionProblem, type Operator, parse } from './expression.ts';
 
 /** The tool `calculator`: exact decimal arithmetic. */
-export const calculator: Tool = {
-  ref: 'builtin/calculator',
+export const calculator: Tool = builtinTool({
   name: 'calculator',
   description:
     'Calculates an arithmetic expression exactly, with decimals of any usual size. Use it for every calculation. Operators: + - * / % (remainder) ^ (power) and parentheses. Functions: abs, round, floor, ceil, sqrt, ln, log (base 10), exp, sin, cos, tan (radians), min(…), max(…). Constants: pi, e. Returns the number.',
-  parameters: {
-    type: 'object',
-    properties: {
-      expression: { type: 'string', description: 'For example (17 * 23 - 1) / 2 or sqrt(2) * max(3, 4)' },
-    },
-    required: ['expression'],
-    additionalProperties: false,
+  properties: {
+    expression: { type: 'string', description: 'For example (17 * 23 - 1) / 2 or sqrt(2) * max(3, 4)' },
   },
+  required: ['expression'],
   timeoutMs: 5_000,
   async invoke(input) {
     const result = calculate(String(input.expression));
@@ -23,7 +19,7 @@ export const calculator: Tool = {
       ? { content: result.value }
       : { content: `Error: ${result.problem}`, isError: true };
   },
-};
+});
 
 /*
  * Decimal arithmetic whose cost is bounded: numbers have 60 digits, and an operation refuses operands for which the library would compute for
@@ -52,46 +48,40 @@ const CONSTANTS = new Map([
 /** The value of an expression as text, or why it has none, in words for a model. Pure. */
 export function calculate(expression: string): { readonly value: string } | { readonly problem: string } {
   try {
-    const parsed = parse(expression);
-    if (countCostly(parsed) > MAX_COSTLY)
-      refuse(`More than ${MAX_COSTLY} powers and functions are too many.`);
-    return { value: show(evaluate(parsed)) };
+    let costly = 0;
+    const spend = () => {
+      costly += 1;
+      if (costly > MAX_COSTLY) refuse(`More than ${MAX_COSTLY} powers and functions are too many.`);
+    };
+    return { value: show(evaluate(parse(expression), spend)) };
   } catch (error) {
     if (error instanceof ExpressionProblem) return { problem: error.message };
     throw error;
   }
 }
 
-function countCostly(expression: Expression): number {
-  switch (expression.is) {
-    case 'minus':
-      return countCostly(expression.of);
-    case 'operation':
-      return (
-        countCostly(expression.left) + countCostly(expression.right) + (expression.operator === '^' ? 1 : 0)
-      );
-    case 'call':
-      return expression.given.reduce((sum, one) => sum + countCostly(one), 1);
-    default:
-      return 0;
-  }
-}
-
-function evaluate(expression: Expression): Decimal {
+/** `spend` is told of each power and function. */
+function evaluate(expression: Expression, spend: () => void): Decimal {
   switch (expression.is) {
     case 'number':
       return finite(new Numbers(expression.text));
     case 'minus':
-      return evaluate(expression.of).negated();
+      return evaluate(expression.of, spend).negated();
     case 'constant': {
       const value = CONSTANTS.get(expression.name.toLowerCase());
       if (value === undefined) throw new ExpressionProblem(`"${expression.name.slice(0, 30)}" is not known.`);
       return value;
     }
-    case 'operation':
-      return finite(OPERATIONS[expression.operator](evaluate(expression.left), evaluate(expression.right)));
-    case 'call':
-      return finite(call(expression.name.toLowerCase(), expression.given.map(evaluate)));
+    case 'operation': {
+      if (expression.operator === '^') spend();
+      const [left, right] = [evaluate(expression.left, spend), evaluate(expression.right, spend)];
+      return finite(OPERATIONS[expression.operator](left, right));
+    }
+    case 'call': {
+      spend();
+      const given = expression.given.map((one) => evaluate(one, spend));
+      return finite(call(expression.name.toLowerCase(), given));
+    }
   }
 }
 

@@ -11,6 +11,7 @@ import {
   type ToolSource,
 } from '../../contract.ts';
 import { MAX_CODE_BYTES, MAX_STDIN_BYTES, SANDBOX_LANGUAGES } from '../sandbox/engine.ts';
+import { builtinTool } from './builtin-tool.ts';
 
 /** What the model calls the tool. */
 export const EXECUTE_CODE = 'execute_code';
@@ -36,18 +37,18 @@ export function executeCode({ sandbox, policies, overheadMs }: ExecuteCodeOption
     if (sandbox.mode === undefined) return [];
     const offered = await policies.of(tenantId);
     if (!allowsCode(offered, sandbox.mode)) return [];
-    const tool: Tool = {
-      ref: `builtin/${EXECUTE_CODE}`,
+    const tool = builtinTool({
       name: EXECUTE_CODE,
       description: describe(offered, sandbox.mode),
-      parameters: parameters(offered.maxTimeoutSeconds),
+      properties: properties(offered.maxTimeoutSeconds),
+      required: ['language', 'code'],
       timeoutMs: offered.maxTimeoutSeconds * 1000 + overheadMs,
       async invoke(input, context) {
         const policy = await policies.of(tenantId);
         if (!allowsCode(policy, sandbox.mode)) throw SandboxErrors.forbidden();
         return toToolResult(await sandbox.run(toJob(tenantId, policy, input, context)));
       },
-    };
+    });
     return [tool];
   }
   return { prefix: 'builtin/', list };
@@ -85,23 +86,17 @@ function toJob(
   };
 }
 
-function toToolResult({
-  status,
-  exitCode,
-  stdout,
-  stderr,
-  isTruncated,
-  durationMs,
-}: SandboxResult): ToolResult {
-  const content = JSON.stringify({
+function toToolResult({ exitCode, isTruncated, durationMs, ...result }: SandboxResult): ToolResult {
+  const { status, stdout, stderr } = result;
+  const said = {
     status,
     exit_code: exitCode,
     stdout,
     stderr,
     truncated: isTruncated,
     duration_ms: durationMs,
-  });
-  return { content, isError: status !== 'success', isTimeout: status === 'timeout' };
+  };
+  return { content: JSON.stringify(said), isError: status !== 'success', isTimeout: status === 'timeout' };
 }
 
 function describe({ restrictNetwork, maxTimeoutSeconds }: SandboxPolicy, mode: Sandbox['mode']): string {
@@ -113,28 +108,23 @@ function describe({ restrictNetwork, maxTimeoutSeconds }: SandboxPolicy, mode: S
   );
 }
 
-function parameters(maxTimeoutSeconds: number) {
+function properties(maxTimeoutSeconds: number) {
   return {
-    type: 'object',
-    properties: {
-      language: {
-        type: 'string',
-        enum: SANDBOX_LANGUAGES,
-        description: 'Python 3, JavaScript for Node.js, or a shell script',
-      },
-      code: { type: 'string', minLength: 1, maxLength: MAX_CODE_BYTES, description: 'The whole program' },
-      stdin: {
-        type: 'string',
-        maxLength: MAX_STDIN_BYTES,
-        description: 'What the program reads from standard input',
-      },
-      timeout_seconds: {
-        type: 'number',
-        exclusiveMinimum: 0,
-        description: `Seconds that the program may take; ${Math.min(DEFAULT_TIMEOUT_SECONDS, maxTimeoutSeconds)} unless told, ${maxTimeoutSeconds} at most`,
-      },
+    language: {
+      type: 'string',
+      enum: SANDBOX_LANGUAGES,
+      description: 'Python 3, JavaScript for Node.js, or a shell script',
     },
-    required: ['language', 'code'],
-    additionalProperties: false,
+    code: { type: 'string', minLength: 1, maxLength: MAX_CODE_BYTES, description: 'The whole program' },
+    stdin: {
+      type: 'string',
+      maxLength: MAX_STDIN_BYTES,
+      description: 'What the program reads from standard input',
+    },
+    timeout_seconds: {
+      type: 'number',
+      exclusiveMinimum: 0,
+      description: `Seconds that the program may take; ${Math.min(DEFAULT_TIMEOUT_SECONDS, maxTimeoutSeconds)} unless told, ${maxTimeoutSeconds} at most`,
+    },
   };
 }

@@ -1,5 +1,6 @@
 import type { Egress, EgressResponse } from 'agent-gateway';
 import type { Tool } from '../../contract.ts';
+import { builtinTool } from './builtin-tool.ts';
 
 /** Bytes of an answer, and milliseconds for all of it, at most. */
 const MAX_BYTES = 1024 * 1024;
@@ -19,27 +20,22 @@ const TEXTUAL =
 
 /** The tool `http_fetch`: a request through egress, within the tenant's rules. */
 export function httpFetch({ egress }: { readonly egress: Pick<Egress, 'request'> }): Tool {
-  return {
-    ref: 'builtin/http_fetch',
+  return builtinTool({
     name: 'http_fetch',
     description:
       'Fetches a public web page or calls a web API. HTML comes back as readable text, other text as it is, at most 50,000 characters; files that are no text are not shown. The first line of the result is the HTTP status.',
-    parameters: {
-      type: 'object',
-      properties: {
-        url: { type: 'string', maxLength: 4_000, description: 'Absolute http or https URL' },
-        method: { type: 'string', enum: ['GET', 'POST'], description: 'Default GET' },
-        headers: {
-          type: 'object',
-          additionalProperties: { type: 'string', maxLength: 4_000 },
-          maxProperties: 30,
-          description: 'Request headers',
-        },
-        body: { type: 'string', maxLength: 200_000, description: 'For POST' },
+    properties: {
+      url: { type: 'string', maxLength: 4_000, description: 'Absolute http or https URL' },
+      method: { type: 'string', enum: ['GET', 'POST'], description: 'Default GET' },
+      headers: {
+        type: 'object',
+        additionalProperties: { type: 'string', maxLength: 4_000 },
+        maxProperties: 30,
+        description: 'Request headers',
       },
-      required: ['url'],
-      additionalProperties: false,
+      body: { type: 'string', maxLength: 200_000, description: 'For POST' },
     },
+    required: ['url'],
     // Later than egress, whose words are better.
     timeoutMs: TIMEOUT + 5_000,
     async invoke(input, { principal, requestId, sessionId, signal }) {
@@ -61,7 +57,7 @@ export function httpFetch({ egress }: { readonly egress: Pick<Egress, 'request'>
       });
       return { content: await tell(answer) };
     },
-  };
+  });
 }
 
 interface FetchInput {

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { SkillSummary, Skills } from '../../../records/contract.ts';
-import type { Tool, ToolSource } from '../../contract.ts';
+import type { Database, Objects } from 'agent-gateway';
+import type { Memories, SkillSummary, Skills } from '../../../records/contract.ts';
+import type { Guard, Tool, ToolSource } from '../../contract.ts';
+import { builtinTool } from './builtin-tool.ts';
+import { memoryTools } from './memory-tools.ts';
 
 const NO_ARGUMENTS = { type: 'object', properties: {}, additionalProperties: false } as const;
 const PREFIX = 'skill_';
@@ -10,29 +13,24 @@ const MAX_TOOL_NAME = 64;
 /** The tool that shows a model the instructions of any skill of its tenant. */
 export function skillTools({ skills }: { readonly skills: Skills }): readonly Tool[] {
   return [
-    {
-      ref: 'builtin/load_skill',
+    builtinTool({
       name: 'load_skill',
       description:
         'Reads the instructions of an installed skill. Call it before a task that the description of a skill fits, then do what the ' +
         'instructions say. Returns Markdown.',
-      parameters: {
-        type: 'object',
-        properties: {
-          name: {
-            type: 'string',
-            minLength: 1,
-            maxLength: 64,
-            description: 'The name, as the list of skills shows it.',
-          },
+      properties: {
+        name: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 64,
+          description: 'The name, as the list of skills shows it.',
         },
-        required: ['name'],
-        additionalProperties: false,
       },
+      required: ['name'],
       invoke: async ({ name }, { principal }) => ({
         content: await skills.instructions(principal.tenantId, typeof name === 'string' ? name : ''),
       }),
-    },
+    }),
   ];
 }
 
@@ -61,4 +59,17 @@ function toolOf(skills: Skills, { name, description }: SkillSummary): Tool {
       content: await skills.instructions(principal.tenantId, name),
     }),
   };
+}
+
+/** The tools for what `records` keeps: memory tools, and, with object storage, `load_skill` and `skill://<name>`. */
+export function recordTools(parts: {
+  readonly memories: Memories;
+  readonly skills: Skills;
+  readonly database: Pick<Database, 'forTenant'>;
+  readonly objects: Pick<Objects, 'available'>;
+  readonly guard: Pick<Guard, 'redact'>;
+}): readonly ToolSource[] {
+  const hasSkills = parts.objects.available;
+  const builtin = [...memoryTools(parts), ...(hasSkills ? skillTools(parts) : [])];
+  return [{ prefix: 'builtin/', list: () => builtin }, ...(hasSkills ? [skillSource(parts)] : [])];
 }

@@ -1,8 +1,8 @@
-import type { Logger } from 'agent-gateway';
+import { type Logger, orAborted } from 'agent-gateway';
 import type { SandboxPolicies, Tool, ToolSource } from '../../contract.ts';
 
 /** A tool that an agent wants. */
-interface ToolWish {
+export interface ToolWish {
   /** A ref as in an agent's YAML. */
   readonly ref: string;
   readonly requiresApproval: boolean;
@@ -16,13 +16,6 @@ export interface OfferedTool {
   readonly requiresApproval: boolean;
 }
 
-/** Tools for a run. */
-interface ToolOffer {
-  readonly tools: readonly OfferedTool[];
-  /** Refs that stand for no tool now. */
-  readonly missing: readonly string[];
-}
-
 /** What is asked of the catalog. */
 interface ToolQuery {
   readonly tenantId: string;
@@ -31,15 +24,6 @@ interface ToolQuery {
   /** Names that are no longer free. */
   readonly taken?: Iterable<string>;
   readonly signal: AbortSignal;
-}
-
-/** All tools of the deployment, by tenant. */
-export interface ToolCatalog {
-  /**
-   * The tools for a run, `MAX_TOOLS` at most, within the tenant's sandbox policy. A source that fails or is slow is left out and
-   * logged. Throws the reason of the signal, and what the policies throw: no policy, no tools.
-   */
-  offer(query: ToolQuery): Promise<ToolOffer>;
 }
 
 /** What the catalog is made of. */
@@ -55,17 +39,16 @@ interface ToolCatalogParts {
 /** Tools that one run offers at most: providers refuse more. */
 export const MAX_TOOLS = 128;
 
+/** All tools of the deployment, by tenant. */
+export type ToolCatalog = ReturnType<typeof createToolCatalog>;
+
 /** Makes the catalog. It keeps nothing: sources know best how long their lists are good. */
-export function createToolCatalog({
-  sources,
-  policies,
-  log,
-  sourceTimeoutMs = 5_000,
-}: ToolCatalogParts): ToolCatalog {
+export function createToolCatalog({ sources, policies, log, sourceTimeoutMs = 5_000 }: ToolCatalogParts) {
   async function listed(source: ToolSource, { tenantId, signal }: ToolQuery): Promise<readonly Tool[]> {
     try {
       const tools = source.list(tenantId, signal);
-      return Array.isArray(tools) ? tools : await inTime(tools, sourceTimeoutMs, signal);
+      if (!('then' in tools)) return tools;
+      return await orAborted(tools, AbortSignal.any([signal, AbortSignal.timeout(sourceTimeoutMs)]));
     } catch (error) {
       signal.throwIfAborted();
       log.warn({ err: error, source: source.prefix, tenant_id: tenantId }, 'tools are left out');
@@ -74,7 +57,13 @@ export function createToolCatalog({
   }
 
   return {
-    async offer(query) {
+    /**
+     * The tools for a run, `MAX_TOOLS` at most, within the tenant's sandbox policy; `missing` are the refs that stand for no tool now. A source
+     * that fails or is slow is left out and logged. Throws the reason of the signal, and what the policies throw: no policy, no tools.
+     */
+    async offer(
+      query: ToolQuery,
+    ): Promise<{ readonly tools: readonly OfferedTool[]; readonly missing: readonly string[] }> {
       const { tenantId, wishes, signal, taken } = query;
       const asked = sources().filter((source) =>
         wishes === undefined ? source.prefix !== 'skill://' : wishes.some(({ ref }) => mayHold(source, ref)),
@@ -115,26 +104,6 @@ function firstOfEachRef(tools: readonly Tool[]): readonly Tool[] {
   const byRef = new Map<string, Tool>();
   for (const tool of tools) if (!byRef.has(tool.ref)) byRef.set(tool.ref, tool);
   return [...byRef.values()];
-}
-
-/** What a promise comes to, unless that takes longer than `ms` or the signal is aborted. */
-async function inTime<T>(promise: Promise<T> | T, ms: number, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  let stop = () => {};
-  const end = new Promise<never>((_, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    stop = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
-    };
-  });
-  try {
-    return await Promise.race([promise, end]);
-  } finally {
-    stop();
-  }
 }
 
 /** How a tool is named in YAML; see `TOOL_REF_FORMS`. */

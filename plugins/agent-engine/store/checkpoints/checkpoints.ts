@@ -1,6 +1,24 @@
-import type { Clock, Ids } from 'agent-gateway';
+import { type Clock, column, defineEntity, type Ids } from 'agent-gateway';
 import { AgentErrors, type Checkpoint, type Checkpoints } from '../../contract.ts';
-import { AgentCheckpoint } from './agent-checkpoint.ts';
+
+/** A paused run of a session. One for each agent of the session: the table cannot grow beyond what sessions there are. */
+export const AgentCheckpoint = defineEntity({
+  name: 'AgentCheckpoint',
+  tableName: 'agent_checkpoints',
+  uniques: [{ name: 'agent_checkpoints_place', properties: ['tenantId', 'sessionId', 'agent'] }],
+  properties: {
+    id: column.id().primary(),
+    tenantId: column.tenant(),
+    sessionId: column.string(128),
+    /** Empty for the default agent. */
+    agent: column.string(128),
+    /** Changes with every new pause, so that nobody takes another one than he looked at. */
+    checkpointId: column.id(),
+    /** JSON text, which escapes what databases refuse in text (U+0000, lone surrogates). */
+    state: column.text(),
+    createdAt: column.time(),
+  },
+});
 
 /** Characters of a checkpoint's JSON at most; nearly all of it is ASCII. */
 export const MAX_CHECKPOINT = 1024 * 1024;

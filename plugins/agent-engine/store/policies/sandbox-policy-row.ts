@@ -1,5 +1,4 @@
-import { column, defineEntity, type TenantEntityManager } from 'agent-gateway';
-import type { SandboxPolicy } from '../../contract.ts';
+import { column, defineEntity } from 'agent-gateway';
 
 /** A tenant's own sandbox policy. A tenant without a row has the default one. */
 export const SandboxPolicyRow = defineEntity({
@@ -17,28 +16,3 @@ export const SandboxPolicyRow = defineEntity({
     updatedAt: column.time(),
   },
 });
-
-/** The tenant's own policy. */
-export async function findPolicy(entities: TenantEntityManager): Promise<SandboxPolicy | undefined> {
-  const row = await entities.findOne(SandboxPolicyRow, {});
-  if (row === null) return undefined;
-  const { enabled, maxTimeoutSeconds, allowDocker, restrictNetwork, maxOutputKb } = row;
-  const allowedTools = row.allowedTools === null ? null : JSON.parse(row.allowedTools);
-  return { enabled, maxTimeoutSeconds, allowedTools, allowDocker, restrictNetwork, maxOutputKb };
-}
-
-/** Writes the tenant's own policy, over the one that it has. */
-export function savePolicy(
-  entities: TenantEntityManager,
-  policy: SandboxPolicy,
-  updatedAt: Date,
-): Promise<void> {
-  const { allowedTools, ...rest } = policy;
-  const names = allowedTools === null ? null : JSON.stringify(allowedTools);
-  return entities.upsert(SandboxPolicyRow, { ...rest, allowedTools: names, updatedAt }, { conflict: [] });
-}
-
-/** False where the tenant has no policy of its own. */
-export async function deletePolicy(entities: TenantEntityManager): Promise<boolean> {
-  return (await entities.delete(SandboxPolicyRow, {})) > 0;
-}

@@ -1,4 +1,4 @@
-import { type Clock, type Ids, KernelErrors } from 'agent-gateway';
+import { KernelErrors } from 'agent-gateway';
 import type {
   AgentEvent,
   AgentFinish,
@@ -7,11 +7,8 @@ import type {
   ChatChunk,
   ChatCompletion,
   FinishReason,
-  Guard,
   ModelParameters,
-  Models,
 } from '../../../agent-engine/contract.ts';
-import type { Metering } from '../../../records/contract.ts';
 import { type AgenticBlock, createBlockCollector } from './agentic-blocks.ts';
 import {
   type Answered,
@@ -20,16 +17,11 @@ import {
   ChatErrors,
   type EventSink,
   type SendAnswer,
+  streamed,
 } from './chat-call.ts';
-import type { ClientRequest } from './chat-completions.ts';
+import type { ChatParts, ClientRequest } from './chat-completions.ts';
 import { type AnswerHead, answerHead, createChunkWriter } from './chunk-writer.ts';
-import {
-  type Conversation,
-  type Conversations,
-  composeConversation,
-  newMessages,
-  textOf,
-} from './conversations.ts';
+import { type Conversation, composeConversation, newMessages, textOf } from './conversations.ts';
 import { clientToolProblems, requestProblems } from './request-problems.ts';
 
 /** A request of the agent route. */
@@ -47,36 +39,20 @@ type WithoutModel<T> = { readonly [K in keyof T as K extends 'model' ? never : K
 /** An answer with the steps that led to it, where they were asked for. */
 export type AgentCompletion = ChatCompletion & { readonly agentic_blocks?: readonly AgenticBlock[] };
 
-/** Chats with the tool-call loop (specification 1, Chat; decisions 1.6). */
-export interface AgentChat {
-  /** The whole answer. What fails in the run is `agent.failed` (502), and then nothing is stored. */
-  complete(request: AgentClientRequest, call: ChatCall): Promise<Answered<AgentCompletion>>;
-  /** Begins an answer: resolves when the run has shown its first sign of life, so that what fails before is reported by a status. */
-  stream(request: AgentClientRequest, call: ChatCall): Promise<Answered<SendAnswer>>;
-}
-
-/** What agent chats are made of. */
-export interface AgentChatParts {
-  readonly agents: Agents;
-  readonly models: Models;
-  readonly conversations: Conversations;
-  readonly guard: Guard;
-  readonly metering: Metering;
-  readonly clock: Clock;
-  readonly ids: Ids;
-}
-
 /** A run that is under way, in its conversation. */
 interface Running {
   readonly conversation: Conversation;
-  readonly events: AsyncIterator<AgentEvent>;
+  readonly events: AsyncIterable<AgentEvent>;
   readonly head: AnswerHead;
   /** The blocks of what the user said. */
   readonly said: readonly AgenticBlock[];
 }
 
+/** Chats with the tool-call loop (specification 1, Chat; decisions 1.6). */
+export type AgentChat = ReturnType<typeof createAgentChat>;
+
 /** Makes the service. */
-export function createAgentChat(parts: AgentChatParts): AgentChat {
+export function createAgentChat(parts: ChatParts & { readonly agents: Agents }) {
   const { agents, models, conversations, guard, metering } = parts;
 
   async function start(request: AgentClientRequest, call: ChatCall): Promise<Running> {
@@ -111,7 +87,7 @@ export function createAgentChat(parts: AgentChatParts): AgentChat {
     });
     return {
       conversation,
-      events: events[Symbol.asyncIterator](),
+      events,
       head: answerHead(alias, parts),
       said: newMessages(messages)
         .filter(({ role }) => role === 'user')
@@ -124,14 +100,15 @@ export function createAgentChat(parts: AgentChatParts): AgentChat {
     return metering.total(uses);
   }
 
+  /** The whole answer. What fails in the run is `agent.failed` (502), and then nothing is stored. */
   async function complete(request: AgentClientRequest, call: ChatCall): Promise<Answered<AgentCompletion>> {
     const running = await start(request, call);
     await using conversation = running.conversation;
     const blocks = [...running.said];
-    const collector = createBlockCollector();
+    const collect = createBlockCollector();
     try {
-      for await (const event of rest(running.events)) {
-        blocks.push(...collector.push(event));
+      for await (const event of running.events) {
+        blocks.push(...collect(event));
         if (event.type !== 'end') continue;
         const usage = await keep(running, event.result);
         const answer = {
@@ -146,41 +123,32 @@ export function createAgentChat(parts: AgentChatParts): AgentChat {
           answer: showsBlocks ? { ...answer, agentic_blocks: blocks } : answer,
         };
       }
-      throw ChatErrors.agentFailed('The agent ended without an answer.', { retryable: false });
+      throw withoutAnswer();
     } catch (error) {
       throw agentFailure(conversation.failure(error));
     }
   }
 
+  /** Begins an answer: resolves when the run has shown its first sign of life. */
   async function stream(request: AgentClientRequest, call: ChatCall): Promise<Answered<SendAnswer>> {
     const running = await start(request, call);
-    const { conversation, events } = running;
-    let first: IteratorResult<AgentEvent>;
-    try {
-      first = await events.next();
-    } catch (error) {
-      await conversation[Symbol.asyncDispose]();
-      throw agentFailure(conversation.failure(error));
-    }
-    async function send(sink: EventSink): Promise<void> {
-      await using _ = conversation;
-      try {
-        await forward(running, first, request, sink);
-      } catch (error) {
-        throw agentFailure(conversation.failure(error));
-      }
-    }
-    return { sessionId: conversation.sessionId, answer: send };
+    const { conversation } = running;
+    const send = (events: AsyncIterable<AgentEvent>, sink: EventSink) =>
+      forward(running, events, request, sink);
+    return streamed(conversation, running.events, send, {
+      empty: withoutAnswer,
+      failure: (error) => agentFailure(conversation.failure(error)),
+    });
   }
 
   async function forward(
     running: Running,
-    first: IteratorResult<AgentEvent>,
+    events: AsyncIterable<AgentEvent>,
     { stream_options, include_agentic_blocks: showsBlocks }: AgentClientRequest,
     sink: EventSink,
   ): Promise<void> {
     const writer = createChunkWriter(running.head, stream_options?.include_usage === true);
-    const collector = createBlockCollector();
+    const collect = createBlockCollector();
     const sendBlocks = async (blocks: readonly AgenticBlock[]) => {
       if (showsBlocks !== true) return;
       // Client libraries ignore names of events and read each one as a chunk: `choices` keeps them content.
@@ -189,38 +157,26 @@ export function createAgentChat(parts: AgentChatParts): AgentChat {
       }
     };
     await sendBlocks(running.said);
-    for await (const event of rest(running.events, first)) {
+    for await (const event of events) {
       const delta = deltaOf(event);
       if (delta !== undefined) await sink.data(writer.choices([{ index: 0, delta, finish_reason: null }]));
-      await sendBlocks(collector.push(event));
+      await sendBlocks(collect(event));
       if (event.type !== 'end') continue;
       const { result } = event;
       // The end is sent only when the turn is durable.
       const usage = await keep(running, result);
       await sink.data(writer.choices([{ index: 0, delta: {}, finish_reason: finishReason(result.finish) }]));
-      const last = writer.usage(usage);
-      if (last !== undefined) await sink.data(last);
-      await sink.data('[DONE]');
+      for (const text of writer.end(usage)) await sink.data(text);
       return;
     }
-    throw ChatErrors.agentFailed('The agent ended without an answer.', { retryable: false });
+    throw withoutAnswer();
   }
 
   return { complete, stream };
 }
 
-/** What is left of a run. Leaving the loop ends it. */
-async function* rest(
-  events: AsyncIterator<AgentEvent>,
-  first?: IteratorResult<AgentEvent>,
-): AsyncGenerator<AgentEvent, void> {
-  try {
-    for (let result = first ?? (await events.next()); !result.done; result = await events.next()) {
-      yield result.value;
-    }
-  } finally {
-    await events.return?.();
-  }
+function withoutAnswer() {
+  return ChatErrors.agentFailed('The agent ended without an answer.', { retryable: false });
 }
 
 /** What of a request is the model's, and not the gateway's. */

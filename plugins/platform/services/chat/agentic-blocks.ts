@@ -15,14 +15,11 @@ export type AgenticBlock =
       readonly data: { readonly call_id: string; readonly name: string; readonly content: string };
     };
 
-/** Joins what arrives in pieces. */
-export interface BlockCollector {
-  /** The blocks that are whole now. */
-  push(event: AgentEvent): readonly AgenticBlock[];
-}
-
-/** A collector for one turn: pieces of text become one block when something else comes, or the end. */
-export function createBlockCollector(): BlockCollector {
+/**
+ * A collector for one turn: it takes the events, and gives the blocks that are whole now. Pieces of text become one block when something else
+ * comes, or the end.
+ */
+export function createBlockCollector(): (event: AgentEvent) => readonly AgenticBlock[] {
   let kind: 'reasoning' | 'assistant_gen_text' = 'assistant_gen_text';
   let pieces: string[] = [];
 
@@ -40,29 +37,27 @@ export function createBlockCollector(): BlockCollector {
     return whole;
   }
 
-  return {
-    push(event) {
-      switch (event.type) {
-        case 'text':
-          return add('assistant_gen_text', event.delta);
-        case 'reasoning':
-          return add('reasoning', event.delta);
-        case 'tool_call': {
-          const { id, name } = event;
-          return [
-            ...flush(),
-            { type: 'function_tool_call', data: { call_id: id, name, arguments: event.arguments } },
-          ];
-        }
-        case 'tool_result': {
-          const { id, name, content } = event;
-          return [...flush(), { type: 'function_tool_result', data: { call_id: id, name, content } }];
-        }
-        case 'end':
-          return flush();
-        default:
-          return [];
+  return (event) => {
+    switch (event.type) {
+      case 'text':
+        return add('assistant_gen_text', event.delta);
+      case 'reasoning':
+        return add('reasoning', event.delta);
+      case 'tool_call': {
+        const { id, name } = event;
+        return [
+          ...flush(),
+          { type: 'function_tool_call', data: { call_id: id, name, arguments: event.arguments } },
+        ];
       }
-    },
+      case 'tool_result': {
+        const { id, name, content } = event;
+        return [...flush(), { type: 'function_tool_result', data: { call_id: id, name, content } }];
+      }
+      case 'end':
+        return flush();
+      default:
+        return [];
+    }
   };
 }

@@ -35,6 +35,45 @@ export interface EventSink {
 /** Sends a streamed answer; has to be called, once. Throws what broke the stream. */
 export type SendAnswer = (sink: EventSink) => Promise<void>;
 
+/**
+ * Begins a streamed answer out of what a model or an agent tells, once the first of it is there: what fails before can still be reported by a
+ * status. Disposes of the conversation when the answer has ended, and of the source with it. `failure` makes the error to be thrown.
+ */
+export async function streamed<T>(
+  conversation: AsyncDisposable & { readonly sessionId: string | undefined },
+  source: AsyncIterable<T>,
+  send: (told: AsyncIterable<T>, sink: EventSink) => Promise<void>,
+  { empty, failure }: { empty: () => GatewayError; failure: (thrown: unknown) => unknown },
+): Promise<Answered<SendAnswer>> {
+  const iterator = source[Symbol.asyncIterator]();
+  let first: IteratorResult<T>;
+  try {
+    first = await iterator.next();
+    if (first.done) throw empty();
+  } catch (error) {
+    await conversation[Symbol.asyncDispose]();
+    throw failure(error);
+  }
+  async function answer(sink: EventSink): Promise<void> {
+    await using _ = conversation;
+    try {
+      await send(whole(first, iterator), sink);
+    } catch (error) {
+      throw failure(error);
+    }
+  }
+  return { sessionId: conversation.sessionId, answer };
+}
+
+/** The first and what follows it. However the reading ends, the source has ended with it. */
+async function* whole<T>(first: IteratorResult<T>, rest: AsyncIterator<T>): AsyncGenerator<T, void> {
+  try {
+    for (let result = first; !result.done; result = await rest.next()) yield result.value;
+  } finally {
+    await rest.return?.();
+  }
+}
+
 /** What can go wrong with a chat, beside the errors of the agent engine. */
 export const ChatErrors = defineErrors({
   /** The model, or the engine itself, failed while an agent was at work. Nothing was stored. */

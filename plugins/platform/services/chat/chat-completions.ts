@@ -13,29 +13,19 @@ import {
   type Usage,
 } from '../../../agent-engine/contract.ts';
 import type { Metering } from '../../../records/contract.ts';
-import type { Answered, ChatCall, EventSink, SendAnswer } from './chat-call.ts';
+import { type Answered, type ChatCall, type EventSink, type SendAnswer, streamed } from './chat-call.ts';
 import { answerHead, type ChunkWriter, createChunkWriter } from './chunk-writer.ts';
 import { type Conversation, type Conversations, composeConversation, withPreamble } from './conversations.ts';
 import { guardedChoices } from './guarded-answer.ts';
 import { createGuardedChunks, type GuardedChunks } from './guarded-chunks.ts';
+import { redactValue } from './redact-value.ts';
 import { requestProblems } from './request-problems.ts';
 
 /** A request as clients send it: `store` is meant for the gateway, not for the provider. */
 export type ClientRequest = ChatRequest & { readonly store?: boolean | null };
 
-/** Chat completions as OpenAI's API gives them (specification 1, Chat; decisions 1.6). */
-export interface ChatCompletions {
-  /** The whole answer. Throws `model_not_found`, and the errors of the model port, the sessions and the guardrails. */
-  complete(request: ClientRequest, call: ChatCall): Promise<Answered<ChatCompletion>>;
-  /**
-   * Begins an answer: resolves when its first chunk is there, so that all that fails before it can still be reported by a
-   * status.
-   */
-  stream(request: ClientRequest, call: ChatCall): Promise<Answered<SendAnswer>>;
-}
-
-/** What chat completions are made of. */
-export interface ChatCompletionParts {
+/** What chats are made of. */
+export interface ChatParts {
   readonly models: Models;
   readonly conversations: Conversations;
   readonly guard: Guard;
@@ -54,8 +44,11 @@ interface Asked {
   answeredBy: ModelInfo;
 }
 
+/** Chat completions as OpenAI's API gives them (specification 1, Chat; decisions 1.6). */
+export type ChatCompletions = ReturnType<typeof createChatCompletions>;
+
 /** Makes the service. */
-export function createChatCompletions(parts: ChatCompletionParts): ChatCompletions {
+export function createChatCompletions(parts: ChatParts) {
   const { models, conversations, guard, metering } = parts;
 
   async function ask({ store, ...request }: ClientRequest, call: ChatCall): Promise<Asked> {
@@ -103,82 +96,74 @@ export function createChatCompletions(parts: ChatCompletionParts): ChatCompletio
     return usage;
   }
 
+  /** The whole answer. Throws `model_not_found`, and the errors of the model port, the sessions and the guardrails. */
   async function complete(clientRequest: ClientRequest, call: ChatCall): Promise<Answered<ChatCompletion>> {
     const asked = await ask(clientRequest, call);
     await using conversation = asked.conversation;
     const head = answerHead(clientRequest.model, parts);
     try {
       const completion = await asked.model.complete(asked.request, asked.context);
-      const { choices: raw, usage: counted, service_tier, system_fingerprint } = completion;
+      const { choices: raw, usage: counted } = completion;
       const choices = guardedChoices(raw, guard, conversation.secretPrompt);
       const usage = await keep(asked, choices[0]!.message, counted);
       return {
         sessionId: conversation.sessionId,
-        answer: { object: 'chat.completion', ...head, choices, usage, service_tier, system_fingerprint },
+        answer: { object: 'chat.completion', ...head, choices, usage, ...providerNotes(completion, guard) },
       };
     } catch (error) {
       throw conversation.failure(error);
     }
   }
 
+  /** Begins an answer: resolves when its first chunk is there. */
   async function stream(clientRequest: ClientRequest, call: ChatCall): Promise<Answered<SendAnswer>> {
     const asked = await ask(clientRequest, call);
     const { conversation } = asked;
     const head = answerHead(clientRequest.model, parts);
-    const chunks = asked.model.stream(asked.request, asked.context)[Symbol.asyncIterator]();
-    let first: IteratorResult<ChatChunk>;
-    try {
-      first = await chunks.next();
-      if (first.done) throw ModelErrors.upstream('The model provider gave an empty answer.');
-    } catch (error) {
-      await conversation[Symbol.asyncDispose]();
-      throw conversation.failure(error);
-    }
     const writer = createChunkWriter(head, clientRequest.stream_options?.include_usage === true);
     const guarded = createGuardedChunks(guard, conversation.secretPrompt);
-    async function send(sink: EventSink): Promise<void> {
-      await using _ = conversation;
-      try {
-        const counted = await forward(first, chunks, guarded, writer, sink);
-        const held = guarded.end();
-        // The end is sent only when the turn is durable.
-        const usage = await keep(asked, guarded.message(), counted);
-        for (const choices of held) await sink.data(writer.choices(choices));
-        const last = writer.usage(usage);
-        if (last !== undefined) await sink.data(last);
-        await sink.data('[DONE]');
-      } catch (error) {
-        throw conversation.failure(error);
-      }
+    async function send(chunks: AsyncIterable<ChatChunk>, sink: EventSink): Promise<void> {
+      const counted = await forward(chunks, guarded, guard, writer, sink);
+      const held = guarded.end();
+      // The end is sent only when the turn is durable.
+      const usage = await keep(asked, guarded.message(), counted);
+      for (const choices of held) await sink.data(writer.choices(choices));
+      for (const text of writer.end(usage)) await sink.data(text);
     }
-    return { sessionId: conversation.sessionId, answer: send };
+    return streamed(conversation, asked.model.stream(asked.request, asked.context), send, {
+      empty: () => ModelErrors.upstream('The model provider gave an empty answer.'),
+      failure: conversation.failure,
+    });
   }
 
   return { complete, stream };
 }
 
-/** Hands chunks on at the reader's pace. However it ends, the provider's call has ended with it. */
+/** What a provider says of how it answered. */
+function providerNotes(
+  { service_tier, system_fingerprint }: ChatCompletion | ChatChunk,
+  guard: Guard,
+): Pick<ChatChunk, 'service_tier' | 'system_fingerprint'> {
+  return redactValue({ service_tier, system_fingerprint }, guard) as ReturnType<typeof providerNotes>;
+}
+
+/** Hands chunks on at the reader's pace. */
 async function forward(
-  first: IteratorResult<ChatChunk>,
-  chunks: AsyncIterator<ChatChunk>,
+  chunks: AsyncIterable<ChatChunk>,
   guarded: GuardedChunks,
+  guard: Guard,
   writer: ChunkWriter,
   sink: EventSink,
 ): Promise<Usage | undefined> {
   let usage: Usage | undefined;
-  try {
-    for (let result = first; !result.done; result = await chunks.next()) {
-      const chunk = result.value;
-      // Some servers report the running total with every chunk: only the last one counts.
-      if (chunk.usage) usage = chunk.usage;
-      // Of chunks without choices only the usage is meant for clients; the others are a provider's notices.
-      const choices = chunk.choices.length === 0 ? undefined : guarded.next(chunk.choices);
-      if (choices === undefined) continue;
-      const slow = sink.data(writer.choices(choices, chunk));
-      if (slow !== undefined) await slow;
-    }
-  } finally {
-    await chunks.return?.();
+  for await (const chunk of chunks) {
+    // Some servers report the running total with every chunk: only the last one counts.
+    if (chunk.usage) usage = chunk.usage;
+    // Of chunks without choices only the usage is meant for clients; the others are a provider's notices.
+    const choices = chunk.choices.length === 0 ? undefined : guarded.next(chunk.choices);
+    if (choices === undefined) continue;
+    const slow = sink.data(writer.choices(choices, providerNotes(chunk, guard)));
+    if (slow !== undefined) await slow;
   }
   return usage;
 }

@@ -19,42 +19,41 @@ export function answerHead(
   return { id: `chatcmpl-${ids.uuid()}`, created: Math.floor(clock.now() / 1000), model };
 }
 
+type Notes = Partial<Pick<ChatChunk, 'service_tier' | 'system_fingerprint'>>;
+
 /** Writes the chunks of one answer, as JSON text. */
-export interface ChunkWriter {
-  /** A chunk with these choices; what belongs to the provider's chunk (`system_fingerprint`) is taken from `chunk`. */
-  choices(choices: ChatChunk['choices'], chunk?: ChatChunk): string;
-  /** The usage chunk, which goes last; `undefined` when it was not asked for. */
-  usage(usage: Usage): string | undefined;
-}
+export type ChunkWriter = ReturnType<typeof createChunkWriter>;
 
 /**
  * A writer for one stream (decisions 1.6). The first delta has a role, also where the provider leaves it out. Usage comes once, in a chunk of
  * its own after the `finish_reason`, however the provider reports it, and only with `stream_options.include_usage`; the other chunks then
  * say `usage: null`, as OpenAI's do.
  */
-export function createChunkWriter(head: AnswerHead, includeUsage: boolean): ChunkWriter {
+export function createChunkWriter(head: AnswerHead, includeUsage: boolean) {
   let hasRole = false;
 
-  function write(choices: ChatChunk['choices'], usage: Usage | null | undefined, chunk?: ChatChunk): string {
+  function write(choices: ChatChunk['choices'], usage: Usage | null | undefined, notes?: Notes): string {
     return JSON.stringify({
       id: head.id,
       object: 'chat.completion.chunk',
       created: head.created,
       model: head.model,
-      service_tier: chunk?.service_tier,
-      system_fingerprint: chunk?.system_fingerprint,
+      service_tier: notes?.service_tier,
+      system_fingerprint: notes?.system_fingerprint,
       choices,
       usage,
     });
   }
 
   return {
-    choices(choices, chunk) {
+    /** A chunk with these choices; what the provider says of its own chunk (`system_fingerprint`) is in `notes`. */
+    choices(choices: ChatChunk['choices'], notes?: Notes): string {
       const sent = hasRole ? choices : withRole(choices);
       hasRole = true;
-      return write(sent, includeUsage ? null : undefined, chunk);
+      return write(sent, includeUsage ? null : undefined, notes);
     },
-    usage: (usage) => (includeUsage ? write([], usage) : undefined),
+    /** What goes last: the usage chunk, where it was asked for, and `[DONE]`. */
+    end: (usage: Usage) => (includeUsage ? [write([], usage), '[DONE]'] : ['[DONE]']),
   };
 }
 

@@ -74,9 +74,7 @@ export function createConversations(parts: ConversationParts) {
     }
     // Nothing is stored of what was said; what it cost is.
     const owner = { principal, source };
-    await database
-      .forTenant(principal.tenantId)
-      .transaction((entities) => metering.record(entities, owner, priced));
+    await metering.record(database.forTenant(principal.tenantId), owner, priced);
   }
 
   /** Throws what `Turns.begin` throws, and `session.turn-too-large`. */

@@ -22,7 +22,11 @@ export function guardedChoices(choices: Choices, guard: Guard, secretPrompt: str
     refuseUnsafe(message, guard, secretPrompt);
     const redacted = redactMessage(message, guard);
     const isUnchanged = redacted.content === message.content;
-    return { ...choice, message: redacted, ...(logprobs !== undefined && isUnchanged && { logprobs }) };
+    return {
+      ...(redactValue(choice, guard) as typeof choice),
+      message: redacted,
+      ...(logprobs !== undefined && isUnchanged && { logprobs }),
+    };
   });
 }
 
@@ -57,7 +61,7 @@ function redactCall(call: ToolCall, guard: Guard): unknown {
 function redactMessage<M extends ChatMessage>(message: M, guard: Guard): M {
   const redacted: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(message)) {
-    redacted[name] = name === 'role' ? value : redactValue(value, guard);
+    redacted[name] = redactValue(value, guard);
   }
   const { tool_calls } = message;
   if (Array.isArray(tool_calls)) redacted.tool_calls = tool_calls.map((call) => redactCall(call, guard));

@@ -13,14 +13,7 @@ import { redactValue } from './redact-value.ts';
 type Choice = ChatChunk['choices'][number];
 
 /** Passes a stream through the guardrails, and remembers what left. */
-export interface GuardedChunks {
-  /** What of a chunk may leave now; `undefined` for nothing. The end of the answer is held back until `end`. */
-  next(choices: ChatChunk['choices']): ChatChunk['choices'] | undefined;
-  /** What was held back, the `finish_reason` last. */
-  end(): readonly ChatChunk['choices'][];
-  /** The answer as it left, once `end` was called. */
-  message(): ChatMessage;
-}
+export type GuardedChunks = ReturnType<typeof createGuardedChunks>;
 
 /** Calls that one answer may have: as many as a request may bring back. */
 const MAX_CALLS = 1024;
@@ -38,7 +31,7 @@ interface PendingCall {
  * The guardrails of one stream with one answer: credentials are replaced whatever the pieces are, an unsafe answer throws
  * `guard.output-blocked`, and one that is too long `model.upstream`. Log probabilities are left out, since they repeat the text token by token.
  */
-export function createGuardedChunks(guard: Guard, secretPrompt: string | undefined): GuardedChunks {
+export function createGuardedChunks(guard: Guard, secretPrompt: string | undefined) {
   const check = guard.checkOutput(secretPrompt);
   const texts = new Map<string, StreamRedactor>();
   const calls = new Map<number, PendingCall>();
@@ -77,19 +70,18 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
   }
 
   function guardCall(delta: ToolCallDelta): ToolCallDelta {
-    const call = callOf(delta);
     const text = delta.function?.arguments;
-    if (delta.function === undefined) {
-      // A call in a provider's own form. What the provider wants back with it stays as it is.
-      const { extra_content, ...own } = delta;
-      const safe = redactValue(own, guard) as ToolCallDelta;
-      return extra_content === undefined ? safe : { ...safe, extra_content };
-    }
-    if (text === undefined) return delta;
+    const isMore = delta.id === undefined && delta.function?.name === undefined && text !== undefined;
+    // What the provider wants back with the call stays as it is. What comes with each piece of arguments is the index alone.
+    const { extra_content, ...own } = delta;
+    const named = isMore ? own : (redactValue(withoutArguments(own), guard) as typeof own);
+    const call = callOf(named);
+    const extra = extra_content === undefined ? {} : { extra_content };
+    if (text === undefined) return { ...named, ...extra };
     grow(text.length);
     const safe = call.redactor.push(text);
     call.arguments += safe;
-    return { ...delta, function: { ...delta.function, arguments: safe } };
+    return { ...named, ...extra, function: { ...named.function, arguments: safe } };
   }
 
   function guardText(name: string, text: string): string {
@@ -104,7 +96,7 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
 
   /** Members that are not spoken text: reasoning, tool calls, and what providers invent. */
   function guardMember(name: string, value: unknown): unknown {
-    if (name === 'role' || value === null) return value;
+    if (value === null) return value;
     if (name === 'content') return typeof value === 'string' ? speak(value) : redactValue(value, guard);
     if (name === 'tool_calls') return (value as readonly ToolCallDelta[]).map(guardCall);
     return typeof value === 'string' ? guardText(name, value) : redactValue(value, guard);
@@ -116,9 +108,18 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     return guarded;
   }
 
+  /** What is beside the delta: the reason of the end, and what providers add. Most chunks have neither. */
+  function guardChoice(choice: Choice): Choice {
+    const { delta, ...rest } = choice;
+    const isPlain = Object.values(rest).every((value) => typeof value === 'number' || value === null);
+    return isPlain ? choice : { ...(redactValue(rest, guard) as typeof rest), delta };
+  }
+
+  /** What of a chunk may leave now; `undefined` for nothing. The end of the answer is held back until `end`. */
   function next(choices: ChatChunk['choices']): ChatChunk['choices'] | undefined {
     const leaving: Choice[] = [];
-    for (const { logprobs: _, ...choice } of choices) {
+    for (const { logprobs: _, ...given } of choices) {
+      const choice = guardChoice(given);
       const delta = guardDelta(choice.delta);
       const { finish_reason: reason } = choice;
       if (reason !== undefined && reason !== null) finish = { ...choice, delta: {} };
@@ -150,18 +151,27 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
 
   return {
     next,
-    end() {
+    /** What was held back, the `finish_reason` last. */
+    end(): readonly ChatChunk['choices'][] {
       const delta = rest();
       const index = finish?.index ?? 0;
       const held = saysSomething(delta) ? [[{ index, delta, finish_reason: null }]] : [];
       return finish === undefined ? held : [...held, [finish]];
     },
-    message: () => ({
+    /** The answer as it left, once `end` was called. */
+    message: (): ChatMessage => ({
       role: 'assistant',
       content: said === '' && calls.size > 0 ? null : said,
       ...(calls.size > 0 && { tool_calls: [...calls.values()].map(toToolCall) }),
     }),
   };
+}
+
+/** Arguments are redacted as a stream of their own. */
+function withoutArguments(delta: ToolCallDelta): ToolCallDelta {
+  if (delta.function === undefined) return delta;
+  const { arguments: _, ...called } = delta.function;
+  return { ...delta, function: called };
 }
 
 function toToolCall(call: PendingCall): ToolCall {

@@ -1,6 +1,6 @@
 import { type Clock, type Logger, type TenantEntityManager, throttledLog } from 'agent-gateway';
 import type { Embeddings, Memory } from '../../contract.ts';
-import { keepVector, type StoredMemory } from '../../store/memories.ts';
+import { MemoryEntity, type StoredMemory } from '../../store/memories.ts';
 import { type Candidate, toBytes, toVector } from './rank.ts';
 
 /** Milliseconds that a search waits for the embeddings. */
@@ -53,7 +53,9 @@ export function createMeaning(parts: {
     try {
       await entities.transaction(async (unit) => {
         for (const [memory, vector] of made) {
-          await keepVector(unit, memory, { embedding: toBytes(vector), embeddingId });
+          // Unless the memory says something else by now.
+          const where = { id: memory.id, value: JSON.stringify(memory.value) };
+          await unit.update(MemoryEntity, where, { embedding: toBytes(vector), embeddingId });
         }
       });
     } catch (err) {

@@ -9,15 +9,7 @@ import {
   type Profiles,
   type ScoredMemory,
 } from '../../contract.ts';
-import {
-  deleteMemory,
-  deleteProfile,
-  findMemories,
-  findProfile,
-  findVectors,
-  writeMemory,
-  writeProfile,
-} from '../../store/memories.ts';
+import { findMemories, findVectors, MemoryEntity, ProfileEntity, writeMemory } from '../../store/memories.ts';
 import { createMeaning } from './meaning.ts';
 import { isUserId, MAX_MEMORIES, memoryProblems, userProblem } from './memory-rules.ts';
 import { rank } from './rank.ts';
@@ -69,8 +61,8 @@ export function createMemories({ embeddings, events, clock, ids, log }: Memories
     },
 
     async forget(entities, userId, key) {
-      if (!isUserId(userId) || key.includes('\0') || !(await deleteMemory(entities, userId, key)))
-        return false;
+      if (!isUserId(userId) || key.includes('\0')) return false;
+      if ((await entities.delete(MemoryEntity, { userId, key })) === 0) return false;
       notify(entities.tenantId, userId);
       return true;
     },
@@ -95,14 +87,18 @@ export function createProfiles(parts: {
 }): Profiles {
   const { events, clock, ids } = parts;
   return {
-    read: async (entities, userId) => (isUserId(userId) ? findProfile(entities, userId) : undefined),
+    async read(entities, userId) {
+      const row = isUserId(userId) ? await entities.findOne(ProfileEntity, { userId }) : null;
+      return row === null ? undefined : JSON.parse(row.text);
+    },
     async write(entities, userId, text) {
       if (!isUserId(userId)) throw ProfileErrors.invalidUser(undefined, { errors: [userProblem] });
       if (Buffer.byteLength(text) > MAX_PROFILE_BYTES) {
         throw ProfileErrors.tooLarge(`A profile may have ${MAX_PROFILE_BYTES} bytes`);
       }
-      if (text === '') await deleteProfile(entities, userId);
-      else await writeProfile(entities, { id: ids.uuid(), userId, text, updatedAt: new Date(clock.now()) });
+      const row = { id: ids.uuid(), userId, text: JSON.stringify(text), updatedAt: new Date(clock.now()) };
+      if (text === '') await entities.delete(ProfileEntity, { userId });
+      else await entities.upsert(ProfileEntity, row, { conflict: ['userId'], update: ['text', 'updatedAt'] });
       events.emit(MemoriesChanged, { tenant_id: entities.tenantId, user_id: userId });
     },
   };

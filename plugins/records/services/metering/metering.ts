@@ -1,4 +1,4 @@
-import type { Clock, Ids, Scope } from 'agent-gateway';
+import { type Clock, type Ids, type RowWrite, type Scope, writes } from 'agent-gateway';
 import {
   estimateUse,
   type MeasuredCall,
@@ -9,8 +9,9 @@ import {
   type PricingRules,
   toModelUse,
   type Usage,
+  type UsageOwner,
 } from '../../contract.ts';
-import { insertUsage } from '../../store/usage.ts';
+import { UsageRecordRow } from '../../store/usage.ts';
 import { costOf } from './cost.ts';
 import { createPricing, type PriceBook, type Pricing } from './pricing.ts';
 import { toRow } from './usage-row.ts';
@@ -34,6 +35,13 @@ export function createMetering(options: {
   readonly ids: Ids;
 }): Metering {
   const { pricing, clock, ids } = options;
+
+  function write(owner: UsageOwner, uses: readonly PricedUse[]): RowWrite {
+    const createdAt = new Date(clock.now());
+    const rows = uses.map((use) => toRow(use, owner, { id: ids.uuid(), createdAt }));
+    return writes.insert(UsageRecordRow, rows);
+  }
+
   return {
     measure,
     total,
@@ -41,12 +49,9 @@ export function createMetering(options: {
       const book = pricing.prices();
       return book instanceof Promise ? book.then((prices) => priced(uses, prices)) : priced(uses, book);
     },
-    record(entities, owner, uses) {
-      const createdAt = new Date(clock.now());
-      return insertUsage(
-        entities,
-        uses.map((use) => toRow(use, owner, { id: ids.uuid(), createdAt })),
-      );
+    write,
+    async record(entities, owner, uses) {
+      await entities.writeTogether([write(owner, uses)]);
     },
   };
 }

@@ -8,7 +8,7 @@ import {
   within,
 } from 'agent-gateway';
 import { LRUCache } from 'lru-cache';
-import type { Memories, Preamble, Preambles, Profiles, Skills, Souls } from '../../contract.ts';
+import type { Memories, Preamble, Principal, Profiles, Skills, Souls } from '../../contract.ts';
 import { composePreamble, type PreambleParts } from './compose-preamble.ts';
 
 const MAX_AGE_MS = 1000;
@@ -37,13 +37,6 @@ export interface PreamblesParts {
   readonly log: Logger;
 }
 
-/** Preambles with what drops cached ones. */
-export interface CachedPreambles extends Preambles {
-  forgetTenant(tenantId: string): void;
-  forgetUser(tenantId: string, userId: string): void;
-  clear(): void;
-}
-
 type TenantParts = Pick<PreambleParts, 'soul' | 'skills'>;
 type UserParts = Pick<PreambleParts, 'profile' | 'memories'>;
 
@@ -54,7 +47,7 @@ interface Composed {
 }
 
 /** Makes the preambles. What they show is a second old at most; a part that failed is left out for five. */
-export function createPreambles(parts: PreamblesParts): CachedPreambles {
+export function createPreambles(parts: PreamblesParts) {
   const { souls, skills, memories, profiles, objects, database, clock, log } = parts;
   const defaultSoul = parts.defaultSoul.trim();
   const readPart = createPartReader(clock, log);
@@ -85,7 +78,7 @@ export function createPreambles(parts: PreamblesParts): CachedPreambles {
   }
 
   async function loadUser(key: string): Promise<UserParts> {
-    const { tenantId, userId } = ownerOf(key);
+    const [tenantId, userId]: [string, string] = JSON.parse(key);
     const [profile, found] = await Promise.all([
       readPart('the profile', key, () => profiles.read(database.forTenant(tenantId), userId)),
       readPart('memories', key, () =>
@@ -106,7 +99,7 @@ export function createPreambles(parts: PreamblesParts): CachedPreambles {
   }
 
   return {
-    of({ tenantId, userId }, maxTokens) {
+    of({ tenantId, userId }: Principal, maxTokens: number): Preamble | Promise<Preamble> {
       const tenant = tenants.get(tenantId);
       const user = users.get(keyOf(tenantId, userId));
       if (!(tenant instanceof Promise) && !(user instanceof Promise))
@@ -116,8 +109,8 @@ export function createPreambles(parts: PreamblesParts): CachedPreambles {
       );
     },
     forgetTenant: tenants.forget,
-    forgetUser: (tenantId, userId) => users.forget(keyOf(tenantId, userId)),
-    clear() {
+    forgetUser: (tenantId: string, userId: string) => users.forget(keyOf(tenantId, userId)),
+    clear(): void {
       tenants.clear();
       users.clear();
     },
@@ -126,13 +119,7 @@ export function createPreambles(parts: PreamblesParts): CachedPreambles {
 
 const lengthOf = (texts: readonly string[]) => texts.reduce((sum, { length }) => sum + length, 0);
 
-/** An id of a tenant holds no blank, so the first one ends it. */
-const keyOf = (tenantId: string, userId: string) => `${tenantId} ${userId}`;
-
-function ownerOf(key: string): { readonly tenantId: string; readonly userId: string } {
-  const end = key.indexOf(' ');
-  return { tenantId: key.slice(0, end), userId: key.slice(end + 1) };
-}
+const keyOf = (tenantId: string, userId: string) => JSON.stringify([tenantId, userId]);
 
 /**
  * Reads a part within its deadline. Undefined for one that fails or is late, and then for a while without asking; the failure is logged, once a

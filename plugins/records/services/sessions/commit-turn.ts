@@ -1,4 +1,4 @@
-import { type Ids, isUniqueViolation, type TenantEntityManager } from 'agent-gateway';
+import { type Database, type Ids, isUniqueViolation } from 'agent-gateway';
 import {
   type ChatMessage,
   estimateMessageTokens,
@@ -9,22 +9,20 @@ import {
   type TurnOutcome,
 } from '../../contract.ts';
 import {
-  insertMessages,
-  insertSession,
+  messageWrites,
   ROLE_LENGTH,
   SESSION_LENGTHS,
   type SessionMessageRow,
   type SessionRow,
-  updateSession,
+  sessionWrite,
 } from '../../store/sessions.ts';
 import { storableText } from '../../store/storable-text.ts';
 import type { Owner } from './session-access.ts';
-import type { SharedTransactions } from './shared-transactions.ts';
 
 /** What turns are written with. */
 export interface CommitParts {
-  readonly transactions: SharedTransactions;
-  readonly metering: Pick<Metering, 'record'>;
+  readonly database: Pick<Database, 'forTenant'>;
+  readonly metering: Pick<Metering, 'write'>;
   readonly ids: Pick<Ids, 'uuid'>;
 }
 
@@ -44,38 +42,25 @@ interface FinishedTurn {
  * written since this one began.
  */
 export async function commitTurn(
-  { transactions, metering, ids }: CommitParts,
+  { database, metering, ids }: CommitParts,
   turn: FinishedTurn,
 ): Promise<void> {
   const { sessionId, principal, session, outcome } = turn;
   const messages = messageRows(turn, ids);
-  const row = sessionRow(turn, messages);
-  const usageOwner = { principal, sessionId, source: outcome.source };
-  const write = async (entities: TenantEntityManager) => {
-    await writeSession(entities, session, row);
-    await insertMessages(entities, messages);
-    await metering.record(entities, usageOwner, outcome.uses);
-    await outcome.also?.(entities);
-  };
-  await transactions.run(principal.tenantId, write);
-}
-
-async function writeSession(
-  entities: TenantEntityManager,
-  before: SessionRow | undefined,
-  row: SessionRow,
-): Promise<void> {
-  if (before === undefined) {
-    await insertSession(entities, row).catch((cause: unknown) => {
-      throw isUniqueViolation(cause) ? conflict(cause) : cause;
-    });
-    return;
+  const together = [
+    sessionWrite(session, sessionRow(turn, messages)),
+    ...messageWrites(messages),
+    metering.write({ principal, sessionId, source: outcome.source }, outcome.uses),
+    ...(outcome.also ?? []),
+  ];
+  let isWritten: boolean;
+  try {
+    isWritten = await database.forTenant(principal.tenantId).writeTogether(together, { shareAs: sessionId });
+  } catch (cause) {
+    throw isUniqueViolation(cause) ? SessionErrors.conflict(undefined, { cause }) : cause;
   }
-  const { tenantId, id, identityId, userId, createdAt, ...changed } = row;
-  if (!(await updateSession(entities, before, changed))) throw conflict();
+  if (!isWritten) throw SessionErrors.conflict();
 }
-
-const conflict = (cause?: unknown) => SessionErrors.conflict(undefined, { cause });
 
 const NO_SESSION = { turns: 0, messageCount: 0, messageBytes: 0, inputTokens: 0, outputTokens: 0 };
 

@@ -16,7 +16,7 @@ import {
   type Turns,
 } from '../../contract.ts';
 import { findSession, type SessionRow } from '../../store/sessions.ts';
-import { type CommitParts, commitTurn } from './commit-turn.ts';
+import { commitTurn } from './commit-turn.ts';
 import {
   isSessionId,
   maySee,
@@ -28,14 +28,13 @@ import {
   requireSessionId,
 } from './session-access.ts';
 import { acquireSessionLease, leaseKey } from './session-lease.ts';
-import { createSharedTransactions } from './shared-transactions.ts';
 import { readHistory } from './turn-history.ts';
 
 /** What turns are made of. */
 interface TurnsParts {
   readonly database: Database;
   readonly leases: Leases;
-  readonly metering: Pick<Metering, 'record'>;
+  readonly metering: Pick<Metering, 'write'>;
   readonly clock: Clock;
   readonly ids: Ids;
 }
@@ -43,7 +42,6 @@ interface TurnsParts {
 /** Turns of sessions. */
 export function createTurns(parts: TurnsParts): Turns {
   const { database, leases, ids } = parts;
-  const writing = { ...parts, transactions: createSharedTransactions(database) };
   return {
     async begin(request) {
       const { principal, isAdmin, sessionId, maxSessions, signal } = request;
@@ -68,7 +66,7 @@ export function createTurns(parts: TurnsParts): Turns {
           : ((await findSession(database.forTenant(tenantId), id)) ?? undefined);
       if (session !== undefined && !isAdmin && !ownsSession(session, owner)) throw SessionErrors.forbidden();
       acquired.move(); // the turn gives it back from now on
-      return openTurn(writing, request, { id, owner, session, lease });
+      return openTurn(parts, request, { id, owner, session, lease });
     },
 
     async abort(entities, reader, sessionId) {
@@ -101,11 +99,7 @@ interface BegunTurn {
   readonly lease: Lease;
 }
 
-function openTurn(
-  parts: TurnsParts & CommitParts,
-  request: TurnRequest,
-  { id, owner, session, lease }: BegunTurn,
-): Turn {
+function openTurn(parts: TurnsParts, request: TurnRequest, { id, owner, session, lease }: BegunTurn): Turn {
   const { database, clock } = parts;
   const { principal } = request;
   const following = turnSignal({ caller: request.signal, lease: lease.signal });

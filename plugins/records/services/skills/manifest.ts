@@ -45,7 +45,8 @@ export function parseManifest(text: string): Manifest | 'newer' | 'damaged' {
   } catch {
     return 'damaged';
   }
-  if (isNewer(value)) return 'newer';
+  const { version } = (value ?? {}) as { readonly version?: unknown };
+  if (Number.isInteger(version) && (version as number) > VERSION) return 'newer';
   if (checkFile(value).length > 0) return 'damaged';
   const { skills, removed } = value as Static<typeof File>;
   const entries = Object.entries(skills);
@@ -93,9 +94,4 @@ export function summaries({ skills }: Manifest): readonly SkillSummary[] {
 export function summaryOf(name: string, entry: SkillEntry): SkillSummary {
   const { description, version, source, user_modified: userModified } = entry;
   return { name, description, version, source, userModified };
-}
-
-function isNewer(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || !('version' in value)) return false;
-  return Number.isInteger(value.version) && (value.version as number) > VERSION;
 }

@@ -29,6 +29,9 @@ const TTL_MS = 10_000;
 /** Attempts to write a manifest over the version that was read; then the caller gets the failure. */
 const MAX_ATTEMPTS = 8;
 
+/** What a write is refused with where somebody else has written. */
+const RACES = new Set([ObjectErrors.changed, ObjectErrors.exists].map(({ definition }) => definition.code));
+
 /** What the manifests are made of. */
 export interface ManifestsParts {
   readonly objects: Pick<Objects, 'forTenant'>;
@@ -54,24 +57,6 @@ export interface ChangeContext {
   readonly signal: AbortSignal;
 }
 
-/** The manifests of tenants: the skills that a manifest names are the tenant's skills. */
-export interface Manifests {
-  /** At most a second old, and never older than the last change made here. */
-  read(tenantId: string): Promise<Manifest>;
-  /**
-   * Changes a manifest: one writer at a time over all replicas, and only over the version that `work` was shown, so that no change is lost.
-   * `work` may run several times, and writes objects before the manifest that names them; `after` runs when the manifest stands, still alone.
-   */
-  change<T>(
-    tenantId: string,
-    work: (context: ChangeContext) => Promise<ManifestChange<T>>,
-    after?: (context: Omit<ChangeContext, 'manifest'>) => Promise<void>,
-  ): Promise<T>;
-  /** Drops what is cached of a tenant. */
-  forget(tenantId: string): void;
-  clear(): void;
-}
-
 interface Loaded {
   readonly manifest: Manifest;
   /** What must still be so when it is replaced. */
@@ -80,8 +65,11 @@ interface Loaded {
   readonly isRebuilt: boolean;
 }
 
+/** The manifests of tenants: the skills that a manifest names are the tenant's skills. */
+export type Manifests = ReturnType<typeof createManifests>;
+
 /** Makes the manifests over object storage. */
-export function createManifests(parts: ManifestsParts): Manifests {
+export function createManifests(parts: ManifestsParts) {
   const { objects, leases, events, catalog, clock, log } = parts;
   const recent = createSharedCache<Manifest>({
     load: current,
@@ -118,6 +106,10 @@ export function createManifests(parts: ManifestsParts): Manifests {
     return change(tenantId, async (context) => ({ manifest: context.manifest, result: context.manifest }));
   }
 
+  /**
+   * Changes a manifest: one writer at a time over all replicas, and only over the version that `work` was shown, so that no change is lost.
+   * `work` may run several times, and writes objects before the manifest that names them; `after` runs when the manifest stands, still alone.
+   */
   async function change<T>(
     tenantId: string,
     work: (context: ChangeContext) => Promise<ManifestChange<T>>,
@@ -136,7 +128,7 @@ export function createManifests(parts: ManifestsParts): Manifests {
           await space.put(MANIFEST_KEY, printManifest(changed.manifest), options);
         } catch (error) {
           // The lock was lost and somebody else wrote, or our own write had happened without an answer.
-          if (isRace(error) && attempt < MAX_ATTEMPTS) continue;
+          if (error instanceof GatewayError && RACES.has(error.code) && attempt < MAX_ATTEMPTS) continue;
           throw error;
         } finally {
           recent.forget(tenantId);
@@ -149,16 +141,11 @@ export function createManifests(parts: ManifestsParts): Manifests {
   }
 
   return {
-    read: async (tenantId) => recent.get(tenantId),
+    /** At most a second old, and never older than the last change made here. */
+    read: async (tenantId: string): Promise<Manifest> => recent.get(tenantId),
     change,
+    /** Drops what is cached of a tenant. */
     forget: recent.forget,
     clear: recent.clear,
   };
-}
-
-function isRace(error: unknown): boolean {
-  if (!(error instanceof GatewayError)) return false;
-  return (
-    error.code === ObjectErrors.changed.definition.code || error.code === ObjectErrors.exists.definition.code
-  );
 }

@@ -11,8 +11,13 @@ import {
   type Objects,
   type Tenants,
 } from 'agent-gateway';
-import { type Provisioning, SkillProvisioning } from '../../contract.ts';
-import { findState, type ProvisioningState, statesOf, writeState } from '../../store/skill-provisionings.ts';
+import { SkillProvisioning } from '../../contract.ts';
+import {
+  findState,
+  type ProvisioningState,
+  SkillProvisioningEntity,
+  statesOf,
+} from '../../store/skill-provisionings.ts';
 import { MAX_SKILLS, type Manifest, type SkillEntry, withSkill } from './manifest.ts';
 import type { ChangeContext, Manifests } from './manifests.ts';
 import { MARKDOWN, readVersion, SOUL_KEY, skillKey } from './skill-objects.ts';
@@ -43,24 +48,17 @@ interface ProvisioningParts {
   onDone(result: 'ok' | 'failed'): void;
 }
 
-/** Provisioning with the work behind it. */
-interface ProvisioningWork extends Provisioning {
-  /**
-   * Looks after one tenant, unless it is deleted, has everything, or another replica is at it. A failure is logged and kept with the time of
-   * the next attempt; it does not reject for it.
-   */
-  provision(tenantId: string, signal: AbortSignal): Promise<void>;
-  /** Looks after all live tenants that are due. Rejects when the database or the object storage does not answer. */
-  sweep(signal: AbortSignal): Promise<void>;
-}
-
 /**
  * Brings the catalog to the tenants. Every step can be done again: what a crash left undone is found by the next sweep, of any replica. Without
  * object storage nothing is done.
  */
-export function createProvisioning(parts: ProvisioningParts): ProvisioningWork {
+export function createProvisioning(parts: ProvisioningParts) {
   const { catalog, manifests, objects, database, tenants, leases, hints, clock, ids, log, onDone } = parts;
 
+  /**
+   * Looks after one tenant, unless it is deleted, has everything, or another replica is at it. A failure is logged and kept with the time of
+   * the next attempt; it does not reject for it.
+   */
   async function provision(tenantId: string, signal: AbortSignal): Promise<void> {
     if (!objects.available) return;
     const tenant = await tenants.get(tenantId);
@@ -73,11 +71,13 @@ export function createProvisioning(parts: ProvisioningParts): ProvisioningWork {
     // Read again under the lease: another replica may just have done it.
     const state = await findState(entities);
     if (!isDue(state, catalog.id, clock.now())) return;
+    const write = (next: ProvisioningState) =>
+      entities.upsert(SkillProvisioningEntity, next, { conflict: [] });
     const alive = AbortSignal.any([signal, lease.signal]);
     try {
       await installSoul(tenantId, alive);
       while (await installBatch(tenantId, alive)) alive.throwIfAborted();
-      await writeState(entities, provisioned(catalog.id, clock.now()));
+      await write(provisioned(catalog.id, clock.now()));
       onDone('ok');
     } catch (err) {
       // A stop or a lost lock says nothing about the tenant: somebody goes on at once.
@@ -85,7 +85,7 @@ export function createProvisioning(parts: ProvisioningParts): ProvisioningWork {
       const next = failed(state, clock.now(), ids.bytes(1)[0]! / 255);
       log.warn({ err, tenant_id: tenantId, next_attempt_at: next.nextAttemptAt }, 'built-in skills failed');
       onDone('failed');
-      await writeState(entities, next);
+      await write(next);
     }
   }
 
@@ -94,7 +94,8 @@ export function createProvisioning(parts: ProvisioningParts): ProvisioningWork {
     try {
       await objects.forTenant(tenantId).put(SOUL_KEY, catalog.soul, options);
     } catch (error) {
-      if (!isExisting(error)) throw error;
+      const isThere = error instanceof GatewayError && error.code === ObjectErrors.exists.definition.code;
+      if (!isThere) throw error;
     }
   }
 
@@ -140,11 +141,12 @@ export function createProvisioning(parts: ProvisioningParts): ProvisioningWork {
   }
 
   return {
-    async kick(tenantId) {
+    async kick(tenantId: string): Promise<void> {
       if (objects.available) await hints.send(SkillProvisioning, { tenant_id: tenantId }, { id: tenantId });
     },
     provision,
-    async sweep(signal) {
+    /** Looks after all live tenants that are due. Rejects when the database or the object storage does not answer. */
+    async sweep(signal: AbortSignal): Promise<void> {
       if (!objects.available) return;
       for (let offset = 0; ; offset += PAGE) {
         const { due, isLast } = await dueOn(offset);
@@ -166,10 +168,6 @@ export function createProvisioning(parts: ProvisioningParts): ProvisioningWork {
   };
 }
 
-function isExisting(error: unknown): boolean {
-  return error instanceof GatewayError && error.code === ObjectErrors.exists.definition.code;
-}
-
 /** What is to be done about a built-in skill of a tenant. */
 export type BuiltinStep = 'keep' | 'install' | 'update';
 
@@ -184,14 +182,10 @@ export function builtinStep(manifest: Manifest, builtin: BuiltinSkill): BuiltinS
   return entry.user_modified || entry.sha256 === builtin.sha256 ? 'keep' : 'update';
 }
 
-/** What is to be written, and how much of it there is no room for. */
-interface PendingSkills {
-  readonly pending: readonly BuiltinSkill[];
-  readonly withoutRoom: number;
-}
-
-/** The built-in skills that a tenant lacks, or has in an older form, as far as `most` skills in all allow. Pure. */
-export function pendingSkills(manifest: Manifest, catalog: SkillCatalog, most: number): PendingSkills {
+/**
+ * The built-in skills that a tenant lacks, or has in an older form, as far as `most` skills in all allow, and for how many there is no room. Pure.
+ */
+export function pendingSkills(manifest: Manifest, catalog: SkillCatalog, most: number) {
   const pending: BuiltinSkill[] = [];
   let room = most - manifest.skills.size;
   let withoutRoom = 0;

@@ -80,8 +80,8 @@ async function entryOf(
   name: string,
 ): Promise<SkillEntry | undefined> {
   const found = await readVersion(space, skillKey(name), MAX_SKILL_BYTES).catch((error: unknown) => {
-    if (isTooLarge(error)) return undefined;
-    throw error;
+    if ((error as { code?: unknown }).code !== ObjectErrors.tooLarge.definition.code) throw error;
+    return undefined;
   });
   const reading = found && readSkill(name, found.text);
   if (found === undefined || reading === undefined || 'problems' in reading) return undefined;
@@ -93,9 +93,4 @@ async function entryOf(
     source: builtin === undefined ? 'user' : 'builtin',
     user_modified: builtin?.sha256 !== sha256,
   };
-}
-
-/** True for an object that is larger than what was asked for. */
-function isTooLarge(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === ObjectErrors.tooLarge.definition.code;
 }

@@ -1,5 +1,5 @@
 import { type Clock, createSharedCache, type Events, type Logger, type Objects } from 'agent-gateway';
-import { SkillErrors, type SkillSummary, type Skills, SkillsChanged, type Souls } from '../../contract.ts';
+import { SkillErrors, type SkillSummary, type Skills, SkillsChanged } from '../../contract.ts';
 import { MAX_SKILLS, summaries, summaryOf, uploaded, withoutSkill, withSkill } from './manifest.ts';
 import type { Manifests } from './manifests.ts';
 import { MARKDOWN, SOUL_KEY, skillKey } from './skill-objects.ts';
@@ -101,18 +101,12 @@ const LOAD_MS = 120_000;
 /** Texts that are kept in memory. */
 const MAX_TENANTS = 500;
 
-/** The souls with what drops cached ones. */
-interface CachedSouls extends Souls {
-  forget(tenantId: string): void;
-  clear(): void;
-}
-
 /** Makes the service behind the routes and behind `SoulsRef`. A text is at most a second old, and never older than the last write here. */
 export function createSouls(parts: {
   readonly objects: Pick<Objects, 'forTenant'>;
   readonly events: Pick<Events, 'emit'>;
   readonly clock: Clock;
-}): CachedSouls {
+}) {
   const { objects, events, clock } = parts;
   const recent = createSharedCache<{ readonly text: string | undefined }>({
     load: async (tenantId) => ({ text: await objects.forTenant(tenantId).text(SOUL_KEY, MAX_SOUL_BYTES) }),
@@ -124,8 +118,8 @@ export function createSouls(parts: {
     weigh: ({ text = '' }) => text.length,
   });
   return {
-    read: async (tenantId) => (await recent.get(tenantId)).text,
-    async write(tenantId, text) {
+    read: async (tenantId: string): Promise<string | undefined> => (await recent.get(tenantId)).text,
+    async write(tenantId: string, text: string): Promise<void> {
       if (Buffer.byteLength(text) > MAX_SOUL_BYTES) {
         throw SkillErrors.soulTooLarge(`SOUL.md may have ${MAX_SOUL_BYTES} bytes`);
       }

@@ -1,8 +1,6 @@
 import type { JsonObject } from '../../contract/graph.ts';
 import type { RunEventType } from '../../contract/runs.ts';
-import { activate } from './decide.ts';
-import { deliveryOf, emitRunEvent, emitStepEvent } from './events.ts';
-import { inOrder, nextAttempt, putStep, type RunState, type StepState, type Transition } from './state.ts';
+import type { RunState } from './state.ts';
 
 /** Names one delivery of a step. */
 export interface Fence {
@@ -98,37 +96,4 @@ export interface TransitionResult {
   readonly events: readonly NewEvent[];
   /** One for each command, in order. */
   readonly verdicts: readonly Verdict[];
-}
-
-/** Begins the next attempt of every failed step of a paused run (decisions 2.6). */
-export function retry(transition: Transition, by: string): Verdict {
-  if (transition.status !== 'paused') return 'not-paused';
-  transition.error = null;
-  transition.status = 'running';
-  emitRunEvent(transition, 'run.resumed', { by });
-  for (const step of stepsWhere(transition, ({ status }) => status === 'failed')) {
-    activate(transition, nextAttempt(step));
-  }
-  return 'applied';
-}
-
-/** Ends a run and all of its steps that have not ended; failed ones stay failed. Results that come later change nothing. */
-export function cancel(transition: Transition, by: string): Verdict {
-  if (transition.status === 'completed') return 'already-completed';
-  if (transition.status === 'cancelled') return 'unchanged';
-  for (const step of stepsWhere(transition, isUnfinished)) {
-    putStep(transition, { ...step, status: 'cancelled', readyAt: null, completedAt: transition.facts.now });
-    emitStepEvent(transition, 'step.cancelled', step, deliveryOf(step));
-  }
-  transition.status = 'cancelled';
-  emitRunEvent(transition, 'run.cancelled', { by });
-  return 'applied';
-}
-
-function isUnfinished({ status }: StepState): boolean {
-  return status === 'pending' || status === 'running' || status === 'waiting';
-}
-
-function stepsWhere(transition: Transition, isMeant: (step: StepState) => boolean): readonly StepState[] {
-  return inOrder(transition.graph, [...transition.steps.values()].filter(isMeant));
 }

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../contract/graph.ts';
 import type { RunStatus, StepError, StepStatus } from '../../contract/runs.ts';
 import type { CompiledGraph, CompiledNode } from '../graph/compiled-graph.ts';
-import type { Facts, Fence, NewEvent } from './commands.ts';
+import { jsonLength } from '../graph/json.ts';
+import type { Facts } from './commands.ts';
 
 /**
  * Everything about a run that its rules depend on. Plain and immutable: a transition gives a new one and keeps the objects of the steps
@@ -65,88 +66,8 @@ export interface StepState {
   readonly completedAt: number | null;
 }
 
-/** How many steps of a run are in the states that its own depends on, and how many were activated. */
-export interface Tally {
-  pending: number;
-  running: number;
-  waiting: number;
-  failed: number;
-  /** What `WORKFLOW_MAX_STEPS` counts (decisions 2.6): all but the skipped ones, and those that failed because the limit was reached. */
-  activated: number;
-}
-
-/** Code of a step that was not activated because the run had activated as many as it may. */
-export const MAX_STEPS_EXCEEDED = 'max_steps_exceeded';
-
-/** Counts steps. */
-export function tallyOf(steps: Iterable<StepState>): Tally {
-  const tally: Tally = { pending: 0, running: 0, waiting: 0, failed: 0, activated: 0 };
-  for (const step of steps) count(tally, step, 1);
-  return tally;
-}
-
-/** Adds a step to a tally, or takes it out. */
-function count(tally: Tally, { status, error }: StepState, by: 1 | -1): void {
-  if (status === 'pending' || status === 'running' || status === 'waiting' || status === 'failed') {
-    tally[status] += by;
-  }
-  if (status !== 'skipped' && error?.code !== MAX_STEPS_EXCEEDED) tally.activated += by;
-}
-
-/** The status of a run that is not cancelled: a function of its steps (decisions 2.3). */
-export function statusOf(tally: Readonly<Tally>): Exclude<RunStatus, 'cancelled'> {
-  if (tally.failed > 0) return 'paused';
-  if (tally.pending > 0 || tally.running > 0) return 'running';
-  return tally.waiting > 0 ? 'waiting' : 'completed';
-}
-
-/** Whether a status is final. */
-export function isTerminal(status: RunStatus): boolean {
-  return status === 'completed' || status === 'cancelled';
-}
-
-/**
- * The next state of a run while a transition works on it. It is the one thing here that changes; no rule keeps it, and the state that it
- * began with stays as it is.
- */
-export interface Transition {
-  readonly graph: CompiledGraph;
-  readonly facts: Facts;
-  readonly before: RunState;
-  status: RunStatus;
-  seq: number;
-  variables: JsonObject;
-  error: StepError | null;
-  owner: string | null;
-  /** Read only: `putStep` writes. */
-  steps: ReadonlyMap<string, StepState>;
-  /** Kept with each write, so that no rule has to count. */
-  readonly tally: Tally;
-  /** Nodes that were completed or skipped, whose successors are not decided yet. */
-  readonly resolved: string[];
-  readonly events: NewEvent[];
-}
-
-/** Begins a transition. Copies nothing. */
-export function openTransition(graph: CompiledGraph, before: RunState, facts: Facts): Transition {
-  const { status, seq, variables, error, owner, steps } = before;
-  const tally = tallyOf(steps.values());
-  const resolved: string[] = [];
-  const events: NewEvent[] = [];
-  return { graph, facts, before, status, seq, variables, error, owner, steps, tally, resolved, events };
-}
-
-/** Writes a step, new or changed. The steps are copied with the first write. */
-export function putStep(transition: Transition, step: StepState): void {
-  if (transition.steps === transition.before.steps) transition.steps = new Map(transition.steps);
-  const old = transition.steps.get(step.nodeId);
-  if (old !== undefined) count(transition.tally, old, -1);
-  count(transition.tally, step, 1);
-  (transition.steps as Map<string, StepState>).set(step.nodeId, step);
-}
-
 /** The step of a node that has just been decided: the beginning of its first attempt, written nowhere yet. */
-export function newStep({ facts }: Transition, { id, name, type }: CompiledNode): StepState {
+export function newStep({ id, name, type }: CompiledNode, facts: Facts): StepState {
   return {
     id: facts.newId(),
     nodeId: id,
@@ -189,43 +110,49 @@ export function nextAttempt(step: StepState, readyAt: number | null = null): Ste
   };
 }
 
-/** The running step of a delivery; undefined when that delivery is over. */
-export function runningStep({ steps }: Transition, fence: Fence): StepState | undefined {
-  const step = stepById(steps, fence.stepId);
-  const isCurrent = step?.attempt === fence.attempt && step.delivery === fence.delivery;
-  return isCurrent && step.status === 'running' ? step : undefined;
+/** Whether a status is final. */
+export function isTerminal(status: RunStatus): boolean {
+  return status === 'completed' || status === 'cancelled';
 }
 
-/** The step of an id. */
-export function stepById(steps: Transition['steps'], id: string): StepState | undefined {
-  for (const step of steps.values()) if (step.id === id) return step;
-  return undefined;
+/** Characters of JSON of the variables of a run at most: lists of runs show them. */
+export const MAX_VARIABLES = 512 * 1024;
+
+/** Characters of JSON of a run's input, variables and outputs together, with one output more. */
+export function contextSize({ input, variables, steps }: RunState, added: JsonObject): number {
+  let size = jsonLength(input) + jsonLength(variables) + jsonLength(added);
+  for (const { output } of steps.values()) if (output !== null) size += jsonLength(output);
+  return size;
 }
 
-/** Nodes by their place in topological order. Whatever happens to several nodes at once happens in this order, so that it is repeatable. */
-interface Topology {
-  readonly nodes: readonly CompiledNode[];
-  rankOf(nodeId: string): number;
+/** Characters of JSON of the filled-in inputs of all steps together, with one more: a large value may be inserted into many. */
+export function inputSize({ steps }: RunState, added: JsonObject): number {
+  let size = jsonLength(added);
+  for (const { input } of steps.values()) if (input !== null) size += jsonLength(input);
+  return size;
 }
 
-/** Graphs never change, so what is computed of one holds as long as it lives. */
-const known = new WeakMap<CompiledGraph, Topology>();
-
-/** The topological order of a graph. Computed once a graph. */
-export function topologyOf(graph: CompiledGraph): Topology {
-  let topology = known.get(graph);
-  if (topology === undefined) {
-    const nodes = [...graph.nodes.values()];
-    const ranks = new Map(nodes.map(({ id }, rank) => [id, rank]));
-    topology = { nodes, rankOf: (nodeId) => ranks.get(nodeId)! };
-    known.set(graph, topology);
-  }
-  return topology;
+/**
+ * What a run came to: the outputs of the nodes from which an edge into an end was taken, merged in topological order (decisions 3.3); null
+ * while it is not completed.
+ */
+export function resultOf(graph: CompiledGraph, { status, steps }: RunState): JsonObject | null {
+  if (status !== 'completed') return null;
+  const isEnd = (index: number) => graph.nodes.get(graph.edges[index]!.to)!.behavior === 'end';
+  const outputs = [...graph.nodes.keys()].map((id) => {
+    const step = steps.get(id);
+    return step?.taken?.some(isEnd) ? step.output : null;
+  });
+  // Not `Object.assign`: an output may have a member of the name `__proto__`.
+  return Object.fromEntries(outputs.flatMap((output) => Object.entries(output ?? {})));
 }
 
-/** Sorts what belongs to nodes into topological order, in place. */
-export function inOrder<T extends { readonly nodeId: string }>(graph: CompiledGraph, items: T[]): T[] {
-  if (items.length < 2) return items;
-  const { rankOf } = topologyOf(graph);
-  return items.sort((one, other) => rankOf(one.nodeId) - rankOf(other.nodeId));
+/** A moment as events and records show it: RFC 3339, UTC, with milliseconds. `ms` are milliseconds since the epoch. */
+export function timestamp(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** The same for a moment that may not have come. */
+export function nullableTimestamp(ms: number | null): string | null {
+  return ms === null ? null : timestamp(ms);
 }

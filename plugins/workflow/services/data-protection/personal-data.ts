@@ -1,40 +1,38 @@
-import type { Ids, Scope } from 'agent-gateway';
+import type { Clock, Database, Ids } from 'agent-gateway';
 import type { PersonalData, PersonalDataItem, PersonalRecord } from '../../../platform/contract.ts';
 import { createDefinitionStore } from '../../store/definition-store.ts';
-import { createPersonalTraces, type PersonalTraces } from '../../store/personal-traces.ts';
-import { createRunArchive, type RunArchive } from '../../store/run-archive.ts';
+import { pseudonymize } from '../../store/personal-traces.ts';
+import { createRunArchive } from '../../store/run-archive.ts';
 import { gatewayDefinitions, gatewayTables } from '../../store/tables.ts';
+import { createVersions } from '../../store/versions.ts';
 import { definitionRecord, redactGraph, versionRecord } from '../definitions/definition-record.ts';
-import type { DefinitionStore, Versions } from '../ports/definition-store.ts';
 import { toEventRecord, toRunRecord, toStepRecord } from '../views/records.ts';
 import type { Redactor } from '../views/redaction.ts';
 
 /** Versions that are read at one time: each has a graph. */
 const PAGE = 20;
 
-/** What data protection of an engine works with. */
+/** What data protection works with. */
 interface PersonalDataParts {
-  /** Names the contribution: `workflow`. */
-  readonly name: string;
-  readonly archive: RunArchive;
-  readonly traces: PersonalTraces;
-  /** Absent for an engine whose graphs are not edited. */
-  readonly definitions?: Pick<DefinitionStore, 'all' | 'erase'> | undefined;
-  readonly versions: Pick<Versions, 'list'>;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
   readonly redactor: Redactor;
-  readonly ids: Pick<Ids, 'opaque'>;
 }
 
 /**
- * What an engine keeps about people (decisions 1.5): definitions with their versions, and runs with their steps and events. Of one user: the
- * runs that he started; his deletion keeps definitions and the runs of others, where a pseudonym takes his place.
+ * What the gateway's own engine keeps about people (decisions 1.5): definitions with their versions, and runs with their steps and events. Of one user:
+ * the runs that he started; his deletion keeps definitions and the runs of others, where a pseudonym takes his place.
  */
-export function createPersonalData(parts: PersonalDataParts): PersonalData {
-  const { name, archive, traces, definitions, versions, redactor, ids } = parts;
+export function createPersonalData({ redactor, ...parts }: PersonalDataParts): PersonalData {
+  const tables = { tables: gatewayTables, definitions: gatewayDefinitions };
+  const archive = createRunArchive({ ...parts, ...tables });
+  const versions = createVersions({ ...parts, ...tables });
+  const definitions = createDefinitionStore({ ...parts, ...tables });
   const show = redactGraph.bind(undefined, redactor);
 
   async function* definitionItems(tenantId: string, userId: string | undefined) {
-    for await (const definition of definitions?.all(tenantId) ?? []) {
+    for await (const definition of definitions.all(tenantId)) {
       const isAsked = userId === undefined || definition.createdBy === userId;
       if (isAsked) yield item('workflow_definitions', definitionRecord(definition, show));
       for (let offset = 0, total = 1; offset < total; offset += PAGE) {
@@ -63,7 +61,7 @@ export function createPersonalData(parts: PersonalDataParts): PersonalData {
   }
 
   return {
-    name,
+    name: 'workflow',
 
     async *export({ tenantId, userId, signal }) {
       for (const items of [definitionItems(tenantId, userId), runItems(tenantId, userId)]) {
@@ -78,11 +76,11 @@ export function createPersonalData(parts: PersonalDataParts): PersonalData {
       const { runs, steps, events, versions } = await archive.erase(entities, { startedBy: userId });
       const erased = { workflow_runs: runs, workflow_steps: steps, workflow_events: events };
       if (userId === undefined) {
-        const count = (await definitions?.erase(entities)) ?? 0;
-        return { ...erased, workflow_versions: versions, workflow_definitions: count };
+        const workflow_definitions = await definitions.erase(entities);
+        return { ...erased, workflow_versions: versions, workflow_definitions };
       }
       // A new one each time: it must not show who it was, nor that two of them were one.
-      await traces.pseudonymize(entities, userId, `erased-${ids.opaque()}`);
+      await pseudonymize(tables, entities, userId, `erased-${parts.ids.opaque()}`);
       return erased;
     },
   };
@@ -90,22 +88,4 @@ export function createPersonalData(parts: PersonalDataParts): PersonalData {
 
 function item(section: string, record: object): PersonalDataItem {
   return { section, record: record as PersonalRecord };
-}
-
-/** What the gateway's own engine keeps about people. */
-export function personalDataOf(
-  scope: Scope,
-  { versions, redactor }: { readonly versions: Versions; readonly redactor: Redactor },
-): PersonalData {
-  const { clock, database, ids } = scope.services;
-  const parts = { clock, database, ids, tables: gatewayTables, definitions: gatewayDefinitions };
-  return createPersonalData({
-    name: 'workflow',
-    versions,
-    redactor,
-    ids,
-    archive: createRunArchive(parts),
-    traces: createPersonalTraces(parts),
-    definitions: createDefinitionStore(parts),
-  });
 }

@@ -1,10 +1,22 @@
 import { setTimeout } from 'node:timers/promises';
-import { backoffDelay, type Clock, KeyedMutex, type ResourceView, type Scope } from 'agent-gateway';
+import {
+  backoffDelay,
+  type Clock,
+  KeyedMutex,
+  type Page,
+  type ResourceView,
+  type Scope,
+} from 'agent-gateway';
 import { WorkflowErrors } from '../../contract/engine.ts';
-import { createDefinitionStore } from '../../store/definition-store.ts';
+import type { VersionRecord } from '../../contract/runs.ts';
+import {
+  createDefinitionStore,
+  type DefinitionStore,
+  type StoredDefinition,
+} from '../../store/definition-store.ts';
 import { gatewayDefinitions, gatewayTables } from '../../store/tables.ts';
+import type { Versions } from '../../store/versions.ts';
 import { checkGraph } from '../graph/check-graph.ts';
-import type { DefinitionStore, StoredDefinition, Versions } from '../ports/definition-store.ts';
 import type { NodeTypes } from '../ports/execution.ts';
 import type { Redactor } from '../views/redaction.ts';
 import { mapYielding } from '../views/yielding.ts';
@@ -17,16 +29,44 @@ import {
   type ShowGraph,
   versionRecord,
 } from './definition-record.ts';
-import {
-  type DefinitionCaller,
-  type Definitions,
-  type ExpectedRevision,
-  requireRevision,
-  type WrittenDefinition,
-} from './definitions.ts';
 import { requireValid, toFieldErrors } from './require-valid.ts';
 import { createResolve } from './resolve.ts';
 import { type WorkflowFile, workflowKind } from './workflow-resource.ts';
+
+/** A definition as its author wrote it: `graph` is not checked yet. */
+export interface WrittenDefinition {
+  readonly name: string;
+  readonly description: string;
+  readonly graph: unknown;
+}
+
+/** What is changed of a definition; what is absent stays as it is. */
+export type DefinitionChanges = {
+  readonly [Name in keyof WrittenDefinition]?: WrittenDefinition[Name] | undefined;
+};
+
+/** Who works with definitions. */
+export interface DefinitionCaller {
+  readonly tenantId: string;
+  /** The credential's identity, which records name as their author. */
+  readonly identityId: string;
+  /**
+   * Whether he may write definitions. Who may sees graphs as they were written, so that what he reads he can send back; for others
+   * credentials in them are redacted.
+   */
+  readonly isAuthor: boolean;
+}
+
+/** The revisions that a caller takes for the current one; undefined where he does not care. */
+export type ExpectedRevision = readonly number[] | undefined;
+
+/** Throws `workflow.revision-mismatch` for a definition that is none of the expected ones. */
+function requireRevision({ revision }: StoredDefinition, expected: ExpectedRevision): void {
+  if (expected === undefined || expected.includes(revision)) return;
+  throw WorkflowErrors.revisionMismatch(
+    `The definition has revision ${revision} by now. Read it again, and repeat the change with If-Match: "${revision}".`,
+  );
+}
 
 /** What definitions are made with. */
 interface DefinitionsParts {
@@ -45,8 +85,13 @@ const MAX_WAIT_MS = 10_000;
 /** Pauses between the tries of a change, when other replicas were quicker. */
 const PAUSES = { first: 5, most: 50 };
 
-/** Makes the service. */
-export function createDefinitions(parts: DefinitionsParts): Definitions {
+export type Definitions = ReturnType<typeof createDefinitions>;
+
+/**
+ * Definitions of workflows: those of the caller's tenant, and the files of agents.d, which all tenants see and the API does not change. A definition of
+ * another tenant is not there. Unknown ids are `workflow.definition-not-found`; whatever would change a file is `workflow.read-only`.
+ */
+export function createDefinitions(parts: DefinitionsParts) {
   const { store, versions, files, types, redactor, clock, pause = setTimeout } = parts;
   const changes = new KeyedMutex();
   const redacted: ShowGraph = (graph) => redactGraph(redactor, graph);
@@ -112,9 +157,11 @@ export function createDefinitions(parts: DefinitionsParts): Definitions {
   return {
     resolve: createResolve({ store, versions, files }),
 
-    graphErrors: (graph) => toFieldErrors(checkGraph(graph, types), '/body/graph'),
+    /** All that is wrong with a graph that somebody sent, pointers beginning with `/body/graph`. */
+    graphErrors: (graph: unknown) => toFieldErrors(checkGraph(graph, types), '/body/graph'),
 
-    async create(caller, content) {
+    /** Stores a draft. Throws `workflow.graph-invalid`. */
+    async create(caller: DefinitionCaller, content: WrittenDefinition): Promise<DefinitionRecord> {
       const { name, description } = content;
       const graph = requireValid(content.graph, types, '/body/graph');
       const createdBy = caller.identityId;
@@ -122,11 +169,15 @@ export function createDefinitions(parts: DefinitionsParts): Definitions {
       return definitionRecord(created, showTo(caller));
     },
 
-    async get(caller, id) {
+    async get(caller: DefinitionCaller, id: string): Promise<DefinitionRecord> {
       return findFile(id) ?? definitionRecord(await stored(caller, id), showTo(caller));
     },
 
-    async list(caller, page) {
+    /** The tenant's own, newest first; after them the files, by name. */
+    async list(
+      caller: DefinitionCaller,
+      page: Page,
+    ): Promise<{ readonly definitions: readonly DefinitionRecord[]; readonly total: number }> {
       const { definitions, total } = await store.list(caller.tenantId, page);
       const all = files.list();
       const start = Math.max(0, page.offset - total);
@@ -144,7 +195,16 @@ export function createDefinitions(parts: DefinitionsParts): Definitions {
       return { definitions: shown, total: total + all.length };
     },
 
-    update(caller, id, written, expected) {
+    /**
+     * Changes what is named, of a published definition too: its versions, and so its runs, stay as they are until the next publishing. Throws
+     * `workflow.revision-mismatch`, `workflow.archived`, `workflow.graph-invalid`.
+     */
+    update(
+      caller: DefinitionCaller,
+      id: string,
+      written: DefinitionChanges,
+      expected?: ExpectedRevision,
+    ): Promise<DefinitionRecord> {
       return change(caller, id, expected, async (before) => {
         requireLive(before);
         const { name = before.name, description = before.description } = written;
@@ -155,7 +215,8 @@ export function createDefinitions(parts: DefinitionsParts): Definitions {
       });
     },
 
-    async remove(caller, id, expected) {
+    /** Deletes a draft. Throws `workflow.published` for a definition that was ever published: its runs refer to it. */
+    async remove(caller: DefinitionCaller, id: string, expected?: ExpectedRevision): Promise<void> {
       await change(caller, id, expected, async (before) => {
         if (before.latestVersion !== null) {
           throw WorkflowErrors.published('Runs refer to it. Archive it, so that no more runs start.');
@@ -164,7 +225,8 @@ export function createDefinitions(parts: DefinitionsParts): Definitions {
       });
     },
 
-    publish(caller, id, expected) {
+    /** Makes a new version of the draft, also of one that did not change; runs start from it from now on. Throws what `update` throws. */
+    publish(caller: DefinitionCaller, id: string, expected?: ExpectedRevision): Promise<VersionRecord> {
       return change(caller, id, expected, async (before) => {
         requireLive(before);
         requireValid(before.graph, types, '/graph');
@@ -173,7 +235,8 @@ export function createDefinitions(parts: DefinitionsParts): Definitions {
       });
     },
 
-    archive(caller, id, expected) {
+    /** Nothing starts any more; runs go on. A second time changes nothing. Throws `workflow.not-published` for a draft. */
+    archive(caller: DefinitionCaller, id: string, expected?: ExpectedRevision): Promise<DefinitionRecord> {
       return change(caller, id, expected, async (before) => {
         if (before.status === 'draft') {
           throw WorkflowErrors.notPublished('A draft that was never published is not archived: delete it.');
@@ -183,14 +246,20 @@ export function createDefinitions(parts: DefinitionsParts): Definitions {
       });
     },
 
-    async versions(caller, id, page) {
+    /** Newest first. Of a file: those that runs of the tenant were started from, also when the file was removed meanwhile. */
+    async versions(
+      caller: DefinitionCaller,
+      id: string,
+      page: Page,
+    ): Promise<{ readonly versions: readonly VersionRecord[]; readonly total: number }> {
       const show = await showVersions(caller, id);
       const found = await versions.list(caller.tenantId, id, page);
       const shown = await mapYielding(found.versions, (version) => versionRecord(version, show), clock);
       return { versions: shown, total: found.total };
     },
 
-    async version(caller, id, number) {
+    /** Throws `workflow.version-not-found`. */
+    async version(caller: DefinitionCaller, id: string, number: number): Promise<VersionRecord> {
       const show = await showVersions(caller, id);
       const found = await versions.ofNumber(caller.tenantId, id, number);
       if (found === undefined) throw WorkflowErrors.versionNotFound();
@@ -206,7 +275,7 @@ function requireLive({ status }: StoredDefinition): void {
     throw WorkflowErrors.archived('An archived definition does not change any more.');
 }
 
-function hasChanges(changes: Partial<WrittenDefinition>): boolean {
+function hasChanges(changes: DefinitionChanges): boolean {
   return Object.values(changes).some((value) => value !== undefined);
 }
 

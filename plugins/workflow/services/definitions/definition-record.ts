@@ -1,12 +1,10 @@
 import type { Graph } from '../../contract/graph.ts';
 import type { VersionRecord } from '../../contract/runs.ts';
-import { timestamp } from '../core/events.ts';
-import type { DefinitionStatus, StoredDefinition, StoredVersion } from '../ports/definition-store.ts';
+import type { DefinitionStatus, StoredDefinition } from '../../store/definition-store.ts';
+import type { StoredVersion } from '../../store/versions.ts';
+import { timestamp } from '../core/state.ts';
 import { maskConfig, type Redactor, redactJson } from '../views/redaction.ts';
 import type { WorkflowFile } from './workflow-resource.ts';
-
-/** Where a definition comes from: made through the API, or a file of agents.d, which the API cannot change. */
-type DefinitionSource = 'api' | 'file';
 
 /** Who made the definitions that are files. */
 export const DEPLOYMENT = 'deployment';
@@ -26,7 +24,8 @@ export interface DefinitionRecord {
   readonly created_by: string;
   readonly created_at: string;
   readonly updated_at: string;
-  readonly source: DefinitionSource;
+  /** Made through the API, or a file of agents.d, which the API cannot change. */
+  readonly source: 'api' | 'file';
 }
 
 /** How a graph is shown to somebody. */

@@ -1,12 +1,13 @@
 import { nearestName, type ResourceView } from 'agent-gateway';
 import { type StartableVersion, WorkflowErrors } from '../../contract/engine.ts';
-import type { DefinitionStore, StoredVersion, Versions } from '../ports/definition-store.ts';
+import type { DefinitionStore } from '../../store/definition-store.ts';
+import type { StoredVersion, Versions } from '../../store/versions.ts';
 import { DEPLOYMENT, isDefinitionId } from './definition-record.ts';
 import { toFieldErrors } from './require-valid.ts';
 import type { WorkflowFile } from './workflow-resource.ts';
 
 /** What resolving works with. */
-export interface ResolveParts {
+interface ResolveParts {
   readonly store: Pick<DefinitionStore, 'get' | 'latest'>;
   readonly versions: Pick<Versions, 'ensure'>;
   readonly files: Pick<ResourceView<WorkflowFile>, 'get' | 'list'>;
@@ -15,7 +16,10 @@ export interface ResolveParts {
 /** Names of files that an error lists at most. */
 const MAX_LISTED = 20;
 
-/** Finds what a run starts from; see `Definitions.resolve`. */
+/**
+ * Finds what a run starts from: the newest version of a published definition, or, by its name, a workflow of agents.d as it is now. Throws
+ * `workflow.definition-not-found`, `workflow.not-published` and `workflow.archived`.
+ */
 export function createResolve({ store, versions, files }: ResolveParts) {
   async function ofDefinition(tenantId: string, id: string): Promise<StoredVersion> {
     const [definition, latest] = await Promise.all([store.get(tenantId, id), store.latest(tenantId, id)]);

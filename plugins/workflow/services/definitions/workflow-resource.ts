@@ -15,12 +15,6 @@ import { checkGraph } from '../graph/check-graph.ts';
 import type { NodeTypes } from '../ports/execution.ts';
 import { isDefinitionId } from './definition-record.ts';
 
-/** What the kind works with. */
-interface WorkflowKindParts {
-  readonly types: NodeTypes;
-  readonly clock: Clock;
-}
-
 /**
  * The kind Workflow of agents.d. All rules of graphs hold when a file is read, but for nodes of types that plugins bring (`<plugin>/<type>`): those come
  * and go while files stay, so that a file may be there before them. Such a type that is there checks its configuration at once; for one that is
@@ -29,7 +23,10 @@ interface WorkflowKindParts {
 export function workflowKind({
   types,
   clock,
-}: WorkflowKindParts): KindDefinition<typeof WorkflowSpec, WorkflowFile> {
+}: {
+  readonly types: NodeTypes;
+  readonly clock: Clock;
+}): KindDefinition<typeof WorkflowSpec, WorkflowFile> {
   return defineKind({
     ...WorkflowKind,
     check(resource) {

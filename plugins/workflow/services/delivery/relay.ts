@@ -2,11 +2,10 @@ import type { Clock, Logger } from 'agent-gateway';
 import { LRUCache } from 'lru-cache';
 import type { DeliveredEvent, EventSink } from '../../contract/event-sinks.ts';
 import type { RelayMetrics } from '../../metrics.ts';
+import type { Outbox, OutboxEntry, Taken } from '../../store/outbox.ts';
 import type { RunQueries } from '../../store/run-queries.ts';
-import type { Outbox, OutboxEntry, Taken } from '../ports/outbox.ts';
 import { runKey } from '../run-key.ts';
 import { toEventRecord } from '../views/records.ts';
-import { createDeliver, type Outcome } from './deliver.ts';
 import { createSinkChoice } from './sink-choice.ts';
 import { createSinkCooldown, type SinkCooldown, SinkDispatcher } from './sink-dispatcher.ts';
 
@@ -36,31 +35,17 @@ interface RelayParts {
   readonly deliveryMs?: number;
 }
 
-/** Brings the events of runs to the sinks (contract/event-sinks.ts). */
-interface Relay {
-  /** Names of the sinks for which events of a tenant are to be noted, those that left lately too. Never throws. */
-  sinksOf(tenantId: string): readonly string[];
-  /**
-   * Begins to deliver what is due to sinks (default: to all that are here; others are left out), and resolves when nothing more is, or can be taken
-   * now; deliveries that take their time go on until `signal` aborts, and what waits for their end follows. Called at an interval, and whenever
-   * there may be something; calls that meet are one. Rejects with what the outbox throws.
-   */
-  relay(signal: AbortSignal, sinks?: readonly string[]): Promise<void>;
-  /** Gives up what waits for sinks that have been away for three days. Rejects with what the outbox throws. */
-  forget(): Promise<void>;
-  /** Resolves when neither a delivery nor a look for more is under way. */
-  idle(): Promise<void>;
-}
+/** The sink has all of the events, or refused them (an end that did not come in time is one), or was not let end: `signal` aborted. */
+type Outcome = 'delivered' | 'refused' | 'ended';
 
 /**
- * Makes the relay. Events of one run reach each sink in order and at least once: only the process that has claimed a run's events for a sink delivers
+ * Brings the events of runs to the sinks (contract/event-sinks.ts). Events of one run reach each sink in order and at least once: only the process that has claimed a run's events for a sink delivers
  * them. What fails comes again after 1, 5, 30, 120 s … an hour at most. What the sink refuses when it is three days old is given up, with an
  * error in the log.
  */
-export function createRelay(parts: RelayParts): Relay {
+export function createRelay(parts: RelayParts) {
   const { outbox, queries, sinks, clock, log, metrics, deliveryMs = DELIVERY_MS } = parts;
   const choice = createSinkChoice({ sinks, clock, log });
-  const deliver = createDeliver({ clock, log, metrics, timeoutMs: deliveryMs });
   const definitions = new LRUCache<string, string>({ max: MAX_KNOWN_RUNS });
   /** By sink. There are as many as sinks ever came in the life of the process. */
   const dispatchers = new Map<string, SinkDispatcher>();
@@ -83,6 +68,34 @@ export function createRelay(parts: RelayParts): Relay {
     return events.filter(({ seq }) => seq <= toSeq).map((event) => ({ ...toEventRecord(event), ...run }));
   }
 
+  /** Never rejects. A sink that does not end in time is then left alone for a while, for the tenant. `takenAt`: monotonic time. */
+  async function deliver(
+    sink: EventSink,
+    events: readonly DeliveredEvent[],
+    { tenantId: tenant_id, runId: run_id, attempts, ageMs }: OutboxEntry,
+    takenAt: number,
+    cooldown: SinkCooldown,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const timeout = new Error(`it did not end within ${deliveryMs / 1_000} s`);
+    try {
+      await withDeadline(signal, deliveryMs, timeout, (end) => sink.deliver(events, end));
+      cooldown.end(tenant_id);
+      metrics.delivered(sink.name, events.length, ageMs + Math.max(0, clock.monotonic() - takenAt));
+      return 'delivered';
+    } catch (err) {
+      if (signal.aborted) return 'ended';
+      if (err === timeout) cooldown.begin(tenant_id);
+      else cooldown.end(tenant_id);
+      metrics.failed(sink.name);
+      log.warn(
+        { err, sink: sink.name, tenant_id, run_id, attempts },
+        'events of a run were not delivered and come again later',
+      );
+      return 'refused';
+    }
+  }
+
   /** Delivers an entry, or says for how many milliseconds it is left alone without that. */
   async function pass(
     entry: OutboxEntry,
@@ -100,7 +113,7 @@ export function createRelay(parts: RelayParts): Relay {
     if (events.length === 0) return 'delivered';
     // The claim would end under way, and another replica deliver what comes next.
     if (clock.monotonic() - takenAt > CLAIM_RESERVE_MS / 2) throw new Error('reading them took too long');
-    return await deliver({ sink, cooldown, entry, events, takenAt }, signal);
+    return await deliver(sink, events, entry, takenAt, cooldown, signal);
   }
 
   /** True where the outbox has more of the run that is due now. */
@@ -152,19 +165,58 @@ export function createRelay(parts: RelayParts): Relay {
 
   return {
     sinksOf: choice.wanting,
-    async relay(signal, names = choice.names()) {
+
+    /**
+     * Begins to deliver what is due to sinks (default: to all that are here; others are left out), and resolves when nothing more is, or can be taken
+     * now; deliveries that take their time go on until `signal` aborts, and what waits for their end follows. Called at an interval, and whenever
+     * there may be something; calls that meet are one. Rejects with what the outbox throws.
+     */
+    async relay(signal: AbortSignal, names = choice.names()): Promise<void> {
       const here = names.filter((name) => choice.named(name) !== undefined);
       await Promise.all(here.map((sink) => dispatcherOf(sink).dispatch(signal)));
     },
-    async forget() {
+
+    /** Gives up what waits for sinks that have been away for three days. Rejects with what the outbox throws. */
+    async forget(): Promise<void> {
       const forgotten = await outbox.forget({ olderThanMs: GIVE_UP_MS, here: choice.names() });
       for (const { sink, events } of forgotten) {
         metrics.gaveUp(sink, events);
         log.error({ sink, events }, 'events are given up, since their sink was away for three days');
       }
     },
-    async idle() {
+
+    /** Resolves when neither a delivery nor a look for more is under way. */
+    async idle(): Promise<void> {
       await Promise.all([...dispatchers.values()].map((dispatcher) => dispatcher.idle()));
     },
   };
+}
+
+/**
+ * Ends work when its time is over or `signal` aborts; a sink that ignores that is not waited for. The work has a signal of its own: listeners that it
+ * leaves there go with it, while those at a signal that lives as long as the plugin would stay.
+ */
+async function withDeadline(
+  signal: AbortSignal,
+  timeoutMs: number,
+  timeout: Error,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const own = new AbortController();
+  const end = (reason: unknown) => {
+    // First: what the sink throws because of the signal would hide the reason.
+    reject(reason);
+    own.abort(reason);
+  };
+  const onAbort = () => end(signal.reason);
+  const timer = setTimeout(() => end(timeout), timeoutMs);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    await Promise.race([promise, work(own.signal)]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  }
 }

@@ -14,21 +14,8 @@ interface LeftSink {
   readonly leftAt: number;
 }
 
-/** Which sinks there are, and which want what. */
-export interface SinkChoice {
-  /** Names of the sinks that are here now. */
-  names(): readonly string[];
-  /** The sink of a name; undefined while it is not here. */
-  named(name: string): EventSink | undefined;
-  /**
-   * Names of the sinks that want events of the tenant now, with those that have left in the last three days and would have wanted them. Never
-   * throws; asked at each commit.
-   */
-  wanting(tenantId: string): readonly string[];
-}
-
 /**
- * Makes it. A sink that throws when it is asked wants the events: better once too often. One with a name that cannot be, or that another one has, gets
+ * Which sinks there are, and which want what. A sink that throws when it is asked wants the events: better once too often. One with a name that cannot be, or that another one has, gets
  * nothing. Either is logged once.
  */
 export function createSinkChoice({
@@ -39,7 +26,7 @@ export function createSinkChoice({
   readonly sinks: () => readonly EventSink[];
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Logger;
-}): SinkChoice {
+}) {
   const broken = new WeakSet<EventSink>();
   const refused = new WeakSet<EventSink>();
   let seen: readonly EventSink[] = [];
@@ -98,9 +85,17 @@ export function createSinkChoice({
   }
 
   return {
-    names: () => [...byName().keys()],
-    named: (name) => byName().get(name),
-    wanting(tenantId) {
+    /** Names of the sinks that are here now. */
+    names: (): readonly string[] => [...byName().keys()],
+
+    /** The sink of a name; undefined while it is not here. */
+    named: (name: string) => byName().get(name),
+
+    /**
+     * Names of the sinks that want events of the tenant now, with those that have left in the last three days and would have wanted them. Never
+     * throws; asked at each commit.
+     */
+    wanting(tenantId: string): readonly string[] {
       const here = byName();
       forgetOld();
       if (here.size + left.size === 0) return NOBODY;

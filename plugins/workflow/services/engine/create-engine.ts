@@ -4,20 +4,20 @@ import { type RunPlace, type WorkflowEngine, WorkflowErrors } from '../../contra
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import type { RunRecord, TaskCompletion } from '../../contract/runs.ts';
 import type { RunQueries } from '../../store/run-queries.ts';
+import type { Versions } from '../../store/versions.ts';
 import type { Command, TaskPayload } from '../core/commands.ts';
-import { resultOf } from '../core/data.ts';
 import type { RunState, StepState } from '../core/state.ts';
+import { resultOf } from '../core/state.ts';
 import type { Followers } from '../follow/create-followers.ts';
 import { jsonFault } from '../graph/json.ts';
 import type { Graphs } from '../graphs.ts';
-import type { Versions } from '../ports/definition-store.ts';
 import type { RunStore } from '../ports/run-store.ts';
 import type { Runner } from '../runner/runner.ts';
 import { toEventRecord, toRunRecord, toStepRecord, toStepRecords, toTaskRecord } from '../views/records.ts';
 import { type Redactor, redactJson } from '../views/redaction.ts';
 import { toStepHistory } from '../views/step-history.ts';
 import { mapYielding } from '../views/yielding.ts';
-import { assigneesOf, comparisonsOf, refusalOf, requireAssignee, sizeWith } from './refusals.ts';
+import { assigneesOf, refusalOf, requireAssignee } from './refusals.ts';
 
 /** Bytes of JSON that the input of a run may have. */
 const MAX_INPUT = 512 * 1024;
@@ -72,14 +72,12 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
     const { state, verdict } = applied;
     const now = stepOf(state, step.id) ?? step;
     const graph = verdict === 'outcome-not-routable' ? await graphOf(state) : undefined;
-    const outcomes = graph?.outcomesOf(step.nodeId) ?? [];
-    const compared = graph && outcomes.length === 0 ? comparisonsOf(graph, step.nodeId) : [];
-    // A user who completes a task may be one to whom graphs are shown without credentials.
-    const conditions = compared.map((text) => redactor.redact(text));
-    const size = verdict === 'context-too-large' ? sizeWith(state, payload) : '';
-    const { nodeId: node } = step;
-    const task = { node, status: now.status, outcome: payload.outcome, outcomes, conditions, size };
-    const refusal = refusalOf({ verdict, state, task });
+    const refusal = refusalOf(applied, {
+      step: now,
+      payload,
+      graph,
+      redact: (text) => redactor.redact(text),
+    });
     if (refusal !== undefined) throw refusal;
     return now;
   }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock, Database, Scope } from 'agent-gateway';
 import type { WorkflowSettings } from '../../config.ts';
 import type { WorkflowEngine, WorkflowEngines, WorkflowLimits } from '../../contract/engine.ts';
@@ -7,6 +8,7 @@ import { createOutbox } from '../../store/outbox.ts';
 import { createRunQueries } from '../../store/run-queries.ts';
 import { createRunStore } from '../../store/run-store.ts';
 import { type WorkflowTables, workflowTables } from '../../store/tables.ts';
+import type { Versions } from '../../store/versions.ts';
 import { createVersions } from '../../store/versions.ts';
 import { createRelay } from '../delivery/relay.ts';
 import { createFollowers } from '../follow/create-followers.ts';
@@ -14,7 +16,6 @@ import { compileGraph } from '../graph/compile-graph.ts';
 import { createGraphs } from '../graphs.ts';
 import { createExecute } from '../nodes/create-execute.ts';
 import type { NodeTypesOf } from '../nodes/node-types.ts';
-import type { Versions } from '../ports/definition-store.ts';
 import type { NodeTypes } from '../ports/execution.ts';
 import type { Timers } from '../ports/runtime.ts';
 import { createNotifier, replicaMessages, toPlace } from '../replica-messages.ts';
@@ -99,14 +100,6 @@ export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<
       .catch((err: unknown) => log.warn({ err }, 'events of runs wait for their delivery'));
   }
 
-  /** Resolves when no delivery is under way, or after so many milliseconds. */
-  async function idleFor(ms: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = timers.after(ms, resolve);
-    await Promise.race([relay.idle(), promise]);
-    cancel();
-  }
-
   scope.onHint(
     messages.look,
     async (message) => {
@@ -126,7 +119,7 @@ export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<
   scope.drain(`${tables.name} runs`, async (signal) => {
     await runner.close(signal);
     await relayNow(signal);
-    await idleFor(LAST_DELIVERIES_MS);
+    await Promise.race([relay.idle(), pause(LAST_DELIVERIES_MS, undefined, { ref: false })]);
   });
   // Followers of runs that wait would hold up the stop for all of its time; they go on elsewhere, from where they were.
   scope.drain(`${tables.name} followers`, async () => followers.close());

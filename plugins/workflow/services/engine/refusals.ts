@@ -1,35 +1,28 @@
 import { ADMIN_SCOPE, type GatewayError, type Identity } from 'agent-gateway';
 import { WorkflowErrors } from '../../contract/engine.ts';
-import type { StepStatus } from '../../contract/runs.ts';
 import type { TaskPayload, Verdict } from '../core/commands.ts';
-import { jsonLength, MAX_VARIABLES } from '../core/data.ts';
-import { conditionText } from '../core/events.ts';
-import type { RunState } from '../core/state.ts';
+import { conditionText } from '../core/failures.ts';
+import { contextSize, MAX_VARIABLES, type RunState, type StepState } from '../core/state.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
+import { jsonLength } from '../graph/json.ts';
 import { MAX_CONTEXT } from '../runner/create-runner.ts';
 
-/** What was asked of a run, as far as a refusal says it. */
-interface Asked {
-  readonly verdict: Verdict;
-  readonly state: RunState;
-  /** Of a task's completion. */
-  readonly task?:
-    | {
-        readonly node: string;
-        readonly status: StepStatus;
-        readonly outcome: string | undefined;
-        /** Outcomes that lead on. */
-        readonly outcomes: readonly string[];
-        /** Where no outcome leads on: the conditions of the edges that leave it, as text. */
-        readonly conditions: readonly string[];
-        /** Of a completion that is too large: how large, and what is allowed. */
-        readonly size: string;
-      }
-    | undefined;
+/** A task whose completion was asked for. */
+interface AskedTask {
+  /** As it is now. */
+  readonly step: StepState;
+  readonly payload: TaskPayload;
+  /** Where no edge leads on from the outcome: the graph. */
+  readonly graph: CompiledGraph | undefined;
+  /** A user who completes a task may be one to whom graphs are shown without credentials. */
+  readonly redact: (text: string) => string;
 }
 
-/** The error for a refusal; undefined where nothing was refused. Pure. */
-export function refusalOf({ verdict, state, task }: Asked): GatewayError | undefined {
+/** The error for a refusal; undefined where nothing was refused. `task`: of a completion. Pure. */
+export function refusalOf(
+  { verdict, state }: { readonly verdict: Verdict; readonly state: RunState },
+  task?: AskedTask,
+): GatewayError | undefined {
   switch (verdict) {
     case 'applied':
     case 'unchanged':
@@ -40,17 +33,18 @@ export function refusalOf({ verdict, state, task }: Asked): GatewayError | undef
       return WorkflowErrors.alreadyCompleted('The run is completed: there is nothing left to cancel.');
     case 'task-not-open':
       return WorkflowErrors.taskNotOpen(
-        task && `The step "${task.node}" is ${task.status}; only a human task that waits can be completed.`,
+        task &&
+          `The step "${task.step.nodeId}" is ${task.step.status}; only a human task that waits can be completed.`,
       );
     case 'task-completed-otherwise':
       return WorkflowErrors.taskCompleted(
         'Somebody has completed the task with another outcome, output or variables; the first completion counts.',
       );
     case 'outcome-not-routable':
-      return unroutable(task?.outcome, task?.outcomes ?? [], task?.conditions ?? []);
+      return unroutable(task!);
     case 'context-too-large':
       return WorkflowErrors.contextTooLarge(
-        `With this output and these variables ${task?.size ?? 'the data of the run would be too large'}. Nothing was written.`,
+        `With this output and these variables ${sizeWith(state, task!.payload)}. Nothing was written.`,
       );
   }
 }
@@ -58,11 +52,9 @@ export function refusalOf({ verdict, state, task }: Asked): GatewayError | undef
 /** Conditions that a message lists. */
 const MAX_LISTED = 5;
 
-function unroutable(
-  outcome: string | undefined,
-  outcomes: readonly string[],
-  conditions: readonly string[],
-): GatewayError {
+function unroutable({ step, payload: { outcome }, graph, redact }: AskedTask): GatewayError {
+  const outcomes = graph?.outcomesOf(step.nodeId) ?? [];
+  const conditions = graph && outcomes.length === 0 ? comparisonsOf(graph, step.nodeId).map(redact) : [];
   const given = outcome === undefined ? 'Without an outcome' : `With the outcome ${JSON.stringify(outcome)}`;
   const refuse = (why: string, pointer: string, message: string) =>
     WorkflowErrors.outcomeNotRoutable(
@@ -114,7 +106,7 @@ export function requireAssignee(assignee: string | null, identity: Identity): vo
 }
 
 /** The comparisons of the edges that leave a node, in the words of its graph. */
-export function comparisonsOf({ nodes, graph }: CompiledGraph, nodeId: string): readonly string[] {
+function comparisonsOf({ nodes, graph }: CompiledGraph, nodeId: string): readonly string[] {
   return (nodes.get(nodeId)?.outgoing ?? []).flatMap((index) => {
     const condition = graph.edges[index]?.condition;
     return condition === undefined || 'outcome' in condition ? [] : [conditionText(condition)];
@@ -122,12 +114,11 @@ export function comparisonsOf({ nodes, graph }: CompiledGraph, nodeId: string): 
 }
 
 /** How large a run would become by a completion that was refused as too large, and what is allowed. */
-export function sizeWith(state: RunState, { output = {}, variables: added }: TaskPayload): string {
+function sizeWith(state: RunState, { output = {}, variables: added }: TaskPayload): string {
   const variables = added === undefined ? state.variables : { ...state.variables, ...added };
   const length = jsonLength(variables);
   if (length > MAX_VARIABLES) return sizeText('the variables of the run', length, MAX_VARIABLES);
-  const outputs = [...state.steps.values()].flatMap((step) => (step.output === null ? [] : [step.output]));
-  const size = [state.input, variables, output, ...outputs].reduce((sum, data) => sum + jsonLength(data), 0);
+  const size = contextSize({ ...state, variables }, output);
   return sizeText('the input, variables and outputs of the run', size, MAX_CONTEXT);
 }
 

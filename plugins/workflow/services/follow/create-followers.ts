@@ -18,9 +18,9 @@ const FIRST_ANNOUNCEMENT_MS = 20;
 const ANNOUNCEMENT_MS = 10_000;
 
 /** What followers work with. */
-interface FollowersParts {
+export interface FollowersParts {
   readonly queries: Pick<RunQueries, 'events' | 'position'>;
-  /** Whether a run is running in this process. */
+  /** Whether a run is running in this process: then it hears by itself when that ends. */
   readonly isRunningHere: (place: RunPlace) => boolean;
   readonly events: Pick<Events, 'emit' | 'reach'>;
   readonly messages: Pick<ReplicaMessages, 'follow' | 'changed'>;
@@ -29,36 +29,19 @@ interface FollowersParts {
   readonly log: Logger;
 }
 
-/**
- * Follows runs as they go on. Events come from the table or, straight after their commit, from this process; messages of other replicas and a
- * poll say when there is more, so that with all messages lost a follower is a second late (five while the run waits).
- */
-export interface Followers {
-  /**
-   * All events after a number, in order, each once. Throws `workflow.run-not-found` for a run that is not there. Ends after the terminal
-   * event, when there is nothing to come any more, and when the signal aborts. A follower that is slow reads from the table.
-   */
-  follow(place: RunPlace, after: number, signal: AbortSignal): AsyncIterable<RunEventRecord>;
-  /** Resolves when the run is not `running` any more, with its state where that is at hand; else when the time is over or `signal` aborts. */
-  settled(place: RunPlace, timeoutMs: number, signal: AbortSignal): Promise<RunState | undefined>;
-  /** The runner's hook: these events were committed here. Never throws; costs nothing for a run that is not followed. */
-  committed(state: RunState, events: readonly NewEvent[]): void;
-  /** Another replica says that it follows a run. */
-  onFollow(message: RunMessage, meta: { readonly origin: 'local' | 'remote' }): void;
-  /** Some replica says that a run has changed. */
-  onChanged(message: RunMessage & { readonly seq: number }): void;
-  /** Ends all followers. */
-  close(): void;
-}
-
 interface Watched {
   readonly watch: Watch;
   followers: number;
   stopAnnouncing: () => void;
 }
 
-/** Makes the followers of one engine in this process. */
-export function createFollowers(parts: FollowersParts): Followers {
+export type Followers = ReturnType<typeof createFollowers>;
+
+/**
+ * Follows runs of one engine as they go on. Events come from the table or, straight after their commit, from this process; messages of other replicas and a
+ * poll say when there is more, so that with all messages lost a follower is a second late (five while the run waits).
+ */
+export function createFollowers(parts: FollowersParts) {
   const { queries, isRunningHere, events, messages, redactor, timers, log } = parts;
   const watched = new Map<string, Watched>();
   let isClosed = false;
@@ -109,7 +92,11 @@ export function createFollowers(parts: FollowersParts): Followers {
     if (watched.get(key) === entry) watched.delete(key);
   }
 
-  async function* follow(place: RunPlace, after: number, signal: AbortSignal) {
+  /**
+   * All events after a number, in order, each once. Throws `workflow.run-not-found` for a run that is not there. Ends after the terminal
+   * event, when there is nothing to come any more, and when the signal aborts. A follower that is slow reads from the table.
+   */
+  async function* follow(place: RunPlace, after: number, signal: AbortSignal): AsyncIterable<RunEventRecord> {
     using watch = enter(place);
     let last = after;
     while (!signal.aborted) {
@@ -137,7 +124,8 @@ export function createFollowers(parts: FollowersParts): Followers {
   return {
     follow,
 
-    async settled(place, timeoutMs, signal) {
+    /** Resolves when the run is not `running` any more, with its state where that is at hand; else when the time is over or `signal` aborts. */
+    async settled(place: RunPlace, timeoutMs: number, signal: AbortSignal): Promise<RunState | undefined> {
       using watch = enter(place);
       const timeout = new AbortController();
       const cancel = timers.after(timeoutMs, () => timeout.abort());
@@ -148,7 +136,8 @@ export function createFollowers(parts: FollowersParts): Followers {
       }
     },
 
-    committed(state, committedEvents) {
+    /** The runner's hook: these events were committed here. Never throws; costs nothing for a run that is not followed. */
+    committed(state: RunState, committedEvents: readonly NewEvent[]): void {
       const place = { tenantId: state.tenantId, runId: state.id };
       remote.changed(place, state.seq);
       const entry = watched.size === 0 ? undefined : watched.get(runKey(place));
@@ -161,16 +150,19 @@ export function createFollowers(parts: FollowersParts): Followers {
       });
     },
 
-    onFollow(message, { origin }) {
+    /** Another replica says that it follows a run. */
+    onFollow(message: RunMessage, { origin }: { readonly origin: 'local' | 'remote' }): void {
       // Followers of this process hear of its commits anyway.
       if (origin === 'remote') remote.announce(toPlace(message));
     },
 
-    onChanged(message) {
+    /** Some replica says that a run has changed. */
+    onChanged(message: RunMessage & { readonly seq: number }): void {
       watched.get(runKey(toPlace(message)))?.watch.heard(message.seq);
     },
 
-    close() {
+    /** Ends all followers. */
+    close(): void {
       isClosed = true;
       for (const { watch, stopAnnouncing } of watched.values()) {
         stopAnnouncing();
@@ -197,19 +189,8 @@ interface RemoteFollower {
   isScheduled: boolean;
 }
 
-/** Which runs other replicas follow: only of these they are notified. */
-interface RemoteFollowers {
-  /** Some other replica follows the run, for the next half minute. */
-  announce(place: RunPlace): void;
-  /** The run has events up to this number. Notifies those who follow it, of several changes in a short time at once. Costs nothing for other runs. */
-  changed(place: RunPlace, seq: number): void;
-}
-
-/** Remembers what is followed elsewhere, and calls `notify` for it, which must not throw. */
-function createRemoteFollowers(
-  timers: Timers,
-  notify: (place: RunPlace, seq: number) => void,
-): RemoteFollowers {
+/** Which runs other replicas follow: only of these they are notified, by `notify`, which must not throw. */
+function createRemoteFollowers(timers: Timers, notify: (place: RunPlace, seq: number) => void) {
   const remote = new Map<string, RemoteFollower>();
 
   function flush(place: RunPlace, follower: RemoteFollower): void {
@@ -218,7 +199,8 @@ function createRemoteFollowers(
   }
 
   return {
-    announce(place) {
+    /** Some other replica follows the run, for the next half minute. */
+    announce(place: RunPlace): void {
       const key = runKey(place);
       const now = timers.monotonic();
       const follower = remote.get(key) ?? { until: 0, seq: 0, quietUntil: 0, isScheduled: false };
@@ -231,7 +213,9 @@ function createRemoteFollowers(
         remote.delete(oldest);
       }
     },
-    changed(place, seq) {
+
+    /** The run has events up to this number. Notifies those who follow it, of several changes in a short time at once. Costs nothing for other runs. */
+    changed(place: RunPlace, seq: number): void {
       if (remote.size === 0) return;
       const key = runKey(place);
       const follower = remote.get(key);

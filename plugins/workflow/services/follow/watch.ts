@@ -1,9 +1,8 @@
-import type { Logger } from 'agent-gateway';
 import type { RunPlace } from '../../contract/engine.ts';
 import type { RunEventRecord, RunStatus } from '../../contract/runs.ts';
-import type { RunPosition, RunQueries } from '../../store/run-queries.ts';
+import type { RunPosition } from '../../store/run-queries.ts';
 import { isTerminal, type RunState } from '../core/state.ts';
-import type { Timers } from '../ports/runtime.ts';
+import type { FollowersParts } from './create-followers.ts';
 
 /** How often the table is asked, whatever was heard: a run that moves, and one that waits for a user. Milliseconds. */
 const POLL_RUNNING_MS = 1_000;
@@ -12,47 +11,22 @@ const POLL_RESTING_MS = 5_000;
 /** What a follower gets: the events that come next, that there are some in the table, or that there will be none. */
 export type News = { readonly records: readonly RunEventRecord[] } | 'read' | 'ended';
 
-/** What a watch works with. */
-export interface WatchParts {
-  readonly queries: Pick<RunQueries, 'position'>;
-  /** Whether the run is running in this process: then it hears by itself when that ends. */
-  readonly isRunningHere: (place: RunPlace) => boolean;
-  readonly timers: Timers;
-  readonly log: Logger;
-}
+/** The position of a run that was deleted. */
+const GONE: RunPosition = { status: 'cancelled', seq: 0 };
+
+export type Watch = ReturnType<typeof createWatch>;
 
 /**
  * One run that is followed in this process. It learns of the run from commits of this process and from messages, and asks the table from
  * time to time, so that followers miss nothing when no message ever comes. Nothing is kept for a follower that does not wait.
  */
-export interface Watch {
-  /**
-   * Resolves with what comes after event `after`; with `ended` when the run is over, gone, or the signal aborts. `wasEmpty`: the table had
-   * nothing after it just now.
-   */
-  next(after: number, wasEmpty: boolean, signal: AbortSignal): Promise<News>;
-  /** Resolves when the run is not `running` (with its state where that is at hand), or the signal aborts. */
-  settled(signal: AbortSignal): Promise<RunState | undefined>;
-  /** This process committed these events; `records` makes them what followers see. */
-  committed(state: RunState, records: () => readonly RunEventRecord[]): void;
-  /** Somebody says that the run has events up to this number. */
-  heard(seq: number): void;
-  /** Ends what it does. */
-  close(): void;
-}
-
-interface Follower {
-  readonly after: number;
-  readonly notify: (news: News) => void;
-}
-
-/** The position of a run that was deleted. */
-const GONE: RunPosition = { status: 'cancelled', seq: 0 };
-
-/** Watches one run. */
-export function createWatch(place: RunPlace, { queries, isRunningHere, timers, log }: WatchParts): Watch {
-  const followers = new Set<Follower>();
-  const settlers = new Set<(state: RunState | undefined) => void>();
+export function createWatch(
+  place: RunPlace,
+  { queries, isRunningHere, timers, log }: Omit<FollowersParts, 'events' | 'messages' | 'redactor'>,
+) {
+  /** Who waits for news, with the number of the last event that he has. */
+  const followers = new Map<(news: News) => void, number>();
+  const settlers = new Map<(state: RunState | undefined) => void, number>();
   let knownSeq = 0;
   let knownStatus: RunStatus = 'running';
   let isAsking = false;
@@ -91,7 +65,7 @@ export function createWatch(place: RunPlace, { queries, isRunningHere, timers, l
     // A commit of this process may have overtaken the answer.
     if (seq >= knownSeq) knownStatus = status;
     knownSeq = Math.max(knownSeq, seq);
-    for (const { after, notify } of [...followers]) {
+    for (const [notify, after] of [...followers]) {
       // What the table says counts, not what was heard: a wrong message must not make followers read again and again.
       if (after < seq) notify('read');
       else if (isTerminal(status)) notify('ended');
@@ -102,49 +76,38 @@ export function createWatch(place: RunPlace, { queries, isRunningHere, timers, l
   }
 
   function settle(state: RunState | undefined): void {
-    for (const resolve of [...settlers]) resolve(state);
+    for (const resolve of [...settlers.keys()]) resolve(state);
   }
 
   return {
-    next(after, wasEmpty, signal) {
+    /**
+     * Resolves with what comes after event `after`; with `ended` when the run is over, gone, or the signal aborts. `wasEmpty`: the table had
+     * nothing after it just now.
+     */
+    next(after: number, wasEmpty: boolean, signal: AbortSignal): Promise<News> {
       if (signal.aborted || isClosed) return Promise.resolve('ended');
       if (after < knownSeq && !wasEmpty) return Promise.resolve('read');
-      const { promise, resolve } = Promise.withResolvers<News>();
-      const stop = () => notify('ended');
-      const notify = (news: News) => {
-        followers.delete(follower);
-        signal.removeEventListener('abort', stop);
-        resolve(news);
-      };
-      const follower: Follower = { after, notify };
-      followers.add(follower);
-      signal.addEventListener('abort', stop, { once: true });
+      const news = waiting<News>(followers, after, 'ended', signal);
       // Nothing behind what a follower has: perhaps nothing is to come.
       if (wasEmpty || isTerminal(knownStatus)) ask();
       else arm();
-      return promise;
+      return news;
     },
 
-    settled(signal) {
+    /** Resolves when the run is not `running` (with its state where that is at hand), or the signal aborts. */
+    settled(signal: AbortSignal): Promise<RunState | undefined> {
       if (signal.aborted || isClosed) return Promise.resolve(undefined);
-      const { promise, resolve } = Promise.withResolvers<RunState | undefined>();
-      const stop = () => end(undefined);
-      const end = (state: RunState | undefined) => {
-        settlers.delete(end);
-        signal.removeEventListener('abort', stop);
-        resolve(state);
-      };
-      settlers.add(end);
-      signal.addEventListener('abort', stop, { once: true });
+      const state = waiting<RunState | undefined>(settlers, 0, undefined, signal);
       if (isRunningHere(place)) arm();
       else ask();
-      return promise;
+      return state;
     },
 
-    committed(state, records) {
+    /** This process committed these events; `records` makes them what followers see. */
+    committed(state: RunState, records: () => readonly RunEventRecord[]): void {
       knownSeq = Math.max(knownSeq, state.seq);
       knownStatus = state.status;
-      for (const { after, notify } of [...followers]) {
+      for (const [notify, after] of [...followers]) {
         const isNext = records()[0]?.seq === after + 1;
         if (isNext) notify({ records: records() });
         else if (after < knownSeq) notify('read');
@@ -152,18 +115,39 @@ export function createWatch(place: RunPlace, { queries, isRunningHere, timers, l
       if (state.status !== 'running') settle(state);
     },
 
-    heard(seq) {
+    /** Somebody says that the run has events up to this number. */
+    heard(seq: number): void {
       if (seq <= knownSeq) return;
       knownSeq = seq;
-      for (const { after, notify } of [...followers]) if (after < seq) notify('read');
+      for (const [notify, after] of [...followers]) if (after < seq) notify('read');
       if (settlers.size > 0) ask();
     },
 
-    close() {
+    /** Ends what it does. */
+    close(): void {
       isClosed = true;
       cancelPoll?.();
-      for (const { notify } of [...followers]) notify('ended');
+      for (const notify of [...followers.keys()]) notify('ended');
       settle(undefined);
     },
   };
+}
+
+/** Waits among others for what comes, or for the signal. */
+function waiting<T>(
+  others: Map<(value: T) => void, number>,
+  after: number,
+  aborted: T,
+  signal: AbortSignal,
+): Promise<T> {
+  const { promise, resolve } = Promise.withResolvers<T>();
+  const stop = () => end(aborted);
+  const end = (value: T) => {
+    others.delete(end);
+    signal.removeEventListener('abort', stop);
+    resolve(value);
+  };
+  others.set(end, after);
+  signal.addEventListener('abort', stop, { once: true });
+  return promise;
 }

@@ -19,7 +19,7 @@ export function compileGraph(graph: Graph, types: NodeTypes): CompiledGraph {
   const startId = verify(graph, byId);
   if (order === undefined) throw invalid('it has a cycle');
   const links = { incoming: indexesBy('to', edges), outgoing: indexesBy('from', edges) };
-  const nodes = new Map(order.map((id) => [id, compileNode(byId.get(id)!, links, types)]));
+  const nodes = new Map(order.map((id, rank) => [id, compileNode(byId.get(id)!, rank, links, types)]));
   const outcomes = new Map([...nodes.values()].map((node) => [node.id, outcomesThatLeadOn(node, edges)]));
   return { graph, startId, nodes, edges, outcomesOf: (id) => outcomes.get(id) ?? [] };
 }
@@ -57,6 +57,7 @@ function indexesBy(end: 'from' | 'to', edges: readonly CompiledEdge[]): IndexesB
 
 function compileNode(
   { id, type, name, config = {} }: GraphNode,
+  rank: number,
   { incoming, outgoing }: { readonly incoming: IndexesByNode; readonly outgoing: IndexesByNode },
   types: NodeTypes,
 ): CompiledNode {
@@ -71,6 +72,7 @@ function compileNode(
   return {
     id,
     type,
+    rank,
     behavior,
     name: name || id,
     incoming: incoming.get(id) ?? [],

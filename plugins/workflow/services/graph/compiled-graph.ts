@@ -1,4 +1,4 @@
-import type { Graph, Json, JsonObject } from '../../contract/graph.ts';
+import type { Graph, JsonObject } from '../../contract/graph.ts';
 
 /** The data that conditions and templates speak of. */
 export interface RunData {
@@ -30,6 +30,8 @@ export interface CompiledNode {
   readonly id: string;
   readonly name: string;
   readonly type: string;
+  /** Its place in topological order: greater than that of all that lead to it. */
+  readonly rank: number;
   /** `start` and `end` complete by themselves, `human` waits, `automatic` is carried out by a worker. */
   readonly behavior: 'start' | 'end' | 'human' | 'automatic';
   /** Indexes of edges, ascending. */
@@ -63,5 +65,25 @@ export interface CompiledGraph {
   outcomesOf(nodeId: string): readonly string[];
 }
 
-/** Reads a member of nested JSON by a path of names; own members only, array elements by number. */
-export type ReadPath = (value: Json, path: readonly string[]) => Json | undefined;
+/**
+ * The outgoing edges that a completed node takes, by index, ascending (specification 2, Routing rules; decisions 2.1.1): all conditional edges
+ * that match; when none does, all edges without condition. Empty where the node leads nowhere. It is asked once, when the node
+ * completes: what it says is stored with the step.
+ */
+export function chooseEdges(
+  graph: CompiledGraph,
+  node: CompiledNode,
+  outcome: string | null,
+  data: RunData,
+): readonly number[] {
+  const matching: number[] = [];
+  const defaults: number[] = [];
+  for (const index of node.outgoing) {
+    const { condition } = graph.edges[index]!;
+    if (condition === undefined) defaults.push(index);
+    else if (condition.kind === 'outcome' ? condition.outcome === outcome : condition.matches(data)) {
+      matching.push(index);
+    }
+  }
+  return matching.length > 0 ? matching : defaults;
+}

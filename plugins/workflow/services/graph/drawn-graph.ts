@@ -113,18 +113,12 @@ function readEdge(edge: unknown, index: number, reading: Reading): DrawnEdge {
 }
 
 /** Members of a node or an edge, whose wrong types are reported. */
-interface Members {
-  text(name: string, isRequired: boolean): string | undefined;
-  /** `absent` when there is none. */
-  object<T>(name: string, absent: T): object | T | undefined;
-}
-
 function openMembers(
   value: unknown,
   known: readonly string[],
   { label, place }: { readonly label: string; readonly place: ProblemPlace },
   reading: Reading,
-): Members | undefined {
+) {
   const { problems } = reading;
   if (!isObject(value)) {
     problems.add('shape', `${label} must be an object; it is ${kindOf(value)}.`, place);
@@ -139,12 +133,13 @@ function openMembers(
     });
   };
   return {
-    text(name, isRequired) {
+    text(name: string, isRequired: boolean): string | undefined {
       const member = ownMember(value, name);
       if (typeof member === 'string' || (member === undefined && !isRequired)) return member;
       return wrong(name, 'a string', member);
     },
-    object(name, absent) {
+    /** `absent` when there is none. */
+    object<T>(name: string, absent: T): object | T | undefined {
       const member = ownMember(value, name);
       if (member === undefined) return absent;
       return isObject(member) ? member : wrong(name, 'an object, or left out', member);
@@ -173,19 +168,10 @@ export function reportUnknown(
 /** Types that are not carried out by a worker. */
 export const FIXED_TYPES = ['start', 'end', 'human_task'] as const;
 
-/** The nodes of a drawn graph by id. */
-export interface NodeIndex {
-  /** Each id once. */
-  readonly ids: readonly string[];
-  has(id: string): boolean;
-  /** The type of the node, where it is known and only one node has the id: nothing is said about others. */
-  typeOf(id: string): string | undefined;
-  /** The node of an id; the first, where several have it. */
-  get(id: string): DrawnNode | undefined;
-}
+export type NodeIndex = ReturnType<typeof indexNodes>;
 
-/** @param known names of all types */
-export function indexNodes({ nodes }: DrawnGraph, known: ReadonlySet<string>): NodeIndex {
+/** The nodes of a drawn graph by id. `known`: names of all types. */
+export function indexNodes({ nodes }: DrawnGraph, known: ReadonlySet<string>) {
   const byId = new Map<string, DrawnNode>();
   const ambiguous = new Set<string>();
   for (const node of nodes) {
@@ -194,10 +180,13 @@ export function indexNodes({ nodes }: DrawnGraph, known: ReadonlySet<string>): N
     else byId.set(node.id, node);
   }
   return {
+    /** Each id once. */
     ids: [...byId.keys()],
-    has: (id) => byId.has(id),
-    get: (id) => byId.get(id),
-    typeOf: (id) => {
+    has: (id: string) => byId.has(id),
+    /** The node of an id; the first, where several have it. */
+    get: (id: string) => byId.get(id),
+    /** The type of the node, where it is known and only one node has the id: nothing is said about others. */
+    typeOf: (id: string) => {
       const type = ambiguous.has(id) ? undefined : byId.get(id)?.type;
       return type !== undefined && known.has(type) ? type : undefined;
     },

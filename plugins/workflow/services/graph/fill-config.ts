@@ -72,22 +72,10 @@ function fillText({ parts }: Template, mode: 'text' | 'url', insertion: Insertio
   return filled;
 }
 
-/** What templates of one configuration take out of a run's data while it is filled in. */
-interface Insertion {
-  /** The value as it is, with its JSON type; an empty text where there is none. */
-  value(reference: Reference): Json;
-  /** The value as text: strings as they are, everything else as JSON. */
-  text(reference: Reference): string;
-  /** The same, percent-encoded for one place in a URL. */
-  urlText(reference: Reference): string;
-  /** References that led nowhere, each once. */
-  readonly missing: readonly string[];
-  /** More was asked for than may be inserted; what was given since then is empty. */
-  readonly isTooLarge: boolean;
-}
+type Insertion = ReturnType<typeof createInsertion>;
 
-/** Begins to fill in one configuration. */
-function createInsertion(data: RunData): Insertion {
+/** What templates of one configuration take out of a run's data while it is filled in. */
+function createInsertion(data: RunData) {
   const missing = new Set<string>();
   const texts = new Map<string, string>();
   let left = MAX_INSERTED;
@@ -114,16 +102,21 @@ function createInsertion(data: RunData): Insertion {
   }
 
   return {
-    value: (reference) => {
+    /** The value as it is, with its JSON type; an empty text where there is none. */
+    value: (reference: Reference): Json => {
       if (left < 0) return '';
       take(textOf(reference));
       return left < 0 ? '' : found(reference);
     },
-    text: (reference) => (left < 0 ? '' : take(textOf(reference))),
-    urlText: (reference) => (left < 0 ? '' : take(encodePart(textOf(reference)))),
-    get missing() {
+    /** The value as text: strings as they are, everything else as JSON. */
+    text: (reference: Reference) => (left < 0 ? '' : take(textOf(reference))),
+    /** The same, percent-encoded for one place in a URL. */
+    urlText: (reference: Reference) => (left < 0 ? '' : take(encodePart(textOf(reference)))),
+    /** References that led nowhere, each once. */
+    get missing(): readonly string[] {
       return [...missing];
     },
+    /** More was asked for than may be inserted; what was given since then is empty. */
     get isTooLarge() {
       return left < 0;
     },

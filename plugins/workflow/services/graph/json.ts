@@ -1,5 +1,4 @@
 import type { Json, JsonObject } from '../../contract/graph.ts';
-import type { ReadPath } from './compiled-graph.ts';
 
 /** True for what JSON calls an object. */
 export function isObject(value: unknown): value is JsonObject {
@@ -17,7 +16,7 @@ const INDEX = /^(?:0|[1-9]\d{0,8})$/;
  * Reads a member of nested JSON; array elements by number (`a.0`). Own members only, so that no path leads to what objects inherit, nor to the
  * `length` of an array. `undefined` when the path leads nowhere; `null` is a value (decisions 2.2).
  */
-export const readPath: ReadPath = (value, path) => {
+export function readPath(value: Json, path: readonly string[]): Json | undefined {
   let current: Json | undefined = value;
   for (const name of path) {
     if (typeof current !== 'object' || current === null) return undefined;
@@ -26,7 +25,7 @@ export const readPath: ReadPath = (value, path) => {
     current = (current as Readonly<Record<string, Json>>)[name];
   }
   return current;
-};
+}
 
 /** An RFC 6901 pointer to a member: names and indexes, each a segment. */
 export function pointerTo(...segments: readonly (string | number)[]): string {
@@ -134,4 +133,29 @@ function isJsonKind(value: unknown): boolean {
   if (value === null || Array.isArray(value)) return true;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
+}
+
+/**
+ * Lengths of what was measured before. Values of a run never change, and a run in memory keeps the same objects from state to state: each is
+ * written out once here, however many steps follow. A cache only: without it the result is the same.
+ */
+const measured = new WeakMap<JsonObject, number>();
+
+/** Characters of a value as JSON. What is nested too deeply to be written out has no length that any limit allows. */
+export function jsonLength(value: JsonObject): number {
+  let length = measured.get(value);
+  if (length === undefined) {
+    length = measure(value);
+    measured.set(value, length);
+  }
+  return length;
+}
+
+function measure(value: JsonObject): number {
+  try {
+    return JSON.stringify(value).length;
+  } catch (error) {
+    if (error instanceof RangeError) return Number.POSITIVE_INFINITY;
+    throw error;
+  }
 }

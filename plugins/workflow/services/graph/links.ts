@@ -46,21 +46,11 @@ export function topologicalOrder(links: Links): readonly string[] | undefined {
     for (const target of links.get(id) ?? []) {
       const left = (incoming.get(target) ?? 0) - 1;
       incoming.set(target, left);
-      if (left === 0) insertSorted(ready, target);
+      if (left === 0) ready.push(target);
     }
+    ready.sort(compareText);
   }
   return order.length === links.size ? order : undefined;
-}
-
-function insertSorted(ids: string[], id: string): void {
-  let low = 0;
-  let high = ids.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (ids[middle]! < id) low = middle + 1;
-    else high = middle;
-  }
-  ids.splice(low, 0, id);
 }
 
 /**
@@ -72,80 +62,42 @@ function insertSorted(ids: string[], id: string): void {
 export function findCycles(links: Links, entries: Iterable<string> = []): readonly (readonly string[])[] {
   const ranks = new Map([...entries].map((id, rank) => [id, rank]));
   const cycles: (readonly string[])[] = [];
-  const rest = createRest(links);
+  const left = new Set(links.keys());
+  keepCyclic(left, links);
   for (const id of links.keys()) {
-    while (rest.has(id)) {
-      const cycle = walkUntilRepeated(id, rest);
+    while (left.has(id)) {
+      const cycle = walkUntilRepeated(id, (from) => links.get(from)?.find((target) => left.has(target)));
       cycles.push(fromBest(cycle, ranks));
-      rest.remove(cycle);
+      for (const gone of cycle) left.delete(gone);
+      keepCyclic(left, links);
     }
   }
   return cycles;
 }
 
-/** What is left of links: only nodes to which, and from which, something else that is left leads. */
-interface Rest {
-  has(id: string): boolean;
-  /** The first of the nodes that are left to which a node leads. */
-  next(id: string): string | undefined;
-  /** Takes nodes away, and all that are of no use then. */
-  remove(ids: readonly string[]): void;
-}
-
-function createRest(links: Links): Rest {
-  const sources = reversed(links);
-  const left = new Set(links.keys());
-  const neighbours = [links, sources].map((lists) => ({
-    lists,
-    counts: new Map([...lists].map(([id, list]) => [id, list.length])),
-  }));
-
-  function remove(ids: Iterable<string>): void {
-    // A set gives what is added while it is walked, too.
-    const gone = new Set(ids);
-    for (const id of gone) {
-      left.delete(id);
-      for (const [direction, { counts }] of neighbours.entries()) {
-        // Who leads to it has one way less to go on, and the other way round.
-        for (const other of neighbours[1 - direction]?.lists.get(id) ?? []) {
-          const count = (counts.get(other) ?? 0) - 1;
-          counts.set(other, count);
-          // One that is gone already has been counted off its neighbours.
-          if (count === 0 && left.has(other)) gone.add(other);
-        }
-      }
+/** Takes nodes away to which, or from which, nothing else that is left leads: each round one at least, so there are no more rounds than nodes. */
+function keepCyclic(left: Set<string>, links: Links): void {
+  for (let before = left.size + 1; left.size < before; ) {
+    before = left.size;
+    const targets = new Set([...left].flatMap((id) => links.get(id) ?? []));
+    for (const id of left) {
+      const leadsOn = links.get(id)?.some((target) => left.has(target));
+      if (!leadsOn || !targets.has(id)) left.delete(id);
     }
   }
-
-  remove(
-    neighbours.flatMap(({ counts }) => [...counts].filter(([, count]) => count === 0).map(([id]) => id)),
-  );
-  return {
-    has: (id) => left.has(id),
-    next: (id) => links.get(id)?.find((target) => left.has(target)),
-    remove,
-  };
 }
 
-/** Every node that is left leads somewhere, so that going on and on comes back. */
-function walkUntilRepeated(start: string, rest: Rest): readonly string[] {
+/** From every node that is left `next` leads somewhere, so that going on and on comes back. */
+function walkUntilRepeated(start: string, next: (id: string) => string | undefined): readonly string[] {
   const way: string[] = [];
   const positions = new Map<string, number>();
   let id: string | undefined = start;
   while (id !== undefined && !positions.has(id)) {
     positions.set(id, way.length);
     way.push(id);
-    id = rest.next(id);
+    id = next(id);
   }
   return way.slice(positions.get(id ?? ''));
-}
-
-function reversed(links: Links): Links {
-  const sources = new Map([...links.keys()].map((id): [string, string[]] => [id, []]));
-  for (const [id, targets] of links) {
-    for (const target of targets) sources.get(target)?.push(id);
-  }
-  return sources;
 }
 
 function fromBest(cycle: readonly string[], ranks: ReadonlyMap<string, number>): readonly string[] {

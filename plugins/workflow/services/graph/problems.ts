@@ -9,20 +9,14 @@ export interface ProblemPlace {
   readonly edge?: number | undefined;
 }
 
-/** Collects what is wrong with a graph, `GRAPH_LIMITS.problems` at most. */
-export interface GraphProblems {
-  add(rule: GraphRule, message: string, place: ProblemPlace): void;
-  /** With a code of another owner, where a node type has codes of its own. */
-  addCoded(code: string, message: string, place: ProblemPlace): void;
-  /** In the order in which they were found. */
-  list(): readonly GraphProblem[];
-}
+export type GraphProblems = ReturnType<typeof createProblems>;
 
-/** Begins a collection. */
-export function createProblems(): GraphProblems {
+/** Collects what is wrong with a graph, `GRAPH_LIMITS.problems` at most. */
+export function createProblems() {
   const problems: GraphProblem[] = [];
   let isFull = false;
 
+  /** With a code of another owner, where a node type has codes of its own. */
   function addCoded(code: string, message: string, { pointer, node, edge }: ProblemPlace): void {
     if (problems.length === GRAPH_LIMITS.problems) {
       isFull = true;
@@ -38,9 +32,10 @@ export function createProblems(): GraphProblems {
   }
 
   return {
-    add: (rule, message, place) => addCoded(graphCode(rule), message, place),
+    add: (rule: GraphRule, message: string, place: ProblemPlace) => addCoded(graphCode(rule), message, place),
     addCoded,
-    list: () => (isFull ? [...problems, MORE] : problems),
+    /** In the order in which they were found. */
+    list: (): readonly GraphProblem[] => (isFull ? [...problems, MORE] : problems),
   };
 }
 

@@ -54,6 +54,13 @@ export function readRetry(retry: Json): RetryPolicy {
   };
 }
 
+/** Milliseconds until the attempt after this one (1 for the first); undefined when it was the last (decisions 2.6). */
+export function retryDelay(policy: RetryPolicy | undefined, attempt: number): number | undefined {
+  if (policy === undefined || attempt >= policy.maxAttempts) return undefined;
+  const delay = policy.backoff === 'fixed' ? policy.delayMs : policy.delayMs * 2 ** (attempt - 1);
+  return Math.min(delay, policy.maxDelayMs);
+}
+
 /** Members of a `retry` that are durations. */
 export const RETRY_DURATIONS = ['delay', 'max_delay'] as const;
 

@@ -33,8 +33,11 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
   [GuardErrors.inputBlocked.definition.code]: final('input_blocked'),
   [GuardErrors.outputBlocked.definition.code]: final('output_blocked'),
   [ModelErrors.rejected.definition.code]: final('model_rejected'),
+  [ModelErrors.contextLengthExceeded.definition.code]: final('model_rejected'),
+  [ModelErrors.contentFilter.definition.code]: final('model_rejected'),
   [ModelErrors.unknownToProvider.definition.code]: final('model_unknown_to_provider'),
   [ModelErrors.rateLimited.definition.code]: passing('model_rate_limited'),
+  [ModelErrors.insufficientQuota.definition.code]: passing('model_rate_limited'),
   [ModelErrors.upstream.definition.code]: passing('model_upstream'),
   [ModelErrors.timeout.definition.code]: passing('model_timeout'),
   [ModelErrors.overloaded.definition.code]: passing('model_overloaded'),
@@ -57,34 +60,33 @@ export function agentFailure(thrown: unknown, record: JsonObject): StepFailure {
   });
 }
 
+/** By the end that an agent came to. */
+const UNFINISHED: Partial<Record<AgentFinish, FailureKind & { readonly advice: string }>> = {
+  iteration_limit: {
+    code: 'iteration_limit',
+    isRetryable: false,
+    advice:
+      'The agent reached its limit of model calls before it had an answer. Raise `max_iterations` (50 at most), or give it less to do.',
+  },
+  length: {
+    code: 'answer_cut',
+    isRetryable: true,
+    advice:
+      'The answer of the model was cut at its limit of tokens. Ask for a shorter one, or choose another model.',
+  },
+  content_filter: {
+    code: 'content_filter',
+    isRetryable: false,
+    advice: 'The content filter of the model provider withheld the answer.',
+  },
+};
+
 /** The failure of a step whose agent came to an end without a whole answer; undefined for one that has it. */
 export function finishFailure(finish: AgentFinish, record: JsonObject): StepFailure | undefined {
-  switch (finish) {
-    case 'stop':
-      return undefined;
-    case 'iteration_limit':
-      return new StepFailure(
-        'iteration_limit',
-        'The agent reached its limit of model calls before it had an answer. Raise `max_iterations` (50 at most), or give it less to do.',
-        { isRetryable: false, record },
-      );
-    case 'length':
-      return new StepFailure(
-        'answer_cut',
-        'The answer of the model was cut at its limit of tokens. Ask for a shorter one, or choose another model.',
-        { isRetryable: true, record },
-      );
-    case 'content_filter':
-      return new StepFailure(
-        'content_filter',
-        'The content filter of the model provider withheld the answer.',
-        {
-          isRetryable: false,
-          record,
-        },
-      );
-    default:
-      // Neither client tools nor pauses are asked for, so this would be a mistake in the engine.
-      throw new Error(`an agent task ended with ${finish}`);
-  }
+  if (finish === 'stop') return undefined;
+  const unfinished = UNFINISHED[finish];
+  // Neither client tools nor pauses are asked for, so this would be a mistake in the engine.
+  if (unfinished === undefined) throw new Error(`an agent task ended with ${finish}`);
+  const { code, isRetryable, advice } = unfinished;
+  return new StepFailure(code, advice, { isRetryable, record });
 }

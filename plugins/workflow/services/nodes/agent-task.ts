@@ -4,18 +4,22 @@ import type { Metering, Preambles, PricedUse } from '../../../records/contract.t
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import { type NodeType, StepFailure, type StepTask } from '../../contract/node-types.ts';
 import { AgentTaskConfig, agentTaskTemplates, checkAgentTask } from '../graph/builtin-config.ts';
-import type { Nesting } from '../tools/start-workflow.ts';
+import type { NestedPrincipals } from '../tools/start-workflow.ts';
 import { agentFailure, finishFailure } from './agent-failure.ts';
 
 /** What agent tasks are carried out with. */
 interface AgentTaskParts {
   readonly agents: Pick<Agents, 'run'>;
   readonly preambles: Pick<Preambles, 'of'>;
-  readonly usage: AgentUsage;
+  readonly metering: Pick<Metering, 'price' | 'record'>;
+  /** The gateway's database, where usage is kept. */
+  readonly database: Pick<Database, 'forTenant'>;
+  /** True where the engine's runs are in that database too: the usage of a step that succeeds then commits together with it. */
+  readonly commitsWithStep: boolean;
   /** Tokens, estimated, of personality, profile, memories and skills in the system prompt; 0 leaves them out. */
   readonly preambleTokens: number;
   /** Learns for whom agent tasks work, so that they start no workflows. */
-  readonly nesting: Pick<Nesting, 'enter'>;
+  readonly nested: NestedPrincipals;
 }
 
 /**
@@ -24,7 +28,11 @@ interface AgentTaskParts {
  * be asked: tools that need an approval are refused. A delivery that repeats an attempt does not repeat its tools.
  */
 export function agentTask(parts: AgentTaskParts): NodeType {
-  const { agents, preambles, usage, preambleTokens, nesting } = parts;
+  const { agents, preambles, metering, database, commitsWithStep, preambleTokens, nested } = parts;
+
+  /** Records have the tenant and the identity of the principal, and no session. */
+  const recordUsage = (entities: TenantEntityManager, principal: Principal, priced: readonly PricedUse[]) =>
+    metering.record(entities, { principal, source: 'workflow' }, priced);
 
   async function run(task: StepTask, principal: Principal) {
     const { prompt, agent, model, maxIterations } = readInput(task.input);
@@ -66,24 +74,30 @@ export function agentTask(parts: AgentTaskParts): NodeType {
     check: checkAgentTask,
     async execute(task) {
       const principal = { tenantId: task.tenantId, identityId: task.startedBy, userId: task.startedBy };
-      nesting.enter(principal);
+      nested.add(principal);
       const { result, toolCalls } = await run(task, principal);
       const { finish, text, uses } = result;
       const record = { model: result.model, model_calls: uses.length, tool_calls: toolCalls, finish };
       const failure = finishFailure(finish, record);
       if (failure !== undefined) {
-        await recordUsage(task, principal, uses);
+        await recordFailure(task, principal, uses);
         throw failure;
       }
-      const { usage: summed, also } = await usage.ofSuccess(principal, uses);
-      return { output: { text, usage: summed }, record, ...(also !== undefined && { also }) };
+      const priced = await metering.price(uses);
+      const succeeded = { output: { text, usage: usageOf(priced) }, record };
+      if (commitsWithStep)
+        return { ...succeeded, also: (entities) => recordUsage(entities, principal, priced) };
+      await recordUsage(database.forTenant(principal.tenantId), principal, priced);
+      return succeeded;
     },
   };
 
   /** As chats do: a turn that came to an end is metered, whatever the end. */
-  async function recordUsage(task: StepTask, principal: Principal, uses: readonly ModelUse[]) {
+  async function recordFailure(task: StepTask, principal: Principal, uses: readonly ModelUse[]) {
+    if (uses.length === 0) return;
     try {
-      await usage.ofFailure(principal, uses);
+      const priced = await metering.price(uses);
+      await recordUsage(database.forTenant(principal.tenantId), principal, priced);
     } catch (err) {
       task.log.error({ err, model_calls: uses.length }, 'the usage of a failed agent task is not recorded');
     }
@@ -114,53 +128,6 @@ function promptOf(value: Json | undefined): string {
 /** Absent, and empty since a reference led nowhere, both mean the default. */
 function textOf(value: Json | undefined): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-/** What the usage of agent tasks is kept with. */
-interface AgentUsageParts {
-  readonly metering: Pick<Metering, 'price' | 'record'>;
-  /** The gateway's database, where usage is kept. */
-  readonly database: Pick<Database, 'forTenant'>;
-  /** True where the engine's runs are in that database too: usage then commits together with the step. */
-  readonly commitsWithStep: boolean;
-}
-
-/** The usage of agent tasks: what a step says of it, and how it is recorded. */
-interface AgentUsage {
-  /** Records the model calls of a step that succeeds. `also` is there where the record has to be part of the step's commit. */
-  ofSuccess(
-    principal: Principal,
-    uses: readonly ModelUse[],
-  ): Promise<{
-    readonly usage: JsonObject;
-    readonly also?: (entities: TenantEntityManager) => Promise<void>;
-  }>;
-  /** Records the model calls of a turn that came to its end, and fails the step all the same. Durable when it has resolved. */
-  ofFailure(principal: Principal, uses: readonly ModelUse[]): Promise<void>;
-}
-
-/** Makes it. Records have the source `workflow`, the tenant and the identity of the principal, and no session. */
-export function createAgentUsage({ metering, database, commitsWithStep }: AgentUsageParts): AgentUsage {
-  async function recordApart(principal: Principal, priced: readonly PricedUse[]): Promise<void> {
-    const owner = { principal, source: 'workflow' } as const;
-    await database
-      .forTenant(principal.tenantId)
-      .transaction((entities) => metering.record(entities, owner, priced));
-  }
-
-  return {
-    async ofSuccess(principal, uses) {
-      const priced = await metering.price(uses);
-      const usage = usageOf(priced);
-      const owner = { principal, source: 'workflow' } as const;
-      if (commitsWithStep) return { usage, also: (entities) => metering.record(entities, owner, priced) };
-      await recordApart(principal, priced);
-      return { usage };
-    },
-    async ofFailure(principal, uses) {
-      if (uses.length > 0) await recordApart(principal, await metering.price(uses));
-    },
-  };
 }
 
 /** Uses added up, under the names of the usage routes (decisions 1.8). `cost_usd` is 0 where no price is set. Pure. */

@@ -5,9 +5,9 @@ import type { WorkflowSettings } from '../../config.ts';
 import { type NodeType, NodeTypesPoint } from '../../contract/node-types.ts';
 import { isPluginType } from '../definitions/workflow-resource.ts';
 import type { NodeTypes } from '../ports/execution.ts';
-import type { Nesting } from '../tools/start-workflow.ts';
+import type { NestedPrincipals } from '../tools/start-workflow.ts';
 import type { Redactor } from '../views/redaction.ts';
-import { agentTask, createAgentUsage } from './agent-task.ts';
+import { agentTask } from './agent-task.ts';
 import { serviceTask } from './service-task.ts';
 
 /** Where node types come from. */
@@ -60,7 +60,7 @@ interface NodeTypeParts {
   readonly metering: Metering;
   readonly preambles: Preambles;
   readonly redactor: Redactor;
-  readonly nesting: Nesting;
+  readonly nested: NestedPrincipals;
 }
 
 /** Gives the node types of an engine over a database: the built-in ones, those of other plugins, and some of its own. */
@@ -69,21 +69,16 @@ export type NodeTypesOf = (database: Database, own?: readonly NodeType[]) => Nod
 /** Opens the node types of this deployment. */
 export function openNodeTypes(scope: Scope<WorkflowSettings>, parts: NodeTypeParts): NodeTypesOf {
   const { config, log, services } = scope;
-  const { agents, metering, preambles, redactor, nesting } = parts;
+  const { redactor, ...ofAgents } = parts;
   const contributed = scope.contributions(NodeTypesPoint);
   const { egress, secrets } = services;
   const service = serviceTask({ egress, secrets, redactor, timeoutMs: config.http_timeout });
   const agent = (database: Database) =>
     agentTask({
-      agents,
-      preambles,
-      nesting,
+      ...ofAgents,
+      database: services.database,
+      commitsWithStep: database === services.database,
       preambleTokens: config.preamble_tokens,
-      usage: createAgentUsage({
-        metering,
-        database: services.database,
-        commitsWithStep: database === services.database,
-      }),
     });
   return (database, own = []) =>
     createNodeTypes({ builtin: [agent(database), service, ...own], contributed, log });

@@ -16,22 +16,15 @@ const JSON_TYPE = /^application\/(?:[a-z0-9.+-]{0,80}\+)?json$/;
 const TEXTUAL =
   /^(?:text\/|application\/(?:[a-z0-9.+-]{0,80}\+)?(?:xml|yaml|x-yaml|javascript|x-ndjson|x-www-form-urlencoded|graphql)$)/;
 
-/** What came back. */
-interface ServiceAnswer {
-  readonly output: JsonObject;
-  /** Decoded. */
-  readonly bytes: number;
-}
-
 /**
  * The body of a 2xx as a step's output (decisions 2.6): a JSON object is the output, any other JSON value and any text become `{body}`, nothing at
- * all is `{}`; what is no text is `{body, encoding: "base64", content_type}`. `hide` takes secrets out of text. Throws `response_too_large`,
+ * all is `{}`; what is no text is `{body, encoding: "base64", content_type}`. `hide` takes secrets out of text; `bytes` counts it decoded. Throws `response_too_large`,
  * `response_too_deep`, and what the body fails with.
  */
 export async function readAnswer(
   { body, headers }: EgressResponse,
   hide: (text: string) => string,
-): Promise<ServiceAnswer> {
+): Promise<{ readonly output: JsonObject; readonly bytes: number }> {
   const { bytes, isCut } = await readBytes(body, MAX_ANSWER);
   if (isCut) {
     throw new StepFailure(

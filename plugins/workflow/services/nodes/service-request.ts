@@ -87,9 +87,6 @@ function refused(code: string, message: string): StepFailure {
   return new StepFailure(code, message, { isRetryable: false });
 }
 
-/** Names of header fields are lower-case. */
-type ServiceHeaders = ReadonlyMap<string, string>;
-
 /** The key that names an attempt is the engine's own: what a configuration says there is left out. */
 const KEY = 'idempotency-key';
 
@@ -103,10 +100,10 @@ const MAX_FIELDS = 100;
 const MAX_CHARACTERS = 30_000;
 
 /**
- * The headers of a request from a filled-in configuration: numbers and booleans as text, without those that are null. `Idempotency-Key` is left
+ * The headers of a request from a filled-in configuration, by lower-case names: numbers and booleans as text, without those that are null. `Idempotency-Key` is left
  * out, since the engine sets it. Throws `bad_header` naming a field, never its value. Pure.
  */
-function serviceHeaders(given: Json | undefined): ServiceHeaders {
+function serviceHeaders(given: Json | undefined): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   if (given === undefined || given === null || given === '') return fields;
   if (typeof given !== 'object' || Array.isArray(given)) throw badHeader('`headers` is no object.');

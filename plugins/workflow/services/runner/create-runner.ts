@@ -23,20 +23,12 @@ const SIGN_OFF_MS = 500;
 
 /** One process's share in the runs of an engine. It takes time, ids and all that it does outside from its parts alone. */
 export function createRunner(parts: RunnerParts): Runner {
-  const { store, timers, limits, log, newId, metrics } = parts;
+  const { store, timers, limits, newId, metrics } = parts;
   const clock = new DatabaseClock(store, timers);
   const phase = { isClosing: false, isClosed: false };
-  const lease = new WorkerLease({
-    store,
-    timers,
-    clock,
-    newId,
-    log,
-    leaseMs: limits.leaseMs,
-    ended: () => {
-      metrics.expired();
-      for (const run of runs.all()) run.leaseEnded();
-    },
+  const lease = new WorkerLease(parts, clock, () => {
+    metrics.expired();
+    for (const run of runs.all()) run.leaseEnded();
   });
   const transitionLimits: Facts['limits'] = {
     maxSteps: limits.maxSteps,
@@ -67,7 +59,7 @@ export function createRunner(parts: RunnerParts): Runner {
   return {
     async open() {
       await clock.renew();
-      await lease.open();
+      await lease.join();
     },
     start: (run) => start(core, runs, run),
     async apply(place, command) {
@@ -144,7 +136,7 @@ async function storeNew(
 
 /** Ends the share of this process. See `Runner.close`. */
 async function close(core: RunnerCore, runs: LiveRuns, signal: AbortSignal): Promise<void> {
-  const { phase, waiting, lease, pauses, store, timers, log } = core;
+  const { phase, waiting, lease, pauses, store, log } = core;
   phase.isClosing = true;
   waiting.clear();
   await Promise.race([runs.whenEmpty(), aborted(signal)]);
@@ -156,16 +148,15 @@ async function close(core: RunnerCore, runs: LiveRuns, signal: AbortSignal): Pro
   for (const run of runs.all()) run.giveUp();
   const worker = lease.stop();
   if (worker === undefined) return;
-  const late = Promise.withResolvers<never>();
-  const cancel = timers.after(SIGN_OFF_MS, () =>
-    late.reject(new Error('The database does not answer in time')),
-  );
+  const late = pauses.pause(SIGN_OFF_MS).then(() => {
+    throw new Error('The database does not answer in time');
+  });
   try {
-    await Promise.race([store.leave(worker), late.promise]);
+    await Promise.race([store.leave(worker), late]);
   } catch (err) {
     log.warn({ err, worker }, 'the worker could not be signed off; it is forgotten when its lease is over');
   } finally {
-    cancel();
+    pauses.endAll();
   }
 }
 

@@ -41,10 +41,9 @@ export class InFlightSteps {
   /** Begins claimed steps, for which slots are kept. What is not to be begun here is given back. */
   begin(run: RunState, claimed: readonly StepState[], graph: CompiledGraph): void {
     for (const step of claimed) {
-      const mayBegin = this.#core.claimant !== undefined && this.#slots.spend();
-      const call = mayBegin ? new StepCall(this.#core, step) : StepCall.notBegun(this.#core, step);
+      const call = new StepCall(this.#core, step);
       this.#calls.set(step.id, call);
-      if (!mayBegin) {
+      if (this.#core.claimant === undefined || !this.#slots.spend()) {
         this.#mailbox.ended(call, { type: 'released', fence: call.fence });
         continue;
       }

@@ -5,10 +5,10 @@ import type { RunState, StepState } from '../core/state.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
 import { CachedState } from './cached-state.ts';
 import { InFlightSteps, ReservedSlots } from './in-flight-steps.ts';
-import { type Answer, Mailbox, type Message, PollWaiters, piggybackedWrites, settle } from './mailbox.ts';
+import { Mailbox, type Message, piggybackedWrites, settle } from './mailbox.ts';
 import { RetryState } from './retry-state.ts';
 import { RunTimers } from './run-timers.ts';
-import type { RunnerCore } from './runner.ts';
+import type { Answer, RunnerCore } from './runner.ts';
 
 /**
  * A run that this process works on: the one place where it is changed here. What happens to it goes into a mailbox; everything that came while a
@@ -22,7 +22,6 @@ export class LiveRun {
   readonly #core: RunnerCore;
   readonly #left: (run: LiveRun) => void;
   readonly #mailbox: Mailbox;
-  readonly #polls = new PollWaiters();
   readonly #slots: ReservedSlots;
   readonly #steps: InFlightSteps;
   readonly #timers: RunTimers;
@@ -42,12 +41,8 @@ export class LiveRun {
     this.#slots = new ReservedSlots(core, place.tenantId);
     this.#steps = new InFlightSteps(core, this.#slots, this.#mailbox, () => this.#stepEnded());
     this.#timers = new RunTimers(core, place, () => this.#claim());
-    this.#retries = new RetryState(core, place, {
-      mailbox: this.#mailbox,
-      polls: this.#polls,
-      slots: this.#slots,
-      cache: this.#cache,
-    });
+    const parts = { mailbox: this.#mailbox, slots: this.#slots, cache: this.#cache };
+    this.#retries = new RetryState(core, place, parts);
   }
 
   /** Of the state that is known here; undefined while none is. */
@@ -78,7 +73,7 @@ export class LiveRun {
    * @param granted slots that were taken for it
    */
   poll(granted: number): Promise<boolean> {
-    const polled = this.#polls.wait();
+    const polled = this.#mailbox.poll();
     this.#slots.grant(granted);
     this.refresh();
     return polled;
@@ -147,7 +142,6 @@ export class LiveRun {
     if (lost > 0)
       this.#core.log.warn(fields, 'results could not be stored: the steps will be delivered again');
     this.#steps.abandon('The gateway stops');
-    this.#polls.resolve(false);
     this.#go();
   }
 
@@ -173,7 +167,7 @@ export class LiveRun {
 
   get #hasWork(): boolean {
     if (this.#core.phase.isClosed) return false;
-    if (this.#mailbox.size > 0 || this.#isClaimDue || !this.#polls.isEmpty) return true;
+    if (!this.#mailbox.isEmpty || this.#isClaimDue) return true;
     return this.#cache.isStale && (this.hasSteps || this.#slots.hasKept);
   }
 
@@ -215,7 +209,6 @@ export class LiveRun {
 
   #isGone(): void {
     for (const call of this.#mailbox.runIsGone()) this.#steps.settled(call);
-    this.#polls.resolve(true);
     this.#steps.abandon('The run is not there any more');
     this.#slots.giveBackKept();
     this.#isClaimDue = false;
@@ -295,7 +288,7 @@ export class LiveRun {
     this.#mailbox.putBack(again);
     if (again.length > 0) this.#cache.invalidate();
     this.#slots.giveBackGranted();
-    if (!this.#polls.isEmpty) this.#polls.resolve(this.#timers.polled(before, now));
+    if (this.#mailbox.isPolled) this.#mailbox.polled(this.#timers.polled(before, now));
     this.#timers.watch(before, now);
   }
 
@@ -317,7 +310,7 @@ export class LiveRun {
     this.#steps.begin(state, claimed, this.#cache.graph);
     const now = clock.now();
     this.#timers.committed(before, state, now);
-    this.#polls.resolve(claimed.length > 0 || state.wakeAt === null || state.wakeAt > now);
+    this.#mailbox.polled(claimed.length > 0 || state.wakeAt === null || state.wakeAt > now);
   }
 
   /** Waits before the next try. */

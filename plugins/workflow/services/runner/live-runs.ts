@@ -7,7 +7,7 @@ import type { RunnerCore } from './runner.ts';
 export class LiveRuns {
   readonly #core: RunnerCore;
   readonly #runs = new Map<string, LiveRun>();
-  #whenEmpty: (() => void)[] = [];
+  #empty: PromiseWithResolvers<void> | undefined;
 
   constructor(core: RunnerCore) {
     this.#core = core;
@@ -37,13 +37,15 @@ export class LiveRuns {
   /** Resolves when there is none. */
   whenEmpty(): Promise<void> {
     if (this.#runs.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#whenEmpty.push(resolve));
+    this.#empty ??= Promise.withResolvers();
+    return this.#empty.promise;
   }
 
   #drop(key: string, run: LiveRun): void {
     if (this.#runs.get(key) !== run) return;
     this.#runs.delete(key);
     if (this.#runs.size > 0) return;
-    for (const resolve of this.#whenEmpty.splice(0)) resolve();
+    this.#empty?.resolve();
+    this.#empty = undefined;
   }
 }

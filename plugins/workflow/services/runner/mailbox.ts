@@ -1,11 +1,11 @@
 import { DatabaseErrors, KernelErrors } from 'agent-gateway';
 import { WorkflowErrors } from '../../contract/engine.ts';
 import type { StepResult } from '../../contract/node-types.ts';
-import type { Command, TransitionResult, Verdict } from '../core/commands.ts';
+import type { Command, TransitionResult } from '../core/commands.ts';
 import type { RunState } from '../core/state.ts';
 import type { Timers } from '../ports/runtime.ts';
 import type { InFlightSteps } from './in-flight-steps.ts';
-import type { RunnerCore } from './runner.ts';
+import type { Answer, RunnerCore } from './runner.ts';
 import type { StepCall } from './step-call.ts';
 
 /** Callers that may ask for changes of one run at the same time. */
@@ -33,23 +33,36 @@ export interface Message {
   original?: Pick<Message, 'command' | 'also'>;
 }
 
-/** What came of a command that a caller sent. */
-export interface Answer {
-  readonly state: RunState;
-  readonly verdict: Verdict;
-}
-
-/** What happened to one run and is not stored yet, in order. */
+/** What happened to one run and is not stored yet, in order; and the callers that wait until it was polled. */
 export class Mailbox {
   readonly #timers: Pick<Timers, 'after'>;
   #queue: Message[] = [];
+  #poll: PromiseWithResolvers<boolean> | undefined;
 
   constructor(timers: Pick<Timers, 'after'>) {
     this.#timers = timers;
   }
 
-  get size(): number {
-    return this.#queue.length;
+  /** Whether there is neither a message nor a caller who waits for a poll. */
+  get isEmpty(): boolean {
+    return this.#queue.length === 0 && this.#poll === undefined;
+  }
+
+  /** Whether callers wait for a poll. */
+  get isPolled(): boolean {
+    return this.#poll !== undefined;
+  }
+
+  /** The answer of the next poll: whether what was due could be done. Never rejects. */
+  poll(): Promise<boolean> {
+    this.#poll ??= Promise.withResolvers();
+    return this.#poll.promise;
+  }
+
+  /** Answers all who wait for a poll; who comes after that waits for the next one. */
+  polled(isDone: boolean): void {
+    this.#poll?.resolve(isDone);
+    this.#poll = undefined;
   }
 
   /** Queues what a caller asks for. Rejects when too many ask, and after a bounded time without an answer. */
@@ -105,6 +118,7 @@ export class Mailbox {
 
   /** The run is not there: nothing can come of anything. Gives the calls whose ends were to be stored. */
   runIsGone(): readonly StepCall[] {
+    this.polled(true);
     const all = this.#queue.splice(0);
     for (const { reply } of all) reply?.resolve(undefined);
     return all.flatMap(({ call }) => call ?? []);
@@ -112,6 +126,7 @@ export class Mailbox {
 
   /** Ends them all. Returns how many results are lost to this process. */
   giveUp(): number {
+    this.polled(false);
     const all = this.#queue.splice(0);
     for (const { reply } of all) reply?.reject(KernelErrors.draining());
     return all.filter(({ call }) => call !== undefined).length;
@@ -193,23 +208,5 @@ export class PendingReply<T> {
     this.#isSettled = true;
     this.#cancel();
     return true;
-  }
-}
-
-/** Callers that wait until one run was polled. They are answered together, each once; who comes after that waits for the next poll. */
-export class PollWaiters {
-  #waiting: ((isDone: boolean) => void)[] = [];
-
-  get isEmpty(): boolean {
-    return this.#waiting.length === 0;
-  }
-
-  /** Whether what was due could be done. Never rejects. */
-  wait(): Promise<boolean> {
-    return new Promise((resolve) => this.#waiting.push(resolve));
-  }
-
-  resolve(isDone: boolean): void {
-    for (const resolve of this.#waiting.splice(0)) resolve(isDone);
   }
 }

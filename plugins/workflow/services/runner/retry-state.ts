@@ -4,7 +4,7 @@ import type { RunState } from '../core/state.ts';
 import type { Timers } from '../ports/runtime.ts';
 import type { CachedState } from './cached-state.ts';
 import type { ReservedSlots } from './in-flight-steps.ts';
-import type { Mailbox, Message, PollWaiters } from './mailbox.ts';
+import type { Mailbox, Message } from './mailbox.ts';
 import type { RunnerCore } from './runner.ts';
 import { endingNotStored } from './step-call.ts';
 
@@ -19,8 +19,7 @@ const TRIES_BEFORE_SUBSTITUTE = 16;
 
 /** What a failed write takes back, of the run that it was for. */
 interface RetryParts {
-  readonly mailbox: Pick<Mailbox, 'putBack' | 'putLast' | 'noteDelay'>;
-  readonly polls: Pick<PollWaiters, 'resolve'>;
+  readonly mailbox: Mailbox;
   readonly slots: Pick<ReservedSlots, 'giveBackKept' | 'giveBackGranted'>;
   readonly cache: Pick<CachedState, 'invalidate'>;
 }
@@ -57,7 +56,7 @@ export class RetryState {
 
   /** Another process was faster than a commit of these. A caller that was in too many such commits is answered that the run is busy. Waits before the next try. */
   async conflicted(batch: readonly Message[]): Promise<void> {
-    const { mailbox, polls, slots, cache } = this.#parts;
+    const { mailbox, slots, cache } = this.#parts;
     this.#core.metrics.committed('conflict');
     this.#conflicts += 1;
     slots.giveBackKept();
@@ -67,7 +66,7 @@ export class RetryState {
       if (message.conflicts > MAX_CONFLICTS) message.reply?.reject(WorkflowErrors.busy());
     }
     mailbox.putBack(batch);
-    if (this.#conflicts > MAX_CONFLICTS) polls.resolve(false);
+    if (this.#conflicts > MAX_CONFLICTS) mailbox.polled(false);
     if (this.#conflicts === 1) return;
     await this.#core.pauses.pause(backoffDelay(this.#conflicts - 1, CONFLICT_PAUSE));
   }
@@ -101,14 +100,14 @@ export class RetryState {
 
   /** The database did not do what it was asked: waits before the next try, while there is something to try. Polls do not wait for it. */
   async failed(error: unknown, hasWork: () => boolean): Promise<void> {
-    const { mailbox, polls, slots } = this.#parts;
+    const { mailbox, slots } = this.#parts;
     const { tenantId, runId } = this.#place;
     const fields = { err: error, tenant_id: tenantId, run_id: runId };
     if (this.#failures === 0)
       this.#core.log.warn(fields, 'a run could not be read or stored; it is tried again');
     this.#failures += 1;
     slots.giveBackGranted();
-    polls.resolve(false);
+    mailbox.polled(false);
     mailbox.noteDelay(error);
     if (hasWork()) await this.#core.pauses.pause(backoffDelay(this.#failures, FAILURE_PAUSE));
     mailbox.noteDelay(error);

@@ -1,6 +1,7 @@
 import type { Logger } from 'agent-gateway';
 import type { RunPlace, WorkflowLimits } from '../../contract/engine.ts';
 import type { RunnerMetrics } from '../../metrics.ts';
+import type { Origin } from '../core/advance.ts';
 import type { Command, Facts, NewEvent, Verdict } from '../core/commands.ts';
 import type { RunState } from '../core/state.ts';
 import type { Graphs } from '../graphs.ts';
@@ -29,20 +30,18 @@ export interface RunnerParts {
 }
 
 /** A new run, before its first transition. */
-export interface NewRun {
-  readonly tenantId: string;
-  readonly definitionId: string;
-  readonly versionId: string;
-  readonly version: number;
-  readonly input: RunState['input'];
-  readonly startedBy: string;
-  readonly idempotency?: Creation['idempotency'];
-}
+export type NewRun = Omit<Origin, 'id'> & Pick<Creation, 'idempotency'>;
 
 /** What came of a start. */
 export type Started =
   | { readonly state: RunState }
   | { readonly existing: { readonly runId: string; readonly fingerprint: string } };
+
+/** What came of a command that a caller sent. */
+export interface Answer {
+  readonly state: RunState;
+  readonly verdict: Verdict;
+}
 
 /**
  * One process's share in all runs: applies what happens, carries out the steps that it claims, takes over what others lost.
@@ -55,10 +54,7 @@ export interface Runner {
    */
   start(run: NewRun): Promise<Started>;
   /** Applies what somebody did to a run, wherever the run is owned. Undefined: there is no such run. Rejects when the database is away. */
-  apply(
-    place: RunPlace,
-    command: Command,
-  ): Promise<{ readonly state: RunState; readonly verdict: Verdict } | undefined>;
+  apply(place: RunPlace, command: Command): Promise<Answer | undefined>;
   /** Looks at a run: timers that are over, steps to be claimed. Never rejects; false where it could not do so now (no room, no database). */
   poll(place: RunPlace): Promise<boolean>;
   /** Whether a run is `running` and steps of it are carried out by this process: then it is the first to know how they end. */

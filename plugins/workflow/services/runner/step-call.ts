@@ -1,10 +1,10 @@
-import type { Json, JsonObject } from '../../contract/graph.ts';
+import type { JsonObject } from '../../contract/graph.ts';
 import { StepFailure, type StepResult } from '../../contract/node-types.ts';
 import type { DeliveryResult } from '../../metrics.ts';
 import type { Command, Fence } from '../core/commands.ts';
 import type { RunState, StepState } from '../core/state.ts';
 import type { CompiledNode } from '../graph/compiled-graph.ts';
-import { jsonFault } from '../graph/json.ts';
+import { isObject, jsonFault } from '../graph/json.ts';
 import { MAX_RECORD } from '../ports/execution.ts';
 import type { RunnerCore } from './runner.ts';
 
@@ -19,7 +19,8 @@ export class StepCall {
   readonly #began: number;
   #controller: AbortController | undefined;
   #cancelDeadline: (() => void) | undefined;
-  #isOver = false;
+  /** Also before it has begun. */
+  #isOver = true;
 
   constructor(core: RunnerCore, { id, attempt, delivery, nodeType }: StepState) {
     this.#core = core;
@@ -28,7 +29,7 @@ export class StepCall {
     this.nodeType = nodeType;
   }
 
-  /** True once it holds no slot any more; its result may still wait to be stored. */
+  /** True while it holds no slot: it has not begun, or has ended, and that may still wait to be stored. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -36,13 +37,6 @@ export class StepCall {
   /** Whether it is this very delivery. */
   is({ attempt, delivery }: StepState): boolean {
     return this.fence.attempt === attempt && this.fence.delivery === delivery;
-  }
-
-  /** A delivery that was claimed and is not begun: it is given back. */
-  static notBegun(core: RunnerCore, step: StepState): StepCall {
-    const call = new StepCall(core, step);
-    call.#isOver = true;
-    return call;
   }
 
   /**
@@ -56,7 +50,8 @@ export class StepCall {
     node: CompiledNode,
     ended: (ending: Ending, also?: StepResult['also']) => void,
   ): void {
-    const { timers, limits, metrics, counts } = this.#core;
+    const { execute, timers, limits, metrics, counts } = this.#core;
+    this.#isOver = false;
     counts.running += 1;
     counts.begun += 1;
     const controller = new AbortController();
@@ -67,7 +62,8 @@ export class StepCall {
       ended(endingAtDeadline(this.fence, limits.stepTimeoutMs));
     });
     if (step.delivery > 1) metrics.redelivered(step.nodeType);
-    this.#call({ run, step, node, signal: controller.signal }).then(
+    // An executor may throw before it gives a promise.
+    Promise.try(() => execute({ run, step, node, signal: controller.signal })).then(
       (result) => {
         if (this.#isOver) return metrics.abandoned(-1);
         const ending = endingOf(this.fence, result);
@@ -94,11 +90,6 @@ export class StepCall {
     if (!this.#finish('aborted')) return false;
     this.#abandon(new DOMException(reason, 'AbortError'));
     return true;
-  }
-
-  /** An executor may throw before it gives a promise. */
-  async #call(work: Parameters<RunnerCore['execute']>[0]): Promise<StepResult> {
-    return this.#core.execute(work);
   }
 
   #finish(result: DeliveryResult): boolean {
@@ -142,18 +133,13 @@ export type Ending = Extract<Command, { readonly type: 'succeeded' | 'failed' }>
 export function endingOf(fence: Fence, result: StepResult): Ending {
   const output = plainObject(result?.output, MAX_OUTPUT);
   if (output === 'too-large') {
-    return final(
-      fence,
-      'output_too_large',
-      'The output of the step is larger than 1 MiB of JSON. Let the step give back less, or keep the data elsewhere and give back where.',
-    );
+    const message =
+      'The output of the step is larger than 1 MiB of JSON. Let the step give back less, or keep the data elsewhere and give back where.';
+    return failed(fence, 'output_too_large', message);
   }
   if (output === 'invalid') {
-    return final(
-      fence,
-      'output_invalid',
-      `The step gave back something that is not a JSON object of ${MAX_DEPTH} levels at most.`,
-    );
+    const message = `The step gave back something that is not a JSON object of ${MAX_DEPTH} levels at most.`;
+    return failed(fence, 'output_invalid', message);
   }
   return { type: 'succeeded', fence, output, ...recordOf(result.record) };
 }
@@ -163,34 +149,28 @@ export function endingOfError(fence: Fence, error: unknown): Ending {
   if (!(error instanceof StepFailure)) {
     const message =
       'The step failed because of a defect of its type or of the gateway; the log of the gateway has the cause.';
-    return { type: 'failed', fence, error: { code: 'internal', message }, isRetryable: true };
+    return failed(fence, 'internal', message, true);
   }
   const code = CODE.test(error.code) ? error.code : 'internal';
-  const message = error.message.slice(0, MAX_MESSAGE);
-  return {
-    type: 'failed',
-    fence,
-    error: { code, message },
-    isRetryable: error.isRetryable,
-    ...recordOf(error.record),
-  };
+  const failure = failed(fence, code, error.message.slice(0, MAX_MESSAGE), error.isRetryable);
+  return { ...failure, ...recordOf(error.record) };
 }
 
 /** The time of an attempt is over. */
 function endingAtDeadline(fence: Fence, timeoutMs: number): Ending {
   const message = `The step was not done after ${timeoutMs / 1000} s (WORKFLOW_STEP_TIMEOUT) and was aborted.`;
-  return { type: 'failed', fence, error: { code: 'step_timeout', message }, isRetryable: true };
+  return failed(fence, 'step_timeout', message, true);
 }
 
 /** The result could be computed, and not be stored, however often it was tried. */
 export function endingNotStored(fence: Fence): Ending {
   const message =
     'The result of the step could not be stored; the log of the gateway has the cause. Correct it, then retry the run.';
-  return { type: 'failed', fence, error: { code: 'result_not_stored', message }, isRetryable: false };
+  return failed(fence, 'result_not_stored', message);
 }
 
-function final(fence: Fence, code: string, message: string): Ending {
-  return { type: 'failed', fence, error: { code, message }, isRetryable: false };
+function failed(fence: Fence, code: string, message: string, isRetryable = false): Ending {
+  return { type: 'failed', fence, error: { code, message }, isRetryable };
 }
 
 function recordOf(record: JsonObject | undefined): { readonly record?: JsonObject } {
@@ -200,15 +180,14 @@ function recordOf(record: JsonObject | undefined): { readonly record?: JsonObjec
 
 /** A copy that is exactly what its JSON says: members that are undefined are gone, and it cannot be changed any more. */
 function plainObject(value: unknown, maxBytes: number): JsonObject | 'invalid' | 'too-large' {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'invalid';
+  if (!isObject(value)) return 'invalid';
   const text = jsonOf(value);
   if (text === undefined) return 'invalid';
   // A character has three bytes of UTF-8 at most: most texts need no second look.
   if (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes) return 'too-large';
-  const plain = JSON.parse(text) as Json;
-  const isObject = typeof plain === 'object' && plain !== null && !Array.isArray(plain);
+  const plain: unknown = JSON.parse(text);
   const isFlat = jsonFault(plain, { bytes: Number.POSITIVE_INFINITY, depth: MAX_DEPTH }) === undefined;
-  return isObject && isFlat ? (plain as JsonObject) : 'invalid';
+  return isObject(plain) && isFlat ? plain : 'invalid';
 }
 
 /** Undefined for what has no JSON: cycles, big integers, endless nesting. */

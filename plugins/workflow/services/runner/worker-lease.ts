@@ -1,20 +1,10 @@
-import { backoffDelay, type Logger } from 'agent-gateway';
+import { backoffDelay } from 'agent-gateway';
 import type { RunStore } from '../ports/run-store.ts';
 import type { Timers } from '../ports/runtime.ts';
+import type { RunnerParts } from './runner.ts';
 
 /** Milliseconds after the first failure to make a worker known again. */
 const FIRST_REJOIN_MS = 100;
-
-interface WorkerLeaseParts {
-  readonly store: Pick<RunStore, 'join' | 'renew'>;
-  readonly timers: Timers;
-  readonly clock: Pick<DatabaseClock, 'renew'>;
-  readonly leaseMs: number;
-  readonly newId: () => string;
-  readonly log: Logger;
-  /** Called when the lease is over: others may have what the worker owned. */
-  readonly ended: () => void;
-}
 
 /**
  * The lease of this process as a worker, renewed three times in its length. By the database's clock a lease begins when the database gets the message; this
@@ -22,7 +12,10 @@ interface WorkerLeaseParts {
  * that work that was claimed under it cannot be taken for work of today.
  */
 export class WorkerLease {
-  readonly #parts: WorkerLeaseParts;
+  readonly #parts: RunnerParts;
+  readonly #clock: DatabaseClock;
+  readonly #ended: () => void;
+  readonly #leaseMs: number;
   #worker: string | undefined;
   /** On the monotonic clock. */
   #validUntil = 0;
@@ -31,18 +24,17 @@ export class WorkerLease {
   #cancelBeat = () => {};
   #cancelEnd = () => {};
 
-  constructor(parts: WorkerLeaseParts) {
+  /** @param ended called when the lease is over: others may have what the worker owned */
+  constructor(parts: RunnerParts, clock: DatabaseClock, ended: () => void) {
     this.#parts = parts;
+    this.#clock = clock;
+    this.#ended = ended;
+    this.#leaseMs = parts.limits.leaseMs;
   }
 
   /** The name to claim under. Undefined while there is no lease: nothing may be claimed. */
   get worker(): string | undefined {
     return this.#parts.timers.monotonic() < this.#validUntil ? this.#worker : undefined;
-  }
-
-  /** Makes the worker known. Rejects when the database does not answer. */
-  async open(): Promise<void> {
-    await this.#join();
   }
 
   /** Renews no more, and never joins again. Returns the name that is still known to the database, if any. */
@@ -55,22 +47,26 @@ export class WorkerLease {
     return worker;
   }
 
-  async #join(): Promise<void> {
-    const { store, timers, leaseMs, newId } = this.#parts;
+  /** Makes the worker known. Rejects when the database does not answer. */
+  async join(): Promise<void> {
+    const { store, timers, newId } = this.#parts;
     const worker = newId();
     const sent = timers.monotonic();
-    await store.join(worker, leaseMs);
+    await store.join(worker, this.#leaseMs);
     if (this.#isStopped) return;
     this.#worker = worker;
     this.#failures = 0;
     this.#isAliveSince(sent);
-    this.#watchEnd(worker);
   }
 
   #isAliveSince(sent: number): void {
-    const { timers, leaseMs } = this.#parts;
-    this.#validUntil = sent + leaseMs;
-    this.#beatAfter(sent + leaseMs / 3 - timers.monotonic());
+    const { timers } = this.#parts;
+    const now = timers.monotonic();
+    this.#validUntil = sent + this.#leaseMs;
+    this.#beatAfter(sent + this.#leaseMs / 3 - now);
+    // Independent of the heartbeats, which may hang.
+    this.#cancelEnd();
+    this.#cancelEnd = timers.after(Math.max(0, this.#validUntil - now), () => this.#end());
   }
 
   #beatAfter(ms: number): void {
@@ -79,62 +75,50 @@ export class WorkerLease {
   }
 
   async #beat(): Promise<void> {
-    const { store, timers, clock, leaseMs, log } = this.#parts;
+    const { store, timers, log } = this.#parts;
     const worker = this.#worker;
     if (worker === undefined) return;
     const sent = timers.monotonic();
     try {
       // The clock is asked at the same time; without its answer the estimate goes on.
-      const [renewal] = await Promise.allSettled([store.renew(worker, leaseMs), clock.renew()]);
+      const [renewal] = await Promise.allSettled([store.renew(worker, this.#leaseMs), this.#clock.renew()]);
       if (this.#worker !== worker) return;
       if (renewal.status === 'rejected') throw renewal.reason;
       this.#failures = 0;
       if (renewal.value) this.#isAliveSince(sent);
-      else this.#end(worker);
+      else this.#end();
     } catch (error) {
       this.#failures += 1;
       if (this.#failures === 1)
         log.warn({ err: error, worker }, 'the lease of the worker could not be renewed');
-      this.#beatAfter(leaseMs / 10);
+      this.#beatAfter(this.#leaseMs / 10);
     }
   }
 
-  /** Independent of the heartbeats, which may hang. */
-  #watchEnd(worker: string): void {
-    const { timers } = this.#parts;
-    this.#cancelEnd = timers.after(Math.max(1, this.#validUntil - timers.monotonic()), () => {
-      if (timers.monotonic() < this.#validUntil) this.#watchEnd(worker);
-      else this.#end(worker);
-    });
-  }
-
-  #end(worker: string): void {
+  #end(): void {
+    const worker = this.#worker;
     this.#cancelBeat();
     this.#cancelEnd();
     this.#worker = undefined;
-    this.#validUntil = 0;
     this.#failures = 0;
     this.#parts.log.warn({ worker }, 'the lease of the worker is over: its steps go to others');
-    this.#parts.ended();
+    this.#ended();
     void this.#rejoin();
   }
 
   async #rejoin(): Promise<void> {
-    const { leaseMs, log } = this.#parts;
+    const { log, timers } = this.#parts;
     if (this.#isStopped) return;
     try {
-      await this.#join();
+      await this.join();
       if (!this.#isStopped) log.info({ worker: this.#worker }, 'the worker is back under a new name');
     } catch (error) {
       this.#failures += 1;
       if (this.#failures === 1) log.warn({ err: error }, 'the worker could not be made known again');
-      this.#rejoinAfter(backoffDelay(this.#failures, { first: FIRST_REJOIN_MS, most: leaseMs / 3 }));
+      if (this.#isStopped) return;
+      const delay = backoffDelay(this.#failures, { first: FIRST_REJOIN_MS, most: this.#leaseMs / 3 });
+      this.#cancelBeat = timers.after(delay, () => void this.#rejoin());
     }
-  }
-
-  #rejoinAfter(ms: number): void {
-    if (this.#isStopped) return;
-    this.#cancelBeat = this.#parts.timers.after(ms, () => void this.#rejoin());
   }
 }
 

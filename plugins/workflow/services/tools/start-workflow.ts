@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Principal, Tool, ToolContext, ToolSource } from '../../../agent-engine/contract.ts';
+import type { WorkflowDefinitions, WorkflowEngine } from '../../contract/engine.ts';
 import type { JsonObject } from '../../contract/graph.ts';
 import type { RunRecord } from '../../contract/runs.ts';
-import type { Settled, StartByName } from './start-by-name.ts';
 
 /** Seconds that a call may wait for its run. */
 const MAX_WAIT_S = 60;
@@ -38,9 +38,18 @@ interface Arguments {
 
 /** What the tool works with. */
 interface StartWorkflowParts {
-  readonly workflows: StartByName;
-  readonly nesting: Pick<Nesting, 'isInside'>;
+  readonly engine: Pick<WorkflowEngine, 'start' | 'settled' | 'result'>;
+  readonly definitions: WorkflowDefinitions;
+  /** Those for whom agent tasks work. */
+  readonly nested: NestedPrincipals;
 }
+
+/**
+ * The principals that agent tasks work for, each this very object and no other with the same members: the agent engine hands the principal of a turn to its
+ * tools as it is, sub-agents included. So the work of agent tasks is told from that of chats and runtime agents, and a workflow whose agent starts
+ * workflows does not go on for ever.
+ */
+export type NestedPrincipals = WeakSet<Principal>;
 
 /** The source of the built-in tool `start_workflow` (decisions 3.2). It is there for every tenant. */
 export function startWorkflowSource(parts: StartWorkflowParts): ToolSource {
@@ -53,7 +62,7 @@ export function startWorkflowSource(parts: StartWorkflowParts): ToolSource {
  * that may be done again the same workflow is started with the same input once. Inside an agent task it refuses: a workflow whose agent starts
  * workflows would have no bound.
  */
-function startWorkflow({ workflows, nesting }: StartWorkflowParts): Tool {
+function startWorkflow({ engine, definitions, nested }: StartWorkflowParts): Tool {
   return {
     ref: 'builtin/start_workflow',
     name: 'start_workflow',
@@ -63,16 +72,16 @@ function startWorkflow({ workflows, nesting }: StartWorkflowParts): Tool {
     parameters: PARAMETERS,
     timeoutMs: TIMEOUT_MS,
     async invoke(given, context) {
-      if (nesting.isInside(context.principal)) {
+      if (nested.has(context.principal)) {
         const content =
           'Error: An agent that works for a workflow cannot start workflows. Put the steps into the graph of this one.';
         return { content, isError: true };
       }
       const { workflow, input = {}, wait_seconds: wait = 0 } = given as unknown as Arguments;
       const { tenantId, identityId } = context.principal;
-      const { run } = await workflows.start({
+      const { run } = await engine.start({
         tenantId,
-        workflow,
+        version: await definitions.resolve(tenantId, workflow),
         input,
         startedBy: identityId,
         idempotency: idempotencyOf(context, workflow, input),
@@ -80,14 +89,12 @@ function startWorkflow({ workflows, nesting }: StartWorkflowParts): Tool {
       const { id, definition_id, version } = run;
       // A turn may start several.
       context.audit?.({ [`workflow_run ${id}`]: `${definition_id} version ${version}` });
-      if (wait === 0 || run.status !== 'running') return { content: contentOf({ run, output: null }) };
-      const place = { tenantId, runId: run.id };
-      const settled = await workflows.settled({
-        ...place,
-        timeoutMs: wait * 1_000,
-        signal: context.signal,
-      });
-      return { content: contentOf(settled) };
+      if (wait === 0 || run.status !== 'running') return { content: contentOf(run, null) };
+      const place = { tenantId, runId: id };
+      const { signal } = context;
+      const settled = await engine.settled({ ...place, timeoutMs: wait * 1_000, signal });
+      signal.throwIfAborted();
+      return { content: contentOf(settled, await engine.result(place)) };
     },
   };
 }
@@ -103,29 +110,11 @@ function idempotencyOf({ idempotencyId }: ToolContext, workflow: string, input: 
   return { key: `tool-${hash(`${idempotencyId} ${fingerprint}`)}`, fingerprint };
 }
 
-function contentOf({ run, output }: { readonly run: RunRecord; readonly output: Settled['output'] }): string {
-  const { id, status, error } = run;
+function contentOf({ id, status, error }: RunRecord, output: JsonObject | null): string {
   return JSON.stringify({
     run_id: id,
     status,
     ...(output !== null && { output }),
     ...(error !== null && { error }),
   });
-}
-
-/**
- * Tells the work of agent tasks from the work of chats and runtime agents, so that a workflow whose agent starts workflows whose agents start
- * workflows does not go on for ever.
- */
-export interface Nesting {
-  /** Marks a principal as one that an agent task works for: this very object, and no other with the same members. */
-  enter(principal: Principal): void;
-  /** True inside of an agent task. The agent engine hands the principal of a turn to its tools as it is, sub-agents included. */
-  isInside(principal: Principal): boolean;
-}
-
-/** Makes it. It keeps nothing of work that is over, and knows of this process alone: a turn never leaves its process. */
-export function createNesting(): Nesting {
-  const inside = new WeakSet<Principal>();
-  return { enter: (principal) => void inside.add(principal), isInside: (principal) => inside.has(principal) };
 }

@@ -1,33 +1,16 @@
 import type { Clock } from 'agent-gateway';
 import type { Json } from '../../contract/graph.ts';
 import type { RunEventRecord, RunRecord, StepRecord, TaskRecord } from '../../contract/runs.ts';
-import type { OpenTask } from '../../store/run-queries.ts';
+import type { OpenTask, RunHead } from '../../store/run-queries.ts';
 import type { NewEvent } from '../core/commands.ts';
-import { nullableTimestamp, timestamp } from '../core/events.ts';
 import type { RunState, StepState } from '../core/state.ts';
+import { nullableTimestamp, timestamp } from '../core/state.ts';
 import type { CompiledGraph } from '../graph/compiled-graph.ts';
 import { maskConfig, type Redactor, redactJson } from './redaction.ts';
 import { mapYielding } from './yielding.ts';
 
-/** What callers see of a run: all of its state but the steps and the engine's own affairs. */
-type RunFacts = Pick<
-  RunState,
-  | 'id'
-  | 'definitionId'
-  | 'versionId'
-  | 'version'
-  | 'status'
-  | 'input'
-  | 'variables'
-  | 'error'
-  | 'startedBy'
-  | 'startedAt'
-  | 'completedAt'
-  | 'updatedAt'
->;
-
-/** A run on the wire, redacted. */
-export function toRunRecord(run: RunFacts, redactor: Redactor): RunRecord {
+/** A run on the wire, redacted, without the engine's own affairs. */
+export function toRunRecord(run: RunHead, redactor: Redactor): RunRecord {
   return {
     id: run.id,
     definition_id: run.definitionId,

@@ -2,7 +2,8 @@ import type { AttemptRecord, StepHistory } from '../../contract/engine.ts';
 import type { JsonObject } from '../../contract/graph.ts';
 import type { StepRecord } from '../../contract/runs.ts';
 import type { NewEvent } from '../core/commands.ts';
-import { timestamp } from '../core/events.ts';
+import { timestamp } from '../core/state.ts';
+import { isObject, ownMember } from '../graph/json.ts';
 
 /**
  * A step with its attempts, from its events, oldest first: one for each delivery. A delivery that was followed by another one, or that no worker
@@ -61,11 +62,11 @@ function ended({ data, createdAt }: NewEvent) {
 }
 
 function numberIn(data: JsonObject, name: string): number | undefined {
-  const value = Object.hasOwn(data, name) ? data[name] : undefined;
+  const value = ownMember(data, name);
   return typeof value === 'number' ? value : undefined;
 }
 
 function objectIn(data: JsonObject, name: string): JsonObject | null {
-  const value = Object.hasOwn(data, name) ? data[name] : undefined;
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
+  const value = ownMember(data, name);
+  return isObject(value) ? value : null;
 }

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
-import { type Database, openDatabase } from '../../../../foundation/data/database.ts';
-import type { TenantSource } from '../../../../foundation/data/tenant-entity-manager.ts';
+import { type Database, openDatabase, type RowWrite, writes } from '../../../../foundation/data/database.ts';
+import type { TenantSource } from '../../../../foundation/data/tenant-source.ts';
 import { eachDatabase, type FreshDatabase, freshDatabase } from '../../../support/databases.ts';
 import { Note, notes, seed, TENANT_A, TENANT_B } from '../fixtures/notes.ts';
 
@@ -129,8 +129,9 @@ test('postgres: row-level security holds plain statements back that nobody has b
   const place = source.place(TENANT_A, undefined);
   const all = { limit: 9, fields: ['id'] } as never;
   t.deepEqual(await source.plainRows.select(meta, {}, { id: { $ne: '' } }, all, place), [{ id: 'a1' }]);
-  t.is(await source.plainRows.update(meta, {}, { id: 'b1' }, { text: 'mine' }, place), 0);
-  await t.throwsAsync(source.plainRows.insert(meta, [{ ...row('n1'), tenantId: TENANT_B }], place), {
+  const unbound = (write: RowWrite) => source.plainRows.run(source.plainRows.ready(meta, {}, write)!, place);
+  t.is(await unbound(writes.update(Note, { id: 'b1' }, { text: 'mine' })), 0);
+  await t.throwsAsync(unbound(writes.insert(Note, [{ ...row('n1'), tenantId: TENANT_B }])), {
     message: /row-level security policy/,
   });
 });

@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { type Database, openDatabase, writes } from '../../../../foundation/data/database.ts';
+import { type Database, openDatabase, type RowWrite, writes } from '../../../../foundation/data/database.ts';
 import { isUniqueViolation } from '../../../../foundation/data/errors.ts';
-import { eachDatabase, type FreshDatabase } from '../../../support/databases.ts';
+import { eachDatabase, type FreshDatabase, freshDatabase } from '../../../support/databases.ts';
 import { Note, notes, seed, TENANT_A, TENANT_B } from '../fixtures/notes.ts';
 
 async function open(t: ExecutionContext, fresh: FreshDatabase): Promise<Database> {
@@ -114,4 +117,57 @@ eachDatabase(test, 'of writers that expect the same state one wins', async (t, f
   const won = (await Promise.all(attempts)).filter(Boolean);
   t.is(won.length, 1);
   t.is((await all(database, TENANT_A)).length, 2);
+});
+
+eachDatabase(
+  test,
+  'writes that share a commit are each done, refused or failed on their own',
+  async (t, fresh) => {
+    const database = await open(t, fresh);
+    const share = (shareAs: string, tenant = TENANT_A, ...more: RowWrite[]) =>
+      database
+        .forTenant(tenant)
+        .writeTogether([writes.insert(Note, [row(shareAs)]), ...more], { shareAs })
+        .catch((error: unknown) => (isUniqueViolation(error) ? 'taken' : 'failed'));
+    const unmatched = writes.update(Note, { id: 'nobody' }, { views: 9 }, { expect: 1 });
+    const ended = await Promise.all([
+      ...['n1', 'n2', 'a1', 'n3'].map((id) => share(id)),
+      share('n4', TENANT_A, unmatched),
+      share('n5', TENANT_B),
+      share('n6', TENANT_A),
+    ]);
+    t.deepEqual(ended, [true, true, 'taken', true, false, true, true]);
+    const ids = async (tenant: string) => (await all(database, tenant)).map(({ id }) => id);
+    t.deepEqual(await ids(TENANT_A), ['a1', 'n1', 'n2', 'n3', 'n6']);
+    t.true((await ids(TENANT_B)).includes('n5'));
+  },
+);
+
+test('sqlite: writes wait, without blocking, while another process has the file', async (t) => {
+  const fresh = await freshDatabase(t, 'sqlite');
+  if (fresh === undefined) return;
+  const one = await open(t, fresh);
+  // Locks are a process's: another library in this one would not be in the way.
+  const holder = `const { DatabaseSync } = require('node:sqlite');
+    const file = new DatabaseSync(process.argv[1]);
+    file.exec('begin immediate');
+    console.log('held');
+    process.stdin.once('data', () => file.exec('rollback'));`;
+  const other = spawn(process.execPath, ['-e', holder, fresh.options.file!], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  t.teardown(() => other.kill());
+  await once(other.stdout, 'data');
+  let isWritten = false;
+  const written = one
+    .forTenant(TENANT_A)
+    .writeTogether([writes.insert(Note, [row('n1')])])
+    .then((answer) => {
+      isWritten = answer;
+    });
+  await pause(100);
+  t.false(isWritten);
+  other.stdin.end('over');
+  await written;
+  t.true(isWritten);
 });

@@ -1,14 +1,13 @@
 import test from 'ava';
-import { MissedEvents } from '../../../../foundation/messages/events/missed-events.ts';
+import { createMissedEvents } from '../../../../foundation/messages/events/missed-events.ts';
 import { settled, until } from '../../../support/until.ts';
 import { PATIENCE } from './events-kit.ts';
 
 function startMissed(every: number) {
   const logged: string[] = [];
-  const missed = new MissedEvents({
-    every,
-    log: { error: (_: unknown, line: string) => logged.push(line) } as never,
-  });
+  const missed = createMissedEvents(every, {
+    error: (_: unknown, line: string) => logged.push(line),
+  } as never);
   return { missed, logged };
 }
 

@@ -3,10 +3,7 @@ import { definePlugin } from '../../../../kernel/index.ts';
 import { memoryRoutes, profileRoutes } from '../../../../plugins/platform/routes/memories.ts';
 import { skillRoutes, soulRoutes } from '../../../../plugins/platform/routes/skills.ts';
 import { EmbeddingsPoint } from '../../../../plugins/records/contract.ts';
-import {
-  openTenantContext,
-  type TenantContext,
-} from '../../../../plugins/records/services/open-tenant-context.ts';
+import { openTenantContext } from '../../../../plugins/records/services/open-tenant-context.ts';
 import { BUILTIN_FOLDER, readCatalog } from '../../../../plugins/records/services/skills/skill-text.ts';
 import { MemoryEntity, ProfileEntity } from '../../../../plugins/records/store/memories.ts';
 import { memoriesMigration, skillsMigration } from '../../../../plugins/records/store/migrations.ts';
@@ -19,7 +16,7 @@ export async function startContextGateway(
   t: ExecutionContext,
   options: Omit<TestGatewayOptions, 'plugins'> = {},
 ) {
-  let context: TenantContext | undefined;
+  let context: ReturnType<typeof openTenantContext> | undefined;
   const plugin = definePlugin({
     name: 'context-test',
     summary: 'Memories and skills without the rest',

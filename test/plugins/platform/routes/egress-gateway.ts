@@ -2,7 +2,6 @@ import type { ExecutionContext } from 'ava';
 import type { Egress } from '../../../../foundation/egress/egress.ts';
 import { auditLogRoutes } from '../../../../plugins/platform/routes/audit-logs.ts';
 import { egressLogRoute, egressRuleRoutes } from '../../../../plugins/platform/routes/egress.ts';
-import { createAuditSearch } from '../../../../plugins/platform/services/audit-search.ts';
 import { createEgressAdministration } from '../../../../plugins/platform/services/egress-administration.ts';
 import { startTestGateway, type TestGateway } from '../../../../testing/index.ts';
 import { testPlugin } from '../../../support/plugins.ts';
@@ -30,8 +29,8 @@ const routes = testPlugin('egress-routes', {
     const { audit, egress } = scope.services;
     scope.route(
       ...egressRuleRoutes(createEgressAdministration(egress.rules)),
-      egressLogRoute(createAuditSearch(audit)),
-      ...auditLogRoutes(createAuditSearch(audit)),
+      egressLogRoute(audit),
+      ...auditLogRoutes(audit),
     );
   },
 });

@@ -7,7 +7,6 @@ import { executionReceiptRoutes } from '../../../../plugins/platform/routes/exec
 import { pricingRuleRoutes } from '../../../../plugins/platform/routes/pricing-rules.ts';
 import { sandboxPolicyRoutes } from '../../../../plugins/platform/routes/sandbox-policy.ts';
 import { adminUsageRoutes, usageRoutes } from '../../../../plugins/platform/routes/usage.ts';
-import { createPricingAdministration } from '../../../../plugins/platform/services/pricing-administration.ts';
 import { createSandboxPolicyAdministration } from '../../../../plugins/platform/services/sandbox-policy-administration.ts';
 import { createUsageAdministration } from '../../../../plugins/platform/services/usage-administration.ts';
 import { type Metering, PricingChanged, type Receipts } from '../../../../plugins/records/contract.ts';
@@ -69,9 +68,9 @@ export async function startEngineGateway(
       scope.defer(events.onMissed(policies.forgetAll));
       scope.route(
         ...executionReceiptRoutes(receipts),
-        ...usageRoutes({ reports, clock }),
-        ...adminUsageRoutes({ usage: createUsageAdministration({ reports, tenants, database }), clock }),
-        ...pricingRuleRoutes(createPricingAdministration(pricing)),
+        ...usageRoutes(reports, clock),
+        ...adminUsageRoutes(createUsageAdministration({ reports, tenants, database }), clock),
+        ...pricingRuleRoutes(pricing),
         ...sandboxPolicyRoutes(createSandboxPolicyAdministration({ policies, tenants, database })),
       );
     },

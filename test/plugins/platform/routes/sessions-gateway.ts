@@ -1,4 +1,5 @@
 import type { ExecutionContext } from 'ava';
+import { writes } from '../../../../foundation/data/database.ts';
 import type { ChatMessage, Principal } from '../../../../plugins/agent-engine/contract.ts';
 import { mockSessionRoute, sessionRoutes } from '../../../../plugins/platform/routes/sessions.ts';
 import type { Sessions, Turns } from '../../../../plugins/records/contract.ts';
@@ -39,7 +40,7 @@ export async function startSessionsGateway(
     migrations: [sessionTables],
     setup(scope) {
       const { database, leases, clock, ids } = scope.services;
-      const metering = { record: async () => {} };
+      const metering = { write: () => writes.insert(SessionMessageEntity, []) };
       const turns = createTurns({ database, leases, metering, clock, ids });
       const sessions = createSessions({ leases });
       services = { turns, sessions };

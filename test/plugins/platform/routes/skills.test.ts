@@ -1,6 +1,6 @@
 import test from 'ava';
 import { createRedaction } from '../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
-import { recordTools } from '../../../../plugins/agent-engine/services/tools/record-tools.ts';
+import { recordTools } from '../../../../plugins/agent-engine/services/tools/skill-tools.ts';
 import { until } from '../../../support/until.ts';
 import { skillText } from '../../records/services/skills/kit.ts';
 import { startContextGateway } from './context-gateway.ts';

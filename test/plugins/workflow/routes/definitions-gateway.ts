@@ -2,7 +2,6 @@ import type { ExecutionContext } from 'ava';
 import { createRedaction } from '../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
 import type { WorkflowDefinitions } from '../../../../plugins/workflow/contract/engine.ts';
 import type { Graph } from '../../../../plugins/workflow/contract/graph.ts';
-import { definitionVersionRoutes } from '../../../../plugins/workflow/routes/definition-versions.ts';
 import { definitionRoutes } from '../../../../plugins/workflow/routes/definitions.ts';
 import { openDefinitions } from '../../../../plugins/workflow/services/definitions/create-definitions.ts';
 import { entities, gatewayTables, migrations } from '../../../../plugins/workflow/store/tables.ts';
@@ -28,7 +27,7 @@ export async function startDefinitions(
       const versions = createVersions({ database, tables: gatewayTables, clock, ids });
       const definitions = openDefinitions(scope, { types, versions, redactor });
       resolve = definitions.resolve;
-      scope.route(...definitionRoutes(definitions), ...definitionVersionRoutes(definitions));
+      scope.route(...definitionRoutes(definitions));
     },
   });
   const gateway = await startTestGateway({ ...options, plugins: [plugin] });

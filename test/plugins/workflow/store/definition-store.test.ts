@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Graph } from '../../../../plugins/workflow/contract.ts';
-import type { StoredDefinition } from '../../../../plugins/workflow/services/ports/definition-store.ts';
+import type { StoredDefinition } from '../../../../plugins/workflow/store/definition-store.ts';
 import { createDefinitionStore } from '../../../../plugins/workflow/store/definition-store.ts';
 import { createVersions } from '../../../../plugins/workflow/store/versions.ts';
 import { eachDatabase, type FreshDatabase } from '../../../support/databases.ts';

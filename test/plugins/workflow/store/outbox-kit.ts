@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import type { RunState } from '../../../../plugins/workflow/services/core/state.ts';
-import type { OutboxEntry, TakeRequest } from '../../../../plugins/workflow/services/ports/outbox.ts';
+import type { OutboxEntry, TakeRequest } from '../../../../plugins/workflow/store/outbox.ts';
 import { createOutbox } from '../../../../plugins/workflow/store/outbox.ts';
 import { READY } from '../../../../plugins/workflow/store/outbox-rows.ts';
 import { createRunStore } from '../../../../plugins/workflow/store/run-store.ts';

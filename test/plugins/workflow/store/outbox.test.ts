@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { OutboxEntry } from '../../../../plugins/workflow/services/ports/outbox.ts';
+import type { OutboxEntry } from '../../../../plugins/workflow/store/outbox.ts';
 import { eachDatabase } from '../../../support/databases.ts';
 import { LONG, openOutbox, ranges } from './outbox-kit.ts';
 import { eventsOf, nextOf, OTHER_TENANT, TENANT } from './states.ts';

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { NewEvent } from '../../../../plugins/workflow/services/core/commands.ts';
 import { createDefinitionStore } from '../../../../plugins/workflow/store/definition-store.ts';
-import { createPersonalTraces } from '../../../../plugins/workflow/store/personal-traces.ts';
+import { pseudonymize } from '../../../../plugins/workflow/store/personal-traces.ts';
 import { createRunQueries } from '../../../../plugins/workflow/store/run-queries.ts';
 import { createRunStore } from '../../../../plugins/workflow/store/run-store.ts';
 import { createVersions } from '../../../../plugins/workflow/store/versions.ts';
@@ -16,10 +16,9 @@ const GRAPH = { nodes: [], edges: [] };
 
 async function open(t: ExecutionContext, fresh: FreshDatabase) {
   const kit = await storeKit(t, fresh);
-  const traces = createPersonalTraces(kit);
   return {
     ...kit,
-    traces,
+    named: kit,
     store: createRunStore(kit),
     queries: createRunQueries(kit),
     versions: createVersions(kit),
@@ -27,7 +26,7 @@ async function open(t: ExecutionContext, fresh: FreshDatabase) {
     rename: (userId: string, tenantId = TENANT) =>
       kit.database
         .forTenant(tenantId)
-        .transaction((entities) => traces.pseudonymize(entities, userId, 'erased-1')),
+        .transaction((entities) => pseudonymize(kit, entities, userId, 'erased-1')),
   };
 }
 
@@ -145,7 +144,7 @@ eachDatabase(test, 'what is done in a transaction that fails is undone', async (
   const before = await seen(opened, place);
   await t.throwsAsync(
     opened.database.forTenant(TENANT).transaction(async (entities) => {
-      t.true((await opened.traces.pseudonymize(entities, ADA, 'erased-1')) > 0);
+      t.true((await pseudonymize(opened.named, entities, ADA, 'erased-1')) > 0);
       throw new Error('not so');
     }),
     { message: 'not so' },

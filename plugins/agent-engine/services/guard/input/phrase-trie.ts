@@ -11,24 +11,14 @@ const CLASSES = 1024;
 /** What may stand between the words of a phrase: an apostrophe, a hyphen, a comma and a blank. */
 const MAX_SEPARATORS = 3;
 
-/** What a phrase means, and where it ends. */
-interface PhraseMatch {
-  readonly concepts: number;
-  readonly end: number;
-}
-
-/** All lexicons as one trie over classes of characters: a look-alike is the letter itself. */
-export interface PhraseTrie {
-  kindOf(code: number): number;
-  /** The longest phrase that begins at `start`. `unspaced` ignores where words end. */
-  longestAt(text: string, start: number, unspaced: boolean): PhraseMatch | undefined;
-}
-
 const WORD = /[\p{L}\p{N}\p{M}@$]/u;
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}ー]/u;
 
+/** All lexicons as one trie over classes of characters: a look-alike is the letter itself. */
+export type PhraseTrie = ReturnType<typeof createPhraseTrie>;
+
 /** Builds the trie. Phrases are folded as texts are. */
-export function createPhraseTrie(lexicons: readonly Lexicon[]): PhraseTrie {
+export function createPhraseTrie(lexicons: readonly Lexicon[]) {
   const kinds = new Uint8Array(0x10000);
   const classes = new Uint16Array(0x10000);
   const classOf = new Map<string, number>([[' ', SPACE_CLASS]]);
@@ -77,9 +67,10 @@ export function createPhraseTrie(lexicons: readonly Lexicon[]): PhraseTrie {
 
   const table = createEdgeTable(edges);
   return {
-    kindOf: (code) => kinds[code]!,
+    kindOf: (code: number): number => kinds[code]!,
 
-    longestAt(text, start, unspaced) {
+    /** What the longest phrase that begins at `start` means, and where it ends. `unspaced` ignores where words end. */
+    longestAt(text: string, start: number, unspaced: boolean) {
       let node = 0;
       let concepts = -1;
       let end = start;
@@ -119,14 +110,11 @@ export function createPhraseTrie(lexicons: readonly Lexicon[]): PhraseTrie {
 /** No edge leads to the root. */
 const NONE = 0;
 
-/** Integers by integer key: a Map would be most of what the check of a text costs. */
-interface EdgeTable {
-  /** The target of an edge; 0 for none. */
-  get(key: number): number;
-}
-
-/** A table of open addressing over the given edges. Keys and targets are positive and below 2^31. */
-function createEdgeTable(edges: ReadonlyMap<number, number>): EdgeTable {
+/**
+ * A table of open addressing over the given edges: a Map would be most of what the check of a text costs. Keys and targets are positive and below
+ * 2^31.
+ */
+function createEdgeTable(edges: ReadonlyMap<number, number>) {
   const bits = Math.ceil(Math.log2(edges.size + 1)) + 2;
   const mask = 2 ** bits - 1;
   const shift = 32 - bits;
@@ -141,7 +129,8 @@ function createEdgeTable(edges: ReadonlyMap<number, number>): EdgeTable {
     targets[slot] = target;
   }
   return {
-    get(key) {
+    /** The target of an edge; 0 for none. */
+    get(key: number): number {
       let slot = slotOf(key);
       for (;;) {
         const found = keys[slot];

@@ -149,7 +149,9 @@ function matchAt(hits: readonly Hit[], anchor: number, intent: Intent): IntentMa
     from = Math.min(from, found);
     to = Math.max(to, found);
   }
-  if (intent.negatable === true && isNegated(hits, anchor)) return undefined;
+  const negatedFrom = position - NEGATION.within;
+  if (intent.negatable === true && seek(hits, anchor, -1, negatedFrom, NEGATION.concept) >= 0)
+    return undefined;
   return { intent, from, to, anchor };
 }
 
@@ -161,11 +163,6 @@ function seek(hits: readonly Hit[], anchor: number, step: 1 | -1, limit: number,
     if ((concepts & wanted) !== 0) return index;
   }
   return -1;
-}
-
-function isNegated(hits: readonly Hit[], anchor: number): boolean {
-  const limit = hits[anchor]!.position - NEGATION.within;
-  return seek(hits, anchor, -1, limit, NEGATION.concept) >= 0;
 }
 
 /** True when the user speaks of his own words: "my" or "I said" between the match's ends, or right before it where the verb is last. */

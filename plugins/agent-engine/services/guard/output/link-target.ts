@@ -12,12 +12,16 @@ const READABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S}\s]+$/u;
 
 /** What forbids a link's or an image's target: a script, or a URL that carries a text away. Undefined for any other. Linear, pure. */
 export function judgeTarget(target: string, isImage: boolean): Finding | undefined {
-  if (ACTIVE.test(stripControls(target))) {
+  // Browsers skip tabs and line breaks inside a scheme.
+  if (ACTIVE.test(target.slice(0, 64).replace(/[\0- ]/g, ''))) {
     return { rule: 'active-content', reason: 'a link of the answer runs a script' };
   }
   if (!REMOTE.test(target)) return undefined;
   const parts = target.split(/[/?&=#;,<>]/).map(decodePercent);
-  if (parts.some(carriesEncodedText) || (isImage && parts.some(carriesPlainText))) {
+  if (
+    parts.some(carriesEncodedText) ||
+    (isImage && parts.some((part) => part.length >= PLAIN_LENGTH && countWords(part) >= PLAIN_WORDS))
+  ) {
     const what = isImage ? 'an image' : 'a link';
     return {
       rule: 'data-in-url',
@@ -25,11 +29,6 @@ export function judgeTarget(target: string, isImage: boolean): Finding | undefin
     };
   }
   return undefined;
-}
-
-/** Browsers skip tabs and line breaks inside a scheme. */
-function stripControls(target: string): string {
-  return target.slice(0, 64).replace(/[\0- ]/g, '');
 }
 
 function decodePercent(part: string): string {
@@ -47,10 +46,6 @@ function carriesEncodedText(part: string): boolean {
   if (!isHex && !/^[A-Za-z0-9+_-]+$/.test(run)) return false;
   const text = Buffer.from(run, isHex ? 'hex' : 'base64').toString('utf8');
   return READABLE.test(text) && countWords(text) >= ENCODED_WORDS;
-}
-
-function carriesPlainText(part: string): boolean {
-  return part.length >= PLAIN_LENGTH && countWords(part) >= PLAIN_WORDS;
 }
 
 function countWords(text: string): number {

@@ -1,4 +1,4 @@
-import type { Finding } from '../../../contract.ts';
+import type { Finding, OutputCheck } from '../../../contract.ts';
 import { judgeTag, judgeTarget } from './link-target.ts';
 
 /** What is longer is judged by its beginning. */
@@ -7,18 +7,11 @@ const SCRIPT_CODE = /[(=;]/;
 const SPECIAL = /[`~<[\]\n]/;
 const TAG_START = /[a-z/|<]/i;
 
-/** Reads Markdown in pieces, and judges targets of links and images and raw tags. */
-export interface MarkupScanner {
-  /** Takes the next piece; the first finding, once there is one. */
-  push(text: string): Finding | undefined;
-  end(): Finding | undefined;
-}
-
 /**
- * A scanner of Markdown at any split. Fenced and inline code passes, since examples live there; a backtick that nothing closes in its
+ * A scanner of Markdown at any split, which judges targets of links and images, and raw tags. Fenced and inline code passes, since examples live there; a backtick that nothing closes in its
  * paragraph makes no code, so what follows it counts after all. Memory is bounded, time linear.
  */
-export function createMarkupScanner(): MarkupScanner {
+export function createMarkupScanner(): OutputCheck {
   let finding: Finding | undefined;
   // Found in what may turn out to be inline code.
   let pending: Finding | undefined;

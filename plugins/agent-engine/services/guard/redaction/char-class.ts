@@ -85,5 +85,3 @@ export const WORD = chars('A-Za-z0-9_');
 export const BASE64 = chars('A-Za-z0-9+/');
 /** The URL-safe alphabet (RFC 4648, 5), without padding. */
 export const BASE64URL = chars('A-Za-z0-9_-');
-/** Space and tab. */
-export const BLANK = chars(' \t');

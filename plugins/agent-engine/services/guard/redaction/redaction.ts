@@ -2,89 +2,52 @@ import type { StreamRedactor } from '../../../contract/guard.ts';
 import { MODEL_PROVIDER_TOKENS } from './model-provider-tokens.ts';
 import type { CredentialKind } from './pattern.ts';
 import { createRedactor, type RedactionProgram, redactionProgram } from './redactor.ts';
+import { SERVICE_TOKENS } from './service-tokens.ts';
 import { NAMED_SECRETS, STANDARD_CREDENTIALS } from './standard-credentials.ts';
 import { VENDOR_TOKENS } from './vendor-tokens.ts';
 
-/** Replaces credentials by `[REDACTED:<kind>]`. All of it is pure and linear in the length of the text. */
-interface Redaction {
-  /** The text without its credentials; all else is unchanged. */
-  redact(text: string): string;
-  /** The same for a text in pieces: the outputs together are what `redact` makes of the pieces together. */
-  redactStream(): StreamRedactor;
-  /** A copy of a plain JSON value with its strings redacted; the value itself where there was nothing to redact. */
-  redactJson(value: JsonValue): JsonValue;
-  /** JSON text stays JSON, with every character outside of changed strings as it was; other text is redacted as text. */
-  redactJsonText(text: string): string;
-}
+/** Made at the first use, and shared: it is the table in another form, and takes some tens of milliseconds. */
+let program: RedactionProgram | undefined;
 
-/** The redaction of all kinds. Its first use takes some tens of milliseconds: make one and keep it. */
-export function createRedaction(): Redaction {
-  let program: RedactionProgram | undefined;
-  const redactStream = () => {
+/** Replaces credentials of all kinds by `[REDACTED:<kind>]`. All of it is pure and linear in the length of the text. */
+export function createRedaction() {
+  /** The same as `redact` for a text in pieces: the outputs together are what that makes of the pieces together. */
+  const redactStream = (): StreamRedactor => {
     program ??= redactionProgram(CREDENTIAL_KINDS);
     return createRedactor(program);
   };
-  const redact = (text: string) => {
+  /** The text without its credentials; all else is unchanged. */
+  const redact = (text: string): string => {
     const redactor = redactStream();
     return redactor.push(text) + redactor.end();
   };
-  return {
-    redact,
-    redactStream,
-    redactJson: (value) => redactJsonWith(redact, value),
-    redactJsonText: (text) => redactJsonTextWith(redact, text),
-  };
+  return { redact, redactStream, redactJsonText: (text: string) => redactJsonTextWith(redact, text) };
 }
-
-/** What JSON can hold. */
-export type JsonValue =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly JsonValue[]
-  | { readonly [name: string]: JsonValue };
 
 type Redact = (text: string) => string;
 
-/** Deeper values are not looked into, and replaced. */
-const MAX_DEPTH = 64;
-/** Values after so many are not looked into, and replaced. */
-const MAX_VALUES = 100_000;
-/** Stands where a value is beyond the bounds above. */
-const UNCHECKED = '[REDACTED:unchecked]';
 /** Of a name, so much of its end is looked at: a name that means a secret ends with the word that says so. */
 const NAME_TAIL = 64;
 
-/** See `Redaction.redactJson`. A string is judged together with the name of its member: `{"password": "…"}`. */
-function redactJsonWith(redact: Redact, value: JsonValue): JsonValue {
-  let left = MAX_VALUES;
-  const visit = (node: JsonValue, name: string | undefined, depth: number): JsonValue => {
-    left -= 1;
-    if (typeof node === 'string') return left < 0 ? UNCHECKED : redactMember(redact, name, node);
-    if (node === null || typeof node !== 'object') return node;
-    if (left < 0 || depth > MAX_DEPTH) return UNCHECKED;
-    if (isArray(node)) {
-      const items = node.map((item) => visit(item, name, depth + 1));
-      return items.every((item, index) => item === node[index]) ? node : items;
-    }
-    const members = Object.entries(node).map(([key, item]) => [key, visit(item, key, depth + 1)] as const);
-    return members.every(([key, item]) => item === node[key]) ? node : Object.fromEntries(members);
-  };
-  return visit(value, undefined, 0);
-}
-
 /**
- * See `Redaction.redactJsonText`. Works on the strings alone, so that long numbers, repeated names and spaces survive:
- * parsing and writing again would change them.
+ * JSON text stays JSON, with every character outside of changed strings as it was; other text is redacted as text. A string is judged together
+ * with the name of its member: `{"password": "…"}`. Works on the strings alone, so that long numbers, repeated names and spaces survive: parsing
+ * and writing again would change them.
  */
 export function redactJsonTextWith(redact: Redact, text: string): string {
   if (!isJson(text)) return redact(text);
   let output = '';
   let copied = 0;
   let name: string | undefined;
+  /** The names of the lists and objects that are open. */
+  const names: (string | undefined)[] = [];
+  let end = 0;
   for (let begin = text.indexOf('"'); begin >= 0; ) {
-    const end = endOfString(text, begin);
+    for (const char of text.slice(end, begin)) {
+      if (char === '[' || char === '{') names.push(name);
+      if (char === ']' || char === '}') name = names.pop();
+    }
+    end = endOfString(text, begin);
     const value = JSON.parse(text.slice(begin, end)) as string;
     if (isName(text, end)) name = value;
     else {
@@ -121,10 +84,6 @@ function redactMember(redact: Redact, name: string | undefined, value: string): 
   return redacted.startsWith(lead) ? redacted.slice(lead.length) : redact(value);
 }
 
-function isArray(value: JsonValue): value is readonly JsonValue[] {
-  return Array.isArray(value);
-}
-
 function isJson(text: string): boolean {
   try {
     JSON.parse(text);
@@ -137,6 +96,7 @@ function isJson(text: string): boolean {
 /** All kinds that are redacted. Of two that begin at the same place, the earlier one gives the marker its name. */
 export const CREDENTIAL_KINDS: readonly CredentialKind[] = [
   ...VENDOR_TOKENS,
+  ...SERVICE_TOKENS,
   ...MODEL_PROVIDER_TOKENS,
   ...STANDARD_CREDENTIALS,
   ...NAMED_SECRETS,

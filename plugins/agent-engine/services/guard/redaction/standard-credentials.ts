@@ -1,17 +1,18 @@
 import {
-  ALNUM,
   anyExcept,
   BASE64,
   BASE64URL,
-  BLANK,
+  type CharClass,
   caseless,
   chars,
+  DIGIT,
   except,
   literal,
   plus,
   visibleExcept,
 } from './char-class.ts';
 import {
+  base64,
   before,
   begins,
   behind,
@@ -29,52 +30,70 @@ import {
 
 /** A JWT's header is decided on within this many characters; none that is sent as a credential comes near. */
 const LONGEST_JWT_HEADER = 2048;
+/** The same of the first two parts of a JWE: keys of RSA with 4,096 bits are the longest. */
+const LONGEST_JWE_HEADER = 512;
+const LONGEST_JWE_KEY = 700;
 /** A password in a URL is decided on within this many characters. */
 const LONGEST_URL_PASSWORD = 512;
 
 /** The `"alg":`, `"typ":`, `"kid":` and `"x5…` with which headers begin, in base64url. */
 const JWT_HEADERS = ['eyJhbGci', 'eyJ0eXAi', 'eyJraWQi', 'eyJ4NW', 'eyJ4NX'];
+/** `{"` in base64url, and `{` with white space behind it. */
+const JSON_BEGINNINGS = ['eyJ', 'eyA', 'ewo', 'ew0'];
+const DOT = exactly(literal('.'));
 
 function jwtPatterns(): Pattern[] {
-  const header = run(BASE64URL, 12, LONGEST_JWT_HEADER);
-  const dot = exactly(literal('.'));
+  const claims = [...DOT, ...exactly([chars('e'), chars('yw')]), run(BASE64URL, 1)];
+  const token = [run(BASE64URL, 12, LONGEST_JWT_HEADER), ...claims];
   return [
-    begins('token', literal('eyJ'), header, ...dot, ...exactly(literal('eyJ')), run(BASE64URL, 0)),
-    // Signed. With less than a character behind it, the second dot ends a sentence.
-    begins(
-      'token',
-      literal('eyJ'),
-      header,
-      ...dot,
-      ...exactly(literal('eyJ')),
-      run(BASE64URL, 0),
-      ...dot,
-      run(BASE64URL, 1),
-    ),
+    ...JSON_BEGINNINGS.flatMap((text) => [
+      begins('token', literal(text), ...token),
+      // Signed. With less than a character behind it, the second dot ends a sentence.
+      begins('token', literal(text), ...token, ...DOT, run(BASE64URL, 1)),
+    ]),
     // A header that is too long to wait for its end is swallowed, if it begins as one: source maps begin with `eyJ`, too.
     ...JWT_HEADERS.map((text) => begins('token', literal(text), run(BASE64URL, LONGEST_JWT_HEADER - 8))),
   ];
 }
 
+/** Header, encrypted key (none where the key is shared), initialization vector of 96 or 128 bits, text, tag. */
+function jwePatterns(): Pattern[] {
+  const part = (min: number, max?: number) => [...DOT, run(BASE64URL, min, max)];
+  const start = [run(BASE64URL, 12, LONGEST_JWE_HEADER), ...part(0, LONGEST_JWE_KEY), ...part(16, 22)];
+  return JSON_BEGINNINGS.flatMap((text) => [
+    begins('token', literal(text), ...start, ...part(1)),
+    begins('token', literal(text), ...start, ...part(1), ...part(1)),
+  ]);
+}
+
 const KEY_LABELS = ['', 'RSA ', 'EC ', 'DSA ', 'OPENSSH ', 'ENCRYPTED ', 'ANY '];
-/** Lines that may stand between the label and the key (RFC 1421, RFC 9580). */
-const KEY_HEADERS = ['Proc-Type:', 'DEK-Info:', 'Version:', 'Comment:', 'Hash:', 'Charset:'];
-/** What stands between the parts of a block, also where it is quoted, indented, or escaped (`\n`) in a string. */
-const KEY_GAP = chars(' \t\r\n\\"\'`|>#*+,');
+/** Lines that may stand between the label and the key (RFC 1421, RFC 4716, RFC 9580). */
+const KEY_HEADERS = [
+  ...['Proc-Type:', 'DEK-Info:', 'Key-Info:', 'Content-Domain:', 'Originator-', 'Subject:', 'X-', 'x-'],
+  ...['Version:', 'Comment:', 'Hash:', 'Charset:', 'MessageID:'],
+];
+/** What stands between the parts of a block, also where it is quoted, indented, numbered, or in strings of code. */
+const KEY_GAP = chars(' \t\r\n\\"\'`|>#*+,[0-9-');
+const BLANK = chars(' \t');
+/** Blanks before anything says that the text is a form (`application/x-www-form-urlencoded`), in which a plus is one. */
+const ANY_BLANK = chars(' \t+');
+const SPACE = chars(' +');
+
+/** A text as classes, each of its spaces also as forms write it. */
+function spaced(text: string): CharClass[] {
+  return literal(text).map((set) => (set[0x20] === 1 ? SPACE : set));
+}
 
 /**
  * From the label to the end of the block, if a key follows the label: the label alone, in a sentence about keys, is no
  * secret. A block without an end is swallowed to the end of the text.
  */
 function keyBlocks(begin: string, end: string): Pattern[] {
-  const rest = [through(end), run(chars('A-Z0-9 '), 0, 64), run(chars('-'), 0, 5)];
+  const rest = [through(spaced(end)), run(chars('A-Z0-9 +'), 0, 64), run(chars('-'), 0, 5)];
   const gap = run(KEY_GAP, 0, 64);
-  const block = (...first: readonly Step[]) => begins('anywhere', literal(begin), gap, ...first, ...rest);
-  const key = [run(ALNUM, 1, 1), run(BASE64, 15, 15)];
+  const block = (...first: readonly Step[]) => begins('anywhere', spaced(begin), gap, ...first, ...rest);
   return [
-    block(...key),
-    // A line break as an escape, and the key in another string behind it.
-    block(...exactly(literal('n')), run(KEY_GAP, 1, 64), ...key),
+    block(run(chars('A-Za-z'), 1, 1), run(BASE64, 15, 15)),
     ...KEY_HEADERS.map((text) => block(...exactly(literal(text)))),
   ];
 }
@@ -112,6 +131,28 @@ function urlPassword(...steps: readonly Step[]): Pattern {
   return behind('anywhere', '://', [run(URL_USER, 0, 256), ...exactly(literal(':'))], ...steps);
 }
 
+/**
+ * The first three characters of JSON in base64: `{` or `[` and a quote, a bracket or white space. Of a JSON text that is a string alone, two: the quote
+ * and what follows it.
+ */
+const JSON_IN_BASE64 = [
+  ...[
+    'ey[IJKLABCD]',
+    'ew[klmnopqr0123]',
+    'Wy[IJKLABCD]',
+    'Ww[klmnopqr0123]',
+    'W3[stuv]',
+    'W1[stuv]',
+    'I[ijklmn]',
+  ],
+].flatMap((text) => {
+  const [begin, last = ''] = text.split(/[[\]]/);
+  return [...last].map((char) => begin + char);
+});
+
+/** `-----BEGIN`, as secrets of Kubernetes hold it. */
+const DASHES_IN_BASE64 = 'LS0tLS1C';
+
 /** Credentials whose form a standard gives. */
 export const STANDARD_CREDENTIALS: readonly CredentialKind[] = [
   {
@@ -119,6 +160,18 @@ export const STANDARD_CREDENTIALS: readonly CredentialKind[] = [
     title: 'JSON Web Token, signed or not',
     source: 'https://www.rfc-editor.org/rfc/rfc7519',
     patterns: jwtPatterns(),
+  },
+  {
+    kind: 'jwe',
+    title: 'JSON Web Encryption in its compact form',
+    source: 'https://www.rfc-editor.org/rfc/rfc7516#section-3.1',
+    patterns: jwePatterns(),
+  },
+  {
+    kind: 'encoded-credential',
+    title: 'Base64 of JSON in which a credential of another kind stands, or of a key block',
+    source: 'https://www.rfc-editor.org/rfc/rfc4648',
+    patterns: [...JSON_IN_BASE64, DASHES_IN_BASE64].map(base64),
   },
   {
     kind: 'private-key',
@@ -135,7 +188,10 @@ export const STANDARD_CREDENTIALS: readonly CredentialKind[] = [
     title: 'Password in a URL or connection string; the user name stays',
     source: 'https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1',
     patterns: [
-      urlPassword(run(except(URL_PASSWORD, '@${['), 1, 1), ...TO_LAST_AT),
+      urlPassword(run(except(URL_PASSWORD, '@${[0-9'), 1, 1), ...TO_LAST_AT),
+      // Five digits and no more are a port: `ssh://git:22@host`.
+      urlPassword(run(DIGIT, 1, 5), run(except(URL_PASSWORD, '@0-9?#,'), 1, 1), ...TO_LAST_AT),
+      urlPassword(run(DIGIT, 6, 6), ...TO_LAST_AT),
       // Not `$PASSWORD`, `${password}` or `$(command)`, which stand for one, nor the marker of another kind.
       urlPassword(...exactly(literal('$')), run(except(URL_PASSWORD, 'A-Za-z_{(@'), 1, 1), ...TO_LAST_AT),
       urlPassword(...exactly(literal('[')), run(except(URL_PASSWORD, 'R@'), 1, 1), ...TO_LAST_AT),
@@ -152,7 +208,7 @@ export const STANDARD_CREDENTIALS: readonly CredentialKind[] = [
     kind: 'bearer-token',
     title: 'Bearer token without its header, if it looks random',
     source: 'https://www.rfc-editor.org/rfc/rfc6750#section-2.1',
-    patterns: [behind('word', 'bearer', [run(BLANK, 1)], judged(TOKEN68, 20, 128, looksRandom))],
+    patterns: [behind('word', 'bearer', [run(ANY_BLANK, 1)], judged(TOKEN68, 20, 128, looksRandom))],
   },
 ];
 
@@ -173,7 +229,7 @@ function spellings(names: string): string[] {
 function assigned(minQuotes: number): Step[] {
   return [
     run(QUOTES, 0, 4),
-    run(BLANK, 0),
+    run(ANY_BLANK, 0),
     run(chars(':='), 1, 3),
     run(chars('>'), 0, 1),
     run(BLANK, 0),
@@ -221,7 +277,7 @@ export const NAMED_SECRETS: readonly CredentialKind[] = [
     kind: 'azure-signature',
     title: 'Signature of an Azure shared access URL',
     source: 'https://learn.microsoft.com/en-us/rest/api/storageservices/create-service-sas',
-    patterns: [behind('word', 'sig=', [], run(plus(BASE64, '%'), 40), run(chars('='), 0, 2))],
+    patterns: [behind('word', 'sig=', [], run(plus(BASE64, '%_-'), 40), run(chars('='), 0, 2))],
   },
   {
     kind: 'secret-assignment',

@@ -1,258 +1,118 @@
-import {
-  ALNUM,
-  ANY_HEX,
-  BASE64,
-  BASE64URL,
-  chars,
-  DIGIT,
-  HEX,
-  LOWER_ALNUM,
-  literal,
-  plus,
-  UPPER_ALNUM,
-  WORD,
-} from './char-class.ts';
-import {
-  begins,
-  behind,
-  type CredentialKind,
-  exactly,
-  keyword,
-  run,
-  token,
-  tokens,
-  unless,
-} from './pattern.ts';
-
-/** Gitleaks keeps the formats that vendors do not publish. */
-const GITLEAKS = 'https://github.com/gitleaks/gitleaks/blob/master/config/gitleaks.toml';
+import { readKinds } from './kind-table.ts';
+import type { CredentialKind } from './pattern.ts';
 
 /**
- * Credentials that vendors gave a beginning of their own. Lengths are lower bounds, below the real ones where the beginning
+ * Credentials of clouds, networks, source code, builds and packages that vendors gave a form of their own. Lengths are lower bounds, below the real ones where the beginning
  * says enough: a credential that has lost its last characters can be guessed, and the sooner it is certain, the shorter the
  * text waits. They are exact where the beginning is short and a longer run would be something else.
  */
-export const VENDOR_TOKENS: readonly CredentialKind[] = [
-  {
-    kind: 'gateway-key',
-    title: "This gateway's own API keys and static tokens: 256 random bits in base64url",
-    source: 'kernel/auth/api-key-material.ts',
-    patterns: tokens('hk_ acp_', run(BASE64URL, 32)),
-  },
-  {
-    kind: 'aws-access-key-id',
-    title: 'AWS access key id, long-lived (AKIA) and temporary (ASIA), and those of Bedrock and contexts',
-    source: 'https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html',
-    patterns: tokens('AKIA ASIA ABIA ACCA', run(UPPER_ALNUM, 16, 16), unless(ALNUM)),
-  },
-  {
-    kind: 'github-token',
-    title: 'GitHub personal, OAuth, app, installation and refresh tokens',
-    source:
-      'https://github.blog/engineering/platform-security/behind-githubs-new-authentication-token-formats/',
-    patterns: [...tokens('ghp_ gho_ ghu_ ghs_ ghr_', run(ALNUM, 20)), token('github_pat_', run(WORD, 20))],
-  },
-  {
-    kind: 'gitlab-token',
-    title: 'GitLab personal, deploy, runner, job, trigger, feed, mail, agent, OAuth and SCIM tokens',
-    source: 'https://docs.gitlab.com/security/tokens/#token-prefixes',
-    patterns: [
-      ...tokens(
-        'glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- gloas- glsoat- glffct- GR1348941',
-        run(BASE64URL, 20),
-      ),
-      // Routable tokens carry their length and a checksum behind a dot, or behind one each.
-      ...tokens(
-        'glpat- glrt-',
-        run(BASE64URL, 20, 300),
-        ...exactly(literal('.')),
-        run(LOWER_ALNUM, 2, 2),
-        ...exactly(literal('.')),
-        run(LOWER_ALNUM, 7, 9),
-      ),
-      ...tokens('glpat- glrt-', run(BASE64URL, 20, 300), ...exactly(literal('.')), run(LOWER_ALNUM, 9, 9)),
-    ],
-  },
-  {
-    kind: 'slack-token',
-    title: 'Slack bot, user, app-level, configuration and legacy tokens',
-    source: 'https://docs.slack.dev/authentication/tokens',
-    patterns: [
-      ...tokens('xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-', run(chars('0-9A-Za-z-'), 20)),
-      token('xoxe.xox', run(chars('bp'), 1, 1), ...exactly(literal('-')), run(chars('0-9A-Za-z-'), 20)),
-    ],
-  },
-  {
-    kind: 'slack-webhook',
-    title: 'The secret path of a Slack webhook',
-    source: `${GITLEAKS}#slack-webhook-url`,
-    patterns: ['services/', 'workflows/', 'triggers/'].map((path) =>
-      behind('anywhere', `hooks.slack.com/${path}`, [], run(plus(BASE64, '_-'), 20)),
-    ),
-  },
-  {
-    kind: 'stripe-key',
-    title: 'Stripe secret and restricted keys',
-    source: 'https://docs.stripe.com/keys',
-    patterns: tokens('sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_', run(ALNUM, 16)),
-  },
-  {
-    kind: 'webhook-signing-secret',
-    title: 'Signing secret of Stripe webhooks and of Standard Webhooks',
-    source: 'https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md',
-    patterns: [token('whsec_', run(BASE64, 24), run(chars('='), 0, 2))],
-  },
-  {
-    kind: 'npm-token',
-    title: 'npm access token',
-    source: `${GITLEAKS}#npm-access-token`,
-    patterns: [token('npm_', run(ALNUM, 20))],
-  },
-  {
-    kind: 'pypi-token',
-    title: 'PyPI upload token: a macaroon, which always begins like this in base64',
-    source: `${GITLEAKS}#pypi-upload-token`,
-    patterns: [token('pypi-AgE', run(BASE64URL, 20))],
-  },
-  {
-    kind: 'rubygems-token',
-    title: 'RubyGems API key',
-    source: `${GITLEAKS}#rubygems-api-token`,
-    patterns: [token('rubygems_', run(HEX, 20))],
-  },
-  {
-    kind: 'docker-token',
-    title: 'Docker Hub personal and organization access tokens',
-    source: 'https://docs.docker.com/security/access-tokens/',
-    patterns: tokens('dckr_pat_ dckr_oat_', run(BASE64URL, 20)),
-  },
-  {
-    kind: 'sendgrid-api-key',
-    title: 'SendGrid API key: an id and a secret',
-    source: `${GITLEAKS}#sendgrid-api-token`,
-    patterns: [token('SG.', run(BASE64URL, 16, 64), ...exactly(literal('.')), run(BASE64URL, 32))],
-  },
-  {
-    kind: 'twilio-key',
-    title: 'Twilio API key (SK) and account id (AC)',
-    source: `${GITLEAKS}#twilio-api-key`,
-    patterns: tokens('SK AC', run(ANY_HEX, 32, 32), unless(ALNUM)),
-  },
-  {
-    kind: 'mailgun-api-key',
-    title: 'Mailgun private API key',
-    source: `${GITLEAKS}#mailgun-private-api-token`,
-    patterns: [keyword('key-', run(HEX, 32, 32), unless(ALNUM))],
-  },
-  {
-    kind: 'telegram-bot-token',
-    title: 'Telegram bot token: the id of the bot and a secret',
-    source: 'https://core.telegram.org/bots/api#authorizing-your-bot',
-    patterns: [
-      begins(
-        'word',
-        Array.from({ length: 8 }, () => DIGIT),
-        run(DIGIT, 0, 8),
-        ...exactly(literal(':')),
-        run(BASE64URL, 30),
-      ),
-    ],
-  },
-  {
-    kind: 'discord-bot-token',
-    title: "Discord bot token: the user's number as decimal digits in base64, a time, a signature",
-    source: 'https://docs.discord.com/developers/reference#authentication',
-    patterns: [
-      // What the first three decimal digits can become.
-      begins(
-        'token',
-        [chars('MNO'), chars('DTjz'), chars('AEIMQUYcgk'), chars('w-z0-5')],
-        run(BASE64URL, 19, 26),
-        ...exactly(literal('.')),
-        run(BASE64URL, 5, 7),
-        ...exactly(literal('.')),
-        run(BASE64URL, 27),
-      ),
-    ],
-  },
-  {
-    kind: 'discord-webhook',
-    title: "The secret in a Discord webhook's URL",
-    source: 'https://docs.discord.com/developers/resources/webhook',
-    patterns: ['discord.com/api/webhooks/', 'discordapp.com/api/webhooks/'].map((path) =>
-      behind('anywhere', path, [run(DIGIT, 1), ...exactly(literal('/'))], run(BASE64URL, 40)),
-    ),
-  },
-  {
-    kind: 'digitalocean-token',
-    title: 'DigitalOcean personal, OAuth and refresh tokens',
-    source: `${GITLEAKS}#digitalocean-pat`,
-    patterns: tokens('dop_v1_ doo_v1_ dor_v1_', run(ANY_HEX, 20)),
-  },
-  {
-    kind: 'cloudflare-token',
-    title: 'Cloudflare global key, user and account tokens',
-    source: 'https://developers.cloudflare.com/fundamentals/api/get-started/token-formats/',
-    patterns: tokens('cfk_ cfut_ cfat_', run(ALNUM, 24)),
-  },
-  {
-    kind: 'shopify-token',
-    title: 'Shopify access tokens and shared secret',
-    source: `${GITLEAKS}#shopify-access-token`,
-    patterns: tokens('shpat_ shpca_ shppa_ shpss_', run(ANY_HEX, 20)),
-  },
-  {
-    kind: 'databricks-token',
-    title: 'Databricks personal access token',
-    source: `${GITLEAKS}#databricks-api-token`,
-    patterns: tokens('dapi', run(HEX, 32, 32), unless(ALNUM)),
-  },
-  {
-    kind: 'vault-token',
-    title: 'HashiCorp Vault service, batch and recovery tokens',
-    source: 'https://developer.hashicorp.com/vault/docs/concepts/tokens#token-prefixes',
-    patterns: tokens('hvs. hvb. hvr.', run(BASE64URL, 24)),
-  },
-  {
-    kind: 'grafana-token',
-    title: 'Grafana service account and cloud tokens',
-    source: `${GITLEAKS}#grafana-service-account-token`,
-    patterns: [token('glsa_', run(WORD, 24)), token('glc_', run(BASE64, 24), run(chars('='), 0, 3))],
-  },
-  {
-    kind: 'linear-api-key',
-    title: 'Linear API key',
-    source: `${GITLEAKS}#linear-api-key`,
-    patterns: [token('lin_api_', run(ALNUM, 20))],
-  },
-  {
-    kind: 'notion-token',
-    title: 'Notion integration token',
-    source: `${GITLEAKS}#notion-api-token`,
-    patterns: [token('ntn_', run(ALNUM, 20))],
-  },
-  {
-    kind: 'postman-api-key',
-    title: 'Postman API key',
-    source: `${GITLEAKS}#postman-api-token`,
-    patterns: [token('PMAK-', run(ANY_HEX, 24, 24), ...exactly(literal('-')), run(ANY_HEX, 1))],
-  },
-  {
-    kind: 'new-relic-key',
-    title: 'New Relic user and insert keys',
-    source: `${GITLEAKS}#new-relic-user-api-key`,
-    patterns: tokens('NRAK- NRII-', run(chars('A-Za-z0-9-'), 27)),
-  },
-  {
-    kind: 'atlassian-token',
-    title: 'Atlassian API token',
-    source: `${GITLEAKS}#atlassian-api-token`,
-    patterns: [token('ATATT3', run(plus(BASE64URL, '='), 30))],
-  },
-  {
-    kind: 'age-secret-key',
-    title: 'Secret key of age',
-    source: `${GITLEAKS}#age-secret-key`,
-    patterns: [token('AGE-SECRET-KEY-1', run(UPPER_ALNUM, 20))],
-  },
-];
+export const VENDOR_TOKENS: readonly CredentialKind[] = readKinds(`
+gateway-key  (hk|acp)_{url 32}
+  This gateway's own API keys and static tokens: 256 random bits in base64url kernel/auth/api-key-material.ts
+aws-access-key-id  (AKIA|ASIA|ABIA|ACCA){upper 16-16}!
+  AWS access key id: long-lived, temporary, of Bedrock, of contexts https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html
+aws-bedrock-api-key  ABSK{base64 80} bedrock-api-key-{base64 40}
+  Amazon Bedrock API key, long-lived and short-lived gitleaks:aws-amazon-bedrock-api-key-long-lived
+aws-session-token  (IQoJb3JpZ2lu|FwoGZXIvYXdz){base64 80}{base64+= 0}
+  AWS session token of temporary credentials trufflehog:aws
+aws-appsync-key  da2-{lower 26-26}!
+  AWS AppSync API key noseyparker:aws.yml
+amazon-mws-token  amzn.mws.{uuid 36-36}!
+  Amazon MWS authorization token noseyparker:aws.yml
+azure-client-secret  *{digit 1-1}Q~{url+.~ 31}
+  Microsoft Entra ID (Azure AD) client secret; the three characters before the digit stay gitleaks:azure-ad-client-secret
+alibaba-access-key-id  LTAI{alnum 12-26~}!
+  Alibaba Cloud access key id gitleaks:alibaba-access-key-id
+yandex-cloud-key  AQVN{url 35} t1.{url 8-200}.{url 60}
+  Yandex Cloud API key and IAM token gitleaks:yandex-api-key
+digitalocean-token  (dop|doo|dor)_v1_{HEX 20}
+  DigitalOcean personal, OAuth and refresh tokens gitleaks:digitalocean-pat
+cloudflare-token  (cfk|cfut|cfat)_{alnum 24~} v1.0-{hex 24-24}-{hex 100}
+  Cloudflare global key, user, account and origin CA tokens https://developers.cloudflare.com/fundamentals/api/get-started/token-formats/
+heroku-api-key  HRKU-{url 30}
+  Heroku API key gitleaks:heroku-api-key-v2
+fly-access-token  fo1_{url 40} (fm1a|fm1r|fm2)_{base64 60}
+  Fly.io access token gitleaks:flyio-access-token
+netlify-token  nf(p|c|o|u|b)_{word 30~}
+  Netlify personal, CLI, OAuth, UI and build tokens https://docs.netlify.com/api-and-cli-guides/api-guides/get-started-with-api/
+scalingo-token  tk-us-{url 40}
+  Scalingo API token gitleaks:scalingo-api-token
+deno-token  dd(p|w)_{alnum 30~}
+  Deno Deploy access token trufflehog:deno
+terraform-cloud-token  *.atlasv1.→{url+= 40}
+  HCP Terraform (Terraform Cloud) token; its id stays gitleaks:hashicorp-tf-api-token
+vault-token  hv(s|b|r).{url 24}
+  HashiCorp Vault service, batch and recovery tokens https://developer.hashicorp.com/vault/docs/concepts/tokens#token-prefixes
+pulumi-token  pul-{hex 40}
+  Pulumi access token gitleaks:pulumi-api-token
+infracost-api-key  ico-{alnum 32-32~}!
+  Infracost API key gitleaks:infracost-api-token
+doppler-token  dp.(pt|ct|sa|scim|audit|st).{alnum 30} dp.st.{lower+_- 2-35}.{alnum 30}
+  Doppler personal, CLI, service, SCIM and audit tokens trufflehog:doppler
+onepassword-key  ops_eyJ{base64 100} A3-{upper 6-6}-{upper+- 20}
+  1Password service account token and secret key gitleaks:1password-service-account-token
+tailscale-key  tskey-{url 20~}
+  Tailscale API, authorization and OAuth keys trufflehog:tailscale
+defined-networking-token  dnkey-{url+= 40}
+  Defined Networking API token gitleaks:defined-networking-api-token
+docker-token  dckr_(pat|oat)_{url 20}
+  Docker Hub personal and organization access tokens https://docs.docker.com/security/access-tokens/
+docker-swarm-token  SWMTKN-1-{lower 40-60}-{lower 20}
+  Docker Swarm join token https://docs.docker.com/engine/swarm/join-nodes/
+openshift-token  sha256~{url 40}
+  OpenShift user token gitleaks:openshift-user-token
+rancher-token  token-{lower 5-5}:{lower 40}
+  Rancher API token https://ranchermanager.docs.rancher.com/api/api-tokens
+age-secret-key  AGE-SECRET-KEY-1{upper 20}
+  Secret key of age gitleaks:age-secret-key
+github-token  gh(p|o|u|s|r)_{alnum 20} github_pat_{word 20}
+  GitHub tokens https://github.blog/engineering/platform-security/behind-githubs-new-authentication-token-formats/
+gitlab-token  GR1348941{url 20} gl(pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct)-{url 20} gl(pat|rt)-{url 20-300}.{lower 2-2}.{lower 7-9} gl(pat|rt)-{url 20-300}.{lower 9-9}
+  GitLab personal, deploy, runner, job, trigger, feed, mail, agent, OAuth and SCIM tokens https://docs.gitlab.com/security/tokens/#token-prefixes
+atlassian-token  ATATT3{url+= 30} ATCTT3{url+= 30} ATBB{alnum 28~} ATTA{HEX 60}
+  Atlassian API token, Bitbucket access token and app password, Trello token gitleaks:atlassian-api-token
+bitbucket-server-token  BBDC-{base64+_@- 40}
+  Bitbucket Data Center access token trufflehog:atlassiandatacenter
+circleci-token  CCI(PAT|PRJ)_{alnum 20-24}_{HEX 40}
+  CircleCI personal and project tokens trufflehog:circleci
+buildkite-token  bk(ua|ct|aj)_{alnum 30~}
+  Buildkite API, cluster and job tokens trufflehog:buildkite
+harness-token  (pat|sat).{url 22-22}.{alnum 24-24}.{alnum 20}
+  Harness API key gitleaks:harness-api-key
+octopus-api-key  API-{upper 26-26}!
+  Octopus Deploy API key gitleaks:octopus-deploy-api-key
+jenkins-token  11{hex 32-32}!
+  Jenkins API token https://www.jenkins.io/doc/book/system-administration/authenticating-scripted-clients/
+jetbrains-token  perm(:|-){base64+= 8-120}.{base64+= 4-120}.{alnum 20}
+  JetBrains YouTrack and Hub permanent token https://www.jetbrains.com/help/youtrack/devportal/Manage-Permanent-Token.html
+artifactory-token  AKCp{alnum 60} cmVmdGtu{alnum 50}
+  JFrog Artifactory API key and reference token gitleaks:artifactory-api-key
+sonar-token  sq(u|p|a)_{alnum 30~} sqco_{alnum 40}
+  SonarQube user, project and global tokens, SonarQube Cloud tokens gitleaks:sonar-api-token
+sourcegraph-token  (sgp|slk)_{HEX 40} sgp_{HEX 16-16}_{HEX 30} sgp_local_{HEX 30}
+  Sourcegraph access token and Cody key gitleaks:sourcegraph-access-token
+stackhawk-api-key  hawk.{url 20-20}.{url 20}
+  StackHawk API key noseyparker:stackhawk.yml
+endor-labs-key  endr+{alnum+- 16}
+  Endor Labs API key trufflehog:endorlabs
+nightfall-api-key  NF-{alnum 32-32~}!
+  Nightfall API key trufflehog:nightfall
+dependency-track-key  odt_{alnum 32~}
+  Dependency-Track API key noseyparker:dependency_track.yml
+trufflehog-key  thog-(key|secret)-{hex 16}
+  TruffleHog Enterprise keys trufflehog:trufflehogenterprise
+npm-token  npm_{alnum 20~}
+  npm access token gitleaks:npm-access-token
+pypi-token  pypi-AgE{url 20}
+  PyPI upload token: a macaroon, which always begins like this in base64 gitleaks:pypi-upload-token
+rubygems-token  rubygems_{hex 20}
+  RubyGems API key gitleaks:rubygems-api-token
+nuget-api-key  oy2{lower 43-43}!
+  NuGet API key noseyparker:nuget.yml
+crates-io-token  cio{alnum 32-32~}!
+  crates.io API token noseyparker:crates.io.yml
+clojars-token  CLOJARS_{alnum 40}
+  Clojars deploy token gitleaks:clojars-api-token
+packagist-token  packagist_(ort|oat|uut)_{hex 40}
+  Private Packagist API token https://packagist.com/docs/api
+`);

@@ -5,69 +5,42 @@ import {
   LoadAPIKeyError,
   type SharedV4Warning,
 } from '@ai-sdk/provider';
-import { type Clock, GatewayError, type Ids, type Logger } from 'agent-gateway';
+import { GatewayError, type Logger, orAborted } from 'agent-gateway';
 import {
   type ChatChunk,
   type ChatCompletion,
   type ChatRequest,
   type ModelCallContext,
-  type ModelClient,
   ModelErrors,
 } from '../../../contract.ts';
-import { DEFAULT_TIMEOUTS, type Lifetime, startLifetime, type Timeouts } from '../deadlines.ts';
-import { createRedact, malformed, type Redact, statusFailure, streamFailure } from '../provider-errors.ts';
-import { DEFAULT_RETRY, parseRetryAfter, type RetrySettings } from '../retry.ts';
+import { type Lifetime, startLifetime } from '../deadlines.ts';
+import { type ConnectionOptions, connectionRules, type ProviderClient } from '../provider-connection.ts';
+import { malformed, type Redact, statusFailure, streamFailure } from '../provider-errors.ts';
+import { parseRetryAfter } from '../retry.ts';
 import { toCallOptions } from './call-options.ts';
 import { createChunkTranslator } from './chunk-translator.ts';
 import { type AnswerHead, toCompletion } from './completion.ts';
 import { createProviderFetch, type ProviderFetch } from './provider-fetch.ts';
 
 /** Settings and collaborators of a client for an AI SDK provider. */
-export interface AISDKClientOptions {
+export interface AISDKClientOptions extends ConnectionOptions {
   /** The connection's name (`anthropic`): what only some providers know goes by it. */
   readonly provider: string;
   /** Makes the model, with the `fetch` that its provider has to use. Called once. What it throws is thrown on. */
   readonly createModel: (fetch: ProviderFetch) => LanguageModelV4;
-  /** What must never be seen in an error or a log. */
-  readonly apiKey?: string;
-  /** Connections to each server, each of which carries one call at a time. Default 1,024. */
-  readonly connections?: number;
-  /** Calls that may wait for a connection; more fail with `model.overloaded`. Default 1,024. */
-  readonly maxWaiting?: number;
-  /** What one answer may hold, in bytes, streamed or not. Default 32 MiB. */
-  readonly answerBytes?: number;
-  readonly timeouts?: Partial<Timeouts>;
-  readonly retry?: Partial<RetrySettings>;
-  readonly clock: Clock;
-  readonly ids: Pick<Ids, 'bytes' | 'opaque'>;
   readonly log: Pick<Logger, 'warn'>;
-  /** Called before each call; throws where no outbound call may be made (inside a database transaction). */
-  readonly beforeCall?: () => void;
 }
-
-/** A client of an AI SDK provider. Disposing it breaks the calls that are still in flight. */
-export interface AISDKClient extends ModelClient, AsyncDisposable {}
 
 /**
  * Any provider of the AI SDK (version 4 of its language model interface) as a model client: requests and answers are translated
  * from and to OpenAI's format, and the connections are the gateway's own. What a provider cannot do is logged once.
  * `request.model` is only repeated in answers: the model is the one that was made.
  */
-export function createAISDKClient(options: AISDKClientOptions): AISDKClient {
-  const { provider, apiKey, clock, ids, log, beforeCall } = options;
-  const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
-  const redact = createRedact(apiKey === undefined ? [] : [apiKey]);
-  const connections = createProviderFetch({
-    timeouts,
-    retry: { ...DEFAULT_RETRY, ...options.retry },
-    clock,
-    ids,
-    redact,
-    beforeCall,
-    connections: options.connections ?? 1024,
-    maxWaiting: options.maxWaiting ?? 1024,
-    answerBytes: options.answerBytes ?? 32 << 20,
-  });
+export function createAISDKClient(options: AISDKClientOptions): ProviderClient {
+  const { provider, clock, ids, log, beforeCall } = options;
+  const rules = connectionRules(options);
+  const { timeouts, redact } = rules;
+  const connections = createProviderFetch(rules);
   const model = options.createModel(connections.fetch);
   const warn = createWarningLog(log, `${provider}/${model.modelId}`, redact);
 
@@ -128,18 +101,6 @@ export function createAISDKClient(options: AISDKClientOptions): AISDKClient {
   }
 
   return { complete, stream, [Symbol.asyncDispose]: () => connections[Symbol.asyncDispose]() };
-}
-
-/** The promise's outcome, or the signal's reason as soon as it is aborted: packages may wait for things of their own. */
-async function orAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }
 
 /** How deep our own error may be wrapped; the AI SDK wraps what its `fetch` throws once or twice. */

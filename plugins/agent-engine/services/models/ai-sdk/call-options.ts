@@ -10,28 +10,13 @@ import { type ChatRequest, ModelErrors, type ResponseFormat, type ToolChoice } f
 import { reasoningDetailsOf } from './completion.ts';
 import { type SupportedUrls, toPrompt } from './prompt.ts';
 
-/** A request in the AI SDK's form, and what of it is lost on the way. */
-interface ConvertedRequest {
-  readonly options: LanguageModelV4CallOptions;
-  readonly warnings: readonly SharedV4Warning[];
-}
-
 /** Members of a request that have a meaning here, or that are the gateway's own business. */
-const KNOWN = new Set([
-  ...[
-    'model',
-    'messages',
-    'temperature',
-    'top_p',
-    'top_k',
-    'max_tokens',
-    'max_completion_tokens',
-    'stop',
-    'n',
-  ],
-  ...['tools', 'tool_choice', 'parallel_tool_calls', 'response_format', 'seed', 'user', 'stream'],
-  ...['stream_options', 'presence_penalty', 'frequency_penalty', 'reasoning_effort', 'store'],
-]);
+const KNOWN = new Set(
+  (
+    'model messages temperature top_p top_k max_tokens max_completion_tokens stop n tools tool_choice parallel_tool_calls ' +
+    'response_format seed user stream stream_options presence_penalty frequency_penalty reasoning_effort store'
+  ).split(' '),
+);
 
 /** Members beyond these are one warning: callers choose their names. */
 const MOST_NAMED = 20;
@@ -46,12 +31,11 @@ export function toCallOptions(
   request: ChatRequest,
   provider: string,
   supportedUrls: SupportedUrls,
-): ConvertedRequest {
+): { readonly options: LanguageModelV4CallOptions; readonly warnings: readonly SharedV4Warning[] } {
   refuse(unknownForms(request));
   const { prompt, problems } = toPrompt(request.messages, supportedUrls);
   refuse(problems);
-  const reasoning = reasoningEffort(request, provider);
-  const special = providerOptions(request, provider);
+  const warnings: SharedV4Warning[] = [];
   // Clients write null for none.
   const tools = request.tools ?? [];
   const options = {
@@ -68,19 +52,21 @@ export function toCallOptions(
       request.stop === undefined || request.stop === null ? null : [request.stop].flat(),
     ),
     ...given('responseFormat', toResponseFormat(request.response_format)),
-    ...given('reasoning', reasoning.effort),
-    ...given('providerOptions', special.options),
+    ...given('reasoning', reasoningEffort(request, provider, warnings)),
+    ...given('providerOptions', providerOptions(request, provider, warnings)),
     ...(tools.length > 0 && {
       tools: tools.map(toTool),
       toolChoice: toToolChoice(request.tool_choice ?? 'auto'),
     }),
   } as LanguageModelV4CallOptions;
   const unknown = Object.keys(request).filter((name) => !KNOWN.has(name) && request[name] != null);
-  const lost = unknown.slice(0, MOST_NAMED).map((feature) => ({ type: 'unsupported' as const, feature }));
-  if (request.messages.some(({ role, name }) => typeof name === 'string' && role !== 'tool')) {
-    lost.push({ type: 'unsupported', feature: 'the name of a message' });
-  }
-  return { options, warnings: [...lost, ...reasoning.warnings, ...special.warnings] };
+  const isNamed = request.messages.some(({ role, name }) => typeof name === 'string' && role !== 'tool');
+  const lost = [...unknown.slice(0, MOST_NAMED), ...(isNamed ? ['the name of a message'] : [])];
+  return { options, warnings: [...lost.map(unsupported), ...warnings] };
+}
+
+function unsupported(feature: string): SharedV4Warning {
+  return { type: 'unsupported', feature };
 }
 
 /** Throws `model.rejected` where there are problems. */
@@ -131,48 +117,47 @@ function toNumber(value: unknown): number | undefined {
 /** Values of `reasoning_effort` that the AI SDK knows too. */
 const EFFORTS = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
 
-/** How much is thought before the answer; undefined leaves it to the provider. */
-interface ReasoningEffort {
-  readonly effort: LanguageModelV4CallOptions['reasoning'];
-  readonly warnings: readonly SharedV4Warning[];
-}
-
 /**
- * The request's `reasoning_effort`. Anthropic refuses to think on after a tool call whose thoughts it is not given back, which is
- * what a client does that keeps only what OpenAI's format has: such a step is answered without new thoughts.
+ * The request's `reasoning_effort`; undefined leaves it to the provider how much is thought before the answer. Anthropic refuses to think on after
+ * a tool call whose thoughts it is not given back, which is what a client does that keeps only what OpenAI's format has: such a step is answered
+ * without new thoughts.
  */
-function reasoningEffort(request: ChatRequest, provider: string): ReasoningEffort {
-  const { reasoning_effort: effort } = request;
-  if (effort === undefined || effort === null) return { effort: undefined, warnings: [] };
+function reasoningEffort(
+  { reasoning_effort: effort, messages }: ChatRequest,
+  provider: string,
+  warnings: SharedV4Warning[],
+): LanguageModelV4CallOptions['reasoning'] {
+  if (effort === undefined || effort === null) return undefined;
   if (typeof effort !== 'string' || !EFFORTS.has(effort)) {
-    return { effort: undefined, warnings: [{ type: 'unsupported', feature: 'this reasoning_effort' }] };
+    warnings.push(unsupported('this reasoning_effort'));
+    return undefined;
   }
-  const last = request.messages.findLast(({ role }) => role === 'assistant' || role === 'user');
+  const last = messages.findLast(({ role }) => role === 'assistant' || role === 'user');
   const hasLostThoughts = (last?.tool_calls ?? []).length > 0 && reasoningDetailsOf(last!).length === 0;
   if (provider === 'anthropic' && effort !== 'none' && hasLostThoughts) {
     const message = 'no thinking after a tool call whose reasoning_details were not sent back';
-    return { effort: undefined, warnings: [{ type: 'other', message }] };
+    warnings.push({ type: 'other', message });
+    return undefined;
   }
-  return { effort: effort as ReasoningEffort['effort'], warnings: [] };
+  return effort as LanguageModelV4CallOptions['reasoning'];
 }
 
 /** What only one provider knows, and what is lost with all others. */
 function providerOptions(
   request: ChatRequest,
   provider: string,
-): { readonly options: SharedV4ProviderOptions | undefined; readonly warnings: readonly SharedV4Warning[] } {
+  warnings: SharedV4Warning[],
+): SharedV4ProviderOptions | undefined {
   const isSerial = request.parallel_tool_calls === false && (request.tools ?? []).length > 0;
   if (provider !== 'anthropic') {
-    const warnings: SharedV4Warning[] = isSerial
-      ? [{ type: 'unsupported', feature: 'parallel_tool_calls' }]
-      : [];
-    return { options: undefined, warnings };
+    if (isSerial) warnings.push(unsupported('parallel_tool_calls'));
+    return undefined;
   }
   const anthropic: JSONObject = {
     ...(isSerial && { disableParallelToolUse: true }),
     ...(typeof request.user === 'string' && { metadata: { userId: request.user } }),
   };
-  return { options: Object.keys(anthropic).length > 0 ? { anthropic } : undefined, warnings: [] };
+  return Object.keys(anthropic).length > 0 ? { anthropic } : undefined;
 }
 
 /** Forms of answers that have a counterpart in the AI SDK. */

@@ -3,14 +3,6 @@ import type { ChatChunk, ChatDelta, FinishReason } from '../../../contract.ts';
 import { malformed } from '../provider-errors.ts';
 import { type AnswerHead, type ReasoningDetail, toFinishReason, toUsage } from './completion.ts';
 
-/** Turns the parts of one streamed answer into chunks. */
-export interface ChunkTranslator {
-  /** The chunks that this part makes; often none. Throws `model.upstream` for an answer that the provider could not finish. */
-  push(part: LanguageModelV4StreamPart): readonly ChatChunk[];
-  /** To be called when nothing more comes. Throws `model.upstream` where the answer was not finished. */
-  end(): void;
-}
-
 type Part<T extends LanguageModelV4StreamPart['type']> = Extract<LanguageModelV4StreamPart, { type: T }>;
 
 interface StreamedCall {
@@ -24,10 +16,10 @@ interface StreamedCall {
 const MOST_CALLS = 1000;
 
 /**
- * A translator for one stream. The first chunk has the role and comes with the first thing that is said, so that a stream that fails
+ * Turns the parts of one streamed answer into chunks. The first chunk has the role and comes with the first thing that is said, so that a stream that fails
  * before it is one that did not begin. An `error` part is not for here.
  */
-export function createChunkTranslator(head: AnswerHead): ChunkTranslator {
+export function createChunkTranslator(head: AnswerHead) {
   let { id, model } = head;
   let hasBegun = false;
   let isFinished = false;
@@ -101,7 +93,8 @@ export function createChunkTranslator(head: AnswerHead): ChunkTranslator {
   }
 
   return {
-    push(part) {
+    /** The chunks that this part makes; often none. Throws `model.upstream` for an answer that the provider could not finish. */
+    push(part: LanguageModelV4StreamPart): readonly ChatChunk[] {
       if (isFinished) return [];
       switch (part.type) {
         case 'response-metadata':
@@ -110,11 +103,9 @@ export function createChunkTranslator(head: AnswerHead): ChunkTranslator {
           return [];
         case 'text-delta':
           return part.delta === '' ? [] : say({ content: part.delta });
-        case 'reasoning-start':
-          if (part.providerMetadata) remember(part.id, '', part.providerMetadata);
-          return [];
         case 'reasoning-delta':
           return think(part);
+        case 'reasoning-start':
         case 'reasoning-end':
           if (part.providerMetadata) remember(part.id, '', part.providerMetadata);
           return [];
@@ -135,7 +126,8 @@ export function createChunkTranslator(head: AnswerHead): ChunkTranslator {
           return [];
       }
     },
-    end() {
+    /** To be called when nothing more comes. Throws `model.upstream` where the answer was not finished. */
+    end(): void {
       if (!isFinished) throw malformed('the stream ended without a finish reason');
     },
   };

@@ -52,17 +52,12 @@ export function findFactory(packageName: string, exported: Readonly<Record<strin
   const different = new Set(factories.map(([, factory]) => factory));
   const [only] = different;
   if (different.size === 1) return only!;
-  const wanted = `create${toLetters(packageName)}`;
+  const last = packageName.split('/').at(-1) ?? '';
+  const wanted = `create${last.replaceAll(/[^a-z0-9]/gi, '')}`.toLowerCase();
   const named = factories.find(([name]) => name.toLowerCase() === wanted);
   if (named !== undefined) return named[1];
   const found = factories.length === 0 ? 'none' : factories.map(([name]) => name).join(', ');
   throw new Error(`${packageName} has no one create… function that makes a provider: it has ${found}`);
-}
-
-/** `@ai-sdk/amazon-bedrock` → `amazonbedrock`. */
-function toLetters(packageName: string): string {
-  const last = packageName.split('/').at(-1) ?? '';
-  return last.replaceAll(/[^a-z0-9]/gi, '').toLowerCase();
 }
 
 async function assertProviderPackage(packageName: string): Promise<void> {

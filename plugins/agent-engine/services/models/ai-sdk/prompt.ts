@@ -11,20 +11,17 @@ import type { FieldError } from 'agent-gateway';
 import type { ChatMessage, ContentPart, ToolCall } from '../../../contract.ts';
 import { reasoningDetailsOf, toMetadata } from './completion.ts';
 
-/** A conversation in the AI SDK's form, and what of it cannot be said there. */
-interface ConvertedPrompt {
-  readonly prompt: LanguageModelV4Prompt;
-  readonly problems: readonly FieldError[];
-}
-
 type Role<R> = Extract<LanguageModelV4Message, { role: R }>;
 
 /**
- * Translates a conversation. What the system says comes first, wherever it was said: most providers know no other place
+ * Translates a conversation; `problems` are what cannot be said in the AI SDK's form. What the system says comes first, wherever it was said: most providers know no other place
  * for it. Results of tools that follow each other become one message. A message in which nothing is said is left out:
  * providers refuse it. Parts and messages may carry `cache_control`, Anthropic's mark for its prompt cache. Pure.
  */
-export function toPrompt(messages: readonly ChatMessage[], supportedUrls: SupportedUrls): ConvertedPrompt {
+export function toPrompt(
+  messages: readonly ChatMessage[],
+  supportedUrls: SupportedUrls,
+): { readonly prompt: LanguageModelV4Prompt; readonly problems: readonly FieldError[] } {
   const problems: FieldError[] = [];
   const system: Role<'system'>[] = [];
   const turns: Exclude<LanguageModelV4Message, { role: 'system' }>[] = [];

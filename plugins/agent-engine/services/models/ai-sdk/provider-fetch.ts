@@ -1,36 +1,14 @@
-import type { Clock, Ids } from 'agent-gateway';
 import type { Lifetime, Timeouts } from '../deadlines.ts';
 import {
+  type ConnectionRules,
   createProviderConnection,
   type ProviderConnection,
   type ProviderResponse,
 } from '../provider-connection.ts';
-import { malformed, type Redact } from '../provider-errors.ts';
-import type { RetrySettings } from '../retry.ts';
+import { malformed } from '../provider-errors.ts';
 
 /** What an AI SDK provider is given as `fetch`. */
 export type ProviderFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
-
-/** Settings and collaborators of the connections behind a `fetch`. */
-export interface ProviderFetchOptions {
-  readonly timeouts: Timeouts;
-  readonly retry: RetrySettings;
-  readonly connections: number;
-  readonly maxWaiting: number;
-  /** What one answer may hold, streamed or not, in bytes. */
-  readonly answerBytes: number;
-  readonly clock: Clock;
-  readonly ids: Pick<Ids, 'bytes'>;
-  readonly redact: Redact;
-  readonly beforeCall: (() => void) | undefined;
-}
-
-/** A `fetch` with a pool of connections to each server. Disposing it breaks the calls that are still in flight. */
-export interface ProviderConnections extends AsyncDisposable {
-  readonly fetch: ProviderFetch;
-  /** Lets requests that carry the lifetime's signal live under its rules. Disposing it closes what of them is still open. */
-  begin(lifetime: Lifetime, firstByteMs: number | undefined): Disposable;
-}
 
 interface Call {
   readonly lifetime: Pick<Lifetime, 'signal' | 'remaining'>;
@@ -40,14 +18,13 @@ interface Call {
 
 /** A provider talks to its own server, and perhaps to one that gives out tokens. */
 const MOST_ORIGINS = 4;
-const ERROR_BYTES = 8 << 10;
 
 /**
  * A `fetch` over the gateway's own connections, so that a call through an AI SDK package has the same pool, deadlines, retries,
  * errors and cancellation as one of the gateway's own client. It only answers with success: everything else is thrown as an
- * error of `ModelErrors`. Redirects are not followed.
+ * error of `ModelErrors`. Redirects are not followed. Each server has a pool; disposing it breaks the calls that are still in flight.
  */
-export function createProviderFetch(options: ProviderFetchOptions): ProviderConnections {
+export function createProviderFetch(rules: ConnectionRules) {
   const connections = new Map<string, ProviderConnection>();
   // A provider's `fetch` is made once, and its calls are many: the signal is what the AI SDK hands through.
   const calls = new WeakMap<AbortSignal, Call>();
@@ -56,14 +33,14 @@ export function createProviderFetch(options: ProviderFetchOptions): ProviderConn
     const known = connections.get(origin);
     if (known !== undefined) return known;
     if (connections.size >= MOST_ORIGINS) throw new TypeError('The provider asks too many servers.');
-    const connection = createProviderConnection({ ...options, origin, errorBytes: ERROR_BYTES });
+    const connection = createProviderConnection(origin, rules);
     connections.set(origin, connection);
     return connection;
   }
 
   async function fetch(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
     const url = new URL(String(input));
-    const call = (init.signal && calls.get(init.signal)) || strayCall(init.signal, options.timeouts);
+    const call = (init.signal && calls.get(init.signal)) || strayCall(init.signal, rules.timeouts);
     const response = await connect(url.origin).send({
       method: init.method === 'GET' ? 'GET' : 'POST',
       path: `${url.pathname}${url.search}`,
@@ -73,12 +50,13 @@ export function createProviderFetch(options: ProviderFetchOptions): ProviderConn
       firstByteMs: call.firstByteMs,
     });
     call.responses.push(response);
-    return toResponse(response, options.answerBytes);
+    return toResponse(response, rules.answerBytes);
   }
 
   return {
     fetch,
-    begin(lifetime, firstByteMs) {
+    /** Lets requests that carry the lifetime's signal live under its rules. Disposing it closes what of them is still open. */
+    begin(lifetime: Lifetime, firstByteMs: number | undefined): Disposable {
       const call: Call = { lifetime, firstByteMs, responses: [] };
       calls.set(lifetime.signal, call);
       return {

@@ -125,9 +125,10 @@ test('a failure that may pass is tried again; others, hanging up and the deadlin
 test('a server that keeps failing is left alone', async (t) => {
   await using provider = await startFakeProvider(failure(503));
   const circuits = createCircuits({
+    log: { warn() {}, info() {} } as never,
     metrics: modelMetrics(fakeMetrics()),
     clock: systemClock,
-    settings: { failures: 2 },
+    settings: { failures: 2, openMs: 10_000 },
   });
   await using embeddings = embeddingsOf(provider.url, { circuit: circuits.of('x'), retry: { retries: 0 } });
   for (const code of ['model.upstream', 'model.upstream', 'model.circuit-open']) {

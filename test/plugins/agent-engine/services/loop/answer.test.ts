@@ -16,7 +16,7 @@ import {
   beginStep,
   closeStep,
   finishCall,
-  nextStep,
+  finishOf,
 } from '../../../../../plugins/agent-engine/services/loop/step.ts';
 import { estimateMessageTokens } from '../../../../../plugins/records/contract.ts';
 
@@ -187,18 +187,18 @@ const call = (name: string, given = '{}'): ToolCall => ({
 });
 
 for (const [finishReason, calls, expected] of [
-  ['stop', [], { is: 'finish', finish: 'stop' }],
-  [undefined, [], { is: 'finish', finish: 'stop' }],
-  ['tool_calls', [], { is: 'finish', finish: 'stop' }],
-  ['something_new', [], { is: 'finish', finish: 'stop' }],
-  ['tool_calls', [call('a')], { is: 'calls' }],
-  ['stop', [call('a')], { is: 'calls' }],
-  ['length', [], { is: 'finish', finish: 'length' }],
-  ['length', [call('a')], { is: 'finish', finish: 'length' }],
-  ['content_filter', [call('a')], { is: 'finish', finish: 'content_filter' }],
+  ['stop', [], 'stop'],
+  [undefined, [], 'stop'],
+  ['tool_calls', [], 'stop'],
+  ['something_new', [], 'stop'],
+  ['tool_calls', [call('a')], undefined],
+  ['stop', [call('a')], undefined],
+  ['length', [], 'length'],
+  ['length', [call('a')], 'length'],
+  ['content_filter', [call('a')], 'content_filter'],
 ] as const) {
-  test(`finish reason ${finishReason} with ${calls.length} calls means ${JSON.stringify(expected)}`, (t) => {
-    t.deepEqual(nextStep({ finishReason, calls }), expected);
+  test(`finish reason ${finishReason} with ${calls.length} calls ${expected === undefined ? 'goes on' : `ends as ${expected}`}`, (t) => {
+    t.is(finishOf({ finishReason, calls }), expected);
   });
 }
 

@@ -9,7 +9,6 @@ import type {
 } from '../../../../../plugins/agent-engine/contract.ts';
 import {
   createOpenAIClient,
-  type OpenAIClient,
   type OpenAIClientOptions,
 } from '../../../../../plugins/agent-engine/services/models/openai-client.ts';
 
@@ -17,7 +16,10 @@ import {
 export const API_KEY = 'sk-test-0123456789abcdefghij';
 
 /** A client for a fake provider, with retries that do not wait. */
-export function clientFor(url: string, options: Partial<OpenAIClientOptions> = {}): OpenAIClient {
+export function clientFor(
+  url: string,
+  options: Partial<OpenAIClientOptions> = {},
+): ReturnType<typeof createOpenAIClient> {
   const retry = { baseMs: 1, ...options.retry };
   return createOpenAIClient({
     ...{ apiUrl: url, apiKey: API_KEY, clock: systemClock, ids: createIds(systemClock) },

@@ -15,7 +15,7 @@ import {
   type ModelResource,
   modelKind,
 } from '../../../../../plugins/agent-engine/services/models/model-resource.ts';
-import { openModels } from '../../../../../plugins/agent-engine/services/models/open-models.ts';
+import { openModels } from '../../../../../plugins/agent-engine/services/open-model-service.ts';
 import { anthropic } from '../../../../support/fake-anthropic.ts';
 import { google } from '../../../../support/fake-google.ts';
 import { failure, plain, startFakeProvider, stream } from '../../../../support/fake-provider.ts';
@@ -44,7 +44,12 @@ async function started(
   const metrics = modelMetrics(fakeMetrics(measured));
   const fallbacks = () =>
     measured.flatMap(([name, labels]) => (name === 'model_fallbacks_total' ? [labels] : []));
-  const circuits = createCircuits({ clock: systemClock, metrics, settings: { failures, openMs: 60_000 } });
+  const circuits = createCircuits({
+    clock: systemClock,
+    metrics,
+    log,
+    settings: { failures, openMs: 60_000 },
+  });
   const common = {
     clock: systemClock,
     ids: createIds(systemClock),

@@ -58,6 +58,11 @@ test('a regular expression of an MCP server cannot hold the gateway up', (t) => 
   ]);
 });
 
+test('a format is a note to the model, and is not tried', (t) => {
+  const parameters = { type: 'object', properties: { a: { type: 'string', format: 'email' } } };
+  for (const ref of ['builtin/t', 'mcp://s/t']) t.deepEqual(problemsOf(ref, parameters, '{"a":"x"}'), []);
+});
+
 test('arguments of any length are refused quickly', (t) => {
   t.regex(problemsOf('builtin/a', { type: 'object' }, `"${'x'.repeat(1024 * 1024)}"`)[0] ?? '', /too long/);
 });

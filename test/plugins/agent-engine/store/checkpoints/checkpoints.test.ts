@@ -5,8 +5,8 @@ import { openDatabase } from '../../../../../foundation/data/database.ts';
 import { kernelRegistration } from '../../../../../foundation/gateway-tables.ts';
 import type { Checkpoint } from '../../../../../plugins/agent-engine/contract.ts';
 import { checkpoints as migration } from '../../../../../plugins/agent-engine/store/checkpoints/007-checkpoints.ts';
-import { AgentCheckpoint } from '../../../../../plugins/agent-engine/store/checkpoints/agent-checkpoint.ts';
 import {
+  AgentCheckpoint,
   createCheckpoints,
   MAX_CHECKPOINT,
 } from '../../../../../plugins/agent-engine/store/checkpoints/checkpoints.ts';

@@ -5,8 +5,8 @@ import { createBlockCollector } from '../../../../../plugins/platform/services/c
 const END: AgentEvent = { type: 'end', result: {} as AgentResult };
 
 function blocksOf(...events: AgentEvent[]) {
-  const collector = createBlockCollector();
-  return events.map((event) => collector.push(event));
+  const collect = createBlockCollector();
+  return events.map((event) => collect(event));
 }
 
 test('pieces of text become one block when something else comes', (t) => {

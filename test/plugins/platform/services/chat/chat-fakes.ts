@@ -87,9 +87,7 @@ export function conversationParts(turns: Turns, preamble = '', secret?: string) 
     guard: testGuard,
     preambles: { of: () => ({ text: preamble, secret }) },
     metering: testMetering(recorded),
-    database: {
-      forTenant: () => ({ transaction: (work: (entities: never) => unknown) => work({} as never) }) as never,
-    },
+    database: { forTenant: () => ({}) as never },
     budget: { preambleTokens: 1000, historyTokens: 1000 },
   };
   return { parts, recorded };
@@ -118,6 +116,9 @@ export function testMetering(recorded: ModelUse[] = []): ConversationParts['mete
       return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
     },
     price: (uses) => uses.map((use) => ({ ...use, costUsd: '0' })),
+    write() {
+      throw new Error('no turn is written here');
+    },
     async record(_entities, _owner, uses) {
       recorded.push(...uses);
     },

@@ -34,8 +34,10 @@ test('the first delta gets the role that a provider leaves out, and no other del
 test('usage is told in a chunk of its own, where it was asked for, and the others say null', (t) => {
   const asked = createChunkWriter(HEAD, true);
   t.is(JSON.parse(asked.choices(say('a'))).usage, null);
-  t.like(JSON.parse(asked.usage(USAGE)!), { choices: [], usage: USAGE });
+  const [usage, done] = asked.end(USAGE);
+  t.like(JSON.parse(usage!), { choices: [], usage: USAGE });
+  t.is(done, '[DONE]');
   const unasked = createChunkWriter(HEAD, false);
   t.false('usage' in JSON.parse(unasked.choices(say('a'))));
-  t.is(unasked.usage(USAGE), undefined);
+  t.deepEqual(unasked.end(USAGE), ['[DONE]']);
 });

@@ -8,7 +8,7 @@ const TURN = fileURLToPath(new URL('turn-process.ts', import.meta.url));
 const ADMIN = { identityId: 'admin', isAdmin: true };
 
 for (const family of ['postgres', 'mysql'] as const) {
-  test(`${family}: the session of a process that was killed in its turn goes on within the wait, with nothing half stored`, async (t) => {
+  test(`${family}: the session of a process that was killed in its turn goes on within the wait`, async (t) => {
     t.timeout(90_000);
     const opened = await turnReplicas(t, family);
     if (opened === undefined) return;
@@ -19,7 +19,7 @@ for (const family of ['postgres', 'mysql'] as const) {
     });
     t.teardown(() => child.kill('SIGKILL'));
     const [said] = await once(child.stdout, 'data');
-    t.is(`${said}`, 'inside the commit\n');
+    t.is(`${said}`, 'inside the turn of killed\n');
     const waiting = turns.begin(wanted({ sessionId: 'killed', maxSessions: 1 }));
     child.kill('SIGKILL');
     await using turn = await waiting;

@@ -1,18 +1,17 @@
 import pino from 'pino';
 import { systemClock as clock } from '../../../../../foundation/base/clock.ts';
 import { createIds } from '../../../../../foundation/base/ids.ts';
-import { openDatabase } from '../../../../../foundation/data/database.ts';
+import { openDatabase, writes } from '../../../../../foundation/data/database.ts';
 import { openLeases } from '../../../../../foundation/leases/open-leases.ts';
 import { createMetricRegistry } from '../../../../../foundation/observability/metric-registry.ts';
 import { createPluginMetrics } from '../../../../../foundation/observability/plugin-metrics.ts';
 import { createTurns } from '../../../../../plugins/records/services/sessions/turns.ts';
 import { sessions } from '../../../../../plugins/records/store/migrations.ts';
 import { Session, SessionMessageEntity } from '../../../../../plugins/records/store/sessions.ts';
-import { outcome, wanted } from './turn-replicas.ts';
+import { wanted } from './turn-replicas.ts';
 
 /*
- * A process that commits a turn of the session `killed`, and says so when session and messages are written, but not yet committed. It stays
- * there until it is killed. Arguments: driver, URL of the database.
+ * A process that has begun a turn of the session `killed`, and says so. It stays there until it is killed. Arguments: driver, URL of the database.
  */
 const [driver, url] = process.argv.slice(2) as ['postgres' | 'mysql', string];
 const log = pino({ level: 'silent' });
@@ -27,14 +26,8 @@ const leases = await openLeases({
   ...common,
   metrics: createPluginMetrics(createMetricRegistry(), 'kernel'),
 });
-const turns = createTurns({ ...common, leases, metering: { record: async () => {} } });
+const metering = { write: () => writes.insert(SessionMessageEntity, []) };
+const turns = createTurns({ ...common, leases, metering });
 const turn = await turns.begin(wanted({ sessionId: 'killed', maxSessions: 1 }));
 setInterval(() => {}, 60_000);
-await turn.commit(
-  outcome('half', 'stored', {
-    also: () => {
-      process.stdout.write('inside the commit\n');
-      return new Promise(() => {});
-    },
-  }),
-);
+process.stdout.write(`inside the turn of ${turn.sessionId}\n`);

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
 import { createIds } from '../../../../../foundation/base/ids.ts';
-import { type Database, openDatabase } from '../../../../../foundation/data/database.ts';
+import { type Database, openDatabase, writes } from '../../../../../foundation/data/database.ts';
 import type { OpenLeases } from '../../../../../foundation/leases/leases.ts';
 import { openLeases } from '../../../../../foundation/leases/open-leases.ts';
 import type {
@@ -82,8 +82,10 @@ async function replica(
   onEnd(t, () => leases.close());
   const recorded: TurnReplica['recorded'] = [];
   const metering = {
-    record: async (_: unknown, owner: UsageOwner, uses: readonly PricedUse[]) =>
-      void recorded.push({ owner, uses }),
+    write(owner: UsageOwner, uses: readonly PricedUse[]) {
+      recorded.push({ owner, uses });
+      return writes.insert(SessionMessageEntity, []);
+    },
   };
   return {
     database,

@@ -61,6 +61,7 @@ export function buildGraph(
       id,
       name: `Node ${id}`,
       type: TYPES[sketch.behavior],
+      rank: 0,
       behavior: sketch.behavior,
       incoming: (incoming[id] ?? []).map(({ index }) => index),
       outgoing: (outgoing[id] ?? []).map(({ index }) => index),
@@ -77,7 +78,7 @@ export function buildGraph(
   return {
     graph,
     startId: nodes.find(({ behavior }) => behavior === 'start')!.id,
-    nodes: new Map(sorted.map((node) => [node.id, node])),
+    nodes: new Map(sorted.map((node, rank) => [node.id, { ...node, rank }])),
     edges,
     outcomesOf(nodeId) {
       const hasTimeout = sketches[nodeId]!.timeoutMs !== undefined;

@@ -5,9 +5,8 @@ import type { WorkflowFile } from '../../../../../plugins/workflow/services/defi
 import type {
   DefinitionStore,
   StoredDefinition,
-  StoredVersion,
-  Versions,
-} from '../../../../../plugins/workflow/services/ports/definition-store.ts';
+} from '../../../../../plugins/workflow/store/definition-store.ts';
+import type { StoredVersion, Versions } from '../../../../../plugins/workflow/store/versions.ts';
 import { fakeIds, manualClock } from '../../../../../testing/index.ts';
 
 type Stored = StoredVersion & { readonly tenantId: string };

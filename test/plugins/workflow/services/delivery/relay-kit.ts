@@ -1,7 +1,7 @@
 import type { RunPlace } from '../../../../../plugins/workflow/contract/engine.ts';
 import type { DeliveredEvent, EventSink } from '../../../../../plugins/workflow/contract/event-sinks.ts';
 import { createRelay } from '../../../../../plugins/workflow/services/delivery/relay.ts';
-import type { Outbox, OutboxEntry } from '../../../../../plugins/workflow/services/ports/outbox.ts';
+import type { Outbox, OutboxEntry } from '../../../../../plugins/workflow/store/outbox.ts';
 import type { RunHead, RunQueries } from '../../../../../plugins/workflow/store/run-queries.ts';
 import { manualClock } from '../../../../../testing/index.ts';
 import { eventsOf } from '../../store/states.ts';

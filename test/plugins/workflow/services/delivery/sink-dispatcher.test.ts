@@ -1,6 +1,6 @@
 import test from 'ava';
 import { SinkDispatcher } from '../../../../../plugins/workflow/services/delivery/sink-dispatcher.ts';
-import type { OutboxEntry } from '../../../../../plugins/workflow/services/ports/outbox.ts';
+import type { OutboxEntry } from '../../../../../plugins/workflow/store/outbox.ts';
 import { until } from '../../../../support/until.ts';
 
 const entry = (runId: string, tenantId = 'tenant'): OutboxEntry => ({

@@ -62,7 +62,6 @@ function bench(verdict: Verdict = 'applied', parts: Partial<EngineParts> = {}) {
     queries: {
       head: async ({ tenantId, runId }) => (isHere(tenantId, runId, 'run') ? run : undefined),
       list: async () => ({ runs: [run], total: 1 }),
-      steps: async () => [step],
       step: async ({ stepId }) => (stepId === 'step' ? step : undefined),
       openTasks: async () => [],
       events: async () => ({ events: [], total: 0 }),

@@ -15,11 +15,8 @@ import records from '../../../../../plugins/records/plugin.ts';
 import { UsageRecordRow } from '../../../../../plugins/records/store/usage.ts';
 import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
 import type { NodeType, StepTask } from '../../../../../plugins/workflow/contract/node-types.ts';
-import { agentTask, createAgentUsage } from '../../../../../plugins/workflow/services/nodes/agent-task.ts';
-import {
-  createNesting,
-  type Nesting,
-} from '../../../../../plugins/workflow/services/tools/start-workflow.ts';
+import { agentTask } from '../../../../../plugins/workflow/services/nodes/agent-task.ts';
+import type { NestedPrincipals } from '../../../../../plugins/workflow/services/tools/start-workflow.ts';
 import { startTestGateway } from '../../../../../testing/index.ts';
 import { type ProviderScript, sse, startFakeProvider } from '../../../../support/fake-provider.ts';
 import { testPlugin } from '../../../../support/plugins.ts';
@@ -32,14 +29,14 @@ export interface AgentOptions {
   /** Files of agents.d, by name. */
   readonly agents?: Readonly<Record<string, string>>;
   readonly commitsWithStep?: boolean;
-  readonly nesting?: Nesting;
+  readonly nested?: NestedPrincipals;
 }
 
 /** The real agent engine in a gateway, in front of a provider that plays scripts; and the real type over it. */
 export async function startAgents(
   t: ExecutionContext,
   scripts: readonly ProviderScript[],
-  { tools = [], agents = {}, commitsWithStep = true, nesting = createNesting() }: AgentOptions = {},
+  { tools = [], agents = {}, commitsWithStep = true, nested = new WeakSet() }: AgentOptions = {},
 ) {
   const provider = await startFakeProvider(...scripts);
   t.teardown(() => provider[Symbol.asyncDispose]());
@@ -58,9 +55,8 @@ export async function startAgents(
     // biome-ignore lint/suspicious/noExplicitAny: what is needed is typed by `needs`, which this helper widens
     setup(scope, needed: any) {
       const { database } = scope.services;
-      const { metering, memories, pricing, receipts } = needed;
-      const usage = createAgentUsage({ metering, database, commitsWithStep });
-      const type = agentTask({ ...needed, usage, nesting, preambleTokens: 2_000 });
+      const { memories, pricing, receipts } = needed;
+      const type = agentTask({ ...needed, database, commitsWithStep, nested, preambleTokens: 2_000 });
       made = { type, database, memories, pricing, receipts };
       scope.contribute(ToolsPoint, { prefix: 'builtin/', list: () => tools });
     },

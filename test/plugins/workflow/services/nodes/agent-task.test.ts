@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { Tool } from '../../../../../plugins/agent-engine/contract.ts';
 import {
-  createNesting,
+  type NestedPrincipals,
   startWorkflowSource,
 } from '../../../../../plugins/workflow/services/tools/start-workflow.ts';
 import { failure, json, silence, stream } from '../../../../support/fake-provider.ts';
@@ -111,11 +111,16 @@ test('an unsafe answer fails the step for good', async (t) => {
   t.is((await usage()).length, 0);
 });
 
+const said = (status: number, code: string) => json(status, { error: { message: 'No.', code } });
+
 test('each way to fail has a code, and says whether another attempt makes sense', async (t) => {
   const answered = [
     ['a provider that fails', failure(500), 'model_upstream', true],
     ['a provider that refuses the rate', failure(429), 'model_rate_limited', true],
     ['a provider that rejects the request', failure(400), 'model_rejected', false],
+    ['a conversation that is too long', said(400, 'context_length_exceeded'), 'model_rejected', false],
+    ['a filter of requests', said(400, 'content_filter'), 'model_rejected', false],
+    ['a quota that is used up', said(429, 'insufficient_quota'), 'model_rate_limited', true],
     ['something that is no chat completion', json(200, { hello: 1 }), 'model_upstream', true],
     ['a content filter', finishes('content_filter', { content: '' }), 'content_filter', false],
     ['an answer that is cut at its tokens', finishes('length', { content: 'Half' }), 'answer_cut', true],
@@ -205,12 +210,13 @@ test('what is cancelled ends the model call, with the reason of its signal', asy
 
 test('the agent of a workflow starts no workflow', async (t) => {
   const unexpected = () => Promise.reject(new Error('a workflow was started'));
-  const nesting = createNesting();
-  const source = startWorkflowSource({ workflows: { start: unexpected, settled: unexpected }, nesting });
+  const nested: NestedPrincipals = new WeakSet();
+  const engine = { start: unexpected, settled: unexpected, result: unexpected };
+  const source = startWorkflowSource({ engine, definitions: { resolve: unexpected }, nested });
   const { run, provider } = await startAgents(
     t,
     [callsTool('start_workflow', { workflow: 'again' }), stream(['Fine.'])],
-    { tools: await source.list(TENANT, new AbortController().signal), nesting },
+    { tools: await source.list(TENANT, new AbortController().signal), nested },
   );
   const { output } = await run({ prompt: 'Start again' });
   t.is(output.text, 'Fine.');

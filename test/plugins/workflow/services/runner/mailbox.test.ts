@@ -3,12 +3,12 @@ import pino from 'pino';
 import type { Verdict } from '../../../../../plugins/workflow/services/core/commands.ts';
 import type { RunState } from '../../../../../plugins/workflow/services/core/state.ts';
 import {
-  type Answer,
+  Mailbox,
   type Message,
   PendingReply,
-  PollWaiters,
   settle,
 } from '../../../../../plugins/workflow/services/runner/mailbox.ts';
+import type { Answer } from '../../../../../plugins/workflow/services/runner/runner.ts';
 import type { StepCall } from '../../../../../plugins/workflow/services/runner/step-call.ts';
 import { NO_METRICS } from '../../no-metrics.ts';
 import { ManualTime } from './manual-timers.ts';
@@ -62,20 +62,22 @@ test('a failure that was stored in the place of a result is logged with the step
 });
 
 test('all who wait are answered together, each once', async (t) => {
-  const waiters = new PollWaiters();
-  const polls = [waiters.wait(), waiters.wait()];
-  waiters.resolve(true);
-  waiters.resolve(false);
+  const mailbox = new Mailbox(new ManualTime().timers());
+  const polls = [mailbox.poll(), mailbox.poll()];
+  mailbox.polled(true);
+  mailbox.polled(false);
   t.deepEqual(await Promise.all(polls), [true, true]);
-  t.true(waiters.isEmpty);
+  t.false(mailbox.isPolled);
+  t.true(mailbox.isEmpty);
 });
 
 test('who comes later waits for the next poll', async (t) => {
-  const waiters = new PollWaiters();
-  const first = waiters.wait();
-  waiters.resolve(true);
-  const second = waiters.wait();
-  t.false(waiters.isEmpty);
-  waiters.resolve(false);
+  const mailbox = new Mailbox(new ManualTime().timers());
+  const first = mailbox.poll();
+  mailbox.polled(true);
+  const second = mailbox.poll();
+  t.true(mailbox.isPolled);
+  t.false(mailbox.isEmpty);
+  mailbox.polled(false);
   t.deepEqual(await Promise.all([first, second]), [true, false]);
 });

@@ -2,13 +2,12 @@ import test from 'ava';
 import pino from 'pino';
 import type { RunState } from '../../../../../plugins/workflow/services/core/state.ts';
 import {
-  type Answer,
   Mailbox,
   type Message,
   PendingReply,
-  PollWaiters,
 } from '../../../../../plugins/workflow/services/runner/mailbox.ts';
 import { Pauses, RetryState } from '../../../../../plugins/workflow/services/runner/retry-state.ts';
+import type { Answer } from '../../../../../plugins/workflow/services/runner/runner.ts';
 import type { StepCall } from '../../../../../plugins/workflow/services/runner/step-call.ts';
 import { NO_METRICS } from '../../no-metrics.ts';
 import { ManualTime } from './manual-timers.ts';
@@ -30,14 +29,12 @@ function setUp() {
   const pauses = new NoPauses(timers);
   const warnings: string[] = [];
   const mailbox = new Mailbox(timers);
-  const polls = new PollWaiters();
   const nothing = () => {};
   const retries = new RetryState(
     { metrics: NO_METRICS.runner, pauses, log: pino({}, { write: (line) => void warnings.push(line) }) },
     { tenantId: 'tenant', runId: 'run' },
     {
       mailbox,
-      polls,
       slots: { giveBackKept: nothing, giveBackGranted: nothing },
       cache: { invalidate: nothing },
     },
@@ -48,7 +45,7 @@ function setUp() {
   const fail = async (times: number) => {
     for (let count = 0; count < times; count += 1) await retries.failed(away, () => true);
   };
-  return { retries, mailbox, polls, warnings, conflict, fail, lengths: pauses.lengths };
+  return { retries, mailbox, warnings, conflict, fail, lengths: pauses.lengths };
 }
 
 function asked(): Message & { readonly reply: PendingReply<Answer | undefined> } {
@@ -87,13 +84,13 @@ test('a failure waits for nothing when there is nothing to try', async (t) => {
 });
 
 test('polls are answered after more than ten conflicts in a row, and after a failure', async (t) => {
-  const { polls, conflict, fail } = setUp();
-  const contended = polls.wait();
+  const { mailbox, conflict, fail } = setUp();
+  const contended = mailbox.poll();
   await conflict(10);
-  t.false(polls.isEmpty);
+  t.true(mailbox.isPolled);
   await conflict(1);
   t.false(await contended);
-  const failing = polls.wait();
+  const failing = mailbox.poll();
   await fail(1);
   t.false(await failing);
 });
@@ -156,18 +153,18 @@ test('a result that is rejected alone again and again gets a failure in its plac
 });
 
 test('a transition that goes well ends everything but the doubt, which a read ends', async (t) => {
-  const { retries, warnings, polls, conflict, fail, lengths } = setUp();
+  const { retries, warnings, mailbox, conflict, fail, lengths } = setUp();
   await conflict(11);
   await fail(2);
   retries.rejected([], before, away, true);
   t.is(warnings.length, 1);
   retries.recovered();
   t.like(retries, { isSuspicious: false, isInDoubt: true });
-  const poll = polls.wait();
+  const poll = mailbox.poll();
   const count = lengths.length;
   await conflict(1);
   t.is(lengths.length, count);
-  t.false(polls.isEmpty);
+  t.true(mailbox.isPolled);
   await fail(1);
   t.is(lengths.at(-1), 50);
   t.is(warnings.length, 2);

@@ -2,14 +2,15 @@ import test from 'ava';
 import type { Tool, ToolContext } from '../../../../../plugins/agent-engine/contract.ts';
 import { createArgumentCheck } from '../../../../../plugins/agent-engine/services/tools/argument-check.ts';
 import { createToolCatalog } from '../../../../../plugins/agent-engine/services/tools/tool-catalog.ts';
-import { WorkflowErrors } from '../../../../../plugins/workflow/contract/engine.ts';
-import type { RunRecord, RunStatus } from '../../../../../plugins/workflow/contract/runs.ts';
-import type {
-  StartByName,
-  StartByNameRequest,
-} from '../../../../../plugins/workflow/services/tools/start-by-name.ts';
 import {
-  createNesting,
+  type StartRequest,
+  type WorkflowEngine,
+  WorkflowErrors,
+} from '../../../../../plugins/workflow/contract/engine.ts';
+import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
+import type { RunRecord, RunStatus } from '../../../../../plugins/workflow/contract/runs.ts';
+import {
+  type NestedPrincipals,
   startWorkflowSource,
 } from '../../../../../plugins/workflow/services/tools/start-workflow.ts';
 import { toolContext } from '../../../agent-engine/services/tool-context.ts';
@@ -18,30 +19,33 @@ import { heardLog } from '../nodes/kit.ts';
 const run = (id: string, status: RunStatus, error: RunRecord['error'] = null) =>
   ({ id, status, error }) as RunRecord;
 
+const versionOf = (workflow: string) => ({ id: 'version-1', definitionId: workflow, version: 1 });
+
 /** The tool over workflows that begin as `running` and end as they are told. */
-async function fixture(
-  settles: Awaited<ReturnType<StartByName['settled']>> = {
-    run: run('run-1', 'completed'),
-    output: { sum: 3 },
-  },
-) {
-  const started: StartByNameRequest[] = [];
+async function fixture(settled = run('run-1', 'completed'), output: JsonObject | null = { sum: 3 }) {
+  const started: StartRequest[] = [];
   const waits: number[] = [];
-  const workflows: StartByName = {
+  const engine: Pick<WorkflowEngine, 'start' | 'settled' | 'result'> = {
     async start(request) {
       started.push(request);
-      if (request.workflow === 'unknown') throw WorkflowErrors.definitionNotFound();
       return { run: run(`run-${started.length}`, 'running'), isNew: true };
     },
     async settled({ timeoutMs }) {
       waits.push(timeoutMs);
-      return settles;
+      return settled;
+    },
+    result: async () => output,
+  };
+  const definitions = {
+    async resolve(_tenantId: string, workflow: string) {
+      if (workflow === 'unknown') throw WorkflowErrors.definitionNotFound();
+      return versionOf(workflow);
     },
   };
-  const nesting = createNesting();
-  const source = startWorkflowSource({ workflows, nesting });
+  const nested: NestedPrincipals = new WeakSet();
+  const source = startWorkflowSource({ engine, definitions, nested });
   const [tool] = await source.list('tenant', new AbortController().signal);
-  return { source, started, waits, nesting, tool: tool as Tool };
+  return { source, started, waits, nested, tool: tool as Tool };
 }
 
 async function told(tool: Tool, input: object, context: Partial<ToolContext> = {}) {
@@ -54,7 +58,10 @@ test('a run is started for the tenant and in the name of the turn, and goes on b
   const { tool, started, waits } = await fixture();
   t.deepEqual(await told(tool, { workflow: 'add', input: { a: 1 } }), { run_id: 'run-1', status: 'running' });
   t.deepEqual(started, [
-    { tenantId: 'tenant', workflow: 'add', input: { a: 1 }, startedBy: 'identity', idempotency: undefined },
+    {
+      ...{ tenantId: 'tenant', version: versionOf('add'), input: { a: 1 } },
+      ...{ startedBy: 'identity', idempotency: undefined },
+    },
   ]);
   t.deepEqual(waits, []);
 });
@@ -70,7 +77,7 @@ test('a call that waits is told the output', async (t) => {
 
 test('a run that is paused is told with its error', async (t) => {
   const error = { code: 'service_status', message: 'answered 500', node: 'call' };
-  const { tool } = await fixture({ run: run('run-1', 'paused', error), output: null });
+  const { tool } = await fixture(run('run-1', 'paused', error), null);
   t.deepEqual(await told(tool, { workflow: 'add', wait_seconds: 1 }), {
     run_id: 'run-1',
     status: 'paused',
@@ -108,9 +115,9 @@ test('a turn that is done once starts a run at each call', async (t) => {
 });
 
 test('inside an agent task no workflow is started', async (t) => {
-  const { tool, started, nesting } = await fixture();
+  const { tool, started, nested } = await fixture();
   const principal = { tenantId: 'tenant', identityId: 'identity', userId: 'user' };
-  nesting.enter(principal);
+  nested.add(principal);
   t.regex(await told(tool, { workflow: 'add' }, { principal }), /^Error: .*cannot start workflows/);
   t.is(started.length, 0);
   // Somebody else of the same name is somebody else.

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { JsonObject } from '../../../../../plugins/workflow/contract.ts';
 import type { StepState } from '../../../../../plugins/workflow/services/core/state.ts';
@@ -177,6 +178,8 @@ export function keptRuns(define: Define): void {
         t.deepEqual(seen?.steps.get('a')?.output, seen?.variables);
         t.true(seen!.revision >= last);
         last = seen!.revision;
+        // SQLite answers in the same turn of the event loop: who asks again and again leaves nobody else a turn.
+        await nextTurn();
       }
     };
     const readers = [read(), read(), read()];

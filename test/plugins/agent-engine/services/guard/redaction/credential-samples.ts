@@ -1,3 +1,5 @@
+import { VENDOR_SAMPLES } from './vendor-samples.ts';
+
 /** A text with one credential in it, and what it is redacted to. */
 export interface Sample {
   readonly kind: string;
@@ -6,6 +8,19 @@ export interface Sample {
   readonly secret: string;
   /** What stays after it. */
   readonly tail: string;
+  /** Whether it has no end, and goes on in what follows. */
+  readonly isOpen?: boolean;
+}
+
+/** Whether 8 or more characters in a row of the secret are in the output; those of its surroundings do not count. */
+export function leaks(output: string, { lead, secret, tail }: Sample): boolean {
+  const rest = `${lead} ${tail}`;
+  const shown = output.replaceAll(/\[REDACTED:[a-z0-9-]+\]/g, ' ');
+  for (let index = 0; index + 8 < secret.length; index += 1) {
+    const part = secret.slice(index, index + 9);
+    if (shown.includes(part) && !rest.includes(part)) return true;
+  }
+  return false;
 }
 
 const LOWER = 'abcdefghijklmnopqrstuvwxyz';
@@ -15,6 +30,16 @@ const HEX = `${DIGITS}abcdef`;
 const ALNUM = LOWER + UPPER + DIGITS;
 const URL64 = `${ALNUM}-_`;
 const STD64 = `${ALNUM}+/`;
+const ALPHABETS: Readonly<Record<string, string>> = {
+  digit: DIGITS,
+  hex: HEX,
+  HEX: HEX.toUpperCase(),
+  lower: LOWER + DIGITS,
+  upper: UPPER + DIGITS,
+  alnum: ALNUM,
+  url: URL64,
+  base64: STD64,
+};
 
 /** Credentials of every kind, made here and now: written down, they would alarm every secret scanner. */
 export function credentialSamples(seed = 1): readonly Sample[] {
@@ -31,66 +56,51 @@ export function credentialSamples(seed = 1): readonly Sample[] {
   const behind = (kind: string, lead: string, secret: string, tail = '') =>
     samples.push({ kind, lead, secret, tail });
 
-  add('gateway-key', `hk_${any(URL64, 43)}`, `acp_${any(URL64, 43)}`);
-  add('aws-access-key-id', `AKIA${any(UPPER + DIGITS, 16)}`, `ASIA${any(UPPER + DIGITS, 16)}`);
-  for (const letter of 'pousr') add('github-token', `gh${letter}_${any(ALNUM, 36)}`);
-  add('github-token', `github_pat_${any(ALNUM, 22)}_${any(ALNUM, 59)}`);
-  add('gitlab-token', `glpat-${any(URL64, 20)}`, `glrt-${any(URL64, 20)}`, `glptt-${any(HEX, 40)}`);
-  add('gitlab-token', `glpat-${any(ALNUM, 27)}.01.${any(LOWER + DIGITS, 9)}`);
-  for (const type of ['xoxb', 'xoxp'])
-    add('slack-token', `${type}-${any(DIGITS, 12)}-${any(DIGITS, 12)}-${any(ALNUM, 24)}`);
-  add('slack-token', `xapp-1-A${any(UPPER, 10)}-${any(DIGITS, 13)}-${any(HEX, 64)}`);
-  add('slack-token', `xoxe.xoxp-1-${any(UPPER + DIGITS, 40)}`);
-  behind(
-    'slack-webhook',
-    'https://hooks.slack.com/services/',
-    `T${any(UPPER, 9)}/B${any(UPPER, 9)}/${any(ALNUM, 24)}`,
-  );
-  for (const type of ['sk', 'rk']) add('stripe-key', `${type}_live_${any(ALNUM, 24)}`);
-  add('webhook-signing-secret', `whsec_${any(STD64, 43)}=`, `whsec_${any(ALNUM, 32)}`);
-  add('anthropic-api-key', `sk-ant-api03-${any(URL64, 93)}AA`);
-  add('openrouter-api-key', `sk-or-v1-${any(HEX, 64)}`);
-  add('openai-api-key', `sk-${any(ALNUM, 48)}`, `sk-proj-${any(URL64, 120)}`, `sk-svcacct-${any(URL64, 60)}`);
-  add('google-api-key', `AIza${any(URL64, 35)}`);
-  add('google-oauth', `ya29.${any(URL64, 120)}`, `GOCSPX-${any(URL64, 28)}`);
-  add('npm-token', `npm_${any(ALNUM, 36)}`);
-  add('pypi-token', `pypi-AgEIcHlwaS5vcmc${any(URL64, 120)}`);
-  add('rubygems-token', `rubygems_${any(HEX, 48)}`);
-  add('docker-token', `dckr_pat_${any(URL64, 27)}`);
-  add('sendgrid-api-key', `SG.${any(URL64, 22)}.${any(URL64, 43)}`);
-  add('twilio-key', `SK${any(HEX, 32)}`, `AC${any(HEX, 32)}`);
-  add('mailgun-api-key', `key-${any(HEX, 32)}`);
-  add('telegram-bot-token', `${1 + Math.floor(random() * 9)}${any(DIGITS, 9)}:AA${any(URL64, 33)}`);
+  /** `<class 20>` as random characters. */
+  const fill = (template: string) =>
+    template.replaceAll(/<(\w+) ?(\d*)>/g, (_, name: string, length: string) => {
+      if (name === 'uuid') return [8, 4, 4, 4, 12].map((part) => any(HEX, part)).join('-');
+      return name === 'mixed' ? mixed(Number(length)) : any(ALPHABETS[name]!, Number(length));
+    });
+  for (const line of VENDOR_SAMPLES.split('\n').filter((line) => line !== '')) {
+    const [kind, ...templates] = line.split(/\s+(?![^<]*>)/);
+    for (const template of templates) {
+      const [, lead = '', secret = '', tail = ''] = /^(?:(.*)→)?([^←]*)←?(.*)$/.exec(fill(template))!;
+      samples.push({ kind: kind!, lead, secret, tail });
+    }
+  }
   const user = Buffer.from(`2${any(DIGITS, 17)}`).toString('base64url');
   add('discord-bot-token', `${user}.${any(URL64, 6)}.${any(URL64, 38)}`);
-  behind(
-    'discord-webhook',
-    `https://discord.com/api/webhooks/${any(DIGITS.slice(1), 18)}/`,
-    any(URL64, 68),
-    '?',
-  );
-  add('hugging-face-token', `hf_${any(ALNUM, 34)}`);
-  add('groq-api-key', `gsk_${any(ALNUM, 52)}`);
-  add('perplexity-api-key', `pplx-${any(ALNUM, 48)}`);
-  add('replicate-api-token', `r8_${any(ALNUM, 37)}`);
-  add('digitalocean-token', `dop_v1_${any(HEX, 64)}`);
-  add('cloudflare-token', `cfut_${any(ALNUM, 48)}`);
-  add('shopify-token', `shpat_${any(HEX, 32)}`);
-  add('databricks-token', `dapi${any(HEX, 32)}`);
-  add('vault-token', `hvs.${any(URL64, 95)}`);
-  add('grafana-token', `glsa_${any(ALNUM, 32)}_${any(HEX, 8)}`, `glc_${any(STD64, 80)}==`);
-  add('linear-api-key', `lin_api_${any(ALNUM, 40)}`);
-  add('notion-token', `ntn_${any(DIGITS, 11)}${any(ALNUM, 35)}`);
-  add('postman-api-key', `PMAK-${any(HEX, 24)}-${any(HEX, 34)}`);
-  add('new-relic-key', `NRAK-${any(UPPER + DIGITS, 27)}`);
-  add('atlassian-token', `ATATT3${any(URL64, 180)}=${any(HEX, 8).toUpperCase()}`);
-  add('age-secret-key', `AGE-SECRET-KEY-1${any(UPPER + DIGITS, 58)}`);
 
   const json = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const header = json({ alg: 'HS256', typ: 'JWT' });
   const claims = json({ sub: any(DIGITS, 10), name: any(LOWER, 12) });
   add('jwt', `${header}.${claims}.${any(URL64, 43)}`, `${json({ alg: 'none' })}.${claims}`);
   add('jwt', `${json({ typ: 'JWT', x5c: [any(ALNUM, 3000)], alg: 'RS256' })}`);
+  add(
+    'encoded-credential',
+    Buffer.from(JSON.stringify({ note: any(LOWER, 9), key: `ghp_${any(ALNUM, 36)}` })).toString('base64'),
+  );
+  add(
+    'encoded-credential',
+    Buffer.from(keyBlock('PRIVATE KEY', [any(ALNUM, 64), any(ALNUM, 64)])).toString('base64'),
+  );
+  add(
+    'jwe',
+    [
+      json({ alg: 'RSA-OAEP', enc: 'A256GCM' }),
+      any(URL64, 342),
+      any(URL64, 16),
+      any(URL64, 80),
+      any(URL64, 22),
+    ].join('.'),
+  );
+  add(
+    'jwe',
+    [json({ alg: 'dir', enc: 'A128CBC-HS256' }), '', any(URL64, 22), any(URL64, 80), any(URL64, 22)].join(
+      '.',
+    ),
+  );
   for (const label of ['', 'RSA ', 'EC ', 'OPENSSH ', 'ENCRYPTED '])
     add(
       'private-key',
@@ -98,10 +108,10 @@ export function credentialSamples(seed = 1): readonly Sample[] {
     );
   add('private-key', keyBlock('RSA PRIVATE KEY', ['Proc-Type: 4,ENCRYPTED', '', any(STD64, 64)]));
   add('private-key', keyBlock('PGP PRIVATE KEY BLOCK', ['Version: GnuPG v2', '', any(STD64, 64)]));
-  add('private-key', keyBlock('PRIVATE KEY', [any(ALNUM, 64), any(STD64, 64)]).replaceAll('\n', '\\n'));
+  add('private-key', keyBlock('PGP PRIVATE KEY BLOCK', ['', `xc${any(STD64, 62)}`, any(STD64, 64)]));
   add(
     'private-key',
-    keyBlock('PRIVATE KEY', [any(ALNUM, 64), any(STD64, 64)]).replaceAll('\n', '\\n" +\n  "'),
+    keyBlock('RSA PRIVATE KEY', ['Proc-Type: 4,ENCRYPTED', 'DEK-Info: AES-128-CBC,0011', '', any(STD64, 64)]),
   );
   behind('url-password', 'postgres://gateway:', mixed(16), '@db.example.com:5432/app');
   behind('url-password', 'redis://:', `p@ss:${mixed(8)}#?`, '@cache:6379');

@@ -30,7 +30,20 @@ const HOSTILE: readonly string[] = [
   'M',
   'MTIz',
   '\\n',
+  '\\',
+  '\\u000',
+  '\\u005c',
+  '%',
+  '%25',
+  '%5C',
+  'ghp%5F',
   '"',
+  '/eyJ',
+  '/In0K',
+  // Base64 of text that begins as JSON does again and again, at each place of a group.
+  Buffer.from('"{"a?"{"b?{"?').toString('base64').replaceAll('=', ''),
+  `/${Buffer.from('{"a"?{"?').toString('base64').slice(0, 8)}`,
+  `${Buffer.from('{"a": ["x", ').toString('base64')}`,
   'a',
   '\ud83d',
   // Credentials, and what follows one that could still have grown.
@@ -55,11 +68,11 @@ function cost(work: () => void): number {
 
 /** In how much of the text each way is measured: what costs more a character does with less. */
 const WAYS: readonly (readonly [title: string, length: number, work: (text: string) => void])[] = [
-  ['whole', MIB, (text) => redact(text)],
-  ['as JSON', MIB / 4, (text) => redactJsonText(JSON.stringify({ password: text }))],
+  ['whole', MIB / 2, (text) => redact(text)],
+  ['as JSON', MIB / 8, (text) => redactJsonText(JSON.stringify({ password: text }))],
   [
     'in pieces',
-    MIB / 4,
+    MIB / 8,
     (text) => {
       const redactor = redactStream();
       for (let index = 0; index < text.length; index += 7) redactor.push(text.slice(index, index + 7));

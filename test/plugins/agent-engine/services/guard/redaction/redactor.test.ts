@@ -4,23 +4,13 @@ import {
   CREDENTIAL_KINDS,
   createRedaction,
 } from '../../../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
-import { credentialSamples, type Sample } from './credential-samples.ts';
+import { credentialSamples, leaks, type Sample } from './credential-samples.ts';
 import { cut, feed } from './pieces.ts';
 import { createReference } from './reference.ts';
 
 const { redact, redactStream } = createRedaction();
 const reference = createReference(CREDENTIAL_KINDS);
 const whole = ({ lead, secret, tail }: Sample) => `${lead}${secret}${tail}`;
-
-/** Whether 8 or more characters in a row of the secret are in the output; those of its surroundings do not count. */
-function leaks(output: string, { lead, secret, tail }: Sample): boolean {
-  const rest = `${lead} ${tail} [REDACTED:private-key]`;
-  for (let index = 0; index + 8 < secret.length; index += 1) {
-    const part = secret.slice(index, index + 9);
-    if (output.includes(part) && !rest.includes(part)) return true;
-  }
-  return false;
-}
 
 test('every sample is redacted alike at every split', (t) => {
   for (const sample of credentialSamples()) {
@@ -49,6 +39,8 @@ test('nothing leaves of a credential while it is still being written', (t) => {
 });
 
 const SAMPLES = [1, 2, 3].flatMap((seed) => credentialSamples(seed));
+/** The reference does not look into base64. */
+const hasNoBase64 = (text: string) => !/eyJub3Rl|LS0tLS1C/.test(text);
 const sample = fc.constantFrom(...SAMPLES).map(whole);
 const broken = fc
   .tuple(fc.constantFrom(...SAMPLES), fc.nat())
@@ -114,7 +106,7 @@ const text = fc
 
 test('any text comes out as the patterns say when they are tried one by one', (t) => {
   fc.assert(
-    fc.property(text, (value) => {
+    fc.property(text.filter(hasNoBase64), (value) => {
       const [ours, theirs] = [redact(value), reference(value)];
       if (ours !== theirs) throw new Error(`${JSON.stringify(ours)}\n  is not\n${JSON.stringify(theirs)}`);
     }),
@@ -198,8 +190,8 @@ test('a value behind the name of a secret waits until it is plain what it is', (
   const redactor = redactStream();
   t.is(redactor.push('secret: keep'), 'secret: ');
   t.is(redactor.push(' it'), 'keep it');
-  t.is(redactor.push(`, password=${'abc-'.repeat(30)}`), ', password=');
-  t.is(redactor.push('abc-abcabcabc'), `${'abc-'.repeat(31)}abcabcabc`);
+  t.is(redactor.push(`, password=${'xyz-'.repeat(30)}`), ', password=');
+  t.is(redactor.push('xyz-xyzxyzxyz'), `${'xyz-'.repeat(31)}xyzxyzxyz`);
 });
 
 test('a key block that never ends is swallowed to the end, and costs no memory', (t) => {
@@ -220,4 +212,67 @@ test('the label of a key block alone is no credential', (t) => {
 test('a token that is too long to wait for leaves as a marker, however it goes on', (t) => {
   const header = Buffer.from(`{"alg":"RS256","x5c":["${'A'.repeat(9000)}"]}`).toString('base64url');
   t.is(redact(`${header}.eyJzdWIiOiIxIn0.abc def`), '[REDACTED:jwt].eyJzdWIiOiIxIn0.abc def');
+});
+
+test('a credential may begin behind an escape, and with its letter', (t) => {
+  const key = `ghp_${'a1B2'.repeat(9)}`;
+  for (const lead of ['\\n', 'x\\t', '\\\\r', '\\u000a', '%0A', '%5Cn', '%E5%AF%86', '\\"', '\\'])
+    t.is(redact(`${lead}${key}`), `${lead}[REDACTED:github-token]`, lead);
+  t.is(redact(`C:\\npm_${'a1B2'.repeat(9)}`), 'C:[REDACTED:npm-token]');
+  for (const lead of ['x', '\\x', '%41', '\\u0041']) t.is(redact(`${lead}${key}`), `${lead}${key}`);
+});
+
+test('a percent escape belongs to a value, unless what stands before the value is URL-encoded', (t) => {
+  t.is(redact('postgres://u:p%2Fss%40w@host/db'), 'postgres://u:[REDACTED:url-password]@host/db');
+  t.is(
+    redact('u=postgres%3A%2F%2Fu%3Ap%40ss%40host%2Fdb%3Fme%40example.com'),
+    'u=postgres%3A%2F%2Fu%3A[REDACTED:url-password]%40host%2Fdb%3Fme%40example.com',
+  );
+  const value = 'a1b2c3d4e5f6a7b8c9d0';
+  t.is(redact(`password=${value}%20${value}&x=1`), 'password=[REDACTED:secret-assignment]&x=1');
+  t.is(
+    redact(`password%3D${value}%26user%3Dme and`),
+    'password%3D[REDACTED:secret-assignment]%26user%3Dme and',
+  );
+  const url = 'https%3A%2F%2Fhost%3A8080%2Fpath%3Fmail%3Dme%40example.com';
+  t.is(redact(url), url);
+});
+
+const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64');
+
+test('base64 of JSON without a credential stays as it is, and so does what is no JSON', (t) => {
+  const token = `ghp_${'a1B2'.repeat(9)}`;
+  for (const text of [
+    base64({ name: 'a', list: ['password', 'secret: none'] }),
+    base64({ note: 'x'.repeat(60_000) }),
+    base64(['é😀密', 1, null]),
+    Buffer.from(`no JSON: ${token}`).toString('base64'),
+    'Import Instance Il In Im InstanceConfiguration W3C Wyoming ewe eyI eye WWII ImportError',
+  ]) {
+    t.is(redact(text), text);
+    t.is(feed(redactStream(), text.split('')).join(''), text);
+  }
+});
+
+test('of long base64, what comes long before a credential leaves, and the rest does not', (t) => {
+  const token = `ghp_${'a1B2'.repeat(9)}`;
+  const text = base64({ note: 'x'.repeat(60_000), token, more: 'y'.repeat(60_000) });
+  const redactor = redactStream();
+  let output = '';
+  for (let index = 0; index < text.length; index += 1000) {
+    const piece = text.slice(index, index + 1000);
+    output += redactor.push(piece);
+    if (index < 70_000) t.true(output.length > index - 8192);
+  }
+  output += redactor.end();
+  t.is(output, redact(text));
+  t.true(output.endsWith('[REDACTED:encoded-credential]'));
+  const shown = Buffer.from(output.slice(0, output.indexOf('[')), 'base64').toString();
+  t.false(shown.includes('ghp_'));
+  t.true(shown.length > 54_000 && shown.length < 60_010);
+});
+
+test('base64 that goes on behind a line break is redacted, and the words behind it are not', (t) => {
+  const text = base64({ token: `ghp_${'a1B2'.repeat(9)}`, n: 1 }).replace(/.{76}/, '$&\n');
+  t.is(redact(`${text}\nHello World`), '[REDACTED:encoded-credential]\nHello World');
 });

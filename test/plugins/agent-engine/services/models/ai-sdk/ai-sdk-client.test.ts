@@ -1,5 +1,11 @@
-import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { type LanguageModelV4, UnsupportedFunctionalityError } from '@ai-sdk/provider';
 import test from 'ava';
+import {
+  createWarningLog,
+  toModelError,
+  toStreamError,
+} from '../../../../../../plugins/agent-engine/services/models/ai-sdk/ai-sdk-client.ts';
+import { createRedact } from '../../../../../../plugins/agent-engine/services/models/provider-errors.ts';
 import { anthropic, anthropicEvents, anthropicFailure } from '../../../../../support/fake-anthropic.ts';
 import { googleFailure } from '../../../../../support/fake-google.ts';
 import {
@@ -219,4 +225,26 @@ test('a response that a package leaves unread does not keep its connection', asy
   });
   t.is((await failureOf(t, client.complete(ask(), context()))).code, 'model.upstream');
   await until(() => provider.requests[0]!.isAborted, 5_000);
+});
+
+test('what a package throws and warns of is redacted like an answer', (t) => {
+  const key = `ghp_${'a1B2'.repeat(9)}`;
+  const redact = createRedact();
+  const refused = toModelError(new UnsupportedFunctionalityError({ functionality: key }), redact, 0);
+  t.is(refused.code, 'model.rejected');
+  for (const error of [
+    refused,
+    toModelError(new Error(key), redact, 0),
+    toStreamError({ message: key }, redact, 0),
+  ])
+    t.false(`${error.message} ${error.cause}`.includes(key.slice(0, 12)));
+  const told: unknown[] = [];
+  const warn = createWarningLog({ warn: (fields: unknown) => told.push(fields) } as never, 'x/y', redact);
+  warn([
+    { type: 'other', message: key },
+    { type: 'unsupported', feature: key, details: key },
+    { type: 'compatibility', feature: key },
+  ]);
+  t.is(told.length, 3);
+  t.false(JSON.stringify(told).includes(key.slice(0, 12)));
 });

@@ -2,7 +2,6 @@ import type { Logger } from 'agent-gateway';
 import { systemClock } from '../../../../../../foundation/base/clock.ts';
 import { createIds } from '../../../../../../foundation/base/ids.ts';
 import {
-  type AISDKClient,
   type AISDKClientOptions,
   createAISDKClient,
 } from '../../../../../../plugins/agent-engine/services/models/ai-sdk/ai-sdk-client.ts';
@@ -21,7 +20,7 @@ export async function clientOf(
   provider: 'anthropic' | 'google',
   url: string,
   options: Partial<AISDKClientOptions> = {},
-): Promise<AISDKClient> {
+): Promise<ReturnType<typeof createAISDKClient>> {
   const createModel = await loadProvider(`@ai-sdk/${provider}`);
   const name = provider === 'anthropic' ? 'claude-sonnet-4-5' : 'gemini-2.5-flash';
   return createAISDKClient({

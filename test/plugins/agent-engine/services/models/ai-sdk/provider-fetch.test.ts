@@ -6,19 +6,14 @@ import {
   loadProvider,
 } from '../../../../../../plugins/agent-engine/services/models/ai-sdk/load-provider.ts';
 import { createProviderFetch } from '../../../../../../plugins/agent-engine/services/models/ai-sdk/provider-fetch.ts';
-import { DEFAULT_TIMEOUTS } from '../../../../../../plugins/agent-engine/services/models/deadlines.ts';
-import { createRedact } from '../../../../../../plugins/agent-engine/services/models/provider-errors.ts';
-import { DEFAULT_RETRY } from '../../../../../../plugins/agent-engine/services/models/retry.ts';
+import { connectionRules } from '../../../../../../plugins/agent-engine/services/models/provider-connection.ts';
 import { json, silence, startFakeProvider } from '../../../../../support/fake-provider.ts';
 import { until } from '../../../../../support/until.ts';
 import { failureOf } from '../calls.ts';
 
 function connections() {
-  return createProviderFetch({
-    ...{ timeouts: DEFAULT_TIMEOUTS, retry: { ...DEFAULT_RETRY, baseMs: 1 }, connections: 8, maxWaiting: 8 },
-    ...{ answerBytes: 1000, clock: systemClock, ids: createIds(systemClock), redact: createRedact([]) },
-    beforeCall: undefined,
-  });
+  const options = { clock: systemClock, ids: createIds(systemClock), retry: { baseMs: 1 } };
+  return createProviderFetch(connectionRules({ ...options, answerBytes: 1000 }));
 }
 
 test('a request beside the calls, such as one for a token, is answered too', async (t) => {

@@ -1,12 +1,12 @@
 import { ConfigurationError } from 'agent-gateway';
 import test from 'ava';
 import pino from 'pino';
-import { systemClock } from '../../../../../foundation/base/clock.ts';
-import { createIds } from '../../../../../foundation/base/ids.ts';
-import { createDemoModel } from '../../../../../plugins/agent-engine/services/models/demo-model.ts';
-import { modelMetrics } from '../../../../../plugins/agent-engine/services/models/metrics.ts';
-import { openModels } from '../../../../../plugins/agent-engine/services/models/open-models.ts';
-import { fakeMetrics } from '../../fake-metrics.ts';
+import { systemClock } from '../../../../foundation/base/clock.ts';
+import { createIds } from '../../../../foundation/base/ids.ts';
+import { createDemoModel } from '../../../../plugins/agent-engine/services/models/demo-model.ts';
+import { modelMetrics } from '../../../../plugins/agent-engine/services/models/metrics.ts';
+import { openModels } from '../../../../plugins/agent-engine/services/open-model-service.ts';
+import { fakeMetrics } from '../fake-metrics.ts';
 
 const clock = systemClock;
 const ids = createIds(clock);

@@ -1,12 +1,8 @@
 import test from 'ava';
 import fc from 'fast-check';
 import type { StepStatus } from '../../../../../plugins/workflow/contract/runs.ts';
-import {
-  isTerminal,
-  type StepState,
-  statusOf,
-  tallyOf,
-} from '../../../../../plugins/workflow/services/core/state.ts';
+import { isTerminal, type StepState } from '../../../../../plugins/workflow/services/core/state.ts';
+import { statusOf, tallyOf } from '../../../../../plugins/workflow/services/core/status.ts';
 import { auto, buildGraph, chain, end, human, start } from './graph-builder.ts';
 import { T0, TestRun } from './test-run.ts';
 

@@ -1,63 +1,10 @@
-import type { Condition, JsonObject } from '../../contract/graph.ts';
-import type { RunEventType, StepError } from '../../contract/runs.ts';
-import type { CompiledGraph, CompiledNode } from '../graph/compiled-graph.ts';
-import { MAX_STEPS_EXCEEDED, type StepState, type Transition } from './state.ts';
+import type { Condition } from '../../contract/graph.ts';
+import type { StepError } from '../../contract/runs.ts';
+import type { CompiledGraph, CompiledNode, Filled } from '../graph/compiled-graph.ts';
+import type { StepState } from './state.ts';
+import { MAX_STEPS_EXCEEDED } from './status.ts';
 
-type RunEvent = Extract<RunEventType, `run.${string}`>;
-type StepEvent = Exclude<RunEventType, RunEvent>;
-
-const NOTHING: JsonObject = {};
-
-/** Adds an event about the run. */
-export function emitRunEvent(transition: Transition, type: RunEvent, data = NOTHING): void {
-  transition.seq += 1;
-  const { seq, facts } = transition;
-  transition.events.push({ seq, type, nodeId: null, stepId: null, data, createdAt: facts.now });
-}
-
-/** Adds an event about a step. */
-export function emitStepEvent(
-  transition: Transition,
-  type: StepEvent,
-  step: StepState,
-  data = NOTHING,
-): void {
-  transition.seq += 1;
-  const { seq, facts } = transition;
-  transition.events.push({ seq, type, nodeId: step.nodeId, stepId: step.id, data, createdAt: facts.now });
-}
-
-/** Which delivery a step's event belongs to. */
-export function deliveryOf({ attempt, delivery }: StepState): { attempt: number; delivery: number } {
-  return { attempt, delivery };
-}
-
-/** An error as events and runs show it. */
-export function errorData(error: StepError): JsonObject {
-  return {
-    code: error.code,
-    message: error.message,
-    ...(error.node === undefined ? {} : { node: error.node }),
-  };
-}
-
-/** One `warning` for each reference of a template that led nowhere. */
-export function warnOfMissing(transition: Transition, step: StepState, missing: readonly string[]): void {
-  for (const reference of missing)
-    emitStepEvent(transition, 'warning', step, { reference, node: step.nodeId });
-}
-
-/** A moment as events and records show it: RFC 3339, UTC, with milliseconds. `ms` are milliseconds since the epoch. */
-export function timestamp(ms: number): string {
-  return new Date(ms).toISOString();
-}
-
-/** The same for a moment that may not have come. */
-export function nullableTimestamp(ms: number | null): string | null {
-  return ms === null ? null : timestamp(ms);
-}
-
-/* Why steps fail by the rules of the engine, in words for the author of the graph and for who runs it. */
+/* Why steps fail by the rules, in words for the author of the graph and for who runs it. */
 
 /** Conditions that a message shows, and characters of each. */
 const SHOWN_CONDITIONS = 5;
@@ -77,8 +24,8 @@ export function noMatchingEdge(graph: CompiledGraph, node: CompiledNode): StepEr
 }
 
 /** A node was reached, and the run has activated as many as it may. */
-export function maxStepsExceeded(node: CompiledNode, limit: number): StepError {
-  const message = `Node "${node.id}" was not started: the run has activated ${limit} steps, and may not activate more. Raise WORKFLOW_MAX_STEPS (${limit} now) and retry the run, or divide the workflow.`;
+export function maxStepsExceeded({ nodeId }: StepState, limit: number): StepError {
+  const message = `Node "${nodeId}" was not started: the run has activated ${limit} steps, and may not activate more. Raise WORKFLOW_MAX_STEPS (${limit} now) and retry the run, or divide the workflow.`;
   return { code: MAX_STEPS_EXCEEDED, message };
 }
 
@@ -89,8 +36,14 @@ export function contextTooLarge({ nodeId }: StepState, size: number, limit: numb
   return { code: 'context_too_large', message };
 }
 
-/** What was filled into a step's configuration is too large, alone or with that of the other steps. */
-export function inputTooLarge({ nodeId }: StepState, size: number, limit: number): StepError {
+/** Why a step cannot begin with what was filled into its configuration: that failed, or is too large, alone or with that of the other steps. */
+export function inputFault(
+  { nodeId }: StepState,
+  { failure }: Filled,
+  size: number,
+  limit: number,
+): StepError | undefined {
+  if (failure !== undefined || size <= limit) return failure;
   const message = `What the templates of node "${nodeId}" insert is too large: ${size} characters of JSON, ${limit} are allowed. Insert a part of the data, or an address from which they can be read, then retry the run.`;
   return { code: 'input_too_large', message };
 }

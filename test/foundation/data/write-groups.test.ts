@@ -1,48 +1,47 @@
 import test from 'ava';
-import { DatabaseErrors } from '../../../../foundation/data/errors.ts';
-import type { Family } from '../../../../foundation/data/family.ts';
-import { createWriteGroups } from '../../../../plugins/workflow/store/write-groups.ts';
+import { DatabaseErrors } from '../../../foundation/data/errors.ts';
+import type { Family } from '../../../foundation/data/family.ts';
+import { createWriteGroups } from '../../../foundation/data/write-groups.ts';
 
-type Database = Parameters<typeof createWriteGroups>[0];
+type Store = Parameters<typeof createWriteGroups>[1];
 
 /** A transaction that the groups have begun. */
 interface Transaction {
   readonly tenant: string;
-  /** Of its runs, in the order of their writes. */
+  /** Its keys, in the order of their writes. */
   readonly runs: string;
   end(isStored: boolean): Promise<void>;
   fail(error: Error): Promise<void>;
 }
 
 /** Lets everything run that is ready. */
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+const turn = async () => {
+  for (let passed = 0; passed < 2; passed += 1) await new Promise((resolve) => setImmediate(resolve));
+};
 
 function bench(family: Family = 'postgres') {
   const begun: Transaction[] = [];
-  const database = {
-    family,
-    forTenant: (tenant: string) => ({
-      writeTogether: (writes: readonly { readonly rows: readonly { readonly id: string }[] }[]) =>
-        new Promise<boolean>((resolve, reject) => {
-          const runs = writes.map(({ rows }) => rows[0]?.id).join(' ');
-          begun.push({
-            ...{ tenant, runs },
-            end(isStored) {
-              resolve(isStored);
-              return turn();
-            },
-            fail(error) {
-              reject(error);
-              return turn();
-            },
-          });
-        }),
-    }),
-  } as unknown as Database;
+  const store: Store = (tenant, writes) =>
+    new Promise((resolve, reject) => {
+      const runs = writes.map((write) => (write.kind === 'insert' ? write.rows[0]?.id : '')).join(' ');
+      begun.push({
+        ...{ tenant, runs },
+        end(isStored) {
+          resolve(isStored);
+          return turn();
+        },
+        fail(error) {
+          reject(error);
+          return turn();
+        },
+      });
+    });
+  let now = 0;
   const timers: (() => void)[] = [];
-  const groups = createWriteGroups(database, (_, call) => timers.push(call));
-  /** The time after which a transaction is slow is over. */
+  const groups = createWriteGroups(family, store, { now: () => now, after: (_, call) => timers.push(call) });
+  /** The time after which a transaction is slow is over, and that between two commits. */
   const later = () => {
+    now += 250;
     for (const call of timers.splice(0)) call();
     return turn();
   };
@@ -51,7 +50,7 @@ function bench(family: Family = 'postgres') {
   const write = async (runs: string, { tenant = 't', text = '' } = {}) => {
     for (const runId of runs) {
       const writes = [{ kind: 'insert' as const, entity: {} as never, rows: [{ id: runId, text }] }];
-      groups.write({ tenantId: tenant, runId, writes }).then(
+      groups.write({ tenantId: tenant, key: runId, writes }).then(
         (isStored) => {
           outcomes[runId] = isStored;
         },
@@ -196,14 +195,26 @@ test('what is too large for one transaction goes into the next', async (t) => {
   t.deepEqual(waiting(), ['c', 'd e']);
 });
 
-test('SQLite has one writer', async (t) => {
-  const { write, next, waiting } = bench('sqlite');
+test('SQLite has one writer; what comes meanwhile, or soon after, is committed together', async (t) => {
+  const { write, next, waiting, later } = bench('sqlite');
   await write('a');
   await write('b');
   await write('c');
   t.deepEqual(waiting(), ['a']);
   await next().end(true);
-  t.deepEqual(waiting(), ['b c']);
+  await write('d');
+  t.deepEqual(waiting(), [], 'commits have a distance');
+  await later();
+  t.deepEqual(waiting(), ['b c d']);
+});
+
+test('on SQLite one that goes on with what it has just written waits for nobody', async (t) => {
+  const { write, next, waiting } = bench('sqlite');
+  for (let times = 0; times < 20; times += 1) {
+    await write('a');
+    t.deepEqual(waiting(), ['a']);
+    await next().end(true);
+  }
 });
 
 test('on MySQL each is a transaction of its own', async (t) => {
