@@ -61,6 +61,11 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return error instanceof GatewayError && error.code === DatabaseErrors.unavailable.definition.code;
 }
 
+/** True for a value that no column takes: most often a caller's. */
+export function isInvalidValue(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === DatabaseErrors.invalidValue.definition.code;
+}
+
 /** True when a write failed because a unique key (or primary key) is taken. The same on all three families. */
 export function isUniqueViolation(error: unknown): boolean {
   return error instanceof UniqueConstraintViolationException;

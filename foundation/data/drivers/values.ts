@@ -1,3 +1,4 @@
+import { isStorableText } from '../../base/storable-text.ts';
 import { DatabaseErrors } from '../errors.ts';
 
 /** A value of which every family has a literal, and SQLite a binding, that mean the same. */
@@ -34,11 +35,6 @@ export function assertStorable(value: unknown): void {
   if (typeof value === 'string' ? isStorableText(value) : !Array.isArray(value)) return;
   if (typeof value === 'string') throw DatabaseErrors.invalidValue();
   for (const element of value as readonly unknown[]) assertStorable(element);
-}
-
-/** True for text that every family keeps as it is. */
-export function isStorableText(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0');
 }
 
 /**
