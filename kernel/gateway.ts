@@ -164,7 +164,13 @@ async function openKernel(
     metricsType: metrics.contentType,
   }).map((route) => compileRoute(route, 'kernel', new InFlight()));
   const listeners = new Listeners({ handler, everywhere, log });
-  const publication = createPublication({ listeners, grpc, resources, authentication: authentication.chain });
+  const publication = createPublication({
+    listeners,
+    grpc,
+    resources,
+    authentication: authentication.chain,
+    onePort: settings.onePort,
+  });
   const services = kernelServices(options, infrastructure, authentication, listeners);
   const { hints, jobs } = parts;
   return { ...infrastructure, services, events, hints, jobs, listeners, grpc, publication, degraded };

@@ -63,6 +63,7 @@ async function servePair(provider: Child, folder: string, name: string): Promise
     startChild(path.join(here, '../../kernel/main.js'), {
       NODE_ENV: 'production',
       SAAS_API_PORT: '0',
+      SVC_RUNTIME_ADDR: '127.0.0.1:0',
       SVC_HOST: '127.0.0.1',
       SVC_DATA_DIR: path.join(folder, name),
       SVC_CONFIG: path.join(folder, name, 'gateway.yaml'),
