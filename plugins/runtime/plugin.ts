@@ -1,9 +1,11 @@
 import { definePlugin } from 'agent-gateway';
-import { AgentsRef } from '../agent-engine/contract.ts';
-import { SkillsRef } from '../records/contract.ts';
+import { AgentsRef, AgentTurnsRef, CheckpointsRef } from '../agent-engine/contract.ts';
+import { SessionsRef, SkillsRef } from '../records/contract.ts';
 import { RuntimeConfig } from './config.ts';
 import { catalogRoutes } from './routes/catalog.ts';
+import { chatRoutes } from './routes/chat.ts';
 import { underV2 } from './routes/paths.ts';
+import { createChats } from './services/chat/chats.ts';
 
 export default definePlugin({
   name: 'runtime',
@@ -12,8 +14,15 @@ export default definePlugin({
   kernel: '^1.0.0',
   config: RuntimeConfig,
   listen: 'address',
-  needs: { agents: AgentsRef, skills: SkillsRef },
-  setup(scope, { agents, skills }) {
-    scope.route(...underV2(catalogRoutes({ agents, skills })));
+  needs: {
+    agents: AgentsRef,
+    turns: AgentTurnsRef,
+    checkpoints: CheckpointsRef,
+    sessions: SessionsRef,
+    skills: SkillsRef,
+  },
+  setup(scope, engine) {
+    const chats = createChats({ ...engine, clock: scope.services.clock });
+    scope.route(...underV2([...catalogRoutes(engine), ...chatRoutes(chats)]));
   },
 });
