@@ -179,7 +179,9 @@ export { route } from './api/route.ts';
 export type { Scope } from './api/scope.ts';
 export type { KernelServices } from './api/services.ts';
 export type { ApiKeyPage, ApiKeyRecord, ApiKeyStore, NewApiKey } from './auth/api-key-store.ts';
+export type { Authenticator, Credentials } from './auth/authenticator.ts';
 export { ApiKeyErrors, AuthErrors } from './auth/errors.ts';
+export { createTokenComparison } from './auth/static-token.ts';
 export type { OpenApiDocument } from './http/openapi.ts';
 export type { TenantRecord } from './tenancy/tenants.ts';
 export {

@@ -11,6 +11,7 @@ import {
   visibleTo,
 } from '../../contract.ts';
 import {
+  blankMessage,
   countMessages,
   deleteMessages,
   deleteSession,
@@ -53,10 +54,15 @@ export function createSessions({ leases, data }: SessionsParts): Sessions {
       return { messages: rows.reverse().map(toMessage), total };
     },
 
+    async removeMessage(entities, reader, place) {
+      await get(entities, reader, place.sessionId);
+      await using _ = await takeIdle(entities, place.sessionId);
+      if (!(await blankMessage(entities, place))) throw SessionErrors.messageNotFound();
+    },
+
     async remove(entities, reader, id) {
       await get(entities, reader, id);
-      await using lease = await takeIdleSession(leases, entities.tenantId, id);
-      if (lease === undefined) throw SessionErrors.busy('A turn of the session is in flight');
+      await using _ = await takeIdle(entities, id);
       await entities.transaction(
         async (inside) => {
           await deleteMessages(inside, id);
@@ -67,6 +73,12 @@ export function createSessions({ leases, data }: SessionsParts): Sessions {
       );
     },
   };
+
+  async function takeIdle(entities: TenantEntityManager, id: string) {
+    const lease = await takeIdleSession(leases, entities.tenantId, id);
+    if (lease === undefined) throw SessionErrors.busy('A turn of the session is in flight');
+    return lease;
+  }
 }
 
 async function get(entities: TenantEntityManager, reader: SessionReader, id: string): Promise<SessionRecord> {
