@@ -25,10 +25,10 @@ const KNOWN_TEXT = /amzn\.mws|hooks\.zapier/i;
 const SHORTEST_RUN = 12;
 const LONGEST_WORD = 64;
 const IN_RUN = plus(WORD, '+@=-');
-/** UUIDs, ids of traces, numbers, dates, and words with any joints: what ordinary paths and lines of the log are made of. */
-const ORDINARY =
-  /^(?:[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|[\da-f]{32}|[\dT-]+|[a-z]*(?:[_-][a-z]*|[A-Z][a-z]{2,})*)$/;
-const WORDS = /^[a-z]*(?:[_-][a-z]*|[A-Z][a-z]{2,})*$/;
+/** Words with any joints, and small numbers between them. */
+const WORDS = /^(?:[a-z]*|\d{1,4})(?:[_-](?:[a-z]*|\d{1,4})|[A-Z][a-z]{2,})*$/;
+/** UUIDs, ids of traces, numbers, dates: with words, what ordinary paths and lines of the log are made of. */
+const ID = /^(?:[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|[\da-f]{32}|[\dT-]+)$/;
 /** Before a run, they say that it may be the last part of a credential. */
 const JOINTS = '.:|$!';
 
@@ -47,8 +47,10 @@ export function mayHoldCredential(text: string): boolean {
 }
 
 function isOrdinary(text: string, from: number, to: number): boolean {
-  const form = from > 0 && JOINTS.includes(text[from - 1]!) ? WORDS : ORDINARY;
-  return to - from <= LONGEST_WORD && form.test(text.slice(from, to));
+  if (to - from > LONGEST_WORD) return false;
+  const run = text.slice(from, to);
+  const isPart = from > 0 && JOINTS.includes(text[from - 1]!);
+  return WORDS.test(run) || (!isPart && ID.test(run));
 }
 
 /** Credentials in base64 hold no `/`: of ASCII text only a question mark makes one, which none has. */
