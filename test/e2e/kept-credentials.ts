@@ -9,6 +9,7 @@ import platform from '../../plugins/platform/plugin.ts';
 import records from '../../plugins/records/plugin.ts';
 import { startTestGateway } from '../../testing/index.ts';
 import { startCollector } from '../foundation/observability/otlp-collector.ts';
+import { credentialParts } from '../foundation/redaction/credential-parts.ts';
 import type { Sample } from '../foundation/redaction/credential-samples.ts';
 import { SEED } from '../support/sample.ts';
 import { until } from '../support/until.ts';
@@ -108,23 +109,19 @@ const FORMS: readonly ((text: string) => string)[] = [
 
 /** No longer one is sent: a server of HTTP takes 16 KiB of headers. */
 const LONGEST = 6000;
-/** So many characters in a row of a credential are a part of it, and no chance. */
-const PART = 12;
 
 /** Sends each credential in each form at each place, and returns where parts of them were seen. */
 export async function findKept(t: ExecutionContext, samples: readonly Sample[]): Promise<string[]> {
   const keeping = await startKeeping(t);
   const { send, call } = keeping;
-  const parts = new Map<string, string>();
+  const parts = credentialParts();
   for (const { kind, lead, secret, tail } of samples) {
     for (const [nth, form] of FORMS.entries()) {
       // What is before a credential stays: where the form mixes both, only the credential as it is can be looked for.
       const isAlone = lead === '' && tail === '';
       const text = form(lead + secret + tail);
       if (text.length > LONGEST) continue;
-      for (const shown of isAlone ? [secret, text] : [secret])
-        for (let index = 0; index + PART <= shown.length; index += 1)
-          parts.set(shown.slice(index, index + PART), `${kind}, form ${nth}`);
+      for (const shown of isAlone ? [secret, text] : [secret]) parts.add(shown, `${kind}, form ${nth}`);
       const url = encodeURIComponent(text);
       await send(`/v1/me?q=${url}`);
       await send(`/v1/me?limit=1&${url}=1`);
@@ -146,21 +143,12 @@ export async function findKept(t: ExecutionContext, samples: readonly Sample[]):
   }
   // Names before credentials stay.
   for (const name of ['secret-token:', ...samples.flatMap(({ lead, tail }) => [lead, tail])])
-    for (const form of FORMS)
-      for (let text = form(name); text.length >= PART; text = text.slice(1))
-        parts.delete(text.slice(0, PART));
+    for (const form of FORMS) parts.ignore(form(name));
   const found: string[] = [];
   for (const [where, lines] of await keeping.readBack())
     for (const line of lines) {
-      const shown = line.replaceAll(/\[REDACTED:[a-z0-9-]+\]/g, ' ');
-      for (let index = 0; index + PART <= shown.length; index += 1) {
-        const what = parts.get(shown.slice(index, index + PART));
-        if (what === undefined) continue;
-        found.push(
-          `TEST_SEED=${SEED}: ${what} in ${where}: ${shown.slice(Math.max(0, index - 80), index + 80)}`,
-        );
-        break;
-      }
+      const part = parts.find(line);
+      if (part !== undefined) found.push(`TEST_SEED=${SEED}: in ${where}: ${part}`);
     }
   return found;
 }
