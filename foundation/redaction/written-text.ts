@@ -19,8 +19,8 @@ export function redactWrittenJson(text: string): string {
 const { redact } = createRedaction();
 const DEPTH = 3;
 
-/** Credentials without a long run: their forms are all but a known text. */
-const KNOWN_TEXT = /amzn\.mws|hooks\.zapier/i;
+/** The one credential without a long run. */
+const KNOWN_TEXT = /hooks\.zapier/i;
 /** Any other credential has so many characters of a class in a row. Without `/`: paths are made of words. */
 const SHORTEST_RUN = 12;
 const LONGEST_WORD = 64;
@@ -50,7 +50,7 @@ function isOrdinary(text: string, from: number, to: number): boolean {
   if (to - from > LONGEST_WORD) return false;
   const run = text.slice(from, to);
   const isPart = from > 0 && JOINTS.includes(text[from - 1]!);
-  return WORDS.test(run) || (!isPart && ID.test(run));
+  return (!isPart && ID.test(run)) || WORDS.test(run);
 }
 
 /** Credentials in base64 hold no `/`: of ASCII text only a question mark makes one, which none has. */
