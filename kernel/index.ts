@@ -127,6 +127,9 @@ export type {
   MetricOptions,
   PluginMetrics,
 } from '../foundation/observability/plugin-metrics.ts';
+export { redactText } from '../foundation/observability/redact-text.ts';
+export { createRedaction, redactJsonTextWith } from '../foundation/redaction/redaction.ts';
+export type { StreamRedactor } from '../foundation/redaction/redactor.ts';
 export {
   type BuildContext,
   defineKind,

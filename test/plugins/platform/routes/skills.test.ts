@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createRedaction } from '../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
+import { createRedaction } from '../../../../foundation/redaction/redaction.ts';
 import { recordTools } from '../../../../plugins/agent-engine/services/tools/skill-tools.ts';
 import { until } from '../../../support/until.ts';
 import { skillText } from '../../records/services/skills/kit.ts';

@@ -11,7 +11,7 @@ import {
   UNITS,
   unitOf,
   visibleExcept,
-} from '../../../../../../plugins/agent-engine/services/guard/redaction/char-class.ts';
+} from '../../../foundation/redaction/char-class.ts';
 import {
   begins,
   behind,
@@ -21,11 +21,8 @@ import {
   looksRandom,
   newTally,
   type Pattern,
-} from '../../../../../../plugins/agent-engine/services/guard/redaction/pattern.ts';
-import {
-  type PrefixAutomaton,
-  prefixAutomaton,
-} from '../../../../../../plugins/agent-engine/services/guard/redaction/prefix-automaton.ts';
+} from '../../../foundation/redaction/pattern.ts';
+import { type PrefixAutomaton, prefixAutomaton } from '../../../foundation/redaction/prefix-automaton.ts';
 
 /** Those of the characters that are in the class. */
 function members(set: CharClass, text: string): string {

@@ -1,9 +1,6 @@
 import test from 'ava';
-import { readKinds } from '../../../../../../plugins/agent-engine/services/guard/redaction/kind-table.ts';
-import {
-  createRedactor,
-  redactionProgram,
-} from '../../../../../../plugins/agent-engine/services/guard/redaction/redactor.ts';
+import { readKinds } from '../../../foundation/redaction/kind-table.ts';
+import { createRedactor, redactionProgram } from '../../../foundation/redaction/redactor.ts';
 
 function redactWith(forms: string) {
   const program = redactionProgram(readKinds(`x  ${forms}\n  Some kind gitleaks:x`));

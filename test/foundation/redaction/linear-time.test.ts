@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createRedaction } from '../../../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
+import { createRedaction } from '../../../foundation/redaction/redaction.ts';
 
 const { redact, redactStream, redactJsonText } = createRedaction();
 const MIB = 1_048_576;

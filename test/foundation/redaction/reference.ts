@@ -1,10 +1,5 @@
-import {
-  type CharClass,
-  chars,
-  OTHER,
-  UNITS,
-} from '../../../../../../plugins/agent-engine/services/guard/redaction/char-class.ts';
-import { escapeAt } from '../../../../../../plugins/agent-engine/services/guard/redaction/escapes.ts';
+import { type CharClass, chars, OTHER, UNITS } from '../../../foundation/redaction/char-class.ts';
+import { escapeAt } from '../../../foundation/redaction/escapes.ts';
 import {
   type Boundary,
   type CredentialKind,
@@ -12,7 +7,7 @@ import {
   newTally,
   type Pattern,
   type Step,
-} from '../../../../../../plugins/agent-engine/services/guard/redaction/pattern.ts';
+} from '../../../foundation/redaction/pattern.ts';
 
 interface Match {
   readonly kind: string;

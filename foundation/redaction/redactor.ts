@@ -1,10 +1,17 @@
-import type { StreamRedactor } from '../../../contract/guard.ts';
 import type { Search } from './base64-reader.ts';
 import { OTHER, UNITS, unitOf } from './char-class.ts';
 import { BACKSLASH, type Escape, escapeAt, PERCENT } from './escapes.ts';
 import type { CredentialKind, Pattern } from './pattern.ts';
 import { type PrefixAutomaton, prefixAutomaton } from './prefix-automaton.ts';
 import { advance, finish, startThread, type Thread, type Unit } from './thread.ts';
+
+/** Replaces credentials in a text that arrives in pieces, at any split. */
+export interface StreamRedactor {
+  /** What can leave now. Holds back the longest tail that can still become a credential. */
+  push(text: string): string;
+  /** The rest, when nothing more comes. */
+  end(): string;
+}
 
 /** The kinds as they are searched for; made once, shared by all streams. */
 export interface RedactionProgram {

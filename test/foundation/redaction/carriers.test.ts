@@ -1,6 +1,6 @@
 import test from 'ava';
-import { createRedaction } from '../../../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
-import { isWhole, SEED, sample } from '../../../../../support/sample.ts';
+import { createRedaction } from '../../../foundation/redaction/redaction.ts';
+import { isWhole, SEED, sample } from '../../support/sample.ts';
 import { CARRIERS } from './carriers.ts';
 import { credentialSamples, leaks } from './credential-samples.ts';
 import { feed } from './pieces.ts';

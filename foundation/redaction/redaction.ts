@@ -1,7 +1,6 @@
-import type { StreamRedactor } from '../../../contract/guard.ts';
 import { MODEL_PROVIDER_TOKENS } from './model-provider-tokens.ts';
 import type { CredentialKind } from './pattern.ts';
-import { createRedactor, type RedactionProgram, redactionProgram } from './redactor.ts';
+import { createRedactor, type RedactionProgram, redactionProgram, type StreamRedactor } from './redactor.ts';
 import { SERVICE_TOKENS } from './service-tokens.ts';
 import { NAMED_SECRETS, STANDARD_CREDENTIALS } from './standard-credentials.ts';
 import { VENDOR_TOKENS } from './vendor-tokens.ts';
@@ -49,13 +48,12 @@ export function redactJsonTextWith(redact: Redact, text: string): string {
     }
     end = endOfString(text, begin);
     const value = JSON.parse(text.slice(begin, end)) as string;
-    if (isName(text, end)) name = value;
-    else {
-      const redacted = redactMember(redact, name, value);
-      if (redacted !== value) {
-        output += text.slice(copied, begin) + JSON.stringify(redacted);
-        copied = end;
-      }
+    const isMember = isName(text, end);
+    const redacted = isMember ? redact(value) : redactMember(redact, name, value);
+    if (isMember) name = value;
+    if (redacted !== value) {
+      output += text.slice(copied, begin) + JSON.stringify(redacted);
+      copied = end;
     }
     begin = text.indexOf('"', end);
   }

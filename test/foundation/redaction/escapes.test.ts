@@ -1,6 +1,6 @@
 import test from 'ava';
-import { OTHER } from '../../../../../../plugins/agent-engine/services/guard/redaction/char-class.ts';
-import { escapeAt } from '../../../../../../plugins/agent-engine/services/guard/redaction/escapes.ts';
+import { OTHER } from '../../../foundation/redaction/char-class.ts';
+import { escapeAt } from '../../../foundation/redaction/escapes.ts';
 
 /** What an escape stands for, and how much of the text it takes. */
 const ESCAPES: readonly (readonly [text: string, stands: string, length: number])[] = [

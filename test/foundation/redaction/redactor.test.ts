@@ -1,9 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import {
-  CREDENTIAL_KINDS,
-  createRedaction,
-} from '../../../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
+import { CREDENTIAL_KINDS, createRedaction } from '../../../foundation/redaction/redaction.ts';
 import { credentialSamples, leaks, type Sample } from './credential-samples.ts';
 import { cut, feed } from './pieces.ts';
 import { createReference } from './reference.ts';

@@ -3,15 +3,8 @@ import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import test from 'ava';
 import fc from 'fast-check';
-import {
-  BASE64_WINDOW,
-  type Pattern,
-  type Step,
-} from '../../../../../../plugins/agent-engine/services/guard/redaction/pattern.ts';
-import {
-  CREDENTIAL_KINDS,
-  createRedaction,
-} from '../../../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
+import { BASE64_WINDOW, type Pattern, type Step } from '../../../foundation/redaction/pattern.ts';
+import { CREDENTIAL_KINDS, createRedaction } from '../../../foundation/redaction/redaction.ts';
 import { credentialSamples } from './credential-samples.ts';
 
 const { redact } = createRedaction();
@@ -102,16 +95,16 @@ function expected(value: JsonValue, name?: string): JsonValue {
   }
   if (Array.isArray(value)) return value.map((item) => expected(item, name));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, expected(item, key)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [redact(key), expected(item, key)]));
 }
 
 const TOKEN = `ghp_${'a1B2'.repeat(9)}`;
 const KEY = `-----BEGIN ${'RSA '}PRIVATE KEY-----\n${'MIIE'.repeat(16)}\n-----END ${'RSA '}PRIVATE KEY-----\n`;
 
-test('strings of a value are redacted at any depth, names and all else stay', (t) => {
+test('strings of a value are redacted at any depth, names too, and all else stays', (t) => {
   t.deepEqual(redactJson({ a: [1, null, { b: `x ${TOKEN}` }], [TOKEN]: true, pem: KEY }), {
     a: [1, null, { b: 'x [REDACTED:github-token]' }],
-    [TOKEN]: true,
+    '[REDACTED:github-token]': true,
     pem: '[REDACTED:private-key]\n',
   });
 });
@@ -274,7 +267,7 @@ for (const [title, texts] of Object.entries(ORDINARY)) {
 }
 
 test('the documents and the lockfile of this repository stay as they are, but for the passwords of URLs', (t) => {
-  const root = new URL('../../../../../..', import.meta.url);
+  const root = new URL('../../..', import.meta.url);
   for (const file of [
     'README.md',
     'CONTRIBUTING.md',

@@ -1,4 +1,4 @@
-import type { StreamRedactor } from '../../../../../../plugins/agent-engine/contract/guard.ts';
+import type { StreamRedactor } from '../../../foundation/redaction/redactor.ts';
 
 /** What a redactor makes of each piece, the last entry being that of its end. */
 export function feed(redactor: StreamRedactor, pieces: readonly string[]): string[] {

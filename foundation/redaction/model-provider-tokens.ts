@@ -48,13 +48,13 @@ fireworks-api-key  fw_{alnum 22~}
 together-api-key  tgp_v1_{url 30}
   Together AI API key https://docs.together.ai/reference/authentication-1
 tavily-api-key  tvly-{url 24~}
-  Tavily API key https://docs.tavily.com/documentation/api-reference/introduction
+  Tavily API key https://docs.tavily.com/guides/quickstart
 firecrawl-api-key  fc-{hex 32-32}!
   Firecrawl API key https://docs.firecrawl.dev/api-reference/introduction
 jina-api-key  jina_{url 40~}
   Jina AI API key https://jina.ai/api-dashboard
 e2b-api-key  e2b_{hex 36}
-  E2B API key https://e2b.dev/docs/api-key
+  E2B API key https://github.com/e2b-dev/E2B
 llama-cloud-api-key  llx-{url 30~}
   LlamaCloud API key https://docs.cloud.llamaindex.ai/api_key
 runpod-api-key  rpa_{alnum 30~}
