@@ -54,8 +54,13 @@ export interface RouteDefinition<S extends RouteSchema = RouteSchema> {
   readonly errors?: ErrorDialect;
   /** Bytes of body that are read at most; default 1 MiB, above it 413. */
   readonly bodyLimit?: number;
-  /** Default `json` when the schema has a body. */
+  /** Default `json` when the schema has a body. A route whose schema has none reads none: one that is sent is ignored. */
   readonly bodyType?: 'json' | 'text';
+  /**
+   * True: a request without a body is one with `{}` (of `bodyType: 'text'`: with the empty text). Default false: it is refused with 400, also where
+   * no member is required, so that nobody changes by an empty request what he has not named.
+   */
+  readonly bodyOptional?: boolean;
   /** An open event stream counts against `SVC_MAX_STREAMS_PER_USER`. A route that has this is documented as one that may answer with a stream. */
   readonly countsAsStream?: (call: RouteCall<S>) => boolean;
   /** A limit beside the tenant's and the user's windows; `bootstrap` counts per source address. */

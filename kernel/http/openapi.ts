@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { BODY_TYPES } from './body.ts';
 import type { CompiledRoute } from './compiled-route.ts';
 
 /** An OpenAPI 3.0 document. */
@@ -37,13 +38,13 @@ export function openApiDocument(
 
 function operation(route: CompiledRoute): object {
   const { definition, access } = route;
-  const { schema = {}, summary, description, tag, bodyType, countsAsStream } = definition!;
+  const { schema = {}, summary, description, tag, bodyOptional, bodyType, countsAsStream } = definition!;
   const parameters = [
     ...parametersOf(schema.params, 'path', true),
     ...parametersOf(schema.query, 'query', false),
     ...parametersOf(schema.headers, 'header', false),
   ];
-  const mediaType = bodyType === 'text' ? 'text/plain' : 'application/json';
+  const mediaType = BODY_TYPES[bodyType ?? 'json'];
   return {
     summary,
     ...(description === undefined ? {} : { description }),
@@ -53,7 +54,10 @@ function operation(route: CompiledRoute): object {
     ...(schema.body === undefined
       ? {}
       : {
-          requestBody: { required: true, content: { [mediaType]: { schema: toOpenApiSchema(schema.body) } } },
+          requestBody: {
+            required: bodyOptional !== true,
+            content: { [mediaType]: { schema: toOpenApiSchema(schema.body) } },
+          },
         }),
     responses: responsesOf(schema.responses, countsAsStream !== undefined),
     security: access.kind === 'public' ? [] : SECURED,

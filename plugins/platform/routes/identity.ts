@@ -36,6 +36,7 @@ export function bootstrapRoutes(apiKeys: ApiKeyStore, clock: Clock): readonly Ro
       // Public, so that wrong tokens count against the route's own limit; the handler takes the static token alone.
       access: access.public(),
       rateLimit: 'bootstrap',
+      bodyOptional: true,
       summary: 'Make the first administrator key, with the static token',
       tag: 'bootstrap',
       schema: {

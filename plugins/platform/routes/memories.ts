@@ -97,6 +97,7 @@ export function profileRoutes(profiles: Profiles): readonly Route[] {
       summary: 'Replace the profile of a user; an empty body removes it',
       schema: { body: MarkdownBody, responses: { 204: null } },
       bodyType: 'text',
+      bodyOptional: true,
       bodyLimit: MAX_PROFILE_BYTES,
       handle: (call) => done(profiles.write(call.entities(), userOf(call), call.body)),
     }),
