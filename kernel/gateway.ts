@@ -21,9 +21,10 @@ import { type Discovered, PluginFolders, type Unloaded } from './host/plugin-fol
 import { PluginHost } from './host/plugin-host.ts';
 import { createPublication } from './host/publication.ts';
 import { compileRoute } from './http/compiled-route.ts';
-import { kernelRoutes } from './http/kernel-routes.ts';
+import { kernelRoutes, readinessRoute } from './http/kernel-routes.ts';
 import { Listeners } from './http/listeners.ts';
 import { openApiDocument } from './http/openapi.ts';
+import type { ReadinessParts } from './http/readiness.ts';
 import { createSourceAddress } from './http/source-address.ts';
 import { type Infrastructure, type InfrastructureOptions, openInfrastructure } from './infrastructure.ts';
 import { createRateLimits } from './limits/rate-limits.ts';
@@ -155,11 +156,14 @@ async function openKernel(
     maxMessage,
   });
   const degraded: { read: PluginHost['degraded'] } = { read: () => [] };
-  const everywhere = kernelRoutes({
+  const readiness: ReadinessParts = {
     isServing: () => phase.isServing,
     pingDatabase: () => database.ping(PING_TIMEOUT),
     probes: (): readonly Probe[] => publication.probes(),
     degraded: () => degraded.read(),
+  };
+  const everywhere = kernelRoutes({
+    ...readiness,
     metrics: () => metrics.text(),
     metricsType: metrics.contentType,
   }).map((route) => compileRoute(route, 'kernel', new InFlight()));
@@ -167,7 +171,18 @@ async function openKernel(
   const publication = createPublication({ listeners, grpc, resources, authentication: authentication.chain });
   const services = kernelServices(options, infrastructure, authentication, listeners);
   const { hints, jobs } = parts;
-  return { ...infrastructure, services, events, hints, jobs, listeners, grpc, publication, degraded };
+  return {
+    ...infrastructure,
+    services,
+    events,
+    hints,
+    jobs,
+    listeners,
+    grpc,
+    publication,
+    degraded,
+    readiness,
+  };
 }
 
 /** What the chain needs, of HTTP and of gRPC. */
@@ -261,7 +276,7 @@ function openHost({ settings, env, setupTimeout }: GatewayOptions, kernel: Kerne
 /** Opens the gateway's address, starts the plugins and follows their folders: from here on it is ready. */
 async function serve(
   { settings }: GatewayOptions,
-  { listeners, grpc, publication, jobs, log }: Kernel,
+  { listeners, grpc, publication, jobs, readiness, log }: Kernel,
   { plugins, configuration, folders, address, following }: Host,
   file: GatewayFile,
   phase: Phase,
@@ -276,7 +291,11 @@ async function serve(
     await listeners.close();
   });
   await listeners.open(address, 'kernel');
-  const own = [...pluginRoutes(plugins, configuration, VERSION), ...jobRoutes(jobs.administration)];
+  const own = [
+    readinessRoute(readiness),
+    ...pluginRoutes(plugins, configuration, VERSION),
+    ...jobRoutes(jobs.administration),
+  ];
   await publication.addKernelRoutes(
     address,
     own.map((route) => compileRoute(route, 'kernel', new InFlight())),
