@@ -4,6 +4,7 @@ import { within } from '../foundation/base/deadline.ts';
 import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import { assertOutsideTransaction, openDatabase } from '../foundation/data/database.ts';
 import { createPluginMetrics } from '../foundation/observability/plugin-metrics.ts';
+import type { Probe, ReadinessParts } from '../foundation/observability/readiness.ts';
 import type { Plugin } from './api/plugin.ts';
 import type { KernelServices } from './api/services.ts';
 import { type Authentication, openAuthentication } from './auth/open-authentication.ts';
@@ -13,7 +14,6 @@ import { RequestLimits } from './chain/rate-limit.ts';
 import { createGrpc } from './grpc/grpc.ts';
 import { pluginRoutes } from './host/admin-routes.ts';
 import { restOf } from './host/desired.ts';
-import type { Probe } from './host/effects.ts';
 import { createConfiguration } from './host/gateway-configuration.ts';
 import { followPluginFolders } from './host/hot-plugins.ts';
 import { jobRoutes } from './host/job-routes.ts';
@@ -24,7 +24,6 @@ import { compileRoute } from './http/compiled-route.ts';
 import { kernelRoutes, readinessRoute } from './http/kernel-routes.ts';
 import { Listeners } from './http/listeners.ts';
 import { openApiDocument } from './http/openapi.ts';
-import type { ReadinessParts } from './http/readiness.ts';
 import { createSourceAddress } from './http/source-address.ts';
 import { type Infrastructure, type InfrastructureOptions, openInfrastructure } from './infrastructure.ts';
 import { createRateLimits } from './limits/rate-limits.ts';
@@ -213,7 +212,7 @@ function chainServices(
 function kernelServices(
   { settings, services: faked, guardTransactions = false }: GatewayOptions,
   { clock, ids, log, database, resources, services }: Infrastructure,
-  { tenants, apiKeys }: Authentication,
+  { chain, tenants, apiKeys }: Authentication,
   listeners: Listeners,
 ): KernelServices {
   return {
@@ -233,7 +232,7 @@ function kernelServices(
         guardTransactions,
         ...(file === undefined ? {} : { file }),
       }),
-    openapi: () => openApiDocument(listeners.routes(), { title: 'Agent gateway', version: VERSION }),
+    openapi: () => openApiDocument(listeners.routes(), VERSION, chain.kinds()),
     assertOutsideTransaction,
     ...faked,
     version: VERSION,

@@ -15,11 +15,18 @@ export function renderError(error: GatewayError, dialect: ErrorDialect, requestI
   const status = HTTP_STATUS[error.kind];
   return {
     status,
-    contentType: dialect === 'problem' ? 'application/problem+json' : 'application/json; charset=utf-8',
+    contentType: ERROR_TYPES[dialect],
     headers: errorHeaders(error),
     body: BODIES[dialect](error, status, requestId),
   };
 }
+
+/** The content type of errors. */
+export const ERROR_TYPES: Readonly<Record<ErrorDialect, string>> = {
+  problem: 'application/problem+json',
+  openai: 'application/json; charset=utf-8',
+  coze: 'application/json; charset=utf-8',
+};
 
 const BODIES = { problem: problemBody, openai: openAiBody, coze: cozeBody } as const;
 

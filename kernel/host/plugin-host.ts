@@ -1,7 +1,7 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { ConfigurationError } from '../../foundation/config/configuration-error.ts';
 import { parseGatewayFile } from '../../foundation/config/gateway-file.ts';
-import type { DegradedPlugin } from '../http/readiness.ts';
+import type { DegradedPlugin } from '../../foundation/observability/readiness.ts';
 import { changedEntries, type Desired, entryOf, planRun, type RunPlan, restOf } from './desired.ts';
 import { PluginChangeError } from './errors.ts';
 import { Catalogue } from './graph.ts';

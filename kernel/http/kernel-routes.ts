@@ -1,8 +1,12 @@
 import { Type } from '../../foundation/base/type.ts';
+import {
+  checkReadiness,
+  type Readiness,
+  type ReadinessParts,
+} from '../../foundation/observability/readiness.ts';
 import { access } from '../api/access.ts';
 import { reply } from '../api/reply.ts';
 import { type Route, route } from '../api/route.ts';
-import { checkReadiness, type Readiness, type ReadinessParts } from './readiness.ts';
 
 /** What health and metrics ask. */
 export interface KernelRouteParts extends ReadinessParts {
@@ -28,7 +32,7 @@ export function kernelRoutes(parts: KernelRouteParts): readonly Route[] {
       schema: { responses: { 200: PublicReadiness, 503: PublicReadiness } },
       handle: async () => {
         const readiness = await checkReadiness(parts);
-        return reply.json(readiness.isReady ? 200 : 503, toPublic(readiness));
+        return reply.json(readiness.status === 'ready' ? 200 : 503, toPublic(readiness));
       },
     }),
     route({
@@ -36,7 +40,9 @@ export function kernelRoutes(parts: KernelRouteParts): readonly Route[] {
       path: '/metrics',
       summary: 'Metrics in the text format of Prometheus',
       tag: 'metrics',
-      handle: async () => reply.text(await parts.metrics(), parts.metricsType),
+      answerType: parts.metricsType,
+      schema: { responses: { 200: Type.String() } },
+      handle: async () => reply.text(await parts.metrics()),
     }),
   ];
 }
@@ -51,8 +57,8 @@ export function readinessRoute(parts: ReadinessParts): Route {
     tag: 'health',
     schema: { responses: { 200: ReadinessReport } },
     handle: async () => {
-      const { isReady, isServing, database, checks, degraded } = await checkReadiness(parts);
-      return { status: statusOf(isReady), serving: isServing, database, checks, degraded };
+      const { isServing, ...readiness } = await checkReadiness(parts);
+      return { ...readiness, serving: isServing };
     },
   });
 }
@@ -70,9 +76,7 @@ const PublicReadiness = Type.Object({
   status: ReadyStatus,
   database: Type.Enum(['ok', 'error: unavailable']),
   checks: Type.Optional(Type.Record(Type.String(), CheckState)),
-  degraded: Type.Optional(
-    Type.Array(Type.Object(Degraded), { description: 'Plugins that should run and do not' }),
-  ),
+  degraded: Type.Optional(Type.Array(Type.Object(Degraded))),
 });
 
 const ReadinessReport = Type.Object({
@@ -84,15 +88,11 @@ const ReadinessReport = Type.Object({
 });
 
 /** Names and states, and no reason: anybody may ask. The form of `database` is the specification's (1, Public). */
-function toPublic({ isReady, database, checks, degraded }: Readiness) {
+function toPublic({ status, database, checks, degraded }: Readiness) {
   return {
-    status: statusOf(isReady),
+    status,
     database: database.state === 'ok' ? 'ok' : 'error: unavailable',
     ...(checks.length === 0 ? {} : { checks: Object.fromEntries(checks.map((c) => [c.name, c.state])) }),
     ...(degraded.length === 0 ? {} : { degraded: degraded.map(({ name, state }) => ({ name, state })) }),
   };
-}
-
-function statusOf(isReady: boolean): 'ready' | 'not_ready' {
-  return isReady ? 'ready' : 'not_ready';
 }

@@ -129,6 +129,7 @@ export function egressRuleRoutes(rules: EgressAdministration): readonly Route[] 
       ...common,
       method: 'POST',
       path: PATH,
+      failures: ['not-found'],
       summary: 'Allow or deny outbound requests of a tenant by host and path',
       schema: { body: CreateEgressRule, responses: { 201: EgressRuleSchema } },
       handle: async ({ identity, body }) =>

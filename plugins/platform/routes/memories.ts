@@ -84,11 +84,13 @@ export function profileRoutes(profiles: Profiles): readonly Route[] {
       ...profile,
       method: 'GET',
       summary: 'Read the profile of a user',
+      answerType: MARKDOWN,
+      failures: ['not-found'],
       schema: { responses: { 200: MarkdownText } },
       handle: async (call) => {
         const text = await profiles.read(call.entities(), userOf(call));
         if (text === undefined) throw ProfileErrors.notFound();
-        return reply.text(text, MARKDOWN);
+        return reply.text(text);
       },
     }),
     route({

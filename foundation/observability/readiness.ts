@@ -1,6 +1,12 @@
-import { within } from '../../foundation/base/deadline.ts';
-import { redactText } from '../../foundation/observability/redact-text.ts';
-import type { Probe } from '../host/effects.ts';
+import { within } from '../base/deadline.ts';
+import { redactText } from './redact-text.ts';
+
+/** A check that joins readiness. */
+export interface Probe {
+  readonly name: string;
+  /** Resolves when healthy, throws when not. */
+  readonly check: (signal: AbortSignal) => Promise<void>;
+}
 
 /** What readiness asks. */
 export interface ReadinessParts {
@@ -29,7 +35,7 @@ interface CheckOutcome {
 
 /** Whether the gateway can serve, and why not. */
 export interface Readiness {
-  readonly isReady: boolean;
+  readonly status: 'ready' | 'not_ready';
   readonly isServing: boolean;
   readonly database: CheckOutcome;
   readonly checks: readonly CheckOutcome[];
@@ -48,8 +54,9 @@ export async function checkReadiness(parts: ReadinessParts): Promise<Readiness> 
     ...parts.probes().map((probe) => outcome(probe.name, runProbe(probe))),
   ]);
   const isServing = parts.isServing();
+  const isReady = isServing && [database, ...checks].every(({ state }) => state === 'ok');
   return {
-    isReady: isServing && [database, ...checks].every(({ state }) => state === 'ok'),
+    status: isReady ? 'ready' : 'not_ready',
     isServing,
     database,
     checks,
