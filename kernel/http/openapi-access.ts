@@ -35,7 +35,7 @@ export function describedAccess(
   const security = schemes.map((scheme) => ({ [scheme]: [] }));
   const scopes = scopesOf(access, method);
   return {
-    sentence: `Access: ${sentenceOf(access, scopes)}`,
+    sentence: `Access: ${sentenceOf(access, scopes, needsCredential)}`,
     members: {
       security: !needsCredential ? [] : access.kind === 'open' ? [...security, {}] : security,
       'x-access': access,
@@ -52,11 +52,11 @@ function scopesOf(access: Access, method: string): readonly string[] {
   return [...(access.scopes.length === 0 ? [] : requiredScopes(access.scopes, method)), 'admin'];
 }
 
-function sentenceOf(access: Access, scopes: readonly string[]): string {
+function sentenceOf(access: Access, scopes: readonly string[], needsCredential: boolean): string {
   const scope = `${scopes.length === 1 ? 'the scope' : 'one of the scopes'} ${quoted(scopes)}`;
   switch (access.kind) {
     case 'public':
-      return 'anybody.';
+      return needsCredential ? 'a credential that the operation itself checks.' : 'anybody.';
     case 'authenticated':
       return 'every credential.';
     case 'open':

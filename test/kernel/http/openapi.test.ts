@@ -86,6 +86,28 @@ test('the document describes the routes with parameters, answers and access', (t
   t.false('content' in responses['204']!);
 });
 
+test('a public route that takes a credential all the same says so', (t) => {
+  const made = {
+    method: 'GET',
+    path: '/a',
+    summary: 'A',
+    access: access.public(),
+    handle: () => undefined,
+  } as const;
+  const describe = (one: Route) => {
+    const { paths } = openApiDocument([compileRoute(one, 'plugin', new InFlight())], '1', [
+      { name: 'api_key' },
+    ]);
+    const { description, security } = Object.values(paths['/a']!)[0] as Record<string, unknown>;
+    return [description, security];
+  };
+  t.deepEqual(describe(made), ['Access: anybody.', []]);
+  t.deepEqual(describe({ ...made, failures: ['unauthenticated'] }), [
+    'Access: a credential that the operation itself checks.',
+    [{ bearer: [] }],
+  ]);
+});
+
 const headers = Type.Object({ 'if-match': Type.Optional(Type.String()) });
 const body = Type.Object({});
 const user = access.role('user');
