@@ -4,6 +4,7 @@ import addFormatsModule from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import type { FieldError } from './gateway-error.ts';
 import { didYouMean } from './nearest-name.ts';
+import { unstorableFields } from './storable-text.ts';
 
 /** What Ajv says of a bad value. */
 export interface SchemaError {
@@ -115,17 +116,21 @@ export type InputPlace = 'params' | 'query' | 'headers' | 'body';
 /** Of values with more nodes only the first bad field is reported: an error for each of a million costs too much. */
 const MAX_NODES_FOR_ALL_ERRORS = 2_000;
 
-/** The check of an input. Like every check it compiles the schema at its first use. */
+/**
+ * The check of an input. Like every check it compiles the schema at its first use. Text that not every database keeps is refused in queries and specs; a
+ * body may hold any.
+ */
 export function createValidator(schema: TSchema, place: InputPlace | 'spec'): Validator {
   // A body and a spec have types of their own.
   const options = { coerce: place !== 'body' && place !== 'spec', defaults: true };
   const firstError = compileSchema(schema, options);
   const allErrors = compileSchema(schema, { ...options, all: true });
   const integers = place === 'query' ? integersOf(schema) : [];
+  const isKey = place === 'query' || place === 'spec';
   return (value) => {
     if (integers.length > 0) keepOddIntegers(value as Record<string, unknown>, integers);
     const errors = firstError(value);
-    if (errors.length === 0) return [];
+    if (errors.length === 0) return isKey ? unstorableFields(value, place) : [];
     return fieldErrors(hasFewerNodes(value, MAX_NODES_FOR_ALL_ERRORS) ? allErrors(value) : errors, place);
   };
 }

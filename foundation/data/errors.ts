@@ -4,6 +4,11 @@ import { defineErrors, GatewayError } from '../base/gateway-error.ts';
 /** What callers may learn about the database. Everything else is a defect or the operator's business, and stays inside. */
 export const DatabaseErrors = defineErrors({
   unavailable: { code: 'database.unavailable', kind: 'unavailable', title: 'The database does not answer' },
+  invalidValue: {
+    code: 'database.invalid-value',
+    kind: 'invalid',
+    title: 'A value cannot be stored: it is too long, or holds U+0000 or half a surrogate pair',
+  },
   notFound: { code: 'database.not-found', kind: 'not-found', title: 'There is no such record' },
 });
 
@@ -54,6 +59,11 @@ export class DatabaseStartError extends Error {
  */
 export function isDatabaseUnavailable(error: unknown): boolean {
   return error instanceof GatewayError && error.code === DatabaseErrors.unavailable.definition.code;
+}
+
+/** True for a value that no column takes: most often a caller's. */
+export function isInvalidValue(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === DatabaseErrors.invalidValue.definition.code;
 }
 
 /** True when a write failed because a unique key (or primary key) is taken. The same on all three families. */

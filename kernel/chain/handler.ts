@@ -1,6 +1,8 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { FieldError } from '../../foundation/base/gateway-error.ts';
+import { unstorableFields } from '../../foundation/base/storable-text.ts';
 import { isMapping } from '../../foundation/config/field-codec.ts';
+import { isInvalidValue } from '../../foundation/data/errors.ts';
 import type { Route } from '../api/route.ts';
 import { BODY_TYPES, DEFAULT_BODY_LIMIT, queryObject, readJson, readPlainText } from '../http/body.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
@@ -41,11 +43,23 @@ export function handler(services: HandlerServices): Middleware {
       ? services.streams.acquire(call, call.userId)
       : undefined;
     try {
-      await respond(context, await definition.handle(call), services.times);
+      await respond(context, await handle(definition, call), services.times);
     } finally {
       release?.();
     }
   };
+}
+
+/** The data layer refuses text that no database keeps, and does not know where in the call it stood. */
+async function handle(definition: Route, call: HttpCall): Promise<unknown> {
+  try {
+    return await definition.handle(call);
+  } catch (error) {
+    if (!isInvalidValue(error)) throw error;
+    if (unstorableFields(call.params, 'params').length > 0) throw KernelErrors.pathNotFound();
+    const errors = unstorableFields(call.body, 'body');
+    throw errors.length > 0 ? (definition.refuse ?? refuse)(errors, call.body) : error;
+  }
 }
 
 async function readCall(

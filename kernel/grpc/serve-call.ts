@@ -1,6 +1,8 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { GatewayError } from '../../foundation/base/gateway-error.ts';
 import { GRPC_CODES } from '../../foundation/base/grpc-status.ts';
+import { unstorableFields } from '../../foundation/base/storable-text.ts';
+import { isInvalidValue } from '../../foundation/data/errors.ts';
 import type { GrpcMetrics } from '../../foundation/observability/call-metrics.ts';
 import { waitForRoom } from '../chain/audit.ts';
 import { createIdentify, isExempt } from '../chain/auth.ts';
@@ -155,7 +157,7 @@ async function answer(
       clearTimeout(timer);
     }
   }
-  const result = await method.definition.handle(call);
+  const result = await handle(method, call);
   if (!method.responseStream) {
     const bytes = method.responses.encode(result);
     state.stream.checkSize(bytes);
@@ -164,6 +166,17 @@ async function answer(
   if (isAsyncIterable(result)) for await (const message of result) await call.send(message);
   else if (result !== undefined) throw new Error(`${method.name} must return an async iterable, or nothing`);
   return undefined;
+}
+
+/** As over HTTP: the field is named of what the data layer refused. */
+async function handle(method: CompiledMethod, call: ServedCall) {
+  try {
+    return await method.definition.handle(call);
+  } catch (error) {
+    const hasFields = isInvalidValue(error) && !method.requestStream;
+    const errors = hasFields ? unstorableFields(call.request, 'body') : [];
+    throw errors.length > 0 ? KernelErrors.invalidRequest(undefined, { errors }) : error;
+  }
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<Record<string, unknown>> {

@@ -2,10 +2,11 @@ import type { AbstractSqlConnection, DriverException, MikroORM, Options } from '
 import type { Logger } from 'pino';
 import type { Clock } from '../../base/clock.ts';
 import { GatewayError } from '../../base/gateway-error.ts';
-import { DatabaseDefect } from '../errors.ts';
+import { DatabaseDefect, DatabaseErrors } from '../errors.ts';
 import type { Family } from '../family.ts';
 import type { TransactionGuard } from '../transaction-guard.ts';
 import { type Supervision, supervise } from './supervised-driver.ts';
+import { assertStorable } from './values.ts';
 
 /** What a family's connect function gets. */
 export interface ConnectOptions {
@@ -61,7 +62,7 @@ type Transactional = AbstractSqlConnection['transactional'];
 
 /**
  * Puts the connection of an ORM under supervision, before it connects: its driver's operations are known to the guard, every
- * transaction's callback runs inside the guard, and our own errors pass unchanged. MikroORM chooses the classes of driver and
+ * transaction's callback runs inside the guard, text that cannot be stored is refused, and our own errors pass unchanged. MikroORM chooses the classes of driver and
  * connection by itself, so the objects are completed instead of four subclasses being made of each.
  */
 export function superviseOrm(orm: MikroORM, supervision: Supervision): void {
@@ -78,12 +79,35 @@ export function superviseOrm(orm: MikroORM, supervision: Supervision): void {
     return transactional((transaction) => supervision.guard.run(() => callback(transaction)), options);
   };
 
+  const platform = driver.getPlatform();
+  const escapeValue = platform.escape.bind(platform);
+  platform.escape = (value) => {
+    assertStorable(value);
+    return escapeValue(value);
+  };
+
   const convert = driver.convertException.bind(driver);
   driver.convertException = (error) => {
     const isOurs = error instanceof GatewayError || error instanceof DatabaseDefect;
-    return isOurs ? (error as Error as DriverException) : convert(error);
+    if (isOurs) return error as Error as DriverException;
+    const isRefused = REFUSED_VALUE.has(String((error as { code?: unknown }).code));
+    return isRefused
+      ? (DatabaseErrors.invalidValue(undefined, { cause: error }) as Error as DriverException)
+      : convert(error);
   };
 }
+
+/** What servers say of a value that a column does not take: too long, out of range, or text that is none. */
+const REFUSED_VALUE: ReadonlySet<string> = new Set([
+  '22001',
+  '22003',
+  '22021',
+  '22P02',
+  '22P05',
+  'ER_DATA_TOO_LONG',
+  'ER_TRUNCATED_WRONG_VALUE_FOR_FIELD',
+  'ER_WARN_DATA_OUT_OF_RANGE',
+]);
 
 /** The URL without its password, for messages; a text that is no URL is not shown at all. */
 export function withoutPassword(url: string): string {

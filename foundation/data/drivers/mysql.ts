@@ -67,6 +67,8 @@ function ormSettings(url: string, options: ConnectOptions): Options {
       connectTimeout: CONNECT_TIMEOUT_MS,
       enableKeepAlive: true,
       keepAliveInitialDelay: 10_000,
+      // mysql2 writes values into the text: of an object it would make names and values.
+      stringifyObjects: true,
       ...tlsOptions(url),
     },
     onCreateConnection: (connection) => prepareSession(connection as DatabaseConnection, options),

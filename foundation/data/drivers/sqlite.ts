@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { MikroORM } from '@mikro-orm/sqlite';
 import { CompiledQuery } from 'kysely';
 import { DatabaseErrors } from '../errors.ts';
+import { bindParameters } from './bound-parameters.ts';
 import {
   type BoundStatement,
   type ConnectOptions,
@@ -47,8 +48,9 @@ export async function connectSqlite(options: ConnectOptions): Promise<FamilyDriv
     // A transaction that reads first and writes later fails at once when somebody wrote in between: take the lock first.
     begin: BEGIN,
   });
-  await orm.connect();
   const connection = orm.driver.getConnection();
+  bindParameters(connection, orm.driver.getPlatform());
+  await orm.connect();
   const native = await connection.getNativeClient();
   keepStatements(native);
   for (const pragma of PRAGMAS) {

@@ -12,6 +12,7 @@ import { DeadlineError, within } from '../../base/deadline.ts';
 import { Mutex, type Release } from '../../base/semaphore.ts';
 import { DatabaseErrors } from '../errors.ts';
 import type { TransactionGuard } from '../transaction-guard.ts';
+import { assertStorable } from './values.ts';
 
 /** What is added to a family's own Kysely driver. */
 export interface Supervision {
@@ -184,11 +185,12 @@ class SupervisedConnection implements DatabaseConnection {
 
   executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     const { busyTimeoutMs } = this.#supervision;
-    return this.#operation(() =>
-      busyTimeoutMs === undefined
+    return this.#operation(async () => {
+      assertStorable(query.parameters);
+      return busyTimeoutMs === undefined
         ? this.inTime(() => this.inner.executeQuery<R>(query))
-        : this.#executeWhenFree<R>(query, busyTimeoutMs),
-    );
+        : this.#executeWhenFree<R>(query, busyTimeoutMs);
+    });
   }
 
   async *streamQuery<R>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<R>> {

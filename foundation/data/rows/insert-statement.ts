@@ -1,4 +1,5 @@
-import type { PlainColumn, PlainEntity, PlainValue } from './plain-entity.ts';
+import type { PlainValue } from '../drivers/values.ts';
+import type { PlainColumn, PlainEntity } from './plain-entity.ts';
 import type { Statement } from './statement.ts';
 
 type Row = Readonly<Record<string, unknown>>;

@@ -1,13 +1,11 @@
 import type { SessionContext } from '@mikro-orm/core';
 import type { MikroORM } from '@mikro-orm/sql';
 import { CompiledQuery, type ControlledTransaction, type QueryResult } from 'kysely';
+import { MAX_BINDINGS } from '../drivers/bound-parameters.ts';
 import { type FusedStatement, FusedStatements } from '../drivers/joining-client.ts';
+import { type PlainValue, sqliteBinding } from '../drivers/values.ts';
 import type { Family } from '../family.ts';
-import { type PlainValue, sqliteBinding } from './plain-entity.ts';
 import { type Put, type Statement, templateOf } from './statement.ts';
-
-/** Placeholders that SQLite takes in one statement. */
-const MAX_BINDINGS = 32_766;
 
 /** Characters that a family's literals may write otherwise. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for
@@ -38,7 +36,9 @@ export function createStatementRunner(orm: MikroORM, family: Family) {
   const logger = orm.config.getLogger();
   // MikroORM looks at a text character by character, and leaves null as it is for its own concatenation.
   const literal: Put = (value) =>
-    typeof value === 'string' && !SPECIAL.test(value) ? `'${value}'` : String(platform.quoteValue(value));
+    typeof value === 'string' && !SPECIAL.test(value) && value.isWellFormed()
+      ? `'${value}'`
+      : String(platform.quoteValue(value));
 
   const compile = (statement: Statement): CompiledQuery => {
     if (family !== 'sqlite') return CompiledQuery.raw(statement(literal));

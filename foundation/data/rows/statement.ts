@@ -1,6 +1,7 @@
+import type { PlainValue } from '../drivers/values.ts';
 import { DatabaseDefect } from '../errors.ts';
 import type { Conditions } from './conditions.ts';
-import type { PlainColumn, PlainEntity, PlainValue } from './plain-entity.ts';
+import type { PlainColumn, PlainEntity } from './plain-entity.ts';
 
 /** Puts a value into a statement: gives the text that stands for it, a literal or a placeholder. */
 export type Put = (value: PlainValue) => string;

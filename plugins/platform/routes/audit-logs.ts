@@ -22,11 +22,8 @@ import { narrowedTo } from '../services/reach.ts';
 import { listOf, nullable, Timestamp } from './common.ts';
 import { toWire } from './wire.ts';
 
-// No database keeps NUL in text, and some refuse to look for it.
 const SearchText = Type.String({
   maxLength: 2100,
-  pattern: '^[^\\u0000]*$',
-  patternErrorMessage: 'must not hold the character U+0000',
 });
 const Moment = Type.String({
   maxLength: 40,

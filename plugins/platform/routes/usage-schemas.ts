@@ -49,8 +49,6 @@ export const UsageDetailsQuery = Type.Object({
   session_id: Type.String({
     minLength: 1,
     maxLength: 128,
-    pattern: '^[^\\u0000]*$',
-    patternErrorMessage: 'must not hold the character U+0000',
   }),
 });
 

@@ -1,5 +1,6 @@
 import test from 'ava';
-import { isPlainJson, isPlainValue, sqliteBinding } from '../../../../foundation/data/rows/plain-entity.ts';
+import { isPlainValue, sqliteBinding } from '../../../../foundation/data/drivers/values.ts';
+import { isPlainJson } from '../../../../foundation/data/rows/plain-entity.ts';
 
 const PLAIN = ['', 'a\0', 0, -0, 1.5, 2 ** 60, 5n, -(2n ** 63n), true, null, new Date(0), Buffer.of(1)];
 const NOT_PLAIN = [
