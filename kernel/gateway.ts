@@ -4,6 +4,7 @@ import { within } from '../foundation/base/deadline.ts';
 import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import { assertOutsideTransaction, openDatabase } from '../foundation/data/database.ts';
 import { createPluginMetrics } from '../foundation/observability/plugin-metrics.ts';
+import type { Probe, ReadinessParts } from '../foundation/observability/readiness.ts';
 import type { Plugin } from './api/plugin.ts';
 import type { KernelServices } from './api/services.ts';
 import { type Authentication, openAuthentication } from './auth/open-authentication.ts';
@@ -13,7 +14,6 @@ import { RequestLimits } from './chain/rate-limit.ts';
 import { createGrpc } from './grpc/grpc.ts';
 import { pluginRoutes } from './host/admin-routes.ts';
 import { restOf } from './host/desired.ts';
-import type { Probe } from './host/effects.ts';
 import { createConfiguration } from './host/gateway-configuration.ts';
 import { followPluginFolders } from './host/hot-plugins.ts';
 import { jobRoutes } from './host/job-routes.ts';
@@ -21,7 +21,7 @@ import { type Discovered, PluginFolders, type Unloaded } from './host/plugin-fol
 import { PluginHost } from './host/plugin-host.ts';
 import { createPublication } from './host/publication.ts';
 import { compileRoute } from './http/compiled-route.ts';
-import { kernelRoutes } from './http/kernel-routes.ts';
+import { kernelRoutes, readinessRoute } from './http/kernel-routes.ts';
 import { Listeners } from './http/listeners.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { createSourceAddress } from './http/source-address.ts';
@@ -155,11 +155,14 @@ async function openKernel(
     maxMessage,
   });
   const degraded: { read: PluginHost['degraded'] } = { read: () => [] };
-  const everywhere = kernelRoutes({
+  const readiness: ReadinessParts = {
     isServing: () => phase.isServing,
     pingDatabase: () => database.ping(PING_TIMEOUT),
     probes: (): readonly Probe[] => publication.probes(),
     degraded: () => degraded.read(),
+  };
+  const everywhere = kernelRoutes({
+    ...readiness,
     metrics: () => metrics.text(),
     metricsType: metrics.contentType,
   }).map((route) => compileRoute(route, 'kernel', new InFlight()));
@@ -167,7 +170,18 @@ async function openKernel(
   const publication = createPublication({ listeners, grpc, resources, authentication: authentication.chain });
   const services = kernelServices(options, infrastructure, authentication, listeners);
   const { hints, jobs } = parts;
-  return { ...infrastructure, services, events, hints, jobs, listeners, grpc, publication, degraded };
+  return {
+    ...infrastructure,
+    services,
+    events,
+    hints,
+    jobs,
+    listeners,
+    grpc,
+    publication,
+    degraded,
+    readiness,
+  };
 }
 
 /** What the chain needs, of HTTP and of gRPC. */
@@ -198,7 +212,7 @@ function chainServices(
 function kernelServices(
   { settings, services: faked, guardTransactions = false }: GatewayOptions,
   { clock, ids, log, database, resources, services }: Infrastructure,
-  { tenants, apiKeys }: Authentication,
+  { chain, tenants, apiKeys }: Authentication,
   listeners: Listeners,
 ): KernelServices {
   return {
@@ -218,7 +232,7 @@ function kernelServices(
         guardTransactions,
         ...(file === undefined ? {} : { file }),
       }),
-    openapi: () => openApiDocument(listeners.routes(), { title: 'Agent gateway', version: VERSION }),
+    openapi: () => openApiDocument(listeners.routes(), VERSION, chain.kinds()),
     assertOutsideTransaction,
     ...faked,
     version: VERSION,
@@ -261,7 +275,7 @@ function openHost({ settings, env, setupTimeout }: GatewayOptions, kernel: Kerne
 /** Opens the gateway's address, starts the plugins and follows their folders: from here on it is ready. */
 async function serve(
   { settings }: GatewayOptions,
-  { listeners, grpc, publication, jobs, log }: Kernel,
+  { listeners, grpc, publication, jobs, readiness, log }: Kernel,
   { plugins, configuration, folders, address, following }: Host,
   file: GatewayFile,
   phase: Phase,
@@ -276,7 +290,11 @@ async function serve(
     await listeners.close();
   });
   await listeners.open(address, 'kernel');
-  const own = [...pluginRoutes(plugins, configuration, VERSION), ...jobRoutes(jobs.administration)];
+  const own = [
+    readinessRoute(readiness),
+    ...pluginRoutes(plugins, configuration, VERSION),
+    ...jobRoutes(jobs.administration),
+  ];
   await publication.addKernelRoutes(
     address,
     own.map((route) => compileRoute(route, 'kernel', new InFlight())),

@@ -38,17 +38,17 @@ export interface SseEvent {
   readonly data: string;
 }
 
-/** Makes replies by name. */
+/** Makes replies by name. Text and streams are sent as the route's `answerType`; a `type` is for routes whose answers differ. */
 export const reply = {
   json: (status: number, value: unknown, headers?: Record<string, string>) =>
     new Reply(status, { kind: 'json', value }, headers),
   created: (value: unknown, headers?: Record<string, string>) =>
     new Reply(201, { kind: 'json', value }, headers),
   empty: (status = 204, headers?: Record<string, string>) => new Reply(status, { kind: 'empty' }, headers),
-  text: (value: string, type = 'text/plain; charset=utf-8', headers?: Record<string, string>) =>
-    new Reply(200, { kind: 'bytes', value }, { 'content-type': type, ...headers }),
-  stream: (value: Readable, type: string, headers?: Record<string, string>) =>
-    new Reply(200, { kind: 'stream', value }, { 'content-type': type, ...headers }),
+  text: (value: string, type?: string, headers?: Record<string, string>) =>
+    new Reply(200, { kind: 'bytes', value }, typed(type, headers)),
+  stream: (value: Readable, type?: string, headers?: Record<string, string>) =>
+    new Reply(200, { kind: 'stream', value }, typed(type, headers)),
   /**
    * Answers with `text/event-stream`. The response starts when `run` is entered; an error it throws becomes the event
    * `error` in the route's dialect, followed by `data: [DONE]`.
@@ -56,3 +56,7 @@ export const reply = {
   sse: (run: (stream: SseStream) => Promise<void>, headers?: Record<string, string>) =>
     new Reply(200, { kind: 'sse', run }, headers),
 } as const;
+
+function typed(type: string | undefined, headers?: Record<string, string>): Record<string, string> {
+  return { ...(type === undefined ? {} : { 'content-type': type }), ...headers };
+}

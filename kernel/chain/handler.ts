@@ -4,7 +4,7 @@ import { unstorableFields } from '../../foundation/base/storable-text.ts';
 import { isMapping } from '../../foundation/config/field-codec.ts';
 import { isInvalidValue } from '../../foundation/data/errors.ts';
 import type { Route } from '../api/route.ts';
-import { DEFAULT_BODY_LIMIT, queryObject, readJson, readPlainText } from '../http/body.ts';
+import { BODY_TYPES, DEFAULT_BODY_LIMIT, queryObject, readJson, readPlainText } from '../http/body.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
 import { respond } from '../http/respond.ts';
 import type { SseTimes } from '../http/sse-writer.ts';
@@ -86,10 +86,8 @@ async function readCall(
   }
   if (validators.body !== undefined) {
     call.body = await readBody(context, definition);
-    // An absent body is reported as its missing fields, not as "must be object".
-    if (call.body === undefined && definition.bodyType !== 'text') call.body = {};
     if (isMapping(call.body)) context.state.bodyFields = Object.keys(call.body).slice(0, 64);
-    errors.push(...validators.body(call.body));
+    errors.push(...(call.body === undefined ? [missingBody(definition)] : validators.body(call.body)));
   }
   if (errors.length > 0) throw (definition.refuse ?? refuse)(errors, call.body);
   return call;
@@ -99,9 +97,18 @@ function refuse(errors: readonly FieldError[]): Error {
   return KernelErrors.invalidRequest(undefined, { errors });
 }
 
-function readBody(context: Context, definition: Route): Promise<unknown> {
-  const limit = definition.bodyLimit ?? DEFAULT_BODY_LIMIT;
-  return definition.bodyType === 'text' ? readPlainText(context.req, limit) : readJson(context.req, limit);
+/** The body of a request; `undefined` where it has none and the route needs one. */
+async function readBody({ req }: Context, { bodyLimit, bodyOptional, bodyType }: Route): Promise<unknown> {
+  const limit = bodyLimit ?? DEFAULT_BODY_LIMIT;
+  const isText = bodyType === 'text';
+  const body = await (isText ? readPlainText(req, limit) : readJson(req, limit));
+  if (body !== undefined || !bodyOptional) return body;
+  return isText ? '' : {};
+}
+
+/** An absent body is no empty object: what a route would make of that, the caller has not said. */
+function missingBody({ bodyType }: Route): FieldError {
+  return { pointer: '/body', message: `is missing: send one as ${BODY_TYPES[bodyType ?? 'json']}` };
 }
 
 /** The router calls the part behind `{rest*}` simply `*`. */

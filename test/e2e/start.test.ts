@@ -153,7 +153,7 @@ test('a plugin that fails stops the start where gateway.yaml says onFailure: abo
 
   const gateway = await startGatewayProcess(t, folder, env);
   const { body } = await gateway.request('/health/ready');
-  t.deepEqual(body.degraded, [{ name: 'weather', reason: 'there is no weather today' }]);
+  t.deepEqual(body.degraded, [{ name: 'weather', state: 'failed' }]);
   t.is(body.status, 'ready');
   await gateway.stop();
 

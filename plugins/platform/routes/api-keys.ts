@@ -107,6 +107,7 @@ export function apiKeyRoutes(keys: KeyAdministration): readonly Route[] {
       ...common,
       method: 'POST',
       path: '/v1/api-keys',
+      failures: ['not-found'],
       summary: 'Make an API key; its raw value is shown once',
       schema: { body: CreateKey, responses: { 201: CreatedKey } },
       handle: async ({ identity, body }) => {

@@ -84,11 +84,13 @@ export function profileRoutes(profiles: Profiles): readonly Route[] {
       ...profile,
       method: 'GET',
       summary: 'Read the profile of a user',
+      answerType: MARKDOWN,
+      failures: ['not-found'],
       schema: { responses: { 200: MarkdownText } },
       handle: async (call) => {
         const text = await profiles.read(call.entities(), userOf(call));
         if (text === undefined) throw ProfileErrors.notFound();
-        return reply.text(text, MARKDOWN);
+        return reply.text(text);
       },
     }),
     route({
@@ -97,6 +99,7 @@ export function profileRoutes(profiles: Profiles): readonly Route[] {
       summary: 'Replace the profile of a user; an empty body removes it',
       schema: { body: MarkdownBody, responses: { 204: null } },
       bodyType: 'text',
+      bodyOptional: true,
       bodyLimit: MAX_PROFILE_BYTES,
       handle: (call) => done(profiles.write(call.entities(), userOf(call), call.body)),
     }),

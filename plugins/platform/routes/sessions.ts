@@ -133,6 +133,7 @@ export function sessionRoutes(sessions: Sessions, turns: Turns): readonly Route[
       path: '/v1/chat/abort',
       access: access.role('user', { scopes: ['execute'] }),
       tag: 'chat',
+      failures: ['not-found'],
       summary: 'End the chat that is in flight in a session, in whichever replica; it stores nothing',
       schema: { body: AbortChat, responses: { 200: AbortedChat } },
       handle: async (call) => {

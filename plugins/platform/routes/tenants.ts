@@ -131,6 +131,7 @@ export function tenantRoutes(tenants: TenantAdministration): readonly Route[] {
       ...common,
       method: 'POST',
       path: '/v1/tenants/{id}/restore',
+      failures: ['gone'],
       summary: 'Take a scheduled removal back',
       schema: { params: IdParams, responses: { 200: Tenant } },
       handle: async ({ identity, params }) => toTenant(await tenants.restore(identity, params.id)),
