@@ -24,6 +24,7 @@ import { compileRoute } from './http/compiled-route.ts';
 import { kernelRoutes } from './http/kernel-routes.ts';
 import { Listeners } from './http/listeners.ts';
 import { openApiDocument } from './http/openapi.ts';
+import { createRefuseConnection } from './http/refusals.ts';
 import { createSourceAddress } from './http/source-address.ts';
 import { type Infrastructure, type InfrastructureOptions, openInfrastructure } from './infrastructure.ts';
 import { createRateLimits } from './limits/rate-limits.ts';
@@ -163,7 +164,8 @@ async function openKernel(
     metrics: () => metrics.text(),
     metricsType: metrics.contentType,
   }).map((route) => compileRoute(route, 'kernel', new InFlight()));
-  const listeners = new Listeners({ handler, everywhere, log });
+  const refuse = createRefuseConnection({ ...infrastructure, http: metrics.http });
+  const listeners = new Listeners({ handler, everywhere, refuse, log });
   const publication = createPublication({ listeners, grpc, resources, authentication: authentication.chain });
   const services = kernelServices(options, infrastructure, authentication, listeners);
   const { hints, jobs } = parts;

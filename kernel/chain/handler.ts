@@ -4,6 +4,7 @@ import { isMapping } from '../../foundation/config/field-codec.ts';
 import type { Route } from '../api/route.ts';
 import { DEFAULT_BODY_LIMIT, queryObject, readJson, readPlainText } from '../http/body.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
+import { awaitsContinue } from '../http/refusals.ts';
 import { respond } from '../http/respond.ts';
 import type { SseTimes } from '../http/sse-writer.ts';
 import type { StreamLimit } from '../limits/stream-limit.ts';
@@ -27,11 +28,13 @@ export function handler(services: HandlerServices): Middleware {
       // What is not there yet may be there in a moment; clients do not ask again after a 404.
       throw KernelErrors.starting(undefined, { headers: { 'retry-after': '1' } });
     }
+    if (match.kind === 'refused') throw match.error;
     if (match.kind === 'wrong-method') {
       throw KernelErrors.methodNotAllowed(undefined, { headers: { allow: match.allow.join(', ') } });
     }
     const { route, params } = match;
     if (route.kind === 'router') {
+      if (awaitsContinue(context.req)) context.res.writeContinue();
       await route.middleware!(context, notFound);
       return;
     }
@@ -87,7 +90,7 @@ function refuse(errors: readonly FieldError[]): Error {
 
 function readBody(context: Context, definition: Route): Promise<unknown> {
   const limit = definition.bodyLimit ?? DEFAULT_BODY_LIMIT;
-  return definition.bodyType === 'text' ? readPlainText(context.req, limit) : readJson(context.req, limit);
+  return definition.bodyType === 'text' ? readPlainText(context, limit) : readJson(context, limit);
 }
 
 /** The router calls the part behind `{rest*}` simply `*`. */

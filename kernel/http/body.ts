@@ -1,6 +1,13 @@
-import type { IncomingMessage } from 'node:http';
-import rawBody from 'raw-body';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import { declaredLength } from './early-answers.ts';
+import { awaitsContinue, REFUSED } from './refusals.ts';
+
+/** A request whose body is read; its client may wait for `100 Continue` before it sends it. */
+export interface Exchange {
+  readonly req: IncomingMessage;
+  readonly res: Pick<ServerResponse, 'writeContinue'>;
+}
 
 /** Bytes of body that are read when a route says nothing else. */
 export const DEFAULT_BODY_LIMIT = 1024 * 1024;
@@ -11,7 +18,8 @@ export const DEFAULT_BODY_LIMIT = 1024 * 1024;
  * @throws 413 above `limit` bytes, 415 for another content type, another charset than UTF-8 or a compressed body, 400 for JSON that is malformed,
  * not UTF-8, or nested too deeply.
  */
-export async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {
+export async function readJson(exchange: Exchange, limit: number): Promise<unknown> {
+  const request = exchange.req;
   if (!hasBody(request)) return undefined;
   const type = mediaType(request);
   if (type !== 'application/json' && !type.endsWith('+json')) {
@@ -19,7 +27,7 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
       `Send the body as application/json${type === '' ? '' : `, not ${type}`}`,
     );
   }
-  const text = await readText(request, limit);
+  const text = await readText(exchange, limit);
   if (text === '') return undefined;
   const value = parseJson(text);
   // Each level takes an opening and a closing bracket, so most bodies are too short to be deep.
@@ -52,16 +60,18 @@ function isDeeperThan(value: unknown, levels: number): boolean {
  *
  * @throws 413 above `limit` bytes, 415 for another content type, another charset than UTF-8 or a compressed body, 400 for what is not UTF-8.
  */
-export async function readPlainText(request: IncomingMessage, limit: number): Promise<string> {
+export async function readPlainText(exchange: Exchange, limit: number): Promise<string> {
+  const request = exchange.req;
   if (!hasBody(request)) return '';
   const type = mediaType(request);
   if (!type.startsWith('text/')) {
     throw KernelErrors.unsupportedMedia(`Send the body as text/plain${type === '' ? '' : `, not ${type}`}`);
   }
-  return readText(request, limit);
+  return readText(exchange, limit);
 }
 
-async function readText(request: IncomingMessage, limit: number): Promise<string> {
+async function readText(exchange: Exchange, limit: number): Promise<string> {
+  const request = exchange.req;
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
     throw KernelErrors.unsupportedMedia(
@@ -72,15 +82,40 @@ async function readText(request: IncomingMessage, limit: number): Promise<string
     );
   }
   requireUtf8(request);
-  return decode(await readBytes(request, limit));
+  return decode(await readBytes(exchange, limit));
 }
 
-async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
-  try {
-    return await rawBody(request, { limit, length: request.headers['content-length'] });
-  } catch (cause) {
-    throw readFailure(cause, limit);
-  }
+function readBytes({ req, res }: Exchange, limit: number): Promise<Buffer> {
+  if (declaredLength(req) > limit && req.headers['transfer-encoding'] === undefined) throw tooLarge(limit);
+  if (req.destroyed) throw KernelErrors.clientClosed();
+  if (awaitsContinue(req)) res.writeContinue();
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const chunks: Buffer[] = [];
+  let received = 0;
+  const settle = () => {
+    req.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone).off(REFUSED, refuse);
+  };
+  const refuse = (error: Error) => {
+    settle();
+    req.pause();
+    reject(error);
+  };
+  const onData = (chunk: Buffer) => {
+    received += chunk.length;
+    if (received > limit) refuse(tooLarge(limit));
+    else chunks.push(chunk);
+  };
+  const onEnd = () => {
+    settle();
+    resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, received));
+  };
+  const onGone = (cause?: Error) => refuse(KernelErrors.clientClosed(undefined, { cause }));
+  req.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone).on(REFUSED, refuse);
+  return promise;
+}
+
+function tooLarge(limit: number): Error {
+  return KernelErrors.bodyTooLarge(`The body may hold ${limit} bytes at most`);
 }
 
 const CHARSET = /;\s*charset="?([^\s;"]+)/i;
@@ -102,21 +137,6 @@ function decode(bytes: Buffer): string {
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
-
-function readFailure(cause: unknown, limit: number): Error {
-  const type = (cause as { type?: string }).type;
-  if (type === 'entity.too.large') {
-    // What is left of the body is not read, so the connection cannot carry another request.
-    return KernelErrors.bodyTooLarge(`The body may hold ${limit} bytes at most`, {
-      headers: { connection: 'close' },
-    });
-  }
-  if (type === 'request.aborted') return KernelErrors.clientClosed(undefined, { cause });
-  if (type === 'request.size.invalid') {
-    return KernelErrors.malformedBody('The body is shorter or longer than its Content-Length', { cause });
-  }
-  return KernelErrors.malformedBody(undefined, { cause });
-}
 
 function hasBody(request: IncomingMessage): boolean {
   const { headers } = request;

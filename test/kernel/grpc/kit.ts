@@ -22,6 +22,7 @@ import { type CompiledService, compileService } from '../../../kernel/grpc/compi
 import { GrpcServer, type GrpcServerOptions } from '../../../kernel/grpc/server.ts';
 import { compileRoute } from '../../../kernel/http/compiled-route.ts';
 import { Listeners } from '../../../kernel/http/listeners.ts';
+import { createRefuseConnection } from '../../../kernel/http/refusals.ts';
 import { createSourceAddress } from '../../../kernel/http/source-address.ts';
 import { createRateLimits } from '../../../kernel/limits/rate-limits.ts';
 import { createStreamLimit } from '../../../kernel/limits/stream-limit.ts';
@@ -178,6 +179,7 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
       origins: [],
       times: { heartbeat: 15_000, slowClient: 60_000 },
     }),
+    refuse: createRefuseConnection({ clock, ids, http: metrics.http, log }),
     everywhere: (options.routes ?? []).map((route) => compileRoute(route, 'notes', new InFlight())),
     log,
   });
