@@ -7,6 +7,7 @@ import type { CompiledRoute } from '../http/compiled-route.ts';
 import { awaitsContinue } from '../http/refusals.ts';
 import { respond } from '../http/respond.ts';
 import type { SseTimes } from '../http/sse-writer.ts';
+import type { BodyBudget } from '../limits/body-budget.ts';
 import type { StreamLimit } from '../limits/stream-limit.ts';
 import type { Context, Middleware, RequestState } from './request-state.ts';
 import { type CallServices, StateCall } from './state-call.ts';
@@ -15,6 +16,7 @@ import { type CallServices, StateCall } from './state-call.ts';
 export interface HandlerServices extends CallServices {
   readonly times: SseTimes;
   readonly streams: StreamLimit;
+  readonly bodies: BodyBudget;
   /** False until all plugins had their chance to come. */
   readonly hasStarted: () => boolean;
 }
@@ -39,14 +41,14 @@ export function handler(services: HandlerServices): Middleware {
       return;
     }
     const definition = route.definition!;
-    const call = await readCall(context, route, definition, params, services);
-    const release = definition.countsAsStream?.(call)
-      ? services.streams.acquire(call, call.userId)
-      : undefined;
+    let release: (() => void) | undefined;
     try {
+      const call = await readCall(context, route, definition, params, services);
+      if (definition.countsAsStream?.(call)) release = services.streams.acquire(call, call.userId);
       await respond(context, await definition.handle(call), services.times);
     } finally {
       release?.();
+      services.bodies.release(context.state);
     }
   };
 }
@@ -56,7 +58,7 @@ async function readCall(
   route: CompiledRoute,
   definition: Route,
   params: Readonly<Record<string, string>>,
-  services: CallServices,
+  services: HandlerServices,
 ): Promise<HttpCall> {
   const { validators } = route;
   const call = new HttpCall(context.state, services);
@@ -74,7 +76,7 @@ async function readCall(
     errors.push(...validators.headers(call.headers));
   }
   if (validators.body !== undefined) {
-    call.body = await readBody(context, definition);
+    call.body = await readBody(context, definition, services.bodies);
     // An absent body is reported as its missing fields, not as "must be object".
     if (call.body === undefined && definition.bodyType !== 'text') call.body = {};
     if (isMapping(call.body)) context.state.bodyFields = Object.keys(call.body).slice(0, 64);
@@ -88,9 +90,15 @@ function refuse(errors: readonly FieldError[]): Error {
   return KernelErrors.invalidRequest(undefined, { errors });
 }
 
-function readBody(context: Context, definition: Route): Promise<unknown> {
+function readBody({ req, res, state }: Context, definition: Route, bodies: BodyBudget): Promise<unknown> {
   const limit = definition.bodyLimit ?? DEFAULT_BODY_LIMIT;
-  return definition.bodyType === 'text' ? readPlainText(context, limit) : readJson(context, limit);
+  const tenant = state.tenant?.id ?? '';
+  const room = {
+    check: (bytes: number) => bodies.check(tenant, bytes),
+    take: (bytes: number) => bodies.take(state, tenant, bytes),
+  };
+  const read = definition.bodyType === 'text' ? readPlainText : readJson;
+  return read({ req, res, room }, limit);
 }
 
 /** The router calls the part behind `{rest*}` simply `*`. */

@@ -7,7 +7,15 @@ import { awaitsContinue, REFUSED } from './refusals.ts';
 export interface Exchange {
   readonly req: IncomingMessage;
   readonly res: Pick<ServerResponse, 'writeContinue'>;
+  /** Counts a large body; see `BodyBudget`. */
+  readonly room?: {
+    check(bytes: number): void;
+    take(bytes: number): void;
+  };
 }
+
+/** Bytes of a body that are not counted: almost every request has less. */
+const UNCOUNTED = 64 * 1024;
 
 /** Bytes of body that are read when a route says nothing else. */
 export const DEFAULT_BODY_LIMIT = 1024 * 1024;
@@ -85,8 +93,10 @@ async function readText(exchange: Exchange, limit: number): Promise<string> {
   return decode(await readBytes(exchange, limit));
 }
 
-function readBytes({ req, res }: Exchange, limit: number): Promise<Buffer> {
-  if (declaredLength(req) > limit && req.headers['transfer-encoding'] === undefined) throw tooLarge(limit);
+function readBytes({ req, res, room }: Exchange, limit: number): Promise<Buffer> {
+  const declared = declaredLength(req);
+  if (declared > limit && declared !== Number.POSITIVE_INFINITY) throw tooLarge(limit);
+  if (declared > UNCOUNTED && declared <= limit) room?.check(declared);
   if (req.destroyed) throw KernelErrors.clientClosed();
   if (awaitsContinue(req)) res.writeContinue();
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
@@ -102,8 +112,17 @@ function readBytes({ req, res }: Exchange, limit: number): Promise<Buffer> {
   };
   const onData = (chunk: Buffer) => {
     received += chunk.length;
-    if (received > limit) refuse(tooLarge(limit));
-    else chunks.push(chunk);
+    if (received > limit) {
+      refuse(tooLarge(limit));
+      return;
+    }
+    chunks.push(chunk);
+    if (received <= UNCOUNTED) return;
+    try {
+      room?.take(chunk.length);
+    } catch (full) {
+      refuse(full as Error);
+    }
   };
   const onEnd = () => {
     settle();

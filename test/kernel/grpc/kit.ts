@@ -24,6 +24,7 @@ import { compileRoute } from '../../../kernel/http/compiled-route.ts';
 import { Listeners } from '../../../kernel/http/listeners.ts';
 import { createRefuseConnection } from '../../../kernel/http/refusals.ts';
 import { createSourceAddress } from '../../../kernel/http/source-address.ts';
+import { BodyBudget } from '../../../kernel/limits/body-budget.ts';
 import { createRateLimits } from '../../../kernel/limits/rate-limits.ts';
 import { createStreamLimit } from '../../../kernel/limits/stream-limit.ts';
 import { type GrpcClient, type GrpcClientOptions, grpcClient } from '../../../testing/grpc-client.ts';
@@ -174,6 +175,7 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
   const listeners = new Listeners({
     handler: createApplication({
       hasStarted: () => true,
+      bodies: new BodyBudget(1_000_000),
       ...parts,
       http: metrics.http,
       origins: [],
