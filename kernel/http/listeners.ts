@@ -90,22 +90,22 @@ export class Listeners {
     );
     // The chain refuses other expectations, and reading a body asks for it.
     server.on('checkContinue', serve).on('checkExpectation', serve);
+    const openOn = (socket: Socket) => [...answers].filter(({ req }) => req.socket === socket);
+    // Node hands the connection over, with nobody left who listens to its errors.
     server.on('connect', (request, stream) => {
-      const response = new GatewayResponse(request);
       const socket = stream as Socket;
+      socket.on('error', () => socket.destroy());
+      if (openOn(socket).length > 0) {
+        socket.destroy();
+        return;
+      }
+      const response = new GatewayResponse(request);
       response.shouldKeepAlive = false;
       response.assignSocket(socket);
       response.once('finish', () => linger(socket));
       serve(request, response);
     });
-    server.on('clientError', (cause, stream) => {
-      const socket = stream as Socket;
-      refuse(
-        cause,
-        socket,
-        [...answers].filter(({ req }) => req.socket === socket),
-      );
-    });
+    server.on('clientError', (cause, stream) => refuse(cause, stream as Socket, openOn(stream as Socket)));
     const sockets = socketsOf(server);
     await listen(server, address, owner);
     this.#open.set(key, { server, sockets, answers, isKernels: owner === 'kernel', table });

@@ -80,7 +80,8 @@ export function createRefuseConnection({ clock, ids, http, log }: RefusalParts):
       socket.destroy();
     } else {
       last.shouldKeepAlive = false;
-      if (!last.req.emit(REFUSED, error)) answer(socket, error, String(last.getHeader('x-request-id')));
+      const requestId = last.getHeader('x-request-id') as string | undefined;
+      if (!last.req.emit(REFUSED, error)) answer(socket, error, requestId);
     }
   };
 }

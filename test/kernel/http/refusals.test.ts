@@ -155,6 +155,35 @@ test('what follows a request that is still being answered is refused behind its 
   t.is(checkRefusal(answers[1]!), NOT_HTTP);
 });
 
+test('a CONNECT behind a request, or whose client breaks off, does no harm', async (t) => {
+  const rest = gate();
+  const slow = testPlugin('slow', {
+    setup: (scope) =>
+      scope.route(
+        publicRoute('/slow', async () => {
+          await rest.opened;
+          return {};
+        }),
+      ),
+  });
+  await using own = await startTestGateway({ plugins: [slow] });
+  const tunnel = 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n';
+  const behind = await connect(own.url);
+  behind.write(`GET /slow HTTP/1.1\r\nHost: x\r\n\r\n${tunnel}`);
+  await behind.closed;
+  t.is(behind.received(), '');
+  const { hostname, port } = new URL(own.url);
+  for (let count = 0; count < 5; count += 1) {
+    const broken = net.connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+    broken.write(tunnel);
+    const [answer] = await once(broken, 'data');
+    t.is(statusOf(String(answer)), 405);
+    broken.resetAndDestroy();
+  }
+  rest.open();
+  t.is((await own.request('/slow')).status, 200);
+});
+
 test('a refusal is counted, and a scanner cannot fill the log', async (t) => {
   await using scanned = await startTestGateway({ plugins: [plugin] });
   for (let count = 0; count < 20; count += 1) await exchange(scanned.url, `scan ${count}\r\n\r\n`);
@@ -170,6 +199,7 @@ test('a refusal is counted, and a scanner cannot fill the log', async (t) => {
 
 /** Requests that are nearly right: pieces that fit or do not, then a few bytes changed, left out or put in. */
 const pieces = {
+  before: fc.constantFrom('', '', 'GET /thing HTTP/1.1\r\nHost: x\r\n\r\n'),
   method: fc.constantFrom('GET', 'POST', 'PUT', 'OPTIONS', 'CONNECT', 'PRI', 'get', ''),
   target: fc.constantFrom(
     '/thing',
@@ -225,31 +255,36 @@ const pieces = {
   changes: fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }), fc.nat(2)), { maxLength: 3 }),
 };
 
-const brokenRequest = fc.record(pieces).map(({ method, target, version, lines, lineEnd, body, changes }) => {
-  const text = [`${method} ${target} ${version}`, ...lines, '', body].join(lineEnd);
-  const bytes = [...Buffer.from(text, 'latin1')];
-  for (const [at, byte, kind] of changes) {
-    if (kind === 0) bytes[at % bytes.length] = byte;
-    else bytes.splice(at % bytes.length, kind === 1 ? 1 : 0, ...(kind === 1 ? [] : [byte]));
-  }
-  return Buffer.from(bytes);
-});
+const brokenRequest = fc
+  .record(pieces)
+  .map(({ before, method, target, version, lines, lineEnd, body, changes }) => {
+    const text = [`${method} ${target} ${version}`, ...lines, '', body].join(lineEnd);
+    const bytes = [...Buffer.from(before + text, 'latin1')];
+    for (const [at, byte, kind] of changes) {
+      if (kind === 0) bytes[at % bytes.length] = byte;
+      else bytes.splice(at % bytes.length, kind === 1 ? 1 : 0, ...(kind === 1 ? [] : [byte]));
+    }
+    return Buffer.from(bytes);
+  });
 
 test('whatever a client sends gets well-formed answers or a closed connection', async (t) => {
   const { hostname, port } = new URL(gateway.url);
-  const send = async (bytes: Buffer) => {
+  const send = async (bytes: Buffer, breaksOff: boolean) => {
     const socket = net.connect({ host: hostname, port: Number(port), allowHalfOpen: true });
     socket.on('error', () => {});
     let received = '';
     socket.setEncoding('latin1').on('data', (text: string) => {
       received += text;
     });
-    socket.end(bytes);
+    if (breaksOff) socket.write(bytes, () => socket.resetAndDestroy());
+    else socket.end(bytes);
     await once(socket, 'close', { signal: AbortSignal.timeout(30_000) });
     return received;
   };
-  const property = fc.asyncProperty(brokenRequest, async (bytes) => {
-    for (const answer of answersOf(await send(bytes))) {
+  const property = fc.asyncProperty(brokenRequest, fc.nat(5), async (bytes, how) => {
+    const received = await send(bytes, how === 0);
+    if (how === 0) return;
+    for (const answer of answersOf(received)) {
       if (answer.status >= 400) checkRefusal(answer);
     }
   });
