@@ -24,8 +24,10 @@ import { compileRoute } from './http/compiled-route.ts';
 import { kernelRoutes, readinessRoute } from './http/kernel-routes.ts';
 import { Listeners } from './http/listeners.ts';
 import { openApiDocument } from './http/openapi.ts';
+import { createRefuseConnection } from './http/refusals.ts';
 import { createSourceAddress } from './http/source-address.ts';
 import { type Infrastructure, type InfrastructureOptions, openInfrastructure } from './infrastructure.ts';
+import { BodyBudget } from './limits/body-budget.ts';
 import { createRateLimits } from './limits/rate-limits.ts';
 import { createStreamLimit } from './limits/stream-limit.ts';
 import { BUNDLED_PLUGINS, VERSION } from './version.ts';
@@ -139,8 +141,16 @@ async function openKernel(
   const authentication = await openAuthentication({ ...infrastructure, acpToken, events, jwt: settings.jwt });
   opened.defer(() => authentication.close());
   const chain = chainServices(options, infrastructure, authentication);
+  const bodies = new BodyBudget(settings.maxBodyBytes, collectGarbage());
+  metrics.reading({
+    name: 'svc_http_body_bytes_in_flight',
+    help: 'Bytes of large request bodies that are held for calls under way.',
+    kind: 'gauge',
+    read: () => bodies.held,
+  });
   const handler = createApplication({
     ...chain,
+    bodies,
     hasStarted: () => phase.hasStarted,
     http: metrics.http,
     origins: settings.allowedOrigins === '*' ? ['*'] : settings.allowedOrigins,
@@ -166,7 +176,8 @@ async function openKernel(
     metrics: () => metrics.text(),
     metricsType: metrics.contentType,
   }).map((route) => compileRoute(route, 'kernel', new InFlight()));
-  const listeners = new Listeners({ handler, everywhere, log });
+  const refuse = createRefuseConnection({ ...infrastructure, http: metrics.http });
+  const listeners = new Listeners({ handler, everywhere, refuse, log });
   const publication = createPublication({ listeners, grpc, resources, authentication: authentication.chain });
   const services = kernelServices(options, infrastructure, authentication, listeners);
   const { hints, jobs } = parts;
@@ -182,6 +193,15 @@ async function openKernel(
     degraded,
     readiness,
   };
+}
+
+/**
+ * V8 collects when something is allocated, so an idle process would keep what large bodies have left behind. Node has a way to ask for it only with
+ * `--expose-gc`, which `npm start` and the image set; without it memory comes back with later requests.
+ */
+function collectGarbage(): (() => void) | undefined {
+  const { gc } = globalThis;
+  return gc === undefined ? undefined : () => void gc({ type: 'major', execution: 'async' });
 }
 
 /** What the chain needs, of HTTP and of gRPC. */

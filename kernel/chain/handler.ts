@@ -6,8 +6,10 @@ import { isInvalidValue } from '../../foundation/data/errors.ts';
 import type { Route } from '../api/route.ts';
 import { BODY_TYPES, DEFAULT_BODY_LIMIT, queryObject, readJson, readPlainText } from '../http/body.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
+import { awaitsContinue } from '../http/refusals.ts';
 import { respond } from '../http/respond.ts';
 import type { SseTimes } from '../http/sse-writer.ts';
+import type { BodyBudget } from '../limits/body-budget.ts';
 import type { StreamLimit } from '../limits/stream-limit.ts';
 import type { Context, Middleware, RequestState } from './request-state.ts';
 import { type CallServices, StateCall } from './state-call.ts';
@@ -16,6 +18,7 @@ import { type CallServices, StateCall } from './state-call.ts';
 export interface HandlerServices extends CallServices {
   readonly times: SseTimes;
   readonly streams: StreamLimit;
+  readonly bodies: BodyBudget;
   /** False until all plugins had their chance to come. */
   readonly hasStarted: () => boolean;
 }
@@ -29,23 +32,25 @@ export function handler(services: HandlerServices): Middleware {
       // What is not there yet may be there in a moment; clients do not ask again after a 404.
       throw KernelErrors.starting(undefined, { headers: { 'retry-after': '1' } });
     }
+    if (match.kind === 'refused') throw match.error;
     if (match.kind === 'wrong-method') {
       throw KernelErrors.methodNotAllowed(undefined, { headers: { allow: match.allow.join(', ') } });
     }
     const { route, params } = match;
     if (route.kind === 'router') {
+      if (awaitsContinue(context.req)) context.res.writeContinue();
       await route.middleware!(context, notFound);
       return;
     }
     const definition = route.definition!;
-    const call = await readCall(context, route, definition, params, services);
-    const release = definition.countsAsStream?.(call)
-      ? services.streams.acquire(call, call.userId)
-      : undefined;
+    let release: (() => void) | undefined;
     try {
+      const call = await readCall(context, route, definition, params, services);
+      if (definition.countsAsStream?.(call)) release = services.streams.acquire(call, call.userId);
       await respond(context, await handle(definition, call), services.times);
     } finally {
       release?.();
+      services.bodies.release(context.state);
     }
   };
 }
@@ -67,7 +72,7 @@ async function readCall(
   route: CompiledRoute,
   definition: Route,
   params: Readonly<Record<string, string>>,
-  services: CallServices,
+  services: HandlerServices,
 ): Promise<HttpCall> {
   const { validators } = route;
   const call = new HttpCall(context.state, services);
@@ -85,7 +90,7 @@ async function readCall(
     errors.push(...validators.headers(call.headers));
   }
   if (validators.body !== undefined) {
-    call.body = await readBody(context, definition);
+    call.body = await readBody(context, definition, services.bodies);
     if (isMapping(call.body)) context.state.bodyFields = Object.keys(call.body).slice(0, 64);
     errors.push(...(call.body === undefined ? [missingBody(definition)] : validators.body(call.body)));
   }
@@ -98,10 +103,19 @@ function refuse(errors: readonly FieldError[]): Error {
 }
 
 /** The body of a request; `undefined` where it has none and the route needs one. */
-async function readBody({ req }: Context, { bodyLimit, bodyOptional, bodyType }: Route): Promise<unknown> {
-  const limit = bodyLimit ?? DEFAULT_BODY_LIMIT;
+async function readBody(
+  { req, res, state }: Context,
+  { bodyLimit, bodyOptional, bodyType }: Route,
+  bodies: BodyBudget,
+): Promise<unknown> {
+  const tenant = state.tenant?.id ?? '';
+  const room = {
+    check: (bytes: number) => bodies.check(tenant, bytes),
+    take: (bytes: number) => bodies.take(state, tenant, bytes),
+  };
   const isText = bodyType === 'text';
-  const body = await (isText ? readPlainText(req, limit) : readJson(req, limit));
+  const read = isText ? readPlainText : readJson;
+  const body = await read({ req, res, room }, bodyLimit ?? DEFAULT_BODY_LIMIT);
   if (body !== undefined || !bodyOptional) return body;
   return isText ? '' : {};
 }

@@ -73,6 +73,8 @@ const TYPES: Partial<Record<ErrorKind, string>> = {
   'too-large': 'invalid_request_error',
   'unsupported-media': 'invalid_request_error',
   'method-not-allowed': 'invalid_request_error',
+  'expectation-failed': 'invalid_request_error',
+  'request-timeout': 'invalid_request_error',
   conflict: 'invalid_request_error',
   gone: 'invalid_request_error',
   'precondition-failed': 'invalid_request_error',

@@ -1,6 +1,21 @@
-import type { IncomingMessage } from 'node:http';
-import rawBody from 'raw-body';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import { declaredLength } from './early-answers.ts';
+import { awaitsContinue, REFUSED } from './refusals.ts';
+
+/** A request whose body is read; its client may wait for `100 Continue` before it sends it. */
+export interface Exchange {
+  readonly req: IncomingMessage;
+  readonly res: Pick<ServerResponse, 'writeContinue'>;
+  /** Counts a large body; see `BodyBudget`. */
+  readonly room?: {
+    check(bytes: number): void;
+    take(bytes: number): void;
+  };
+}
+
+/** Bytes of a body that are not counted: almost every request has less. */
+const UNCOUNTED = 64 * 1024;
 
 /** Bytes of body that are read when a route says nothing else. */
 export const DEFAULT_BODY_LIMIT = 1024 * 1024;
@@ -14,8 +29,8 @@ export const BODY_TYPES = { json: 'application/json', text: 'text/plain' } as co
  * @throws 413 above `limit` bytes, 415 for another content type, another charset than UTF-8 or a compressed body, 400 for JSON that is malformed,
  * not UTF-8, or nested too deeply.
  */
-export async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {
-  const text = await readText(request, limit, 'json');
+export async function readJson(exchange: Exchange, limit: number): Promise<unknown> {
+  const text = await readText(exchange, limit, 'json');
   if (text === undefined) return undefined;
   const value = parseJson(text);
   // Each level takes an opening and a closing bracket, so most bodies are too short to be deep.
@@ -48,8 +63,8 @@ function isDeeperThan(value: unknown, levels: number): boolean {
  *
  * @throws 413 above `limit` bytes, 415 for another content type, another charset than UTF-8 or a compressed body, 400 for what is not UTF-8.
  */
-export function readPlainText(request: IncomingMessage, limit: number): Promise<string | undefined> {
-  return readText(request, limit, 'text');
+export function readPlainText(exchange: Exchange, limit: number): Promise<string | undefined> {
+  return readText(exchange, limit, 'text');
 }
 
 const IS_TYPE = {
@@ -58,15 +73,16 @@ const IS_TYPE = {
 } as const;
 
 async function readText(
-  request: IncomingMessage,
+  exchange: Exchange,
   limit: number,
   kind: keyof typeof BODY_TYPES,
 ): Promise<string | undefined> {
+  const request = exchange.req;
   if (!hasBody(request)) return undefined;
   const type = mediaType(request);
   if (!IS_TYPE[kind](type)) {
     // That a chunked body is empty shows at its end only, and clients give such a one no type.
-    if (type === '' && (await readBytes(request, limit)).length === 0) return undefined;
+    if (type === '' && (await readBytes(exchange, limit)).length === 0) return undefined;
     const given = type === '' ? '' : `, not ${type}`;
     throw KernelErrors.unsupportedMedia(`Send the body as ${BODY_TYPES[kind]}${given}`);
   }
@@ -80,15 +96,51 @@ async function readText(
     );
   }
   requireUtf8(request);
-  return decode(await readBytes(request, limit)) || undefined;
+  return decode(await readBytes(exchange, limit)) || undefined;
 }
 
-async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
-  try {
-    return await rawBody(request, { limit, length: request.headers['content-length'] });
-  } catch (cause) {
-    throw readFailure(cause, limit);
-  }
+function readBytes({ req, res, room }: Exchange, limit: number): Promise<Buffer> {
+  const declared = declaredLength(req);
+  if (declared > limit && declared !== Number.POSITIVE_INFINITY) throw tooLarge(limit);
+  if (declared > UNCOUNTED && declared <= limit) room?.check(declared);
+  if (req.destroyed) throw KernelErrors.clientClosed();
+  if (awaitsContinue(req)) res.writeContinue();
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const chunks: Buffer[] = [];
+  let received = 0;
+  const settle = () => {
+    req.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone).off(REFUSED, refuse);
+  };
+  const refuse = (error: Error) => {
+    settle();
+    req.pause();
+    reject(error);
+  };
+  const onData = (chunk: Buffer) => {
+    received += chunk.length;
+    if (received > limit) {
+      refuse(tooLarge(limit));
+      return;
+    }
+    chunks.push(chunk);
+    if (received <= UNCOUNTED) return;
+    try {
+      room?.take(chunk.length);
+    } catch (full) {
+      refuse(full as Error);
+    }
+  };
+  const onEnd = () => {
+    settle();
+    resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, received));
+  };
+  const onGone = (cause?: Error) => refuse(KernelErrors.clientClosed(undefined, { cause }));
+  req.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone).on(REFUSED, refuse);
+  return promise;
+}
+
+function tooLarge(limit: number): Error {
+  return KernelErrors.bodyTooLarge(`The body may hold ${limit} bytes at most`);
 }
 
 const CHARSET = /;\s*charset="?([^\s;"]+)/i;
@@ -110,21 +162,6 @@ function decode(bytes: Buffer): string {
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
-
-function readFailure(cause: unknown, limit: number): Error {
-  const type = (cause as { type?: string }).type;
-  if (type === 'entity.too.large') {
-    // What is left of the body is not read, so the connection cannot carry another request.
-    return KernelErrors.bodyTooLarge(`The body may hold ${limit} bytes at most`, {
-      headers: { connection: 'close' },
-    });
-  }
-  if (type === 'request.aborted') return KernelErrors.clientClosed(undefined, { cause });
-  if (type === 'request.size.invalid') {
-    return KernelErrors.malformedBody('The body is shorter or longer than its Content-Length', { cause });
-  }
-  return KernelErrors.malformedBody(undefined, { cause });
-}
 
 function hasBody(request: IncomingMessage): boolean {
   const { headers } = request;
