@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { SseStream } from '../../foundation/http/sse-writer.ts';
 
 /** A finished answer: what a handler returns when a plain value with status 200 is not enough. */
 export class Reply {
@@ -20,23 +21,6 @@ export type ReplyBody =
   | { readonly kind: 'bytes'; readonly value: string | Buffer }
   | { readonly kind: 'stream'; readonly value: Readable }
   | { readonly kind: 'sse'; readonly run: (stream: SseStream) => Promise<void> };
-
-/** The writing end of a server-sent event stream. The kernel owns heartbeat, backpressure and the end. */
-export interface SseStream {
-  /** Sends one event. Await the result when it is a promise: the client reads slower than you write. */
-  send(event: SseEvent): Promise<void> | undefined;
-  /** Sends `data: <text>` without a name, the cheapest form; `text` must hold no line break. */
-  data(text: string): Promise<void> | undefined;
-  /** Aborts when the client is gone, too slow, or the plugin's drain time is over. */
-  readonly signal: AbortSignal;
-}
-
-/** One server-sent event; `data` may hold line breaks (several `data:` lines are sent). */
-export interface SseEvent {
-  readonly event?: string;
-  readonly id?: string;
-  readonly data: string;
-}
 
 /** Makes replies by name. Text and streams are sent as the route's `answerType`; a `type` is for routes whose answers differ. */
 export const reply = {

@@ -3,12 +3,18 @@ import type { FieldError } from '../../foundation/base/gateway-error.ts';
 import { unstorableFields } from '../../foundation/base/storable-text.ts';
 import { isMapping } from '../../foundation/config/field-codec.ts';
 import { isInvalidValue } from '../../foundation/data/errors.ts';
+import {
+  BODY_TYPES,
+  DEFAULT_BODY_LIMIT,
+  queryObject,
+  readJson,
+  readPlainText,
+} from '../../foundation/http/body.ts';
+import { awaitsContinue } from '../../foundation/http/early-answers.ts';
+import type { SseTimes } from '../../foundation/http/sse-writer.ts';
 import type { Route } from '../api/route.ts';
-import { BODY_TYPES, DEFAULT_BODY_LIMIT, queryObject, readJson, readPlainText } from '../http/body.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
-import { awaitsContinue } from '../http/refusals.ts';
 import { respond } from '../http/respond.ts';
-import type { SseTimes } from '../http/sse-writer.ts';
 import type { BodyBudget } from '../limits/body-budget.ts';
 import type { StreamLimit } from '../limits/stream-limit.ts';
 import type { Context, Middleware, RequestState } from './request-state.ts';

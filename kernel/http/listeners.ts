@@ -1,8 +1,8 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
+import { GatewayResponse, linger } from '../../foundation/http/early-answers.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { CompiledRoute } from './compiled-route.ts';
-import { GatewayResponse, linger } from './early-answers.ts';
 import type { RefuseConnection } from './refusals.ts';
 import { RouteTable } from './route-table.ts';
 

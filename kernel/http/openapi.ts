@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { toOpenApiSchema } from '../../foundation/base/openapi-schema.ts';
-import { BODY_TYPES } from './body.ts';
+import { BODY_TYPES } from '../../foundation/http/body.ts';
 import type { CompiledRoute } from './compiled-route.ts';
 import { type CredentialKind, describedAccess, securitySchemes } from './openapi-access.ts';
 import { answersOf, membersOf, sharedAnswers } from './openapi-answers.ts';

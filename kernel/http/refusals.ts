@@ -6,13 +6,10 @@ import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { GatewayError } from '../../foundation/base/gateway-error.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import { throttledLog } from '../../foundation/base/throttle.ts';
+import { isAnswered, linger, REFUSED } from '../../foundation/http/early-answers.ts';
 import type { HttpMetrics } from '../../foundation/observability/call-metrics.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import { renderError } from '../errors/render.ts';
-import { isAnswered, linger } from './early-answers.ts';
-
-/** Emitted on a request, with the error, when the rest of it is refused: whoever reads its body ends with that error. */
-export const REFUSED = Symbol('refused');
 
 /** What answers for requests that never reach the chain. */
 export interface RefusalParts {
@@ -123,8 +120,3 @@ export function refusalOf({
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
 const CONTINUE = '100-continue';
-
-/** Whether the client sends its body only when it is asked for it (RFC 9110, 10.1.1). */
-export function awaitsContinue({ httpVersion, headers }: IncomingMessage): boolean {
-  return headers.expect !== undefined && httpVersion === '1.1';
-}

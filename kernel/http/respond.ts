@@ -1,8 +1,8 @@
+import { type SseTimes, SseWriter } from '../../foundation/http/sse-writer.ts';
 import { redactLine } from '../../foundation/observability/redact-text.ts';
 import { Reply } from '../api/reply.ts';
 import type { Answer, Context } from '../chain/request-state.ts';
 import { type RenderedError, renderError } from '../errors/render.ts';
-import { type SseTimes, SseWriter } from './sse-writer.ts';
 
 /** Puts what a handler returned on the wire. Resolves when a stream of events has ended. */
 export async function respond(context: Context, result: unknown, times: SseTimes): Promise<void> {

@@ -73,3 +73,11 @@ export function linger(socket: Socket): void {
   else takeOver();
   socket.resume();
 }
+
+/** Emitted on a request, with the error, when the rest of it is refused: whoever reads its body ends with that error. */
+export const REFUSED = Symbol('refused');
+
+/** Whether the client sends its body only when it is asked for it (RFC 9110, 10.1.1). */
+export function awaitsContinue({ httpVersion, headers }: IncomingMessage): boolean {
+  return headers.expect !== undefined && httpVersion === '1.1';
+}

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
-import { declaredLength } from './early-answers.ts';
-import { awaitsContinue, REFUSED } from './refusals.ts';
+import { KernelErrors } from '../base/error-catalogue.ts';
+import { awaitsContinue, declaredLength, REFUSED } from './early-answers.ts';
 
 /** A request whose body is read; its client may wait for `100 Continue` before it sends it. */
 export interface Exchange {

@@ -1,6 +1,22 @@
 import type { ServerResponse } from 'node:http';
-import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
-import type { SseEvent, SseStream } from '../api/reply.ts';
+import { KernelErrors } from '../base/error-catalogue.ts';
+
+/** The writing end of a server-sent event stream. The kernel owns heartbeat, backpressure and the end. */
+export interface SseStream {
+  /** Sends one event. Await the result when it is a promise: the client reads slower than you write. */
+  send(event: SseEvent): Promise<void> | undefined;
+  /** Sends `data: <text>` without a name, the cheapest form; `text` must hold no line break. */
+  data(text: string): Promise<void> | undefined;
+  /** Aborts when the client is gone, too slow, or the plugin's drain time is over. */
+  readonly signal: AbortSignal;
+}
+
+/** One server-sent event; `data` may hold line breaks (several `data:` lines are sent). */
+export interface SseEvent {
+  readonly event?: string;
+  readonly id?: string;
+  readonly data: string;
+}
 
 /** Times of an event stream, in milliseconds. */
 export interface SseTimes {

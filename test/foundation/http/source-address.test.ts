@@ -1,5 +1,9 @@
 import test from 'ava';
-import { addressGroup, createSourceAddress, isLoopbackCaller } from '../../../kernel/http/source-address.ts';
+import {
+  addressGroup,
+  createSourceAddress,
+  isLoopbackCaller,
+} from '../../../foundation/http/source-address.ts';
 
 const request = (remoteAddress: string | undefined, headers: Record<string, string> = {}) => ({
   socket: { remoteAddress },

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { MemoryWindow } from '../../../kernel/limits/memory-window.ts';
+import { MemoryWindow } from '../../../foundation/base/sliding-window.ts';
 
 test('remembers a caller for at least a minute after it was last heard of', (t) => {
   const window = new MemoryWindow(1_000);
