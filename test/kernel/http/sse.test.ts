@@ -1,8 +1,9 @@
 import http from 'node:http';
 import test from 'ava';
 import { KernelErrors } from '../../../foundation/base/error-catalogue.ts';
-import { reply, type SseStream, SseWriter } from '../../../foundation/http/sse-writer.ts';
+import { type SseStream, SseWriter } from '../../../foundation/http/sse-writer.ts';
 import { access } from '../../../kernel/api/access.ts';
+import { reply } from '../../../kernel/api/reply.ts';
 import { route } from '../../../kernel/api/route.ts';
 import { startTestGateway } from '../../../testing/index.ts';
 import { publicRoute, testPlugin } from '../../support/plugins.ts';
