@@ -3,7 +3,9 @@ import { createAuditQuery } from '../foundation/audit/audit-query.ts';
 import { within } from '../foundation/base/deadline.ts';
 import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import { assertOutsideTransaction, openDatabase } from '../foundation/data/database.ts';
+import { createSourceAddress } from '../foundation/http/source-address.ts';
 import { createPluginMetrics } from '../foundation/observability/plugin-metrics.ts';
+import type { Probe, ReadinessParts } from '../foundation/observability/readiness.ts';
 import type { Plugin } from './api/plugin.ts';
 import type { KernelServices } from './api/services.ts';
 import { type Authentication, openAuthentication } from './auth/open-authentication.ts';
@@ -13,7 +15,6 @@ import { RequestLimits } from './chain/rate-limit.ts';
 import { createGrpc } from './grpc/grpc.ts';
 import { pluginRoutes } from './host/admin-routes.ts';
 import { restOf } from './host/desired.ts';
-import type { Probe } from './host/effects.ts';
 import { createConfiguration } from './host/gateway-configuration.ts';
 import { followPluginFolders } from './host/hot-plugins.ts';
 import { jobRoutes } from './host/job-routes.ts';
@@ -21,11 +22,12 @@ import { type Discovered, PluginFolders, type Unloaded } from './host/plugin-fol
 import { PluginHost } from './host/plugin-host.ts';
 import { createPublication } from './host/publication.ts';
 import { compileRoute } from './http/compiled-route.ts';
-import { kernelRoutes } from './http/kernel-routes.ts';
+import { kernelRoutes, readinessRoute } from './http/kernel-routes.ts';
 import { Listeners } from './http/listeners.ts';
 import { openApiDocument } from './http/openapi.ts';
-import { createSourceAddress } from './http/source-address.ts';
+import { createRefuseConnection } from './http/refusals.ts';
 import { type Infrastructure, type InfrastructureOptions, openInfrastructure } from './infrastructure.ts';
+import { BodyBudget } from './limits/body-budget.ts';
 import { createRateLimits } from './limits/rate-limits.ts';
 import { createStreamLimit } from './limits/stream-limit.ts';
 import { BUNDLED_PLUGINS, VERSION } from './version.ts';
@@ -139,8 +141,16 @@ async function openKernel(
   const authentication = await openAuthentication({ ...infrastructure, acpToken, events, jwt: settings.jwt });
   opened.defer(() => authentication.close());
   const chain = chainServices(options, infrastructure, authentication);
+  const bodies = new BodyBudget(settings.maxBodyBytes, collectGarbage());
+  metrics.reading({
+    name: 'svc_http_body_bytes_in_flight',
+    help: 'Bytes of large request bodies that are held for calls under way.',
+    kind: 'gauge',
+    read: () => bodies.held,
+  });
   const handler = createApplication({
     ...chain,
+    bodies,
     hasStarted: () => phase.hasStarted,
     http: metrics.http,
     origins: settings.allowedOrigins === '*' ? ['*'] : settings.allowedOrigins,
@@ -155,15 +165,19 @@ async function openKernel(
     maxMessage,
   });
   const degraded: { read: PluginHost['degraded'] } = { read: () => [] };
-  const everywhere = kernelRoutes({
+  const readiness: ReadinessParts = {
     isServing: () => phase.isServing,
     pingDatabase: () => database.ping(PING_TIMEOUT),
     probes: (): readonly Probe[] => publication.probes(),
     degraded: () => degraded.read(),
+  };
+  const everywhere = kernelRoutes({
+    ...readiness,
     metrics: () => metrics.text(),
     metricsType: metrics.contentType,
   }).map((route) => compileRoute(route, 'kernel', new InFlight()));
-  const listeners = new Listeners({ handler, everywhere, log });
+  const refuse = createRefuseConnection({ ...infrastructure, http: metrics.http });
+  const listeners = new Listeners({ handler, everywhere, refuse, log });
   const publication = createPublication({
     listeners,
     grpc,
@@ -173,7 +187,27 @@ async function openKernel(
   });
   const services = kernelServices(options, infrastructure, authentication, listeners);
   const { hints, jobs } = parts;
-  return { ...infrastructure, services, events, hints, jobs, listeners, grpc, publication, degraded };
+  return {
+    ...infrastructure,
+    services,
+    events,
+    hints,
+    jobs,
+    listeners,
+    grpc,
+    publication,
+    degraded,
+    readiness,
+  };
+}
+
+/**
+ * V8 collects when something is allocated, so an idle process would keep what large bodies have left behind. Node has a way to ask for it only with
+ * `--expose-gc`, which `npm start` and the image set; without it memory comes back with later requests.
+ */
+function collectGarbage(): (() => void) | undefined {
+  const { gc } = globalThis;
+  return gc === undefined ? undefined : () => void gc({ type: 'major', execution: 'async' });
 }
 
 /** What the chain needs, of HTTP and of gRPC. */
@@ -204,7 +238,7 @@ function chainServices(
 function kernelServices(
   { settings, services: faked, guardTransactions = false }: GatewayOptions,
   { clock, ids, log, database, resources, services }: Infrastructure,
-  { tenants, apiKeys }: Authentication,
+  { chain, tenants, apiKeys }: Authentication,
   listeners: Listeners,
 ): KernelServices {
   return {
@@ -224,7 +258,7 @@ function kernelServices(
         guardTransactions,
         ...(file === undefined ? {} : { file }),
       }),
-    openapi: () => openApiDocument(listeners.routes(), { title: 'Agent gateway', version: VERSION }),
+    openapi: () => openApiDocument(listeners.routes(), VERSION, chain.kinds()),
     assertOutsideTransaction,
     ...faked,
     version: VERSION,
@@ -267,7 +301,7 @@ function openHost({ settings, env, setupTimeout }: GatewayOptions, kernel: Kerne
 /** Opens the gateway's address, starts the plugins and follows their folders: from here on it is ready. */
 async function serve(
   { settings }: GatewayOptions,
-  { listeners, grpc, publication, jobs, log }: Kernel,
+  { listeners, grpc, publication, jobs, readiness, log }: Kernel,
   { plugins, configuration, folders, address, following }: Host,
   file: GatewayFile,
   phase: Phase,
@@ -282,7 +316,11 @@ async function serve(
     await listeners.close();
   });
   await listeners.open(address, 'kernel');
-  const own = [...pluginRoutes(plugins, configuration, VERSION), ...jobRoutes(jobs.administration)];
+  const own = [
+    readinessRoute(readiness),
+    ...pluginRoutes(plugins, configuration, VERSION),
+    ...jobRoutes(jobs.administration),
+  ];
   await publication.addKernelRoutes(
     address,
     own.map((route) => compileRoute(route, 'kernel', new InFlight())),

@@ -42,6 +42,7 @@ export {
 } from '../foundation/base/semaphore.ts';
 export { throttledLog } from '../foundation/base/throttle.ts';
 export { Type } from '../foundation/base/type.ts';
+export { fromWire, listOf, Timestamp, toWire } from '../foundation/base/wire.ts';
 export { ConfigurationError, type ConfigurationProblem } from '../foundation/config/configuration-error.ts';
 export { field } from '../foundation/config/field.ts';
 export { parseDuration } from '../foundation/config/units.ts';
@@ -78,6 +79,7 @@ export type {
 export { EGRESS_DENIED, EgressErrors } from '../foundation/egress/errors.ts';
 export type { EgressRule } from '../foundation/egress/rule.ts';
 export type { EgressRulePage, EgressRuleSettings, EgressRules } from '../foundation/egress/rules.ts';
+export type { SseEvent, SseStream } from '../foundation/http/sse-writer.ts';
 export { LeaseErrors } from '../foundation/leases/lease-request.ts';
 export type {
   HeldPlace,
@@ -128,6 +130,9 @@ export type {
   MetricOptions,
   PluginMetrics,
 } from '../foundation/observability/plugin-metrics.ts';
+export { redactText } from '../foundation/observability/redact-text.ts';
+export { createRedaction, redactJsonTextWith } from '../foundation/redaction/redaction.ts';
+export type { StreamRedactor } from '../foundation/redaction/redactor.ts';
 export {
   type BuildContext,
   defineKind,
@@ -172,7 +177,6 @@ export type { Plugin, PluginDefinition } from './api/plugin.ts';
 export { definePlugin } from './api/plugin.ts';
 export type { ExtensionPoint, ServiceRef } from './api/refs.ts';
 export { extensionPoint, serviceRef } from './api/refs.ts';
-export type { SseEvent, SseStream } from './api/reply.ts';
 export { Reply, reply } from './api/reply.ts';
 export type { ErrorDialect, Route, RouteCall, RouteDefinition, RouteSchema } from './api/route.ts';
 export { route } from './api/route.ts';

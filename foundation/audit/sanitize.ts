@@ -83,7 +83,9 @@ function sanitizeChanges(changes: NonNullable<AuditExtra['changes']>, budget: Bu
 function hide(name: string, value: string): string {
   if (value === '') return value;
   const isSecret = isSecretName(name) || QUERY_SECRET.test(name.toLowerCase().replace(/[^a-z]/g, ''));
-  return isSecret ? REDACTED : value;
+  // A plus that was not encoded has become a blank: of base64, it was a plus.
+  const raw = value.slice(0, MAX_QUERY).replaceAll(' ', '+');
+  return isSecret || (raw !== value && redactText(raw) !== raw) ? REDACTED : value;
 }
 
 /** Counts down the characters that a detail may hold. */

@@ -4,6 +4,26 @@ import { defineErrors, GatewayError } from './gateway-error.ts';
 export const KernelErrors = defineErrors({
   invalidRequest: { code: 'request.invalid', kind: 'invalid', title: 'The request is not valid' },
   malformedBody: { code: 'request.malformed', kind: 'invalid', title: 'The body cannot be read' },
+  malformedRequest: {
+    code: 'request.not-http',
+    kind: 'invalid',
+    title: 'The request is not well-formed HTTP',
+  },
+  headersTooLarge: {
+    code: 'request.headers-too-large',
+    kind: 'headers-too-large',
+    title: 'The headers of the request are too large',
+  },
+  requestTimeout: {
+    code: 'request.timeout',
+    kind: 'request-timeout',
+    title: 'The request did not come to its end in time',
+  },
+  expectationFailed: {
+    code: 'request.expectation',
+    kind: 'expectation-failed',
+    title: 'What the request expects cannot be met',
+  },
   bodyTooLarge: { code: 'request.too-large', kind: 'too-large', title: 'The body is too large' },
   unsupportedMedia: {
     code: 'request.unsupported-media',

@@ -46,6 +46,8 @@ export interface KernelSettings {
   };
   /** 0: no limit. */
   readonly maxStreamsPerUser: number;
+  /** Of large request bodies, at one time. */
+  readonly maxBodyBytes: number;
   /** `*` for every origin; an empty list turns CORS off. */
   readonly allowedOrigins: '*' | readonly string[];
   readonly jwt: {
@@ -116,6 +118,7 @@ function toSettings(variables: Variables): Omit<KernelSettings, 'database' | 'tr
       bootstrap: variables.bootstrapRateLimit,
     },
     maxStreamsPerUser: variables.maxStreamsPerUser,
+    maxBodyBytes: variables.maxBodyBytes,
     allowedOrigins: variables.allowedOrigins.includes('*') ? '*' : variables.allowedOrigins,
     jwt: {
       publicKey: variables.jwtPublicKey,

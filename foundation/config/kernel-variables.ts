@@ -107,6 +107,13 @@ export const KernelVariables = Type.Object({
     min: 0,
     description: 'Event streams that one user may have open; 0 sets no limit',
   }),
+  maxBodyBytes: field.size({
+    env: 'SVC_MAX_BODY_BYTES_IN_FLIGHT',
+    default: '96MiB',
+    min: '1MiB',
+    description:
+      'Bytes of request bodies above 64 KiB that the process holds at one time, each until its call is over; one tenant gets half of it at most',
+  }),
   allowedOrigins: field.list({
     env: 'SAAS_ALLOWED_ORIGINS',
     default: [],

@@ -135,7 +135,7 @@ function startSpan(
 ): SpanHandle {
   const { kind = 'internal', attributes = {} } = options;
   const span = tracer.startSpan(
-    name,
+    redactText(name),
     { kind: KINDS[kind], attributes: withoutSecrets(attributes) },
     toContext(parent),
   );

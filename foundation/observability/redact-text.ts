@@ -1,11 +1,17 @@
+import { redactWritten, redactWrittenJson } from '../redaction/written-text.ts';
+
 /** What stands in the output where a secret was. */
 export const REDACTED = '[REDACTED]';
 
 /**
- * The text without the credentials in it: the gateway's own (`hk_…`, `acp_…`), `sk-…` keys, JWTs, `Bearer` and `Basic`
+ * The text without the credentials in it: all that `foundation/redaction` knows, also encoded, and what only a place gives away: `Bearer` and `Basic`
  * values, the user part of URLs and DSNs, and `name=value` or `name: value` pairs with a secret's name.
  */
 export function redactText(text: string): string {
+  return redactWritten(redactPlaces(text));
+}
+
+function redactPlaces(text: string): string {
   // As JSON the text only gains backslashes, which no fragment asks for.
   if (!FRAGMENT.test(text)) return text;
   const line = JSON.stringify(text);
@@ -17,7 +23,7 @@ export function redactText(text: string): string {
  * call, a child logger or a serializer put into it gets around it. A line without a suspicious word costs one search.
  */
 export function redactLine(line: string): string {
-  return isSuspicious(line) ? redact(line) : line;
+  return redactWrittenJson(isSuspicious(line) ? redact(line) : line);
 }
 
 /**
@@ -45,7 +51,7 @@ const ESCAPED_CONTENT = String.raw`(?:[^"\\]|\\\\(?:\\.|[^\\"]))*`;
 const RULES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [new RegExp(`${START}(hk_|acp_|sk-)[A-Za-z0-9_-]{6,}`, 'g'), `$1${REDACTED}`],
   [/(hk_|acp_|sk-)[A-Za-z0-9_-]{32,}/g, `$1${REDACTED}`],
-  [/eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?/g, REDACTED],
+  [/eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*){0,3}/g, REDACTED],
   [new RegExp(String.raw`(bearer(?:\s|\\[nrt])+)${VISIBLE}+`, 'gi'), `$1${REDACTED}`],
   [/(basic\s+)[A-Za-z0-9+/=_-]{8,}/gi, `$1${REDACTED}`],
   // A password may hold `/` and `@` although a correct URL would not; a user name alone may be a token.

@@ -1,3 +1,5 @@
+import { redactText } from './redact-text.ts';
+
 /** Headers that carry a trace to the next service: lower-case names `traceparent`, `tracestate`, `baggage`. */
 export type TraceHeaders = Readonly<Record<string, string>>;
 
@@ -56,13 +58,14 @@ export function parseTraceParent(value: string | undefined): TraceParent | undef
   return { traceId: traceId!, spanId: spanId!, isSampled: (Number.parseInt(flags!, 16) & 1) === 1 };
 }
 
-/** True for a `tracestate` of at most 32 members and 512 characters without a key twice. */
+/** True for a `tracestate` of at most 32 members and 512 characters without a key twice, nor a credential: spans record it. */
 export function isTraceState(value: string): boolean {
   if (value.length > MAX_TRACE_STATE) return false;
   const members = value.split(',').map(trimmed).filter(Boolean);
   if (members.length === 0 || members.length > MAX_STATE_MEMBERS) return false;
   const keys = members.map((member) => member.slice(0, member.indexOf('=')));
-  return members.every((member) => STATE_MEMBER.test(member)) && new Set(keys).size === keys.length;
+  const isWellFormed = members.every((member) => STATE_MEMBER.test(member));
+  return isWellFormed && new Set(keys).size === keys.length && redactText(value) === value;
 }
 
 /** True for a `baggage` (W3C Baggage) of at most 64 members and 8192 characters. */

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { GatewayError } from '../../foundation/base/gateway-error.ts';
+import type { SseEvent, SseStream } from '../../foundation/http/sse-writer.ts';
 
 /** A finished answer: what a handler returns when a plain value with status 200 is not enough. */
 export class Reply {
@@ -26,34 +27,17 @@ export type ReplyBody =
       readonly failure?: (error: GatewayError) => SseEvent;
     };
 
-/** The writing end of a server-sent event stream. The kernel owns heartbeat, backpressure and the end. */
-export interface SseStream {
-  /** Sends one event. Await the result when it is a promise: the client reads slower than you write. */
-  send(event: SseEvent): Promise<void> | undefined;
-  /** Sends `data: <text>` without a name, the cheapest form; `text` must hold no line break. */
-  data(text: string): Promise<void> | undefined;
-  /** Aborts when the client is gone, too slow, or the plugin's drain time is over. */
-  readonly signal: AbortSignal;
-}
-
-/** One server-sent event; `data` may hold line breaks (several `data:` lines are sent). */
-export interface SseEvent {
-  readonly event?: string;
-  readonly id?: string;
-  readonly data: string;
-}
-
-/** Makes replies by name. */
+/** Makes replies by name. Text and streams are sent as the route's `answerType`; a `type` is for routes whose answers differ. */
 export const reply = {
   json: (status: number, value: unknown, headers?: Record<string, string>) =>
     new Reply(status, { kind: 'json', value }, headers),
   created: (value: unknown, headers?: Record<string, string>) =>
     new Reply(201, { kind: 'json', value }, headers),
   empty: (status = 204, headers?: Record<string, string>) => new Reply(status, { kind: 'empty' }, headers),
-  text: (value: string, type = 'text/plain; charset=utf-8', headers?: Record<string, string>) =>
-    new Reply(200, { kind: 'bytes', value }, { 'content-type': type, ...headers }),
-  stream: (value: Readable, type: string, headers?: Record<string, string>) =>
-    new Reply(200, { kind: 'stream', value }, { 'content-type': type, ...headers }),
+  text: (value: string, type?: string, headers?: Record<string, string>) =>
+    new Reply(200, { kind: 'bytes', value }, typed(type, headers)),
+  stream: (value: Readable, type?: string, headers?: Record<string, string>) =>
+    new Reply(200, { kind: 'stream', value }, typed(type, headers)),
   /**
    * Answers with `text/event-stream`. The response starts when `run` is entered; an error it throws becomes the event
    * `error` in the route's dialect, followed by `data: [DONE]`; or, where a format has one of its own, what `failure` makes of it, and nothing else.
@@ -64,3 +48,7 @@ export const reply = {
     failure?: (error: GatewayError) => SseEvent,
   ) => new Reply(200, { kind: 'sse', run, ...(failure && { failure }) }, headers),
 } as const;
+
+function typed(type: string | undefined, headers?: Record<string, string>): Record<string, string> {
+  return { ...(type === undefined ? {} : { 'content-type': type }), ...headers };
+}

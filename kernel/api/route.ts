@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox';
-import type { FieldError, GatewayError } from '../../foundation/base/gateway-error.ts';
+import type { ErrorKind, FieldError, GatewayError } from '../../foundation/base/gateway-error.ts';
 import type { Access } from './access.ts';
 import type { Call } from './call.ts';
 
@@ -24,6 +24,8 @@ export interface RouteSchema {
   readonly body?: TSchema;
   /** Answers by status; `null` for one without content. Documentation and typing of clients, not checked at run time. */
   readonly responses?: Readonly<Record<number, TSchema | null>>;
+  /** An object schema of the lower-case names of the headers that these answers have beside those of all answers. Documentation. */
+  readonly answerHeaders?: TSchema;
 }
 
 type Input<S extends RouteSchema, K extends keyof RouteSchema> = S[K] extends TSchema
@@ -54,8 +56,23 @@ export interface RouteDefinition<S extends RouteSchema = RouteSchema> {
   readonly errors?: ErrorDialect;
   /** Bytes of body that are read at most; default 1 MiB, above it 413. */
   readonly bodyLimit?: number;
-  /** Default `json` when the schema has a body. */
+  /** Default `json` when the schema has a body. A route whose schema has none reads none: one that is sent is ignored. */
   readonly bodyType?: 'json' | 'text';
+  /**
+   * True: a request without a body is one with `{}` (of `bodyType: 'text'`: with the empty text). Default false: it is refused with 400, also where
+   * no member is required, so that nobody changes by an empty request what he has not named.
+   */
+  readonly bodyOptional?: boolean;
+  /**
+   * The content type of what is answered as text, bytes or a stream; what is JSON has its own. The wildcard of all types where it differs from
+   * answer to answer, each of which then names its own.
+   */
+  readonly answerType?: string;
+  /**
+   * Kinds of failure beside those that every route of its form has: 401 and 403 by access, 404 by a parameter in the path, 409 by the method, 413 and
+   * 415 by a body, 412 by `if-match`, 429, 500, 503. Documentation.
+   */
+  readonly failures?: readonly ErrorKind[];
   /** An open event stream counts against `SVC_MAX_STREAMS_PER_USER`. A route that has this is documented as one that may answer with a stream. */
   readonly countsAsStream?: (call: RouteCall<S>) => boolean;
   /** A limit beside the tenant's and the user's windows; `bootstrap` counts per source address. */

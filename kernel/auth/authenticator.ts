@@ -29,6 +29,12 @@ export interface AuthenticationFailure {
 /** `undefined`: not mine, ask the next. Anything else ends the chain. */
 export type Outcome = { readonly identity: Identity } | AuthenticationFailure | undefined;
 
+/** Where clients put a credential that is no bearer token. */
+export interface CredentialPlace {
+  readonly in: 'header' | 'cookie';
+  readonly name: string;
+}
+
 /**
  * One kind of credential. It first looks cheaply whether the request carries its kind, and leaves what it does not
  * recognize to the next. It throws only when it cannot tell (its database is away): the request then fails as a whole.
@@ -36,6 +42,8 @@ export type Outcome = { readonly identity: Identity } | AuthenticationFailure | 
 export interface Authenticator {
   /** Unique in the chain; tells the operator who refused. */
   readonly name: string;
+  /** For the OpenAPI document; default: `Authorization: Bearer <token>`. */
+  readonly places?: readonly CredentialPlace[];
   /** Synchronous wherever possible: this runs before every request. Never keeps or logs the credential. */
   authenticate(credentials: Credentials): Outcome | Promise<Outcome>;
 }

@@ -24,6 +24,8 @@ export interface AuthenticationChain {
   authenticate(credentials: Credentials): AuthenticationResult | Promise<AuthenticationResult>;
   /** Adds a plugin's kind of credential after all others and returns what removes it. Throws when the name is taken. */
   add(authenticator: Authenticator): () => void;
+  /** The kinds of credential that are taken now, in their order. */
+  kinds(): readonly Pick<Authenticator, 'name' | 'places'>[];
 }
 
 const NOBODY: AuthenticationResult = Object.freeze({ identity: ANONYMOUS });
@@ -65,6 +67,7 @@ export function createAuthenticationChain(options: {
 
   return {
     authenticate: (credentials) => tryFrom(authenticators, 0, credentials),
+    kinds: () => authenticators,
     add(authenticator) {
       if (authenticators.some(({ name }) => name === authenticator.name)) {
         throw new Error(`there is an authenticator named ${authenticator.name} already`);

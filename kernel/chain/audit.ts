@@ -82,20 +82,21 @@ export function auditEntry(
   clock: Clock,
 ): AuditEntry {
   const { failure, userAgent } = state;
+  const { sessionId } = state.auditExtra;
   return {
     id: ids.uuid(),
     tenantId: failure === undefined ? state.identity.tenantId : (failure.tenantId ?? ''),
     userId: failure === undefined ? state.identity.id : (failure.identityId ?? ''),
     // A client that mistakes a key for an id puts it into the path: not even then is it stored.
-    action: redactText(subject.action.slice(0, MAX_ACTION)),
+    action: redactText(subject.action).slice(0, MAX_ACTION),
     detail: auditDetail(subject.query, state.bodyFields, state.userHeader, state.auditExtra.changes),
     requestId: state.requestId,
     statusCode: outcome.status,
     latencyMs: Math.round(outcome.duration),
     createdAt: new Date(clock.now()),
-    sessionId: state.auditExtra.sessionId,
+    sessionId: sessionId === undefined ? undefined : redactText(sessionId),
     sourceIp: state.sourceAddress,
-    userAgent: userAgent === undefined ? undefined : redactText(userAgent.slice(0, MAX_USER_AGENT)),
+    userAgent: userAgent === undefined ? undefined : redactText(userAgent).slice(0, MAX_USER_AGENT),
     errorCode: failure === undefined ? state.errorCode : 'AUTH_FAILED',
     authMethod: state.identity.method,
   };

@@ -1,7 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../foundation/base/clock.ts';
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import type { AddressedRequest } from '../../foundation/http/source-address.ts';
+import { refusalOf } from '../http/refusals.ts';
 import { sendAnswer } from '../http/respond.ts';
-import type { RouteTable } from '../http/route-table.ts';
-import type { AddressedRequest } from '../http/source-address.ts';
+import type { Match, RouteTable } from '../http/route-table.ts';
 import type { CallState } from './call-state.ts';
 import type { InFlight } from './in-flight.ts';
 import { type Middleware, RequestState } from './request-state.ts';
@@ -16,10 +19,11 @@ export function enter(
   sourceAddress: (request: AddressedRequest) => string,
 ): Middleware {
   return async function enterRequest(context, next) {
-    const url = context.req.url ?? '/';
-    const end = url.indexOf('?');
-    const path = end < 0 ? url : url.slice(0, end);
-    const match = table().find(context.req.method ?? 'GET', path);
+    const { req } = context;
+    req.url = originForm(req.url ?? '/');
+    const end = req.url.indexOf('?');
+    const path = end < 0 ? req.url : req.url.slice(0, end);
+    const match = matchOf(req, path, table());
     const state = new RequestState(match, path, clock.monotonic(), context);
     state.sourceAddress = sourceAddress(context.req);
     context.state = state;
@@ -34,6 +38,32 @@ export function enter(
     context.respond = false;
     sendAnswer(context, state.answer);
   };
+}
+
+/** `/v1/me` for `http://gateway.example/v1/me`: a server takes both (RFC 9112, 3.2.2). */
+function originForm(target: string): string {
+  if (target.startsWith('/')) return target;
+  const [, rest] = /^https?:\/\/[^/?]+(.*)$/i.exec(target) ?? [];
+  if (rest === undefined) return target;
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+function matchOf(request: IncomingMessage, path: string, table: RouteTable): Match {
+  const refusal = refusalOf(request);
+  if (refusal !== undefined) return { kind: 'refused', error: refusal };
+  const match = table.find(request.method ?? 'GET', path);
+  if (match.kind !== 'nothing' || isDecodable(path)) return match;
+  const detail = 'The path holds a % that does not begin an escaped character of UTF-8';
+  return { kind: 'refused', error: KernelErrors.invalidRequest(detail) };
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Enters the calls in flight. They are left when the returned function was called and the response has ended, too. */

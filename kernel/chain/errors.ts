@@ -1,3 +1,4 @@
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { GatewayError } from '../../foundation/base/gateway-error.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import { HTTP_STATUS } from '../errors/status.ts';
@@ -21,5 +22,7 @@ export function errors(log: Logger): Middleware {
 /** Logs a failure of the gateway's own with its cause; callers' mistakes are no failures. */
 export function logFailure(log: Logger, state: CallState, error: GatewayError): void {
   if (HTTP_STATUS[error.kind] < 500 || state.isAborted) return;
+  // Without a cause it is a bound that holds: a tenant at its share must not fill the log.
+  if (error.code === KernelErrors.overloaded.definition.code && error.cause === undefined) return;
   log.error({ err: error.cause ?? error, code: error.code, requestId: state.requestId }, error.detail);
 }

@@ -3,11 +3,19 @@ import type { FieldError } from '../../foundation/base/gateway-error.ts';
 import { unstorableFields } from '../../foundation/base/storable-text.ts';
 import { isMapping } from '../../foundation/config/field-codec.ts';
 import { isInvalidValue } from '../../foundation/data/errors.ts';
+import {
+  BODY_TYPES,
+  DEFAULT_BODY_LIMIT,
+  queryObject,
+  readJson,
+  readPlainText,
+} from '../../foundation/http/body.ts';
+import { awaitsContinue } from '../../foundation/http/early-answers.ts';
+import type { SseTimes } from '../../foundation/http/sse-writer.ts';
 import type { Route } from '../api/route.ts';
-import { DEFAULT_BODY_LIMIT, queryObject, readJson, readPlainText } from '../http/body.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
 import { respond } from '../http/respond.ts';
-import type { SseTimes } from '../http/sse-writer.ts';
+import type { BodyBudget } from '../limits/body-budget.ts';
 import type { StreamLimit } from '../limits/stream-limit.ts';
 import type { Context, Middleware, RequestState } from './request-state.ts';
 import { type CallServices, StateCall } from './state-call.ts';
@@ -16,6 +24,7 @@ import { type CallServices, StateCall } from './state-call.ts';
 export interface HandlerServices extends CallServices {
   readonly times: SseTimes;
   readonly streams: StreamLimit;
+  readonly bodies: BodyBudget;
   /** False until all plugins had their chance to come. */
   readonly hasStarted: () => boolean;
 }
@@ -29,23 +38,25 @@ export function handler(services: HandlerServices): Middleware {
       // What is not there yet may be there in a moment; clients do not ask again after a 404.
       throw KernelErrors.starting(undefined, { headers: { 'retry-after': '1' } });
     }
+    if (match.kind === 'refused') throw match.error;
     if (match.kind === 'wrong-method') {
       throw KernelErrors.methodNotAllowed(undefined, { headers: { allow: match.allow.join(', ') } });
     }
     const { route, params } = match;
     if (route.kind === 'router') {
+      if (awaitsContinue(context.req)) context.res.writeContinue();
       await route.middleware!(context, notFound);
       return;
     }
     const definition = route.definition!;
-    const call = await readCall(context, route, definition, params, services);
-    const release = definition.countsAsStream?.(call)
-      ? services.streams.acquire(call, call.userId)
-      : undefined;
+    let release: (() => void) | undefined;
     try {
+      const call = await readCall(context, route, definition, params, services);
+      if (definition.countsAsStream?.(call)) release = services.streams.acquire(call, call.userId);
       await respond(context, await handle(definition, call), services.times);
     } finally {
       release?.();
+      services.bodies.release(context.state);
     }
   };
 }
@@ -67,7 +78,7 @@ async function readCall(
   route: CompiledRoute,
   definition: Route,
   params: Readonly<Record<string, string>>,
-  services: CallServices,
+  services: HandlerServices,
 ): Promise<HttpCall> {
   const { validators } = route;
   const call = new HttpCall(context.state, services);
@@ -85,11 +96,9 @@ async function readCall(
     errors.push(...validators.headers(call.headers));
   }
   if (validators.body !== undefined) {
-    call.body = await readBody(context, definition);
-    // An absent body is reported as its missing fields, not as "must be object".
-    if (call.body === undefined && definition.bodyType !== 'text') call.body = {};
+    call.body = await readBody(context, definition, services.bodies);
     if (isMapping(call.body)) context.state.bodyFields = Object.keys(call.body).slice(0, 64);
-    errors.push(...validators.body(call.body));
+    errors.push(...(call.body === undefined ? [missingBody(definition)] : validators.body(call.body)));
   }
   if (errors.length > 0) throw (definition.refuse ?? refuse)(errors, call.body);
   return call;
@@ -99,9 +108,27 @@ function refuse(errors: readonly FieldError[]): Error {
   return KernelErrors.invalidRequest(undefined, { errors });
 }
 
-function readBody(context: Context, definition: Route): Promise<unknown> {
-  const limit = definition.bodyLimit ?? DEFAULT_BODY_LIMIT;
-  return definition.bodyType === 'text' ? readPlainText(context.req, limit) : readJson(context.req, limit);
+/** The body of a request; `undefined` where it has none and the route needs one. */
+async function readBody(
+  { req, res, state }: Context,
+  { bodyLimit, bodyOptional, bodyType }: Route,
+  bodies: BodyBudget,
+): Promise<unknown> {
+  const tenant = state.tenant?.id ?? '';
+  const room = {
+    check: (bytes: number) => bodies.check(tenant, bytes),
+    take: (bytes: number) => bodies.take(state, tenant, bytes),
+  };
+  const isText = bodyType === 'text';
+  const read = isText ? readPlainText : readJson;
+  const body = await read({ req, res, room }, bodyLimit ?? DEFAULT_BODY_LIMIT);
+  if (body !== undefined || !bodyOptional) return body;
+  return isText ? '' : {};
+}
+
+/** An absent body is no empty object: what a route would make of that, the caller has not said. */
+function missingBody({ bodyType }: Route): FieldError {
+  return { pointer: '/body', message: `is missing: send one as ${BODY_TYPES[bodyType ?? 'json']}` };
 }
 
 /** The router calls the part behind `{rest*}` simply `*`. */

@@ -1,12 +1,12 @@
 import type { AuditTrail } from '../../foundation/audit/audit-trail.ts';
 import type { Clock } from '../../foundation/base/clock.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
+import type { AddressedRequest } from '../../foundation/http/source-address.ts';
 import type { HttpMetrics } from '../../foundation/observability/call-metrics.ts';
 import type { Logger, Logging } from '../../foundation/observability/logger.ts';
 import type { Tracing } from '../../foundation/observability/tracing.ts';
 import type { AuthenticationChain } from '../auth/chain.ts';
 import type { RouteTable } from '../http/route-table.ts';
-import type { AddressedRequest } from '../http/source-address.ts';
 import type { Tenants } from '../tenancy/tenants.ts';
 import { audit } from './audit.ts';
 import { auth, createIdentify } from './auth.ts';

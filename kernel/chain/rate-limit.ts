@@ -1,6 +1,6 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { KernelSettings } from '../../foundation/config/kernel-settings.ts';
-import { addressGroup } from '../http/source-address.ts';
+import { addressGroup } from '../../foundation/http/source-address.ts';
 import type { Decision, RateLimits, RateWindow } from '../limits/rate-limits.ts';
 import type { CallState } from './call-state.ts';
 import type { Middleware } from './request-state.ts';

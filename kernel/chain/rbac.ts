@@ -1,7 +1,7 @@
+import { type AddressedRequest, isLoopbackCaller } from '../../foundation/http/source-address.ts';
 import { decide } from '../access/decide.ts';
 import type { Access } from '../api/access.ts';
 import { denialError } from '../auth/errors.ts';
-import { type AddressedRequest, isLoopbackCaller } from '../http/source-address.ts';
 import type { CallState } from './call-state.ts';
 import type { RequestLimits } from './rate-limit.ts';
 import type { Middleware } from './request-state.ts';

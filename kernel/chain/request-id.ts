@@ -1,12 +1,14 @@
 import type { Ids } from '../../foundation/base/ids.ts';
+import { redactText } from '../../foundation/observability/redact-text.ts';
 import type { Middleware } from './request-state.ts';
 
-/** An id is stored and logged, so a credential cannot be one. */
-const WELL_FORMED = /^(?!hk_|acp_)[A-Za-z0-9._-]{1,128}$/;
+const WELL_FORMED = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** The client's request id when it is well-formed, else a new one (decisions 1.14). */
+/** The client's request id when it is well-formed, else a new one (decisions 1.14). It is stored and logged, so a credential cannot be one. */
 export function requestIdOf(given: unknown, ids: Ids): string {
-  return typeof given === 'string' && WELL_FORMED.test(given) ? given : ids.uuid();
+  return typeof given === 'string' && WELL_FORMED.test(given) && redactText(given) === given
+    ? given
+    : ids.uuid();
 }
 
 /** Takes the client's `X-Request-ID` when it is well-formed, else makes one, and sends it back. */

@@ -3,6 +3,7 @@ import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { Database } from '../../foundation/data/database.ts';
 import type { TenantEntityManager } from '../../foundation/data/tenant-entity-manager.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
+import { redactText } from '../../foundation/observability/redact-text.ts';
 import type { Identity } from '../access/identity.ts';
 import type { Call, CallSource } from '../api/call.ts';
 import { AuthErrors } from '../auth/errors.ts';
@@ -46,11 +47,11 @@ export abstract class StateCall<S extends CallState = CallState> implements Call
   get userId(): string | undefined {
     const { userHeader } = this.state;
     if (userHeader === undefined || userHeader === '') return undefined;
-    if (userHeader.length <= MAX_USER_ID) return userHeader;
-    // Cut short, it could be another user's.
-    const errors = [
-      { pointer: '/headers/x-svc-user-id', message: `must have ${MAX_USER_ID} characters at most` },
-    ];
+    // Cut short, it could be another user's. It is stored, as the owner of what the call makes.
+    const isShort = userHeader.length <= MAX_USER_ID;
+    if (isShort && redactText(userHeader) === userHeader) return userHeader;
+    const message = isShort ? 'must not hold a credential' : `must have ${MAX_USER_ID} characters at most`;
+    const errors = [{ pointer: '/headers/x-svc-user-id', message }];
     throw KernelErrors.invalidRequest(undefined, { errors });
   }
 

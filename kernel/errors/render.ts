@@ -15,11 +15,18 @@ export function renderError(error: GatewayError, dialect: ErrorDialect, requestI
   const status = HTTP_STATUS[error.kind];
   return {
     status,
-    contentType: dialect === 'problem' ? 'application/problem+json' : 'application/json; charset=utf-8',
+    contentType: ERROR_TYPES[dialect],
     headers: errorHeaders(error),
     body: BODIES[dialect](error, status, requestId),
   };
 }
+
+/** The content type of errors. */
+export const ERROR_TYPES: Readonly<Record<ErrorDialect, string>> = {
+  problem: 'application/problem+json',
+  openai: 'application/json; charset=utf-8',
+  coze: 'application/json; charset=utf-8',
+};
 
 const BODIES = { problem: problemBody, openai: openAiBody, coze: cozeBody } as const;
 
@@ -66,6 +73,8 @@ const TYPES: Partial<Record<ErrorKind, string>> = {
   'too-large': 'invalid_request_error',
   'unsupported-media': 'invalid_request_error',
   'method-not-allowed': 'invalid_request_error',
+  'expectation-failed': 'invalid_request_error',
+  'request-timeout': 'invalid_request_error',
   conflict: 'invalid_request_error',
   gone: 'invalid_request_error',
   'precondition-failed': 'invalid_request_error',
@@ -76,22 +85,27 @@ const TYPES: Partial<Record<ErrorKind, string>> = {
   'rate-limited': 'rate_limit_error',
 };
 
-/** The dialect has no list of fields, so the sentence names them all. */
+/** The dialects have no list of fields, so the sentence names them all. */
 function messageWithFields(error: GatewayError): string {
   const { errors } = error.extras;
   if (errors === undefined || errors.length === 0) return error.detail;
-  return `${error.detail}: ${errors.map((field) => `${fieldPath(field)} ${field.message}`).join('; ')}`;
+  return `${error.detail}: ${errors.map((field) => `${nameOf(field)} ${field.message}`).join('; ')}`;
 }
 
 function firstParam(errors: readonly FieldError[] | undefined): string | null {
-  return errors?.[0] === undefined ? null : fieldPath(errors[0]);
+  return errors?.[0] === undefined ? null : nameOf(errors[0]);
+}
+
+/** Of the body itself: `body`. */
+function nameOf(field: FieldError): string {
+  return fieldPath(field) || field.pointer.slice(1);
 }
 
 /** `{code, msg, detail: {logid}}`, as Coze's clients read it. */
 function cozeBody(error: GatewayError, status: number, requestId: string): object {
   return {
     code: CODES[status] ?? (status < 500 ? 4000 : 5000),
-    msg: error.detail,
+    msg: messageWithFields(error),
     detail: { logid: requestId },
   };
 }

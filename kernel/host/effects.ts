@@ -1,5 +1,6 @@
 import type { HintConsumer } from '../../foundation/messages/hints/hints.ts';
 import type { JobWorker } from '../../foundation/messages/jobs/jobs.ts';
+import type { Probe } from '../../foundation/observability/readiness.ts';
 import type { KindRegistration } from '../../foundation/resources/resources.ts';
 import type { GrpcService } from '../api/grpc.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
@@ -19,12 +20,6 @@ export interface PeriodicTask {
 export interface Drain {
   readonly name: string;
   readonly finish: (signal: AbortSignal) => Promise<void>;
-}
-
-/** A check that joins readiness. */
-export interface Probe {
-  readonly name: string;
-  readonly check: (signal: AbortSignal) => Promise<void>;
 }
 
 /** A value added to somebody's extension point. */

@@ -6,6 +6,7 @@ import type { JobAdministration, JobRecord } from '../../foundation/messages/job
 import { redactValue } from '../../foundation/observability/redact-fields.ts';
 import { redactLine } from '../../foundation/observability/redact-text.ts';
 import { access } from '../api/access.ts';
+import { reply } from '../api/reply.ts';
 import { type Route, route } from '../api/route.ts';
 
 const READ = access.governance(['ops:read'], { operator: true });
@@ -101,6 +102,7 @@ export function jobRoutes(jobs: JobAdministration): readonly Route[] {
       schema: { params: Id, responses: { 204: null } },
       handle: async ({ params }) => {
         await jobs.delete(params.id);
+        return reply.empty();
       },
     }),
   ];

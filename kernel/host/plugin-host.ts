@@ -1,6 +1,7 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { ConfigurationError } from '../../foundation/config/configuration-error.ts';
 import { parseGatewayFile } from '../../foundation/config/gateway-file.ts';
+import type { DegradedPlugin } from '../../foundation/observability/readiness.ts';
 import { changedEntries, type Desired, entryOf, planRun, type RunPlan, restOf } from './desired.ts';
 import { PluginChangeError } from './errors.ts';
 import { Catalogue } from './graph.ts';
@@ -75,10 +76,10 @@ export class PluginHost {
   }
 
   /** Plugins that should run and do not, with the reason. */
-  degraded(): readonly { readonly name: string; readonly reason: string }[] {
+  degraded(): readonly DegradedPlugin[] {
     return this.slots
       .filter(({ status }) => status.state === 'failed' || status.state === 'waiting')
-      .map(({ name, status }) => ({ name, reason: status.current.reason }));
+      .map(({ name, status }) => ({ name, state: status.state, reason: status.current.reason }));
   }
 
   /**

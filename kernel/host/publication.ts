@@ -1,9 +1,9 @@
+import type { Probe } from '../../foundation/observability/readiness.ts';
 import { byKind, type ResourceHost } from '../../foundation/resources/resources.ts';
 import type { AuthenticationChain } from '../auth/chain.ts';
 import type { Grpc } from '../grpc/grpc.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
 import type { Listeners } from '../http/listeners.ts';
-import type { Probe } from './effects.ts';
 import type { PluginInstance } from './plugin-instance.ts';
 
 /** Where a plugin's routes listen. */

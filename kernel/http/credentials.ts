@@ -1,5 +1,5 @@
+import { type AddressedRequest, isLoopbackCaller } from '../../foundation/http/source-address.ts';
 import type { Credentials } from '../auth/authenticator.ts';
-import { type AddressedRequest, isLoopbackCaller } from './source-address.ts';
 
 /** What a call presents to the authentication chain in its headers (of gRPC: its metadata). */
 export class HeaderCredentials implements Credentials {

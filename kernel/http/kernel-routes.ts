@@ -1,25 +1,18 @@
-import { within } from '../../foundation/base/deadline.ts';
 import { Type } from '../../foundation/base/type.ts';
+import {
+  checkReadiness,
+  type Readiness,
+  type ReadinessParts,
+} from '../../foundation/observability/readiness.ts';
 import { access } from '../api/access.ts';
 import { reply } from '../api/reply.ts';
 import { type Route, route } from '../api/route.ts';
-import type { Probe } from '../host/effects.ts';
 
 /** What health and metrics ask. */
-export interface KernelRouteParts {
-  /** True between the end of the start and the beginning of the stop. */
-  isServing(): boolean;
-  /** Throws when the database does not answer; has a deadline of its own. */
-  pingDatabase(): Promise<void>;
-  probes(): readonly Probe[];
-  /** Plugins that should run and do not. */
-  degraded(): readonly { readonly name: string; readonly reason: string }[];
+export interface KernelRouteParts extends ReadinessParts {
   metrics(): Promise<string>;
   readonly metricsType: string;
 }
-
-/** Milliseconds that a probe may take. */
-const PROBE_TIMEOUT = 2_000;
 
 /** Health and metrics, which every listener answers, with or without plugins (specification 1, Public). */
 export function kernelRoutes(parts: KernelRouteParts): readonly Route[] {
@@ -36,10 +29,10 @@ export function kernelRoutes(parts: KernelRouteParts): readonly Route[] {
       ...open,
       path: '/health/ready',
       summary: 'Whether the gateway can serve',
-      schema: { responses: { 200: Readiness, 503: Readiness } },
+      schema: { responses: { 200: PublicReadiness, 503: PublicReadiness } },
       handle: async () => {
         const readiness = await checkReadiness(parts);
-        return reply.json(readiness.status === 'ready' ? 200 : 503, readiness);
+        return reply.json(readiness.status === 'ready' ? 200 : 503, toPublic(readiness));
       },
     }),
     route({
@@ -47,49 +40,59 @@ export function kernelRoutes(parts: KernelRouteParts): readonly Route[] {
       path: '/metrics',
       summary: 'Metrics in the text format of Prometheus',
       tag: 'metrics',
-      handle: async () => reply.text(await parts.metrics(), parts.metricsType),
+      answerType: parts.metricsType,
+      schema: { responses: { 200: Type.String() } },
+      handle: async () => reply.text(await parts.metrics()),
     }),
   ];
 }
 
-const Readiness = Type.Object({
-  status: Type.Union([Type.Literal('ready'), Type.Literal('not_ready')]),
-  database: Type.String(),
-  checks: Type.Optional(Type.Record(Type.String(), Type.String())),
-  degraded: Type.Optional(Type.Array(Type.Object({ name: Type.String(), reason: Type.String() }))),
+/** Whether the gateway can serve, with the reasons: for operators, who alone may see addresses and what plugins say of themselves. */
+export function readinessRoute(parts: ReadinessParts): Route {
+  return route({
+    method: 'GET',
+    path: '/admin/v1/readiness',
+    access: access.governance(['ops:read'], { operator: true }),
+    summary: 'Whether the gateway can serve, with the reason of each failure',
+    tag: 'health',
+    schema: { responses: { 200: ReadinessReport } },
+    handle: async () => {
+      const { isServing, ...readiness } = await checkReadiness(parts);
+      return { ...readiness, serving: isServing };
+    },
+  });
+}
+
+const ReadyStatus = Type.Enum(['ready', 'not_ready']);
+const CheckState = Type.Enum(['ok', 'error']);
+const Check = {
+  name: Type.String(),
+  state: CheckState,
+  reason: Type.Union([Type.String(), Type.Null()], { description: 'Null where it is ok' }),
+};
+const Degraded = { name: Type.String(), state: Type.Enum(['failed', 'waiting']) };
+
+const PublicReadiness = Type.Object({
+  status: ReadyStatus,
+  database: Type.Enum(['ok', 'error: unavailable']),
+  checks: Type.Optional(Type.Record(Type.String(), CheckState)),
+  degraded: Type.Optional(Type.Array(Type.Object(Degraded))),
 });
 
-async function checkReadiness(parts: KernelRouteParts) {
-  const [database, checks] = await Promise.all([
-    outcome(parts.pingDatabase()),
-    Promise.all(parts.probes().map(async (probe) => [probe.name, await outcome(runProbe(probe))] as const)),
-  ]);
-  const degraded = parts.degraded();
-  const isReady = parts.isServing() && database === 'ok' && checks.every(([, result]) => result === 'ok');
+const ReadinessReport = Type.Object({
+  status: ReadyStatus,
+  serving: Type.Boolean({ description: 'False while the gateway starts and stops' }),
+  database: Type.Object(Check),
+  checks: Type.Array(Type.Object(Check), { description: 'Probes of plugins' }),
+  degraded: Type.Array(Type.Object({ ...Degraded, reason: Type.String() })),
+});
+
+/** Names and states, and no reason: anybody may ask. The form of `database` is the specification's (1, Public). */
+function toPublic({ status, database, checks, degraded }: Readiness) {
   return {
-    status: isReady ? 'ready' : 'not_ready',
-    database,
-    ...(checks.length === 0 ? {} : { checks: Object.fromEntries(checks) }),
-    ...(degraded.length === 0 ? {} : { degraded }),
+    status,
+    database: database.state === 'ok' ? 'ok' : 'error: unavailable',
+    ...(checks.length === 0 ? {} : { checks: Object.fromEntries(checks.map((c) => [c.name, c.state])) }),
+    ...(degraded.length === 0 ? {} : { degraded: degraded.map(({ name, state }) => ({ name, state })) }),
   };
-}
-
-async function runProbe({ name, check }: Probe): Promise<void> {
-  const abort = new AbortController();
-  try {
-    await within(PROBE_TIMEOUT, name, check(abort.signal));
-  } finally {
-    abort.abort();
-  }
-}
-
-/** The route is public: of an unexpected failure it tells the code, not the text, which may hold addresses. */
-async function outcome(work: Promise<void>): Promise<string> {
-  try {
-    await work;
-    return 'ok';
-  } catch (failure) {
-    const { code, message } = failure as NodeJS.ErrnoException;
-    return `error: ${code ?? message}`;
-  }
 }

@@ -1,7 +1,9 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
+import { GatewayResponse, linger } from '../../foundation/http/early-answers.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { CompiledRoute } from './compiled-route.ts';
+import type { RefuseConnection } from './refusals.ts';
 import { RouteTable } from './route-table.ts';
 
 /** An address to listen on, and the variable that sets it. */
@@ -23,6 +25,8 @@ export interface ListenersOptions {
   readonly handler: (table: () => RouteTable) => RequestListener;
   /** Answered on every address: health and metrics. */
   readonly everywhere: readonly CompiledRoute[];
+  /** Answers what never becomes a request of `handler`. */
+  readonly refuse: RefuseConnection;
   readonly log: Logger;
   /** Milliseconds that a client has to send a whole request; slower ones get 408. Default a minute. */
   readonly requestTimeout?: number;
@@ -62,9 +66,15 @@ export class Listeners {
     if (this.#open.has(key)) return;
     const table = new RouteTable(this.#options.everywhere);
     const current = () => this.#open.get(key)?.table ?? table;
-    const { requestTimeout = REQUEST_TIMEOUT } = this.#options;
+    const { requestTimeout = REQUEST_TIMEOUT, refuse } = this.#options;
     const handle = this.#options.handler(current);
     const answers = new Set<ServerResponse>();
+    const serve: RequestListener = (request, response) => {
+      if (this.#isLeaving) response.shouldKeepAlive = false;
+      answers.add(response);
+      response.once('close', () => answers.delete(response));
+      handle(request, response);
+    };
     const server = createServer(
       {
         requestTimeout,
@@ -72,14 +82,30 @@ export class Listeners {
         connectionsCheckingInterval: requestTimeout / 4,
         keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
         noDelay: true,
+        // The chain refuses a request without Host, like anything else.
+        requireHostHeader: false,
+        ServerResponse: GatewayResponse,
       },
-      (request, response) => {
-        if (this.#isLeaving) response.shouldKeepAlive = false;
-        answers.add(response);
-        response.once('close', () => answers.delete(response));
-        handle(request, response);
-      },
+      serve,
     );
+    // The chain refuses other expectations, and reading a body asks for it.
+    server.on('checkContinue', serve).on('checkExpectation', serve);
+    const openOn = (socket: Socket) => [...answers].filter(({ req }) => req.socket === socket);
+    // Node hands the connection over, with nobody left who listens to its errors.
+    server.on('connect', (request, stream) => {
+      const socket = stream as Socket;
+      socket.on('error', () => socket.destroy());
+      if (openOn(socket).length > 0) {
+        socket.destroy();
+        return;
+      }
+      const response = new GatewayResponse(request);
+      response.shouldKeepAlive = false;
+      response.assignSocket(socket);
+      response.once('finish', () => linger(socket));
+      serve(request, response);
+    });
+    server.on('clientError', (cause, stream) => refuse(cause, stream as Socket, openOn(stream as Socket)));
     const sockets = socketsOf(server);
     await listen(server, address, owner);
     this.#open.set(key, { server, sockets, answers, isKernels: owner === 'kernel', table });
@@ -145,7 +171,8 @@ export class Listeners {
 
   /** Cuts what is still open. */
   destroy(): void {
-    for (const { server } of this.#open.values()) server.closeAllConnections();
+    // Also those that Node no longer counts among its connections.
+    for (const { sockets } of this.#open.values()) for (const socket of sockets) socket.destroy();
   }
 }
 

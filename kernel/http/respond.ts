@@ -1,8 +1,8 @@
+import { type SseTimes, SseWriter } from '../../foundation/http/sse-writer.ts';
 import { redactLine } from '../../foundation/observability/redact-text.ts';
 import { Reply, type ReplyBody } from '../api/reply.ts';
 import type { Answer, Context } from '../chain/request-state.ts';
 import { type RenderedError, renderError } from '../errors/render.ts';
-import { type SseTimes, SseWriter } from './sse-writer.ts';
 
 /** Puts what a handler returned on the wire. Resolves when a stream of events has ended. */
 export async function respond(context: Context, result: unknown, times: SseTimes): Promise<void> {
@@ -24,6 +24,7 @@ export async function respond(context: Context, result: unknown, times: SseTimes
       return;
     case 'bytes':
     case 'stream':
+      if (result.headers['content-type'] === undefined) context.set('content-type', answerType(context));
       context.status = result.status;
       context.body = body.value;
       return;
@@ -62,6 +63,11 @@ function errorText({ body }: RenderedError): string {
 
 function settleJson({ state }: Context, status: number, value: unknown): void {
   state.answer = { status, type: 'application/json; charset=utf-8', text: JSON.stringify(value) };
+}
+
+/** What the route declares; an author who has declared nothing gets what no browser takes for a page. */
+function answerType({ state: { match } }: Context): string {
+  return (match.kind === 'route' && match.route.definition?.answerType) || 'text/plain; charset=utf-8';
 }
 
 async function streamEvents(

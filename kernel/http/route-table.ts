@@ -1,4 +1,5 @@
 import findMyWay from 'find-my-way';
+import type { GatewayError } from '../../foundation/base/gateway-error.ts';
 import type { CompiledRoute } from './compiled-route.ts';
 
 /** What a path and method lead to. */
@@ -8,6 +9,8 @@ export type Match =
       readonly route: CompiledRoute;
       readonly params: Readonly<Record<string, string>>;
     }
+  /** The headers alone forbid it. */
+  | { readonly kind: 'refused'; readonly error: GatewayError }
   | { readonly kind: 'wrong-method'; readonly allow: readonly string[] }
   | { readonly kind: 'nothing' };
 

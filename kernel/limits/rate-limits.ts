@@ -1,6 +1,6 @@
 import type { Clock } from '../../foundation/base/clock.ts';
+import { MemoryWindow, WINDOW_MS } from '../../foundation/base/sliding-window.ts';
 import { type Redis, redisScript } from '../../foundation/redis/redis.ts';
-import { MemoryWindow, WINDOW_MS } from './memory-window.ts';
 
 /** Who a window belongs to (specification 1, Limits): a tenant, a tenant's user, a source address, a source address at bootstrap. */
 export type RateWindow = 'tenant' | 'user' | 'anonymous' | 'bootstrap';

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
 import { type Child, startChild } from './child.ts';
+import { measureLargeBodies } from './large-bodies.ts';
 import { type LoadResult, load, median, percentile, type Shot } from './load.ts';
 
 /*
@@ -13,6 +14,8 @@ import { type LoadResult, load, median, percentile, type Shot } from './load.ts'
 
 const isQuick = process.argv.includes('--quick');
 const ROUNDS = isQuick ? 2 : 5;
+/** Milliseconds after which is looked what large bodies have left. */
+const LARGE_BODIES_REST = isQuick ? 10_000 : 60_000;
 const TOKEN = 'acp_benchmark_token_of_one_run_only';
 const here = path.dirname(fileURLToPath(import.meta.url));
 
@@ -45,6 +48,14 @@ async function main(): Promise<void> {
     print(
       `memory after all: gateway ${gateway.memory().toFixed(0)} MiB, bare Koa ${bare.memory().toFixed(0)} MiB`,
     );
+    const { idle, peak, left } = await measureLargeBodies(
+      gatewayEnvironment(provider, folder, 'bodies'),
+      LARGE_BODIES_REST,
+    );
+    print(
+      `three chats of 16 MiB at one time: idle ${idle.toFixed(0)} MiB, peak ${peak.toFixed(0)} MiB, ` +
+        `${left.toFixed(0)} MiB ${LARGE_BODIES_REST / 1000} s later`,
+    );
   } finally {
     await Promise.all(
       [...servers.flatMap(({ gateway, bare }) => [gateway, bare]), provider, paced].map((c) => c.stop()),
@@ -60,20 +71,25 @@ interface Pair {
 
 async function servePair(provider: Child, folder: string, name: string): Promise<Pair> {
   const [gateway, bare] = await Promise.all([
-    startChild(path.join(here, '../../kernel/main.js'), {
-      NODE_ENV: 'production',
-      SAAS_API_PORT: '0',
-      SVC_RUNTIME_ADDR: '127.0.0.1:0',
-      SVC_HOST: '127.0.0.1',
-      SVC_DATA_DIR: path.join(folder, name),
-      SVC_CONFIG: path.join(folder, name, 'gateway.yaml'),
-      SVC_ACP_TOKEN: TOKEN,
-      LLM_API_URL: provider.url,
-      LLM_MODEL: 'bench',
-    }),
+    startChild(path.join(here, '../../kernel/main.js'), gatewayEnvironment(provider, folder, name)),
     startChild(path.join(here, 'bare-koa.ts'), { PROVIDER_URL: provider.url, NODE_ENV: 'production' }),
   ]);
   return { gateway, bare };
+}
+
+function gatewayEnvironment(provider: Child, folder: string, name: string): Record<string, string> {
+  return {
+    NODE_ENV: 'production',
+    SAAS_API_PORT: '0',
+    SVC_RUNTIME_ADDR: '127.0.0.1:0',
+    SVC_GRPC_ADDR: '127.0.0.1:0',
+    SVC_HOST: '127.0.0.1',
+    SVC_DATA_DIR: path.join(folder, name),
+    SVC_CONFIG: path.join(folder, name, 'gateway.yaml'),
+    SVC_ACP_TOKEN: TOKEN,
+    LLM_API_URL: provider.url,
+    LLM_MODEL: 'bench',
+  };
 }
 
 /** The requests of a tenant's user: with an API key, as clients have it. The tenant's limit is out of the way. */

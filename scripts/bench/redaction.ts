@@ -1,7 +1,4 @@
-import {
-  CREDENTIAL_KINDS,
-  createRedaction,
-} from '../../plugins/agent-engine/services/guard/redaction/redaction.ts';
+import { CREDENTIAL_KINDS, createRedaction } from '../../foundation/redaction/redaction.ts';
 
 /*
  * What redaction costs a chat: text as models write it, whole and in chunks, beside doing nothing and beside one regular

@@ -146,7 +146,7 @@ test('a port that is taken fails only the plugin that wants it, and names plugin
   t.is((await gateway.request('/v1/me')).status, 200);
   const ready = await gateway.request('/health/ready');
   t.is(ready.status, 200);
-  t.deepEqual(ready.body.degraded, [{ name: 'hub', reason }]);
+  t.deepEqual(ready.body.degraded, [{ name: 'hub', state: 'failed' }]);
 
   await taken.release();
   t.is((await gateway.request('/admin/v1/plugins/hub/enable', { method: 'POST' })).body.state, 'active');

@@ -30,7 +30,12 @@ test('the first chat is the last that a start shows, when it can be asked', asyn
   await using file = await open(shown, 'w');
   const child = spawn(process.execPath, [path.resolve('kernel/main.js')], {
     cwd: folder,
-    env: { PATH: process.env.PATH ?? '', SVC_HOST: '127.0.0.1', SAAS_API_PORT: '0' },
+    env: {
+      PATH: process.env.PATH ?? '',
+      SVC_HOST: '127.0.0.1',
+      SAAS_API_PORT: '0',
+      SVC_RUNTIME_ADDR: '127.0.0.1:0',
+    },
     stdio: ['ignore', file.fd, file.fd],
   });
   t.teardown(() => child.kill('SIGKILL'));
@@ -153,7 +158,7 @@ test('a plugin that fails stops the start where gateway.yaml says onFailure: abo
 
   const gateway = await startGatewayProcess(t, folder, env);
   const { body } = await gateway.request('/health/ready');
-  t.deepEqual(body.degraded, [{ name: 'weather', reason: 'there is no weather today' }]);
+  t.deepEqual(body.degraded, [{ name: 'weather', state: 'failed' }]);
   t.is(body.status, 'ready');
   await gateway.stop();
 

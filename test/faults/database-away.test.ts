@@ -42,8 +42,7 @@ for (const family of ['postgres', 'mysql'] as const) {
     const ready = await request('/health/ready', { token: null });
     t.is(ready.status, 503);
     t.is(ready.body.status, 'not_ready');
-    t.regex(ready.body.database, /^error: /);
-    t.notRegex(ready.body.database, /127\.0\.0\.1|root|gateway_test/);
+    t.is(ready.body.database, 'error: unavailable');
     t.deepEqual((await request('/health/live', { token: null })).body, { status: 'ok' });
     t.is((await request('/metrics', { token: null })).status, 200);
     // What was in memory is at most a second old.

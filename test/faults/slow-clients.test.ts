@@ -1,8 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
-import { readJson } from '../../kernel/http/body.ts';
+import { systemClock } from '../../foundation/base/clock.ts';
+import { createIds } from '../../foundation/base/ids.ts';
+import { readJson } from '../../foundation/http/body.ts';
+import { createMetrics } from '../../foundation/observability/metrics.ts';
 import { Listeners } from '../../kernel/http/listeners.ts';
+import { createRefuseConnection } from '../../kernel/http/refusals.ts';
 import { startTestGateway } from '../../testing/index.ts';
 import { endlessStream, startFakeProvider } from '../support/fake-provider.ts';
 import { connect, statusOf } from '../support/raw-http.ts';
@@ -13,6 +17,7 @@ const REQUEST_TIMEOUT = 300;
 /** A listener whose clients have little time, and what became of the bodies that it read. */
 async function start(t: ExecutionContext) {
   const bodies: (unknown | Error)[] = [];
+  const log = pino({ level: 'silent' });
   const listeners = new Listeners({
     handler: () => (request, response) => {
       if (request.url === '/stream') {
@@ -20,19 +25,25 @@ async function start(t: ExecutionContext) {
         response.on('close', () => clearInterval(timer));
         return;
       }
-      readJson(request, 1000).then(
+      readJson({ req: request, res: response }, 1000).then(
         (body) => {
           bodies.push(body);
           response.end('read');
         },
         (failure) => {
           bodies.push(failure);
-          response.destroy();
+          response.writeHead(408).end();
         },
       );
     },
     everywhere: [],
-    log: pino({ level: 'silent' }),
+    refuse: createRefuseConnection({
+      clock: systemClock,
+      ids: createIds(systemClock),
+      http: createMetrics({ version: 'test', process: false }).http,
+      log,
+    }),
+    log,
     requestTimeout: REQUEST_TIMEOUT,
   });
   const address = { host: '127.0.0.1', port: 0, variable: 'NONE' };
@@ -83,7 +94,7 @@ test('whoever reads a body that stops coming is told, once', async (t) => {
   connection.write(`${HEAD}\r\n{"a":`);
   await connection.closed;
   await until(() => bodies.length === 1);
-  t.like(bodies[0], { code: 'request.client-closed' });
+  t.like(bodies[0], { code: 'request.timeout' });
 });
 
 test('an answer may take longer than its request', async (t) => {

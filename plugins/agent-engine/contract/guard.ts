@@ -1,4 +1,4 @@
-import { defineErrors, serviceRef } from 'agent-gateway';
+import { defineErrors, type StreamRedactor, serviceRef } from 'agent-gateway';
 import type { ChatMessage } from '../../records/contract.ts';
 
 /** Where a text comes from that is about to reach a model. */
@@ -12,13 +12,7 @@ export interface Finding {
   readonly reason: string;
 }
 
-/** Replaces credentials in a text that arrives in pieces, at any split. */
-export interface StreamRedactor {
-  /** What can leave now. Holds back the longest tail that can still become a credential. */
-  push(text: string): string;
-  /** The rest, when nothing more comes. */
-  end(): string;
-}
+export type { StreamRedactor };
 
 /** Watches an answer as it is made. */
 export interface OutputCheck {

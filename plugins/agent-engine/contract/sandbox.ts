@@ -31,9 +31,12 @@ export interface SandboxPolicies {
   of(tenantId: string): SandboxPolicy | Promise<SandboxPolicy>;
   /** The tenant's own policy; undefined where the default holds. */
   find(entities: TenantEntityManager): Promise<SandboxPolicy | undefined>;
-  /** Gives the tenant a policy of its own. Not inside a transaction: other replicas are told at once. */
-  replace(entities: TenantEntityManager, policy: SandboxPolicy): Promise<void>;
-  /** Back to the default; false when it was in force already. Not inside a transaction, like `replace`. */
+  /**
+   * Changes the tenant's own policy, or gives it one. What is absent stays as it is, also when two changes come at one time; of a tenant without a
+   * policy of its own as in the default. Not inside a transaction: other replicas are told at once.
+   */
+  change(entities: TenantEntityManager, changes: Partial<SandboxPolicy>): Promise<void>;
+  /** Back to the default; false when it was in force already. Not inside a transaction, like `change`. */
   remove(entities: TenantEntityManager): Promise<boolean>;
 }
 

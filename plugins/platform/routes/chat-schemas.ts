@@ -94,6 +94,13 @@ export const SessionHeaders = Type.Object({
   ),
 });
 
+/** The header that tells the session of an answer. */
+export const ToldSession = Type.Object({
+  [SESSION_HEADER]: Type.Optional(
+    Type.String({ description: 'The session of this turn, for the next one; absent with `store: false`' }),
+  ),
+});
+
 const Usage = Type.Object({
   prompt_tokens: Type.Integer(),
   completion_tokens: Type.Integer(),

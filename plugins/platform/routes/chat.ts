@@ -11,6 +11,7 @@ import {
   ChatCompletionRequest,
   SESSION_HEADER,
   SessionHeaders,
+  ToldSession,
 } from './chat-schemas.ts';
 
 /** Room for a few images inside the messages. */
@@ -22,6 +23,8 @@ const common = {
   errors: 'openai',
   tag: 'chat',
   bodyLimit: BODY_LIMIT,
+  // The model, its provider, the session.
+  failures: ['not-found', 'upstream'],
 } as const;
 
 /** Chats, plain and streamed (specification 1, Chat; decisions 1.6). */
@@ -35,7 +38,12 @@ export function chatRoutes(chat: ChatCompletions, agentChat: AgentChat): readonl
         'With `stream: true` the answer is `text/event-stream`: one `chat.completion.chunk` per event, then `[DONE]`. ' +
         'Members that are not listed reach the model provider untouched.',
       countsAsStream: ({ body }) => body.stream === true,
-      schema: { headers: SessionHeaders, body: ChatCompletionRequest, responses: { 200: ChatCompletion } },
+      schema: {
+        headers: SessionHeaders,
+        body: ChatCompletionRequest,
+        responses: { 200: ChatCompletion },
+        answerHeaders: ToldSession,
+      },
       handle: (call) => answer(chat, call),
     }),
     route({
@@ -46,7 +54,12 @@ export function chatRoutes(chat: ChatCompletions, agentChat: AgentChat): readonl
         'Like `/v1/chat/completions`; calls of the tools in `tools` are handed to the client, all others run here. With ' +
         '`include_agentic_blocks` the steps are told too: in `agentic_blocks`, or as events of that name.',
       countsAsStream: ({ body }) => body.stream === true,
-      schema: { headers: SessionHeaders, body: AgentChatRequest, responses: { 200: AgentCompletion } },
+      schema: {
+        headers: SessionHeaders,
+        body: AgentChatRequest,
+        responses: { 200: AgentCompletion },
+        answerHeaders: ToldSession,
+      },
       handle: (call) => answer(agentChat, call),
     }),
   ];

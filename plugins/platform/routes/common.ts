@@ -13,22 +13,9 @@ export const Name = Type.String({
 /** The `{id}` of a path. What is no id of ours is unknown, not malformed: 404. */
 export const IdParams = Type.Object({ id: Type.String() });
 
-/** A moment as clients see it: RFC 3339, UTC, with milliseconds. */
-export const Timestamp = Type.String({ format: 'date-time' });
-
 /** The same schema, `null` allowed too. Written as one type list, so that validation messages name the bound that was broken. */
 export function nullable<S extends TSchema & { type: string }>(schema: S) {
   return Type.Unsafe<Static<S> | null>({ ...schema, type: [schema.type, 'null'] });
-}
-
-/** A page of a list under its plural noun. */
-export function listOf<S extends TSchema>(plural: string, record: S) {
-  return Type.Object({
-    [plural]: Type.Array(record),
-    total: Type.Integer(),
-    limit: Type.Integer(),
-    offset: Type.Integer(),
-  });
 }
 
 /** A moment on the wire. */

@@ -5,44 +5,57 @@ import {
   type AuditQuery,
   access,
   EGRESS_DENIED,
+  fromWire,
+  listOf,
   pageOf,
   pageQuery,
   type Route,
   reply,
   route,
+  Timestamp,
   Type,
+  toWire,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import type { EgressAdministration } from '../services/egress-administration.ts';
 import { searchAudit, TenantAuditLogQuery, toAuditFilter } from './audit-logs.ts';
-import { done, IdParams, listOf, MAX_PAGE, Timestamp } from './common.ts';
-import { fromWire, toWire } from './wire.ts';
+import { done, IdParams, MAX_PAGE } from './common.ts';
 
 const TenantId = Type.Optional(
   Type.String({ maxLength: 100, description: 'Default: your own tenant; others for operators' }),
 );
 const Action = Type.Enum(['allow', 'deny']);
 
-/** The body that makes a rule (decisions 1.12). Hosts and paths are read, and refused, by the kernel. */
-const CreateEgressRule = Type.Object({
-  host_pattern: Type.String({
-    maxLength: 300,
-    description: 'A host, *.example.com (its subdomains) or *, with an optional :port',
-  }),
-  path_prefix: Type.Optional(
-    Type.String({ maxLength: 1024, default: '/', description: 'Whole segments: /v1 is /v1 and /v1/x' }),
-  ),
-  action: Action,
-  priority: Type.Optional(
-    Type.Integer({
-      minimum: -1_000_000,
-      maximum: 1_000_000,
-      default: 0,
-      description: 'The highest decides; of equal ones a deny',
+/**
+ * The body that makes a rule (decisions 1.12). Hosts and paths are read, and refused, by the kernel. A member that is not known is refused: a misspelt
+ * `path_prefix` would allow the whole host.
+ */
+const CreateEgressRule = Type.Object(
+  {
+    host_pattern: Type.String({
+      maxLength: 300,
+      description: 'A host, *.example.com (its subdomains) or *, with an optional :port',
     }),
-  ),
-  tenant_id: TenantId,
-});
+    path_prefix: Type.Optional(
+      Type.String({
+        maxLength: 1024,
+        default: '/',
+        description: 'Whole segments: /v1 is /v1 and /v1/x; absent: the whole host',
+      }),
+    ),
+    action: Action,
+    priority: Type.Optional(
+      Type.Integer({
+        minimum: -1_000_000,
+        maximum: 1_000_000,
+        default: 0,
+        description: 'The highest decides; of equal ones a deny',
+      }),
+    ),
+    tenant_id: TenantId,
+  },
+  { additionalProperties: false },
+);
 
 /** Which rules are asked for. */
 const EgressRuleQuery = Type.Object({
@@ -119,6 +132,7 @@ export function egressRuleRoutes(rules: EgressAdministration): readonly Route[] 
       ...common,
       method: 'POST',
       path: PATH,
+      failures: ['not-found'],
       summary: 'Allow or deny outbound requests of a tenant by host and path',
       schema: { body: CreateEgressRule, responses: { 201: EgressRuleSchema } },
       handle: async ({ identity, body }) =>

@@ -36,6 +36,8 @@ export function bootstrapRoutes(apiKeys: ApiKeyStore, clock: Clock): readonly Ro
       // Public, so that wrong tokens count against the route's own limit; the handler takes the static token alone.
       access: access.public(),
       rateLimit: 'bootstrap',
+      bodyOptional: true,
+      failures: ['unauthenticated', 'forbidden'],
       summary: 'Make the first administrator key, with the static token',
       tag: 'bootstrap',
       schema: {
@@ -91,7 +93,9 @@ export function openApiRoute({ openapi }: Pick<KernelServices, 'openapi'>): Rout
     access: access.authenticated(),
     summary: 'The OpenAPI 3.0 document of this gateway',
     tag: 'openapi',
-    schema: { responses: { 200: Type.Object({ openapi: Type.Literal('3.0.3') }) } },
+    schema: {
+      responses: { 200: Type.Object({ openapi: Type.Literal('3.0.3') }, { additionalProperties: true }) },
+    },
     handle: () => openapi(),
   });
 }

@@ -1,7 +1,17 @@
-import { access, pageOf, pageQuery, type Route, reply, route, Type } from 'agent-gateway';
+import {
+  access,
+  listOf,
+  pageOf,
+  pageQuery,
+  type Route,
+  reply,
+  route,
+  Timestamp,
+  Type,
+  toWire,
+} from 'agent-gateway';
 import { type Memories, MemoryErrors, ProfileErrors, type Profiles, userOf } from '../../records/contract.ts';
-import { done, listOf, MARKDOWN, MAX_PAGE, MarkdownBody, MarkdownText, Timestamp } from './common.ts';
-import { toWire } from './wire.ts';
+import { done, MARKDOWN, MAX_PAGE, MarkdownBody, MarkdownText } from './common.ts';
 
 /** A memory as clients see it (specification 1, Memory entry). */
 const MemorySchema = Type.Object({
@@ -84,11 +94,13 @@ export function profileRoutes(profiles: Profiles): readonly Route[] {
       ...profile,
       method: 'GET',
       summary: 'Read the profile of a user',
+      answerType: MARKDOWN,
+      failures: ['not-found'],
       schema: { responses: { 200: MarkdownText } },
       handle: async (call) => {
         const text = await profiles.read(call.entities(), userOf(call));
         if (text === undefined) throw ProfileErrors.notFound();
-        return reply.text(text, MARKDOWN);
+        return reply.text(text);
       },
     }),
     route({
@@ -97,6 +109,7 @@ export function profileRoutes(profiles: Profiles): readonly Route[] {
       summary: 'Replace the profile of a user; an empty body removes it',
       schema: { body: MarkdownBody, responses: { 204: null } },
       bodyType: 'text',
+      bodyOptional: true,
       bodyLimit: MAX_PROFILE_BYTES,
       handle: (call) => done(profiles.write(call.entities(), userOf(call), call.body)),
     }),

@@ -1,12 +1,11 @@
-import { access, type Route, route, Type } from 'agent-gateway';
+import { access, fromWire, type Route, route, Type, toWire } from 'agent-gateway';
 import type { Static } from 'typebox';
-import { DEFAULT_SANDBOX_POLICY as DEFAULT } from '../../agent-engine/contract.ts';
+import type { SandboxPolicy } from '../../agent-engine/contract.ts';
 import type {
   PolicyInForce,
   SandboxPolicyAdministration,
 } from '../services/sandbox-policy-administration.ts';
 import { done, IdParams, nullable } from './common.ts';
-import { fromWire, toWire } from './wire.ts';
 
 const ToolName = Type.String({
   pattern: '^[a-zA-Z0-9_-]{1,64}$',
@@ -15,31 +14,29 @@ const ToolName = Type.String({
 });
 
 const Policy = {
-  enabled: Type.Boolean({ default: DEFAULT.enabled, description: 'False: no code runs' }),
-  max_timeout_seconds: Type.Integer({ minimum: 1, maximum: 3600, default: DEFAULT.maxTimeoutSeconds }),
+  enabled: Type.Boolean({ description: 'False: no code runs' }),
+  max_timeout_seconds: Type.Integer({ minimum: 1, maximum: 3600 }),
   allowed_tools: nullable(
     Type.Array(ToolName, {
       maxItems: 500,
       uniqueItems: true,
-      default: null,
       description: 'The tools of every kind that are offered; null: all',
     }),
   ),
-  allow_docker: Type.Boolean({ default: DEFAULT.allowDocker }),
-  restrict_network: Type.Boolean({
-    default: DEFAULT.restrictNetwork,
-    description: 'True: code has no network',
-  }),
+  allow_docker: Type.Boolean(),
+  restrict_network: Type.Boolean({ description: 'True: code has no network' }),
   max_output_kb: Type.Integer({
     minimum: 1,
     maximum: 10_240,
-    default: DEFAULT.maxOutputKb,
     description: 'Of stdout, and of stderr',
   }),
 };
 
-/** The body that gives a tenant a policy of its own: what is absent is as in the default policy. */
-const ReplaceSandboxPolicy = Type.Partial(Type.Object(Policy));
+/**
+ * The body that changes a tenant's policy: what is absent stays as it is, so that nothing opens that was not named. A member that is not known is
+ * refused for the same reason: it may be a misspelt restriction.
+ */
+const ChangeSandboxPolicy = Type.Partial(Type.Object(Policy), { additionalProperties: false });
 
 /** A tenant's policy as clients see it (decisions 1.8). */
 const SandboxPolicyView = Type.Object({
@@ -48,9 +45,13 @@ const SandboxPolicyView = Type.Object({
   using_default: Type.Boolean({ description: 'True where the tenant has no policy of its own' }),
 });
 
-const WholePolicy = Type.Object(Policy);
-const writePolicy = toWire(WholePolicy);
-const readPolicy = fromWire(WholePolicy);
+const writePolicy = toWire(Type.Object(Policy));
+const readChanges = fromWire(ChangeSandboxPolicy);
+
+/** What a body changes. */
+function toChanges(body: Static<typeof ChangeSandboxPolicy>): Partial<SandboxPolicy> {
+  return Object.fromEntries(Object.entries(readChanges(body)).filter(([, value]) => value !== undefined));
+}
 
 /** A tenant's policy on the wire. */
 function toSandboxPolicyView(
@@ -81,14 +82,11 @@ export function sandboxPolicyRoutes(policies: SandboxPolicyAdministration): read
     route({
       ...common,
       method: 'POST',
-      summary: 'Give a tenant a sandbox policy of its own; what is absent is as in the default policy',
-      schema: { params: IdParams, body: ReplaceSandboxPolicy, responses: { 200: SandboxPolicyView } },
+      summary:
+        'Change the sandbox policy of a tenant, which gets one of its own; absent fields stay as they are',
+      schema: { params: IdParams, body: ChangeSandboxPolicy, responses: { 200: SandboxPolicyView } },
       handle: async ({ identity, params, body }) =>
-        // The validation has filled in what was left out.
-        toSandboxPolicyView(
-          params.id,
-          await policies.replace(identity, params.id, readPolicy(body as Static<typeof WholePolicy>)),
-        ),
+        toSandboxPolicyView(params.id, await policies.change(identity, params.id, toChanges(body))),
     }),
     route({
       ...common,

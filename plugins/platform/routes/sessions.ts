@@ -1,4 +1,15 @@
-import { access, pageOf, pageQuery, type Route, reply, route, Type } from 'agent-gateway';
+import {
+  access,
+  listOf,
+  pageOf,
+  pageQuery,
+  type Route,
+  reply,
+  route,
+  Timestamp,
+  Type,
+  toWire,
+} from 'agent-gateway';
 import type { Static } from 'typebox';
 import type { ChatMessage } from '../../agent-engine/contract.ts';
 import {
@@ -10,8 +21,7 @@ import {
   type Sessions,
   type Turns,
 } from '../../records/contract.ts';
-import { done, IdParams, listOf, MAX_PAGE, Timestamp, toTimestamp } from './common.ts';
-import { toWire } from './wire.ts';
+import { done, IdParams, MAX_PAGE, toTimestamp } from './common.ts';
 
 /** Messages of one answer at most; older ones are asked for with `before`. */
 const MAX_MESSAGES = 1_000;
@@ -134,6 +144,7 @@ export function sessionRoutes(sessions: Sessions, turns: Turns): readonly Route[
       path: '/v1/chat/abort',
       access: access.role('user', { scopes: ['execute'] }),
       tag: 'chat',
+      failures: ['not-found'],
       summary: 'End the chat that is in flight in a session, in whichever replica; it stores nothing',
       schema: { body: AbortChat, responses: { 200: AbortedChat } },
       handle: async (call) => {

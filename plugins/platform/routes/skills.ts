@@ -1,7 +1,6 @@
-import { access, ROLES, type Route, reply, route, Type } from 'agent-gateway';
+import { access, ROLES, type Route, reply, route, Type, toWire } from 'agent-gateway';
 import { SkillErrors, type Skills, type Souls } from '../../records/contract.ts';
 import { done, MARKDOWN, MarkdownBody, MarkdownText } from './common.ts';
-import { toWire } from './wire.ts';
 
 /** A skill as lists show it (specification 1, Skill summary). */
 const SkillSchema = Type.Object({
@@ -52,8 +51,9 @@ export function skillRoutes(skills: Skills): readonly Route[] {
       method: 'GET',
       path: PATH,
       summary: 'Read the SKILL.md of a skill',
+      answerType: MARKDOWN,
       schema: { params: SkillParams, responses: { 200: MarkdownText } },
-      handle: async ({ tenant, params }) => reply.text(await skills.read(tenant.id, params.name), MARKDOWN),
+      handle: async ({ tenant, params }) => reply.text(await skills.read(tenant.id, params.name)),
     }),
     route({
       ...writes,
@@ -90,11 +90,13 @@ export function soulRoutes(souls: Souls): readonly Route[] {
       access: access.role('user'),
       method: 'GET',
       summary: 'Read the SOUL.md of your tenant',
+      answerType: MARKDOWN,
+      failures: ['not-found'],
       schema: { responses: { 200: MarkdownText } },
       handle: async ({ tenant }) => {
         const text = await souls.read(tenant.id);
         if (text === undefined) throw SkillErrors.soulNotFound();
-        return reply.text(text, MARKDOWN);
+        return reply.text(text);
       },
     }),
     route({

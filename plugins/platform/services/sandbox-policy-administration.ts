@@ -45,15 +45,24 @@ export function createSandboxPolicyAdministration(options: {
     return database.forTenant(tenantId);
   }
 
+  async function inForce(entities: TenantEntityManager): Promise<PolicyInForce> {
+    const own = await policies.find(entities);
+    return { policy: own ?? DEFAULT_SANDBOX_POLICY, isDefault: own === undefined };
+  }
+
   return {
     async get(identity: Identity, tenantId: string): Promise<PolicyInForce> {
-      const own = await policies.find(await reached(identity, tenantId));
-      return { policy: own ?? DEFAULT_SANDBOX_POLICY, isDefault: own === undefined };
+      return inForce(await reached(identity, tenantId));
     },
-    /** Gives the tenant a policy of its own, over the one that it has. */
-    async replace(identity: Identity, tenantId: string, policy: SandboxPolicy): Promise<PolicyInForce> {
-      await policies.replace(await reached(identity, tenantId), policy);
-      return { policy, isDefault: false };
+    /** Changes the tenant's own policy, or gives it one; what is absent stays as it is in force. */
+    async change(
+      identity: Identity,
+      tenantId: string,
+      changes: Partial<SandboxPolicy>,
+    ): Promise<PolicyInForce> {
+      const entities = await reached(identity, tenantId);
+      await policies.change(entities, changes);
+      return inForce(entities);
     },
     /** Back to the default. Throws `sandbox-policy.not-found` where it is in force. */
     async remove(identity: Identity, tenantId: string): Promise<void> {

@@ -48,6 +48,13 @@ export const IfMatch = Type.Object({
   ),
 });
 
+/** The header that tells the revision of a definition of the API. */
+export const Revision = Type.Object({
+  etag: Type.Optional(
+    Type.String({ description: 'The revision, for `If-Match`; not of workflows of agents.d' }),
+  ),
+});
+
 /** A definition on the wire (decisions 2.3). */
 export const DefinitionSchema = Type.Object({
   id: Type.String({ description: 'Of a workflow of agents.d its name' }),

@@ -23,6 +23,7 @@ import {
   IdParams,
   IfMatch,
   PageParams,
+  Revision,
   toChanges,
   toContent,
   UpdateDefinition,
@@ -52,7 +53,7 @@ export function definitionRoutes(definitions: Definitions): readonly Route[] {
       method: 'POST',
       path: PATH,
       summary: 'Create a workflow definition, as a draft',
-      schema: { body: CreateDefinition, responses: { 201: DefinitionSchema } },
+      schema: { body: CreateDefinition, responses: { 201: DefinitionSchema }, answerHeaders: Revision },
       refuse,
       handle: async (call) => {
         const record = await definitions.create(callerOf(call), toContent(call.body));
@@ -78,7 +79,7 @@ export function definitionRoutes(definitions: Definitions): readonly Route[] {
       path: `${PATH}/{id}`,
       summary: 'Read a workflow definition, or by its name a workflow of agents.d',
       description: 'Credentials in the graph are redacted for callers who may not write definitions.',
-      schema: { params: IdParams, responses: { 200: DefinitionSchema } },
+      schema: { params: IdParams, responses: { 200: DefinitionSchema }, answerHeaders: Revision },
       handle: async (call) => answer(await definitions.get(callerOf(call), call.params.id)),
     }),
     route({
@@ -92,6 +93,7 @@ export function definitionRoutes(definitions: Definitions): readonly Route[] {
         headers: IfMatch,
         body: UpdateDefinition,
         responses: { 200: DefinitionSchema },
+        answerHeaders: Revision,
       },
       refuse,
       handle: async (call) => {
@@ -119,7 +121,12 @@ export function definitionRoutes(definitions: Definitions): readonly Route[] {
       method: 'POST',
       path: `${PATH}/{id}/archive`,
       summary: 'Let no more runs start from a definition; runs go on',
-      schema: { params: IdParams, headers: IfMatch, responses: { 200: DefinitionSchema } },
+      schema: {
+        params: IdParams,
+        headers: IfMatch,
+        responses: { 200: DefinitionSchema },
+        answerHeaders: Revision,
+      },
       handle: async (call) => {
         const record = await definitions.archive(callerOf(call), call.params.id, expectedBy(call));
         auditChange(call, record);

@@ -50,6 +50,8 @@ export function runRoutes({ engine, resolve }: RunRoutesParts): readonly Route[]
       description:
         'Returns as soon as the run is stored, or with `wait` when it has settled. With an `Idempotency-Key` that was used with ' +
         'the same body the answer is 200 with the run of that time.',
+      // The definition, which the body names.
+      failures: ['not-found'],
       schema: {
         query: StartQuery,
         headers: StartHeaders,

@@ -39,6 +39,8 @@ export function taskRoutes(engine: WorkflowEngine): readonly Route[] {
       path: '/v1/workflow-tasks/{step_run_id}/complete',
       access: access.role(ROLES, { scopes: COMPLETE }),
       summary: 'Complete a human task; the first completion counts',
+      // Most tasks have one way on and ask for no words.
+      bodyOptional: true,
       schema: { params: TaskParams, body: CompleteTask, responses: { 200: StepSchema } },
       handle: async (call) => {
         const { body, identity, params, tenant } = call;
@@ -46,7 +48,7 @@ export function taskRoutes(engine: WorkflowEngine): readonly Route[] {
           tenantId: tenant.id,
           stepRunId: params.step_run_id,
           identity,
-          completion: (body ?? {}) as TaskCompletion,
+          completion: body as TaskCompletion,
         });
         const { id: step_run_id, run_id, node_id, outcome } = step;
         call.audit({ changes: { step_run_id, run_id, node_id, outcome } });

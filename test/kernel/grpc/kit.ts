@@ -7,6 +7,7 @@ import { type Clock, systemClock } from '../../../foundation/base/clock.ts';
 import { createIds } from '../../../foundation/base/ids.ts';
 import { openDatabase } from '../../../foundation/data/database.ts';
 import { kernelRegistration } from '../../../foundation/gateway-tables.ts';
+import { createSourceAddress } from '../../../foundation/http/source-address.ts';
 import { openEvents } from '../../../foundation/messages/events/open-events.ts';
 import { createLogger } from '../../../foundation/observability/logger.ts';
 import { createMetrics } from '../../../foundation/observability/metrics.ts';
@@ -22,7 +23,8 @@ import { type CompiledService, compileService } from '../../../kernel/grpc/compi
 import { GrpcServer, type GrpcServerOptions } from '../../../kernel/grpc/server.ts';
 import { compileRoute } from '../../../kernel/http/compiled-route.ts';
 import { Listeners } from '../../../kernel/http/listeners.ts';
-import { createSourceAddress } from '../../../kernel/http/source-address.ts';
+import { createRefuseConnection } from '../../../kernel/http/refusals.ts';
+import { BodyBudget } from '../../../kernel/limits/body-budget.ts';
 import { createRateLimits } from '../../../kernel/limits/rate-limits.ts';
 import { createStreamLimit } from '../../../kernel/limits/stream-limit.ts';
 import { type GrpcClient, type GrpcClientOptions, grpcClient } from '../../../testing/grpc-client.ts';
@@ -173,11 +175,13 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
   const listeners = new Listeners({
     handler: createApplication({
       hasStarted: () => true,
+      bodies: new BodyBudget(1_000_000),
       ...parts,
       http: metrics.http,
       origins: [],
       times: { heartbeat: 15_000, slowClient: 60_000 },
     }),
+    refuse: createRefuseConnection({ clock, ids, http: metrics.http, log }),
     everywhere: (options.routes ?? []).map((route) => compileRoute(route, 'notes', new InFlight())),
     log,
   });

@@ -94,15 +94,29 @@ test('a server that never listened closes at once, and twice does no harm', asyn
   t.pass();
 });
 
-test('what is no HTTP/2 or no gRPC does not disturb others', async (t) => {
+test('what is no HTTP/2 or no gRPC is closed, and disturbs neither others nor the log', async (t) => {
   await using grpc = await startGrpc();
   const port = Number(grpc.server.address!.split(':')[1]);
-  const noise = connect(port, '127.0.0.1');
-  noise.on('error', () => undefined);
-  noise.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-  noise.resume();
-  await until(() => noise.destroyed, 10_000);
+  const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+  const noises = [
+    'GET / HTTP/1.1\r\nHost: x\r\n\r\n',
+    '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003',
+    `${preface}${'\u0000'.repeat(9)}${'\u00ff'.repeat(5000)}`,
+    `${preface}\u00ff\u00ff\u00ff\u0001\u0000\u0000\u0000\u0000\u0001`,
+    'x'.repeat(100_000),
+  ];
+  for (const noise of [...noises, ...noises]) {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.end(Buffer.from(noise, 'latin1'));
+    socket.resume();
+    await until(() => socket.destroyed, 10_000);
+  }
   t.is((await grpc.client().call('GetNote')).code, 'OK');
+  t.deepEqual(
+    grpc.logs().filter((line) => /"level":"(warn|error|fatal)"/.test(line)),
+    [],
+  );
 });
 
 test('the trace of the client is continued, and the span tells the method and its status', async (t) => {

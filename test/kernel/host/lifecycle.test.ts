@@ -1,6 +1,7 @@
 import test from 'ava';
 import Type from 'typebox';
 import { field } from '../../../foundation/config/field.ts';
+import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import type { Plugin } from '../../../kernel/api/plugin.ts';
 import { extensionPoint, serviceRef } from '../../../kernel/api/refs.ts';
 import { startTestGateway } from '../../../testing/index.ts';
@@ -77,7 +78,10 @@ test('a set-up that throws is reported with its reason, and everything else serv
   t.is(body.reason, 'the flux is out of order');
   const ready = await gateway.request('/health/ready');
   t.is(ready.status, 200);
-  t.deepEqual(ready.body.degraded, [{ name: 'broken', reason: 'the flux is out of order' }]);
+  t.deepEqual(ready.body.degraded, [{ name: 'broken', state: 'failed' }]);
+  t.deepEqual((await gateway.request('/admin/v1/readiness')).body.degraded, [
+    { name: 'broken', state: 'failed', reason: 'the flux is out of order' },
+  ]);
 });
 
 test('a plugin whose need nobody offers waits, and says for what', async (t) => {
@@ -219,7 +223,7 @@ test('a probe joins readiness', async (t) => {
   const probed = testPlugin('probed', {
     setup: (scope) =>
       scope.probe('engine', async () => {
-        if (!isHealthy) throw new Error('engine stalled');
+        if (!isHealthy) throw new Error('connect ECONNREFUSED 10.1.2.3:99, password=hunter2secret');
       }),
   });
   await using gateway = await startTestGateway({ plugins: [probed] });
@@ -227,7 +231,39 @@ test('a probe joins readiness', async (t) => {
   isHealthy = false;
   const { status, body } = await gateway.request('/health/ready');
   t.is(status, 503);
-  t.deepEqual(body.checks, { 'probed.engine': 'error: engine stalled' });
+  t.deepEqual(body, { status: 'not_ready', database: 'ok', checks: { 'probed.engine': 'error' } });
+  const report = await gateway.request('/admin/v1/readiness');
+  t.is(report.status, 200);
+  t.deepEqual(report.body, {
+    status: 'not_ready',
+    serving: true,
+    database: { name: 'database', state: 'ok', reason: null },
+    checks: [
+      {
+        name: 'probed.engine',
+        state: 'error',
+        reason: 'connect ECONNREFUSED 10.1.2.3:99, password=[REDACTED]',
+      },
+    ],
+    degraded: [],
+  });
+});
+
+test('why the gateway is not ready is for operators with ops:read alone', async (t) => {
+  await using gateway = await startTestGateway({ plugins: [] });
+  const { apiKeys } = gateway.gateway.services;
+  const other = await gateway.makeTenant();
+  const statusOf = async (tenantId: string, roles: string[], scopes: string[] = []) => {
+    const grant = { name: 'k', roles, scopes, expiresAt: null, createdBy: null };
+    const { key } = await apiKeys.create({ tenantId, ...grant });
+    return (await gateway.request('/admin/v1/readiness', { token: key })).status;
+  };
+  t.is((await gateway.request('/admin/v1/readiness', { token: null })).status, 401);
+  t.is(await statusOf(DEFAULT_TENANT_ID, ['ops']), 200);
+  t.is(await statusOf(DEFAULT_TENANT_ID, ['admin'], ['ops:read']), 200);
+  t.is(await statusOf(DEFAULT_TENANT_ID, ['admin'], ['ops:write']), 403);
+  t.is(await statusOf(DEFAULT_TENANT_ID, ['user', 'security']), 403);
+  t.is(await statusOf(other.id, ['ops', 'owner']), 403);
 });
 
 test('a periodic task runs while the plugin is active, and never after', async (t) => {

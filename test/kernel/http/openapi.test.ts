@@ -1,11 +1,15 @@
 import test from 'ava';
 import Type from 'typebox';
+import { toOpenApiSchema } from '../../../foundation/base/openapi-schema.ts';
 import { pageQuery } from '../../../foundation/base/page.ts';
 import { access } from '../../../kernel/api/access.ts';
-import { route } from '../../../kernel/api/route.ts';
+import { reply } from '../../../kernel/api/reply.ts';
+import { type Route, route } from '../../../kernel/api/route.ts';
 import { InFlight } from '../../../kernel/chain/in-flight.ts';
 import { compileRoute } from '../../../kernel/http/compiled-route.ts';
-import { openApiDocument, toOpenApiSchema } from '../../../kernel/http/openapi.ts';
+import { openApiDocument } from '../../../kernel/http/openapi.ts';
+import { startTestGateway } from '../../../testing/index.ts';
+import { testPlugin } from '../../support/plugins.ts';
 
 const things = route({
   method: 'GET',
@@ -30,9 +34,15 @@ const notes = route({
   handle: () => undefined,
 });
 
+const KINDS = [
+  { name: 'api_key' },
+  { name: 'jwt' },
+  { name: 'session', places: [{ in: 'cookie', name: 'svc_session' }] },
+] as const;
+
 test('the document describes the routes with parameters, answers and access', (t) => {
   const routes = [things, notes].map((one) => compileRoute(one, 'plugin', new InFlight()));
-  const document = openApiDocument(routes, { title: 'T', version: '1' });
+  const document = openApiDocument(routes, '1', KINDS);
   t.is(document.openapi, '3.0.3');
   t.deepEqual(Object.keys(document.paths), ['/v1/notes/{rest}', '/v1/things/{id}']);
   const { get } = document.paths['/v1/things/{id}'] as { get: Record<string, unknown> };
@@ -40,7 +50,21 @@ test('the document describes the routes with parameters, answers and access', (t
     summary: 'Read a thing',
     operationId: 'get_v1_things_id',
     tags: ['plugin'],
+    description: 'Access: one of the roles `user`, `admin`, `owner`, and the scope `read`.',
     'x-access': { kind: 'roles', roles: ['user'], scopes: [] },
+    'x-required-roles': ['user'],
+    'x-required-scopes': ['read'],
+    security: [{ bearer: [] }, { 'session.cookie': [] }],
+  });
+  t.like(document.components, {
+    securitySchemes: {
+      bearer: {
+        type: 'http',
+        scheme: 'bearer',
+        description: 'Authorization: Bearer, with one of: api_key, jwt',
+      },
+      'session.cookie': { type: 'apiKey', in: 'cookie', name: 'svc_session' },
+    },
   });
   t.deepEqual(
     (get.parameters as { name: string; in: string; required: boolean }[]).map((p) => [
@@ -57,7 +81,95 @@ test('the document describes the routes with parameters, answers and access', (t
   const { put } = document.paths['/v1/notes/{rest}'] as { put: Record<string, unknown> };
   t.deepEqual(put.security, []);
   t.deepEqual(put.requestBody, { required: true, content: { 'text/plain': { schema: { type: 'string' } } } });
-  t.deepEqual((put.responses as Record<string, unknown>)['204'], { description: 'Success without content' });
+  const responses = put.responses as Record<string, Record<string, unknown>>;
+  t.is(responses['204']?.description, 'Success without content');
+  t.false('content' in responses['204']!);
+});
+
+test('a public route that takes a credential all the same says so', (t) => {
+  const made = {
+    method: 'GET',
+    path: '/a',
+    summary: 'A',
+    access: access.public(),
+    handle: () => undefined,
+  } as const;
+  const describe = (one: Route) => {
+    const { paths } = openApiDocument([compileRoute(one, 'plugin', new InFlight())], '1', [
+      { name: 'api_key' },
+    ]);
+    const { description, security } = Object.values(paths['/a']!)[0] as Record<string, unknown>;
+    return [description, security];
+  };
+  t.deepEqual(describe(made), ['Access: anybody.', []]);
+  t.deepEqual(describe({ ...made, failures: ['unauthenticated'] }), [
+    'Access: a credential that the operation itself checks.',
+    [{ bearer: [] }],
+  ]);
+});
+
+const headers = Type.Object({ 'if-match': Type.Optional(Type.String()) });
+const body = Type.Object({});
+const user = access.role('user');
+const statuses: readonly (readonly [string, Partial<Route>, string])[] = [
+  ['a public GET', { access: access.public(), rateLimit: 'none' }, '200 500 503 default'],
+  ['a public GET with a limit', { access: access.public() }, '200 429 500 503 default'],
+  ['any credential', { access: access.authenticated() }, '200 400 401 429 500 503 default'],
+  ['a role', { access: user, path: '/a/{id}' }, '200 400 401 403 404 429 500 503 default'],
+  [
+    'a body and a precondition',
+    { access: user, method: 'POST', schema: { body, headers } },
+    '200 400 401 403 409 412 413 415 429 500 503 default',
+  ],
+  [
+    'failures of its own',
+    { access: access.public(), failures: ['gone', 'upstream'] },
+    '200 410 429 500 502 503 default',
+  ],
+];
+for (const [what, members, expected] of statuses) {
+  test(`the statuses of a route follow from its form: ${what}`, (t) => {
+    const made = { method: 'GET', path: '/a', summary: 'A', handle: () => undefined, ...members } as Route;
+    for (const errors of ['problem', 'openai', 'coze'] as const) {
+      const compiled = compileRoute({ ...made, errors }, 'plugin', new InFlight());
+      const document = openApiDocument([compiled], '1', KINDS);
+      const [operation] = Object.values(Object.values(document.paths)[0]!) as {
+        responses: Record<string, { $ref?: string }>;
+      }[];
+      const { responses } = operation!;
+      t.is(Object.keys(responses).join(' '), expected);
+      t.is(responses['500']?.$ref, `#/components/responses/${errors}-500`);
+      const shared = (document.components as Record<string, Record<string, { content: object }>>).responses!;
+      const type = errors === 'problem' ? 'application/problem+json' : 'application/json';
+      for (const { $ref } of Object.values(responses).filter((one) => one.$ref !== undefined))
+        t.deepEqual(Object.keys(shared[$ref!.split('/').at(-1)!]!.content), [type], $ref);
+    }
+  });
+}
+
+test('what is answered as another type than JSON is documented and sent as that', async (t) => {
+  const csv = route({
+    ...{ method: 'GET', path: '/csv', access: access.public(), summary: 'A table', rateLimit: 'none' },
+    answerType: 'text/csv; charset=utf-8',
+    schema: {
+      responses: { 200: Type.String() },
+      answerHeaders: Type.Object({ 'content-disposition': Type.String() }),
+    },
+    handle: () => reply.text('a,b', undefined, { 'content-disposition': 'attachment' }),
+  });
+  await using gateway = await startTestGateway({
+    plugins: [testPlugin('table', { setup: (scope) => scope.route(csv) })],
+  });
+  const { headers, body } = await gateway.request('/csv');
+  t.deepEqual([headers.get('content-type'), body], ['text/csv; charset=utf-8', 'a,b']);
+  const { responses } = (gateway.gateway.services.openapi().paths['/csv'] as { get: { responses: object } })
+    .get;
+  t.like(responses, {
+    200: {
+      content: { 'text/csv': { schema: { type: 'string' } } },
+      headers: { 'content-disposition': { schema: { type: 'string' } } },
+    },
+  });
 });
 
 const conversions = [
@@ -93,10 +205,7 @@ test('a route that may answer with an event stream says so beside its JSON', (t)
     handle: () => undefined,
   });
   const [streams, plain] = [events, { ...events, countsAsStream: undefined }].map((one) => {
-    const { paths } = openApiDocument([compileRoute(one, 'plugin', new InFlight())], {
-      title: 'T',
-      version: '1',
-    });
+    const { paths } = openApiDocument([compileRoute(one, 'plugin', new InFlight())], '1', KINDS);
     const { get } = paths['/v1/events'] as { get: { responses: Record<string, { content: object }> } };
     return [200, 202].map((status) => Object.keys(get.responses[status]!.content));
   });

@@ -8,6 +8,7 @@ import { reply } from '../../../kernel/api/reply.ts';
 import { type Route, route } from '../../../kernel/api/route.ts';
 import { startTestGateway, type TestGateway } from '../../../testing/index.ts';
 import { publicRoute, testPlugin } from '../../support/plugins.ts';
+import { exchange, statusOf } from '../../support/raw-http.ts';
 
 const Errors = defineErrors({
   taken: { code: 'thing.taken', kind: 'conflict', title: 'The name is taken' },
@@ -49,6 +50,28 @@ const routes: Route[] = [
     refuse: (errors, body) =>
       Errors.odd(undefined, { errors: [...errors, { pointer: '/body', message: JSON.stringify(body) }] }),
     handle: () => ({}),
+  }),
+  route({
+    ...{ ...open, method: 'POST', path: '/settings/{id}' },
+    schema: {
+      params: Type.Object({ id: Type.Integer() }),
+      body: Type.Object({ a: Type.Optional(Type.String()) }),
+    },
+    handle: ({ body }) => ({ got: body }),
+  }),
+  route({
+    ...{ ...open, method: 'POST', path: '/optional', bodyOptional: true },
+    schema: { body: Type.Object({ a: Type.Optional(Type.String()) }) },
+    handle: ({ body }) => ({ got: body }),
+  }),
+  route({
+    ...{ ...open, method: 'PUT', path: '/words', bodyType: 'text', bodyOptional: true },
+    schema: { body: Type.String() },
+    handle: ({ body }) => ({ got: body }),
+  }),
+  route({
+    ...{ ...open, method: 'POST', path: '/bodiless' },
+    handle: ({ body }) => ({ got: body ?? null }),
   }),
   publicRoute('/taken', () => {
     throw Errors.taken('There is one called that already');
@@ -125,11 +148,87 @@ test('a route may refuse in words of its own what its schemas refuse, and nothin
   t.is((await gateway.request('/odd', { method: 'POST', body: { name: 'a' } })).status, 200);
 });
 
-test('an absent body is reported as its missing fields', async (t) => {
-  const { status, body } = await gateway.request('/things/1', { method: 'POST' });
-  t.is(status, 400);
-  t.deepEqual(body.errors, [{ pointer: '/body/name', message: 'is required' }]);
+const MISSING = { pointer: '/body', message: 'is missing: send one as application/json' };
+const NO_OBJECT = { pointer: '/body', message: 'must be object' };
+const BAD_ID = { pointer: '/params/id', message: 'must be integer' };
+
+for (const [what, framing, errors, whole] of [
+  ['no body', '', [MISSING], false],
+  ['no body, of a type', 'Content-Type: application/json\r\n\r\n', [MISSING], false],
+  ['Content-Length: 0', 'Content-Length: 0\r\n\r\n', [MISSING], false],
+  ['an empty chunked body', 'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n', [MISSING], false],
+  [
+    'an empty chunked body of a type',
+    'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    [MISSING],
+    false,
+  ],
+  ['null', bodyOf('null'), [NO_OBJECT], false],
+  ['a list', bodyOf('[]'), [NO_OBJECT], false],
+  ['an empty string', bodyOf('""'), [NO_OBJECT], false],
+  ['blanks', bodyOf(' \n'), undefined, undefined],
+  ['an empty object', bodyOf('{}'), [], true],
+] as const) {
+  test(`where a body is needed, ${what} is no empty object`, async (t) => {
+    const head = 'Host: x\r\nConnection: close\r\n';
+    const rest = framing === '' ? '\r\n' : framing;
+    const send = async (path: string) => {
+      const answer = await exchange(gateway.url, `POST ${path} HTTP/1.1\r\n${head}${rest}`);
+      return { status: statusOf(answer), body: JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))) };
+    };
+    const [needed, optional] = [await send('/settings/x'), await send('/optional')];
+    if (errors === undefined) {
+      for (const { status, body } of [needed, optional])
+        t.deepEqual([status, body.code], [400, 'request.malformed']);
+      return;
+    }
+    t.is(needed.status, 400);
+    t.deepEqual(needed.body.errors, [BAD_ID, ...errors], 'together with what else is wrong');
+    const isAbsent = errors[0] === MISSING;
+    t.is(optional.status, isAbsent || whole ? 200 : 400);
+    if (optional.status === 200) t.deepEqual(optional.body, { got: {} });
+    else t.deepEqual(optional.body.errors, errors);
+  });
+}
+
+test('a missing body is told in the words of the route, and in its dialect', async (t) => {
+  const post = (path: string) => gateway.request(path, { method: 'POST' });
+  const odd = await post('/odd?limit=x');
+  t.is(odd.body.code, 'thing.odd');
+  t.deepEqual(odd.body.errors.slice(0, 2), [
+    { pointer: '/query/limit', message: 'must be integer' },
+    MISSING,
+  ]);
+  const openai = await post('/openai');
+  t.is(openai.status, 400);
+  t.like(openai.body.error, {
+    message: 'The request is not valid: body is missing: send one as application/json',
+    param: 'body',
+  });
+  t.is(
+    (await post('/coze')).body.msg,
+    'The request is not valid: body is missing: send one as application/json',
+  );
 });
+
+test('a text that is missing is refused, and may be empty only where the route says so', async (t) => {
+  for (const body of [undefined, '']) {
+    const { status, body: answer } = await gateway.request('/notes/a', { method: 'PUT', body });
+    t.is(status, 400);
+    t.deepEqual(answer.errors, [{ pointer: '/body', message: 'is missing: send one as text/plain' }]);
+    t.deepEqual((await gateway.request('/words', { method: 'PUT', body })).body, { got: '' });
+  }
+});
+
+test('a route that takes no body ignores one, whatever it is', async (t) => {
+  for (const body of [undefined, {}, 'null', '{"broken": ']) {
+    t.deepEqual((await gateway.request('/bodiless', { method: 'POST', body })).body, { got: null });
+  }
+});
+
+function bodyOf(text: string): string {
+  return `Content-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
+}
 
 const json = { 'content-type': 'application/json' };
 const LATIN_1 = Buffer.from('{"name": "Zo\u00eb"}', 'latin1');
@@ -247,7 +346,11 @@ test('the coze dialect', async (t) => {
     headers: { 'x-request-id': 'r-1' },
   });
   t.is(status, 400);
-  t.deepEqual(body, { code: 4000, msg: 'The request is not valid', detail: { logid: 'r-1' } });
+  t.deepEqual(body, {
+    code: 4000,
+    msg: 'The request is not valid: messages is required',
+    detail: { logid: 'r-1' },
+  });
 });
 
 test('a well-formed X-Request-ID is kept, any other replaced', async (t) => {

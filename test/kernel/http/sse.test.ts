@@ -1,10 +1,10 @@
 import http from 'node:http';
 import test from 'ava';
 import { KernelErrors } from '../../../foundation/base/error-catalogue.ts';
+import { type SseStream, SseWriter } from '../../../foundation/http/sse-writer.ts';
 import { access } from '../../../kernel/api/access.ts';
-import { reply, type SseStream } from '../../../kernel/api/reply.ts';
+import { reply } from '../../../kernel/api/reply.ts';
 import { route } from '../../../kernel/api/route.ts';
-import { SseWriter } from '../../../kernel/http/sse-writer.ts';
 import { startTestGateway } from '../../../testing/index.ts';
 import { publicRoute, testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Scope } from 'agent-gateway';
+import { createRedaction, type Scope } from 'agent-gateway';
 import type { AgentEngineSettings } from '../../config.ts';
 import {
   type ChatMessage,
@@ -11,7 +11,6 @@ import {
 } from '../../contract.ts';
 import { createInputCheck } from './input/input-check.ts';
 import { createOutputCheck } from './output/output-check.ts';
-import { createRedaction } from './redaction/redaction.ts';
 
 /** Opens the guardrails as the deployment wants them; each finding is counted and logged, without the text. */
 export function openGuard(scope: Pick<Scope<AgentEngineSettings>, 'config' | 'log' | 'metric'>): Guard {

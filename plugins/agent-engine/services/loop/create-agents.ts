@@ -1,4 +1,4 @@
-import { GatewayError, type ResourceView } from 'agent-gateway';
+import { GatewayError, type ResourceView, redactJsonTextWith } from 'agent-gateway';
 import {
   AgentErrors,
   type AgentEvent,
@@ -11,7 +11,6 @@ import {
   ModelErrors,
   type RunContext,
 } from '../../contract.ts';
-import { redactJsonTextWith } from '../guard/redaction/redaction.ts';
 import { type AgentDefinition, DEFAULT_AGENT } from './agent-resource.ts';
 import { checkDecisions, decide } from './decisions.ts';
 import { eventsOf } from './events.ts';

@@ -1,4 +1,4 @@
-import { type Clock, GatewayError, type Logger } from 'agent-gateway';
+import { type Clock, GatewayError, type Logger, redactJsonTextWith } from 'agent-gateway';
 import {
   MAX_RECEIPT_TEXT,
   type NewReceipt,
@@ -6,7 +6,6 @@ import {
   type ReceiptStatus,
 } from '../../../records/contract.ts';
 import type { Question, Tool, ToolContext } from '../../contract.ts';
-import { redactJsonTextWith } from '../guard/redaction/redaction.ts';
 import {
   cut,
   type Frame,

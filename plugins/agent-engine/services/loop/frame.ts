@@ -1,4 +1,4 @@
-import type { Clock, Database, Ids } from 'agent-gateway';
+import { type Clock, type Database, type Ids, redactJsonTextWith } from 'agent-gateway';
 import type { Receipts } from '../../../records/contract.ts';
 import {
   AgentErrors,
@@ -15,7 +15,6 @@ import {
   type RunContext,
   type ToolCall,
 } from '../../contract.ts';
-import { redactJsonTextWith } from '../guard/redaction/redaction.ts';
 import { type ArgumentCheck, isObject } from '../tools/argument-check.ts';
 import type { ToolCatalog } from '../tools/tool-catalog.ts';
 import type { AgentDefinition } from './agent-resource.ts';

@@ -1,5 +1,5 @@
+import { redactJsonTextWith } from 'agent-gateway';
 import { type AgentFinish, MAX_ITERATIONS, type ToolCall } from '../../contract.ts';
-import { redactJsonTextWith } from '../guard/redaction/redaction.ts';
 import type { SubAgent } from './agent-resource.ts';
 import { MAX_CALLS } from './answer.ts';
 import { askModel } from './ask-model.ts';

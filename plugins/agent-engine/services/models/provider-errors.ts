@@ -1,6 +1,5 @@
-import type { GatewayError } from 'agent-gateway';
+import { createRedaction, type GatewayError } from 'agent-gateway';
 import { ModelErrors } from '../../contract.ts';
-import { createRedaction } from '../guard/redaction/redaction.ts';
 import type { ResponseHead } from './http-exchange.ts';
 
 /** Sent with a 429 of which the provider did not say when to come back. */

@@ -54,10 +54,12 @@ export function createSandboxPolicies(options: {
   return {
     of: recent.get,
     find: findPolicy,
-    replace(entities: TenantEntityManager, policy: SandboxPolicy) {
-      const allowedTools = policy.allowedTools === null ? null : JSON.stringify(policy.allowedTools);
+    change(entities: TenantEntityManager, changes: Partial<SandboxPolicy>) {
+      const { allowedTools: tools, ...policy } = { ...DEFAULT_SANDBOX_POLICY, ...changes };
+      const allowedTools = tools === null ? null : JSON.stringify(tools);
       const row = { ...policy, allowedTools, updatedAt: new Date(clock.now()) };
-      return changing(entities.tenantId, entities.upsert(SandboxPolicyRow, row, { conflict: [] }));
+      const update = [...(Object.keys(changes) as (keyof SandboxPolicy)[]), 'updatedAt'] as const;
+      return changing(entities.tenantId, entities.upsert(SandboxPolicyRow, row, { conflict: [], update }));
     },
     remove: async (entities: TenantEntityManager) =>
       (await changing(entities.tenantId, entities.delete(SandboxPolicyRow, {}))) > 0,

@@ -42,6 +42,9 @@ test('what is wrong with a rule is told by field', async (t) => {
     return response.body.errors.map(({ pointer }: { pointer: string }) => pointer).toSorted();
   };
   t.deepEqual(await pointers({}), ['/body/action', '/body/host_pattern']);
+  t.deepEqual(await pointers({ host_pattern: 'a.example', action: 'allow', path_prefx: '/v1' }), [
+    '/body/path_prefx',
+  ]);
   t.deepEqual(await pointers({ host_pattern: 'http://a', action: 'deny', path_prefix: 'v1' }), [
     '/body/host_pattern',
     '/body/path_prefix',

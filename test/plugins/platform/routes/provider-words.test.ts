@@ -1,8 +1,8 @@
 import test from 'ava';
+import type { Sample } from '../../../foundation/redaction/credential-samples.ts';
+import { credentialSamples, leaks } from '../../../foundation/redaction/credential-samples.ts';
 import { json, type ProviderScript, rawStream, sse } from '../../../support/fake-provider.ts';
 import { SEED } from '../../../support/sample.ts';
-import type { Sample } from '../../agent-engine/services/guard/redaction/credential-samples.ts';
-import { credentialSamples, leaks } from '../../agent-engine/services/guard/redaction/credential-samples.ts';
 import { AGENT, COMPLETIONS, startChat } from './chat-kit.ts';
 
 /** A credential of each kind that stands by itself. */

@@ -44,7 +44,8 @@ eachDatabase(
     t.like(await gateway.policies.of(tenant), { enabled: false, allowedTools: ['calculator'] }, 'at once');
 
     const partial = await gateway.request(path, { method: 'POST', body: { allow_docker: false } });
-    t.deepEqual(partial.body, told({ ...DEFAULTS, allow_docker: false }, false), 'the rest is not kept');
+    t.deepEqual(partial.body, told({ ...own, allow_docker: false }, false), 'the rest is kept');
+    t.like(await gateway.policies.of(tenant), { enabled: false, allowDocker: false }, 'at once');
 
     t.is((await gateway.request(path, { method: 'DELETE' })).status, 204);
     t.deepEqual((await gateway.request(path)).body, told(DEFAULTS, true));
@@ -77,6 +78,8 @@ test('everything that is wrong with a policy is told by field', async (t) => {
   t.deepEqual(await pointers({ allowed_tools: ['a', 'a'] }), ['/body/allowed_tools']);
   const many = Array.from({ length: 501 }, (_, index) => `t${index}`);
   t.deepEqual(await pointers({ allowed_tools: many }), ['/body/allowed_tools']);
+  t.deepEqual(await pointers({ allowed_tool: [] }), ['/body/allowed_tool'], 'a misspelt restriction');
+  t.deepEqual(await pointers(undefined), ['/body']);
   t.true((await gateway.request(path)).body.using_default);
 });
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createRedaction } from '../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
+import { createRedaction } from '../../../../foundation/redaction/redaction.ts';
 import { recordTools } from '../../../../plugins/agent-engine/services/tools/skill-tools.ts';
 import { until } from '../../../support/until.ts';
 import { skillText } from '../../records/services/skills/kit.ts';
@@ -47,7 +47,7 @@ test('what is wrong with an upload is told, and nothing is stored', async (t) =>
     return [response.status, response.body.code];
   };
   t.deepEqual(await code('/v1/skills/a', skillText('b')), [400, 'skill.invalid']);
-  t.deepEqual(await code('/v1/skills/a', ''), [400, 'skill.invalid']);
+  t.deepEqual(await code('/v1/skills/a', ''), [400, 'request.invalid']);
   for (const name of ['A', 'a%2Fb', '..%2Fa', '%2e%2e%2fSOUL.md', 'a.b', 'x'.repeat(65)]) {
     t.deepEqual(await code(`/v1/skills/${name}`, skillText('a')), [400, 'skill.invalid-name'], name);
     t.is((await request(`/v1/skills/${name}`)).status, 400, name);

@@ -39,7 +39,9 @@ test('all that is wrong with a body is told together', async (t) => {
     t.is(body.errors[0].pointer, '/body/name');
   }
   const missing = await request('/v1/tenants', { method: 'POST' });
-  t.deepEqual(missing.body.errors, [{ pointer: '/body/name', message: 'is required' }]);
+  t.deepEqual(missing.body.errors, [
+    { pointer: '/body', message: 'is missing: send one as application/json' },
+  ]);
 });
 
 test('a change leaves what it does not name', async (t) => {

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import { createRedaction } from '../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
+import { createRedaction } from '../../../../foundation/redaction/redaction.ts';
 import type { WorkflowDefinitions } from '../../../../plugins/workflow/contract/engine.ts';
 import type { Graph } from '../../../../plugins/workflow/contract/graph.ts';
 import { definitionRoutes } from '../../../../plugins/workflow/routes/definitions.ts';

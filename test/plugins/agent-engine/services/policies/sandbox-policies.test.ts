@@ -31,19 +31,19 @@ async function open(t: ExecutionContext, fresh: FreshDatabase) {
   return { ...engine, told, replica, policies: replica(), of: (id: string) => database.forTenant(id) };
 }
 
-eachDatabase(test, "a policy is replaced whole, removed, and is one tenant's", async (t, fresh) => {
+eachDatabase(test, "a policy is changed, removed, and is one tenant's", async (t, fresh) => {
   const { policies, of, told, database } = await open(t, fresh);
   t.is(await database.schemaDrift(), '');
   t.is(await policies.find(of(A)), undefined);
   t.false(await policies.remove(of(A)));
-  await policies.replace(of(A), STRICT);
+  await policies.change(of(A), STRICT);
   t.deepEqual(await policies.find(of(A)), STRICT);
   t.is(await policies.find(of(B)), undefined);
   t.is(await policies.of(B), DEFAULT_SANDBOX_POLICY);
   const open_ = { ...STRICT, allowedTools: null, enabled: true };
-  await policies.replace(of(A), open_);
+  await policies.change(of(A), open_);
   t.deepEqual(await policies.find(of(A)), open_);
-  await policies.replace(of(A), { ...open_, allowedTools: [] });
+  await policies.change(of(A), { ...open_, allowedTools: [] });
   t.deepEqual((await policies.of(A)).allowedTools, [], 'no tool is something else than every tool');
   t.true(await policies.remove(of(A)));
   t.is(await policies.find(of(A)), undefined);
@@ -58,7 +58,7 @@ eachDatabase(
     const [second, third] = [replica(), replica()];
     for (const each of [policies, second, third]) t.is(await each.of(A), DEFAULT_SANDBOX_POLICY);
     t.is(policies.of(A), DEFAULT_SANDBOX_POLICY, 'at hand');
-    await policies.replace(of(A), STRICT);
+    await policies.change(of(A), STRICT);
     t.deepEqual(await policies.of(A), STRICT);
     t.is(second.of(A), DEFAULT_SANDBOX_POLICY);
     second.forget(A);
@@ -74,10 +74,20 @@ eachDatabase(
   },
 );
 
+eachDatabase(test, 'a change leaves what it does not name, also beside other changes', async (t, fresh) => {
+  const { policies, of } = await open(t, fresh);
+  await policies.change(of(B), { enabled: false });
+  t.deepEqual(await policies.find(of(B)), { ...DEFAULT_SANDBOX_POLICY, enabled: false });
+  await policies.change(of(A), { ...DEFAULT_SANDBOX_POLICY });
+  const changes = Object.entries(STRICT).map(([name, value]) => ({ [name]: value }));
+  await Promise.all([...changes, {}].map((change) => policies.change(of(A), change)));
+  t.deepEqual(await policies.find(of(A)), STRICT);
+});
+
 eachDatabase(test, 'policies that are written at one time leave one of them', async (t, fresh) => {
   const { policies, of } = await open(t, fresh);
   const written = Array.from({ length: 10 }, (_, index) => ({ ...STRICT, maxTimeoutSeconds: index + 1 }));
-  await Promise.all(written.map((policy) => policies.replace(of(A), policy)));
+  await Promise.all(written.map((policy) => policies.change(of(A), policy)));
   const kept = await policies.find(of(A));
   t.true(written.some(({ maxTimeoutSeconds }) => maxTimeoutSeconds === kept?.maxTimeoutSeconds));
 });

@@ -1,7 +1,7 @@
 import test from 'ava';
 import pino from 'pino';
+import { createRedaction } from '../../../../../foundation/redaction/redaction.ts';
 import type { Tool, ToolContext } from '../../../../../plugins/agent-engine/contract.ts';
-import { createRedaction } from '../../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
 import { memoryTools } from '../../../../../plugins/agent-engine/services/tools/memory-tools.ts';
 import { freshDatabase } from '../../../../support/databases.ts';
 import { openMemories } from '../../../records/services/memories/kit.ts';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
+import { createRedaction } from '../../../../../foundation/redaction/redaction.ts';
 import type { GatewayError } from '../../../../../kernel/index.ts';
-import { createRedaction } from '../../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
 import type { Graph } from '../../../../../plugins/workflow/contract/graph.ts';
 import type { Definitions } from '../../../../../plugins/workflow/services/definitions/create-definitions.ts';
 import { createDefinitions } from '../../../../../plugins/workflow/services/definitions/create-definitions.ts';

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import pino from 'pino';
-import { createRedaction } from '../../../../../plugins/agent-engine/services/guard/redaction/redaction.ts';
+import { createRedaction } from '../../../../../foundation/redaction/redaction.ts';
 import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
 import { StepFailure, type StepTask } from '../../../../../plugins/workflow/contract/node-types.ts';
 

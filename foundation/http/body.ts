@@ -1,0 +1,188 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { KernelErrors } from '../base/error-catalogue.ts';
+import { awaitsContinue, declaredLength, REFUSED } from './early-answers.ts';
+
+/** A request whose body is read; its client may wait for `100 Continue` before it sends it. */
+export interface Exchange {
+  readonly req: IncomingMessage;
+  readonly res: Pick<ServerResponse, 'writeContinue'>;
+  /** Counts a large body; see `BodyBudget`. */
+  readonly room?: {
+    check(bytes: number): void;
+    take(bytes: number): void;
+  };
+}
+
+/** Bytes of a body that are not counted: almost every request has less. */
+const UNCOUNTED = 64 * 1024;
+
+/** Bytes of body that are read when a route says nothing else. */
+export const DEFAULT_BODY_LIMIT = 1024 * 1024;
+
+/** The content type of each kind of body that a route may take. */
+export const BODY_TYPES = { json: 'application/json', text: 'text/plain' } as const;
+
+/**
+ * Reads and parses a JSON body. One that is absent or empty is `undefined`.
+ *
+ * @throws 413 above `limit` bytes, 415 for another content type, another charset than UTF-8 or a compressed body, 400 for JSON that is malformed,
+ * not UTF-8, or nested too deeply.
+ */
+export async function readJson(exchange: Exchange, limit: number): Promise<unknown> {
+  const text = await readText(exchange, limit, 'json');
+  if (text === undefined) return undefined;
+  const value = parseJson(text);
+  // Each level takes an opening and a closing bracket, so most bodies are too short to be deep.
+  if (text.length > 2 * MAX_DEPTH && isDeeperThan(value, MAX_DEPTH)) {
+    throw KernelErrors.malformedBody(`The body is nested more than ${MAX_DEPTH} levels deep`);
+  }
+  return value;
+}
+
+/** JSON is parsed at any depth, but whatever goes through it again, `JSON.stringify` first of all, runs out of stack. */
+const MAX_DEPTH = 256;
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw KernelErrors.malformedBody('The body is not well-formed JSON', { cause });
+  }
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  const members = Array.isArray(value) ? value : Object.values(value);
+  return members.some((member) => isDeeperThan(member, levels - 1));
+}
+
+/**
+ * Reads a text body (`text/plain`, `text/markdown` …). One that is absent or empty is `undefined`.
+ *
+ * @throws 413 above `limit` bytes, 415 for another content type, another charset than UTF-8 or a compressed body, 400 for what is not UTF-8.
+ */
+export function readPlainText(exchange: Exchange, limit: number): Promise<string | undefined> {
+  return readText(exchange, limit, 'text');
+}
+
+const IS_TYPE = {
+  json: (type: string) => type === BODY_TYPES.json || type.endsWith('+json'),
+  text: (type: string) => type.startsWith('text/'),
+} as const;
+
+async function readText(
+  exchange: Exchange,
+  limit: number,
+  kind: keyof typeof BODY_TYPES,
+): Promise<string | undefined> {
+  const request = exchange.req;
+  if (!hasBody(request)) return undefined;
+  const type = mediaType(request);
+  if (!IS_TYPE[kind](type)) {
+    // That a chunked body is empty shows at its end only, and clients give such a one no type.
+    if (type === '' && (await readBytes(exchange, limit)).length === 0) return undefined;
+    const given = type === '' ? '' : `, not ${type}`;
+    throw KernelErrors.unsupportedMedia(`Send the body as ${BODY_TYPES[kind]}${given}`);
+  }
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw KernelErrors.unsupportedMedia(
+      'A compressed body is not accepted: send it without Content-Encoding',
+      {
+        headers: { 'accept-encoding': 'identity' },
+      },
+    );
+  }
+  requireUtf8(request);
+  return decode(await readBytes(exchange, limit)) || undefined;
+}
+
+function readBytes({ req, res, room }: Exchange, limit: number): Promise<Buffer> {
+  const declared = declaredLength(req);
+  if (declared > limit && declared !== Number.POSITIVE_INFINITY) throw tooLarge(limit);
+  if (declared > UNCOUNTED && declared <= limit) room?.check(declared);
+  if (req.destroyed) throw KernelErrors.clientClosed();
+  if (awaitsContinue(req)) res.writeContinue();
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const chunks: Buffer[] = [];
+  let received = 0;
+  const settle = () => {
+    req.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone).off(REFUSED, refuse);
+  };
+  const refuse = (error: Error) => {
+    settle();
+    req.pause();
+    reject(error);
+  };
+  const onData = (chunk: Buffer) => {
+    received += chunk.length;
+    if (received > limit) {
+      refuse(tooLarge(limit));
+      return;
+    }
+    chunks.push(chunk);
+    if (received <= UNCOUNTED) return;
+    try {
+      room?.take(chunk.length);
+    } catch (full) {
+      refuse(full as Error);
+    }
+  };
+  const onEnd = () => {
+    settle();
+    resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, received));
+  };
+  const onGone = (cause?: Error) => refuse(KernelErrors.clientClosed(undefined, { cause }));
+  req.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone).on(REFUSED, refuse);
+  return promise;
+}
+
+function tooLarge(limit: number): Error {
+  return KernelErrors.bodyTooLarge(`The body may hold ${limit} bytes at most`);
+}
+
+const CHARSET = /;\s*charset="?([^\s;"]+)/i;
+const UTF8_NAMES: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii']);
+
+function requireUtf8(request: IncomingMessage): void {
+  const charset = CHARSET.exec(request.headers['content-type'] ?? '')?.[1];
+  if (charset === undefined || UTF8_NAMES.has(charset.toLowerCase())) return;
+  throw KernelErrors.unsupportedMedia('The body has another charset than UTF-8: send it in UTF-8');
+}
+
+/** Never guesses: characters that were replaced would be stored as if the client had sent them. */
+function decode(bytes: Buffer): string {
+  try {
+    return UTF8.decode(bytes);
+  } catch (cause) {
+    throw KernelErrors.malformedBody('The body is not well-formed UTF-8', { cause });
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+function hasBody(request: IncomingMessage): boolean {
+  const { headers } = request;
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}
+
+function mediaType(request: IncomingMessage): string {
+  const header = request.headers['content-type'] ?? '';
+  const end = header.indexOf(';');
+  return (end < 0 ? header : header.slice(0, end)).trim().toLowerCase();
+}
+
+/** The query as an object: a repeated name gives a list. Prototype names are ordinary names. */
+export function queryObject(url: string): Record<string, string | string[]> {
+  const query: Record<string, string | string[]> = Object.create(null);
+  const start = url.indexOf('?');
+  if (start < 0) return query;
+  for (const [name, value] of new URLSearchParams(url.slice(start + 1))) {
+    const earlier = query[name];
+    if (earlier === undefined) query[name] = value;
+    else if (Array.isArray(earlier)) earlier.push(value);
+    else query[name] = [earlier, value];
+  }
+  return query;
+}

@@ -1,0 +1,89 @@
+import { within } from '../base/deadline.ts';
+import { redactText } from './redact-text.ts';
+
+/** A check that joins readiness. */
+export interface Probe {
+  readonly name: string;
+  /** Resolves when healthy, throws when not. */
+  readonly check: (signal: AbortSignal) => Promise<void>;
+}
+
+/** What readiness asks. */
+export interface ReadinessParts {
+  /** True between the end of the start and the beginning of the stop. */
+  isServing(): boolean;
+  /** Throws when the database does not answer; has a deadline of its own. */
+  pingDatabase(): Promise<void>;
+  probes(): readonly Probe[];
+  /** Plugins that should run and do not. */
+  degraded(): readonly DegradedPlugin[];
+}
+
+/** A plugin that should run and does not. */
+export interface DegradedPlugin {
+  readonly name: string;
+  readonly state: string;
+  readonly reason: string;
+}
+
+/** What came of a check; why it failed is for operators alone. */
+interface CheckOutcome {
+  readonly name: string;
+  readonly state: 'ok' | 'error';
+  readonly reason: string | null;
+}
+
+/** Whether the gateway can serve, and why not. */
+export interface Readiness {
+  readonly status: 'ready' | 'not_ready';
+  readonly isServing: boolean;
+  readonly database: CheckOutcome;
+  readonly checks: readonly CheckOutcome[];
+  readonly degraded: readonly DegradedPlugin[];
+}
+
+/** Milliseconds that a probe may take. */
+const PROBE_TIMEOUT = 2_000;
+/** Characters of a reason at most. */
+const MAX_REASON = 500;
+
+/** Asks the database and every probe, side by side; takes as long as the slowest, which has a deadline. Reasons hold no credential. */
+export async function checkReadiness(parts: ReadinessParts): Promise<Readiness> {
+  const [database, ...checks] = await Promise.all([
+    outcome('database', parts.pingDatabase()),
+    ...parts.probes().map((probe) => outcome(probe.name, runProbe(probe))),
+  ]);
+  const isServing = parts.isServing();
+  const isReady = isServing && [database, ...checks].every(({ state }) => state === 'ok');
+  return {
+    status: isReady ? 'ready' : 'not_ready',
+    isServing,
+    database,
+    checks,
+    degraded: parts.degraded().map((plugin) => ({ ...plugin, reason: told(plugin.reason) })),
+  };
+}
+
+async function runProbe({ name, check }: Probe): Promise<void> {
+  const abort = new AbortController();
+  try {
+    await within(PROBE_TIMEOUT, name, check(abort.signal));
+  } finally {
+    abort.abort();
+  }
+}
+
+async function outcome(name: string, work: Promise<void>): Promise<CheckOutcome> {
+  try {
+    await work;
+    return { name, state: 'ok', reason: null };
+  } catch (failure) {
+    const { message, code } = failure as NodeJS.ErrnoException;
+    // What tried several addresses has a code alone.
+    return { name, state: 'error', reason: told(message || code || 'unknown') };
+  }
+}
+
+function told(reason: string): string {
+  return redactText(reason).slice(0, MAX_REASON);
+}

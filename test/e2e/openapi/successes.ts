@@ -1,0 +1,243 @@
+import { Type } from '../../../foundation/base/type.ts';
+import { defineJob } from '../../../foundation/messages/jobs/jobs.ts';
+import { type Turns, TurnsRef } from '../../../plugins/records/contract.ts';
+import type { TestGateway } from '../../../testing/index.ts';
+import type { TestResponse } from '../../../testing/start-test-gateway.ts';
+import { testPlugin } from '../../support/plugins.ts';
+import { until } from '../../support/until.ts';
+import { chain } from '../../support/workflow-story.ts';
+import type { Input } from './inputs.ts';
+
+const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
+const Lost = defineJob('story.lost', Type.Object({}), { attempts: 1, backoff: { first: 1, most: 1 } });
+
+/** A plugin for what no route makes: a job that fails for good, and a chat that is in flight. It can be switched without harm. */
+export function storyPlugin() {
+  let turns: Turns | undefined;
+  const plugin = testPlugin('story', {
+    needs: { turns: TurnsRef },
+    jobs: [Lost],
+    setup(scope, needs) {
+      ({ turns } = needs as { turns: Turns });
+      scope.worker(Lost, async () => {
+        throw new Error('it never works');
+      });
+    },
+  });
+  return { plugin, turns: () => turns! };
+}
+
+/** A call by which an operation succeeds. What it answers is what later calls name. */
+type Step = readonly [
+  operation: string,
+  input: (known: Known) => Input | Promise<Input>,
+  learn?: (known: Known, body: TestResponse['body']) => unknown,
+];
+
+/** Ids and the like that were made so far. */
+type Known = Record<string, string>;
+
+const MESSAGES = [{ role: 'user', content: 'Use the calculator: what is 17 * 23?' }];
+const none = () => ({});
+
+/** One call or more of every operation, in an order in which each succeeds. */
+export function successes(gateway: TestGateway, turns: () => Turns): readonly Step[] {
+  const { services } = gateway.gateway;
+
+  async function deadJob(): Promise<Input> {
+    const entities = services.database.forTenant(DEFAULT_TENANT);
+    const id = await entities.transaction((inside) => services.jobs.publish(inside, Lost, {}));
+    await until(async () => (await gateway.request(`/admin/v1/jobs/${id}`)).body.state === 'dead');
+    return { params: { id } };
+  }
+  async function chatInFlight(): Promise<Input> {
+    const principal = { tenantId: DEFAULT_TENANT, identityId: 'static-token', userId: 'static-token' };
+    const { signal } = new AbortController();
+    const turn = await turns().begin({ principal, isAdmin: true, maxSessions: 10, signal });
+    turn.signal.addEventListener('abort', () => void turn[Symbol.asyncDispose]());
+    return { body: { session_id: turn.sessionId } };
+  }
+  async function settledRun({ run = '' }: Known, status: string): Promise<void> {
+    await until(async () => (await gateway.request(`/v1/workflow-runs/${run}`)).body.status === status);
+  }
+
+  const tenant = ({ tenant: id = '' }: Known) => ({ params: { id } });
+  const key = ({ tenant: id = '', key: kid = '' }: Known) => ({ params: { id, kid } });
+  const definition = ({ definition: id = '' }: Known) => ({ params: { id } });
+  const run = ({ run: id = '' }: Known) => ({ params: { id } });
+  const session = ({ session: id = '' }: Known) => ({ params: { id } });
+  const remember = (name: string) => (known: Known, body: { id: string }) => {
+    known[name] = body.id;
+  };
+  const markdown = { body: '---\nname: tea\ndescription: About tea\nversion: 1.0.0\n---\nTea.\n' };
+  const graph = chain({ id: 'ask', type: 'human_task', config: { instructions: 'Say' } });
+  // An address that the egress rules deny: the step fails, and the run is paused.
+  const broken = chain({ id: 'call', type: 'service_task', config: { url: 'http://127.0.0.1:1/' } });
+
+  return [
+    ['GET /health/live', none],
+    ['GET /health/ready', none],
+    ['GET /metrics', none],
+    ['GET /admin/v1/bootstrap/status', none],
+    ['POST /admin/v1/bootstrap', none],
+    ['GET /v1/me', none],
+    ['GET /v1/openapi', none],
+    ['GET /admin/v1/readiness', none],
+
+    ['POST /v1/tenants', () => ({ body: { name: 'Tea' } }), remember('tenant')],
+    ['GET /v1/tenants', none],
+    ['GET /v1/tenants/{id}', tenant],
+    ['PUT /v1/tenants/{id}', (known) => ({ ...tenant(known), body: { plan: 'pro' } })],
+    ['POST /v1/api-keys', () => ({ body: { name: 'k' } }), remember('ownKey')],
+    ['GET /v1/api-keys', none],
+    ['DELETE /v1/api-keys/{id}', ({ ownKey = '' }) => ({ params: { id: ownKey } })],
+    [
+      'POST /admin/v1/tenants/{id}/api-keys',
+      (known) => ({ ...tenant(known), body: { name: 'k' } }),
+      remember('key'),
+    ],
+    ['GET /admin/v1/tenants/{id}/api-keys', tenant],
+    [
+      'POST /admin/v1/tenants/{id}/api-keys/{kid}/rotate',
+      key,
+      (known, { new_key }) => remember('key')(known, new_key),
+    ],
+    ['DELETE /admin/v1/tenants/{id}/api-keys/{kid}', key],
+    [
+      'POST /admin/v1/tenants/{id}/sandbox-policy',
+      (known) => ({ ...tenant(known), body: { enabled: false } }),
+    ],
+    ['GET /admin/v1/tenants/{id}/sandbox-policy', tenant],
+    ['DELETE /admin/v1/tenants/{id}/sandbox-policy', tenant],
+    ['DELETE /v1/tenants/{id}', tenant],
+    ['POST /v1/tenants/{id}/restore', tenant],
+
+    [
+      'PUT /admin/v1/pricing-rules/{model}',
+      () => ({ params: { model: 'demo' }, body: { input_per_1k: 1, output_per_1k: 2 } }),
+    ],
+    ['GET /admin/v1/pricing-rules', none],
+    [
+      'POST /admin/v1/egress/rules',
+      () => ({ body: { host_pattern: 'tea.example', action: 'deny' } }),
+      remember('rule'),
+    ],
+    ['GET /admin/v1/egress/rules', none],
+    ['DELETE /admin/v1/egress/rules/{id}', ({ rule = '' }) => ({ params: { id: rule } })],
+
+    ['GET /v1/models', none],
+    ['GET /v1/models/{id}', () => ({ params: { id: 'demo' } })],
+    ['POST /v1/chat/completions', () => ({ body: { model: 'demo', messages: MESSAGES } })],
+    ['POST /v1/chat/completions', () => ({ body: { model: 'demo', messages: MESSAGES, stream: true } })],
+    [
+      'POST /v1/agent/chat',
+      () => ({ body: { model: 'demo', messages: MESSAGES, include_agentic_blocks: true } }),
+    ],
+    ['POST /v1/agent/chat', () => ({ body: { model: 'demo', messages: MESSAGES, stream: true } })],
+    ['POST /v1/chat/abort', chatInFlight],
+    ['POST /v1/mock-sessions', none, remember('session')],
+    ['GET /v1/sessions', none],
+    ['GET /v1/sessions/{id}', session],
+    ['GET /v1/usage/details', ({ session: id = '' }) => ({ query: { session_id: id } })],
+    ['DELETE /v1/sessions/{id}', session],
+    [
+      'GET /v1/execution-receipts',
+      none,
+      (known, { execution_receipts: [receipt] }) => remember('receipt')(known, receipt),
+    ],
+    ['GET /v1/execution-receipts/{id}', ({ receipt = '' }) => ({ params: { id: receipt } })],
+    ['GET /v1/usage', none],
+    ['GET /admin/v1/usage', none],
+    ['GET /admin/v1/usage/tenants', none],
+    ['DELETE /admin/v1/pricing-rules/{model}', () => ({ params: { model: 'demo' } })],
+
+    ['PUT /v1/memories/{key}', () => ({ params: { key: 'tea' }, body: { value: 'green' } })],
+    ['GET /v1/memories', none],
+    ['DELETE /v1/memories/{key}', () => ({ params: { key: 'tea' } })],
+    ['PUT /v1/profile', () => ({ body: 'Likes tea.' })],
+    ['GET /v1/profile', none],
+    ['PUT /v1/soul', () => ({ body: 'Be kind.' })],
+    ['GET /v1/soul', none],
+    ['PUT /v1/skills/{name}', () => ({ params: { name: 'tea' }, ...markdown })],
+    ['GET /v1/skills', none],
+    ['GET /v1/skills/{name}', () => ({ params: { name: 'tea' } })],
+    ['DELETE /v1/skills/{name}', () => ({ params: { name: 'tea' } })],
+
+    ['POST /v1/workflow-definitions', () => ({ body: { name: 'draft', graph } }), remember('definition')],
+    ['DELETE /v1/workflow-definitions/{id}', definition],
+    ['POST /v1/workflow-definitions', () => ({ body: { name: 'ask', graph } }), remember('definition')],
+    ['GET /v1/workflow-definitions', none],
+    ['GET /v1/workflow-definitions/{id}', definition],
+    [
+      'PUT /v1/workflow-definitions/{id}',
+      (known) => ({ ...definition(known), body: { description: 'Asks' } }),
+    ],
+    ['POST /v1/workflow-definitions/{id}/publish', definition],
+    ['GET /v1/workflow-definitions/{id}/versions', definition],
+    [
+      'GET /v1/workflow-definitions/{id}/versions/{version}',
+      ({ definition: id = '' }) => ({ params: { id, version: '1' } }),
+    ],
+    [
+      'POST /v1/workflow-runs',
+      ({ definition: id = '' }) => ({ body: { definition_id: id } }),
+      async (known, body) => {
+        remember('run')(known, body);
+        await settledRun(known, 'waiting');
+      },
+    ],
+    ['GET /v1/workflow-runs', none],
+    ['GET /v1/workflow-runs/{id}', run],
+    [
+      'GET /v1/workflow-tasks',
+      none,
+      (known, [task]) => {
+        known.step = task.step_run_id;
+      },
+    ],
+    [
+      'GET /v1/workflow-runs/{id}/steps/{step_run_id}',
+      (known) => ({ params: { id: known.run!, step_run_id: known.step! } }),
+    ],
+    [
+      'POST /v1/workflow-tasks/{step_run_id}/complete',
+      (known) => ({ params: { step_run_id: known.step! } }),
+      (known) => settledRun(known, 'completed'),
+    ],
+    ['GET /v1/workflow-runs/{id}/events', run],
+    [
+      'GET /v1/workflow-runs/{id}/events',
+      (known) => ({ ...run(known), headers: { accept: 'text/event-stream' } }),
+    ],
+    ['POST /v1/workflow-definitions/{id}/archive', definition],
+    [
+      'POST /v1/workflow-definitions',
+      () => ({ body: { name: 'broken', graph: broken } }),
+      remember('definition'),
+    ],
+    ['POST /v1/workflow-definitions/{id}/publish', definition],
+    [
+      'POST /v1/workflow-runs',
+      ({ definition: id = '' }) => ({ body: { definition_id: id } }),
+      async (known, body) => {
+        remember('run')(known, body);
+        await settledRun(known, 'paused');
+      },
+    ],
+    ['POST /v1/workflow-runs/{id}/retry', run, (known) => settledRun(known, 'paused')],
+    ['POST /v1/workflow-runs/{id}/cancel', run],
+    ['GET /admin/v1/egress/blocked-log', none],
+    ['GET /v1/audit-logs', none],
+    ['GET /admin/v1/audit-logs', none],
+
+    ['GET /admin/v1/jobs', none],
+    ['GET /admin/v1/jobs/{id}', deadJob],
+    ['POST /admin/v1/jobs/{id}/retry', deadJob],
+    ['DELETE /admin/v1/jobs/{id}', deadJob],
+    ['GET /admin/v1/plugins', none],
+    ['GET /admin/v1/plugins/{name}', () => ({ params: { name: 'story' } })],
+    ['POST /admin/v1/plugins/{name}/disable', () => ({ params: { name: 'story' } })],
+    ['POST /admin/v1/plugins/{name}/enable', () => ({ params: { name: 'story' } })],
+    ['POST /admin/v1/plugins/{name}/reload', () => ({ params: { name: 'story' } })],
+  ];
+}

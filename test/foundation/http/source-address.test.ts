@@ -1,0 +1,82 @@
+import test from 'ava';
+import {
+  addressGroup,
+  createSourceAddress,
+  isLoopbackCaller,
+} from '../../../foundation/http/source-address.ts';
+
+const request = (remoteAddress: string | undefined, headers: Record<string, string> = {}) => ({
+  socket: { remoteAddress },
+  headers,
+});
+
+const cases: [
+  title: string,
+  trusted: string[],
+  peer: string | undefined,
+  forwarded: string | undefined,
+  expected: string,
+][] = [
+  ['the peer, when there is no proxy', [], '192.0.2.7', undefined, '192.0.2.7'],
+  ['the peer, when nobody is trusted', [], '192.0.2.7', '198.51.100.1', '192.0.2.7'],
+  ['the peer, when it is not the trusted proxy', ['10.0.0.1'], '192.0.2.7', '198.51.100.1', '192.0.2.7'],
+  ['what a trusted address forwards', ['10.0.0.1'], '10.0.0.1', '198.51.100.1', '198.51.100.1'],
+  ['what a trusted network forwards', ['10.0.0.0/8'], '10.9.8.7', '198.51.100.1', '198.51.100.1'],
+  ['what a named range forwards', ['uniquelocal'], '172.16.5.4', '198.51.100.1', '198.51.100.1'],
+  ['what an IPv4-mapped proxy forwards', ['loopback'], '::ffff:127.0.0.1', '198.51.100.1', '198.51.100.1'],
+  [
+    'the last that a chain of proxies vouches for',
+    ['10.0.0.0/8'],
+    '10.0.0.1',
+    '1.1.1.1, 198.51.100.1, 10.0.0.2',
+    '198.51.100.1',
+  ],
+  ['the farthest proxy, when all are trusted', ['10.0.0.0/8'], '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+  ['the proxy, when it forwards no address', ['10.0.0.1'], '10.0.0.1', 'unknown', '10.0.0.1'],
+  [
+    'the nearest valid hop, when a trusted chain ends in no address',
+    ['10.0.0.0/8'],
+    '10.0.0.1',
+    "x', 10.0.0.2",
+    '10.0.0.2',
+  ],
+  ['an address without its port', ['10.0.0.1'], '10.0.0.1', '198.51.100.1:4711', '198.51.100.1'],
+  ['an IPv6 address without brackets and port', ['10.0.0.1'], '10.0.0.1', '[2001:DB8::1]:443', '2001:db8::1'],
+  ['IPv4 for an IPv4-mapped peer', [], '::ffff:192.0.2.7', undefined, '192.0.2.7'],
+  ['IPv4 for an IPv4-mapped peer in hexadecimal', [], '::ffff:c000:207', undefined, '192.0.2.7'],
+  ['an IPv6 address without its zone', [], 'fe80::1%eth0', undefined, 'fe80::1'],
+  ['unknown, when the connection has no address', ['loopback'], undefined, '198.51.100.1', 'unknown'],
+];
+for (const [title, trusted, peer, forwarded, expected] of cases) {
+  test(`the source address is ${title}`, (t) => {
+    const headers: Record<string, string> = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };
+    t.is(createSourceAddress(trusted)(request(peer, headers)), expected);
+  });
+}
+
+test('a trusted proxy that is no address is refused by name', (t) => {
+  t.throws(() => createSourceAddress(['10.0.0.0/8', 'my-proxy']), {
+    instanceOf: TypeError,
+    message: /my-proxy/,
+  });
+  t.throws(() => createSourceAddress(['10.0.0.0/99']), { message: /10\.0\.0\.0\/99/ });
+});
+
+test('IPv6 addresses of one /64 are one caller, IPv4 addresses each their own', (t) => {
+  t.is(addressGroup('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64');
+  t.is(addressGroup('2001:db8:1:2::9'), '2001:db8:1:2::/64');
+  t.not(addressGroup('2001:db8:1:3::9'), addressGroup('2001:db8:1:2::9'));
+  t.is(addressGroup('192.0.2.7'), '192.0.2.7');
+  t.is(addressGroup('unknown'), 'unknown');
+});
+
+test('a loopback caller is on the loopback interface and behind no proxy', (t) => {
+  for (const peer of ['127.0.0.1', '127.8.8.8', '::1', '::ffff:127.0.0.1'])
+    t.true(isLoopbackCaller(request(peer)), peer);
+  for (const peer of ['192.0.2.1', '10.0.0.1', '::', '::ffff:10.0.0.1', undefined]) {
+    t.false(isLoopbackCaller(request(peer)), peer);
+  }
+  t.false(isLoopbackCaller(request('127.0.0.1', { 'x-forwarded-for': '127.0.0.1' })));
+  t.false(isLoopbackCaller(request('127.0.0.1', { 'x-forwarded-for': '' })));
+  t.false(isLoopbackCaller(request('::1', { forwarded: 'for=127.0.0.1' })));
+});

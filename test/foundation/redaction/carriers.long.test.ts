@@ -1,0 +1,2 @@
+// With `TEST_WHOLE`, its tests cut each text at every place.
+import './carriers.test.ts';
