@@ -2,10 +2,7 @@ import net from 'node:net';
 import test from 'ava';
 import fc from 'fast-check';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
-import {
-  DEFAULT_RETRY,
-  nextDelay,
-} from '../../../../../plugins/agent-engine/services/models/retry.ts';
+import { DEFAULT_RETRY, nextDelay } from '../../../../../plugins/agent-engine/services/models/retry.ts';
 import {
   cut,
   failure,
