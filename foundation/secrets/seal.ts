@@ -18,7 +18,11 @@ const SEALED = 'gcm1.';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** @param key text of the operator with the strength of 32 random characters; undefined: nothing is encrypted */
+/**
+ * Makes a seal.
+ *
+ * @param key text of the operator with the strength of 32 random characters; undefined: nothing is encrypted
+ */
 export function createSeal(key: string | undefined): Seal {
   const derived =
     key === undefined ? undefined : Buffer.from(hkdfSync('sha256', key, '', 'agent-gateway seal', 32));
