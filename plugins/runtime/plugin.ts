@@ -33,8 +33,6 @@ export default definePlugin({
   setup(scope, engine) {
     const chats = createChats({ ...engine, clock: scope.services.clock });
     const { webhooks } = openWebhooks(scope, engine);
-    scope.route(
-      ...underV2([...catalogRoutes(engine), ...chatRoutes(chats), ...webhookRoutes(webhooks)]),
-    );
+    scope.route(...underV2([...catalogRoutes(engine), ...chatRoutes(chats), ...webhookRoutes(webhooks)]));
   },
 });
