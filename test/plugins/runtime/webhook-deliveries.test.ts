@@ -1,6 +1,7 @@
 import test from 'ava';
 import { DEFAULT_TENANT_ID as TENANT } from '../../../kernel/access/identity.ts';
 import { type PersonalData, PersonalDataPoint } from '../../../plugins/platform/contract.ts';
+import { DeliverWebhook } from '../../../plugins/runtime/services/webhooks/deliveries.ts';
 import { createWebhookEvents } from '../../../plugins/runtime/services/webhooks/webhook-events.ts';
 import { DeliveryTable, LogTable, logWrite } from '../../../plugins/runtime/store/webhooks.ts';
 import type { TestGateway } from '../../../testing/index.ts';
@@ -63,6 +64,28 @@ test('what the receiver asks for with Retry-After is waited for, and the second 
   t.deepEqual([second.status_code, second.error, second.attempt], [200, null, 2]);
   await settled(() => receiver.received.length);
   t.is(receiver.received.length, 2);
+});
+
+test('a job that comes again after its attempt was noted sends nothing', async (t) => {
+  const receiver = await startReceiver(t, () => 500);
+  const gateway = await startRuntime(t, { env: { ...LOCAL, SVC_WEBHOOK_BACKOFF: '1h' } });
+  const { id } = await makeWebhook(gateway, { url: receiver.url });
+  await portOf(gateway).emit(TENANT, { type: 'agent.created', data: {} });
+  await until(async () => (await logsOf(gateway, id)).length === 1);
+  const { database, jobs } = gateway.gateway.services;
+  const entities = database.forTenant(TENANT);
+  const [delivery] = await entities.rows(DeliveryTable, {}, { limit: 1 });
+  await jobs.publish(entities, DeliverWebhook, { delivery_id: delivery!.id, webhook_id: id, attempt: 1 });
+  await until(
+    async () =>
+      (
+        await gateway.gateway.services.database
+          .system()
+          .execute("select * from kernel_jobs where state <> 'scheduled'")
+      ).length === 0,
+  );
+  t.is(receiver.received.length, 1);
+  t.is(await entities.count(DeliveryTable), 1);
 });
 
 test('410 turns a webhook off', async (t) => {

@@ -33,8 +33,8 @@ export const DeliverWebhook = defineJob(
   { backoff: { first: 1_000, most: 60_000 } },
 );
 
-/** Deliveries under way in this process at one time, and those of one webhook: all webhooks of a tenant leave room for others. */
-export const CONCURRENCY = 100;
+/** Deliveries under way or in line in this process at one time, and under way for one webhook: all 20 of a tenant stay below its 64 open requests. */
+export const CONCURRENCY = 400;
 export const PER_WEBHOOK = 3;
 /** Milliseconds: the longest `Retry-After` that is waited for. */
 const MOST_RETRY_AFTER_MS = 3_600_000;
@@ -107,12 +107,13 @@ export function createDeliveries(parts: DeliveriesParts) {
   ) => {
     const { delivery_id, webhook_id, attempt: number } = payload;
     const tenant = entities();
-    const place = placeOf(`${tenant.tenantId}/${webhook_id}`);
+    const place = await placeOf(`${tenant.tenantId}/${webhook_id}`);
     if ('waitMs' in place) {
       await jobs.publish(tenant, DeliverWebhook, payload, { delay: place.waitMs });
       return;
     }
     try {
+      signal.throwIfAborted();
       const delivery = await findDelivery(tenant, delivery_id);
       // Attempted by a process that died before its job was done; deleted with its webhook; or too old.
       if (delivery?.attempt !== number) return;

@@ -1,41 +1,76 @@
-import type { Clock } from 'agent-gateway';
+import { type Clock, type Release, Semaphore } from 'agent-gateway';
 
-/** Milliseconds: the least and the most that one may have to wait before coming again. */
-const LEAST_WAIT_MS = 100;
+/** Milliseconds that one waits for a place, and those who wait for the places of one key. */
+const LINE_MS = 1_000;
+const MOST_IN_LINE = 50;
+/** Milliseconds before one comes again: at most, and of what a multiple, for each moment at which one comes costs a look into the database. */
 const MOST_WAIT_MS = 600_000;
+const STEP_MS = 500;
+/** Milliseconds of a stay, while none has ended. */
+const UNKNOWN_MS = 10;
 
 interface Line {
-  running: number;
-  /** When the next one may come, on the monotonic clock. */
+  readonly turns: Semaphore;
+  /** Those inside and in line. */
+  users: number;
+  /** When the next one may come, and when the latest came in; monotonic. */
   nextAt: number;
-  /** Milliseconds that the latest took. */
-  took: number;
+  cameAt: number;
+  /** Milliseconds that the latest stayed. */
+  stayed: number;
 }
 
 /** A place, or the milliseconds after which to come again. */
-export type Place = { readonly leave: () => void } | { readonly waitMs: number };
+export type Place = { readonly leave: Release } | { readonly waitMs: number };
 
 /**
- * So many places for each key, in this process: what is slow takes no more, however much of it waits. Those that get none come again one after the other,
- * at the pace of those before them, so that a long line does not come back all at once.
+ * So many places for each key, in this process: what is slow takes no more, however much of it waits. A few wait for a moment in line; all others
+ * come again one after the other, at the pace of those inside, so that they do not come back all at once.
  */
 export function createPlaces(most: number, clock: Pick<Clock, 'monotonic'>) {
   const lines = new Map<string, Line>();
 
-  return (key: string): Place => {
+  function lineOf(key: string): Line {
+    const known = lines.get(key);
+    if (known !== undefined) return known;
     const now = clock.monotonic();
-    const line = lines.get(key) ?? { running: 0, nextAt: now, took: 0 };
-    if (line.running >= most) {
-      line.nextAt = Math.max(line.nextAt, now) + Math.max(line.took / most, LEAST_WAIT_MS);
-      return { waitMs: Math.min(Math.ceil(line.nextAt - now), MOST_WAIT_MS) };
-    }
-    line.running += 1;
+    const turns = new Semaphore(most, { timeoutMs: LINE_MS });
+    const line = { turns, users: 0, nextAt: now, cameAt: now, stayed: UNKNOWN_MS };
     lines.set(key, line);
+    return line;
+  }
+
+  function later(line: Line): Place {
+    const now = clock.monotonic();
+    const inside = now - line.cameAt;
+    // Where nobody came in for so long, those inside are slower than those before them.
+    const pace = Math.max(line.stayed, inside > LINE_MS ? inside : 0) / most;
+    line.nextAt = Math.max(line.nextAt, now) + pace;
+    const at = Math.ceil(line.nextAt / STEP_MS) * STEP_MS;
+    return { waitMs: Math.min(Math.ceil(at - now), MOST_WAIT_MS) };
+  }
+
+  function leave(key: string, line: Line): void {
+    line.users -= 1;
+    if (line.users === 0) lines.delete(key);
+  }
+
+  return async (key: string): Promise<Place> => {
+    const line = lineOf(key);
+    if (line.turns.waiting >= MOST_IN_LINE) return later(line);
+    line.users += 1;
+    const release = await line.turns.acquire().catch(() => undefined);
+    if (release === undefined) {
+      leave(key, line);
+      return later(line);
+    }
+    const cameAt = clock.monotonic();
+    line.cameAt = cameAt;
     return {
       leave() {
-        line.running -= 1;
-        line.took = clock.monotonic() - now;
-        if (line.running === 0) lines.delete(key);
+        line.stayed = clock.monotonic() - cameAt;
+        release();
+        leave(key, line);
       },
     };
   };
