@@ -14,7 +14,7 @@ export {
   type AuditQuery,
   parseAuditTime,
 } from '../foundation/audit/audit-query.ts';
-export { type BackoffBounds, backoffDelay } from '../foundation/base/backoff.ts';
+export { type BackoffBounds, backoffDelay, parseRetryAfter } from '../foundation/base/backoff.ts';
 export { createSharedCache, type SharedCache, type SharedCacheOptions } from '../foundation/base/cache.ts';
 export type { Clock } from '../foundation/base/clock.ts';
 export { DeadlineError, orAborted, within } from '../foundation/base/deadline.ts';
@@ -150,6 +150,7 @@ export type { Validation } from '../foundation/resources/live-resources.ts';
 export type { DocumentReport, FileReport, ResourcesReport } from '../foundation/resources/report.ts';
 export type { ReloadSummary, ResourceSource, Resources } from '../foundation/resources/resources.ts';
 export { ResourceErrors } from '../foundation/resources/resources.ts';
+export { createSeal, type Seal } from '../foundation/secrets/seal.ts';
 export { SecretErrors } from '../foundation/secrets/secret-file.ts';
 export type { SecretOrigin, Secrets } from '../foundation/secrets/secrets.ts';
 export { isSecretReference } from '../foundation/secrets/secrets.ts';

@@ -1,4 +1,5 @@
 import { field, Type } from 'agent-gateway';
+import type { Static } from 'typebox';
 
 /** Settings of the runtime. */
 export const RuntimeConfig = Type.Object({
@@ -15,4 +16,21 @@ export const RuntimeConfig = Type.Object({
     unset: 'administrators of the gateway alone',
     description: 'Key of an administrator of the default tenant on the routes of the runtime',
   }),
+  secret_key: field.string({
+    env: 'SVC_SECRET_KEY',
+    min: 32,
+    max: 1024,
+    secret: true,
+    unset: 'they are stored as they are',
+    description:
+      'Key that encrypts the secrets which the runtime keeps in the database (those of webhooks); the same on every replica',
+  }),
+  webhook_backoff: field.list({
+    env: 'SVC_WEBHOOK_BACKOFF',
+    default: ['1s', '5s', '30s', '120s'],
+    description:
+      'Delays before the second attempt to deliver an event to a webhook, the third and so on; after as many retries it is given up',
+  }),
 });
+
+export type RuntimeSettings = Static<typeof RuntimeConfig>;

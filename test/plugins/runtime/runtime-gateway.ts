@@ -5,12 +5,15 @@ import runtime from '../../../plugins/runtime/plugin.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../testing/index.ts';
 import { type ProviderScript, rawStream, sse } from '../../support/fake-provider.ts';
 
-/** A gateway with the runtime, on one address; stopped when the test ends. */
+/** A gateway with the runtime, on one address; stopped when the test ends. `plugins` come beside it. */
 export async function startRuntime(
   t: ExecutionContext,
-  options: Omit<TestGatewayOptions, 'plugins'> = {},
+  { plugins = [], ...options }: TestGatewayOptions = {},
 ): Promise<TestGateway> {
-  const gateway = await startTestGateway({ ...options, plugins: [records, agentEngine, runtime] });
+  const gateway = await startTestGateway({
+    ...options,
+    plugins: [records, agentEngine, runtime, ...plugins],
+  });
   t.teardown(gateway.stop);
   return gateway;
 }
