@@ -1,9 +1,14 @@
 import { definePlugin } from 'agent-gateway';
 import { AgentsRef } from '../agent-engine/contract.ts';
+import { PersonalDataPoint } from '../platform/contract.ts';
 import { SkillsRef } from '../records/contract.ts';
 import { RuntimeConfig } from './config.ts';
+import { agentStateRoutes } from './routes/agent-states.ts';
 import { catalogRoutes } from './routes/catalog.ts';
 import { underV2 } from './routes/paths.ts';
+import { createAgentStates } from './services/agent-states.ts';
+import { createPersonalData } from './services/personal-data.ts';
+import { entities, migrations } from './store/entities.ts';
 
 export default definePlugin({
   name: 'runtime',
@@ -12,8 +17,17 @@ export default definePlugin({
   kernel: '^1.0.0',
   config: RuntimeConfig,
   listen: 'address',
+  entities,
+  migrations,
   needs: { agents: AgentsRef, skills: SkillsRef },
   setup(scope, { agents, skills }) {
-    scope.route(...underV2(catalogRoutes({ agents, skills })));
+    const { clock, database } = scope.services;
+    scope.contribute(PersonalDataPoint, createPersonalData({ database }));
+    scope.route(
+      ...underV2([
+        ...catalogRoutes({ agents, skills }),
+        ...agentStateRoutes(createAgentStates({ agents, clock })),
+      ]),
+    );
   },
 });
