@@ -1,10 +1,11 @@
 import { definePlugin } from 'agent-gateway';
 import { AgentsRef } from '../agent-engine/contract.ts';
 import { PersonalDataPoint } from '../platform/contract.ts';
-import { SkillsRef } from '../records/contract.ts';
+import { MemoriesRef, SkillsRef } from '../records/contract.ts';
 import { RuntimeConfig } from './config.ts';
 import { agentStateRoutes } from './routes/agent-states.ts';
 import { catalogRoutes } from './routes/catalog.ts';
+import { longTermMemoryRoutes } from './routes/long-term-memory.ts';
 import { underV2 } from './routes/paths.ts';
 import { createAgentStates } from './services/agent-states.ts';
 import { createPersonalData } from './services/personal-data.ts';
@@ -19,14 +20,15 @@ export default definePlugin({
   listen: 'address',
   entities,
   migrations,
-  needs: { agents: AgentsRef, skills: SkillsRef },
-  setup(scope, { agents, skills }) {
+  needs: { agents: AgentsRef, memories: MemoriesRef, skills: SkillsRef },
+  setup(scope, { agents, memories, skills }) {
     const { clock, database } = scope.services;
     scope.contribute(PersonalDataPoint, createPersonalData({ database }));
     scope.route(
       ...underV2([
         ...catalogRoutes({ agents, skills }),
         ...agentStateRoutes(createAgentStates({ agents, clock })),
+        ...longTermMemoryRoutes(memories),
       ]),
     );
   },
