@@ -10,6 +10,7 @@ import {
   SandboxPoliciesRef,
   SandboxRef,
   ToolsPoint,
+  ToolsRef,
 } from './contract.ts';
 import { openGuard } from './services/guard/create-guard.ts';
 import { openAgents } from './services/loop/open-agents.ts';
@@ -31,18 +32,27 @@ export default definePlugin({
   migrations,
   needs: { memories: MemoriesRef, receipts: ReceiptsRef, skills: SkillsRef },
   points: [ToolsPoint],
-  offers: [ModelsRef, EmbeddingsRef, GuardRef, AgentsRef, CheckpointsRef, SandboxRef, SandboxPoliciesRef],
+  offers: [
+    ModelsRef,
+    EmbeddingsRef,
+    GuardRef,
+    AgentsRef,
+    CheckpointsRef,
+    SandboxRef,
+    SandboxPoliciesRef,
+    ToolsRef,
+  ],
   async setup(scope, { memories, receipts, skills }) {
     const { clock, ids, database, objects } = scope.services;
     const sandbox = await startSandbox(scope);
     const guard = openGuard(scope);
     const { models, embeddings } = await openModelService(scope);
     const policies = openSandboxPolicies(scope);
-    const tools = [
+    const sources = [
       ...recordTools({ memories, skills, database, objects, guard }),
       executeCode({ sandbox, policies, overheadMs: overheadOf(scope.config.sandbox) }),
     ];
-    const agents = openAgents(scope, { models, guard, receipts, policies, tools });
+    const { agents, tools } = openAgents(scope, { models, guard, receipts, policies, tools: sources });
 
     scope.provide(ModelsRef, models);
     scope.provide(EmbeddingsRef, embeddings);
@@ -51,6 +61,7 @@ export default definePlugin({
     scope.provide(CheckpointsRef, createCheckpoints({ clock, ids }));
     scope.provide(SandboxRef, sandbox);
     scope.provide(SandboxPoliciesRef, policies);
+    scope.provide(ToolsRef, tools);
     scope.contribute(EmbeddingsPoint, embeddings);
   },
 });

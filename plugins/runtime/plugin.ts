@@ -1,5 +1,5 @@
 import { definePlugin } from 'agent-gateway';
-import { AgentsRef } from '../agent-engine/contract.ts';
+import { AgentsRef, ToolsRef } from '../agent-engine/contract.ts';
 import { PersonalDataPoint } from '../platform/contract.ts';
 import { MemoriesRef, SkillsRef } from '../records/contract.ts';
 import { RuntimeConfig } from './config.ts';
@@ -20,13 +20,13 @@ export default definePlugin({
   listen: 'address',
   entities,
   migrations,
-  needs: { agents: AgentsRef, memories: MemoriesRef, skills: SkillsRef },
-  setup(scope, { agents, memories, skills }) {
+  needs: { agents: AgentsRef, memories: MemoriesRef, skills: SkillsRef, tools: ToolsRef },
+  setup(scope, { agents, memories, skills, tools }) {
     const { clock, database } = scope.services;
     scope.contribute(PersonalDataPoint, createPersonalData({ database }));
     scope.route(
       ...underV2([
-        ...catalogRoutes({ agents, skills }),
+        ...catalogRoutes({ agents, skills, tools }),
         ...agentStateRoutes(createAgentStates({ agents, clock })),
         ...longTermMemoryRoutes(memories),
       ]),
