@@ -1,9 +1,21 @@
 import { definePlugin } from 'agent-gateway';
-import { EmbeddingsPoint, MemoriesRef, ReceiptsRef, SkillsRef } from '../records/contract.ts';
+import {
+  EmbeddingsPoint,
+  MemoriesRef,
+  MeteringRef,
+  PreamblesRef,
+  ReceiptsRef,
+  SessionDataPoint,
+  SessionsRef,
+  SkillsRef,
+  TurnsRef,
+} from '../records/contract.ts';
 import { AgentEngineConfig } from './config.ts';
 import {
   AgentsRef,
+  AgentTurnsRef,
   CheckpointsRef,
+  ConversationsRef,
   EmbeddingsRef,
   GuardRef,
   ModelsRef,
@@ -20,7 +32,9 @@ import { startSandbox } from './services/sandbox/open-sandbox.ts';
 import { overheadOf } from './services/sandbox/sandbox-config.ts';
 import { executeCode } from './services/tools/execute-code.ts';
 import { recordTools } from './services/tools/skill-tools.ts';
-import { createCheckpoints } from './store/checkpoints/checkpoints.ts';
+import { createAgentTurns } from './services/turns/agent-turns.ts';
+import { createConversations } from './services/turns/conversations.ts';
+import { createCheckpoints, forgetCheckpoints } from './store/checkpoints/checkpoints.ts';
 import { entities, migrations } from './store/entities.ts';
 
 export default definePlugin({
@@ -30,19 +44,30 @@ export default definePlugin({
   config: AgentEngineConfig,
   entities,
   migrations,
-  needs: { memories: MemoriesRef, receipts: ReceiptsRef, skills: SkillsRef },
+  needs: {
+    memories: MemoriesRef,
+    metering: MeteringRef,
+    preambles: PreamblesRef,
+    receipts: ReceiptsRef,
+    sessions: SessionsRef,
+    skills: SkillsRef,
+    turns: TurnsRef,
+  },
   points: [ToolsPoint],
   offers: [
     ModelsRef,
     EmbeddingsRef,
     GuardRef,
     AgentsRef,
+    AgentTurnsRef,
     CheckpointsRef,
+    ConversationsRef,
     SandboxRef,
     SandboxPoliciesRef,
     ToolsRef,
   ],
-  async setup(scope, { memories, receipts, skills }) {
+  async setup(scope, records) {
+    const { memories, receipts, skills } = records;
     const { clock, ids, database, objects } = scope.services;
     const sandbox = await startSandbox(scope);
     const guard = openGuard(scope);
@@ -54,14 +79,25 @@ export default definePlugin({
     ];
     const { agents, tools } = openAgents(scope, { models, guard, receipts, policies, tools: sources });
 
+    const { preamble_tokens: preambleTokens, history_tokens: historyTokens } = scope.config;
+    const budget = { preambleTokens, historyTokens };
+    const conversations = createConversations({ ...records, guard, database, budget });
+    const checkpoints = createCheckpoints({ clock, ids });
+
     scope.provide(ModelsRef, models);
     scope.provide(EmbeddingsRef, embeddings);
     scope.provide(GuardRef, guard);
     scope.provide(AgentsRef, agents);
-    scope.provide(CheckpointsRef, createCheckpoints({ clock, ids }));
+    scope.provide(CheckpointsRef, checkpoints);
+    scope.provide(ConversationsRef, conversations);
+    scope.provide(
+      AgentTurnsRef,
+      createAgentTurns({ ...records, agents, models, conversations, checkpoints, database }),
+    );
     scope.provide(SandboxRef, sandbox);
     scope.provide(SandboxPoliciesRef, policies);
     scope.provide(ToolsRef, tools);
     scope.contribute(EmbeddingsPoint, embeddings);
+    scope.contribute(SessionDataPoint, { remove: forgetCheckpoints });
   },
 });

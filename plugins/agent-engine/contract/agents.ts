@@ -1,5 +1,12 @@
-import { defineErrors, serviceRef, type TenantEntityManager } from 'agent-gateway';
-import type { ChatMessage, ModelUse, ToolCall, ToolDefinition } from '../../records/contract.ts';
+import { defineErrors, type Page, type RowWrite, serviceRef, type TenantEntityManager } from 'agent-gateway';
+import type {
+  ChatMessage,
+  ModelUse,
+  Principal,
+  SessionReader,
+  ToolCall,
+  ToolDefinition,
+} from '../../records/contract.ts';
 import type { ChatRequest, ToolChoice } from './models.ts';
 import type { RunContext } from './run-context.ts';
 import type { Question } from './tools.ts';
@@ -203,24 +210,23 @@ export interface CheckpointPlace {
   readonly agent: string;
 }
 
-/** Checkpoints of a tenant's sessions. Every method may be part of the caller's transaction. */
+/** What waits for decisions, without what the run needs to go on. */
+export type OpenInterrupts = CheckpointPlace &
+  Pick<Checkpoint, 'id' | 'interrupts'> & { readonly createdAt: Date };
+
+/** Checkpoints of a tenant's sessions. What is written belongs into the commit of the turn: see `TurnOutcome.also`. */
 export interface Checkpoints {
-  /** Keeps a checkpoint, in place of the one before. Throws `agent.checkpoint-too-large` above 1 MiB of JSON. */
-  save(
-    entities: TenantEntityManager,
-    given: CheckpointPlace & { readonly checkpoint: Checkpoint },
-  ): Promise<void>;
+  /** Keeps a checkpoint. Throws `agent.checkpoint-too-large` above 1 MiB of JSON. */
+  save(given: CheckpointPlace & { readonly principal: Principal; readonly checkpoint: Checkpoint }): RowWrite;
+  /** Removes a checkpoint that was found; without a match it is gone, or was replaced. */
+  take(place: CheckpointPlace & { readonly checkpointId: string }): RowWrite;
   find(entities: TenantEntityManager, place: CheckpointPlace): Promise<StoredCheckpoint | undefined>;
-  /**
-   * Removes a checkpoint that was found. True for one caller only, over all replicas; false when it is gone or was replaced. In the transaction
-   * that commits the resumed turn, a crash before it leaves the checkpoint to be resumed again.
-   */
-  take(
+  /** What waits in the sessions that the reader may see, newest first. */
+  list(
     entities: TenantEntityManager,
-    place: CheckpointPlace & { readonly checkpointId: string },
-  ): Promise<boolean>;
-  /** Removes all checkpoints of a session; returns how many there were. */
-  forget(entities: TenantEntityManager, sessionId: string): Promise<number>;
+    reader: SessionReader,
+    page: Page,
+  ): Promise<{ readonly open: readonly OpenInterrupts[]; readonly total: number }>;
 }
 
 /** The checkpoints of paused runs. */

@@ -1,4 +1,4 @@
-import { type Call, type Reply, reply, Type } from 'agent-gateway';
+import { type Reply, reply, Type } from 'agent-gateway';
 import type { Static, TSchema } from 'typebox';
 
 /** The name of a record for people: 1 to 200 characters, not all blank, no control characters. */
@@ -47,11 +47,6 @@ export const MarkdownBody = Type.String({ description: 'Markdown, as UTF-8' });
 
 /** Markdown in an answer. */
 export const MarkdownText = Type.String({ description: 'Markdown' });
-
-/** Whose memories and profile a call is about: `X-Svc-User-Id`, or the credential's identity where it is absent or empty. */
-export function userOf({ userId, identity }: Pick<Call, 'userId' | 'identity'>): string {
-  return userId || identity.id;
-}
 
 /** 204 once the work is done. */
 export async function done(work: Promise<unknown>): Promise<Reply> {

@@ -1,6 +1,6 @@
 import { access, pageOf, pageQuery, type Route, reply, route, Type } from 'agent-gateway';
-import { type Memories, MemoryErrors, ProfileErrors, type Profiles } from '../../records/contract.ts';
-import { done, listOf, MARKDOWN, MAX_PAGE, MarkdownBody, MarkdownText, Timestamp, userOf } from './common.ts';
+import { type Memories, MemoryErrors, ProfileErrors, type Profiles, userOf } from '../../records/contract.ts';
+import { done, listOf, MARKDOWN, MAX_PAGE, MarkdownBody, MarkdownText, Timestamp } from './common.ts';
 import { toWire } from './wire.ts';
 
 /** A memory as clients see it (specification 1, Memory entry). */

@@ -1,6 +1,14 @@
-import { defineErrors, type Page, type RowWrite, serviceRef, type TenantEntityManager } from 'agent-gateway';
+import {
+  defineErrors,
+  extensionPoint,
+  type Page,
+  type RowWrite,
+  serviceRef,
+  type TenantEntityManager,
+} from 'agent-gateway';
 import type { ChatMessage } from './chat.ts';
 import type { PricedUse, UsageSource } from './metering.ts';
+import type { OwnerReader } from './ownership.ts';
 import type { Principal } from './principal.ts';
 
 /** A conversation that is kept (specification 1, Session). */
@@ -33,13 +41,7 @@ export interface SessionMessage {
 }
 
 /** Who asks for sessions. */
-export interface SessionReader {
-  readonly identityId: string;
-  /** `X-Svc-User-Id`, when it was sent: only this user's sessions then. */
-  readonly userId?: string | undefined;
-  /** Sees all sessions of the tenant. */
-  readonly isAdmin: boolean;
-}
+export type SessionReader = OwnerReader;
 
 /** Stored sessions, by tenant. */
 export interface Sessions {
@@ -136,6 +138,15 @@ export const SessionErrors = defineErrors({
   lost: { code: 'session.lost', kind: 'unavailable', title: 'The hold on the session was lost' },
   aborted: { code: 'chat.aborted', kind: 'conflict', title: 'The chat was aborted' },
 });
+
+/** What a plugin keeps of sessions, and what goes with them. */
+export interface SessionData {
+  /** Removes it, in the transaction that deletes the session. */
+  remove(entities: TenantEntityManager, sessionId: string): Promise<unknown>;
+}
+
+/** What goes with sessions when they are deleted. */
+export const SessionDataPoint = extensionPoint<SessionData>('records.session-data');
 
 /** Stored sessions. */
 export const SessionsRef = serviceRef<Sessions>('records.sessions');

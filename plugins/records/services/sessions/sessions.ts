@@ -1,10 +1,14 @@
 import type { Leases, TenantEntityManager } from 'agent-gateway';
 import {
+  maySee,
+  type SessionData,
   SessionErrors,
   type SessionMessage,
   type SessionReader,
   type SessionRecord,
   type Sessions,
+  storedName,
+  visibleTo,
 } from '../../contract.ts';
 import {
   countMessages,
@@ -16,28 +20,27 @@ import {
   type SessionMessageRow,
   type SessionRow,
 } from '../../store/sessions.ts';
-import { isSessionId, maySee, storedName } from './session-access.ts';
+import { isSessionId } from './session-access.ts';
 import { takeIdleSession } from './session-lease.ts';
 
 /** What stored sessions are read and deleted with. */
 export interface SessionsParts {
   readonly leases: Leases;
+  /** What goes with a session. */
+  readonly data: () => readonly SessionData[];
 }
 
 /** How often a deletion that lost a race in the database is tried again. */
 const RETRIES = 5;
 
 /** Stored sessions. */
-export function createSessions({ leases }: SessionsParts): Sessions {
+export function createSessions({ leases, data }: SessionsParts): Sessions {
   return {
     async list(entities, reader, filter, page) {
       const users = [reader.userId, filter.userId].filter((user) => user !== undefined).map(storedName);
       // A caller who names himself and asks for another sees nothing.
       if (new Set(users).size > 1) return { sessions: [], total: 0 };
-      const where = {
-        ...(reader.isAdmin ? {} : { identityId: storedName(reader.identityId) }),
-        ...(users[0] === undefined ? {} : { userId: users[0] }),
-      };
+      const where = { ...visibleTo(reader), ...(users[0] === undefined ? {} : { userId: users[0] }) };
       const [rows, total] = await findSessions(entities, where, page);
       return { sessions: rows.map(toRecord), total };
     },
@@ -57,6 +60,7 @@ export function createSessions({ leases }: SessionsParts): Sessions {
       await entities.transaction(
         async (inside) => {
           await deleteMessages(inside, id);
+          for (const { remove } of data()) await remove(inside, id);
           if (!(await deleteSession(inside, id))) throw SessionErrors.notFound();
         },
         { retries: RETRIES },

@@ -1,19 +1,52 @@
-import { type Database, GatewayError } from 'agent-gateway';
-import type { ChatMessage, Guard, ModelUse } from '../../../agent-engine/contract.ts';
-import type { Metering, Preambles, Turn, Turns, UsageSource } from '../../../records/contract.ts';
-import type { ChatCall } from './chat-call.ts';
-import { keptMessages } from './kept-messages.ts';
+import { type Call, type Logger, type RowWrite, serviceRef } from 'agent-gateway';
+import {
+  type ChatMessage,
+  isTenantAdmin,
+  type ModelUse,
+  type Principal,
+  principalOf,
+  type UsageSource,
+} from '../../records/contract.ts';
+import type { AuditChanges } from './run-context.ts';
 
-/** How much of a model's context the gateway fills by itself, in estimated tokens. */
-interface ContextBudget {
-  /** Personality, profile, memories and skills. */
-  readonly preambleTokens: number;
-  /** Stored history. */
-  readonly historyTokens: number;
+/** Everything about a chat request that is not in its body. */
+export interface ChatCall {
+  readonly principal: Principal;
+  /** May use every session of the tenant. */
+  readonly isAdmin: boolean;
+  /** The tenant's bound on sessions with a turn in flight. */
+  readonly maxSessions: number;
+  /** The session that the caller names. */
+  readonly sessionId: string | undefined;
+  readonly signal: AbortSignal;
+  readonly requestId: string;
+  readonly traceHeaders: Readonly<Record<string, string>>;
+  /** Adds what tools made or changed to the audit record of the request. */
+  readonly audit: (changes: AuditChanges) => void;
+  readonly log: Logger;
+}
+
+/** The part of a request that is not in its body. */
+export function chatCallOf(call: Call, sessionId: string | undefined): ChatCall {
+  let changes: AuditChanges = {};
+  return {
+    principal: principalOf(call),
+    isAdmin: isTenantAdmin(call.identity),
+    maxSessions: call.tenant.maxSessions,
+    sessionId,
+    signal: call.signal,
+    requestId: call.requestId,
+    traceHeaders: call.traceHeaders(),
+    audit: (more) => {
+      changes = { ...changes, ...more };
+      call.audit({ changes });
+    },
+    log: call.log,
+  };
 }
 
 /** What a request says that matters to its session. */
-interface ConversationRequest {
+export interface ConversationRequest {
   readonly messages: readonly ChatMessage[];
   /** False stores nothing. */
   readonly store: boolean;
@@ -21,13 +54,18 @@ interface ConversationRequest {
   readonly contextLength: number | undefined;
 }
 
+/** Characters of text that one turn may keep. */
+export const MAX_KEPT = 8 * 1024 * 1024;
+
 /** What a finished answer adds. */
-interface KeptAnswer {
+export interface KeptAnswer {
   readonly model: string;
   readonly source: UsageSource;
   /** Redacted. */
   readonly messages: readonly ChatMessage[];
   readonly uses: readonly ModelUse[];
+  /** More writes of the same transaction. */
+  readonly also?: readonly RowWrite[];
 }
 
 /** A request in its session, or in none. Dispose it in any case; without `keep` nothing of it stays. */
@@ -47,82 +85,14 @@ export interface Conversation extends AsyncDisposable {
   failure(error: unknown): unknown;
 }
 
-/** What conversations are made of. */
-export interface ConversationParts {
-  readonly turns: Turns;
-  readonly preambles: Preambles;
-  readonly guard: Guard;
-  readonly metering: Metering;
-  readonly database: Pick<Database, 'forTenant'>;
-  readonly budget: ContextBudget;
-}
-
 /** Opens conversations: takes the session's turn, and collects what the model has to know. */
-export function createConversations(parts: ConversationParts) {
-  const { turns, preambles, guard, metering, database, budget } = parts;
-
-  async function write(
-    { principal }: ChatCall,
-    turn: Turn | undefined,
-    said: readonly ChatMessage[],
-    { model, source, messages, uses }: KeptAnswer,
-  ): Promise<void> {
-    const priced = await metering.price(uses);
-    if (turn !== undefined) {
-      await turn.commit({ model, source, messages: [...said, ...messages], uses: priced });
-      return;
-    }
-    // Nothing is stored of what was said; what it cost is.
-    const owner = { principal, source };
-    await metering.record(database.forTenant(principal.tenantId), owner, priced);
-  }
-
+export interface Conversations {
   /** Throws what `Turns.begin` throws, and `session.turn-too-large`. */
-  async function open(call: ChatCall, request: ConversationRequest): Promise<Conversation> {
-    const { principal, isAdmin, sessionId, maxSessions, signal } = call;
-    if (!request.store) return conversation(call, undefined, [], []);
-    const said = keptMessages(request.messages, guard);
-    const turn = await turns.begin({ principal, isAdmin, sessionId, maxSessions, signal });
-    try {
-      const history = turn.isNew ? [] : await turn.history(historyTokens(request.contextLength, budget));
-      return await conversation(call, turn, said, history);
-    } catch (error) {
-      await turn[Symbol.asyncDispose]();
-      throw error;
-    }
-  }
-
-  async function conversation(
-    call: ChatCall,
-    turn: Turn | undefined,
-    said: readonly ChatMessage[],
-    history: readonly ChatMessage[],
-  ): Promise<Conversation> {
-    const signal = turn?.signal ?? call.signal;
-    const known = preambles.of(call.principal, budget.preambleTokens);
-    const { text, secret } = known instanceof Promise ? await known : known;
-    return {
-      sessionId: turn?.sessionId,
-      signal,
-      preamble: text,
-      secretPrompt: secret,
-      history,
-      keep: (answer) => write(call, turn, said, answer),
-      failure: (error) => (signal.aborted && signal.reason instanceof GatewayError ? signal.reason : error),
-      [Symbol.asyncDispose]: async () => turn?.[Symbol.asyncDispose](),
-    };
-  }
-
-  return { open };
+  open(call: ChatCall, request: ConversationRequest): Promise<Conversation>;
 }
 
-/** Conversations of one gateway. */
-export type Conversations = ReturnType<typeof createConversations>;
-
-/** History may have what is set, and never more than half of the model's context. Pure. */
-function historyTokens(contextLength: number | undefined, budget: ContextBudget): number {
-  return Math.min(budget.historyTokens, Math.floor((contextLength ?? Number.POSITIVE_INFINITY) / 2));
-}
+/** Conversations, for plugins that ask models or agents for a caller. */
+export const ConversationsRef = serviceRef<Conversations>('agent-engine.conversations');
 
 const INSTRUCTIONS: ReadonlySet<string> = new Set(['system', 'developer']);
 

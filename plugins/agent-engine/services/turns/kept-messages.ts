@@ -1,11 +1,13 @@
-import type { ChatMessage, ContentPart, Guard, ToolCall } from '../../../agent-engine/contract.ts';
-import { SessionErrors } from '../../../records/contract.ts';
-import { redactValue } from './redact-value.ts';
+import {
+  type ChatMessage,
+  type ContentPart,
+  SessionErrors,
+  type ToolCall,
+} from '../../../records/contract.ts';
+import { type Guard, MAX_KEPT, redactValue } from '../../contract.ts';
 
 /** Characters of media inside a message that are kept; larger ones are named only. */
 const MAX_MEDIA = 256 * 1024;
-/** Characters of text that one turn may keep. */
-export const MAX_KEPT = 8 * 1024 * 1024;
 /** Bytes that they may have in a statement. MariaDB takes 16 MiB at one time, and the answer comes on top. */
 const MAX_STATEMENT = 13 * 1024 * 1024;
 /** So many characters cannot exceed it, whatever they are: no other grows as much as U+0000, which becomes seven bytes. */

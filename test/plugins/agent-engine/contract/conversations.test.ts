@@ -1,10 +1,10 @@
 import test from 'ava';
-import type { ChatMessage } from '../../../../../plugins/agent-engine/contract.ts';
 import {
+  type ChatMessage,
   composeConversation,
   newMessages,
   withPreamble,
-} from '../../../../../plugins/platform/services/chat/conversations.ts';
+} from '../../../../plugins/agent-engine/contract.ts';
 
 const say = (role: string, content: string): ChatMessage => ({ role, content });
 const texts = (messages: readonly ChatMessage[]) => messages.map(({ content }) => content);

@@ -1,8 +1,8 @@
 import test from 'ava';
-import type { ChatMessage, ToolCall } from '../../../../../plugins/agent-engine/contract.ts';
+import { type ChatMessage, MAX_KEPT, type ToolCall } from '../../../../../plugins/agent-engine/contract.ts';
 import { createGuard } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
-import { keptMessages, MAX_KEPT } from '../../../../../plugins/platform/services/chat/kept-messages.ts';
-import { testGuard } from './chat-fakes.ts';
+import { keptMessages } from '../../../../../plugins/agent-engine/services/turns/kept-messages.ts';
+import { testGuard } from '../../../platform/services/chat/chat-fakes.ts';
 
 const keep = (message: ChatMessage) => keptMessages([message], testGuard)[0];
 
