@@ -13,6 +13,7 @@ export type ErrorKind =
   | 'precondition-failed'
   | 'too-large'
   | 'unsupported-media'
+  | 'range-not-satisfiable'
   | 'rate-limited'
   | 'client-closed'
   | 'internal'

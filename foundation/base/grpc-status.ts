@@ -40,6 +40,7 @@ const GRPC_STATUS: Readonly<Record<ErrorKind, GrpcStatusName>> = {
   'precondition-failed': 'ABORTED',
   'too-large': 'RESOURCE_EXHAUSTED',
   'unsupported-media': 'INVALID_ARGUMENT',
+  'range-not-satisfiable': 'OUT_OF_RANGE',
   'rate-limited': 'RESOURCE_EXHAUSTED',
   'client-closed': 'CANCELLED',
   internal: 'INTERNAL',

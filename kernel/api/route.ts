@@ -20,7 +20,10 @@ export interface RouteSchema {
   readonly query?: TSchema;
   /** An object schema of lower-case header names. */
   readonly headers?: TSchema;
-  /** With `bodyType: 'json'` any schema; with `'text'` a string schema. */
+  /**
+   * With `bodyType: 'json'` any schema; with `'text'` a string schema; with `'form'` `Type.Unsafe<Readable>({…})` of the object that the form
+   * stands for: documentation, not checked at run time.
+   */
   readonly body?: TSchema;
   /** Answers by status; `null` for one without content. Documentation and typing of clients, not checked at run time. */
   readonly responses?: Readonly<Record<number, TSchema | null>>;
@@ -54,8 +57,11 @@ export interface RouteDefinition<S extends RouteSchema = RouteSchema> {
   readonly errors?: ErrorDialect;
   /** Bytes of body that are read at most; default 1 MiB, above it 413. */
   readonly bodyLimit?: number;
-  /** Default `json` when the schema has a body. */
-  readonly bodyType?: 'json' | 'text';
+  /**
+   * Default `json` when the schema has a body. `form`: the `multipart/form-data` body as a `Readable` that is not read yet; above `bodyLimit` it fails with
+   * 413. The handler reads it to its end, also where it refuses it, or ends the connection by not beginning to.
+   */
+  readonly bodyType?: 'json' | 'text' | 'form';
   /** An open event stream counts against `SVC_MAX_STREAMS_PER_USER`. A route that has this is documented as one that may answer with a stream. */
   readonly countsAsStream?: (call: RouteCall<S>) => boolean;
   /** A limit beside the tenant's and the user's windows; `bootstrap` counts per source address. */

@@ -4,7 +4,7 @@ import { unstorableFields } from '../../foundation/base/storable-text.ts';
 import { isMapping } from '../../foundation/config/field-codec.ts';
 import { isInvalidValue } from '../../foundation/data/errors.ts';
 import type { Route } from '../api/route.ts';
-import { DEFAULT_BODY_LIMIT, queryObject, readJson, readPlainText } from '../http/body.ts';
+import { DEFAULT_BODY_LIMIT, formBody, queryObject, readJson, readPlainText } from '../http/body.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
 import { respond } from '../http/respond.ts';
 import type { SseTimes } from '../http/sse-writer.ts';
@@ -57,7 +57,7 @@ async function handle(definition: Route, call: HttpCall): Promise<unknown> {
   } catch (error) {
     if (!isInvalidValue(error)) throw error;
     if (unstorableFields(call.params, 'params').length > 0) throw KernelErrors.pathNotFound();
-    const errors = unstorableFields(call.body, 'body');
+    const errors = definition.bodyType === 'form' ? [] : unstorableFields(call.body, 'body');
     throw errors.length > 0 ? (definition.refuse ?? refuse)(errors, call.body) : error;
   }
 }
@@ -84,7 +84,9 @@ async function readCall(
     call.headers = { ...context.req.headers };
     errors.push(...validators.headers(call.headers));
   }
-  if (validators.body !== undefined) {
+  if (definition.bodyType === 'form') {
+    call.body = formBody(context.req, definition.bodyLimit ?? DEFAULT_BODY_LIMIT);
+  } else if (validators.body !== undefined) {
     call.body = await readBody(context, definition);
     // An absent body is reported as its missing fields, not as "must be object".
     if (call.body === undefined && definition.bodyType !== 'text') call.body = {};

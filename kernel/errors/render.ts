@@ -65,6 +65,7 @@ const TYPES: Partial<Record<ErrorKind, string>> = {
   invalid: 'invalid_request_error',
   'too-large': 'invalid_request_error',
   'unsupported-media': 'invalid_request_error',
+  'range-not-satisfiable': 'invalid_request_error',
   'method-not-allowed': 'invalid_request_error',
   conflict: 'invalid_request_error',
   gone: 'invalid_request_error',

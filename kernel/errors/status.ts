@@ -12,6 +12,7 @@ export const HTTP_STATUS: Readonly<Record<ErrorKind, number>> = {
   'precondition-failed': 412,
   'too-large': 413,
   'unsupported-media': 415,
+  'range-not-satisfiable': 416,
   'rate-limited': 429,
   'client-closed': 499,
   internal: 500,

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import rawBody from 'raw-body';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import { GatewayError } from '../../foundation/base/gateway-error.ts';
 
 /** Bytes of body that are read when a route says nothing else. */
 export const DEFAULT_BODY_LIMIT = 1024 * 1024;
@@ -61,16 +63,40 @@ export async function readPlainText(request: IncomingMessage, limit: number): Pr
   return readText(request, limit);
 }
 
-async function readText(request: IncomingMessage, limit: number): Promise<string> {
-  const encoding = request.headers['content-encoding'];
-  if (encoding !== undefined && encoding !== 'identity') {
+/**
+ * The body of a form, to be read with backpressure; nothing of it is read before.
+ *
+ * @throws 413 where its length is known to be above `limit` bytes, 415 for another content type and for a compressed body. Reading it throws 413 for a
+ * longer one, 499 when the client is gone.
+ */
+export function formBody(request: IncomingMessage, limit: number): Readable {
+  const type = mediaType(request);
+  if (type !== 'multipart/form-data') {
     throw KernelErrors.unsupportedMedia(
-      'A compressed body is not accepted: send it without Content-Encoding',
-      {
-        headers: { 'accept-encoding': 'identity' },
-      },
+      `Send the body as multipart/form-data${type === '' ? '' : `, not ${type}`}`,
     );
   }
+  requireUncompressed(request);
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+  return Readable.from(piecesOf(request, limit), { objectMode: false });
+}
+
+async function* piecesOf(request: IncomingMessage, limit: number): AsyncGenerator<Buffer, void> {
+  let size = 0;
+  try {
+    // Destroying the request would take the connection away that the refusal has to be sent on.
+    for await (const piece of request.iterator({ destroyOnReturn: false })) {
+      size += piece.length;
+      if (size > limit) throw tooLarge(limit);
+      yield piece;
+    }
+  } catch (cause) {
+    throw cause instanceof GatewayError ? cause : KernelErrors.clientClosed(undefined, { cause });
+  }
+}
+
+async function readText(request: IncomingMessage, limit: number): Promise<string> {
+  requireUncompressed(request);
   requireUtf8(request);
   return decode(await readBytes(request, limit));
 }
@@ -81,6 +107,14 @@ async function readBytes(request: IncomingMessage, limit: number): Promise<Buffe
   } catch (cause) {
     throw readFailure(cause, limit);
   }
+}
+
+function requireUncompressed(request: IncomingMessage): void {
+  const encoding = request.headers['content-encoding'];
+  if (encoding === undefined || encoding === 'identity') return;
+  throw KernelErrors.unsupportedMedia('A compressed body is not accepted: send it without Content-Encoding', {
+    headers: { 'accept-encoding': 'identity' },
+  });
 }
 
 const CHARSET = /;\s*charset="?([^\s;"]+)/i;
@@ -105,17 +139,19 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 function readFailure(cause: unknown, limit: number): Error {
   const type = (cause as { type?: string }).type;
-  if (type === 'entity.too.large') {
-    // What is left of the body is not read, so the connection cannot carry another request.
-    return KernelErrors.bodyTooLarge(`The body may hold ${limit} bytes at most`, {
-      headers: { connection: 'close' },
-    });
-  }
+  if (type === 'entity.too.large') return tooLarge(limit);
   if (type === 'request.aborted') return KernelErrors.clientClosed(undefined, { cause });
   if (type === 'request.size.invalid') {
     return KernelErrors.malformedBody('The body is shorter or longer than its Content-Length', { cause });
   }
   return KernelErrors.malformedBody(undefined, { cause });
+}
+
+/** What is left of the body is not read, so the connection cannot carry another request. */
+function tooLarge(limit: number): GatewayError {
+  return KernelErrors.bodyTooLarge(`The body may hold ${limit} bytes at most`, {
+    headers: { connection: 'close' },
+  });
 }
 
 function hasBody(request: IncomingMessage): boolean {

@@ -43,7 +43,7 @@ function operation(route: CompiledRoute): object {
     ...parametersOf(schema.query, 'query', false),
     ...parametersOf(schema.headers, 'header', false),
   ];
-  const mediaType = bodyType === 'text' ? 'text/plain' : 'application/json';
+  const mediaType = MEDIA_TYPES[bodyType ?? 'json'];
   return {
     summary,
     ...(description === undefined ? {} : { description }),
@@ -60,6 +60,8 @@ function operation(route: CompiledRoute): object {
     'x-access': access,
   };
 }
+
+const MEDIA_TYPES = { json: 'application/json', text: 'text/plain', form: 'multipart/form-data' } as const;
 
 function operationId({ definition, pattern }: CompiledRoute): string {
   const words = pattern.split(/[^A-Za-z0-9]+/).filter(Boolean);

@@ -5,9 +5,11 @@ import { MemoriesRef, SkillsRef } from '../records/contract.ts';
 import { RuntimeConfig } from './config.ts';
 import { agentStateRoutes } from './routes/agent-states.ts';
 import { catalogRoutes } from './routes/catalog.ts';
+import { fileRoutes } from './routes/files.ts';
 import { longTermMemoryRoutes } from './routes/long-term-memory.ts';
 import { underV2 } from './routes/paths.ts';
 import { createAgentStates } from './services/agent-states.ts';
+import { createFiles, FileContents, removeContents } from './services/files/files.ts';
 import { createPersonalData } from './services/personal-data.ts';
 import { entities, migrations } from './store/entities.ts';
 
@@ -20,15 +22,20 @@ export default definePlugin({
   listen: 'address',
   entities,
   migrations,
+  jobs: [FileContents],
   needs: { agents: AgentsRef, memories: MemoriesRef, skills: SkillsRef, tools: ToolsRef },
   setup(scope, { agents, memories, skills, tools }) {
-    const { clock, database } = scope.services;
-    scope.contribute(PersonalDataPoint, createPersonalData({ database }));
+    const { services, log, config } = scope;
+    const { clock, database, objects } = services;
+    const files = createFiles({ ...services, log, maxSize: config.max_file_size });
+    scope.worker(FileContents, removeContents(objects));
+    scope.contribute(PersonalDataPoint, createPersonalData({ database, files }));
     scope.route(
       ...underV2([
         ...catalogRoutes({ agents, skills, tools }),
         ...agentStateRoutes(createAgentStates({ agents, clock })),
         ...longTermMemoryRoutes(memories),
+        ...fileRoutes(files, config.max_file_size),
       ]),
     );
   },

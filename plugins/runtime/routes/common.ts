@@ -1,4 +1,4 @@
-import { type Identity, Type } from 'agent-gateway';
+import { Type } from 'agent-gateway';
 import type { TSchema } from 'typebox';
 
 /** Records of a page at most. */
@@ -18,9 +18,4 @@ export function listOf<S extends TSchema>(plural: string, record: S) {
     limit: Type.Integer(),
     offset: Type.Integer(),
   });
-}
-
-/** True for who sees the records of all users of his tenant: its `admin`s and its `owner`. */
-export function isTenantAdmin({ roles }: Identity): boolean {
-  return roles.includes('admin') || roles.includes('owner');
 }

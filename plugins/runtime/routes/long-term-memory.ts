@@ -1,6 +1,6 @@
 import { access, type Call, pageOf, pageQuery, type Route, reply, route, Type } from 'agent-gateway';
-import { type Memories, type Memory, MemoryErrors } from '../../records/contract.ts';
-import { IdParams, isTenantAdmin, listOf, MAX_PAGE, Timestamp } from './common.ts';
+import { isTenantAdmin, type Memories, type Memory, MemoryErrors } from '../../records/contract.ts';
+import { IdParams, listOf, MAX_PAGE, Timestamp } from './common.ts';
 
 /** Results of a search at most. */
 const MAX_RESULTS = 100;

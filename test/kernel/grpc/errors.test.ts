@@ -20,6 +20,7 @@ const TABLE: Readonly<Record<ErrorKind, string>> = {
   'precondition-failed': 'ABORTED',
   'too-large': 'RESOURCE_EXHAUSTED',
   'unsupported-media': 'INVALID_ARGUMENT',
+  'range-not-satisfiable': 'OUT_OF_RANGE',
   'rate-limited': 'RESOURCE_EXHAUSTED',
   'client-closed': 'CANCELLED',
   internal: 'INTERNAL',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ExecutionContext } from 'ava';
 import type { Database } from '../../../foundation/data/database.ts';
+import type { KernelServices } from '../../../kernel/api/services.ts';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
 import {
   type PersonalData,
@@ -23,6 +24,7 @@ spec: {type: chat_model_agent, model: {primary: demo}, system_prompt: Help.}
 /** A gateway with the runtime and the agents `helper` and `other`. */
 export interface RecordsGateway extends TestGateway {
   readonly database: Database;
+  readonly services: KernelServices;
   /** A key of a tenant with one role. */
   key(tenantId: string, role?: string): Promise<{ readonly id: string; readonly token: string }>;
   /** What the runtime exports. */
@@ -39,12 +41,12 @@ export async function startRecords(
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   for (const name of ['helper', 'other']) await writeFile(path.join(folder, `${name}.yaml`), AGENT(name));
   let contributed: () => readonly PersonalData[] = () => [];
-  let database: Database | undefined;
+  let services: KernelServices | undefined;
   const reader = testPlugin('reader', {
     points: [PersonalDataPoint],
     setup(scope) {
       contributed = scope.contributions(PersonalDataPoint);
-      database = scope.services.database;
+      services = scope.services;
     },
   });
   const gateway = await startTestGateway({
@@ -56,7 +58,8 @@ export async function startRecords(
   const data = () => contributed().find(({ name }) => name === 'runtime')!;
   const { apiKeys } = gateway.gateway.services;
   return Object.assign(gateway, {
-    database: database!,
+    database: services!.database,
+    services: services!,
     key: async (tenantId: string, role = 'user') => {
       const wanted = { tenantId, name: 'key', roles: [role], scopes: [], expiresAt: null, createdBy: null };
       const { key: token, record } = await apiKeys.create(wanted);
@@ -69,6 +72,6 @@ export async function startRecords(
       return items;
     },
     erase: (tenantId: string, userId?: string) =>
-      database!.forTenant(tenantId).transaction((entities) => data().erase(entities, { userId })),
+      services!.database.forTenant(tenantId).transaction((entities) => data().erase(entities, { userId })),
   });
 }
