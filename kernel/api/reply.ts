@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { GatewayError } from '../../foundation/base/gateway-error.ts';
 
 /** A finished answer: what a handler returns when a plain value with status 200 is not enough. */
 export class Reply {
@@ -19,7 +20,11 @@ export type ReplyBody =
   | { readonly kind: 'json'; readonly value: unknown }
   | { readonly kind: 'bytes'; readonly value: string | Buffer }
   | { readonly kind: 'stream'; readonly value: Readable }
-  | { readonly kind: 'sse'; readonly run: (stream: SseStream) => Promise<void> };
+  | {
+      readonly kind: 'sse';
+      readonly run: (stream: SseStream) => Promise<void>;
+      readonly failure?: (error: GatewayError) => SseEvent;
+    };
 
 /** The writing end of a server-sent event stream. The kernel owns heartbeat, backpressure and the end. */
 export interface SseStream {
@@ -51,8 +56,11 @@ export const reply = {
     new Reply(200, { kind: 'stream', value }, { 'content-type': type, ...headers }),
   /**
    * Answers with `text/event-stream`. The response starts when `run` is entered; an error it throws becomes the event
-   * `error` in the route's dialect, followed by `data: [DONE]`.
+   * `error` in the route's dialect, followed by `data: [DONE]`; or, where a format has one of its own, what `failure` makes of it, and nothing else.
    */
-  sse: (run: (stream: SseStream) => Promise<void>, headers?: Record<string, string>) =>
-    new Reply(200, { kind: 'sse', run }, headers),
+  sse: (
+    run: (stream: SseStream) => Promise<void>,
+    headers?: Record<string, string>,
+    failure?: (error: GatewayError) => SseEvent,
+  ) => new Reply(200, { kind: 'sse', run, ...(failure && { failure }) }, headers),
 } as const;

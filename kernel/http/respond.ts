@@ -1,5 +1,5 @@
 import { redactLine } from '../../foundation/observability/redact-text.ts';
-import { Reply } from '../api/reply.ts';
+import { Reply, type ReplyBody } from '../api/reply.ts';
 import type { Answer, Context } from '../chain/request-state.ts';
 import { type RenderedError, renderError } from '../errors/render.ts';
 import { type SseTimes, SseWriter } from './sse-writer.ts';
@@ -28,7 +28,7 @@ export async function respond(context: Context, result: unknown, times: SseTimes
       context.body = body.value;
       return;
     case 'sse':
-      await streamEvents(context, body.run, times);
+      await streamEvents(context, body, times);
   }
 }
 
@@ -66,7 +66,7 @@ function settleJson({ state }: Context, status: number, value: unknown): void {
 
 async function streamEvents(
   context: Context,
-  run: (stream: SseWriter) => Promise<void>,
+  { run, failure }: ReplyBody & { kind: 'sse' },
   times: SseTimes,
 ): Promise<void> {
   const { res, state } = context;
@@ -82,7 +82,7 @@ async function streamEvents(
   try {
     await run(writer);
   } catch (thrown) {
-    tellFailure(context, thrown);
+    tellFailure(context, thrown, failure);
     throw thrown;
   } finally {
     await writer.end();
@@ -90,9 +90,18 @@ async function streamEvents(
 }
 
 /** A stream that has begun can only tell its failure inside: event `error`, then the terminator (decisions 0.1). */
-function tellFailure(context: Context, thrown: unknown): void {
+function tellFailure(
+  context: Context,
+  thrown: unknown,
+  failure: (ReplyBody & { kind: 'sse' })['failure'],
+): void {
   if (context.res.destroyed) return;
   const { state } = context;
+  if (failure !== undefined) {
+    const { event, data } = failure(state.errorOf(thrown));
+    context.res.write(`event: ${event ?? 'error'}\ndata: ${redactLine(data)}\n\n`);
+    return;
+  }
   const rendered = renderError(state.errorOf(thrown), state.dialect, state.requestId);
   context.res.write(`event: error\ndata: ${errorText(rendered)}\n\ndata: [DONE]\n\n`);
 }

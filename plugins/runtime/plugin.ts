@@ -1,14 +1,16 @@
 import { definePlugin } from 'agent-gateway';
-import { AgentsRef, ToolsRef } from '../agent-engine/contract.ts';
+import { AgentsRef, AgentTurnsRef, CheckpointsRef, ToolsRef } from '../agent-engine/contract.ts';
 import { PersonalDataPoint } from '../platform/contract.ts';
-import { MemoriesRef, SkillsRef } from '../records/contract.ts';
+import { MemoriesRef, SessionsRef, SkillsRef } from '../records/contract.ts';
 import { RuntimeConfig } from './config.ts';
 import { agentStateRoutes } from './routes/agent-states.ts';
 import { catalogRoutes } from './routes/catalog.ts';
+import { chatRoutes } from './routes/chat.ts';
 import { fileRoutes } from './routes/files.ts';
 import { longTermMemoryRoutes } from './routes/long-term-memory.ts';
 import { underV2 } from './routes/paths.ts';
 import { createAgentStates } from './services/agent-states.ts';
+import { createChats } from './services/chat/chats.ts';
 import { createFiles, FileContents, removeContents } from './services/files/files.ts';
 import { createPersonalData } from './services/personal-data.ts';
 import { entities, migrations } from './store/entities.ts';
@@ -23,18 +25,30 @@ export default definePlugin({
   entities,
   migrations,
   jobs: [FileContents],
-  needs: { agents: AgentsRef, memories: MemoriesRef, skills: SkillsRef, tools: ToolsRef },
-  setup(scope, { agents, memories, skills, tools }) {
+  needs: {
+    agents: AgentsRef,
+    turns: AgentTurnsRef,
+    checkpoints: CheckpointsRef,
+    memories: MemoriesRef,
+    sessions: SessionsRef,
+    skills: SkillsRef,
+    tools: ToolsRef,
+  },
+  setup(scope, engine) {
     const { services, log, config } = scope;
     const { clock, database, objects } = services;
+    const chats = createChats({ ...engine, clock });
+    const states = createAgentStates({ ...engine, clock });
     const files = createFiles({ ...services, log, maxSize: config.max_file_size });
+
     scope.worker(FileContents, removeContents(objects));
     scope.contribute(PersonalDataPoint, createPersonalData({ database, files }));
     scope.route(
       ...underV2([
-        ...catalogRoutes({ agents, skills, tools }),
-        ...agentStateRoutes(createAgentStates({ agents, clock })),
-        ...longTermMemoryRoutes(memories),
+        ...catalogRoutes(engine),
+        ...chatRoutes(chats),
+        ...agentStateRoutes(states),
+        ...longTermMemoryRoutes(engine.memories),
         ...fileRoutes(files, config.max_file_size),
       ]),
     );

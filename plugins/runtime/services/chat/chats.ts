@@ -1,0 +1,150 @@
+import type { Clock, Page, SseEvent, SseStream, TenantEntityManager } from 'agent-gateway';
+import {
+  AgentErrors,
+  type Agents,
+  type AgentTurn,
+  type AgentTurns,
+  type ChatCall,
+  type Checkpoints,
+  type OpenInterrupts,
+} from '../../../agent-engine/contract.ts';
+import type { OwnerReader, Sessions } from '../../../records/contract.ts';
+import { type A2uiEvent, a2uiEvents, envelope, interruptOnWire, openInterrupts } from './a2ui-events.ts';
+import { type ResumeInput, readDecisions } from './resume-input.ts';
+
+/** How a stream is written (specification 3, Streaming formats). */
+export type StreamMode = 'legacy' | 'a2ui';
+
+/** A chat that has begun. */
+export interface BegunChat {
+  readonly sessionId: string;
+  /** Sends what happens; has to be called, once. Throws what broke the chat. */
+  readonly send: (stream: SseStream) => Promise<void>;
+}
+
+/** A session, and the agent that speaks in it. */
+interface ChatPlace {
+  readonly agentId: string;
+  readonly sessionId: string;
+}
+
+/** What chats are made of. */
+interface ChatParts {
+  readonly agents: Pick<Agents, 'list'>;
+  readonly turns: AgentTurns;
+  readonly checkpoints: Pick<Checkpoints, 'find' | 'list'>;
+  readonly sessions: Pick<Sessions, 'get'>;
+  readonly clock: Clock;
+}
+
+/** Chats of the v2 API (specification 3; decisions 3.1). */
+export type Chats = ReturnType<typeof createChats>;
+
+/** Makes the service. */
+export function createChats({ agents, turns, checkpoints, sessions, clock }: ChatParts) {
+  function requireAgent(agentId: string): void {
+    if (agents.list().some(({ name }) => name === agentId)) return;
+    throw AgentErrors.notFound(`There is no agent "${agentId.slice(0, 100).toWellFormed()}".`, {
+      param: 'agent_id',
+    });
+  }
+
+  const written = ({ type, data }: A2uiEvent): SseEvent => ({
+    event: type,
+    data: envelope({ type, data }, clock.now()),
+  });
+
+  function begun(turn: AgentTurn, mode: StreamMode): BegunChat {
+    return {
+      sessionId: turn.sessionId ?? '',
+      async send(stream) {
+        await using _ = turn;
+        await (mode === 'a2ui' ? sendA2ui(turn, stream) : sendLegacy(turn, stream));
+      },
+    };
+  }
+
+  async function sendA2ui({ events }: AgentTurn, stream: SseStream): Promise<void> {
+    for await (const event of events) {
+      for (const one of a2uiEvents(event)) await stream.send(written(one));
+    }
+  }
+
+  /** Text, then the pauses where there are any, as named events, which readers of text pass over. */
+  async function sendLegacy({ events }: AgentTurn, stream: SseStream): Promise<void> {
+    for await (const event of events) {
+      if (event.type === 'text') await stream.send({ data: event.delta });
+      if (event.type !== 'end') continue;
+      for (const { data } of openInterrupts(event)) {
+        await stream.send({ event: 'interrupt', data: JSON.stringify(data) });
+      }
+      await stream.data('[DONE]');
+    }
+  }
+
+  return {
+    /** Begins a chat: resolves with its first sign of life. Throws `agent.not-found`, and what `AgentTurns.begin` throws. */
+    async stream(call: ChatCall, agentId: string, message: string, mode: StreamMode): Promise<BegunChat> {
+      requireAgent(agentId);
+      const turn = await turns.begin(call, {
+        agent: agentId,
+        messages: [{ role: 'user', content: message }],
+        pauses: 'allow',
+        store: true,
+        source: 'runtime',
+      });
+      return begun(turn, mode);
+    },
+
+    /** Goes on with a paused chat. Throws `request.invalid`, and what `AgentTurns.resume` throws. */
+    async resume(call: ChatCall, place: ChatPlace, input: ResumeInput, mode: StreamMode): Promise<BegunChat> {
+      const turn = await turns.resume(call, {
+        agent: place.agentId,
+        sessionId: place.sessionId,
+        source: 'runtime',
+        decide: (open) => readDecisions(input, open),
+      });
+      return begun(turn, mode);
+    },
+
+    /** What waits in a session; undefined for nothing. Throws `session.not-found` and `session.forbidden`. */
+    async waiting(entities: TenantEntityManager, reader: OwnerReader, { agentId, sessionId }: ChatPlace) {
+      await sessions.get(entities, reader, sessionId);
+      const found = await checkpoints.find(entities, { sessionId, agent: agentId });
+      if (found === undefined) return undefined;
+      const { checkpoint, createdAt } = found;
+      return toState({
+        sessionId,
+        agent: agentId,
+        id: checkpoint.id,
+        interrupts: checkpoint.interrupts,
+        createdAt,
+      });
+    },
+
+    /** What waits in all sessions that the reader may see, newest first; a page has so many sessions. */
+    async waitingAnywhere(entities: TenantEntityManager, reader: OwnerReader, page: Page) {
+      const { open, total } = await checkpoints.list(entities, reader, page);
+      return { states: open.map(toState), total };
+    },
+
+    /** Ends the chat in flight, or drops what waits. False where there was neither. Throws `session.forbidden`. */
+    abort: (entities: TenantEntityManager, reader: OwnerReader, { agentId, sessionId }: ChatPlace) =>
+      turns.abort(entities, reader, { sessionId, agent: agentId }),
+
+    /** How a failure is told inside a stream of the A2UI mode. */
+    failure: ({ code, detail }: { readonly code: string; readonly detail: string }): SseEvent =>
+      written({ type: 'error', data: { code, message: detail } }),
+  };
+}
+
+/** What waits in a session, as clients see it (decisions 3.1). */
+function toState({ sessionId, agent, id, interrupts, createdAt }: OpenInterrupts) {
+  return {
+    session_id: sessionId,
+    agent_id: agent,
+    checkpoint_id: id,
+    created_at: createdAt.toISOString(),
+    interrupts: interrupts.map(interruptOnWire),
+  };
+}
