@@ -279,11 +279,10 @@ test('an upload that is broken off leaves nothing, and one without a known lengt
   await until(async () => (await readdir(temporary)).length > 0);
   connection.destroy();
   await until(async () => (await readdir(temporary)).length === 0);
-  const chunk = `${(200_000).toString(16)}\r\n${'x'.repeat(200_000)}\r\n`;
-  const answer = await exchange(
-    gateway.url,
-    `${head('transfer-encoding: chunked\r\nconnection: close')}${part.length.toString(16)}\r\n${part}\r\n${chunk.repeat(6)}0\r\n\r\n`,
-  );
+  const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+  const body = [part, ...Array.from({ length: 6 }, () => 'x'.repeat(200_000)), '\r\n--b--\r\n', ''];
+  const chunked = head('transfer-encoding: chunked\r\nconnection: close');
+  const answer = await exchange(gateway.url, chunked + body.map(chunk).join(''));
   t.is(statusOf(answer), 413);
   t.is((await gateway.request(FILES, { token })).body.total, 0);
   t.deepEqual(await contents(gateway), []);
