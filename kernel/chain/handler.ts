@@ -6,6 +6,7 @@ import { isInvalidValue } from '../../foundation/data/errors.ts';
 import {
   BODY_TYPES,
   DEFAULT_BODY_LIMIT,
+  formBody,
   queryObject,
   readJson,
   readPlainText,
@@ -68,7 +69,7 @@ async function handle(definition: Route, call: HttpCall): Promise<unknown> {
   } catch (error) {
     if (!isInvalidValue(error)) throw error;
     if (unstorableFields(call.params, 'params').length > 0) throw KernelErrors.pathNotFound();
-    const errors = unstorableFields(call.body, 'body');
+    const errors = definition.bodyType === 'form' ? [] : unstorableFields(call.body, 'body');
     throw errors.length > 0 ? (definition.refuse ?? refuse)(errors, call.body) : error;
   }
 }
@@ -95,7 +96,9 @@ async function readCall(
     call.headers = { ...context.req.headers };
     errors.push(...validators.headers(call.headers));
   }
-  if (validators.body !== undefined) {
+  if (definition.bodyType === 'form') {
+    call.body = formBody(context, definition.bodyLimit ?? DEFAULT_BODY_LIMIT);
+  } else if (validators.body !== undefined) {
     call.body = await readBody(context, definition, services.bodies);
     if (isMapping(call.body)) context.state.bodyFields = Object.keys(call.body).slice(0, 64);
     errors.push(...(call.body === undefined ? [missingBody(definition)] : validators.body(call.body)));

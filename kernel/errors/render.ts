@@ -72,6 +72,7 @@ const TYPES: Partial<Record<ErrorKind, string>> = {
   invalid: 'invalid_request_error',
   'too-large': 'invalid_request_error',
   'unsupported-media': 'invalid_request_error',
+  'range-not-satisfiable': 'invalid_request_error',
   'method-not-allowed': 'invalid_request_error',
   'expectation-failed': 'invalid_request_error',
   'request-timeout': 'invalid_request_error',

@@ -22,6 +22,7 @@ import {
   SandboxPoliciesRef,
   SandboxRef,
   ToolsPoint,
+  ToolsRef,
 } from './contract.ts';
 import { openGuard } from './services/guard/create-guard.ts';
 import { openAgents } from './services/loop/open-agents.ts';
@@ -63,6 +64,7 @@ export default definePlugin({
     ConversationsRef,
     SandboxRef,
     SandboxPoliciesRef,
+    ToolsRef,
   ],
   async setup(scope, records) {
     const { memories, receipts, skills } = records;
@@ -71,11 +73,11 @@ export default definePlugin({
     const guard = openGuard(scope);
     const { models, embeddings } = await openModelService(scope);
     const policies = openSandboxPolicies(scope);
-    const tools = [
+    const sources = [
       ...recordTools({ memories, skills, database, objects, guard }),
       executeCode({ sandbox, policies, overheadMs: overheadOf(scope.config.sandbox) }),
     ];
-    const agents = openAgents(scope, { models, guard, receipts, policies, tools });
+    const { agents, tools } = openAgents(scope, { models, guard, receipts, policies, tools: sources });
 
     const { preamble_tokens: preambleTokens, history_tokens: historyTokens } = scope.config;
     const budget = { preambleTokens, historyTokens };
@@ -94,6 +96,7 @@ export default definePlugin({
     );
     scope.provide(SandboxRef, sandbox);
     scope.provide(SandboxPoliciesRef, policies);
+    scope.provide(ToolsRef, tools);
     scope.contribute(EmbeddingsPoint, embeddings);
     scope.contribute(SessionDataPoint, { remove: forgetCheckpoints });
   },

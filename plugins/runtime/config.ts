@@ -31,6 +31,13 @@ export const RuntimeConfig = Type.Object({
     description:
       'Delays before the second attempt to deliver an event to a webhook, the third and so on; after as many retries it is given up',
   }),
+  max_file_size: field.size({
+    env: 'SVC_MAX_FILE_SIZE',
+    default: '32MiB',
+    min: '1KiB',
+    max: '4GiB',
+    description: 'Bytes of one uploaded file; a larger one is 413',
+  }),
 });
 
 export type RuntimeSettings = Static<typeof RuntimeConfig>;

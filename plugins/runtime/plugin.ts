@@ -1,16 +1,26 @@
 import { definePlugin } from 'agent-gateway';
-import { AgentsRef, AgentTurnsRef, CheckpointsRef, GuardRef } from '../agent-engine/contract.ts';
-import { SessionsRef, SkillsRef } from '../records/contract.ts';
+import { AgentsRef, AgentTurnsRef, CheckpointsRef, GuardRef, ToolsRef } from '../agent-engine/contract.ts';
+import { PersonalDataPoint } from '../platform/contract.ts';
+import { MemoriesRef, SessionsRef, SkillsRef } from '../records/contract.ts';
 import { RuntimeConfig } from './config.ts';
+import { agentStateRoutes } from './routes/agent-states.ts';
 import { catalogRoutes } from './routes/catalog.ts';
 import { chatRoutes } from './routes/chat.ts';
+import { conversationRoutes, sessionRoutes } from './routes/conversations.ts';
+import { fileRoutes } from './routes/files.ts';
+import { longTermMemoryRoutes } from './routes/long-term-memory.ts';
+import { meRoute } from './routes/me.ts';
 import { underV2 } from './routes/paths.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
+import { adminKey } from './services/admin-key.ts';
+import { createAgentStates } from './services/agent-states.ts';
 import { createChats } from './services/chat/chats.ts';
+import { createConversations } from './services/conversations.ts';
+import { createFiles, FileContents, removeContents } from './services/files/files.ts';
+import { createPersonalData } from './services/personal-data.ts';
 import { DeliverWebhook } from './services/webhooks/deliveries.ts';
 import { openWebhooks } from './services/webhooks/open-webhooks.ts';
-import { webhooksMigration } from './store/migrations/020-webhooks.ts';
-import { webhookEntities } from './store/webhooks.ts';
+import { entities, migrations } from './store/entities.ts';
 
 export default definePlugin({
   name: 'runtime',
@@ -19,20 +29,43 @@ export default definePlugin({
   kernel: '^1.0.0',
   config: RuntimeConfig,
   listen: 'address',
-  entities: webhookEntities,
-  migrations: [webhooksMigration],
-  jobs: [DeliverWebhook],
+  entities,
+  migrations,
+  jobs: [FileContents, DeliverWebhook],
   needs: {
     agents: AgentsRef,
     turns: AgentTurnsRef,
     checkpoints: CheckpointsRef,
     guard: GuardRef,
+    memories: MemoriesRef,
     sessions: SessionsRef,
     skills: SkillsRef,
+    tools: ToolsRef,
   },
   setup(scope, engine) {
-    const chats = createChats({ ...engine, clock: scope.services.clock });
+    const { services, log, config } = scope;
+    const { clock, ids, database, objects } = services;
+    const conversations = createConversations({ ...engine, clock, ids });
+    const chats = createChats({ ...engine, conversations, database, clock });
+    const states = createAgentStates({ ...engine, clock });
+    const files = createFiles({ ...services, log, maxSize: config.max_file_size });
     const { webhooks } = openWebhooks(scope, engine);
-    scope.route(...underV2([...catalogRoutes(engine), ...chatRoutes(chats), ...webhookRoutes(webhooks)]));
+
+    if (config.admin_api_key !== undefined) scope.authenticate(adminKey(config.admin_api_key));
+    scope.worker(FileContents, removeContents(objects));
+    scope.contribute(PersonalDataPoint, createPersonalData({ database, files }));
+    scope.route(
+      ...underV2([
+        meRoute,
+        ...catalogRoutes(engine),
+        ...chatRoutes(chats),
+        ...conversationRoutes(conversations),
+        ...sessionRoutes(engine.sessions),
+        ...agentStateRoutes(states),
+        ...longTermMemoryRoutes(engine.memories),
+        ...fileRoutes(files, config.max_file_size),
+        ...webhookRoutes(webhooks),
+      ]),
+    );
   },
 });

@@ -1,4 +1,4 @@
-import { extensionPoint } from 'agent-gateway';
+import { extensionPoint, serviceRef } from 'agent-gateway';
 import type { RunContext } from './run-context.ts';
 
 /** A JSON Schema of an object. */
@@ -60,6 +60,21 @@ export interface ToolSource {
   /** The tools that a tenant has now. Rejects when the source is away; the others are then offered without it. */
   list(tenantId: string, signal: AbortSignal): readonly Tool[] | Promise<readonly Tool[]>;
 }
+
+/** What is told of a tool. */
+export type ToolInfo = Pick<Tool, 'ref' | 'name' | 'description' | 'parameters'>;
+
+/** The tools of the deployment, from all sources. */
+export interface Tools {
+  /**
+   * The tools that a tenant may use now, within its sandbox policy: what an agent without tools of its own is offered, under the same names, 128 at
+   * most. A source that is away or slow is left out and logged. Throws the reason of the signal.
+   */
+  list(tenantId: string, signal: AbortSignal): Promise<readonly ToolInfo[]>;
+}
+
+/** The tools, for plugins that show them. */
+export const ToolsRef = serviceRef<Tools>('agent-engine.tool-catalog');
 
 /** Tools of other plugins. Their refs begin with `plugin/<plugin>/`. */
 export const ToolsPoint = extensionPoint<ToolSource>('agent-engine.tools');

@@ -1,5 +1,5 @@
 import { access, type Route, route, Type } from 'agent-gateway';
-import type { Agents } from '../../agent-engine/contract.ts';
+import type { Agents, Tools } from '../../agent-engine/contract.ts';
 import type { Skills } from '../../records/contract.ts';
 
 /** An agent as lists show it (specification 3, Resources). */
@@ -15,14 +15,20 @@ const SkillItem = Type.Object({
 
 const SkillList = Type.Object({ skills: Type.Array(SkillItem), total: Type.Integer() });
 
+const ToolList = Type.Object({
+  tools: Type.Array(Type.Object({ name: Type.String(), description: Type.String() })),
+  count: Type.Integer(),
+});
+
 /** What is listed. */
 interface Catalog {
   readonly agents: Pick<Agents, 'list'>;
   readonly skills: Pick<Skills, 'list'>;
+  readonly tools: Pick<Tools, 'list'>;
 }
 
-/** What a caller may work with: agents and skills (specification 3, v2 HTTP API). */
-export function catalogRoutes({ agents, skills }: Catalog): readonly Route[] {
+/** What a caller may work with: agents, skills and tools (specification 3, v2 HTTP API). */
+export function catalogRoutes({ agents, skills, tools }: Catalog): readonly Route[] {
   const shown = async (tenantId: string, fits: (text: string) => boolean) => {
     const all = await skills.list(tenantId);
     const found = all.filter(({ name, description }) => fits(name) || fits(description));
@@ -60,6 +66,19 @@ export function catalogRoutes({ agents, skills }: Catalog): readonly Route[] {
       handle: (call) => {
         const wanted = call.query.q.toLowerCase();
         return shown(call.tenant.id, (text) => text.toLowerCase().includes(wanted));
+      },
+    }),
+    route({
+      ...common,
+      path: '/tools',
+      summary: 'List the tools that the tenant may use now',
+      schema: { responses: { 200: ToolList } },
+      handle: async (call) => {
+        const listed = await tools.list(call.tenant.id, call.signal);
+        return {
+          tools: listed.map(({ name, description }) => ({ name, description })),
+          count: listed.length,
+        };
       },
     }),
   ];

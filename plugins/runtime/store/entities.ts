@@ -1,9 +1,25 @@
 import type { EntityRegistration, Migration } from 'agent-gateway';
+import { AgentStateEntity } from './agent-states.ts';
 import { ConversationEntity } from './conversations.ts';
-import { conversations } from './migrations/001-conversations.ts';
+import { FileEntity } from './files.ts';
+import { agentStates } from './migrations/001-agent-states.ts';
+import { filesMigration } from './migrations/002-files.ts';
+import { conversations } from './migrations/003-conversations.ts';
+import { webhooksMigration } from './migrations/004-webhooks.ts';
+import { webhookEntities } from './webhooks.ts';
 
 /** The tables of the runtime. All belong to tenants. */
-export const entities: readonly EntityRegistration[] = [ConversationEntity];
+export const entities: readonly EntityRegistration[] = [
+  AgentStateEntity,
+  FileEntity,
+  ConversationEntity,
+  ...webhookEntities,
+];
 
 /** Their migrations, in order. A released one never changes. */
-export const migrations: readonly Migration[] = [conversations];
+export const migrations: readonly Migration[] = [
+  agentStates,
+  filesMigration,
+  conversations,
+  webhooksMigration,
+];

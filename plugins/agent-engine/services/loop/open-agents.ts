@@ -1,11 +1,17 @@
 import type { Scope } from 'agent-gateway';
 import type { AgentEngineSettings } from '../../config.ts';
-import { type Agents, type SandboxPolicies, type ToolSource, ToolsPoint } from '../../contract.ts';
+import {
+  type Agents,
+  type SandboxPolicies,
+  type ToolSource,
+  type Tools,
+  ToolsPoint,
+} from '../../contract.ts';
 import { mcpServerKind } from '../mcp/mcp-server.ts';
 import { mcpToolSources } from '../mcp/mcp-tools.ts';
 import { createArgumentCheck } from '../tools/argument-check.ts';
 import { builtinTools } from '../tools/builtin-tools.ts';
-import { createToolCatalog } from '../tools/tool-catalog.ts';
+import { createToolCatalog, listTools } from '../tools/tool-catalog.ts';
 import { agentKind } from './agent-resource.ts';
 import { createAgents } from './create-agents.ts';
 import type { LoopParts } from './frame.ts';
@@ -20,11 +26,14 @@ interface AgentParts extends Pick<LoopParts, 'models' | 'guard' | 'receipts'> {
   readonly tools: readonly ToolSource[];
 }
 
-/** Registers the kinds Agent and McpServer, and opens the agents with all their tools. */
-export function openAgents(scope: Scope<AgentEngineSettings>, parts: AgentParts): Agents {
+/** Registers the kinds Agent and McpServer, and opens the agents and all their tools. */
+export function openAgents(
+  scope: Scope<AgentEngineSettings>,
+  parts: AgentParts,
+): { readonly agents: Agents; readonly tools: Tools } {
   const { config, log, services } = scope;
   const { clock, ids, database, egress, secrets, version } = services;
-  const agents = scope.kind(agentKind());
+  const definitions = scope.kind(agentKind());
   const servers = scope.kind(
     mcpServerKind({
       stdioAllow: config.mcp_stdio_allow,
@@ -45,15 +54,16 @@ export function openAgents(scope: Scope<AgentEngineSettings>, parts: AgentParts)
     log,
   });
   const { models, guard, receipts } = parts;
-  return createAgents({
+  const agents = createAgents({
     models,
     guard,
     receipts,
     toolCatalog,
-    agents,
+    agents: definitions,
     database,
     clock,
     ids,
     checkArguments: createArgumentCheck(),
   });
+  return { agents, tools: listTools(toolCatalog) };
 }

@@ -1,4 +1,4 @@
-import type { Clock, Page, SseEvent, SseStream, TenantEntityManager } from 'agent-gateway';
+import type { Clock, Database, Page, SseEvent, SseStream, TenantEntityManager } from 'agent-gateway';
 import {
   AgentErrors,
   type Agents,
@@ -9,6 +9,7 @@ import {
   type OpenInterrupts,
 } from '../../../agent-engine/contract.ts';
 import type { OwnerReader, Sessions } from '../../../records/contract.ts';
+import type { Conversations } from '../conversations.ts';
 import { type A2uiEvent, a2uiEvents, envelope, interruptOnWire, openInterrupts } from './a2ui-events.ts';
 import { type ResumeInput, readDecisions } from './resume-input.ts';
 
@@ -34,6 +35,8 @@ interface ChatParts {
   readonly turns: AgentTurns;
   readonly checkpoints: Pick<Checkpoints, 'find' | 'list'>;
   readonly sessions: Pick<Sessions, 'get'>;
+  readonly conversations: Pick<Conversations, 'requireOwn'>;
+  readonly database: Pick<Database, 'forTenant'>;
   readonly clock: Clock;
 }
 
@@ -41,7 +44,9 @@ interface ChatParts {
 export type Chats = ReturnType<typeof createChats>;
 
 /** Makes the service. */
-export function createChats({ agents, turns, checkpoints, sessions, clock }: ChatParts) {
+export function createChats(parts: ChatParts) {
+  const { agents, turns, checkpoints, sessions, conversations, database, clock } = parts;
+
   function requireAgent(agentId: string): void {
     if (agents.list().some(({ name }) => name === agentId)) return;
     throw AgentErrors.notFound(`There is no agent "${agentId.slice(0, 100).toWellFormed()}".`, {
@@ -86,6 +91,11 @@ export function createChats({ agents, turns, checkpoints, sessions, clock }: Cha
     /** Begins a chat: resolves with its first sign of life. Throws `agent.not-found`, and what `AgentTurns.begin` throws. */
     async stream(call: ChatCall, agentId: string, message: string, mode: StreamMode): Promise<BegunChat> {
       requireAgent(agentId);
+      const { principal, sessionId, isAdmin } = call;
+      if (sessionId !== undefined) {
+        const entities = database.forTenant(principal.tenantId);
+        await conversations.requireOwn(entities, { ...principal, isAdmin }, sessionId);
+      }
       const turn = await turns.begin(call, {
         agent: agentId,
         messages: [{ role: 'user', content: message }],

@@ -2,7 +2,7 @@ import type { Migration } from 'agent-gateway';
 
 /** Conversations of users with agents. */
 export const conversations: Migration = {
-  name: '001-conversations',
+  name: '003-conversations',
   up: (schema, types) => [
     schema
       .createTable('runtime_conversations')

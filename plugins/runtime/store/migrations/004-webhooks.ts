@@ -2,7 +2,7 @@ import type { Migration } from 'agent-gateway';
 
 /** Webhooks, what is to be delivered to them, and what became of it. A released migration never changes. */
 export const webhooksMigration: Migration = {
-  name: '020-webhooks',
+  name: '004-webhooks',
   up: (schema, types) => [
     schema
       .createTable('runtime_webhooks')
