@@ -1,8 +1,16 @@
 import { definePlugin } from 'agent-gateway';
-import { AgentsRef, AgentTurnsRef, CheckpointsRef, GuardRef, ToolsRef } from '../agent-engine/contract.ts';
+import {
+  AgentsRef,
+  AgentTurnsRef,
+  CheckpointsRef,
+  GuardRef,
+  ModelsRef,
+  ToolsRef,
+} from '../agent-engine/contract.ts';
 import { PersonalDataPoint } from '../platform/contract.ts';
-import { MemoriesRef, SessionsRef, SkillsRef } from '../records/contract.ts';
+import { MemoriesRef, MeteringRef, SessionsRef, SkillsRef } from '../records/contract.ts';
 import { RuntimeConfig } from './config.ts';
+import { grpcServices } from './grpc/services.ts';
 import { agentStateRoutes } from './routes/agent-states.ts';
 import { catalogRoutes } from './routes/catalog.ts';
 import { chatRoutes } from './routes/chat.ts';
@@ -38,6 +46,8 @@ export default definePlugin({
     checkpoints: CheckpointsRef,
     guard: GuardRef,
     memories: MemoriesRef,
+    metering: MeteringRef,
+    models: ModelsRef,
     sessions: SessionsRef,
     skills: SkillsRef,
     tools: ToolsRef,
@@ -67,5 +77,6 @@ export default definePlugin({
         ...webhookRoutes(webhooks),
       ]),
     );
+    scope.grpc(...grpcServices(scope, { ...engine, chats, conversations }));
   },
 });

@@ -1,7 +1,7 @@
 import { type Authenticator, createTokenComparison, DEFAULT_TENANT_ID } from 'agent-gateway';
 
-/** Where the key counts: the runtime's own routes and services. */
-const OWN_PATHS = ['/api/v2/', '/api/v1/', '/v3/', '/svc.'];
+/** Where the key counts: the runtime's own routes and services, and what their gRPC clients ask before they call one. */
+const OWN_PATHS = ['/api/v2/', '/api/v1/', '/v3/', '/svc.', '/grpc.reflection.'];
 
 const OUTCOME = {
   identity: {

@@ -34,6 +34,15 @@ export interface ConversationChange {
   readonly metaData?: Readonly<Record<string, unknown>> | undefined;
 }
 
+/** Which conversations are listed. */
+export interface ConversationQuery extends Page {
+  readonly botId?: string | undefined;
+  readonly keyword?: string | undefined;
+}
+
+/** Conversations whose titles are searched: a database each would find other ones, and reads all titles as well. */
+const SEARCHED = 1_000;
+
 /** What can go wrong with conversations. */
 export const ConversationErrors = defineErrors({
   notFound: { code: 'conversation.not-found', kind: 'not-found', title: 'There is no such conversation' },
@@ -68,15 +77,21 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
   }
 
   return {
-    /** Those that the reader may see, newest first. */
+    /** Those that the reader may see, newest first. A `keyword` is looked for in the titles of the newest 1,000, in whatever case. */
     async list(
       entities: TenantEntityManager,
       reader: OwnerReader,
-      { botId, ...page }: Page & { readonly botId?: string | undefined },
-    ) {
+      { botId, keyword, ...page }: ConversationQuery,
+    ): Promise<{ readonly conversations: readonly ConversationRecord[]; readonly total: number }> {
       const where = { ...visibleTo(reader), ...(botId !== undefined && { botId }) };
-      const [rows, total] = await findConversations(entities, where, page);
-      return { conversations: rows.map(toRecord), total };
+      if (keyword === undefined) {
+        const [rows, total] = await findConversations(entities, where, page);
+        return { conversations: rows.map(toRecord), total };
+      }
+      const [rows] = await findConversations(entities, where, { limit: SEARCHED, offset: 0 });
+      const wanted = keyword.toLowerCase();
+      const found = rows.map(toRecord).filter(({ title }) => title.toLowerCase().includes(wanted));
+      return { conversations: found.slice(page.offset, page.offset + page.limit), total: found.length };
     },
 
     async create(
@@ -149,10 +164,15 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
       if ((await withoutSession(removed)) === undefined) throw SessionErrors.messageNotFound();
     },
 
-    /** Refuses a turn in a conversation of somebody else: its session would be his. */
-    async requireOwn(entities: TenantEntityManager, reader: OwnerReader, sessionId: string): Promise<void> {
+    /** The agent of the conversation behind a session, if there is one. Refuses a turn in that of somebody else: its session would be his. */
+    async agentOf(
+      entities: TenantEntityManager,
+      reader: OwnerReader,
+      sessionId: string,
+    ): Promise<string | undefined> {
       const row = await findConversation(entities, sessionId);
       if (row !== undefined && !maySee(row, reader)) throw ConversationErrors.forbidden();
+      return row?.botId;
     },
   };
 }

@@ -11,10 +11,11 @@ import { mcpServerKind } from '../mcp/mcp-server.ts';
 import { mcpToolSources } from '../mcp/mcp-tools.ts';
 import { createArgumentCheck } from '../tools/argument-check.ts';
 import { builtinTools } from '../tools/builtin-tools.ts';
-import { createToolCatalog, listTools } from '../tools/tool-catalog.ts';
+import { createToolCatalog } from '../tools/tool-catalog.ts';
 import { agentKind } from './agent-resource.ts';
 import { createAgents } from './create-agents.ts';
 import type { LoopParts } from './frame.ts';
+import { openTools } from './open-tools.ts';
 
 /** Milliseconds between two looks for connections of MCP servers that nobody uses. */
 const MCP_SWEEP_MS = 60_000;
@@ -54,7 +55,7 @@ export function openAgents(
     log,
   });
   const { models, guard, receipts } = parts;
-  const agents = createAgents({
+  const loop = {
     models,
     guard,
     receipts,
@@ -64,6 +65,6 @@ export function openAgents(
     clock,
     ids,
     checkArguments: createArgumentCheck(),
-  });
-  return { agents, tools: listTools(toolCatalog) };
+  };
+  return { agents: createAgents(loop), tools: openTools(loop) };
 }

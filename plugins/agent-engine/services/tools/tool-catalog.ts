@@ -1,5 +1,5 @@
 import { type Logger, orAborted } from 'agent-gateway';
-import type { SandboxPolicies, Tool, ToolSource, Tools } from '../../contract.ts';
+import type { SandboxPolicies, Tool, ToolSource } from '../../contract.ts';
 
 /** A tool that an agent wants. */
 export interface ToolWish {
@@ -96,18 +96,6 @@ export function createToolCatalog({ sources, policies, log, sourceTimeoutMs = 5_
           .map(({ ref }) => ref)
           .filter((ref) => !chosen.some((tool) => matchesRef(tool, ref))),
       };
-    },
-  };
-}
-
-/** The catalog for other plugins. */
-export function listTools(catalog: ToolCatalog): Tools {
-  return {
-    async list(tenantId, signal) {
-      const { tools } = await catalog.offer({ tenantId, signal });
-      return tools.map(({ name, tool: { ref, description, parameters } }) => ({
-        ...{ ref, name, description, parameters },
-      }));
     },
   };
 }

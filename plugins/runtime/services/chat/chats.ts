@@ -35,7 +35,7 @@ interface ChatParts {
   readonly turns: AgentTurns;
   readonly checkpoints: Pick<Checkpoints, 'find' | 'list'>;
   readonly sessions: Pick<Sessions, 'get'>;
-  readonly conversations: Pick<Conversations, 'requireOwn'>;
+  readonly conversations: Pick<Conversations, 'agentOf'>;
   readonly database: Pick<Database, 'forTenant'>;
   readonly clock: Clock;
 }
@@ -51,6 +51,32 @@ export function createChats(parts: ChatParts) {
     if (agents.list().some(({ name }) => name === agentId)) return;
     throw AgentErrors.notFound(`There is no agent "${agentId.slice(0, 100).toWellFormed()}".`, {
       param: 'agent_id',
+    });
+  }
+
+  /**
+   * Begins a turn: resolves with its first sign of life. Without an agent that of the conversation behind the session answers, and where there
+   * is none the default agent, which cannot pause: nobody could name it to resume. Throws `agent.not-found`, and what `AgentTurns.begin` throws.
+   */
+  async function begin(call: ChatCall, agentId: string | undefined, message: string): Promise<AgentTurn> {
+    if (agentId !== undefined) requireAgent(agentId);
+    const { principal, sessionId, isAdmin } = call;
+    const own =
+      sessionId === undefined
+        ? undefined
+        : await conversations.agentOf(
+            database.forTenant(principal.tenantId),
+            { ...principal, isAdmin },
+            sessionId,
+          );
+    const agent = agentId ?? own;
+    if (agent !== undefined && agentId === undefined) requireAgent(agent);
+    return turns.begin(call, {
+      agent,
+      messages: [{ role: 'user', content: message }],
+      pauses: agent === undefined ? 'refuse' : 'allow',
+      store: true,
+      source: 'runtime',
     });
   }
 
@@ -88,23 +114,11 @@ export function createChats(parts: ChatParts) {
   }
 
   return {
-    /** Begins a chat: resolves with its first sign of life. Throws `agent.not-found`, and what `AgentTurns.begin` throws. */
-    async stream(call: ChatCall, agentId: string, message: string, mode: StreamMode): Promise<BegunChat> {
-      requireAgent(agentId);
-      const { principal, sessionId, isAdmin } = call;
-      if (sessionId !== undefined) {
-        const entities = database.forTenant(principal.tenantId);
-        await conversations.requireOwn(entities, { ...principal, isAdmin }, sessionId);
-      }
-      const turn = await turns.begin(call, {
-        agent: agentId,
-        messages: [{ role: 'user', content: message }],
-        pauses: 'allow',
-        store: true,
-        source: 'runtime',
-      });
-      return begun(turn, mode);
-    },
+    begin,
+
+    /** The same for an agent that is named, as an event stream. */
+    stream: async (call: ChatCall, agentId: string, message: string, mode: StreamMode): Promise<BegunChat> =>
+      begun(await begin(call, agentId, message), mode),
 
     /** Goes on with a paused chat. Throws `request.invalid`, and what `AgentTurns.resume` throws. */
     async resume(call: ChatCall, place: ChatPlace, input: ResumeInput, mode: StreamMode): Promise<BegunChat> {
