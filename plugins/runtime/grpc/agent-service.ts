@@ -46,6 +46,7 @@ export function agentService(agents: Pick<Agents, 'list'>, files: ResourceFiles)
   }
 
   return grpcService({
+    lazy: true,
     proto: new URL('../proto/svc/agent/v1/agent.proto', import.meta.url),
     service: 'svc.agent.v1.AgentService',
     methods: {

@@ -33,6 +33,7 @@ const read = { access: access.open(['read']), effect: 'read' } as const;
 /** `svc.conversation.v1.ConversationService`: chats and conversations, as `/api/v2` has them (specification 3; decisions 3.4). */
 export function conversationService(chats: Chats, conversations: Conversations): GrpcService {
   return grpcService({
+    lazy: true,
     proto: new URL('../proto/svc/conversation/v1/conversation.proto', import.meta.url),
     service: 'svc.conversation.v1.ConversationService',
     methods: {

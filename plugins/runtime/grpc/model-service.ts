@@ -41,6 +41,7 @@ export function modelService(
   }
 
   return grpcService({
+    lazy: true,
     proto: new URL('../proto/svc/model/v1/model.proto', import.meta.url),
     service: 'svc.model.v1.ModelService',
     methods: {

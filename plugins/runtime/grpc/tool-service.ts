@@ -9,6 +9,7 @@ const read = { access: access.open(['read']), effect: 'read' } as const;
 /** `svc.tool.v1.ToolService`: the tools of the tenant (specification 3; decisions 3.4). */
 export function toolService(tools: Pick<Tools, 'list'>, calls: ToolCalls): GrpcService {
   return grpcService({
+    lazy: true,
     proto: new URL('../proto/svc/tool/v1/tool.proto', import.meta.url),
     service: 'svc.tool.v1.ToolService',
     methods: {
