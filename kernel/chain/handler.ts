@@ -105,6 +105,7 @@ async function readCall(
   }
   if (definition.bodyType === 'form') {
     call.body = formBody(context, definition.bodyLimit ?? DEFAULT_BODY_LIMIT);
+    if (call.body === undefined) errors.push(missingBody(definition));
   } else if (validators.body !== undefined) {
     call.body = await readBody(context, definition, services.bodies);
     if (isMapping(call.body)) context.state.bodyFields = Object.keys(call.body).slice(0, 64);

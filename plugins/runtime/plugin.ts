@@ -46,10 +46,10 @@ export default definePlugin({
     const { services, log, config } = scope;
     const { clock, ids, database, objects } = services;
     const conversations = createConversations({ ...engine, clock, ids });
-    const chats = createChats({ ...engine, conversations, database, clock });
     const states = createAgentStates({ ...engine, clock });
     const files = createFiles({ ...services, log, maxSize: config.max_file_size });
-    const { webhooks } = openWebhooks(scope, engine);
+    const { webhooks, events: webhookEvents } = openWebhooks(scope, engine);
+    const chats = createChats({ ...engine, conversations, webhookEvents, database, clock });
 
     if (config.admin_api_key !== undefined) scope.authenticate(adminKey(config.admin_api_key));
     scope.worker(FileContents, removeContents(objects));

@@ -38,6 +38,16 @@ const ContentHeaders = Type.Object({
 const tag = 'files';
 const readers = { tag, access: access.open(['read']) } as const;
 
+/** What is told beside the content. */
+const FileHeaders = Type.Object({
+  etag: Type.Optional(Type.String()),
+  'accept-ranges': Type.Optional(Type.String()),
+  'content-disposition': Type.Optional(Type.String()),
+  'content-range': Type.Optional(Type.String()),
+  'content-security-policy': Type.Optional(Type.String()),
+  'x-content-type-options': Type.Optional(Type.String()),
+});
+
 /** Uploaded files (specification 3, v2 HTTP API; decisions 3.2). `maxSize`: bytes of one. */
 export function fileRoutes(files: Files, maxSize: number): readonly Route[] {
   return [
@@ -97,9 +107,12 @@ export function fileRoutes(files: Files, maxSize: number): readonly Route[] {
       method: 'GET',
       path: '/files/{id}/content',
       summary: 'Download a file, or a range of its bytes',
+      answerType: '*/*',
+      failures: ['range-not-satisfiable'],
       schema: {
         params: IdParams,
         headers: ContentHeaders,
+        answerHeaders: FileHeaders,
         responses: {
           200: Type.String({ format: 'binary' }),
           206: Type.String({ format: 'binary' }),

@@ -2,13 +2,14 @@ import type { Database } from 'agent-gateway';
 import type { PersonalData, PersonalDataItem } from '../../platform/contract.ts';
 import { storedName } from '../../records/contract.ts';
 import { allStates, eraseStates } from '../store/agent-states.ts';
+import { deleteConversationsOf, findConversationsOf } from '../store/conversations.ts';
 import { findFilesOf } from '../store/files.ts';
 import type { Files } from './files/files.ts';
 
 /** Values of agents that are read at one time. */
 const STATES = 50;
-/** Files that are read at one time. */
-const FILES = 500;
+/** Files and conversations that are read at one time. */
+const PAGE = 500;
 
 /** What the runtime keeps is kept with. */
 interface PersonalDataParts {
@@ -17,7 +18,7 @@ interface PersonalDataParts {
 }
 
 /**
- * What the runtime keeps about people (decisions 1.5): files, whose contents are downloaded by their ids, and the state of agents, which belongs to the tenant
+ * What the runtime keeps about people (decisions 1.5): conversations, whose messages belong to `records`, files, whose contents are downloaded by their ids, and the state of agents, which belongs to the tenant
  * and to no user.
  */
 export function createPersonalData({ database, files }: PersonalDataParts): PersonalData {
@@ -36,12 +37,27 @@ export function createPersonalData({ database, files }: PersonalDataParts): Pers
 
   async function* fileItems(tenantId: string, name: string | undefined): AsyncGenerator<PersonalDataItem> {
     for (let after: string | undefined = ''; after !== undefined; ) {
-      const page = await findFilesOf(database.forTenant(tenantId), name, { after, limit: FILES });
+      const page = await findFilesOf(database.forTenant(tenantId), name, { after, limit: PAGE });
       for (const { id, userId, filename, mimeType, size, createdAt } of page) {
         const file = { id, user_id: userId, filename, mime_type: mimeType, size };
         yield { section: 'files', record: { ...file, created_at: createdAt.toISOString() } };
       }
-      after = page.length < FILES ? undefined : page.at(-1)?.id;
+      after = page.length < PAGE ? undefined : page.at(-1)?.id;
+    }
+  }
+
+  async function* conversationItems(
+    tenantId: string,
+    name: string | undefined,
+  ): AsyncGenerator<PersonalDataItem> {
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      const page = await findConversationsOf(database.forTenant(tenantId), name, { after, limit: PAGE });
+      for (const { id, userId, botId, title, metaData, createdAt } of page) {
+        const conversation = { id, user_id: userId, bot_id: botId, created_at: createdAt.toISOString() };
+        const record = { ...conversation, title: JSON.parse(title), meta_data: JSON.parse(metaData) };
+        yield { section: 'conversations', record };
+      }
+      after = page.length < PAGE ? undefined : page.at(-1)?.id;
     }
   }
 
@@ -50,7 +66,11 @@ export function createPersonalData({ database, files }: PersonalDataParts): Pers
 
     async *export({ tenantId, userId, signal }) {
       const name = userId === undefined ? undefined : storedName(userId);
-      const sections = [fileItems(tenantId, name), ...(name === undefined ? [stateItems(tenantId)] : [])];
+      const sections = [
+        conversationItems(tenantId, name),
+        fileItems(tenantId, name),
+        ...(name === undefined ? [stateItems(tenantId)] : []),
+      ];
       for (const items of sections) {
         for await (const item of items) {
           if (signal.aborted) return;
@@ -60,9 +80,10 @@ export function createPersonalData({ database, files }: PersonalDataParts): Pers
     },
 
     async erase(entities, { userId }) {
-      const erased = await files.erase(entities, userId === undefined ? undefined : storedName(userId));
+      const name = userId === undefined ? undefined : storedName(userId);
       return {
-        files: erased,
+        conversations: await deleteConversationsOf(entities, name),
+        files: await files.erase(entities, name),
         ...(userId === undefined && { agent_states: await eraseStates(entities) }),
       };
     },

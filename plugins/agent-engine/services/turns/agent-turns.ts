@@ -5,6 +5,7 @@ import {
   type Agents,
   type AgentTurn,
   type AgentTurnEvent,
+  type AgentTurnResume,
   type AgentTurns,
   agentFailure,
   type ChatCall,
@@ -38,6 +39,7 @@ interface Running {
   readonly model: string;
   /** The checkpoint that the run goes on from is taken with what it brings. */
   readonly taken?: RowWrite;
+  readonly also: AgentTurnResume['also'];
 }
 
 /** Turns of agents in sessions. */
@@ -72,7 +74,7 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
   /** The end is told when the turn is durable. */
   async function* kept(
     call: ChatCall,
-    { conversation, place, source, taken }: Running,
+    { conversation, place, source, taken, also: more }: Running,
     events: AsyncIterable<AgentEvent>,
   ): AsyncGenerator<AgentTurnEvent, void> {
     try {
@@ -84,9 +86,11 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
         const { result } = event;
         const { model, messages, uses, checkpoint } = result;
         const saved = checkpoint && checkpoints.save({ ...place, principal: call.principal, checkpoint });
-        const also = [taken, saved].filter((write) => write !== undefined);
+        const end = { result, usage: metering.total(uses) };
+        const own = [taken, saved].filter((write) => write !== undefined);
+        const also = [...own, ...((await more?.(end, conversation.sessionId)) ?? [])];
         await conversation.keep({ model, source, messages, uses, ...(also.length > 0 && { also }) });
-        yield { type: 'end', result, usage: metering.total(uses) };
+        yield { type: 'end', ...end };
         return;
       }
       throw TurnErrors.failed('The agent ended without an answer.', { retryable: false });
@@ -96,7 +100,7 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
   }
 
   return {
-    async begin(call, { store, source, ...request }) {
+    async begin(call, { store, source, also, ...request }) {
       const { agent, messages, pauses } = request;
       const model = aliasOf(agent, request.model);
       const opening = { messages, store, contextLength: contextLength(model) };
@@ -112,10 +116,10 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
           context: contextOf(call, conversation),
         });
       };
-      return begun(call, { conversation, place, source, model }, run);
+      return begun(call, { conversation, place, source, model, also }, run);
     },
 
-    async resume(call, { agent, sessionId, source, decide }) {
+    async resume(call, { agent, sessionId, source, also, decide }) {
       const place = { sessionId, agent: agent ?? '' };
       const entities = () => database.forTenant(call.principal.tenantId);
       await sessions.get(entities(), readerOf(call), sessionId);
@@ -132,6 +136,7 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
         place,
         source,
         model,
+        also,
         taken: checkpoints.take({ ...place, checkpointId: checkpoint.id }),
       };
       const run = async function* () {

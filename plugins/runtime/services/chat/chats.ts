@@ -3,6 +3,7 @@ import {
   AgentErrors,
   type Agents,
   type AgentTurn,
+  type AgentTurnEvent,
   type AgentTurns,
   type ChatCall,
   type Checkpoints,
@@ -10,7 +11,9 @@ import {
 } from '../../../agent-engine/contract.ts';
 import type { OwnerReader, Sessions } from '../../../records/contract.ts';
 import type { Conversations } from '../conversations.ts';
+import type { WebhookEvents } from '../webhooks/webhook-events.ts';
 import { type A2uiEvent, a2uiEvents, envelope, interruptOnWire, openInterrupts } from './a2ui-events.ts';
+import { type ChatReport, reportChat } from './chat-report.ts';
 import { type ResumeInput, readDecisions } from './resume-input.ts';
 
 /** How a stream is written (specification 3, Streaming formats). */
@@ -37,6 +40,7 @@ interface ChatParts {
   readonly sessions: Pick<Sessions, 'get'>;
   readonly conversations: Pick<Conversations, 'requireOwn'>;
   readonly database: Pick<Database, 'forTenant'>;
+  readonly webhookEvents: WebhookEvents;
   readonly clock: Clock;
 }
 
@@ -45,7 +49,7 @@ export type Chats = ReturnType<typeof createChats>;
 
 /** Makes the service. */
 export function createChats(parts: ChatParts) {
-  const { agents, turns, checkpoints, sessions, conversations, database, clock } = parts;
+  const { agents, turns, checkpoints, sessions, conversations, webhookEvents, database, clock } = parts;
 
   function requireAgent(agentId: string): void {
     if (agents.list().some(({ name }) => name === agentId)) return;
@@ -59,24 +63,50 @@ export function createChats(parts: ChatParts) {
     data: envelope({ type, data }, clock.now()),
   });
 
-  function begun(turn: AgentTurn, mode: StreamMode): BegunChat {
+  /** Begins a turn, and reports it: what fails before its first event as well. */
+  async function begun(
+    report: ChatReport,
+    mode: StreamMode,
+    sessionId: string | undefined,
+    begin: () => Promise<AgentTurn>,
+  ): Promise<BegunChat> {
+    let turn: AgentTurn;
+    try {
+      turn = await begin();
+    } catch (error) {
+      if ((error as { kind?: unknown }).kind === 'upstream') await report.failed(sessionId, error);
+      throw error;
+    }
     return {
       sessionId: turn.sessionId ?? '',
       async send(stream) {
         await using _ = turn;
-        await (mode === 'a2ui' ? sendA2ui(turn, stream) : sendLegacy(turn, stream));
+        const events = watched(turn, report);
+        await (mode === 'a2ui' ? sendA2ui(events, stream) : sendLegacy(events, stream));
       },
     };
   }
 
-  async function sendA2ui({ events }: AgentTurn, stream: SseStream): Promise<void> {
+  async function* watched({ events, sessionId }: AgentTurn, report: ChatReport) {
+    try {
+      for await (const event of events) {
+        report.saw(event);
+        yield event;
+      }
+    } catch (error) {
+      await report.failed(sessionId, error);
+      throw error;
+    }
+  }
+
+  async function sendA2ui(events: AsyncIterable<AgentTurnEvent>, stream: SseStream): Promise<void> {
     for await (const event of events) {
       for (const one of a2uiEvents(event)) await stream.send(written(one));
     }
   }
 
   /** Text, then the pauses where there are any, as named events, which readers of text pass over. */
-  async function sendLegacy({ events }: AgentTurn, stream: SseStream): Promise<void> {
+  async function sendLegacy(events: AsyncIterable<AgentTurnEvent>, stream: SseStream): Promise<void> {
     for await (const event of events) {
       if (event.type === 'text') await stream.send({ data: event.delta });
       if (event.type !== 'end') continue;
@@ -96,25 +126,32 @@ export function createChats(parts: ChatParts) {
         const entities = database.forTenant(principal.tenantId);
         await conversations.requireOwn(entities, { ...principal, isAdmin }, sessionId);
       }
-      const turn = await turns.begin(call, {
-        agent: agentId,
-        messages: [{ role: 'user', content: message }],
-        pauses: 'allow',
-        store: true,
-        source: 'runtime',
-      });
-      return begun(turn, mode);
+      const report = reportChat(webhookEvents, { agentId, call });
+      return begun(report, mode, sessionId, () =>
+        turns.begin(call, {
+          agent: agentId,
+          messages: [{ role: 'user', content: message }],
+          pauses: 'allow',
+          store: true,
+          source: 'runtime',
+          also: (end, session) => report.writes(session, end),
+        }),
+      );
     },
 
     /** Goes on with a paused chat. Throws `request.invalid`, and what `AgentTurns.resume` throws. */
     async resume(call: ChatCall, place: ChatPlace, input: ResumeInput, mode: StreamMode): Promise<BegunChat> {
-      const turn = await turns.resume(call, {
-        agent: place.agentId,
-        sessionId: place.sessionId,
-        source: 'runtime',
-        decide: (open) => readDecisions(input, open),
-      });
-      return begun(turn, mode);
+      const { agentId: agent, sessionId } = place;
+      const report = reportChat(webhookEvents, { agentId: agent, call });
+      return begun(report, mode, sessionId, () =>
+        turns.resume(call, {
+          agent,
+          sessionId,
+          source: 'runtime',
+          decide: (open) => readDecisions(input, open),
+          also: (end, session) => report.writes(session, end),
+        }),
+      );
     },
 
     /** What waits in a session; undefined for nothing. Throws `session.not-found` and `session.forbidden`. */
