@@ -9,6 +9,7 @@ import {
   type Sessions,
   visibleTo,
 } from '../../records/contract.ts';
+import { deleteChatsIn } from '../store/chats.ts';
 import {
   ConversationEntity,
   type ConversationRow,
@@ -122,6 +123,7 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
     async remove(entities: TenantEntityManager, reader: OwnerReader, id: string): Promise<void> {
       await find(entities, reader, id);
       await withoutSession(sessions.remove(entities, reader, id));
+      await deleteChatsIn(entities, id);
       await entities.delete(ConversationEntity, { id });
     },
 
