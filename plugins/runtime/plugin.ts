@@ -9,6 +9,7 @@ import {
 } from '../agent-engine/contract.ts';
 import { PersonalDataPoint } from '../platform/contract.ts';
 import { MemoriesRef, SessionDataPoint, SessionsRef, SkillsRef } from '../records/contract.ts';
+import { WorkflowDefinitionsRef, WorkflowEngineRef } from '../workflow/contract.ts';
 import { RuntimeConfig } from './config.ts';
 import { agentStateRoutes } from './routes/agent-states.ts';
 import { catalogRoutes } from './routes/catalog.ts';
@@ -21,6 +22,7 @@ import { underV2 } from './routes/paths.ts';
 import { v1ConversationRoutes } from './routes/v1-conversations.ts';
 import { v3ChatRoutes } from './routes/v3-chat.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
+import { workflowRoutes } from './routes/workflows.ts';
 import { adminKey } from './services/admin-key.ts';
 import { createAgentStates } from './services/agent-states.ts';
 import { createChats } from './services/chat/chats.ts';
@@ -31,6 +33,8 @@ import { createConversationMessages } from './services/v3-chat/conversation-mess
 import { createV3Chats } from './services/v3-chat/v3-chats.ts';
 import { DeliverWebhook } from './services/webhooks/deliveries.ts';
 import { openWebhooks } from './services/webhooks/open-webhooks.ts';
+import { createWorkflowChats } from './services/workflows/workflow-chats.ts';
+import { createWorkflowRuns } from './services/workflows/workflow-runs.ts';
 import { deleteChatsIn } from './store/chats.ts';
 import { entities, migrations } from './store/entities.ts';
 
@@ -55,6 +59,7 @@ export default definePlugin({
     skills: SkillsRef,
     tools: ToolsRef,
   },
+  wants: { workflows: WorkflowEngineRef, definitions: WorkflowDefinitionsRef },
   setup(scope, engine) {
     const { services, log, config } = scope;
     const { clock, ids, database, objects } = services;
@@ -62,6 +67,8 @@ export default definePlugin({
     const chats = createChats({ ...engine, conversations, database, clock });
     const v3Chats = createV3Chats({ ...services, ...engine, conversations });
     const said = createConversationMessages({ conversations, chats: v3Chats, openings: engine.openings });
+    const runs = createWorkflowRuns(engine);
+    const workflowChats = createWorkflowChats({ ...services, runs, conversations, said });
     const states = createAgentStates({ ...engine, clock });
     const files = createFiles({ ...services, log, maxSize: config.max_file_size });
     const { webhooks } = openWebhooks(scope, engine);
@@ -71,7 +78,11 @@ export default definePlugin({
     scope.contribute(PersonalDataPoint, createPersonalData({ database, files }));
     scope.contribute(SessionDataPoint, { remove: deleteChatsIn });
     scope.drain('v3 chats', v3Chats.close);
-    scope.route(...v3ChatRoutes(v3Chats), ...v1ConversationRoutes(said));
+    scope.route(
+      ...v3ChatRoutes(v3Chats),
+      ...v1ConversationRoutes(said),
+      ...workflowRoutes(runs, workflowChats),
+    );
     scope.route(
       ...underV2([
         meRoute,
