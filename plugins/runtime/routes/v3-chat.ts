@@ -64,8 +64,15 @@ const ChatSchema = Type.Object({
 });
 const OneChat = { 200: okSchema(ChatSchema) };
 
-const run = { method: 'POST', access: access.open(['execute']), errors: 'coze', tag: 'v3-chat' } as const;
-const read = { access: access.open(['read']), errors: 'coze', tag: 'v3-chat' } as const;
+const unknown = { failures: ['not-found'] } as const;
+const run = {
+  ...unknown,
+  method: 'POST',
+  access: access.open(['execute']),
+  errors: 'coze',
+  tag: 'v3-chat',
+} as const;
+const read = { ...unknown, access: access.open(['read']), errors: 'coze', tag: 'v3-chat' } as const;
 const streaming = {
   ...run,
   countsAsStream: ({ body }: { readonly body: { readonly stream?: boolean } }) => body.stream === true,

@@ -34,7 +34,7 @@ const LastEventId = Type.Object({
   ),
 });
 
-const common = { errors: 'coze', tag: 'workflows' } as const;
+const common = { errors: 'coze', tag: 'workflows', failures: ['not-found'] } as const;
 const run = { ...common, method: 'POST', access: access.open(['execute', 'workflow:run']) } as const;
 const streaming = {
   ...run,
@@ -62,7 +62,7 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
         ...run,
         path,
         summary: 'Run a workflow and wait for its result',
-        failures: ['upstream', 'timeout'],
+        failures: ['not-found', 'upstream', 'timeout'],
         schema: {
           body: Type.Object({
             ...RunBody,
