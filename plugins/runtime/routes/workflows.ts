@@ -28,6 +28,7 @@ const WorkflowSchema = Type.Object({
   updated_at: Timestamp,
 });
 
+const answerHeaders = Type.Object({ [EXECUTE_HEADER]: Type.String({ description: 'The run' }) });
 const LastEventId = Type.Object({
   'last-event-id': Type.Optional(
     Type.String({ pattern: '^[0-9]{0,15}$', patternErrorMessage: 'must be the id of an event' }),
@@ -64,6 +65,7 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
         summary: 'Run a workflow and wait for its result',
         failures: ['not-found', 'upstream', 'timeout'],
         schema: {
+          answerHeaders,
           body: Type.Object({
             ...RunBody,
             is_async: Type.Optional(Type.Boolean({ description: 'Answers when the run has begun' })),
@@ -95,6 +97,7 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
         path,
         summary: 'Run a workflow and follow it, or follow a run again',
         schema: {
+          answerHeaders,
           headers: LastEventId,
           body: Type.Object({
             ...RunBody,
@@ -119,6 +122,7 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
         path,
         summary: 'Complete the task that a workflow waits for, and follow it',
         schema: {
+          answerHeaders,
           body: Type.Object({
             workflow_id: WorkflowId,
             event_id: Type.String({ maxLength: 128, description: 'Of the `Interrupt`' }),
@@ -144,6 +148,7 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
         description:
           'Answers with the events of `/v3/chat`. The run gets `USER_INPUT` beside the parameters.',
         schema: {
+          answerHeaders,
           body: Type.Object({
             ...RunBody,
             additional_messages: EnterMessages,
