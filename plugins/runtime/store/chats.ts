@@ -63,6 +63,11 @@ export function deleteChatsIn(entities: TenantEntityManager, conversationId: str
   return entities.delete(ChatEntity, { conversationId });
 }
 
+/** Lists nothing any more of what was said in the chats of a conversation. */
+export async function forgetMessagesIn(entities: TenantEntityManager, conversationId: string): Promise<void> {
+  await entities.update(ChatEntity, { conversationId }, { messages: '[]' });
+}
+
 /** Chats of an identity, or of a user that an identity named, oldest first and after `after`; without a name all of the tenant. */
 export function findChatsOf(
   entities: TenantEntityManager,

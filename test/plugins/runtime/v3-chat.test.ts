@@ -5,10 +5,12 @@ import {
   ChatStatus,
   type CozeAPI,
   NotFoundError,
+  RateLimitError,
   RoleType,
   type StreamChatData,
 } from '@coze/api';
 import test from 'ava';
+import { ChatEntity } from '../../../plugins/runtime/store/chats.ts';
 import { eachDatabase, freshDatabase } from '../../support/databases.ts';
 import { failure, stream } from '../../support/fake-provider.ts';
 import { until } from '../../support/until.ts';
@@ -216,7 +218,7 @@ test('a chat that breaks has failed, and says why', async (t) => {
 });
 
 test('canceling ends what is in flight or waits, and nothing else', async (t) => {
-  const provider = await startProvider(t, hang, approvalAsked, stream(['Hello']));
+  const provider = await startProvider(t, hang, hang, approvalAsked, stream(['Hello']));
   const { gateway, coze } = await startCoze(t, provider);
   const create = () => coze.chat.create({ bot_id: 'payer', additional_messages: say('hi') });
   const flying = await create();
@@ -225,6 +227,12 @@ test('canceling ends what is in flight or waits, and nothing else', async (t) =>
   await until(() => provider.requests[0]!.isAborted);
   t.is((await coze.chat.cancel(flying.conversation_id, flying.id)).status, ChatStatus.CANCELED);
   t.is((await settled(coze, flying)).status, ChatStatus.CANCELED);
+
+  const aborted = await create();
+  await until(() => provider.requests.length === 2);
+  const place = { agent_id: 'payer', session_id: aborted.conversation_id };
+  t.is((await gateway.request('/api/v2/chat/abort', { method: 'POST', body: place })).status, 200);
+  t.is((await settled(coze, aborted)).status, ChatStatus.CANCELED);
 
   const waiting = await create();
   t.is((await settled(coze, waiting)).status, ChatStatus.REQUIRES_ACTION);
@@ -343,11 +351,46 @@ test('a chat whose process died without a word has failed', async (t) => {
   const { gateway, coze } = await startCoze(t, await startProvider(t, stream(['Hello'])));
   const { chat } = await coze.chat.createAndPoll({ bot_id: 'payer', additional_messages: say('hi') });
   const entities = gateway.gateway.services.database.forTenant('00000000-0000-0000-0000-000000000001');
-  const { ChatEntity } = await import('../../../plugins/runtime/store/chats.ts');
   await entities.update(ChatEntity, { id: chat.id }, { status: 'in_progress' });
   const lost = await coze.chat.retrieve(chat.conversation_id, chat.id);
   t.is(lost.status, ChatStatus.FAILED);
   t.regex(lost.last_error!.msg, /has ended/);
+});
+
+test('a chat is there for 30 days', async (t) => {
+  const { gateway, coze } = await startCoze(t, await startProvider(t, stream(['Hello'])));
+  const chatOf = () => coze.chat.createAndPoll({ bot_id: 'payer', additional_messages: say('hi') });
+  const [old, newer] = [(await chatOf()).chat, (await chatOf()).chat];
+  const entities = gateway.gateway.services.database.forTenant('00000000-0000-0000-0000-000000000001');
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
+  await entities.update(ChatEntity, { id: old.id }, { createdAt: daysAgo(31) });
+  await entities.update(ChatEntity, { id: newer.id }, { createdAt: daysAgo(29) });
+  await chatOf();
+  await t.throwsAsync(coze.chat.retrieve(old.conversation_id, old.id), { instanceOf: NotFoundError });
+  t.is((await coze.chat.retrieve(newer.conversation_id, newer.id)).status, ChatStatus.COMPLETED);
+  t.is((await coze.conversations.messages.list(old.conversation_id)).data.length, 2);
+});
+
+test('a tenant has as many chats in flight as it has sessions', async (t) => {
+  const provider = await startProvider(t, hang);
+  const { gateway } = await startCoze(t, provider, { env: { SVC_DRAIN_TIMEOUT: '1s' } });
+  const tenant = await gateway.makeTenant();
+  await gateway.gateway.services.tenants.update(tenant.id, { maxSessions: 1 });
+  const coze = clientOf({ url: gateway.url, token: tenant.token });
+  const create = () => coze.chat.create({ bot_id: 'payer', additional_messages: say('hi') });
+  const first = await create();
+  await t.throwsAsync(create, { instanceOf: RateLimitError });
+  await coze.chat.cancel(first.conversation_id, first.id);
+  await until(async () => (await create().catch(() => undefined)) !== undefined);
+});
+
+test('a deleted message is in no list any more', async (t) => {
+  const { gateway, coze } = await startCoze(t, await startProvider(t, stream(['Hello'])));
+  const { chat } = await coze.chat.createAndPoll({ bot_id: 'payer', additional_messages: say('hi') });
+  const { data } = await coze.conversations.messages.list(chat.conversation_id);
+  const where = `/api/v2/conversations/${chat.conversation_id}/messages/${data[0]!.id}`;
+  t.is((await gateway.request(where, { method: 'DELETE' })).status, 204);
+  t.deepEqual(await coze.chat.messages.list(chat.conversation_id, chat.id), []);
 });
 
 test('chats are exported, erased, and go with their conversation', async (t) => {
