@@ -1,7 +1,15 @@
 import { definePlugin } from 'agent-gateway';
-import { AgentsRef, AgentTurnsRef, CheckpointsRef, GuardRef, ToolsRef } from '../agent-engine/contract.ts';
+import {
+  AgentsRef,
+  AgentTurnsRef,
+  CheckpointsRef,
+  ConversationsRef,
+  GuardRef,
+  ToolsRef,
+} from '../agent-engine/contract.ts';
 import { PersonalDataPoint } from '../platform/contract.ts';
-import { MemoriesRef, SessionsRef, SkillsRef } from '../records/contract.ts';
+import { MemoriesRef, SessionDataPoint, SessionsRef, SkillsRef } from '../records/contract.ts';
+import { WorkflowDefinitionsRef, WorkflowEngineRef } from '../workflow/contract.ts';
 import { RuntimeConfig } from './config.ts';
 import { agentStateRoutes } from './routes/agent-states.ts';
 import { catalogRoutes } from './routes/catalog.ts';
@@ -11,15 +19,23 @@ import { fileRoutes } from './routes/files.ts';
 import { longTermMemoryRoutes } from './routes/long-term-memory.ts';
 import { meRoute } from './routes/me.ts';
 import { underV2 } from './routes/paths.ts';
+import { v1ConversationRoutes } from './routes/v1-conversations.ts';
+import { v3ChatRoutes } from './routes/v3-chat.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
+import { workflowRoutes } from './routes/workflows.ts';
 import { adminKey } from './services/admin-key.ts';
 import { createAgentStates } from './services/agent-states.ts';
 import { createChats } from './services/chat/chats.ts';
 import { createConversations } from './services/conversations.ts';
 import { createFiles, FileContents, removeContents } from './services/files/files.ts';
 import { createPersonalData } from './services/personal-data.ts';
+import { createConversationMessages } from './services/v3-chat/conversation-messages.ts';
+import { createV3Chats } from './services/v3-chat/v3-chats.ts';
 import { DeliverWebhook } from './services/webhooks/deliveries.ts';
 import { openWebhooks } from './services/webhooks/open-webhooks.ts';
+import { createWorkflowChats } from './services/workflows/workflow-chats.ts';
+import { createWorkflowRuns } from './services/workflows/workflow-runs.ts';
+import { deleteChatsIn } from './store/chats.ts';
 import { entities, migrations } from './store/entities.ts';
 
 export default definePlugin({
@@ -37,15 +53,21 @@ export default definePlugin({
     turns: AgentTurnsRef,
     checkpoints: CheckpointsRef,
     guard: GuardRef,
+    openings: ConversationsRef,
     memories: MemoriesRef,
     sessions: SessionsRef,
     skills: SkillsRef,
     tools: ToolsRef,
   },
+  wants: { workflows: WorkflowEngineRef, definitions: WorkflowDefinitionsRef },
   setup(scope, engine) {
     const { services, log, config } = scope;
     const { clock, ids, database, objects } = services;
     const conversations = createConversations({ ...engine, clock, ids });
+    const v3Chats = createV3Chats({ ...services, ...engine, conversations });
+    const said = createConversationMessages({ conversations, chats: v3Chats, openings: engine.openings });
+    const runs = createWorkflowRuns(engine);
+    const workflowChats = createWorkflowChats({ ...services, runs, conversations, said });
     const states = createAgentStates({ ...engine, clock });
     const files = createFiles({ ...services, log, maxSize: config.max_file_size });
     const { webhooks, events: webhookEvents } = openWebhooks(scope, engine);
@@ -54,6 +76,13 @@ export default definePlugin({
     if (config.admin_api_key !== undefined) scope.authenticate(adminKey(config.admin_api_key));
     scope.worker(FileContents, removeContents(objects));
     scope.contribute(PersonalDataPoint, createPersonalData({ database, files }));
+    scope.contribute(SessionDataPoint, { remove: deleteChatsIn });
+    scope.drain('v3 chats', v3Chats.close);
+    scope.route(
+      ...v3ChatRoutes(v3Chats),
+      ...v1ConversationRoutes(said),
+      ...workflowRoutes(runs, workflowChats),
+    );
     scope.route(
       ...underV2([
         meRoute,

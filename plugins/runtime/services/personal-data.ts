@@ -2,6 +2,7 @@ import type { Database } from 'agent-gateway';
 import type { PersonalData, PersonalDataItem } from '../../platform/contract.ts';
 import { storedName } from '../../records/contract.ts';
 import { allStates, eraseStates } from '../store/agent-states.ts';
+import { deleteChatsOf, findChatsOf } from '../store/chats.ts';
 import { deleteConversationsOf, findConversationsOf } from '../store/conversations.ts';
 import { findFilesOf } from '../store/files.ts';
 import type { Files } from './files/files.ts';
@@ -10,6 +11,8 @@ import type { Files } from './files/files.ts';
 const STATES = 50;
 /** Files and conversations that are read at one time. */
 const PAGE = 500;
+/** Chats that are read at one time, each with what was said in it. */
+const CHATS = 10;
 
 /** What the runtime keeps is kept with. */
 interface PersonalDataParts {
@@ -18,8 +21,8 @@ interface PersonalDataParts {
 }
 
 /**
- * What the runtime keeps about people (decisions 1.5): conversations, whose messages belong to `records`, files, whose contents are downloaded by their ids, and the state of agents, which belongs to the tenant
- * and to no user.
+ * What the runtime keeps about people (decisions 1.5): conversations, whose messages belong to `records`, files, whose contents are downloaded by their ids, chats of the v3
+ * API, and the state of agents, which belongs to the tenant and to no user.
  */
 export function createPersonalData({ database, files }: PersonalDataParts): PersonalData {
   async function* stateItems(tenantId: string): AsyncGenerator<PersonalDataItem> {
@@ -61,6 +64,22 @@ export function createPersonalData({ database, files }: PersonalDataParts): Pers
     }
   }
 
+  async function* chatItems(tenantId: string, name: string | undefined): AsyncGenerator<PersonalDataItem> {
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      const page = await findChatsOf(database.forTenant(tenantId), name, { after, limit: CHATS });
+      for (const { id, userId, conversationId, botId, status, createdAt, ...chat } of page) {
+        const record = {
+          ...{ id, user_id: userId, conversation_id: conversationId, bot_id: botId, status },
+          meta_data: JSON.parse(chat.metaData),
+          messages: JSON.parse(chat.messages),
+          created_at: createdAt.toISOString(),
+        };
+        yield { section: 'chats', record };
+      }
+      after = page.length < CHATS ? undefined : page.at(-1)?.id;
+    }
+  }
+
   return {
     name: 'runtime',
 
@@ -69,6 +88,7 @@ export function createPersonalData({ database, files }: PersonalDataParts): Pers
       const sections = [
         conversationItems(tenantId, name),
         fileItems(tenantId, name),
+        chatItems(tenantId, name),
         ...(name === undefined ? [stateItems(tenantId)] : []),
       ];
       for (const items of sections) {
@@ -84,6 +104,7 @@ export function createPersonalData({ database, files }: PersonalDataParts): Pers
       return {
         conversations: await deleteConversationsOf(entities, name),
         files: await files.erase(entities, name),
+        chats: await deleteChatsOf(entities, name),
         ...(userId === undefined && { agent_states: await eraseStates(entities) }),
       };
     },

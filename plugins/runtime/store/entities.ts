@@ -1,11 +1,13 @@
 import type { EntityRegistration, Migration } from 'agent-gateway';
 import { AgentStateEntity } from './agent-states.ts';
+import { ChatEntity } from './chats.ts';
 import { ConversationEntity } from './conversations.ts';
 import { FileEntity } from './files.ts';
 import { agentStates } from './migrations/001-agent-states.ts';
 import { filesMigration } from './migrations/002-files.ts';
 import { conversations } from './migrations/003-conversations.ts';
 import { webhooksMigration } from './migrations/004-webhooks.ts';
+import { chatsMigration } from './migrations/006-chats.ts';
 import { webhookEntities } from './webhooks.ts';
 
 /** The tables of the runtime. All belong to tenants. */
@@ -13,6 +15,7 @@ export const entities: readonly EntityRegistration[] = [
   AgentStateEntity,
   FileEntity,
   ConversationEntity,
+  ChatEntity,
   ...webhookEntities,
 ];
 
@@ -22,4 +25,5 @@ export const migrations: readonly Migration[] = [
   filesMigration,
   conversations,
   webhooksMigration,
+  chatsMigration,
 ];

@@ -130,10 +130,10 @@ test('a file belongs to its user: others of the tenant do not see it, administra
     (await gateway.exported(tenant.id, userId)).map(({ record }) => record.id);
   t.deepEqual(await ids(ana.id), [id]);
   t.is((await ids()).length, 2);
-  t.deepEqual(await gateway.erase(tenant.id, ana.id), { conversations: 0, files: 1 });
+  t.like(await gateway.erase(tenant.id, ana.id), { files: 1 });
   const { objects } = gateway.services;
   await until(async () => (await objects.forTenant(tenant.id).list('files/')).objects.length === 1);
-  t.like(await gateway.erase(tenant.id), { conversations: 0, files: 1 });
+  t.like(await gateway.erase(tenant.id), { files: 1 });
   await until(async () => (await objects.forTenant(tenant.id).list('files/')).objects.length === 0);
 });
 
