@@ -9,6 +9,7 @@ export type {
   ToolDefinition,
   Usage,
 } from '../records/contract.ts';
+export * from './contract/agent-definitions.ts';
 export * from './contract/agent-turns.ts';
 export * from './contract/agents.ts';
 export * from './contract/conversations.ts';

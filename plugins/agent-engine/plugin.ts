@@ -21,6 +21,7 @@ import {
   ModelsRef,
   SandboxPoliciesRef,
   SandboxRef,
+  TenantAgentsPoint,
   ToolsPoint,
   ToolsRef,
 } from './contract.ts';
@@ -53,7 +54,7 @@ export default definePlugin({
     skills: SkillsRef,
     turns: TurnsRef,
   },
-  points: [ToolsPoint],
+  points: [ToolsPoint, TenantAgentsPoint],
   offers: [
     ModelsRef,
     EmbeddingsRef,

@@ -3,6 +3,8 @@ import { AgentsRef, AgentTurnsRef, CheckpointsRef, GuardRef, ToolsRef } from '..
 import { PersonalDataPoint } from '../platform/contract.ts';
 import { MemoriesRef, SessionsRef, SkillsRef } from '../records/contract.ts';
 import { RuntimeConfig } from './config.ts';
+import { agentAdminRoutes } from './routes/admin-agents.ts';
+import { systemRoutes } from './routes/admin-system.ts';
 import { agentStateRoutes } from './routes/agent-states.ts';
 import { catalogRoutes } from './routes/catalog.ts';
 import { chatRoutes } from './routes/chat.ts';
@@ -12,6 +14,10 @@ import { longTermMemoryRoutes } from './routes/long-term-memory.ts';
 import { meRoute } from './routes/me.ts';
 import { underV2 } from './routes/paths.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
+import { createAgentDefinitions } from './services/admin/agent-definitions.ts';
+import { createLogReaders } from './services/admin/log-readers.ts';
+import { createSystem } from './services/admin/system.ts';
+import { openTenantAgents } from './services/admin/tenant-agents.ts';
 import { adminKey } from './services/admin-key.ts';
 import { createAgentStates } from './services/agent-states.ts';
 import { createChats } from './services/chat/chats.ts';
@@ -49,7 +55,12 @@ export default definePlugin({
     const chats = createChats({ ...engine, conversations, database, clock });
     const states = createAgentStates({ ...engine, clock });
     const files = createFiles({ ...services, log, maxSize: config.max_file_size });
-    const { webhooks } = openWebhooks(scope, engine);
+    const { webhooks, events } = openWebhooks(scope, engine);
+    const { changed } = openTenantAgents(scope);
+    const admin = { ...engine, ...services, events };
+    const definitions = createAgentDefinitions({ ...admin, changed });
+    const readers = createLogReaders(services.deployment);
+    scope.drain('log-readers', async () => readers.close());
 
     if (config.admin_api_key !== undefined) scope.authenticate(adminKey(config.admin_api_key));
     scope.worker(FileContents, removeContents(objects));
@@ -65,6 +76,8 @@ export default definePlugin({
         ...longTermMemoryRoutes(engine.memories),
         ...fileRoutes(files, config.max_file_size),
         ...webhookRoutes(webhooks),
+        ...systemRoutes(createSystem(admin), readers),
+        ...agentAdminRoutes(definitions),
       ]),
     );
   },

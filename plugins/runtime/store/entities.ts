@@ -1,11 +1,13 @@
 import type { EntityRegistration, Migration } from 'agent-gateway';
 import { AgentStateEntity } from './agent-states.ts';
+import { AgentTable } from './agents.ts';
 import { ConversationEntity } from './conversations.ts';
 import { FileEntity } from './files.ts';
 import { agentStates } from './migrations/001-agent-states.ts';
 import { filesMigration } from './migrations/002-files.ts';
 import { conversations } from './migrations/003-conversations.ts';
 import { webhooksMigration } from './migrations/004-webhooks.ts';
+import { agentsMigration } from './migrations/005-agents.ts';
 import { webhookEntities } from './webhooks.ts';
 
 /** The tables of the runtime. All belong to tenants. */
@@ -14,6 +16,7 @@ export const entities: readonly EntityRegistration[] = [
   FileEntity,
   ConversationEntity,
   ...webhookEntities,
+  AgentTable,
 ];
 
 /** Their migrations, in order. A released one never changes. */
@@ -22,4 +25,5 @@ export const migrations: readonly Migration[] = [
   filesMigration,
   conversations,
   webhooksMigration,
+  agentsMigration,
 ];

@@ -3,6 +3,7 @@ import type { AgentEngineSettings } from '../../config.ts';
 import {
   type Agents,
   type SandboxPolicies,
+  TenantAgentsPoint,
   type ToolSource,
   type Tools,
   ToolsPoint,
@@ -12,6 +13,7 @@ import { mcpToolSources } from '../mcp/mcp-tools.ts';
 import { createArgumentCheck } from '../tools/argument-check.ts';
 import { builtinTools } from '../tools/builtin-tools.ts';
 import { createToolCatalog, listTools } from '../tools/tool-catalog.ts';
+import { createAgentCatalog } from './agent-catalog.ts';
 import { agentKind } from './agent-resource.ts';
 import { createAgents } from './create-agents.ts';
 import type { LoopParts } from './frame.ts';
@@ -59,7 +61,11 @@ export function openAgents(
     guard,
     receipts,
     toolCatalog,
-    agents: definitions,
+    agents: createAgentCatalog({
+      files: definitions,
+      sources: scope.contributions(TenantAgentsPoint),
+      resources: services.resources,
+    }),
     database,
     clock,
     ids,
