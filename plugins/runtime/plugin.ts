@@ -5,6 +5,7 @@ import { MemoriesRef, SessionsRef, SkillsRef } from '../records/contract.ts';
 import { RuntimeConfig } from './config.ts';
 import { agentAdminRoutes } from './routes/admin-agents.ts';
 import { systemRoutes } from './routes/admin-system.ts';
+import { userRoutes } from './routes/admin-users.ts';
 import { agentStateRoutes } from './routes/agent-states.ts';
 import { catalogRoutes } from './routes/catalog.ts';
 import { chatRoutes } from './routes/chat.ts';
@@ -18,6 +19,8 @@ import { createAgentDefinitions } from './services/admin/agent-definitions.ts';
 import { createLogReaders } from './services/admin/log-readers.ts';
 import { createSystem } from './services/admin/system.ts';
 import { openTenantAgents } from './services/admin/tenant-agents.ts';
+import { createUserData } from './services/admin/user-data.ts';
+import { createUsers, RevokeUserKeys, revokeUserKeys } from './services/admin/users.ts';
 import { adminKey } from './services/admin-key.ts';
 import { createAgentStates } from './services/agent-states.ts';
 import { createChats } from './services/chat/chats.ts';
@@ -37,7 +40,7 @@ export default definePlugin({
   listen: 'address',
   entities,
   migrations,
-  jobs: [FileContents, DeliverWebhook],
+  jobs: [FileContents, DeliverWebhook, RevokeUserKeys],
   needs: {
     agents: AgentsRef,
     turns: AgentTurnsRef,
@@ -63,6 +66,8 @@ export default definePlugin({
     scope.drain('log-readers', async () => readers.close());
 
     if (config.admin_api_key !== undefined) scope.authenticate(adminKey(config.admin_api_key));
+    scope.worker(RevokeUserKeys, revokeUserKeys(services.apiKeys));
+    scope.contribute(PersonalDataPoint, createUserData(database, services.jobs));
     scope.worker(FileContents, removeContents(objects));
     scope.contribute(PersonalDataPoint, createPersonalData({ database, files }));
     scope.route(
@@ -78,6 +83,7 @@ export default definePlugin({
         ...webhookRoutes(webhooks),
         ...systemRoutes(createSystem(admin), readers),
         ...agentAdminRoutes(definitions),
+        ...userRoutes(createUsers(services)),
       ]),
     );
   },

@@ -8,6 +8,8 @@ import { filesMigration } from './migrations/002-files.ts';
 import { conversations } from './migrations/003-conversations.ts';
 import { webhooksMigration } from './migrations/004-webhooks.ts';
 import { agentsMigration } from './migrations/005-agents.ts';
+import { usersMigration } from './migrations/006-users.ts';
+import { UserTable } from './users.ts';
 import { webhookEntities } from './webhooks.ts';
 
 /** The tables of the runtime. All belong to tenants. */
@@ -17,6 +19,7 @@ export const entities: readonly EntityRegistration[] = [
   ConversationEntity,
   ...webhookEntities,
   AgentTable,
+  UserTable,
 ];
 
 /** Their migrations, in order. A released one never changes. */
@@ -26,4 +29,5 @@ export const migrations: readonly Migration[] = [
   conversations,
   webhooksMigration,
   agentsMigration,
+  usersMigration,
 ];

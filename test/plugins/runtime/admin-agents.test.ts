@@ -199,6 +199,18 @@ test('an agent that an agent of agents.d is taken from does not run, and says wh
   t.regex(refused.body.detail, /line 6, \/spec\/sub_agents\/0\/ref: there is no Agent with the name common/);
   const { agents } = (await gateway.request('/api/v2/admin/status', { token })).body;
   t.like(agents[0], { name: 'boss', status: 'failed', error: 'there is no Agent with the name common' });
+
+  await post(gateway, gateway.token, agentYaml('boss', undefined, 'Of the deployment'));
+  t.is((await chat(gateway, token, 'boss')).status, 200, 'a file comes first');
+  const now = (await gateway.request('/api/v2/admin/status', { token })).body.agents;
+  t.like(now, [
+    { name: 'boss', status: 'live' },
+    { name: 'boss', status: 'failed' },
+  ]);
+  const own = (await gateway.request(`${PATH}/boss`, { token })).body.agent;
+  t.deepEqual([own.source, own.yaml], ['tenant', supervisor('boss', 'common')]);
+  t.is((await gateway.request(`${PATH}/boss`, { method: 'DELETE', token })).status, 204);
+  t.is((await gateway.request(`${PATH}/boss`, { method: 'DELETE', token })).status, 403);
 });
 
 test('webhooks hear of changes, each of its own tenant', async (t) => {

@@ -75,7 +75,8 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
     const file = isOperator ? resources.source('Agent', name) : undefined;
     const live = (await fileAgents(tenantId)).find((agent) => agent.name === name);
     if (file !== undefined) return { ...(live ?? broken(name)), source: 'file', yaml: file.yaml };
-    const found = live ?? (await findAgent(database.forTenant(tenantId), name));
+    // Also where a file has taken its name meanwhile: then it is here to be renamed.
+    const found = (await findAgent(database.forTenant(tenantId), name)) ?? live;
     if (found === undefined) throw AgentErrors.notFound();
     return found;
   }
