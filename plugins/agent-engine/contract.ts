@@ -14,6 +14,7 @@ export * from './contract/agent-turns.ts';
 export * from './contract/agents.ts';
 export * from './contract/conversations.ts';
 export * from './contract/guard.ts';
+export * from './contract/mcp-servers.ts';
 export * from './contract/models.ts';
 export * from './contract/redact-value.ts';
 export * from './contract/run-context.ts';

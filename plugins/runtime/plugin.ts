@@ -1,9 +1,17 @@
 import { definePlugin } from 'agent-gateway';
-import { AgentsRef, AgentTurnsRef, CheckpointsRef, GuardRef, ToolsRef } from '../agent-engine/contract.ts';
+import {
+  AgentsRef,
+  AgentTurnsRef,
+  CheckpointsRef,
+  GuardRef,
+  McpServersRef,
+  ToolsRef,
+} from '../agent-engine/contract.ts';
 import { PersonalDataPoint } from '../platform/contract.ts';
 import { MemoriesRef, SessionsRef, SkillsRef } from '../records/contract.ts';
 import { RuntimeConfig } from './config.ts';
 import { agentAdminRoutes } from './routes/admin-agents.ts';
+import { mcpRoutes } from './routes/admin-mcp.ts';
 import { systemRoutes } from './routes/admin-system.ts';
 import { userRoutes } from './routes/admin-users.ts';
 import { agentStateRoutes } from './routes/agent-states.ts';
@@ -17,6 +25,7 @@ import { underV2 } from './routes/paths.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 import { createAgentDefinitions } from './services/admin/agent-definitions.ts';
 import { createLogReaders } from './services/admin/log-readers.ts';
+import { createMcpAdministration } from './services/admin/mcp-servers.ts';
 import { createSystem } from './services/admin/system.ts';
 import { openTenantAgents } from './services/admin/tenant-agents.ts';
 import { createUserData } from './services/admin/user-data.ts';
@@ -46,6 +55,7 @@ export default definePlugin({
     turns: AgentTurnsRef,
     checkpoints: CheckpointsRef,
     guard: GuardRef,
+    mcpServers: McpServersRef,
     memories: MemoriesRef,
     sessions: SessionsRef,
     skills: SkillsRef,
@@ -83,6 +93,7 @@ export default definePlugin({
         ...webhookRoutes(webhooks),
         ...systemRoutes(createSystem(admin), readers),
         ...agentAdminRoutes(definitions),
+        ...mcpRoutes(createMcpAdministration(admin)),
         ...userRoutes(createUsers(services)),
       ]),
     );

@@ -2,6 +2,7 @@ import type { Scope } from 'agent-gateway';
 import type { AgentEngineSettings } from '../../config.ts';
 import {
   type Agents,
+  type McpServers,
   type SandboxPolicies,
   TenantAgentsPoint,
   type ToolSource,
@@ -9,6 +10,7 @@ import {
   ToolsPoint,
 } from '../../contract.ts';
 import { mcpServerKind } from '../mcp/mcp-server.ts';
+import { mcpServers } from '../mcp/mcp-servers.ts';
 import { mcpToolSources } from '../mcp/mcp-tools.ts';
 import { createArgumentCheck } from '../tools/argument-check.ts';
 import { builtinTools } from '../tools/builtin-tools.ts';
@@ -32,7 +34,7 @@ interface AgentParts extends Pick<LoopParts, 'models' | 'guard' | 'receipts'> {
 export function openAgents(
   scope: Scope<AgentEngineSettings>,
   parts: AgentParts,
-): { readonly agents: Agents; readonly tools: Tools } {
+): { readonly agents: Agents; readonly tools: Tools; readonly mcp: McpServers } {
   const { config, log, services } = scope;
   const { clock, ids, database, egress, secrets, version } = services;
   const definitions = scope.kind(agentKind());
@@ -71,5 +73,5 @@ export function openAgents(
     ids,
     checkArguments: createArgumentCheck(),
   });
-  return { agents, tools: listTools(toolCatalog) };
+  return { agents, tools: listTools(toolCatalog), mcp: mcpServers(servers) };
 }
