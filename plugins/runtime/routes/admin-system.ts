@@ -79,7 +79,7 @@ export function systemRoutes(system: System, readers: LogReaders): readonly Rout
       description:
         'Server-sent events `log`, whose data are lines as the log has them, credentials taken out, and `lost` with `{"lines": n}` where the reader was too slow for n of them.',
       countsAsStream: () => true,
-      schema: { query: LogQuery, responses: { 200: Type.Unknown() } },
+      schema: { query: LogQuery },
       handle: ({ identity, query: { level } }) => {
         requireOperator(identity);
         readers.requirePlace();
