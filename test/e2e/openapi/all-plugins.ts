@@ -24,6 +24,7 @@ export async function startAll(
     SVC_ENABLE_MOCK_SESSIONS: 'true',
     SVC_ANON_RATE_LIMIT_RPM: PLENTY,
     SVC_BOOTSTRAP_RATE_LIMIT_RPM: PLENTY,
+    SVC_MCP_STDIO_ALLOW: process.execPath,
     LOG_LEVEL: 'warn',
     ...environment,
   };

@@ -6,6 +6,7 @@ import type { TestResponse } from '../../../testing/start-test-gateway.ts';
 import { testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
 import { chain } from '../../support/workflow-story.ts';
+import { adminSuccesses } from './admin-successes.ts';
 import type { Input } from './inputs.ts';
 
 const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
@@ -28,7 +29,7 @@ export function storyPlugin() {
 }
 
 /** A call by which an operation succeeds. What it answers is what later calls name. */
-type Step = readonly [
+export type Step = readonly [
   operation: string,
   input: (known: Known) => Input | Promise<Input>,
   learn?: (known: Known, body: TestResponse['body']) => unknown,
@@ -230,6 +231,7 @@ export function successes(gateway: TestGateway, turns: () => Turns): readonly St
     ['GET /v1/audit-logs', none],
     ['GET /admin/v1/audit-logs', none],
 
+    ...adminSuccesses,
     ['GET /admin/v1/jobs', none],
     ['GET /admin/v1/jobs/{id}', deadJob],
     ['POST /admin/v1/jobs/{id}/retry', deadJob],
