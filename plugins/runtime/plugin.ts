@@ -5,12 +5,17 @@ import {
   CheckpointsRef,
   ConversationsRef,
   GuardRef,
+  McpServersRef,
   ToolsRef,
 } from '../agent-engine/contract.ts';
 import { PersonalDataPoint } from '../platform/contract.ts';
 import { MemoriesRef, SessionDataPoint, SessionsRef, SkillsRef } from '../records/contract.ts';
 import { WorkflowDefinitionsRef, WorkflowEngineRef } from '../workflow/contract.ts';
 import { RuntimeConfig } from './config.ts';
+import { agentAdminRoutes } from './routes/admin-agents.ts';
+import { mcpRoutes } from './routes/admin-mcp.ts';
+import { systemRoutes } from './routes/admin-system.ts';
+import { userRoutes } from './routes/admin-users.ts';
 import { agentStateRoutes } from './routes/agent-states.ts';
 import { catalogRoutes } from './routes/catalog.ts';
 import { chatRoutes } from './routes/chat.ts';
@@ -23,6 +28,13 @@ import { v1ConversationRoutes } from './routes/v1-conversations.ts';
 import { v3ChatRoutes } from './routes/v3-chat.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 import { workflowRoutes } from './routes/workflows.ts';
+import { createAgentDefinitions } from './services/admin/agent-definitions.ts';
+import { createLogReaders } from './services/admin/log-readers.ts';
+import { createMcpAdministration } from './services/admin/mcp-servers.ts';
+import { createSystem } from './services/admin/system.ts';
+import { openTenantAgents } from './services/admin/tenant-agents.ts';
+import { createUserData } from './services/admin/user-data.ts';
+import { createUsers, RevokeUserKeys, revokeUserKeys } from './services/admin/users.ts';
 import { adminKey } from './services/admin-key.ts';
 import { createAgentStates } from './services/agent-states.ts';
 import { createChats } from './services/chat/chats.ts';
@@ -47,13 +59,14 @@ export default definePlugin({
   listen: 'address',
   entities,
   migrations,
-  jobs: [FileContents, DeliverWebhook],
+  jobs: [FileContents, DeliverWebhook, RevokeUserKeys],
   needs: {
     agents: AgentsRef,
     turns: AgentTurnsRef,
     checkpoints: CheckpointsRef,
     guard: GuardRef,
     openings: ConversationsRef,
+    mcpServers: McpServersRef,
     memories: MemoriesRef,
     sessions: SessionsRef,
     skills: SkillsRef,
@@ -72,8 +85,15 @@ export default definePlugin({
     const files = createFiles({ ...services, log, maxSize: config.max_file_size });
     const { webhooks, events: webhookEvents } = openWebhooks(scope, engine);
     const chats = createChats({ ...engine, conversations, webhookEvents, database, clock });
+    const { changed } = openTenantAgents(scope);
+    const admin = { ...engine, ...services, events: webhookEvents };
+    const definitions = createAgentDefinitions({ ...admin, changed });
+    const readers = createLogReaders(services.deployment);
+    scope.drain('log-readers', async () => readers.close());
 
     if (config.admin_api_key !== undefined) scope.authenticate(adminKey(config.admin_api_key));
+    scope.worker(RevokeUserKeys, revokeUserKeys(services.apiKeys));
+    scope.contribute(PersonalDataPoint, createUserData(database, services.jobs));
     scope.worker(FileContents, removeContents(objects));
     scope.contribute(PersonalDataPoint, createPersonalData({ database, files }));
     scope.contribute(SessionDataPoint, { remove: deleteChatsIn });
@@ -94,6 +114,10 @@ export default definePlugin({
         ...longTermMemoryRoutes(engine.memories),
         ...fileRoutes(files, config.max_file_size),
         ...webhookRoutes(webhooks),
+        ...systemRoutes(createSystem(admin), readers),
+        ...agentAdminRoutes(definitions),
+        ...mcpRoutes(createMcpAdministration(admin)),
+        ...userRoutes(createUsers(services)),
       ]),
     );
   },

@@ -2,6 +2,7 @@ import type { Database } from 'agent-gateway';
 import type { PersonalData, PersonalDataItem } from '../../platform/contract.ts';
 import { storedName } from '../../records/contract.ts';
 import { allStates, eraseStates } from '../store/agent-states.ts';
+import { allAgents, eraseAgents, findAgent } from '../store/agents.ts';
 import { deleteChatsOf, findChatsOf } from '../store/chats.ts';
 import { deleteConversationsOf, findConversationsOf } from '../store/conversations.ts';
 import { findFilesOf } from '../store/files.ts';
@@ -14,6 +15,9 @@ const PAGE = 500;
 /** Chats that are read at one time, each with what was said in it. */
 const CHATS = 10;
 
+/** Agents of one tenant that an export looks for at most: it has far fewer. */
+const AGENTS = 1_000;
+
 /** What the runtime keeps is kept with. */
 interface PersonalDataParts {
   readonly database: Database;
@@ -22,7 +26,7 @@ interface PersonalDataParts {
 
 /**
  * What the runtime keeps about people (decisions 1.5): conversations, whose messages belong to `records`, files, whose contents are downloaded by their ids, chats of the v3
- * API, and the state of agents, which belongs to the tenant and to no user.
+ * API, and what belongs to the tenant and to no user: the state of agents, and their definitions.
  */
 export function createPersonalData({ database, files }: PersonalDataParts): PersonalData {
   async function* stateItems(tenantId: string): AsyncGenerator<PersonalDataItem> {
@@ -35,6 +39,17 @@ export function createPersonalData({ database, files }: PersonalDataParts): Pers
         updated_at: updatedAt.toISOString(),
       };
       yield { section: 'agent_states', record };
+    }
+  }
+
+  async function* agentItems(tenantId: string): AsyncGenerator<PersonalDataItem> {
+    const entities = database.forTenant(tenantId);
+    for (const { name } of await allAgents(entities, AGENTS)) {
+      const found = await findAgent(entities, name);
+      if (found === undefined) continue;
+      const times = { created_at: found.createdAt, updated_at: found.updatedAt };
+      const shown = Object.entries(times).map(([key, at]) => [key, new Date(at).toISOString()]);
+      yield { section: 'agents', record: { name, yaml: found.yaml, ...Object.fromEntries(shown) } };
     }
   }
 
@@ -89,7 +104,7 @@ export function createPersonalData({ database, files }: PersonalDataParts): Pers
         conversationItems(tenantId, name),
         fileItems(tenantId, name),
         chatItems(tenantId, name),
-        ...(name === undefined ? [stateItems(tenantId)] : []),
+        ...(name === undefined ? [stateItems(tenantId), agentItems(tenantId)] : []),
       ];
       for (const items of sections) {
         for await (const item of items) {
@@ -105,7 +120,10 @@ export function createPersonalData({ database, files }: PersonalDataParts): Pers
         conversations: await deleteConversationsOf(entities, name),
         files: await files.erase(entities, name),
         chats: await deleteChatsOf(entities, name),
-        ...(userId === undefined && { agent_states: await eraseStates(entities) }),
+        ...(userId === undefined && {
+          agent_states: await eraseStates(entities),
+          agents: await eraseAgents(entities),
+        }),
       };
     },
   };

@@ -8,6 +8,7 @@ import type { TestResponse } from '../../../testing/start-test-gateway.ts';
 import { testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
 import { chain } from '../../support/workflow-story.ts';
+import { adminSuccesses } from './admin-successes.ts';
 import { cozeSuccesses } from './coze-successes.ts';
 import type { Input } from './inputs.ts';
 
@@ -328,6 +329,7 @@ export function successes(gateway: TestGateway, turns: () => Turns): readonly St
     ['DELETE /api/v2/admin/webhooks/{id}', webhook],
 
     ...cozeSuccesses(gateway),
+    ...adminSuccesses,
     ['GET /admin/v1/jobs', none],
     ['GET /admin/v1/jobs/{id}', deadJob],
     ['POST /admin/v1/jobs/{id}/retry', deadJob],

@@ -46,8 +46,10 @@ interface Running {
 export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
   const { agents, models, conversations, checkpoints, sessions, turns, metering, database } = parts;
 
-  const aliasOf = (agent: string | undefined, model?: string) =>
-    model ?? agents.list().find(({ name }) => name === agent)?.model ?? 'default';
+  async function aliasOf({ principal }: ChatCall, agent: string | undefined, model?: string) {
+    if (model !== undefined || agent === undefined) return model ?? 'default';
+    return (await agents.find(principal.tenantId, agent))?.model ?? 'default';
+  }
 
   const contextLength = (alias: string) => models.resolve(alias).info.context_length;
 
@@ -102,7 +104,7 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
   return {
     async begin(call, { store, source, also, ...request }) {
       const { agent, messages, pauses } = request;
-      const model = aliasOf(agent, request.model);
+      const model = await aliasOf(call, agent, request.model);
       const opening = { messages, store, contextLength: contextLength(model) };
       const conversation = await conversations.open(call, opening);
       const place = { sessionId: conversation.sessionId ?? '', agent: agent ?? '' };
@@ -128,7 +130,7 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
       const { checkpoint } = waiting;
       const decisions = decide(checkpoint.interrupts);
       agents.checkDecisions(checkpoint, decisions);
-      const model = aliasOf(agent);
+      const model = await aliasOf(call, agent);
       const opening = { messages: [], store: true, contextLength: undefined };
       const conversation = await conversations.open({ ...call, sessionId }, opening);
       const running = {

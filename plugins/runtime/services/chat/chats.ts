@@ -34,7 +34,7 @@ interface ChatPlace {
 
 /** What chats are made of. */
 interface ChatParts {
-  readonly agents: Pick<Agents, 'list'>;
+  readonly agents: Pick<Agents, 'find'>;
   readonly turns: AgentTurns;
   readonly checkpoints: Pick<Checkpoints, 'find' | 'list'>;
   readonly sessions: Pick<Sessions, 'get'>;
@@ -51,8 +51,8 @@ export type Chats = ReturnType<typeof createChats>;
 export function createChats(parts: ChatParts) {
   const { agents, turns, checkpoints, sessions, conversations, webhookEvents, database, clock } = parts;
 
-  function requireAgent(agentId: string): void {
-    if (agents.list().some(({ name }) => name === agentId)) return;
+  async function requireAgent(tenantId: string, agentId: string): Promise<void> {
+    if ((await agents.find(tenantId, agentId)) !== undefined) return;
     throw AgentErrors.notFound(`There is no agent "${agentId.slice(0, 100).toWellFormed()}".`, {
       param: 'agent_id',
     });
@@ -120,8 +120,8 @@ export function createChats(parts: ChatParts) {
   return {
     /** Begins a chat: resolves with its first sign of life. Throws `agent.not-found`, and what `AgentTurns.begin` throws. */
     async stream(call: ChatCall, agentId: string, message: string, mode: StreamMode): Promise<BegunChat> {
-      requireAgent(agentId);
       const { principal, sessionId, isAdmin } = call;
+      await requireAgent(principal.tenantId, agentId);
       if (sessionId !== undefined) {
         const entities = database.forTenant(principal.tenantId);
         await conversations.requireOwn(entities, { ...principal, isAdmin }, sessionId);

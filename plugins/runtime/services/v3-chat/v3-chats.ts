@@ -48,7 +48,7 @@ export interface BegunV3Chat {
 
 /** What chats are made of. */
 interface V3ChatParts {
-  readonly agents: Pick<Agents, 'list' | 'checkDecisions'>;
+  readonly agents: Pick<Agents, 'find' | 'checkDecisions'>;
   readonly turns: AgentTurns;
   readonly checkpoints: Pick<Checkpoints, 'find'>;
   readonly conversations: Pick<Conversations, 'get' | 'create'>;
@@ -116,7 +116,7 @@ export function createV3Chats(parts: V3ChatParts) {
     /** Throws `agent.not-found`, `conversation.not-found`, `conversation.forbidden`, `chat.limit`. */
     async begin(call: ChatCall, request: V3ChatRequest): Promise<BegunV3Chat> {
       const { botId, messages, isKept, metaData } = request;
-      if (!agents.list().some(({ name }) => name === botId)) {
+      if ((await agents.find(call.principal.tenantId, botId)) === undefined) {
         throw AgentErrors.notFound(`There is no bot "${botId.slice(0, 100).toWellFormed()}".`, {
           param: 'bot_id',
         });
