@@ -124,12 +124,13 @@ export type {
   PutOptions,
   StoredObject,
 } from '../foundation/objects/objects.ts';
-export type { Logger } from '../foundation/observability/logger.ts';
+export type { Logger, LogLevel } from '../foundation/observability/logger.ts';
 export type {
   HistogramOptions,
   MetricOptions,
   PluginMetrics,
 } from '../foundation/observability/plugin-metrics.ts';
+export type { Readiness } from '../foundation/observability/readiness.ts';
 export { redactText } from '../foundation/observability/redact-text.ts';
 export { createRedaction, redactJsonTextWith } from '../foundation/redaction/redaction.ts';
 export type { StreamRedactor } from '../foundation/redaction/redactor.ts';
@@ -146,7 +147,7 @@ export {
   type ResourceReference,
   type ResourceView,
 } from '../foundation/resources/kind.ts';
-export type { Validation } from '../foundation/resources/live-resources.ts';
+export type { ResourceReading, Validation } from '../foundation/resources/live-resources.ts';
 export type { DocumentReport, FileReport, ResourcesReport } from '../foundation/resources/report.ts';
 export type { ReloadSummary, ResourceSource, Resources } from '../foundation/resources/resources.ts';
 export { ResourceErrors } from '../foundation/resources/resources.ts';
@@ -163,6 +164,7 @@ export { ADMIN_SCOPE, hasAnyScope } from './access/scopes.ts';
 export type { Access } from './api/access.ts';
 export { access } from './api/access.ts';
 export type { Call, CallSource } from './api/call.ts';
+export type { Deployment, PluginStatus } from './api/deployment.ts';
 export {
   type GrpcCall,
   type GrpcEffect,
@@ -187,6 +189,7 @@ export type { ApiKeyPage, ApiKeyRecord, ApiKeyStore, NewApiKey } from './auth/ap
 export type { Authenticator, Credentials } from './auth/authenticator.ts';
 export { ApiKeyErrors, AuthErrors } from './auth/errors.ts';
 export { createTokenComparison } from './auth/static-token.ts';
+export { cozeCode } from './errors/render.ts';
 export type { OpenApiDocument } from './http/openapi.ts';
 export type { TenantRecord } from './tenancy/tenants.ts';
 export {

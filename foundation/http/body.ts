@@ -97,12 +97,13 @@ async function readText(
 }
 
 /**
- * The body of a form, to be read with backpressure; nothing of it is read before.
+ * The body of a form, to be read with backpressure; nothing of it is read before. An absent one is `undefined`.
  *
  * @throws 413 where its length is known to be above `limit` bytes, 415 for another content type and for a compressed body. Reading it throws 413 for a
  * longer one, 499 when the client is gone.
  */
-export function formBody({ req, res }: Exchange, limit: number): Readable {
+export function formBody({ req, res }: Exchange, limit: number): Readable | undefined {
+  if (!hasBody(req)) return undefined;
   const type = mediaType(req);
   if (type !== BODY_TYPES.form) {
     throw KernelErrors.unsupportedMedia(

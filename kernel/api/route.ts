@@ -79,6 +79,11 @@ export interface RouteDefinition<S extends RouteSchema = RouteSchema> {
    * 415 by a body, 412 by `if-match`, 429, 500, 503. Documentation.
    */
   readonly failures?: readonly ErrorKind[];
+  /**
+   * The route is another's old path: every answer says so (`Deprecation` of RFC 9745, `Sunset` of RFC 8594, `Link` to its successor). The OpenAPI document
+   * has the successor alone.
+   */
+  readonly deprecated?: { readonly since: Date; readonly sunset: Date; readonly successor: string };
   /** An open event stream counts against `SVC_MAX_STREAMS_PER_USER`. A route that has this is documented as one that may answer with a stream. */
   readonly countsAsStream?: (call: RouteCall<S>) => boolean;
   /** A limit beside the tenant's and the user's windows; `bootstrap` counts per source address. */

@@ -50,6 +50,7 @@ export function handler(services: HandlerServices): Middleware {
       return;
     }
     const definition = route.definition!;
+    if (definition.deprecated !== undefined) announce(context, definition.deprecated);
     let release: (() => void) | undefined;
     try {
       const call = await readCall(context, route, definition, params, services);
@@ -60,6 +61,12 @@ export function handler(services: HandlerServices): Middleware {
       services.bodies.release(context.state);
     }
   };
+}
+
+function announce(context: Context, { since, sunset, successor }: NonNullable<Route['deprecated']>): void {
+  context.set('deprecation', `@${since.getTime() / 1000}`);
+  context.set('sunset', sunset.toUTCString());
+  context.set('link', `<${successor}>; rel="successor-version"`);
 }
 
 /** The data layer refuses text that no database keeps, and does not know where in the call it stood. */
@@ -98,6 +105,7 @@ async function readCall(
   }
   if (definition.bodyType === 'form') {
     call.body = formBody(context, definition.bodyLimit ?? DEFAULT_BODY_LIMIT);
+    if (call.body === undefined) errors.push(missingBody(definition));
   } else if (validators.body !== undefined) {
     call.body = await readBody(context, definition, services.bodies);
     if (isMapping(call.body)) context.state.bodyFields = Object.keys(call.body).slice(0, 64);

@@ -101,6 +101,7 @@ export function refusalOf({
   method,
   url = '',
   headers,
+  rawHeaders,
 }: IncomingMessage): GatewayError | undefined {
   if (method === 'CONNECT') {
     return KernelErrors.methodNotAllowed('The gateway is not a proxy', { headers: { allow: METHODS } });
@@ -109,13 +110,23 @@ export function refusalOf({
     return KernelErrors.malformedRequest('The target of the request is neither a path nor an http URL');
   }
   if (httpVersion !== '1.1') return undefined;
-  if (headers.host === undefined) {
-    return KernelErrors.malformedRequest('A request of HTTP/1.1 needs the header Host');
+  // Node shows the first, and a proxy may have gone by another (RFC 9112, 3.2).
+  if (hosts(rawHeaders) !== 1) {
+    return KernelErrors.malformedRequest('A request of HTTP/1.1 needs the header Host, once');
   }
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== CONTINUE) {
     return KernelErrors.expectationFailed(`Of the header Expect only ${CONTINUE} is understood`);
   }
   return undefined;
+}
+
+function hosts(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') count += 1;
+  }
+  return count;
 }
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';

@@ -18,9 +18,11 @@ import {
   ConversationsRef,
   EmbeddingsRef,
   GuardRef,
+  McpServersRef,
   ModelsRef,
   SandboxPoliciesRef,
   SandboxRef,
+  TenantAgentsPoint,
   ToolsPoint,
   ToolsRef,
 } from './contract.ts';
@@ -53,7 +55,7 @@ export default definePlugin({
     skills: SkillsRef,
     turns: TurnsRef,
   },
-  points: [ToolsPoint],
+  points: [ToolsPoint, TenantAgentsPoint],
   offers: [
     ModelsRef,
     EmbeddingsRef,
@@ -65,6 +67,7 @@ export default definePlugin({
     SandboxRef,
     SandboxPoliciesRef,
     ToolsRef,
+    McpServersRef,
   ],
   async setup(scope, records) {
     const { memories, receipts, skills } = records;
@@ -77,7 +80,7 @@ export default definePlugin({
       ...recordTools({ memories, skills, database, objects, guard }),
       executeCode({ sandbox, policies, overheadMs: overheadOf(scope.config.sandbox) }),
     ];
-    const { agents, tools } = openAgents(scope, { models, guard, receipts, policies, tools: sources });
+    const { agents, tools, mcp } = openAgents(scope, { models, guard, receipts, policies, tools: sources });
 
     const { preamble_tokens: preambleTokens, history_tokens: historyTokens } = scope.config;
     const budget = { preambleTokens, historyTokens };
@@ -97,6 +100,7 @@ export default definePlugin({
     scope.provide(SandboxRef, sandbox);
     scope.provide(SandboxPoliciesRef, policies);
     scope.provide(ToolsRef, tools);
+    scope.provide(McpServersRef, mcp);
     scope.contribute(EmbeddingsPoint, embeddings);
     scope.contribute(SessionDataPoint, { remove: forgetCheckpoints });
   },

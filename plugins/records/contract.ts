@@ -1,5 +1,4 @@
 /** What other plugins may know of the records: what is kept about the work of agents, and about those it is done for. */
-export * from './contract/callers.ts';
 export * from './contract/chat.ts';
 export * from './contract/embeddings.ts';
 export * from './contract/memories.ts';

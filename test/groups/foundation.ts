@@ -4,6 +4,7 @@ await together(
   'test/foundation/base',
   'test/foundation/config',
   'test/foundation/egress',
+  'test/foundation/http',
   'test/foundation/objects',
   'test/foundation/observability',
   'test/foundation/protobuf',

@@ -1,21 +1,39 @@
-import { defineErrors, GatewayError, serviceRef, type TenantEntityManager } from 'agent-gateway';
+import {
+  defineErrors,
+  GatewayError,
+  type RowWrite,
+  serviceRef,
+  type TenantEntityManager,
+} from 'agent-gateway';
 import type { SessionReader, Usage, UsageSource } from '../../records/contract.ts';
 import type { AgentEvent, AgentResult, AgentRunRequest, Decision, Interrupt } from './agents.ts';
 import type { ChatCall } from './conversations.ts';
+
+/** What a turn came to, with the usage of all its model calls. */
+export interface TurnEnd {
+  readonly result: AgentResult;
+  readonly usage: Usage;
+}
+
+/** More writes for the commit of a turn, made when it has ended. */
+interface WithTurn {
+  readonly also?: (end: TurnEnd, sessionId: string | undefined) => Promise<readonly RowWrite[]>;
+}
 
 /** A turn of an agent in a session: what `AgentRunRequest` says, without what the session adds. */
 export type AgentTurnRequest = Pick<
   AgentRunRequest,
   'agent' | 'model' | 'messages' | 'parameters' | 'clientTools' | 'toolChoice' | 'pauses'
-> & {
-  /** False stores nothing; the turn cannot pause then. */
-  readonly store: boolean;
-  /** Which part of the gateway asks. */
-  readonly source: UsageSource;
-};
+> &
+  WithTurn & {
+    /** False stores nothing; the turn cannot pause then. */
+    readonly store: boolean;
+    /** Which part of the gateway asks. */
+    readonly source: UsageSource;
+  };
 
 /** Goes on with the paused run of a session. */
-export interface AgentTurnResume {
+export interface AgentTurnResume extends WithTurn {
   /** Name of the agent; undefined for the default agent. */
   readonly agent: string | undefined;
   readonly sessionId: string;
@@ -27,7 +45,7 @@ export interface AgentTurnResume {
 /** What happens in a turn. Its `end` comes when the turn is durable; `usage` is of all its model calls. */
 export type AgentTurnEvent =
   | Exclude<AgentEvent, { readonly type: 'end' }>
-  | { readonly type: 'end'; readonly result: AgentResult; readonly usage: Usage };
+  | ({ readonly type: 'end' } & TurnEnd);
 
 /** A turn that has begun: its first event is there. Dispose it in any case; unless its events were read to the `end`, nothing of it stays. */
 export interface AgentTurn extends AsyncDisposable {

@@ -18,8 +18,8 @@ const Configuration = Type.Record(Type.String(), Type.Unknown());
 const read = { access: access.open(['read']), effect: 'read' } as const;
 const write = { access: access.role('admin') } as const;
 
-/** `svc.agent.v1.AgentService`: the agents of agents.d (specification 3; decisions 3.4). */
-export function agentService(agents: Pick<Agents, 'list'>, files: ResourceFiles): GrpcService {
+/** `svc.agent.v1.AgentService`: the agents that the tenant may run; those of agents.d can be changed (specification 3; decisions 3.4). */
+export function agentService(agents: Pick<Agents, 'find' | 'list'>, files: ResourceFiles): GrpcService {
   async function shown(caller: Identity, infos: readonly AgentInfo[]): Promise<readonly GrpcMessage[]> {
     const file = files.reader('Agent');
     // The instructions of an agent are the operator's: answers do not give them away either.
@@ -39,7 +39,7 @@ export function agentService(agents: Pick<Agents, 'list'>, files: ResourceFiles)
   }
 
   async function one(caller: Identity, id: string): Promise<GrpcMessage> {
-    const info = agents.list().find(({ name }) => name === id);
+    const info = await agents.find(caller.tenantId, id);
     if (info === undefined) throw AgentErrors.notFound();
     const [agent] = await shown(caller, [info]);
     return message({ agent });
@@ -80,7 +80,7 @@ export function agentService(agents: Pick<Agents, 'list'>, files: ResourceFiles)
         request: Type.Object(listRequest),
         handle: async ({ identity, request }) => {
           const texts = ({ name, description }: AgentInfo) => [name, description];
-          const { shown: page, ...end } = pageOfAll(request, agents.list(), texts);
+          const { shown: page, ...end } = pageOfAll(request, await agents.list(identity.tenantId), texts);
           return message({ agents: await shown(identity, page), ...end });
         },
       }),

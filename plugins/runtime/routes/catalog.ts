@@ -44,8 +44,12 @@ export function catalogRoutes({ agents, skills, tools }: Catalog): readonly Rout
       path: '/agents',
       summary: 'List the agents',
       schema: { responses: { 200: Type.Object({ agents: Type.Array(AgentItem) }) } },
-      handle: () => ({
-        agents: agents.list().map(({ name, description, type }) => ({ name, description, type })),
+      handle: async (call) => ({
+        agents: (await agents.list(call.tenant.id)).map(({ name, description, type }) => ({
+          name,
+          description,
+          type,
+        })),
       }),
     }),
     route({

@@ -75,6 +75,10 @@ const WaitingList = Type.Object({
   offset: Type.Integer(),
 });
 
+const ToldSession = Type.Object({
+  [SESSION_HEADER]: Type.Optional(Type.String({ description: 'The session of this turn, for the next one' })),
+});
+
 const run = { access: access.open(['execute']), tag: 'chat' } as const;
 const read = { method: 'GET', access: access.open(['read']), tag: 'chat' } as const;
 
@@ -82,6 +86,8 @@ const streaming = {
   ...run,
   method: 'POST',
   countsAsStream: () => true,
+  // The agent and the session, the model, and its provider.
+  failures: ['not-found', 'upstream'],
   description:
     'Answers with `text/event-stream`: text chunks and `[DONE]`; with `a2ui=true` or `X-A2UI: true` the events `text`, `thinking`, `tool_call`, `tool_result`, ' +
     '`agent_switch`, `interrupt`, `error` and `done`, each `{type, timestamp, data}`.',
@@ -94,7 +100,7 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       ...streaming,
       path: '/chat/stream',
       summary: 'Chat with an agent',
-      schema: { query: ModeQuery, headers: ModeHeaders, body: ChatBody },
+      schema: { query: ModeQuery, headers: ModeHeaders, body: ChatBody, answerHeaders: ToldSession },
       handle: async (call) => {
         const { agent_id, session_id, message } = call.body;
         const mode = modeOf(call);
@@ -110,7 +116,7 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       ...streaming,
       path: '/chat/resume',
       summary: 'Go on with a chat that was paused',
-      schema: { query: ModeQuery, headers: ModeHeaders, body: ResumeBody },
+      schema: { query: ModeQuery, headers: ModeHeaders, body: ResumeBody, answerHeaders: ToldSession },
       handle: async (call) => {
         const { agent_id, session_id, input } = call.body;
         const mode = modeOf(call);
@@ -126,6 +132,7 @@ export function chatRoutes(chats: Chats): readonly Route[] {
     route({
       ...read,
       path: '/chat/interrupt_state',
+      failures: ['not-found'],
       summary: 'Read what a session waits for',
       schema: { query: Place, responses: { 200: InterruptState } },
       handle: async (call) => {
@@ -152,6 +159,7 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       ...run,
       method: 'POST',
       path: '/chat/abort',
+      failures: ['not-found'],
       summary: 'End the chat that is in flight in a session, in whichever replica, or drop what it waits for',
       schema: {
         body: Place,

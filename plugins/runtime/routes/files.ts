@@ -1,12 +1,24 @@
 import type { Readable } from 'node:stream';
-import { access, pageOf, pageQuery, Reply, type Route, reply, route, Type } from 'agent-gateway';
+import {
+  access,
+  listOf,
+  pageOf,
+  pageQuery,
+  Reply,
+  type Route,
+  reply,
+  route,
+  Timestamp,
+  Type,
+  toWire,
+} from 'agent-gateway';
 import contentDisposition from 'content-disposition';
 import { principalOf, readerOf } from '../../records/contract.ts';
 import { byteRange } from '../services/files/byte-range.ts';
 import { FileErrors } from '../services/files/errors.ts';
 import type { Files } from '../services/files/files.ts';
 import type { FileRecord } from '../store/files.ts';
-import { IdParams, listOf, MAX_PAGE, Timestamp } from './common.ts';
+import { IdParams, MAX_PAGE } from './common.ts';
 import { readFormFile } from './form-file.ts';
 
 /** Bytes of a form beside the file. */
@@ -38,6 +50,18 @@ const ContentHeaders = Type.Object({
 const tag = 'files';
 const readers = { tag, access: access.open(['read']) } as const;
 
+const toFile = toWire(FileSchema);
+
+/** What is told beside the content. */
+const FileHeaders = Type.Object({
+  etag: Type.Optional(Type.String()),
+  'accept-ranges': Type.Optional(Type.String()),
+  'content-disposition': Type.Optional(Type.String()),
+  'content-range': Type.Optional(Type.String()),
+  'content-security-policy': Type.Optional(Type.String()),
+  'x-content-type-options': Type.Optional(Type.String()),
+});
+
 /** Uploaded files (specification 3, v2 HTTP API; decisions 3.2). `maxSize`: bytes of one. */
 export function fileRoutes(files: Files, maxSize: number): readonly Route[] {
   return [
@@ -67,7 +91,7 @@ export function fileRoutes(files: Files, maxSize: number): readonly Route[] {
         });
         const file = await files.keep(call.entities(), principalOf(call), received);
         call.audit({ changes: { file_id: file.id, size: file.size } });
-        return reply.created({ file: toWire(file) });
+        return reply.created({ file: toFile(file) });
       },
     }),
     route({
@@ -79,7 +103,7 @@ export function fileRoutes(files: Files, maxSize: number): readonly Route[] {
       handle: async (call) => {
         const page = pageOf(call.query, MAX_PAGE);
         const found = await files.list(call.entities(), readerOf(call), page);
-        return { files: found.files.map(toWire), total: found.total, ...page };
+        return { files: found.files.map(toFile), total: found.total, ...page };
       },
     }),
     route({
@@ -89,7 +113,7 @@ export function fileRoutes(files: Files, maxSize: number): readonly Route[] {
       summary: 'Read what is known of a file',
       schema: { params: IdParams, responses: { 200: Wrapped } },
       handle: async (call) => ({
-        file: toWire(await files.find(call.entities(), readerOf(call), call.params.id)),
+        file: toFile(await files.find(call.entities(), readerOf(call), call.params.id)),
       }),
     }),
     route({
@@ -97,9 +121,12 @@ export function fileRoutes(files: Files, maxSize: number): readonly Route[] {
       method: 'GET',
       path: '/files/{id}/content',
       summary: 'Download a file, or a range of its bytes',
+      answerType: '*/*',
+      failures: ['range-not-satisfiable'],
       schema: {
         params: IdParams,
         headers: ContentHeaders,
+        answerHeaders: FileHeaders,
         responses: {
           200: Type.String({ format: 'binary' }),
           206: Type.String({ format: 'binary' }),
@@ -168,6 +195,3 @@ function matches(header: string, etag: string): boolean {
 }
 
 /** A file on the wire. */
-function toWire({ id, filename, mimeType, size, createdAt }: FileRecord) {
-  return { id, filename, mime_type: mimeType, size, created_at: createdAt.toISOString() };
-}

@@ -1,6 +1,17 @@
-import { access, type Call, pageOf, pageQuery, type Route, reply, route, Type } from 'agent-gateway';
+import {
+  access,
+  type Call,
+  listOf,
+  pageOf,
+  pageQuery,
+  type Route,
+  reply,
+  route,
+  Timestamp,
+  Type,
+} from 'agent-gateway';
 import { isTenantAdmin, type Memories, type Memory, MemoryErrors } from '../../records/contract.ts';
-import { IdParams, listOf, MAX_PAGE, Timestamp } from './common.ts';
+import { IdParams, MAX_PAGE } from './common.ts';
 
 /** Results of a search at most. */
 const MAX_RESULTS = 100;
@@ -68,7 +79,7 @@ export function longTermMemoryRoutes(memories: Memories): readonly Route[] {
         requireUser(call, user_id);
         const page = pageOf(call.query, MAX_PAGE);
         const found = await memories.list(call.entities(), user_id, page);
-        return { user_id, memories: found.memories.map(toWire), total: found.total, ...page };
+        return { user_id, memories: found.memories.map(toMemory), total: found.total, ...page };
       },
     }),
     route({
@@ -85,7 +96,7 @@ export function longTermMemoryRoutes(memories: Memories): readonly Route[] {
         requireUser(call, user_id);
         const memory = await memories.save(call.entities(), user_id, { value: content, metadata });
         call.audit({ changes: { memory_id: memory.id } });
-        return reply.created({ memory: toWire(memory) });
+        return reply.created({ memory: toMemory(memory) });
       },
     }),
     route({
@@ -132,7 +143,7 @@ export function longTermMemoryRoutes(memories: Memories): readonly Route[] {
         const changed = await memories.update(call.entities(), id, { value: content, metadata });
         if (changed === undefined) throw MemoryErrors.notFound();
         call.audit({ changes: { memory_id: id } });
-        return { memory: toWire(changed) };
+        return { memory: toMemory(changed) };
       },
     }),
     route({
@@ -164,7 +175,7 @@ function requireUser({ identity, userId }: Pick<Call, 'identity' | 'userId'>, wa
   if (bound !== undefined && bound !== wanted) throw MemoryErrors.forbidden();
 }
 
-function toWire({ id, userId, value, metadata, createdAt, updatedAt }: Memory) {
+function toMemory({ id, userId, value, metadata, createdAt, updatedAt }: Memory) {
   return {
     id,
     user_id: userId,

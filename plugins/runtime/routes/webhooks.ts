@@ -1,11 +1,9 @@
-import { access, pageOf, pageQuery, type Route, reply, route, Type } from 'agent-gateway';
+import { access, pageOf, pageQuery, type Route, reply, route, Timestamp, Type } from 'agent-gateway';
 import { logRecord, webhookRecord } from '../services/webhooks/records.ts';
 import type { Webhooks } from '../services/webhooks/webhooks.ts';
 
 /** Records of a page at most. */
 const MAX_PAGE = 200;
-
-const Timestamp = Type.String({ format: 'date-time' });
 
 const Url = Type.String({
   maxLength: 2048,

@@ -18,7 +18,7 @@ export const AgentStateErrors = defineErrors({
 
 /** What the state of agents is kept with. */
 interface AgentStatesParts {
-  readonly agents: Pick<Agents, 'list'>;
+  readonly agents: Pick<Agents, 'find'>;
   readonly clock: Clock;
 }
 
@@ -30,14 +30,14 @@ export type AgentStates = ReturnType<typeof createAgentStates>;
  * again when it comes back.
  */
 export function createAgentStates({ agents, clock }: AgentStatesParts) {
-  function requireAgent(agentId: string): void {
-    if (!agents.list().some(({ name }) => name === agentId)) throw AgentErrors.notFound();
+  async function requireAgent({ tenantId }: TenantEntityManager, agentId: string): Promise<void> {
+    if ((await agents.find(tenantId, agentId)) === undefined) throw AgentErrors.notFound();
   }
 
   return {
     /** All keys with their values. */
     async all(entities: TenantEntityManager, agentId: string): Promise<ReadonlyMap<string, unknown>> {
-      requireAgent(agentId);
+      await requireAgent(entities, agentId);
       // Simultaneous writers may have got a little above the bound.
       const rows = await findStates(entities, agentId, 2 * MAX_KEYS);
       return new Map(rows.map(({ key, value }) => [key, JSON.parse(value)]));
@@ -45,7 +45,7 @@ export function createAgentStates({ agents, clock }: AgentStatesParts) {
 
     /** @throws agent-state.not-found */
     async get(entities: TenantEntityManager, agentId: string, key: string): Promise<unknown> {
-      requireAgent(agentId);
+      await requireAgent(entities, agentId);
       const value = await findState(entities, agentId, key);
       if (value === undefined) throw AgentStateErrors.notFound();
       return JSON.parse(value);
@@ -57,7 +57,7 @@ export function createAgentStates({ agents, clock }: AgentStatesParts) {
      * @throws agent-state.value-too-large, agent-state.full
      */
     async set(entities: TenantEntityManager, agentId: string, key: string, value: unknown): Promise<void> {
-      requireAgent(agentId);
+      await requireAgent(entities, agentId);
       const text = JSON.stringify(value);
       const size = Buffer.byteLength(text);
       if (size > MAX_VALUE) {
@@ -75,7 +75,7 @@ export function createAgentStates({ agents, clock }: AgentStatesParts) {
 
     /** @throws agent-state.not-found */
     async remove(entities: TenantEntityManager, agentId: string, key: string): Promise<void> {
-      requireAgent(agentId);
+      await requireAgent(entities, agentId);
       if (!(await deleteState(entities, agentId, key))) throw AgentStateErrors.notFound();
     },
   };

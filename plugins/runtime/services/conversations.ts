@@ -9,6 +9,7 @@ import {
   type Sessions,
   visibleTo,
 } from '../../records/contract.ts';
+import { deleteChatsIn, forgetMessagesIn } from '../store/chats.ts';
 import {
   ConversationEntity,
   type ConversationRow,
@@ -137,6 +138,7 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
     async remove(entities: TenantEntityManager, reader: OwnerReader, id: string): Promise<void> {
       await find(entities, reader, id);
       await withoutSession(sessions.remove(entities, reader, id));
+      await deleteChatsIn(entities, id);
       await entities.delete(ConversationEntity, { id });
     },
 
@@ -162,6 +164,8 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
       await find(entities, reader, sessionId);
       const removed = sessions.removeMessage(entities, reader, { sessionId, messageId }).then(() => true);
       if ((await withoutSession(removed)) === undefined) throw SessionErrors.messageNotFound();
+      // Chats do not know which of their messages it was.
+      await forgetMessagesIn(entities, sessionId);
     },
 
     /** The agent of the conversation behind a session, if there is one. Refuses a turn in that of somebody else: its session would be his. */

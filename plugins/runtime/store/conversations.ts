@@ -37,6 +37,28 @@ export async function findConversations(
   return [rows, await entities.count(ConversationEntity, where as object)];
 }
 
+/** Conversations of an identity, or of a user that an identity named, by id and after `after`; without a name all of the tenant. */
+export function findConversationsOf(
+  entities: TenantEntityManager,
+  name: string | undefined,
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<readonly ConversationRow[]> {
+  const where = { ...ofOwner(name), id: { $gt: after } };
+  return entities.find(ConversationEntity, where, { orderBy: { id: 'asc' }, limit });
+}
+
+/** Deletes them; returns how many there were. */
+export function deleteConversationsOf(
+  entities: TenantEntityManager,
+  name: string | undefined,
+): Promise<number> {
+  return entities.delete(ConversationEntity, ofOwner(name));
+}
+
+function ofOwner(name: string | undefined) {
+  return name === undefined ? {} : { $or: [{ identityId: name }, { userId: name }] };
+}
+
 /** The tenant's conversation of this id. */
 export async function findConversation(
   entities: TenantEntityManager,

@@ -91,6 +91,7 @@ for (const [what, lines, status, code] of [
   ['a broken escape', ['GET /%zz HTTP/1.1', X], 400, 'request.invalid'],
   ['an escape that is no UTF-8', ['GET /thing/%ff HTTP/1.1', X], 400, 'request.invalid'],
   ['no Host', ['GET /thing HTTP/1.1'], 400, NOT_HTTP],
+  ['two Hosts', ['GET /thing HTTP/1.1', X, 'host: y'], 400, NOT_HTTP],
   ['an unknown expectation', ['GET /thing HTTP/1.1', X, 'Expect: more'], 417, 'request.expectation'],
   ['a header without a name', ['GET /thing HTTP/1.1', X, ': y'], 400, NOT_HTTP],
   ['a NUL in a header', ['GET /thing HTTP/1.1', X, 'A: \0'], 400, NOT_HTTP],

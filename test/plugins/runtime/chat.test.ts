@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
@@ -257,4 +260,38 @@ test('tenants, and users of one, see nothing of each other', async (t) => {
   t.is((await ask('abort', place)).status, 404);
   t.is((await ask('interrupts')).body.total, 0);
   t.is(provider.requests.length, 1);
+});
+
+test('webhooks hear of runs and of calls of tools, with the turn that they report', async (t) => {
+  const heard: { type: string; data: Record<string, unknown> }[] = [];
+  const receiver = http.createServer(async (request, response) => {
+    heard.push(JSON.parse(Buffer.concat(await request.toArray()).toString()));
+    response.end();
+  });
+  receiver.listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  t.teardown(() => receiver.close());
+  const call = toolCalls(['calculator', { expression: '6*7' }]);
+  const { gateway, chat, resume } = await start(t, [call, stream(['It is 42.']), failure(500)], {
+    SVC_EGRESS_ALLOW_PRIVATE: '127.0.0.1/32',
+  });
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+  const body = { url, events: ['agent.run.*', 'tool.*'] };
+  t.is((await gateway.request('/api/v2/admin/webhooks', { method: 'POST', body })).status, 201);
+  const begun = await chat('6*7?');
+  await resume(begun.session, { decision: 'approve' });
+  await chat('again');
+  await until(() => heard.length >= 4);
+  const types = heard.map(({ type }) => type).sort();
+  t.deepEqual(types, [
+    'agent.run.completed',
+    'agent.run.failed',
+    'agent.run.interrupted',
+    'tool.call.completed',
+  ]);
+  for (const { type, data } of heard) {
+    t.is(data.agent_id, 'payer');
+    if (type !== 'agent.run.failed') t.is(data.session_id, begun.session, type);
+  }
+  t.false(JSON.stringify(heard).includes('It is'), 'content stays here');
 });

@@ -27,9 +27,9 @@ export interface RecordsGateway extends TestGateway {
   readonly services: KernelServices;
   /** A key of a tenant with one role. */
   key(tenantId: string, role?: string): Promise<{ readonly id: string; readonly token: string }>;
-  /** What the runtime exports. */
-  exported(tenantId: string, userId?: string): Promise<readonly PersonalDataItem[]>;
-  erase(tenantId: string, userId?: string): ReturnType<PersonalData['erase']>;
+  /** What the runtime exports, by the name of the contribution. */
+  exported(tenantId: string, userId?: string, name?: string): Promise<readonly PersonalDataItem[]>;
+  erase(tenantId: string, userId?: string, name?: string): ReturnType<PersonalData['erase']>;
 }
 
 /** Starts it; it is stopped when the test ends. */
@@ -55,7 +55,7 @@ export async function startRecords(
     plugins: [records, agentEngine, runtime, reader, ...(options.plugins ?? [])],
   });
   t.teardown(gateway.stop);
-  const data = () => contributed().find(({ name }) => name === 'runtime')!;
+  const data = (wanted = 'runtime') => contributed().find(({ name }) => name === wanted)!;
   const { apiKeys } = gateway.gateway.services;
   return Object.assign(gateway, {
     database: services!.database,
@@ -65,13 +65,15 @@ export async function startRecords(
       const { key: token, record } = await apiKeys.create(wanted);
       return { id: record.id, token };
     },
-    exported: async (tenantId: string, userId?: string) => {
+    exported: async (tenantId: string, userId?: string, name?: string) => {
       const items: PersonalDataItem[] = [];
       const { signal } = new AbortController();
-      for await (const item of data().export({ tenantId, userId, signal })) items.push(item);
+      for await (const item of data(name).export({ tenantId, userId, signal })) items.push(item);
       return items;
     },
-    erase: (tenantId: string, userId?: string) =>
-      services!.database.forTenant(tenantId).transaction((entities) => data().erase(entities, { userId })),
+    erase: (tenantId: string, userId?: string, name?: string) =>
+      services!.database
+        .forTenant(tenantId)
+        .transaction((entities) => data(name).erase(entities, { userId })),
   });
 }

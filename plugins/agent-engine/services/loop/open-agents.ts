@@ -2,16 +2,20 @@ import type { Scope } from 'agent-gateway';
 import type { AgentEngineSettings } from '../../config.ts';
 import {
   type Agents,
+  type McpServers,
   type SandboxPolicies,
+  TenantAgentsPoint,
   type ToolSource,
   type Tools,
   ToolsPoint,
 } from '../../contract.ts';
 import { mcpServerKind } from '../mcp/mcp-server.ts';
+import { mcpServers } from '../mcp/mcp-servers.ts';
 import { mcpToolSources } from '../mcp/mcp-tools.ts';
 import { createArgumentCheck } from '../tools/argument-check.ts';
 import { builtinTools } from '../tools/builtin-tools.ts';
 import { createToolCatalog } from '../tools/tool-catalog.ts';
+import { createAgentCatalog } from './agent-catalog.ts';
 import { agentKind } from './agent-resource.ts';
 import { createAgents } from './create-agents.ts';
 import type { LoopParts } from './frame.ts';
@@ -31,7 +35,7 @@ interface AgentParts extends Pick<LoopParts, 'models' | 'guard' | 'receipts'> {
 export function openAgents(
   scope: Scope<AgentEngineSettings>,
   parts: AgentParts,
-): { readonly agents: Agents; readonly tools: Tools } {
+): { readonly agents: Agents; readonly tools: Tools; readonly mcp: McpServers } {
   const { config, log, services } = scope;
   const { clock, ids, database, egress, secrets, version } = services;
   const definitions = scope.kind(agentKind());
@@ -60,11 +64,19 @@ export function openAgents(
     guard,
     receipts,
     toolCatalog,
-    agents: definitions,
+    agents: createAgentCatalog({
+      files: definitions,
+      sources: scope.contributions(TenantAgentsPoint),
+      resources: services.resources,
+    }),
     database,
     clock,
     ids,
     checkArguments: createArgumentCheck(),
   };
-  return { agents: createAgents(loop), tools: openTools(loop) };
+  return {
+    agents: createAgents(loop),
+    tools: openTools({ ...loop, agents: definitions }),
+    mcp: mcpServers(servers),
+  };
 }

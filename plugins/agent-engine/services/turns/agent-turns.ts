@@ -5,6 +5,7 @@ import {
   type Agents,
   type AgentTurn,
   type AgentTurnEvent,
+  type AgentTurnResume,
   type AgentTurns,
   agentFailure,
   type ChatCall,
@@ -38,14 +39,17 @@ interface Running {
   readonly model: string;
   /** The checkpoint that the run goes on from is taken with what it brings. */
   readonly taken?: RowWrite;
+  readonly also: AgentTurnResume['also'];
 }
 
 /** Turns of agents in sessions. */
 export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
   const { agents, models, conversations, checkpoints, sessions, turns, metering, database } = parts;
 
-  const aliasOf = (agent: string | undefined, model?: string) =>
-    model ?? agents.list().find(({ name }) => name === agent)?.model ?? 'default';
+  async function aliasOf({ principal }: ChatCall, agent: string | undefined, model?: string) {
+    if (model !== undefined || agent === undefined) return model ?? 'default';
+    return (await agents.find(principal.tenantId, agent))?.model ?? 'default';
+  }
 
   const contextLength = (alias: string) => models.resolve(alias).info.context_length;
 
@@ -72,7 +76,7 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
   /** The end is told when the turn is durable. */
   async function* kept(
     call: ChatCall,
-    { conversation, place, source, taken }: Running,
+    { conversation, place, source, taken, also: more }: Running,
     events: AsyncIterable<AgentEvent>,
   ): AsyncGenerator<AgentTurnEvent, void> {
     try {
@@ -84,9 +88,11 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
         const { result } = event;
         const { model, messages, uses, checkpoint } = result;
         const saved = checkpoint && checkpoints.save({ ...place, principal: call.principal, checkpoint });
-        const also = [taken, saved].filter((write) => write !== undefined);
+        const end = { result, usage: metering.total(uses) };
+        const own = [taken, saved].filter((write) => write !== undefined);
+        const also = [...own, ...((await more?.(end, conversation.sessionId)) ?? [])];
         await conversation.keep({ model, source, messages, uses, ...(also.length > 0 && { also }) });
-        yield { type: 'end', result, usage: metering.total(uses) };
+        yield { type: 'end', ...end };
         return;
       }
       throw TurnErrors.failed('The agent ended without an answer.', { retryable: false });
@@ -96,9 +102,9 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
   }
 
   return {
-    async begin(call, { store, source, ...request }) {
+    async begin(call, { store, source, also, ...request }) {
       const { agent, messages, pauses } = request;
-      const model = aliasOf(agent, request.model);
+      const model = await aliasOf(call, agent, request.model);
       const opening = { messages, store, contextLength: contextLength(model) };
       const conversation = await conversations.open(call, opening);
       const place = { sessionId: conversation.sessionId ?? '', agent: agent ?? '' };
@@ -112,10 +118,10 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
           context: contextOf(call, conversation),
         });
       };
-      return begun(call, { conversation, place, source, model }, run);
+      return begun(call, { conversation, place, source, model, also }, run);
     },
 
-    async resume(call, { agent, sessionId, source, decide }) {
+    async resume(call, { agent, sessionId, source, also, decide }) {
       const place = { sessionId, agent: agent ?? '' };
       const entities = () => database.forTenant(call.principal.tenantId);
       await sessions.get(entities(), readerOf(call), sessionId);
@@ -124,7 +130,7 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
       const { checkpoint } = waiting;
       const decisions = decide(checkpoint.interrupts);
       agents.checkDecisions(checkpoint, decisions);
-      const model = aliasOf(agent);
+      const model = await aliasOf(call, agent);
       const opening = { messages: [], store: true, contextLength: undefined };
       const conversation = await conversations.open({ ...call, sessionId }, opening);
       const running = {
@@ -132,6 +138,7 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
         place,
         source,
         model,
+        also,
         taken: checkpoints.take({ ...place, checkpointId: checkpoint.id }),
       };
       const run = async function* () {

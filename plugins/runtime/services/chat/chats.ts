@@ -3,6 +3,7 @@ import {
   AgentErrors,
   type Agents,
   type AgentTurn,
+  type AgentTurnEvent,
   type AgentTurns,
   type ChatCall,
   type Checkpoints,
@@ -10,7 +11,9 @@ import {
 } from '../../../agent-engine/contract.ts';
 import type { OwnerReader, Sessions } from '../../../records/contract.ts';
 import type { Conversations } from '../conversations.ts';
+import type { WebhookEvents } from '../webhooks/webhook-events.ts';
 import { type A2uiEvent, a2uiEvents, envelope, interruptOnWire, openInterrupts } from './a2ui-events.ts';
+import { type ChatReport, reportChat } from './chat-report.ts';
 import { type ResumeInput, readDecisions } from './resume-input.ts';
 
 /** How a stream is written (specification 3, Streaming formats). */
@@ -31,12 +34,13 @@ interface ChatPlace {
 
 /** What chats are made of. */
 interface ChatParts {
-  readonly agents: Pick<Agents, 'list'>;
+  readonly agents: Pick<Agents, 'find'>;
   readonly turns: AgentTurns;
   readonly checkpoints: Pick<Checkpoints, 'find' | 'list'>;
   readonly sessions: Pick<Sessions, 'get'>;
   readonly conversations: Pick<Conversations, 'agentOf'>;
   readonly database: Pick<Database, 'forTenant'>;
+  readonly webhookEvents: WebhookEvents;
   readonly clock: Clock;
 }
 
@@ -45,10 +49,10 @@ export type Chats = ReturnType<typeof createChats>;
 
 /** Makes the service. */
 export function createChats(parts: ChatParts) {
-  const { agents, turns, checkpoints, sessions, conversations, database, clock } = parts;
+  const { agents, turns, checkpoints, sessions, conversations, webhookEvents, database, clock } = parts;
 
-  function requireAgent(agentId: string): void {
-    if (agents.list().some(({ name }) => name === agentId)) return;
+  async function requireAgent(tenantId: string, agentId: string): Promise<void> {
+    if ((await agents.find(tenantId, agentId)) !== undefined) return;
     throw AgentErrors.notFound(`There is no agent "${agentId.slice(0, 100).toWellFormed()}".`, {
       param: 'agent_id',
     });
@@ -59,50 +63,84 @@ export function createChats(parts: ChatParts) {
    * is none the default agent, which cannot pause: nobody could name it to resume. Throws `agent.not-found`, and what `AgentTurns.begin` throws.
    */
   async function begin(call: ChatCall, agentId: string | undefined, message: string): Promise<AgentTurn> {
-    if (agentId !== undefined) requireAgent(agentId);
     const { principal, sessionId, isAdmin } = call;
+    const { tenantId } = principal;
+    if (agentId !== undefined) await requireAgent(tenantId, agentId);
+    const reader = { ...principal, isAdmin };
     const own =
       sessionId === undefined
         ? undefined
-        : await conversations.agentOf(
-            database.forTenant(principal.tenantId),
-            { ...principal, isAdmin },
-            sessionId,
-          );
+        : await conversations.agentOf(database.forTenant(tenantId), reader, sessionId);
     const agent = agentId ?? own;
-    if (agent !== undefined && agentId === undefined) requireAgent(agent);
-    return turns.begin(call, {
-      agent,
-      messages: [{ role: 'user', content: message }],
-      pauses: agent === undefined ? 'refuse' : 'allow',
-      store: true,
-      source: 'runtime',
-    });
+    if (agent !== undefined && agentId === undefined) await requireAgent(tenantId, agent);
+    const report = reportChat(webhookEvents, { agentId: agent, call });
+    return reported(report, sessionId, () =>
+      turns.begin(call, {
+        agent,
+        messages: [{ role: 'user', content: message }],
+        pauses: agent === undefined ? 'refuse' : 'allow',
+        store: true,
+        source: 'runtime',
+        also: (end, session) => report.writes(session, end),
+      }),
+    );
   }
 
-  const written = ({ type, data }: A2uiEvent): SseEvent => ({
+  const onWire = ({ type, data }: A2uiEvent): SseEvent => ({
     event: type,
     data: envelope({ type, data }, clock.now()),
   });
 
-  function begun(turn: AgentTurn, mode: StreamMode): BegunChat {
+  /** Begins a turn, and reports it: what fails before its first event as well. */
+  async function reported(
+    report: ChatReport,
+    sessionId: string | undefined,
+    begin: () => Promise<AgentTurn>,
+  ): Promise<AgentTurn> {
+    let turn: AgentTurn;
+    try {
+      turn = await begin();
+    } catch (error) {
+      if ((error as { kind?: unknown }).kind === 'upstream') await report.failed(sessionId, error);
+      throw error;
+    }
     return {
-      sessionId: turn.sessionId ?? '',
-      async send(stream) {
-        await using _ = turn;
-        await (mode === 'a2ui' ? sendA2ui(turn, stream) : sendLegacy(turn, stream));
-      },
+      sessionId: turn.sessionId,
+      model: turn.model,
+      events: watched(turn, report),
+      [Symbol.asyncDispose]: () => turn[Symbol.asyncDispose](),
     };
   }
 
-  async function sendA2ui({ events }: AgentTurn, stream: SseStream): Promise<void> {
+  async function* watched({ events, sessionId }: AgentTurn, report: ChatReport) {
+    try {
+      for await (const event of events) {
+        report.saw(event);
+        yield event;
+      }
+    } catch (error) {
+      await report.failed(sessionId, error);
+      throw error;
+    }
+  }
+
+  /** A turn as an event stream. */
+  const written = (turn: AgentTurn, mode: StreamMode): BegunChat => ({
+    sessionId: turn.sessionId ?? '',
+    async send(stream) {
+      await using _ = turn;
+      await (mode === 'a2ui' ? sendA2ui(turn.events, stream) : sendLegacy(turn.events, stream));
+    },
+  });
+
+  async function sendA2ui(events: AsyncIterable<AgentTurnEvent>, stream: SseStream): Promise<void> {
     for await (const event of events) {
-      for (const one of a2uiEvents(event)) await stream.send(written(one));
+      for (const one of a2uiEvents(event)) await stream.send(onWire(one));
     }
   }
 
   /** Text, then the pauses where there are any, as named events, which readers of text pass over. */
-  async function sendLegacy({ events }: AgentTurn, stream: SseStream): Promise<void> {
+  async function sendLegacy(events: AsyncIterable<AgentTurnEvent>, stream: SseStream): Promise<void> {
     for await (const event of events) {
       if (event.type === 'text') await stream.send({ data: event.delta });
       if (event.type !== 'end') continue;
@@ -118,17 +156,22 @@ export function createChats(parts: ChatParts) {
 
     /** The same for an agent that is named, as an event stream. */
     stream: async (call: ChatCall, agentId: string, message: string, mode: StreamMode): Promise<BegunChat> =>
-      begun(await begin(call, agentId, message), mode),
+      written(await begin(call, agentId, message), mode),
 
     /** Goes on with a paused chat. Throws `request.invalid`, and what `AgentTurns.resume` throws. */
     async resume(call: ChatCall, place: ChatPlace, input: ResumeInput, mode: StreamMode): Promise<BegunChat> {
-      const turn = await turns.resume(call, {
-        agent: place.agentId,
-        sessionId: place.sessionId,
-        source: 'runtime',
-        decide: (open) => readDecisions(input, open),
-      });
-      return begun(turn, mode);
+      const { agentId: agent, sessionId } = place;
+      const report = reportChat(webhookEvents, { agentId: agent, call });
+      const turn = await reported(report, sessionId, () =>
+        turns.resume(call, {
+          agent,
+          sessionId,
+          source: 'runtime',
+          decide: (open) => readDecisions(input, open),
+          also: (end, session) => report.writes(session, end),
+        }),
+      );
+      return written(turn, mode);
     },
 
     /** What waits in a session; undefined for nothing. Throws `session.not-found` and `session.forbidden`. */
@@ -158,7 +201,7 @@ export function createChats(parts: ChatParts) {
 
     /** How a failure is told inside a stream of the A2UI mode. */
     failure: ({ code, detail }: { readonly code: string; readonly detail: string }): SseEvent =>
-      written({ type: 'error', data: { code, message: detail } }),
+      onWire({ type: 'error', data: { code, message: detail } }),
   };
 }
 

@@ -39,7 +39,16 @@ function agentOver(events: readonly (AgentEvent | Error)[], history?: readonly C
   const runs: AgentRunRequest[] = [];
   const seen = { runs, isEnded: false };
   const agents: Agents = {
-    list: () => [{ name: 'helper', description: '', type: 'chat_model_agent', model: 'other' }],
+    list: () => Promise.reject(new Error('nothing lists agents here')),
+    check: () => Promise.reject(new Error('nothing looks at definitions here')),
+    find: async (_tenantId, name) =>
+      name === 'helper'
+        ? {
+            ...{ name, description: '', type: 'chat_model_agent', model: 'other' },
+            source: 'file',
+            subAgents: [],
+          }
+        : undefined,
     async *run(request) {
       runs.push(request);
       try {
