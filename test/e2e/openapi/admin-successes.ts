@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Step } from './successes.ts';
 
 const yaml = 'apiVersion: svc/v1\nkind: Agent\nmetadata: {name: clerk}\nspec: {type: chat_model_agent}\n';
@@ -20,7 +21,7 @@ export const adminSuccesses: readonly Step[] = [
   ['DELETE /api/v2/admin/agents/{name}', () => clerk],
   [
     'POST /api/v2/admin/users',
-    () => ({ body: { name: 'Anna', email: 'anna@example.com', role: 'viewer' } }),
+    () => ({ body: { name: 'Anna', email: `${randomUUID()}@example.com`, role: 'viewer' } }),
     (known, body) => {
       known.user = body.user.id;
     },
