@@ -5,7 +5,8 @@ import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-
 import { assertOutsideTransaction, openDatabase } from '../foundation/data/database.ts';
 import { createSourceAddress } from '../foundation/http/source-address.ts';
 import { createPluginMetrics } from '../foundation/observability/plugin-metrics.ts';
-import type { Probe, ReadinessParts } from '../foundation/observability/readiness.ts';
+import { checkReadiness, type Probe, type ReadinessParts } from '../foundation/observability/readiness.ts';
+import type { Deployment, PluginStatus } from './api/deployment.ts';
 import type { Plugin } from './api/plugin.ts';
 import type { KernelServices } from './api/services.ts';
 import { type Authentication, openAuthentication } from './auth/open-authentication.ts';
@@ -13,7 +14,7 @@ import { createApplication } from './chain/application.ts';
 import { InFlight } from './chain/in-flight.ts';
 import { RequestLimits } from './chain/rate-limit.ts';
 import { createGrpc } from './grpc/grpc.ts';
-import { pluginRoutes } from './host/admin-routes.ts';
+import { pluginRoutes, pluginStatus } from './host/admin-routes.ts';
 import { restOf } from './host/desired.ts';
 import { createConfiguration } from './host/gateway-configuration.ts';
 import { followPluginFolders } from './host/hot-plugins.ts';
@@ -178,8 +179,22 @@ async function openKernel(
   }).map((route) => compileRoute(route, 'kernel', new InFlight()));
   const refuse = createRefuseConnection({ ...infrastructure, http: metrics.http });
   const listeners = new Listeners({ handler, everywhere, refuse, log });
-  const publication = createPublication({ listeners, grpc, resources, authentication: authentication.chain });
-  const services = kernelServices(options, infrastructure, authentication, listeners);
+  const publication = createPublication({
+    listeners,
+    grpc,
+    resources,
+    authentication: authentication.chain,
+    onePort: settings.onePort,
+  });
+  const states: { read: () => readonly PluginStatus[] } = { read: () => [] };
+  const startedAt = infrastructure.clock.monotonic();
+  const deployment: Deployment = {
+    uptime: () => infrastructure.clock.monotonic() - startedAt,
+    plugins: () => states.read(),
+    readiness: () => checkReadiness(readiness),
+    followLog: options.logging.follow,
+  };
+  const services = kernelServices(options, infrastructure, authentication, listeners, deployment);
   const { hints, jobs } = parts;
   return {
     ...infrastructure,
@@ -191,6 +206,7 @@ async function openKernel(
     grpc,
     publication,
     degraded,
+    states,
     readiness,
   };
 }
@@ -234,6 +250,7 @@ function kernelServices(
   { clock, ids, log, database, resources, services }: Infrastructure,
   { chain, tenants, apiKeys }: Authentication,
   listeners: Listeners,
+  deployment: Deployment,
 ): KernelServices {
   return {
     ...services,
@@ -244,6 +261,7 @@ function kernelServices(
     apiKeys,
     audit: createAuditQuery(database),
     resources,
+    deployment,
     openSqlite: (file) =>
       openDatabase({
         driver: 'sqlite',
@@ -282,6 +300,7 @@ function openHost({ settings, env, setupTimeout }: GatewayOptions, kernel: Kerne
     metricsFor: (plugin) => createPluginMetrics(metrics.registry, plugin),
   });
   kernel.degraded.read = () => plugins.degraded();
+  kernel.states.read = () => plugins.slots.map((slot) => pluginStatus(slot, plugins.desired, VERSION));
   const configuration = createConfiguration(settings.configFile, plugins, folders, log);
   metrics.reading({
     name: 'svc_plugin_code_generations',

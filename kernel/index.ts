@@ -14,11 +14,12 @@ export {
   type AuditQuery,
   parseAuditTime,
 } from '../foundation/audit/audit-query.ts';
-export { type BackoffBounds, backoffDelay } from '../foundation/base/backoff.ts';
+export { type BackoffBounds, backoffDelay, parseRetryAfter } from '../foundation/base/backoff.ts';
 export { createSharedCache, type SharedCache, type SharedCacheOptions } from '../foundation/base/cache.ts';
 export type { Clock } from '../foundation/base/clock.ts';
 export { DeadlineError, orAborted, within } from '../foundation/base/deadline.ts';
 export { KernelErrors } from '../foundation/base/error-catalogue.ts';
+export { withFirst } from '../foundation/base/first-item.ts';
 export type { ErrorExtras, ErrorFactory, FieldError } from '../foundation/base/gateway-error.ts';
 export { defineErrors, GatewayError } from '../foundation/base/gateway-error.ts';
 export type { Ids } from '../foundation/base/ids.ts';
@@ -41,6 +42,7 @@ export {
 } from '../foundation/base/semaphore.ts';
 export { throttledLog } from '../foundation/base/throttle.ts';
 export { Type } from '../foundation/base/type.ts';
+export { fromWire, listOf, Timestamp, toWire } from '../foundation/base/wire.ts';
 export { ConfigurationError, type ConfigurationProblem } from '../foundation/config/configuration-error.ts';
 export { field } from '../foundation/config/field.ts';
 export { parseDuration } from '../foundation/config/units.ts';
@@ -122,12 +124,13 @@ export type {
   PutOptions,
   StoredObject,
 } from '../foundation/objects/objects.ts';
-export type { Logger } from '../foundation/observability/logger.ts';
+export type { Logger, LogLevel } from '../foundation/observability/logger.ts';
 export type {
   HistogramOptions,
   MetricOptions,
   PluginMetrics,
 } from '../foundation/observability/plugin-metrics.ts';
+export type { Readiness } from '../foundation/observability/readiness.ts';
 export { redactText } from '../foundation/observability/redact-text.ts';
 export { createRedaction, redactJsonTextWith } from '../foundation/redaction/redaction.ts';
 export type { StreamRedactor } from '../foundation/redaction/redactor.ts';
@@ -144,10 +147,11 @@ export {
   type ResourceReference,
   type ResourceView,
 } from '../foundation/resources/kind.ts';
-export type { Validation } from '../foundation/resources/live-resources.ts';
+export type { ResourceReading, Validation } from '../foundation/resources/live-resources.ts';
 export type { DocumentReport, FileReport, ResourcesReport } from '../foundation/resources/report.ts';
 export type { ReloadSummary, ResourceSource, Resources } from '../foundation/resources/resources.ts';
 export { ResourceErrors } from '../foundation/resources/resources.ts';
+export { createSeal, type Seal } from '../foundation/secrets/seal.ts';
 export { SecretErrors } from '../foundation/secrets/secret-file.ts';
 export type { SecretOrigin, Secrets } from '../foundation/secrets/secrets.ts';
 export { isSecretReference } from '../foundation/secrets/secrets.ts';
@@ -160,6 +164,7 @@ export { ADMIN_SCOPE, hasAnyScope } from './access/scopes.ts';
 export type { Access } from './api/access.ts';
 export { access } from './api/access.ts';
 export type { Call, CallSource } from './api/call.ts';
+export type { Deployment, PluginStatus } from './api/deployment.ts';
 export {
   type GrpcCall,
   type GrpcEffect,
@@ -181,7 +186,10 @@ export { route } from './api/route.ts';
 export type { Scope } from './api/scope.ts';
 export type { KernelServices } from './api/services.ts';
 export type { ApiKeyPage, ApiKeyRecord, ApiKeyStore, NewApiKey } from './auth/api-key-store.ts';
+export type { Authenticator, Credentials } from './auth/authenticator.ts';
 export { ApiKeyErrors, AuthErrors } from './auth/errors.ts';
+export { createTokenComparison } from './auth/static-token.ts';
+export { cozeCode } from './errors/render.ts';
 export type { OpenApiDocument } from './http/openapi.ts';
 export type { TenantRecord } from './tenancy/tenants.ts';
 export {

@@ -13,3 +13,16 @@ export function backoffDelay(failures: number, { first, most }: BackoffBounds, r
   const full = Math.min(first * 2 ** Math.min(failures - 1, 30), most);
   return full * (1 - random / 2);
 }
+
+/**
+ * What a `Retry-After` header asks for, in milliseconds from `now` (Unix milliseconds): seconds or an HTTP date (RFC 9110, 10.2.3), a
+ * date in the past is 0. Undefined for anything else.
+ */
+export function parseRetryAfter(value: string | string[] | undefined, now: number): number | undefined {
+  const text = (Array.isArray(value) ? value[0] : value)?.trim();
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}(\.\d{1,9})?$/.test(text)) return Number(text) * 1000;
+  if (!/^[A-Z][a-z]+, .*GMT$/.test(text)) return undefined;
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}

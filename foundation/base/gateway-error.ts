@@ -16,6 +16,7 @@ export type ErrorKind =
   | 'headers-too-large'
   | 'expectation-failed'
   | 'request-timeout'
+  | 'range-not-satisfiable'
   | 'rate-limited'
   | 'client-closed'
   | 'internal'

@@ -43,6 +43,7 @@ const GRPC_STATUS: Readonly<Record<ErrorKind, GrpcStatusName>> = {
   'headers-too-large': 'RESOURCE_EXHAUSTED',
   'expectation-failed': 'INVALID_ARGUMENT',
   'request-timeout': 'DEADLINE_EXCEEDED',
+  'range-not-satisfiable': 'OUT_OF_RANGE',
   'rate-limited': 'RESOURCE_EXHAUSTED',
   'client-closed': 'CANCELLED',
   internal: 'INTERNAL',

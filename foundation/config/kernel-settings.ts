@@ -34,6 +34,8 @@ export interface KernelSettings {
   /** Undefined: protected mode (loopback callers only). */
   readonly allowAnonymous: boolean | undefined;
   /** Addresses, CIDRs and the names `loopback`, `linklocal`, `uniquelocal`. */
+  /** Routes with an address of their own are served on the gateway's as well. */
+  readonly onePort: boolean;
   readonly trustedProxies: readonly string[];
   /** Requests a minute. */
   readonly rateLimits: {
@@ -108,6 +110,7 @@ function toSettings(variables: Variables): Omit<KernelSettings, 'database' | 'tr
     watchPlugins,
     drainTimeout,
     stopDelay,
+    onePort: variables.onePort,
     trustedProxies: variables.trustedProxies,
     rateLimits: {
       anonymous: variables.anonymousRateLimit,

@@ -71,6 +71,12 @@ export const KernelVariables = Type.Object({
     unset: 'callers on the loopback interface only',
     description: 'Opens (`true`) or closes (`false`) the routes that need no credential',
   }),
+  onePort: field.boolean({
+    env: 'SVC_ONE_PORT',
+    default: true,
+    description:
+      'Serves what listens on an address of its own (`SVC_RUNTIME_ADDR`) on the gateway’s own address as well',
+  }),
   trustedProxies: field.list({
     env: 'SVC_TRUSTED_PROXIES',
     default: [],

@@ -102,6 +102,7 @@ export class TenantRules {
     if (ready !== undefined) return ready;
     // Only plain values of known columns get so far as to be written; for anything else the rules say best what is wrong.
     if (write.kind === 'update') this.assertChangeable(entity, write.where, write.data);
+    else if (write.kind === 'delete') this.assertWritable(entity, write.where);
     else for (const row of write.rows) this.row(entity, row);
     return undefined;
   }
@@ -130,6 +131,7 @@ export class TenantRules {
   #ownWrite(write: RowWrite): RowWrite {
     if (write.kind === 'insert')
       return { ...write, rows: write.rows.map((row) => this.#ownRow(write.entity, row)) };
+    if (write.kind === 'delete') return write;
     this.#assertKeepsTenant(write.entity, write.data);
     refuseSymbols(write.data);
     return write;

@@ -197,7 +197,7 @@ function takeGroup(waiting: Waiting[]): Waiting[] {
 function sizeOfWrites(writes: readonly RowWrite[]): number {
   let size = 0;
   for (const write of writes) {
-    for (const row of write.kind === 'update' ? [write.data] : write.rows) {
+    for (const row of write.kind === 'insert' ? write.rows : write.kind === 'update' ? [write.data] : []) {
       for (const value of Object.values(row)) size += typeof value === 'string' ? value.length : 0;
     }
   }

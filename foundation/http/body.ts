@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import { KernelErrors } from '../base/error-catalogue.ts';
+import { GatewayError } from '../base/gateway-error.ts';
 import { awaitsContinue, declaredLength, REFUSED } from './early-answers.ts';
 
 /** A request whose body is read; its client may wait for `100 Continue` before it sends it. */
@@ -20,7 +22,11 @@ const UNCOUNTED = 64 * 1024;
 export const DEFAULT_BODY_LIMIT = 1024 * 1024;
 
 /** The content type of each kind of body that a route may take. */
-export const BODY_TYPES = { json: 'application/json', text: 'text/plain' } as const;
+export const BODY_TYPES = {
+  json: 'application/json',
+  text: 'text/plain',
+  form: 'multipart/form-data',
+} as const;
 
 /**
  * Reads and parses a JSON body. One that is absent or empty is `undefined`.
@@ -74,7 +80,7 @@ const IS_TYPE = {
 async function readText(
   exchange: Exchange,
   limit: number,
-  kind: keyof typeof BODY_TYPES,
+  kind: keyof typeof IS_TYPE,
 ): Promise<string | undefined> {
   const request = exchange.req;
   if (!hasBody(request)) return undefined;
@@ -85,17 +91,44 @@ async function readText(
     const given = type === '' ? '' : `, not ${type}`;
     throw KernelErrors.unsupportedMedia(`Send the body as ${BODY_TYPES[kind]}${given}`);
   }
-  const encoding = request.headers['content-encoding'];
-  if (encoding !== undefined && encoding !== 'identity') {
-    throw KernelErrors.unsupportedMedia(
-      'A compressed body is not accepted: send it without Content-Encoding',
-      {
-        headers: { 'accept-encoding': 'identity' },
-      },
-    );
-  }
+  requireUncompressed(request);
   requireUtf8(request);
   return decode(await readBytes(exchange, limit)) || undefined;
+}
+
+/**
+ * The body of a form, to be read with backpressure; nothing of it is read before. An absent one is `undefined`.
+ *
+ * @throws 413 where its length is known to be above `limit` bytes, 415 for another content type and for a compressed body. Reading it throws 413 for a
+ * longer one, 499 when the client is gone.
+ */
+export function formBody({ req, res }: Exchange, limit: number): Readable | undefined {
+  if (!hasBody(req)) return undefined;
+  const type = mediaType(req);
+  if (type !== BODY_TYPES.form) {
+    throw KernelErrors.unsupportedMedia(
+      `Send the body as ${BODY_TYPES.form}${type === '' ? '' : `, not ${type}`}`,
+    );
+  }
+  requireUncompressed(req);
+  const declared = declaredLength(req);
+  if (declared > limit && declared !== Number.POSITIVE_INFINITY) throw tooLarge(limit);
+  if (awaitsContinue(req)) res.writeContinue();
+  return Readable.from(piecesOf(req, limit), { objectMode: false });
+}
+
+async function* piecesOf(request: IncomingMessage, limit: number): AsyncGenerator<Buffer, void> {
+  let size = 0;
+  try {
+    // Destroying the request would take the connection away that the refusal has to be sent on.
+    for await (const piece of request.iterator({ destroyOnReturn: false })) {
+      size += piece.length;
+      if (size > limit) throw tooLarge(limit);
+      yield piece;
+    }
+  } catch (cause) {
+    throw cause instanceof GatewayError ? cause : KernelErrors.clientClosed(undefined, { cause });
+  }
 }
 
 function readBytes({ req, res, room }: Exchange, limit: number): Promise<Buffer> {
@@ -140,6 +173,14 @@ function readBytes({ req, res, room }: Exchange, limit: number): Promise<Buffer>
 
 function tooLarge(limit: number): Error {
   return KernelErrors.bodyTooLarge(`The body may hold ${limit} bytes at most`);
+}
+
+function requireUncompressed(request: IncomingMessage): void {
+  const encoding = request.headers['content-encoding'];
+  if (encoding === undefined || encoding === 'identity') return;
+  throw KernelErrors.unsupportedMedia('A compressed body is not accepted: send it without Content-Encoding', {
+    headers: { 'accept-encoding': 'identity' },
+  });
 }
 
 const CHARSET = /;\s*charset="?([^\s;"]+)/i;

@@ -45,6 +45,8 @@ export interface Logging {
    * known, and every request has one. Credentials are taken out of it like out of any other line.
    */
   access(level: 'debug' | 'info' | 'warn', fields: AccessFields): void;
+  /** Calls `listener` with every later line as it is written, but as JSON where the output is pretty. Returns what ends it. */
+  follow(listener: (line: string) => void): () => void;
   /** Takes a secret that became known out of every later line. */
   hide(secret: string): void;
   /** Resolves when everything was written, or could not be within a second. Call it at the end of the process. */
@@ -66,7 +68,12 @@ export function createLogger(options: LoggerOptions): Logging {
     logger.warn({ lost_lines: lost }, 'log lines were dropped because the output stood still'),
   );
   const hidden = createHiddenTexts(options.secrets ?? []);
-  const hide = hidden.hideIn;
+  const followers = new Set<(line: string) => void>();
+  const hide = (line: string) => {
+    const shown = hidden.hideIn(line);
+    for (const follower of followers) follower(shown);
+    return shown;
+  };
   const timestamp = timestamps(clock);
   const stream = options.pretty
     ? { write: (line: string) => destination.write(prettyLine(line)) }
@@ -90,6 +97,12 @@ export function createLogger(options: LoggerOptions): Logging {
       if (!logger.isLevelEnabled(level)) return;
       const members = JSON.stringify(fields).slice(1, -1);
       stream.write(hide(`{"level":"${level}"${timestamp()},${members},"msg":"request"}\n`));
+    },
+    follow: (listener) => {
+      // A function of its own, so that one listener can follow twice and end once.
+      const one = (line: string) => listener(line);
+      followers.add(one);
+      return () => void followers.delete(one);
     },
     hide: hidden.add,
     flush: destination.flush,

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../observability/logger.ts';
 import { parseSourceFile, type SourceDocument, type SourceFile } from './document.ts';
-import type { ResourceProblem } from './kind.ts';
+import type { Resource, ResourceProblem } from './kind.ts';
 import type { KindSlot, LiveEntry } from './kind-slot.ts';
 import { missing, type Plan, plan, type Refusal, soundness } from './plan.ts';
 import type { LocatedProblem } from './problem.ts';
@@ -168,6 +168,44 @@ export function validateText(text: string, live: LiveResources, limit: number, m
   });
   const refused = [...planned.refusals.values()].flatMap(({ problems }) => problems);
   return invalid([...refused, ...dangling].slice(0, limit).map(toError));
+}
+
+/** What a text that is in no file declares. */
+export interface ResourceReading {
+  /** Absent where there are errors. */
+  readonly resource?: Resource;
+  readonly errors: Validation['errors'];
+  /** Gives problems that are found later their lines. */
+  locate(problems: readonly ResourceProblem[]): Validation['errors'];
+}
+
+/** Reads one document of one kind: YAML, header, the kind's schema and rules. Does not look for what it names. Pure. */
+export function readResource(
+  kind: string,
+  text: string,
+  live: LiveResources,
+  { problems: limit, fileBytes }: Pick<ResourceLimits, 'problems' | 'fileBytes'>,
+): ResourceReading {
+  const refused = (found: readonly LocatedProblem[]): ResourceReading => {
+    const errors = found.slice(0, limit).map(toError);
+    return { errors, locate: () => errors };
+  };
+  const wrong = (message: string, line = 1, pointer = '') =>
+    refused([{ file: NOWHERE, line, pointer, message }]);
+  if (Buffer.byteLength(text) > fileBytes) return wrong(`is larger than ${fileBytes} bytes`);
+  const [document, second] = parseSourceFile(NOWHERE, text).documents;
+  if (document === undefined) return wrong('holds no resource');
+  if (second !== undefined) return wrong('a second document begins here; write one', second.line);
+  if (document.header === undefined) return refused(document.problems);
+  const slot = live.kinds.get(kind);
+  if (document.header.kind !== kind || slot === undefined) {
+    const message = slot === undefined ? `no plugin registers the kind ${kind}` : `must be ${kind} here`;
+    return refused(document.locate([{ pointer: '/kind', message }]));
+  }
+  const checked = slot.check(document, limit);
+  if ('problems' in checked) return refused(checked.problems);
+  const locate = (found: readonly ResourceProblem[]) => document.locate(found).map(toError);
+  return { resource: checked.resource, errors: [], locate };
 }
 
 export function toError({ line, pointer, message }: LocatedProblem): Validation['errors'][number] {

@@ -11,7 +11,14 @@ import { createFollowedFolder } from './followed-folder.ts';
 import { KIND_NAME, resourceId } from './header.ts';
 import type { Kind, ResourceView } from './kind.ts';
 import { KindSlot } from './kind-slot.ts';
-import { LiveResources, type Staged, toError, type Validation, validateText } from './live-resources.ts';
+import {
+  LiveResources,
+  readResource,
+  type Staged,
+  toError,
+  type Validation,
+  validateText,
+} from './live-resources.ts';
 import { createReloadLog, type FileReport, failures, type ResourcesReport, reportFiles } from './report.ts';
 import {
   byKind,
@@ -150,6 +157,8 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
 
   return {
     validate,
+
+    read: (kind, yaml) => readResource(kind, yaml, live, limits),
 
     source,
 

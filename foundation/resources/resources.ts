@@ -1,7 +1,7 @@
 import { defineErrors } from '../base/gateway-error.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Kind, KindDefinition, ResourceView } from './kind.ts';
-import type { Validation } from './live-resources.ts';
+import type { ResourceReading, Validation } from './live-resources.ts';
 import type { FileReport, ResourcesReport } from './report.ts';
 
 /** What came of a reload that was asked for. */
@@ -33,6 +33,8 @@ export interface Resources {
   report(): ResourcesReport;
   /** Reads the folder now, and tries again what could not be built. */
   reload(): Promise<ReloadSummary>;
+  /** Reads a text that declares one resource of a kind, and is in no file, by the rules of the kind. What it names is left to the caller. */
+  read(kind: string, yaml: string): ResourceReading;
   /** Checks a text without keeping it. Builds nothing. */
   validate(yaml: string): Validation;
   /** The document of a resource, good or bad; undefined when no file declares it. */

@@ -14,6 +14,11 @@ export const SecretErrors = defineErrors({
     title: 'There is no secret behind the reference',
   },
   unusable: { code: 'secret.unusable', kind: 'unavailable', title: 'What the reference names is no secret' },
+  sealed: {
+    code: 'secret.sealed',
+    kind: 'unavailable',
+    title: 'The stored secret cannot be read with the key of this gateway',
+  },
   unreadable: { code: 'secret.unreadable', kind: 'unavailable', title: 'The secret cannot be read now' },
 });
 

@@ -80,6 +80,11 @@ export interface GrpcServiceDefinition {
   readonly service: string;
   /** Every method of the service, and nothing else. */
   readonly methods: Readonly<Record<string, GrpcMethod>>;
+  /**
+   * True reads the proto file with the first connection of a client, and not when the plugin is set up: the gateway starts sooner and smaller. What
+   * is wrong with the declaration is then logged, and the service is UNIMPLEMENTED; for declarations that a test has checked. Default false.
+   */
+  readonly lazy?: boolean;
 }
 
 /** A declared service. */

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
-import type { SseStream } from '../../foundation/http/sse-writer.ts';
+import type { GatewayError } from '../../foundation/base/gateway-error.ts';
+import type { SseEvent, SseStream } from '../../foundation/http/sse-writer.ts';
 
 /** A finished answer: what a handler returns when a plain value with status 200 is not enough. */
 export class Reply {
@@ -20,7 +21,11 @@ export type ReplyBody =
   | { readonly kind: 'json'; readonly value: unknown }
   | { readonly kind: 'bytes'; readonly value: string | Buffer }
   | { readonly kind: 'stream'; readonly value: Readable }
-  | { readonly kind: 'sse'; readonly run: (stream: SseStream) => Promise<void> };
+  | {
+      readonly kind: 'sse';
+      readonly run: (stream: SseStream) => Promise<void>;
+      readonly failure?: (error: GatewayError) => SseEvent;
+    };
 
 /** Makes replies by name. Text and streams are sent as the route's `answerType`; a `type` is for routes whose answers differ. */
 export const reply = {
@@ -35,10 +40,13 @@ export const reply = {
     new Reply(200, { kind: 'stream', value }, typed(type, headers)),
   /**
    * Answers with `text/event-stream`. The response starts when `run` is entered; an error it throws becomes the event
-   * `error` in the route's dialect, followed by `data: [DONE]`.
+   * `error` in the route's dialect, followed by `data: [DONE]`; or, where a format has one of its own, what `failure` makes of it, and nothing else.
    */
-  sse: (run: (stream: SseStream) => Promise<void>, headers?: Record<string, string>) =>
-    new Reply(200, { kind: 'sse', run }, headers),
+  sse: (
+    run: (stream: SseStream) => Promise<void>,
+    headers?: Record<string, string>,
+    failure?: (error: GatewayError) => SseEvent,
+  ) => new Reply(200, { kind: 'sse', run, ...(failure && { failure }) }, headers),
 } as const;
 
 function typed(type: string | undefined, headers?: Record<string, string>): Record<string, string> {

@@ -20,7 +20,10 @@ export interface RouteSchema {
   readonly query?: TSchema;
   /** An object schema of lower-case header names. */
   readonly headers?: TSchema;
-  /** With `bodyType: 'json'` any schema; with `'text'` a string schema. */
+  /**
+   * With `bodyType: 'json'` any schema; with `'text'` a string schema; with `'form'` `Type.Unsafe<Readable>({…})` of the object that the form
+   * stands for: documentation, not checked at run time.
+   */
   readonly body?: TSchema;
   /** Answers by status; `null` for one without content. Documentation and typing of clients, not checked at run time. */
   readonly responses?: Readonly<Record<number, TSchema | null>>;
@@ -56,8 +59,11 @@ export interface RouteDefinition<S extends RouteSchema = RouteSchema> {
   readonly errors?: ErrorDialect;
   /** Bytes of body that are read at most; default 1 MiB, above it 413. */
   readonly bodyLimit?: number;
-  /** Default `json` when the schema has a body. A route whose schema has none reads none: one that is sent is ignored. */
-  readonly bodyType?: 'json' | 'text';
+  /**
+   * Default `json` when the schema has a body. `form`: the `multipart/form-data` body as a `Readable` that is not read yet; above `bodyLimit` it fails with
+   * 413. The handler reads it to its end, also where it refuses it, or ends the connection by not beginning to.
+   */
+  readonly bodyType?: 'json' | 'text' | 'form';
   /**
    * True: a request without a body is one with `{}` (of `bodyType: 'text'`: with the empty text). Default false: it is refused with 400, also where
    * no member is required, so that nobody changes by an empty request what he has not named.
@@ -73,6 +79,11 @@ export interface RouteDefinition<S extends RouteSchema = RouteSchema> {
    * 415 by a body, 412 by `if-match`, 429, 500, 503. Documentation.
    */
   readonly failures?: readonly ErrorKind[];
+  /**
+   * The route is another's old path: every answer says so (`Deprecation` of RFC 9745, `Sunset` of RFC 8594, `Link` to its successor). The OpenAPI document
+   * has the successor alone.
+   */
+  readonly deprecated?: { readonly since: Date; readonly sunset: Date; readonly successor: string };
   /** An open event stream counts against `SVC_MAX_STREAMS_PER_USER`. A route that has this is documented as one that may answer with a stream. */
   readonly countsAsStream?: (call: RouteCall<S>) => boolean;
   /** A limit beside the tenant's and the user's windows; `bootstrap` counts per source address. */

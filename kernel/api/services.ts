@@ -13,6 +13,7 @@ import type { Secrets } from '../../foundation/secrets/secrets.ts';
 import type { ApiKeyStore } from '../auth/api-key-store.ts';
 import type { OpenApiDocument } from '../http/openapi.ts';
 import type { Tenants } from '../tenancy/tenants.ts';
+import type { Deployment } from './deployment.ts';
 
 /** What the kernel offers to every plugin. */
 export interface KernelServices {
@@ -41,6 +42,8 @@ export interface KernelServices {
   readonly events: Pick<Events, 'emit' | 'onMissed' | 'reach'>;
   /** The YAML resources of agents.d, for their administration. They belong to the deployment and have no tenant. */
   readonly resources: Resources;
+  /** This process: its plugins, its readiness and its log, for operators. */
+  readonly deployment: Deployment;
   /**
    * Opens a database of the plugin's own beside the gateway's: a SQLite file (its folder is made), or one in memory. It has no tables but
    * what the plugin registers there, and is closed by the plugin (`scope.defer`).

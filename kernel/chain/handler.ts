@@ -6,6 +6,7 @@ import { isInvalidValue } from '../../foundation/data/errors.ts';
 import {
   BODY_TYPES,
   DEFAULT_BODY_LIMIT,
+  formBody,
   queryObject,
   readJson,
   readPlainText,
@@ -49,6 +50,7 @@ export function handler(services: HandlerServices): Middleware {
       return;
     }
     const definition = route.definition!;
+    if (definition.deprecated !== undefined) announce(context, definition.deprecated);
     let release: (() => void) | undefined;
     try {
       const call = await readCall(context, route, definition, params, services);
@@ -61,6 +63,12 @@ export function handler(services: HandlerServices): Middleware {
   };
 }
 
+function announce(context: Context, { since, sunset, successor }: NonNullable<Route['deprecated']>): void {
+  context.set('deprecation', `@${since.getTime() / 1000}`);
+  context.set('sunset', sunset.toUTCString());
+  context.set('link', `<${successor}>; rel="successor-version"`);
+}
+
 /** The data layer refuses text that no database keeps, and does not know where in the call it stood. */
 async function handle(definition: Route, call: HttpCall): Promise<unknown> {
   try {
@@ -68,7 +76,7 @@ async function handle(definition: Route, call: HttpCall): Promise<unknown> {
   } catch (error) {
     if (!isInvalidValue(error)) throw error;
     if (unstorableFields(call.params, 'params').length > 0) throw KernelErrors.pathNotFound();
-    const errors = unstorableFields(call.body, 'body');
+    const errors = definition.bodyType === 'form' ? [] : unstorableFields(call.body, 'body');
     throw errors.length > 0 ? (definition.refuse ?? refuse)(errors, call.body) : error;
   }
 }
@@ -95,7 +103,10 @@ async function readCall(
     call.headers = { ...context.req.headers };
     errors.push(...validators.headers(call.headers));
   }
-  if (validators.body !== undefined) {
+  if (definition.bodyType === 'form') {
+    call.body = formBody(context, definition.bodyLimit ?? DEFAULT_BODY_LIMIT);
+    if (call.body === undefined) errors.push(missingBody(definition));
+  } else if (validators.body !== undefined) {
     call.body = await readBody(context, definition, services.bodies);
     if (isMapping(call.body)) context.state.bodyFields = Object.keys(call.body).slice(0, 64);
     errors.push(...(call.body === undefined ? [missingBody(definition)] : validators.body(call.body)));

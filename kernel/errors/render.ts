@@ -72,6 +72,7 @@ const TYPES: Partial<Record<ErrorKind, string>> = {
   invalid: 'invalid_request_error',
   'too-large': 'invalid_request_error',
   'unsupported-media': 'invalid_request_error',
+  'range-not-satisfiable': 'invalid_request_error',
   'method-not-allowed': 'invalid_request_error',
   'expectation-failed': 'invalid_request_error',
   'request-timeout': 'invalid_request_error',
@@ -102,12 +103,18 @@ function nameOf(field: FieldError): string {
 }
 
 /** `{code, msg, detail: {logid}}`, as Coze's clients read it. */
-function cozeBody(error: GatewayError, status: number, requestId: string): object {
+function cozeBody(error: GatewayError, _: number, requestId: string): object {
   return {
-    code: CODES[status] ?? (status < 500 ? 4000 : 5000),
+    code: cozeCode(error),
     msg: messageWithFields(error),
     detail: { logid: requestId },
   };
+}
+
+/** The number of an error in the dialect `coze` (decisions 0.1), for answers that tell it inside of something else. Pure. */
+export function cozeCode({ kind }: Pick<GatewayError, 'kind'>): number {
+  const status = HTTP_STATUS[kind];
+  return CODES[status] ?? (status < 500 ? 4000 : 5000);
 }
 
 const CODES: Readonly<Record<number, number>> = { 400: 4000, 401: 4100, 403: 4101, 404: 4200, 429: 4013 };

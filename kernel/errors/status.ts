@@ -14,6 +14,7 @@ export const HTTP_STATUS: Readonly<Record<ErrorKind, number>> = {
   'too-large': 413,
   'unsupported-media': 415,
   'expectation-failed': 417,
+  'range-not-satisfiable': 416,
   'rate-limited': 429,
   'headers-too-large': 431,
   'client-closed': 499,

@@ -5,6 +5,7 @@ import { loadProto, type ProtoMethod, type ProtoService } from '../../foundation
 import type { Access } from '../api/access.ts';
 import type { GrpcMethod, GrpcService } from '../api/grpc.ts';
 import type { InFlight } from '../chain/in-flight.ts';
+import { type DeclaredService, ServiceCollision } from './declared-service.ts';
 
 /** A method that is ready to serve: its owner is known, its schema is compiled, its messages can be read. */
 export interface CompiledMethod extends ProtoMethod {
@@ -58,6 +59,12 @@ export function compileService(service: GrpcService, owner: string, inFlight: In
       return compileMethod(`${name}/${method}`, proto, definition, { owner, inFlight });
     }),
   };
+}
+
+/** A declared service, compiled once. @throws like `compileService`. */
+export function compiledOf(service: DeclaredService): CompiledService {
+  service.compiled ??= compileService(service.declaration, service.owner, service.inFlight);
+  return service.compiled;
 }
 
 function load(service: GrpcService): ProtoService {
@@ -147,15 +154,4 @@ export const GrpcErrors = defineErrors({
 /** A service of a plugin cannot be served as it is declared: says which, and what is wrong. */
 export class GrpcDeclarationError extends Error {
   override readonly name = 'GrpcDeclarationError';
-}
-
-/** Two plugins want to serve one service. */
-export class ServiceCollision extends Error {
-  override readonly name = 'ServiceCollision';
-  readonly owners: readonly [string, string];
-
-  constructor(service: string, first: string, second: string) {
-    super(`the gRPC service ${service} is served by both ${first} and ${second}`);
-    this.owners = [first, second];
-  }
 }

@@ -1,41 +1,120 @@
-import type { CompiledService } from './compiled-service.ts';
+import type { Socket } from 'node:net';
+import { type DeclaredService, requireDistinct } from './declared-service.ts';
+import { type Door, openDoor } from './door.ts';
 import type { GrpcServer, GrpcServerOptions } from './server.ts';
 
 export type Grpc = ReturnType<typeof createGrpc>;
 
+/** What is loaded with the first connection. */
+interface Loaded {
+  readonly server: GrpcServer;
+  /** The services, ready to serve; those that cannot be served are logged and left out. */
+  readonly swap: (services: readonly DeclaredService[]) => () => void;
+}
+
 /**
- * gRPC in a gateway: the server, made when the first plugin has a service. Until then nothing of the library is loaded,
- * which would be a twentieth of all modules. See `GrpcServer` for what each verb does.
+ * gRPC in a gateway. The address opens with the first plugin that has a service; the server behind it is made with the first
+ * connection: until then nothing of the library is loaded, which would be a tenth of all modules. TLS needs it at once.
  */
 export function createGrpc(options: GrpcServerOptions) {
-  let server: GrpcServer | undefined;
+  const { address, tls, chain } = options;
+  const { log } = chain;
+  let live: readonly DeclaredService[] = [];
+  let isUsed = false;
+  let loaded: Loaded | undefined;
+  let loading: Promise<Loaded> | undefined;
+  let opening: Promise<Door> | undefined;
+  let door: Door | undefined;
+
+  async function load(): Promise<Loaded> {
+    const [{ GrpcServer }, { compiledOf }] = await Promise.all([
+      import('./server.ts'),
+      import('./compiled-service.ts'),
+    ]);
+    const server = new GrpcServer(options);
+    const usable = (service: DeclaredService) => {
+      try {
+        return [compiledOf(service)];
+      } catch (err) {
+        log.error({ err, service: service.name, owner: service.owner }, 'a gRPC service cannot be served');
+        return [];
+      }
+    };
+    const swap = (services: readonly DeclaredService[]) => server.prepare(services.flatMap(usable));
+    swap(live)();
+    loaded = { server, swap };
+    return loaded;
+  }
+
+  function once(): Promise<Loaded> {
+    loading ??= load().catch((failure: unknown) => {
+      loading = undefined;
+      throw failure;
+    });
+    return loading;
+  }
+
+  async function connected(socket: Socket): Promise<void> {
+    try {
+      const { server } = loaded ?? (await once());
+      if (!socket.destroyed) server.adopt(socket);
+    } catch (err) {
+      log.error({ err }, 'the gRPC server cannot be started');
+      socket.destroy();
+    }
+  }
 
   return {
+    /** `127.0.0.1:50051`, with the port that the system chose; `undefined` while it does not listen. */
     get address(): string | undefined {
-      return server?.address;
+      return door?.address ?? loaded?.server.address;
     },
 
+    /** Binds the address, unless it is bound. @throws ListenError naming plugin, address and variable, or what is wrong with TLS. */
     async open(owner: string): Promise<void> {
-      const { GrpcServer } = await import('./server.ts');
-      server ??= new GrpcServer(options);
-      await server.open(owner);
+      if (tls !== undefined) return (await once()).server.open(owner);
+      opening ??= openDoor(address, owner, { connected: (socket) => void connected(socket), log });
+      try {
+        door = await opening;
+      } catch (failure) {
+        opening = undefined;
+        throw failure;
+      }
     },
 
-    /** Services are there after `open` only. */
-    prepare(services: readonly CompiledService[]): () => void {
-      return server?.prepare(services) ?? (() => {});
+    /** The returned function swaps these services in; calls under way go on as they began. @throws ServiceCollision */
+    prepare(services: readonly DeclaredService[]): () => void {
+      requireDistinct(services);
+      const swap = loaded?.swap(services);
+      return () => {
+        live = services;
+        isUsed ||= services.length > 0;
+        (swap ?? loaded?.swap(services))?.();
+      };
     },
 
+    /** Closes the address when no service was ever live: the change that it was opened for has failed. */
     async abandon(): Promise<void> {
-      await server?.abandon();
+      if (isUsed) return;
+      const opened = await opening?.catch(() => undefined);
+      opening = undefined;
+      door = undefined;
+      void opened?.close();
+      opened?.cut();
+      await loaded?.server.abandon();
     },
 
+    /** Stops accepting, asks every connection to go, and resolves when all calls are over. */
     async close(): Promise<void> {
-      await server?.close();
+      const gone = (await opening?.catch(() => undefined))?.close();
+      await loading?.catch(() => undefined);
+      await Promise.all([gone, loaded?.server.close()]);
     },
 
+    /** Cuts what is still open. */
     destroy(): void {
-      server?.destroy();
+      loaded?.server.destroy();
+      door?.cut();
     },
   };
 }

@@ -1,11 +1,12 @@
-import { createServer, type Server as NetServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ConnectionInjector, type Server, ServerCredentials } from '@grpc/grpc-js';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { InFlight } from '../chain/in-flight.ts';
-import { type Address, listen, reachableAt } from '../http/listeners.ts';
+import type { Address } from '../http/listeners.ts';
 import { CallStream } from './call-stream.ts';
 import { type CompiledService, compileService, MethodTable } from './compiled-service.ts';
+import { type Door, openDoor } from './door.ts';
 import { createDispatchingServer, resetStream, type WireCall } from './grpc-js-seams.ts';
 import { createHealth } from './health.ts';
 import { reflectionServices } from './reflection.ts';
@@ -30,6 +31,13 @@ export interface GrpcServerOptions {
   readonly slowClient?: number;
 }
 
+/** An address of its own. */
+interface Listener {
+  readonly door: Door;
+  readonly injector: ConnectionInjector;
+  readonly tls: Tls | undefined;
+}
+
 const MAX_MESSAGE = 4 * 1024 * 1024;
 const MAX_STREAMS = 256;
 const SLOW_CLIENT = 60_000;
@@ -51,11 +59,11 @@ export class GrpcServer {
   readonly #server: Server;
   readonly #own = new InFlight();
   readonly #health: ReturnType<typeof createHealth>;
-  readonly #sockets = new Set<Socket>();
   readonly #kernels: readonly CompiledService[];
   #table: MethodTable;
-  #listener: Promise<ReturnType<typeof listenerOf>> | undefined;
-  #address: string | undefined;
+  #listener: Promise<Listener> | undefined;
+  #door: Door | undefined;
+  #adopter: ConnectionInjector | undefined;
   #isUsed = false;
 
   constructor(options: GrpcServerOptions) {
@@ -75,7 +83,13 @@ export class GrpcServer {
 
   /** `127.0.0.1:50051`, with the port that the system chose; `undefined` while it does not listen. */
   get address(): string | undefined {
-    return this.#address;
+    return this.#door?.address;
+  }
+
+  /** Serves a connection that came in elsewhere, without TLS. */
+  adopt(socket: Socket): void {
+    this.#adopter ??= this.#server.createConnectionInjector(ServerCredentials.createInsecure());
+    this.#adopter.injectConnection(socket);
   }
 
   /** The services that are live, those of the kernel too. */
@@ -118,10 +132,12 @@ export class GrpcServer {
     if (this.#isUsed || this.#listener === undefined) return;
     const opening = this.#listener;
     this.#listener = undefined;
-    this.#address = undefined;
+    this.#door = undefined;
     const listener = await opening.catch(() => undefined);
-    listener?.abandon();
-    for (const socket of this.#sockets) socket.destroy();
+    listener?.tls?.close();
+    void listener?.door.close();
+    listener?.injector.destroy();
+    listener?.door.cut();
   }
 
   /**
@@ -130,8 +146,9 @@ export class GrpcServer {
    */
   async close(): Promise<void> {
     const listener = await this.#listener?.catch(() => undefined);
-    if (listener === undefined) return;
-    const gone = listener.close();
+    if (listener === undefined && this.#adopter === undefined) return;
+    listener?.tls?.close();
+    const gone = listener?.door.close();
     this.#health.close();
     // Those who watch health get to know before they are sent away.
     await nextTurn();
@@ -147,7 +164,7 @@ export class GrpcServer {
     this.#health.close();
     this.#own.abortAll(KernelErrors.draining());
     this.#server.forceShutdown();
-    for (const socket of this.#sockets) socket.destroy();
+    this.#door?.cut();
   }
 
   /** A failure here would be nobody's: the call ends, and the process goes on. */
@@ -165,44 +182,19 @@ export class GrpcServer {
     const tls = files === undefined ? undefined : await openTls(files, chain.log, tlsInterval);
     const credentials = tls?.credentials ?? ServerCredentials.createInsecure();
     const injector = this.#server.createConnectionInjector(credentials);
-    const server = createServer({ noDelay: true }, (socket) => this.#connected(socket, injector));
     try {
-      await listen(server, address, owner);
+      this.#door = await openDoor(address, owner, {
+        connected: (socket) => injector.injectConnection(socket),
+        isTls: tls !== undefined,
+        log: chain.log,
+      });
     } catch (failure) {
       tls?.close();
       injector.destroy();
       throw failure;
     }
-    this.#address = reachableAt(server, address);
-    chain.log.info({ address: this.#address, owner, tls: tls !== undefined }, 'listening for gRPC');
-    return listenerOf(server, injector, tls);
+    return { door: this.#door, injector, tls };
   }
-
-  #connected(socket: Socket, injector: ConnectionInjector): void {
-    this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets.delete(socket));
-    socket.on('error', (err) => this.#options.chain.log.debug({ err }, 'a gRPC connection failed'));
-    injector.injectConnection(socket);
-  }
-}
-
-/** The open address. */
-function listenerOf(server: NetServer, injector: ConnectionInjector, tls: Tls | undefined) {
-  /** Stops accepting; resolves when all connections are gone. */
-  function close(): Promise<void> {
-    tls?.close();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    server.close(() => resolve());
-    return promise;
-  }
-  return {
-    close,
-    /** Stops accepting, and gives up the connections that there are. */
-    abandon(): void {
-      void close();
-      injector.destroy();
-    },
-  };
 }
 
 function transportOptions(options: GrpcServerOptions): Record<string, number> {

@@ -1,5 +1,6 @@
 import { Type } from '../../foundation/base/type.ts';
 import { access } from '../api/access.ts';
+import type { PluginStatus } from '../api/deployment.ts';
 import { type Route, route } from '../api/route.ts';
 import { type Desired, entryOf } from './desired.ts';
 import { type EffectReport, reportEffects } from './effects.ts';
@@ -82,16 +83,12 @@ export function pluginRoutes(
 }
 
 /** A plugin as `GET /admin/v1/plugins` shows it. */
-interface PluginReport {
-  readonly name: string;
+interface PluginReport extends PluginStatus {
   readonly summary: string;
-  readonly version: string;
-  readonly enabled: boolean;
   readonly folder: string;
   /** How often its code was imported before; `null` for a plugin that lies in no folder. */
   readonly generation: number | null;
   readonly state: StatusChange['state'];
-  readonly reason: string;
   readonly since: string;
   /** Of the configuration in force, secrets included, so that replicas can be compared. */
   readonly config_hash: string | null;
@@ -108,18 +105,25 @@ interface PluginReport {
   readonly history: readonly { readonly state: string; readonly reason: string; readonly at: string }[];
 }
 
+/** Describes a slot in short. `version` is the gateway's, for plugins that state none of their own. */
+export function pluginStatus({ name, plugin, status }: Slot, desired: Desired, version: string) {
+  return {
+    name,
+    version: plugin?.version ?? version,
+    enabled: entryOf(desired, name).enabled,
+    state: status.state,
+    reason: status.current.reason,
+  };
+}
+
 /** Describes a slot. `version` is the gateway's, for plugins that state none of their own. */
 function reportPlugin(slot: Slot, desired: Desired, version: string): PluginReport {
   const { plugin, current, status, lastError } = slot;
   return {
-    name: slot.name,
+    ...pluginStatus(slot, desired, version),
     summary: plugin?.summary ?? '',
-    version: plugin?.version ?? version,
-    enabled: entryOf(desired, slot.name).enabled,
     folder: slot.folder,
     generation: slot.generation ?? null,
-    state: status.state,
-    reason: status.current.reason,
     since: status.current.at.toISOString(),
     config_hash: current?.configHash ?? null,
     started_at: slot.startedAt?.toISOString() ?? null,

@@ -4,7 +4,7 @@ import type { Probe } from '../../foundation/observability/readiness.ts';
 import type { KindRegistration } from '../../foundation/resources/resources.ts';
 import type { GrpcService } from '../api/grpc.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
-import type { CompiledService } from '../grpc/compiled-service.ts';
+import type { DeclaredService } from '../grpc/declared-service.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
 
 /** A task that runs again and again while its plugin is active. */
@@ -47,8 +47,8 @@ export interface Listener {
 export class Effects {
   readonly routes: CompiledRoute[] = [];
   readonly declaredServices: GrpcService[] = [];
-  /** What was declared, compiled when the set-up is over: it takes what only gRPC needs. */
-  grpc: readonly CompiledService[] = [];
+  /** What was declared; compiled when the set-up is over, or `lazy`: it takes what only gRPC needs. */
+  grpc: readonly DeclaredService[] = [];
   readonly kinds: KindRegistration[] = [];
   readonly authenticators: Authenticator[] = [];
   readonly provided = new Map<string, unknown>();

@@ -79,7 +79,7 @@ export class PluginInstance {
       const idle = plugin.jobs?.find(({ id }) => !instance.effects.workers.some(({ name }) => name === id));
       if (idle !== undefined)
         throw new Error(`${plugin.name} lists the job ${idle.id} but has no worker for it`);
-      await instance.#compileServices();
+      await instance.#declareServices();
       return instance;
     } catch (failure) {
       close();
@@ -90,13 +90,18 @@ export class PluginInstance {
     }
   }
 
-  async #compileServices(): Promise<void> {
-    const { declaredServices } = this.effects;
-    if (declaredServices.length === 0) return;
-    const { compileService } = await import('../grpc/compiled-service.ts');
-    this.effects.grpc = declaredServices.map((service) =>
-      compileService(service, this.plugin.name, this.inFlight),
-    );
+  async #declareServices(): Promise<void> {
+    const services = this.effects.declaredServices.map((declaration) => ({
+      name: declaration.service,
+      owner: this.plugin.name,
+      declaration,
+      inFlight: this.inFlight,
+    }));
+    this.effects.grpc = services;
+    const eager = services.filter(({ declaration }) => declaration.lazy !== true);
+    if (eager.length === 0) return;
+    const { compiledOf } = await import('../grpc/compiled-service.ts');
+    for (const service of eager) compiledOf(service);
   }
 
   /**

@@ -31,12 +31,15 @@ export interface PublicationParts {
   readonly grpc: Pick<Grpc, 'open' | 'prepare' | 'abandon'>;
   readonly resources: Pick<ResourceHost, 'prepare'>;
   readonly authentication: AuthenticationChain;
+  /** Whether routes that listen on an address of their own are served on the gateway's as well. */
+  readonly onePort: boolean;
 }
 
 export type Publication = ReturnType<typeof createPublication>;
 
 /** What the parts outside the host see of the plugins: one consistent set at any moment, exchanged in one turn. */
-export function createPublication({ listeners, grpc, resources, authentication }: PublicationParts) {
+export function createPublication(parts: PublicationParts) {
+  const { listeners, grpc, resources, authentication, onePort } = parts;
   let live: ReadonlyMap<string, Published> = new Map();
   /** Those that have left, while background work of what left with them goes on. By name, the latest of each. */
   const departed = new Map<string, PluginInstance>();
@@ -60,8 +63,10 @@ export function createPublication({ listeners, grpc, resources, authentication }
     const next = [...staying(leaving).values(), ...arriving.values()];
     const routes = new Map(kernelRoutes);
     for (const { instance, address } of next) {
-      const key = listeners.key(address);
-      routes.set(key, [...(routes.get(key) ?? []), ...instance.effects.routes]);
+      const places = new Set([listeners.key(address), ...(onePort ? kernelRoutes.keys() : [])]);
+      for (const place of places) {
+        routes.set(place, [...(routes.get(place) ?? []), ...instance.effects.routes]);
+      }
     }
     byKind(next.flatMap(({ instance }) => instance.effects.kinds));
     const swaps = [

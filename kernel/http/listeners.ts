@@ -143,10 +143,7 @@ export class Listeners {
   /** All routes that are live, of every address. */
   routes(): readonly CompiledRoute[] {
     const { everywhere } = this.#options;
-    const own = [...this.#open.values()].flatMap(({ table }) =>
-      table.routes.filter((r) => !everywhere.includes(r)),
-    );
-    return [...everywhere, ...own];
+    return [...new Set([...everywhere, ...[...this.#open.values()].flatMap(({ table }) => table.routes)])];
   }
 
   /** `http://host:port`, with the port that the system chose. */

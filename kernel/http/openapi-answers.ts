@@ -139,6 +139,7 @@ const DESCRIPTIONS: Readonly<Record<number | 'default', string>> = {
   412: 'It has changed meanwhile',
   413: 'The body is too large',
   415: 'The body has another content type',
+  416: 'There are no such bytes',
   429: 'Too many requests',
   500: 'A failure of the gateway',
   502: 'A failure of what the gateway called',

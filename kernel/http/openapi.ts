@@ -24,7 +24,7 @@ export function openApiDocument(
   kinds: readonly CredentialKind[],
 ): OpenApiDocument {
   const schemes = securitySchemes(kinds);
-  const described = routes.filter(({ definition }) => definition !== undefined);
+  const described = routes.filter(({ definition }) => definition !== undefined && !definition.deprecated);
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of described) {
     const path = route.pattern.replaceAll('*}', '}');

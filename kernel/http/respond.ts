@@ -1,6 +1,6 @@
 import { type SseTimes, SseWriter } from '../../foundation/http/sse-writer.ts';
 import { redactLine } from '../../foundation/observability/redact-text.ts';
-import { Reply } from '../api/reply.ts';
+import { Reply, type ReplyBody } from '../api/reply.ts';
 import type { Answer, Context } from '../chain/request-state.ts';
 import { type RenderedError, renderError } from '../errors/render.ts';
 
@@ -29,7 +29,7 @@ export async function respond(context: Context, result: unknown, times: SseTimes
       context.body = body.value;
       return;
     case 'sse':
-      await streamEvents(context, body.run, times);
+      await streamEvents(context, body, times);
   }
 }
 
@@ -72,7 +72,7 @@ function answerType({ state: { match } }: Context): string {
 
 async function streamEvents(
   context: Context,
-  run: (stream: SseWriter) => Promise<void>,
+  { run, failure }: ReplyBody & { kind: 'sse' },
   times: SseTimes,
 ): Promise<void> {
   const { res, state } = context;
@@ -88,7 +88,7 @@ async function streamEvents(
   try {
     await run(writer);
   } catch (thrown) {
-    tellFailure(context, thrown);
+    tellFailure(context, thrown, failure);
     throw thrown;
   } finally {
     await writer.end();
@@ -96,9 +96,18 @@ async function streamEvents(
 }
 
 /** A stream that has begun can only tell its failure inside: event `error`, then the terminator (decisions 0.1). */
-function tellFailure(context: Context, thrown: unknown): void {
+function tellFailure(
+  context: Context,
+  thrown: unknown,
+  failure: (ReplyBody & { kind: 'sse' })['failure'],
+): void {
   if (context.res.destroyed) return;
   const { state } = context;
+  if (failure !== undefined) {
+    const { event, data } = failure(state.errorOf(thrown));
+    context.res.write(`event: ${event ?? 'error'}\ndata: ${redactLine(data)}\n\n`);
+    return;
+  }
   const rendered = renderError(state.errorOf(thrown), state.dialect, state.requestId);
   context.res.write(`event: error\ndata: ${errorText(rendered)}\n\ndata: [DONE]\n\n`);
 }

@@ -72,6 +72,21 @@ export const AgentEngineConfig = Type.Object({
     unset: "the model's own",
     description: 'Size of the vectors to ask for, of models that let it be chosen',
   }),
+  preamble_tokens: field.integer({
+    env: 'SVC_PREAMBLE_TOKENS',
+    default: 2000,
+    min: 0,
+    max: 100_000,
+    description: 'Tokens, estimated, of personality, profile, memories and skills in a system prompt',
+  }),
+  history_tokens: field.integer({
+    env: 'SVC_HISTORY_TOKENS',
+    default: 32_000,
+    min: 0,
+    max: 1_000_000,
+    description:
+      'Tokens, estimated, of stored history that a turn sees; never more than half of a known context length',
+  }),
   guard_input: field.choice(['block', 'report'], {
     env: 'SVC_GUARD_INPUT',
     default: 'block',

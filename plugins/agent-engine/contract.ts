@@ -9,9 +9,14 @@ export type {
   ToolDefinition,
   Usage,
 } from '../records/contract.ts';
+export * from './contract/agent-definitions.ts';
+export * from './contract/agent-turns.ts';
 export * from './contract/agents.ts';
+export * from './contract/conversations.ts';
 export * from './contract/guard.ts';
+export * from './contract/mcp-servers.ts';
 export * from './contract/models.ts';
+export * from './contract/redact-value.ts';
 export * from './contract/run-context.ts';
 export * from './contract/sandbox.ts';
 export * from './contract/tools.ts';

@@ -1,15 +1,30 @@
 import { definePlugin } from 'agent-gateway';
-import { EmbeddingsPoint, MemoriesRef, ReceiptsRef, SkillsRef } from '../records/contract.ts';
+import {
+  EmbeddingsPoint,
+  MemoriesRef,
+  MeteringRef,
+  PreamblesRef,
+  ReceiptsRef,
+  SessionDataPoint,
+  SessionsRef,
+  SkillsRef,
+  TurnsRef,
+} from '../records/contract.ts';
 import { AgentEngineConfig } from './config.ts';
 import {
   AgentsRef,
+  AgentTurnsRef,
   CheckpointsRef,
+  ConversationsRef,
   EmbeddingsRef,
   GuardRef,
+  McpServersRef,
   ModelsRef,
   SandboxPoliciesRef,
   SandboxRef,
+  TenantAgentsPoint,
   ToolsPoint,
+  ToolsRef,
 } from './contract.ts';
 import { openGuard } from './services/guard/create-guard.ts';
 import { openAgents } from './services/loop/open-agents.ts';
@@ -19,7 +34,9 @@ import { startSandbox } from './services/sandbox/open-sandbox.ts';
 import { overheadOf } from './services/sandbox/sandbox-config.ts';
 import { executeCode } from './services/tools/execute-code.ts';
 import { recordTools } from './services/tools/skill-tools.ts';
-import { createCheckpoints } from './store/checkpoints/checkpoints.ts';
+import { createAgentTurns } from './services/turns/agent-turns.ts';
+import { createConversations } from './services/turns/conversations.ts';
+import { createCheckpoints, forgetCheckpoints } from './store/checkpoints/checkpoints.ts';
 import { entities, migrations } from './store/entities.ts';
 
 export default definePlugin({
@@ -29,28 +46,62 @@ export default definePlugin({
   config: AgentEngineConfig,
   entities,
   migrations,
-  needs: { memories: MemoriesRef, receipts: ReceiptsRef, skills: SkillsRef },
-  points: [ToolsPoint],
-  offers: [ModelsRef, EmbeddingsRef, GuardRef, AgentsRef, CheckpointsRef, SandboxRef, SandboxPoliciesRef],
-  async setup(scope, { memories, receipts, skills }) {
+  needs: {
+    memories: MemoriesRef,
+    metering: MeteringRef,
+    preambles: PreamblesRef,
+    receipts: ReceiptsRef,
+    sessions: SessionsRef,
+    skills: SkillsRef,
+    turns: TurnsRef,
+  },
+  points: [ToolsPoint, TenantAgentsPoint],
+  offers: [
+    ModelsRef,
+    EmbeddingsRef,
+    GuardRef,
+    AgentsRef,
+    AgentTurnsRef,
+    CheckpointsRef,
+    ConversationsRef,
+    SandboxRef,
+    SandboxPoliciesRef,
+    ToolsRef,
+    McpServersRef,
+  ],
+  async setup(scope, records) {
+    const { memories, receipts, skills } = records;
     const { clock, ids, database, objects } = scope.services;
     const sandbox = await startSandbox(scope);
     const guard = openGuard(scope);
     const { models, embeddings } = await openModelService(scope);
     const policies = openSandboxPolicies(scope);
-    const tools = [
+    const sources = [
       ...recordTools({ memories, skills, database, objects, guard }),
       executeCode({ sandbox, policies, overheadMs: overheadOf(scope.config.sandbox) }),
     ];
-    const agents = openAgents(scope, { models, guard, receipts, policies, tools });
+    const { agents, tools, mcp } = openAgents(scope, { models, guard, receipts, policies, tools: sources });
+
+    const { preamble_tokens: preambleTokens, history_tokens: historyTokens } = scope.config;
+    const budget = { preambleTokens, historyTokens };
+    const conversations = createConversations({ ...records, guard, database, budget });
+    const checkpoints = createCheckpoints({ clock, ids });
 
     scope.provide(ModelsRef, models);
     scope.provide(EmbeddingsRef, embeddings);
     scope.provide(GuardRef, guard);
     scope.provide(AgentsRef, agents);
-    scope.provide(CheckpointsRef, createCheckpoints({ clock, ids }));
+    scope.provide(CheckpointsRef, checkpoints);
+    scope.provide(ConversationsRef, conversations);
+    scope.provide(
+      AgentTurnsRef,
+      createAgentTurns({ ...records, agents, models, conversations, checkpoints, database }),
+    );
     scope.provide(SandboxRef, sandbox);
     scope.provide(SandboxPoliciesRef, policies);
+    scope.provide(ToolsRef, tools);
+    scope.provide(McpServersRef, mcp);
     scope.contribute(EmbeddingsPoint, embeddings);
+    scope.contribute(SessionDataPoint, { remove: forgetCheckpoints });
   },
 });

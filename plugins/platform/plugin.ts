@@ -1,9 +1,14 @@
 import { definePlugin } from 'agent-gateway';
-import { AgentsRef, GuardRef, ModelsRef, SandboxPoliciesRef } from '../agent-engine/contract.ts';
+import {
+  AgentTurnsRef,
+  ConversationsRef,
+  GuardRef,
+  ModelsRef,
+  SandboxPoliciesRef,
+} from '../agent-engine/contract.ts';
 import {
   MemoriesRef,
   MeteringRef,
-  PreamblesRef,
   PricingRulesRef,
   ProfilesRef,
   ProvisioningRef,
@@ -31,7 +36,6 @@ import { tenantRoutes } from './routes/tenants.ts';
 import { adminUsageRoutes, usageRoutes } from './routes/usage.ts';
 import { createAgentChat } from './services/chat/agent-chat.ts';
 import { createChatCompletions } from './services/chat/chat-completions.ts';
-import { createConversations } from './services/chat/conversations.ts';
 import { createEgressAdministration } from './services/egress-administration.ts';
 import { createKeyAdministration, routeScopes } from './services/key-administration.ts';
 import { createSandboxPolicyAdministration } from './services/sandbox-policy-administration.ts';
@@ -45,13 +49,13 @@ export default definePlugin({
   kernel: '^1.0.0',
   config: PlatformConfig,
   needs: {
-    agents: AgentsRef,
+    agentTurns: AgentTurnsRef,
+    conversations: ConversationsRef,
     guard: GuardRef,
     memories: MemoriesRef,
     metering: MeteringRef,
     models: ModelsRef,
     policies: SandboxPoliciesRef,
-    preambles: PreamblesRef,
     pricing: PricingRulesRef,
     profiles: ProfilesRef,
     provisioning: ProvisioningRef,
@@ -73,13 +77,7 @@ export default definePlugin({
       clock,
       routeScopes: () => routeScopes(openapi()),
     });
-    const budget = { preambleTokens: config.preamble_tokens, historyTokens: config.history_tokens };
-    const chat = {
-      ...engine,
-      clock,
-      ids,
-      conversations: createConversations({ ...engine, database, budget }),
-    };
+    const chat = { ...engine, clock, ids };
     const retention = config.tenant_retention;
     scope.route(
       ...bootstrapRoutes(apiKeys, clock),
@@ -91,7 +89,7 @@ export default definePlugin({
       ...egressRuleRoutes(createEgressAdministration(egress.rules)),
       egressLogRoute(audit),
       ...modelRoutes(models),
-      ...chatRoutes(createChatCompletions(chat), createAgentChat(chat)),
+      ...chatRoutes(createChatCompletions(chat), createAgentChat({ ...chat, turns: engine.agentTurns })),
       ...sessionRoutes(sessions, turns),
       ...memoryRoutes(engine.memories),
       ...profileRoutes(engine.profiles),

@@ -3,6 +3,7 @@ export * from './contract/chat.ts';
 export * from './contract/embeddings.ts';
 export * from './contract/memories.ts';
 export * from './contract/metering.ts';
+export * from './contract/ownership.ts';
 export * from './contract/principal.ts';
 export * from './contract/receipts.ts';
 export * from './contract/sessions.ts';

@@ -8,6 +8,7 @@ import {
   ProfilesRef,
   ProvisioningRef,
   ReceiptsRef,
+  SessionDataPoint,
   SessionsRef,
   SkillsRef,
   SoulsRef,
@@ -30,7 +31,7 @@ export default definePlugin({
   kernel: '^1.0.0',
   entities,
   migrations,
-  points: [EmbeddingsPoint],
+  points: [EmbeddingsPoint, SessionDataPoint],
   offers: [
     SessionsRef,
     TurnsRef,
@@ -51,7 +52,7 @@ export default definePlugin({
     const catalog = await readCatalog(BUILTIN_FOLDER);
     const context = openTenantContext(scope, catalog);
 
-    scope.provide(SessionsRef, createSessions({ leases }));
+    scope.provide(SessionsRef, createSessions({ leases, data: scope.contributions(SessionDataPoint) }));
     scope.provide(TurnsRef, createTurns({ database, leases, metering, clock, ids }));
     scope.provide(ReceiptsRef, createReceipts({ clock, ids }));
     scope.provide(MeteringRef, metering);

@@ -81,6 +81,7 @@ function gatewayEnvironment(provider: Child, folder: string, name: string): Reco
   return {
     NODE_ENV: 'production',
     SAAS_API_PORT: '0',
+    SVC_RUNTIME_ADDR: '127.0.0.1:0',
     SVC_GRPC_ADDR: '127.0.0.1:0',
     SVC_HOST: '127.0.0.1',
     SVC_DATA_DIR: path.join(folder, name),

@@ -118,6 +118,7 @@ async function withGateway<T>(
     env: {
       NODE_ENV: 'production',
       SAAS_API_PORT: '0',
+      SVC_RUNTIME_ADDR: '127.0.0.1:0',
       SVC_GRPC_ADDR: '127.0.0.1:0',
       SVC_HOST: '127.0.0.1',
       SVC_DATA_DIR: folder,

@@ -72,8 +72,8 @@ async function start(t: ExecutionContext, plugins = [hub()], env: Record<string,
 const report = async ({ request }: TestGateway, name: string) =>
   (await request(`/admin/v1/plugins/${name}`)).body;
 
-test('a plugin with an address of its own serves there and only there', async (t) => {
-  const { gateway, hubUrl } = await start(t);
+test('with one port for each, a plugin with an address of its own serves there and only there', async (t) => {
+  const { gateway, hubUrl } = await start(t, [hub()], { SVC_ONE_PORT: 'false' });
   t.deepEqual((await send(`${hubUrl}/hub`)).body, { hub: true });
   t.is((await gateway.request('/hub')).status, 404);
   for (const path of ['/v1/me', '/v1/models', '/admin/v1/plugins']) {

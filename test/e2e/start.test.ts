@@ -30,7 +30,13 @@ test('the first chat is the last that a start shows, when it can be asked', asyn
   await using file = await open(shown, 'w');
   const child = spawn(process.execPath, [path.resolve('kernel/main.js')], {
     cwd: folder,
-    env: { PATH: process.env.PATH ?? '', SVC_HOST: '127.0.0.1', SAAS_API_PORT: '0' },
+    env: {
+      PATH: process.env.PATH ?? '',
+      SVC_HOST: '127.0.0.1',
+      SAAS_API_PORT: '0',
+      SVC_RUNTIME_ADDR: '127.0.0.1:0',
+      SVC_GRPC_ADDR: '127.0.0.1:0',
+    },
     stdio: ['ignore', file.fd, file.fd],
   });
   t.teardown(() => child.kill('SIGKILL'));

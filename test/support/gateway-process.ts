@@ -122,6 +122,7 @@ function launch(
       PATH: process.env.PATH ?? '',
       SVC_HOST: '127.0.0.1',
       SAAS_API_PORT: '0',
+      SVC_RUNTIME_ADDR: '127.0.0.1:0',
       SVC_GRPC_ADDR: '127.0.0.1:0',
       SVC_DEPLOYMENT: deploymentOf(env.DATABASE_URL ?? folder),
       ...COMPILE_CACHE,

@@ -35,6 +35,8 @@ export async function replicaEnvironment(
   if (form.redis && !(await available(t, 'redis'))) return undefined;
   return {
     OBJECT_STORE_URL: 'none',
+    // Without those who hear of runs: tests count the events that wait for a delivery.
+    SVC_PLUGINS: 'records,agent-engine,platform,workflow',
     // Several tests with two replicas each share the connections of one server.
     SVC_DATABASE_POOL: '4',
     SVC_EGRESS_ALLOW_PRIVATE: allowed,

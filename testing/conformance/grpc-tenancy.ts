@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import type { Plugin } from '../../kernel/api/plugin.ts';
-import type { CompiledMethod } from '../../kernel/grpc/compiled-service.ts';
+import { type CompiledMethod, compiledOf } from '../../kernel/grpc/compiled-service.ts';
 import type { GrpcClient } from '../grpc-client.ts';
 import type { TestGateway } from '../start-test-gateway.ts';
 import type { ConformanceOptions } from './gateway-of.ts';
@@ -15,7 +15,7 @@ export async function grpcReadProblems(
 ): Promise<readonly string[]> {
   const problems: string[] = [];
   const services = gateway.gateway.host.slot(plugin.name)?.current?.effects.grpc ?? [];
-  for (const { declaration, methods } of services) {
+  for (const { declaration, methods } of services.map(compiledOf)) {
     const { proto, includeDirs, service } = declaration;
     const client = gateway.grpc({ proto, service, ...(includeDirs === undefined ? {} : { includeDirs }) });
     for (const method of methods) {

@@ -1,5 +1,6 @@
 import type { Validator } from '../../foundation/base/json-schema.ts';
 import type { Plugin } from '../../kernel/api/plugin.ts';
+import { compiledOf } from '../../kernel/grpc/compiled-service.ts';
 import type { CompiledRoute } from '../../kernel/http/compiled-route.ts';
 import { assertNone, type ConformanceOptions, gatewayOf, nameOf, routesOf } from './gateway-of.ts';
 
@@ -23,7 +24,7 @@ export async function routesCheck(plugin: Plugin, options: ConformanceOptions): 
   const gateway = await gatewayOf(plugin, options);
   try {
     const { grpc = [] } = gateway.gateway.host.slot(plugin.name)?.current?.effects ?? {};
-    const methods = grpc.flatMap((service) => service.methods);
+    const methods = grpc.flatMap((service) => compiledOf(service).methods);
     assertNone([
       ...routesOf(gateway, plugin).flatMap(problemsOf),
       ...methods.flatMap(({ name, validate }) => schemaProblems(name, { request: validate })),

@@ -14,7 +14,7 @@ import {
   runInOrder,
   runUndoable,
 } from './row-writes.ts';
-import { type RowsQuery, selectStatement, updateStatement } from './statement.ts';
+import { deleteStatement, type RowsQuery, selectStatement, updateStatement } from './statement.ts';
 import { createStatementRunner, type Place } from './statement-runner.ts';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -77,7 +77,11 @@ export function createPlainRows({ orm, writeAtOnce }: FamilyDriver, family: Fami
         return statement && { statement, expect: undefined };
       }
       const where = bothConditions(entity, bound, write.where);
-      const statement = where && updateStatement(entity, write.data as Row, where);
+      const statement =
+        where &&
+        (write.kind === 'delete'
+          ? deleteStatement(entity, where)
+          : updateStatement(entity, write.data as Row, where));
       return statement && { statement, expect: write.expect };
     },
 

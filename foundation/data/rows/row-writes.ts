@@ -19,6 +19,12 @@ export type RowWrite =
       readonly where: object;
       readonly data: object;
       readonly expect: number | undefined;
+    }
+  | {
+      readonly kind: 'delete';
+      readonly entity: EntityName<object>;
+      readonly where: object;
+      readonly expect: number | undefined;
     };
 
 /**
@@ -44,6 +50,12 @@ export const writes = {
     data: EntityData<NoInfer<E>>,
     { expect }: { readonly expect?: number } = {},
   ): RowWrite => ({ kind: 'update', entity: entity as EntityName<object>, where, data, expect }),
+  /** Deletes all rows that match. `expect` as of an update. */
+  delete: <E extends object>(
+    entity: EntityName<E>,
+    where: PlainWhere<NoInfer<E>>,
+    { expect }: { readonly expect?: number } = {},
+  ): RowWrite => ({ kind: 'delete', entity: entity as EntityName<object>, where, expect }),
 };
 
 /** A write that is ready to run. */

@@ -104,3 +104,8 @@ export function updateStatement(
     return `update ${entity.table} set ${sets.join(', ')} where ${where.flatMap((of) => of(put)).join(' and ')}`;
   };
 }
+
+/** A `delete` of all rows that match. */
+export function deleteStatement(entity: PlainEntity, where: readonly Conditions[]): Statement {
+  return (put) => `delete from ${entity.table} where ${where.flatMap((of) => of(put)).join(' and ')}`;
+}

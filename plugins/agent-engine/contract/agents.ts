@@ -1,20 +1,19 @@
-import { defineErrors, serviceRef, type TenantEntityManager } from 'agent-gateway';
-import type { ChatMessage, ModelUse, ToolCall, ToolDefinition } from '../../records/contract.ts';
+import { defineErrors, type Page, type RowWrite, serviceRef, type TenantEntityManager } from 'agent-gateway';
+import type {
+  ChatMessage,
+  ModelUse,
+  Principal,
+  SessionReader,
+  ToolCall,
+  ToolDefinition,
+} from '../../records/contract.ts';
+import type { AgentCheck, AgentInfo } from './agent-definitions.ts';
 import type { ChatRequest, ToolChoice } from './models.ts';
 import type { RunContext } from './run-context.ts';
 import type { Question } from './tools.ts';
 
 /** Calls of the model that one turn may make, whatever an agent or a caller asks for (specification 2, Agent safety pipeline). */
 export const MAX_ITERATIONS = 50;
-
-/** What `list` tells about an agent. */
-export interface AgentInfo {
-  readonly name: string;
-  readonly description: string;
-  readonly type: 'chat_model_agent' | 'supervisor';
-  /** Alias of its model. */
-  readonly model: string;
-}
 
 /** How the model is asked, beside what is asked. Handed to it as they are. */
 export type ModelParameters = Readonly<
@@ -23,7 +22,7 @@ export type ModelParameters = Readonly<
 
 /** A turn of an agent. */
 export interface AgentRunRequest {
-  /** An agent of agents.d; absent: the default agent, with every tool that the tenant may use. */
+  /** An agent of agents.d, or of the tenant; absent: the default agent, with every tool that the tenant may use. */
   readonly agent?: string | undefined;
   /** Alias of the model; absent: the agent's own, or `default`. */
   readonly model?: string | undefined;
@@ -147,6 +146,8 @@ export interface AgentResumeRequest {
 /** What can go wrong with agents, beside the model and the guardrails. */
 export const AgentErrors = defineErrors({
   notFound: { code: 'agent.not-found', kind: 'not-found', title: 'There is no such agent' },
+  /** The definition of a tenant's agent does not hold any more: an agent that it names is gone, for instance. */
+  notUsable: { code: 'agent.not-usable', kind: 'conflict', title: 'The agent cannot run' },
   /** 400, with all problems in `errors`; pointers begin with `/decisions`. */
   decisionInvalid: {
     code: 'agent.decision-invalid',
@@ -169,11 +170,15 @@ export const AgentErrors = defineErrors({
 
 /** Agents in motion. */
 export interface Agents {
-  /** The agents of agents.d, by name. */
-  list(): readonly AgentInfo[];
+  /** The agents of agents.d, by name, and after them the tenant's own. */
+  list(tenantId: string): Promise<readonly AgentInfo[]>;
+  /** An agent that the tenant may run. One of agents.d comes before the tenant's own of the same name. */
+  find(tenantId: string, name: string): Promise<AgentInfo | undefined>;
+  /** Looks at a definition as one of the tenant's, with the rules of the YAML kind. Keeps nothing. */
+  check(tenantId: string, yaml: string): Promise<AgentCheck>;
   /**
    * Runs a turn. Nothing is sent before the first `next()`; leaving the loop or aborting the signal cancels everything that is under
-   * way. The last event is `end`. Throws `agent.not-found`, errors of `ModelErrors` and `GuardErrors`.
+   * way. The last event is `end`. Throws `agent.not-found`, `agent.not-usable`, errors of `ModelErrors` and `GuardErrors`.
    */
   run(request: AgentRunRequest): AsyncIterable<AgentEvent>;
   /** Throws `agent.decision-invalid` where `resume` would, so that a caller can look before he takes the checkpoint. */
@@ -185,7 +190,7 @@ export interface Agents {
   resume(request: AgentResumeRequest): AsyncIterable<AgentEvent>;
 }
 
-/** The agents of the deployment, for plugins that run them. */
+/** The agents of the deployment and of tenants, for plugins that run them. */
 export const AgentsRef = serviceRef<Agents>('agent-engine.agents');
 
 /** A checkpoint that is kept, until somebody decides. */
@@ -203,24 +208,23 @@ export interface CheckpointPlace {
   readonly agent: string;
 }
 
-/** Checkpoints of a tenant's sessions. Every method may be part of the caller's transaction. */
+/** What waits for decisions, without what the run needs to go on. */
+export type OpenInterrupts = CheckpointPlace &
+  Pick<Checkpoint, 'id' | 'interrupts'> & { readonly createdAt: Date };
+
+/** Checkpoints of a tenant's sessions. What is written belongs into the commit of the turn: see `TurnOutcome.also`. */
 export interface Checkpoints {
-  /** Keeps a checkpoint, in place of the one before. Throws `agent.checkpoint-too-large` above 1 MiB of JSON. */
-  save(
-    entities: TenantEntityManager,
-    given: CheckpointPlace & { readonly checkpoint: Checkpoint },
-  ): Promise<void>;
+  /** Keeps a checkpoint. Throws `agent.checkpoint-too-large` above 1 MiB of JSON. */
+  save(given: CheckpointPlace & { readonly principal: Principal; readonly checkpoint: Checkpoint }): RowWrite;
+  /** Removes a checkpoint that was found; without a match it is gone, or was replaced. */
+  take(place: CheckpointPlace & { readonly checkpointId: string }): RowWrite;
   find(entities: TenantEntityManager, place: CheckpointPlace): Promise<StoredCheckpoint | undefined>;
-  /**
-   * Removes a checkpoint that was found. True for one caller only, over all replicas; false when it is gone or was replaced. In the transaction
-   * that commits the resumed turn, a crash before it leaves the checkpoint to be resumed again.
-   */
-  take(
+  /** What waits in the sessions that the reader may see, newest first. */
+  list(
     entities: TenantEntityManager,
-    place: CheckpointPlace & { readonly checkpointId: string },
-  ): Promise<boolean>;
-  /** Removes all checkpoints of a session; returns how many there were. */
-  forget(entities: TenantEntityManager, sessionId: string): Promise<number>;
+    reader: SessionReader,
+    page: Page,
+  ): Promise<{ readonly open: readonly OpenInterrupts[]; readonly total: number }>;
 }
 
 /** The checkpoints of paused runs. */

@@ -1,4 +1,4 @@
-import { extensionPoint } from 'agent-gateway';
+import { defineErrors, extensionPoint, serviceRef } from 'agent-gateway';
 import type { RunContext } from './run-context.ts';
 
 /** A JSON Schema of an object. */
@@ -60,6 +60,61 @@ export interface ToolSource {
   /** The tools that a tenant has now. Rejects when the source is away; the others are then offered without it. */
   list(tenantId: string, signal: AbortSignal): readonly Tool[] | Promise<readonly Tool[]>;
 }
+
+/** What is told of a tool. */
+export type ToolInfo = Pick<Tool, 'ref' | 'name' | 'description' | 'parameters'>;
+
+/** The tools of the deployment, from all sources. */
+export interface Tools {
+  /**
+   * The tools that a tenant may use now, within its sandbox policy: what an agent without tools of its own is offered, under the same names, 128 at
+   * most. A source that is away or slow is left out and logged. Throws the reason of the signal.
+   */
+  list(tenantId: string, signal: AbortSignal): Promise<readonly ToolInfo[]>;
+  /**
+   * Runs a tool of that list for a person who asks for it, by its ref or its name, within its deadline, and writes its receipt. What comes of it is
+   * redacted. Throws `tool.not-found`, `tool.parameters-invalid`, `tool.needs-approval`, `tool.asks`, and the reason of the signal.
+   */
+  invoke(call: ToolInvocation): Promise<ToolOutcome>;
+}
+
+/** A call of a tool by a person. */
+export interface ToolInvocation {
+  /** Ref or name. */
+  readonly tool: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly context: RunContext;
+}
+
+/** What came of a call. */
+export interface ToolOutcome {
+  /** Text, or JSON as text; of a failure its reason. */
+  readonly content: string;
+  readonly isError: boolean;
+}
+
+/** What can go wrong with the call of a tool before it runs. */
+export const ToolErrors = defineErrors({
+  notFound: { code: 'tool.not-found', kind: 'not-found', title: 'There is no such tool' },
+  parametersInvalid: {
+    code: 'tool.parameters-invalid',
+    kind: 'invalid',
+    title: 'The parameters do not fit the tool',
+  },
+  needsApproval: {
+    code: 'tool.needs-approval',
+    kind: 'conflict',
+    title: 'An agent may use this tool only with the approval of a person; ask the agent instead',
+  },
+  asks: {
+    code: 'tool.asks',
+    kind: 'conflict',
+    title: 'The tool asks a question, which only a chat with an agent can answer',
+  },
+});
+
+/** The tools, for plugins that show or run them. */
+export const ToolsRef = serviceRef<Tools>('agent-engine.tool-catalog');
 
 /** Tools of other plugins. Their refs begin with `plugin/<plugin>/`. */
 export const ToolsPoint = extensionPoint<ToolSource>('agent-engine.tools');

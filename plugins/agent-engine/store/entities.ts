@@ -1,5 +1,6 @@
 import type { EntityRegistration, Migration, MovedMigration } from 'agent-gateway';
 import { checkpoints } from './checkpoints/007-checkpoints.ts';
+import { checkpointLists } from './checkpoints/008-checkpoint-lists.ts';
 import { AgentCheckpoint } from './checkpoints/checkpoints.ts';
 import { sandboxPolicies } from './policies/004-sandbox-policies.ts';
 import { SandboxPolicyRow } from './policies/sandbox-policy-row.ts';
@@ -18,4 +19,5 @@ export const migrations: readonly (Migration | MovedMigration)[] = [
   moved('005-memories'),
   moved('006-skills'),
   checkpoints,
+  checkpointLists,
 ];

@@ -1,6 +1,7 @@
 import {
   access,
   KernelErrors,
+  listOf,
   type NewApiKey,
   pageOf,
   pageQuery,
@@ -8,12 +9,13 @@ import {
   reply,
   route,
   TENANT_ADMINISTRATION,
+  Timestamp,
   Type,
+  toWire,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import { type KeyAdministration, tenantOfNewKey, type WantedKey } from '../services/key-administration.ts';
-import { done, IdParams, listOf, MAX_PAGE, Name, nullable, Timestamp } from './common.ts';
-import { toWire } from './wire.ts';
+import { done, IdParams, MAX_PAGE, Name, nullable } from './common.ts';
 
 const Word = Type.String({ maxLength: 100 });
 

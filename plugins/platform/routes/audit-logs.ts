@@ -9,18 +9,20 @@ import {
   type FieldError,
   type Identity,
   KernelErrors,
+  listOf,
   type Page,
   pageOf,
   pageQuery,
   parseAuditTime,
   type Route,
   route,
+  Timestamp,
   Type,
+  toWire,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import { narrowedTo } from '../services/reach.ts';
-import { listOf, nullable, Timestamp } from './common.ts';
-import { toWire } from './wire.ts';
+import { nullable } from './common.ts';
 
 const SearchText = Type.String({
   maxLength: 2100,

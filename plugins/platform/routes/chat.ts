@@ -1,10 +1,9 @@
 import { access, type Call, type Route, reply, route } from 'agent-gateway';
 import type { Static } from 'typebox';
-import type { AuditChanges } from '../../agent-engine/contract.ts';
+import { type ChatCall, chatCallOf } from '../../agent-engine/contract.ts';
 import type { AgentChat } from '../services/chat/agent-chat.ts';
-import type { Answered, ChatCall, SendAnswer } from '../services/chat/chat-call.ts';
+import type { Answered, SendAnswer } from '../services/chat/chat-call.ts';
 import type { ChatCompletions } from '../services/chat/chat-completions.ts';
-import { isTenantAdmin } from '../services/reach.ts';
 import {
   AgentChatRequest,
   AgentCompletion,
@@ -14,7 +13,6 @@ import {
   SessionHeaders,
   ToldSession,
 } from './chat-schemas.ts';
-import { userOf } from './common.ts';
 
 /** Room for a few images inside the messages. */
 const BODY_LIMIT = 16 * 1024 * 1024;
@@ -78,33 +76,13 @@ async function answer<B extends { readonly stream?: boolean | null }>(
   call: Call & { readonly body: B; readonly headers: Static<typeof SessionHeaders> },
 ) {
   const { body } = call;
-  const chatCall = toChatCall(call, call.headers[SESSION_HEADER]);
+  const chatCall = chatCallOf(call, call.headers[SESSION_HEADER]);
   if (body.stream === true) {
     const begun = await service.stream(body, chatCall);
     return reply.sse(begun.answer, tellSession(call, begun.sessionId));
   }
   const whole = await service.complete(body, chatCall);
   return reply.json(200, whole.answer, tellSession(call, whole.sessionId));
-}
-
-/** The part of a request that is not in its body. */
-function toChatCall(call: Call, sessionId: string | undefined): ChatCall {
-  const { identity, tenant } = call;
-  let changes: AuditChanges = {};
-  return {
-    principal: { tenantId: tenant.id, identityId: identity.id, userId: userOf(call) },
-    isAdmin: isTenantAdmin(identity),
-    maxSessions: tenant.maxSessions,
-    sessionId,
-    signal: call.signal,
-    requestId: call.requestId,
-    traceHeaders: call.traceHeaders(),
-    audit: (more) => {
-      changes = { ...changes, ...more };
-      call.audit({ changes });
-    },
-    log: call.log,
-  };
 }
 
 /** The session in the answer's header and in the audit record. */

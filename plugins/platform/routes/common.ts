@@ -1,4 +1,4 @@
-import { type Call, type Reply, reply, Type } from 'agent-gateway';
+import { type Reply, reply, Type } from 'agent-gateway';
 import type { Static, TSchema } from 'typebox';
 
 /** The name of a record for people: 1 to 200 characters, not all blank, no control characters. */
@@ -13,22 +13,9 @@ export const Name = Type.String({
 /** The `{id}` of a path. What is no id of ours is unknown, not malformed: 404. */
 export const IdParams = Type.Object({ id: Type.String() });
 
-/** A moment as clients see it: RFC 3339, UTC, with milliseconds. */
-export const Timestamp = Type.String({ format: 'date-time' });
-
 /** The same schema, `null` allowed too. Written as one type list, so that validation messages name the bound that was broken. */
 export function nullable<S extends TSchema & { type: string }>(schema: S) {
   return Type.Unsafe<Static<S> | null>({ ...schema, type: [schema.type, 'null'] });
-}
-
-/** A page of a list under its plural noun. */
-export function listOf<S extends TSchema>(plural: string, record: S) {
-  return Type.Object({
-    [plural]: Type.Array(record),
-    total: Type.Integer(),
-    limit: Type.Integer(),
-    offset: Type.Integer(),
-  });
 }
 
 /** A moment on the wire. */
@@ -47,11 +34,6 @@ export const MarkdownBody = Type.String({ description: 'Markdown, as UTF-8' });
 
 /** Markdown in an answer. */
 export const MarkdownText = Type.String({ description: 'Markdown' });
-
-/** Whose memories and profile a call is about: `X-Svc-User-Id`, or the credential's identity where it is absent or empty. */
-export function userOf({ userId, identity }: Pick<Call, 'userId' | 'identity'>): string {
-  return userId || identity.id;
-}
 
 /** 204 once the work is done. */
 export async function done(work: Promise<unknown>): Promise<Reply> {

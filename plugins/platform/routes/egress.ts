@@ -5,18 +5,21 @@ import {
   type AuditQuery,
   access,
   EGRESS_DENIED,
+  fromWire,
+  listOf,
   pageOf,
   pageQuery,
   type Route,
   reply,
   route,
+  Timestamp,
   Type,
+  toWire,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import type { EgressAdministration } from '../services/egress-administration.ts';
 import { searchAudit, TenantAuditLogQuery, toAuditFilter } from './audit-logs.ts';
-import { done, IdParams, listOf, MAX_PAGE, Timestamp } from './common.ts';
-import { fromWire, toWire } from './wire.ts';
+import { done, IdParams, MAX_PAGE } from './common.ts';
 
 const TenantId = Type.Optional(
   Type.String({ maxLength: 100, description: 'Default: your own tenant; others for operators' }),

@@ -1,7 +1,17 @@
-import { access, pageOf, pageQuery, type Route, route, Type } from 'agent-gateway';
+import {
+  access,
+  fromWire,
+  listOf,
+  pageOf,
+  pageQuery,
+  type Route,
+  route,
+  Timestamp,
+  Type,
+  toWire,
+} from 'agent-gateway';
 import type { Receipts } from '../../records/contract.ts';
-import { IdParams, listOf, MAX_PAGE, nullable, Timestamp } from './common.ts';
-import { fromWire, toWire } from './wire.ts';
+import { IdParams, MAX_PAGE, nullable } from './common.ts';
 
 const Status = Type.Enum(['success', 'error', 'timeout']);
 const Exactly = Type.String({

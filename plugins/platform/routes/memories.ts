@@ -1,7 +1,17 @@
-import { access, pageOf, pageQuery, type Route, reply, route, Type } from 'agent-gateway';
-import { type Memories, MemoryErrors, ProfileErrors, type Profiles } from '../../records/contract.ts';
-import { done, listOf, MARKDOWN, MAX_PAGE, MarkdownBody, MarkdownText, Timestamp, userOf } from './common.ts';
-import { toWire } from './wire.ts';
+import {
+  access,
+  listOf,
+  pageOf,
+  pageQuery,
+  type Route,
+  reply,
+  route,
+  Timestamp,
+  Type,
+  toWire,
+} from 'agent-gateway';
+import { type Memories, MemoryErrors, ProfileErrors, type Profiles, userOf } from '../../records/contract.ts';
+import { done, MARKDOWN, MAX_PAGE, MarkdownBody, MarkdownText } from './common.ts';
 
 /** A memory as clients see it (specification 1, Memory entry). */
 const MemorySchema = Type.Object({

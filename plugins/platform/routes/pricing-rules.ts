@@ -2,20 +2,23 @@ import {
   access,
   defineErrors,
   type FieldError,
+  fromWire,
   type Identity,
   isOperator,
   KernelErrors,
+  listOf,
   pageOf,
   pageQuery,
   type Route,
   reply,
   route,
+  Timestamp,
   Type,
+  toWire,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import type { Prices, PricingRule, PricingRules } from '../../records/contract.ts';
-import { listOf, MAX_PAGE, nullable, Timestamp } from './common.ts';
-import { fromWire, toWire } from './wire.ts';
+import { MAX_PAGE, nullable } from './common.ts';
 
 /** Prices keep nine decimals; a smaller one would be kept as no price at all. */
 const SMALLEST = 1e-9;

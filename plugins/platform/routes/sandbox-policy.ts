@@ -1,4 +1,4 @@
-import { access, type Route, route, Type } from 'agent-gateway';
+import { access, fromWire, type Route, route, Type, toWire } from 'agent-gateway';
 import type { Static } from 'typebox';
 import type { SandboxPolicy } from '../../agent-engine/contract.ts';
 import type {
@@ -6,7 +6,6 @@ import type {
   SandboxPolicyAdministration,
 } from '../services/sandbox-policy-administration.ts';
 import { done, IdParams, nullable } from './common.ts';
-import { fromWire, toWire } from './wire.ts';
 
 const ToolName = Type.String({
   pattern: '^[a-zA-Z0-9_-]{1,64}$',

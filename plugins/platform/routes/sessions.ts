@@ -1,16 +1,27 @@
-import { access, type Call, pageOf, pageQuery, type Route, reply, route, Type } from 'agent-gateway';
+import {
+  access,
+  listOf,
+  pageOf,
+  pageQuery,
+  type Route,
+  reply,
+  route,
+  Timestamp,
+  Type,
+  toWire,
+} from 'agent-gateway';
 import type { Static } from 'typebox';
 import type { ChatMessage } from '../../agent-engine/contract.ts';
 import {
+  isTenantAdmin,
+  principalOf,
+  readerOf,
   SessionErrors,
   type SessionMessage,
-  type SessionReader,
   type Sessions,
   type Turns,
 } from '../../records/contract.ts';
-import { isTenantAdmin } from '../services/reach.ts';
-import { done, IdParams, listOf, MAX_PAGE, Timestamp, toTimestamp, userOf } from './common.ts';
-import { toWire } from './wire.ts';
+import { done, IdParams, MAX_PAGE, toTimestamp } from './common.ts';
 
 /** Messages of one answer at most; older ones are asked for with `before`. */
 const MAX_MESSAGES = 1_000;
@@ -175,9 +186,8 @@ export function mockSessionRoute(sessions: Sessions, turns: Turns): Route {
     schema: { responses: { 201: SessionSchema } },
     handle: async (call) => {
       const { identity, tenant, signal } = call;
-      const principal = { tenantId: tenant.id, identityId: identity.id, userId: userOf(call) };
       await using turn = await turns.begin({
-        ...{ principal, signal, maxSessions: tenant.maxSessions },
+        ...{ principal: principalOf(call), signal, maxSessions: tenant.maxSessions },
         isAdmin: isTenantAdmin(identity),
       });
       await turn.commit({ model: 'demo', source: 'chat', messages: MOCK_MESSAGES, uses: [] });
@@ -185,9 +195,4 @@ export function mockSessionRoute(sessions: Sessions, turns: Turns): Route {
       return reply.created(toSession(await sessions.get(call.entities(), readerOf(call), turn.sessionId)));
     },
   });
-}
-
-/** Who asks: the credential's identity, and the user that it speaks for. */
-function readerOf({ identity, userId }: Pick<Call, 'identity' | 'userId'>): SessionReader {
-  return { identityId: identity.id, userId: userId || undefined, isAdmin: isTenantAdmin(identity) };
 }

@@ -1,7 +1,6 @@
-import { access, ROLES, type Route, reply, route, Type } from 'agent-gateway';
+import { access, ROLES, type Route, reply, route, Type, toWire } from 'agent-gateway';
 import { SkillErrors, type Skills, type Souls } from '../../records/contract.ts';
 import { done, MARKDOWN, MarkdownBody, MarkdownText } from './common.ts';
-import { toWire } from './wire.ts';
 
 /** A skill as lists show it (specification 1, Skill summary). */
 const SkillSchema = Type.Object({

@@ -1,5 +1,7 @@
 import {
   access,
+  fromWire,
+  listOf,
   PLANS,
   pageOf,
   pageQuery,
@@ -9,12 +11,13 @@ import {
   TENANT_ADMINISTRATION,
   TENANT_DEFAULTS,
   type TenantRecord,
+  Timestamp,
   Type,
+  toWire,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import type { TenantAdministration } from '../services/tenant-administration.ts';
-import { IdParams, listOf, MAX_PAGE, Name, nullable, Timestamp } from './common.ts';
-import { fromWire, toWire } from './wire.ts';
+import { IdParams, MAX_PAGE, Name, nullable } from './common.ts';
 
 /** Far above what one gateway can serve; it keeps the value inside the column's 32 bits. */
 const MAX_LIMIT = 1_000_000;

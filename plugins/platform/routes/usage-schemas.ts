@@ -1,9 +1,8 @@
-import { pageQuery, Type } from 'agent-gateway';
+import { pageQuery, Timestamp, Type, toWire } from 'agent-gateway';
 import type { UsagePeriod, UsageRecord, UsageRow, UsageTotals } from '../../records/contract.ts';
 import { type NamedTenantUsage, usagePeriod } from '../services/usage-administration.ts';
 import { AuditLogQuery, toAuditFilter } from './audit-logs.ts';
-import { nullable, Timestamp } from './common.ts';
-import { toWire } from './wire.ts';
+import { nullable } from './common.ts';
 
 const { from, to } = AuditLogQuery.properties;
 const Tokens = Type.Integer();

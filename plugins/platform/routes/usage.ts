@@ -1,8 +1,7 @@
-import { access, type Clock, pageOf, type Route, route, Type } from 'agent-gateway';
-import type { UsageReports } from '../../records/contract.ts';
-import { isTenantAdmin } from '../services/reach.ts';
+import { access, type Clock, listOf, pageOf, type Route, route, Type } from 'agent-gateway';
+import { isTenantAdmin, type UsageReports } from '../../records/contract.ts';
 import type { UsageAdministration } from '../services/usage-administration.ts';
-import { listOf, MAX_PAGE } from './common.ts';
+import { MAX_PAGE } from './common.ts';
 import {
   AdminUsageQuery,
   AdminUsageReport,

@@ -42,8 +42,3 @@ const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export function isId(text: string): boolean {
   return ID.test(text);
 }
-
-/** True for who may see and use what belongs to any user of his own tenant: its `admin`s and its `owner` (decisions 0.6, 1.6). */
-export function isTenantAdmin({ roles }: Identity): boolean {
-  return roles.includes('admin') || roles.includes('owner');
-}

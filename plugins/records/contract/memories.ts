@@ -50,6 +50,16 @@ export interface Memories {
    * `memory.full`.
    */
   save(entities: TenantEntityManager, userId: string, memory: NewMemory): Promise<Memory>;
+  /** The memory of an id, whichever user of the tenant has it. */
+  find(entities: TenantEntityManager, id: string): Promise<Memory | undefined>;
+  /**
+   * Replaces value and, where they are given, metadata of a memory; undefined where there is none of this id. Throws `memory.invalid`.
+   */
+  update(
+    entities: TenantEntityManager,
+    id: string,
+    change: Pick<NewMemory, 'value' | 'metadata'>,
+  ): Promise<Memory | undefined>;
   /** False when the user has no such memory. */
   forget(entities: TenantEntityManager, userId: string, key: string): Promise<boolean>;
   /**
@@ -67,6 +77,7 @@ export interface Memories {
 /** What can go wrong with memories. */
 export const MemoryErrors = defineErrors({
   notFound: { code: 'memory.not-found', kind: 'not-found', title: 'There is no such memory' },
+  forbidden: { code: 'memory.forbidden', kind: 'forbidden', title: 'The memories belong to another user' },
   invalid: { code: 'memory.invalid', kind: 'invalid', title: 'The memory is malformed' },
   full: { code: 'memory.full', kind: 'conflict', title: 'The user has as many memories as may be kept' },
 });

@@ -1,6 +1,14 @@
-import { defineErrors, type Page, type RowWrite, serviceRef, type TenantEntityManager } from 'agent-gateway';
+import {
+  defineErrors,
+  extensionPoint,
+  type Page,
+  type RowWrite,
+  serviceRef,
+  type TenantEntityManager,
+} from 'agent-gateway';
 import type { ChatMessage } from './chat.ts';
 import type { PricedUse, UsageSource } from './metering.ts';
+import type { OwnerReader } from './ownership.ts';
 import type { Principal } from './principal.ts';
 
 /** A conversation that is kept (specification 1, Session). */
@@ -24,7 +32,7 @@ export interface SessionRecord {
 /** A message of a session, as it is kept: redacted. */
 export interface SessionMessage {
   readonly id: string;
-  /** Counts from 1 in its session, without gaps. */
+  /** Counts from 1 in its session; deleted ones leave gaps. */
   readonly seq: number;
   readonly message: ChatMessage;
   /** Estimated where the provider did not count it alone. */
@@ -33,13 +41,7 @@ export interface SessionMessage {
 }
 
 /** Who asks for sessions. */
-export interface SessionReader {
-  readonly identityId: string;
-  /** `X-Svc-User-Id`, when it was sent: only this user's sessions then. */
-  readonly userId?: string | undefined;
-  /** Sees all sessions of the tenant. */
-  readonly isAdmin: boolean;
-}
+export type SessionReader = OwnerReader;
 
 /** Stored sessions, by tenant. */
 export interface Sessions {
@@ -58,6 +60,15 @@ export interface Sessions {
     sessionId: string,
     page: { readonly limit: number; readonly before?: number | undefined },
   ): Promise<{ readonly messages: readonly SessionMessage[]; readonly total: number }>;
+  /**
+   * Takes a message away, and what it said with it. A call of a tool, and a result, stay with the text `[deleted]`: a provider would refuse one without the
+   * other. Throws like `get`, `session.message-not-found`, and `session.busy` while a turn is in flight.
+   */
+  removeMessage(
+    entities: TenantEntityManager,
+    reader: SessionReader,
+    place: { readonly sessionId: string; readonly messageId: string },
+  ): Promise<void>;
   /** Deletes a session with its messages, in one transaction. Throws like `get`, and `session.busy` while a turn is in flight. */
   remove(entities: TenantEntityManager, reader: SessionReader, id: string): Promise<void>;
 }
@@ -124,6 +135,11 @@ export interface Turns {
 export const SessionErrors = defineErrors({
   invalidId: { code: 'session.invalid-id', kind: 'invalid', title: 'The session id is malformed' },
   notFound: { code: 'session.not-found', kind: 'not-found', title: 'There is no such session' },
+  messageNotFound: {
+    code: 'session.message-not-found',
+    kind: 'not-found',
+    title: 'There is no such message in the session',
+  },
   forbidden: { code: 'session.forbidden', kind: 'forbidden', title: 'The session belongs to another user' },
   limit: { code: 'session.limit', kind: 'rate-limited', title: 'Too many sessions are in use' },
   busy: { code: 'session.busy', kind: 'conflict', title: 'The session is in use' },
@@ -136,6 +152,15 @@ export const SessionErrors = defineErrors({
   lost: { code: 'session.lost', kind: 'unavailable', title: 'The hold on the session was lost' },
   aborted: { code: 'chat.aborted', kind: 'conflict', title: 'The chat was aborted' },
 });
+
+/** What a plugin keeps of sessions, and what goes with them. */
+export interface SessionData {
+  /** Removes it, in the transaction that deletes the session. */
+  remove(entities: TenantEntityManager, sessionId: string): Promise<unknown>;
+}
+
+/** What goes with sessions when they are deleted. */
+export const SessionDataPoint = extensionPoint<SessionData>('records.session-data');
 
 /** Stored sessions. */
 export const SessionsRef = serviceRef<Sessions>('records.sessions');

@@ -8,10 +8,10 @@ import {
   type ReceiptFilter,
   type ReceiptStatus,
   type Receipts,
+  storedName,
 } from '../contract.ts';
 import { ExecutionReceipt, RECEIPT_LENGTHS, type ReceiptRow } from '../store/receipts.ts';
 import { storableText } from '../store/storable-text.ts';
-import { storedName } from './sessions/session-access.ts';
 
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Times that a receipt is looked for after its idempotency id was taken: in between an erasure may have taken it away. */

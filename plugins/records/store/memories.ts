@@ -44,6 +44,17 @@ export async function findMemories(entities: TenantEntityManager, userId: string
   return { memories: rows.map(toMemory), total };
 }
 
+/** The memory of an id. */
+export async function findMemory(entities: TenantEntityManager, id: string): Promise<Memory | undefined> {
+  const row = await entities.findOne(MemoryEntity, { id }, { exclude: ['embedding'] });
+  return row === null ? undefined : toMemory(row);
+}
+
+/** Writes the content of the memory of an id, whose vector goes; false where there is none. */
+export async function rewriteMemory(entities: TenantEntityManager, memory: Memory): Promise<boolean> {
+  return (await entities.update(MemoryEntity, { id: memory.id }, contentOf(memory))) > 0;
+}
+
 /** A user's memories with their vectors, the last written first. */
 export async function findVectors(
   entities: TenantEntityManager,
@@ -67,14 +78,8 @@ export async function writeMemory(
   memory: Memory,
   most: number,
 ): Promise<Memory | undefined> {
-  const { id, userId, key, createdAt, updatedAt } = memory;
-  const content = {
-    value: JSON.stringify(memory.value),
-    metadata: JSON.stringify(memory.metadata),
-    embedding: null,
-    embeddingId: null,
-    updatedAt,
-  };
+  const { id, userId, key, createdAt } = memory;
+  const content = contentOf(memory);
   if ((await entities.update(MemoryEntity, { userId, key }, content)) === 0) {
     if ((await entities.count(MemoryEntity, { userId })) >= most) return undefined;
     await entities.upsert(
@@ -86,6 +91,16 @@ export async function writeMemory(
   const first = await entities.findOne(MemoryEntity, { userId, key }, { fields: ['id', 'createdAt'] });
   // Somebody may have deleted it again.
   return first === null ? memory : { ...memory, id: first.id, createdAt: first.createdAt };
+}
+
+function contentOf({ value, metadata, updatedAt }: Memory) {
+  return {
+    value: JSON.stringify(value),
+    metadata: JSON.stringify(metadata),
+    embedding: null,
+    embeddingId: null,
+    updatedAt,
+  };
 }
 
 type MemoryText = Omit<Memory, 'metadata'> & { readonly metadata: string };

@@ -7,6 +7,7 @@ import {
   type TenantEntityManager,
   writes,
 } from 'agent-gateway';
+import type { ChatMessage, ToolCall } from '../contract/chat.ts';
 
 /** Lengths of the columns, in characters; `001-sessions` says the same to the database. */
 export const SESSION_LENGTHS = { id: 128, owner: 255, model: 255 } as const;
@@ -121,13 +122,45 @@ export function messageWrites(rows: readonly SessionMessageRow[]): RowWrite[] {
   return batches.map((batch) => writes.insert(SessionMessageEntity, batch));
 }
 
+/** The role of a message that was taken away: its row stays, so that the others keep their numbers. */
+const DELETED = 'deleted';
+
+/** Takes away what a message said; false when the session has no such message. */
+export async function blankMessage(
+  entities: TenantEntityManager,
+  { sessionId, messageId }: { readonly sessionId: string; readonly messageId: string },
+): Promise<boolean> {
+  const [row] = await entities.rows(SessionMessageEntity, { sessionId, id: messageId }, { limit: 1 });
+  if (row === undefined || row.role === DELETED) return false;
+  const { role, tool_calls, tool_call_id } = JSON.parse(row.message) as ChatMessage;
+  const isOfTool = tool_calls !== undefined || tool_call_id !== undefined;
+  const blank = {
+    role,
+    content: '[deleted]',
+    ...(tool_call_id && { tool_call_id }),
+    ...(tool_calls && { tool_calls: tool_calls.map(blankCall) }),
+  };
+  const message = isOfTool ? JSON.stringify(blank) : '{}';
+  const change = {
+    message,
+    bytes: Buffer.byteLength(message),
+    tokenCount: 0,
+    ...(!isOfTool && { role: DELETED }),
+  };
+  return (await entities.update(SessionMessageEntity, { sessionId, seq: row.seq }, change)) > 0;
+}
+
+function blankCall(call: ToolCall): ToolCall {
+  return { ...call, function: { name: call.function?.name ?? '', arguments: '{}' } };
+}
+
 /** The newest messages below `before` (a `seq`; default: all), newest first. */
 export function findMessages(
   entities: TenantEntityManager,
   sessionId: string,
   { limit, before }: { readonly limit: number; readonly before?: number | undefined },
 ): Promise<SessionMessageRow[]> {
-  const where = before === undefined ? { sessionId } : { sessionId, seq: { $lt: before } };
+  const where = { sessionId, role: { $ne: DELETED }, ...(before !== undefined && { seq: { $lt: before } }) };
   return entities.rows(SessionMessageEntity, where, { orderBy: { seq: 'desc' }, limit });
 }
 
@@ -138,12 +171,13 @@ export function findOutlines(
   limit: number,
 ): Promise<MessageOutline[]> {
   const fields = ['seq', 'turn', 'role', 'tokenCount', 'bytes'] as const;
-  return entities.rows(SessionMessageEntity, { sessionId }, { orderBy: { seq: 'desc' }, limit, fields });
+  const where = { sessionId, role: { $ne: DELETED } };
+  return entities.rows(SessionMessageEntity, where, { orderBy: { seq: 'desc' }, limit, fields });
 }
 
 /** How many messages a session has. */
 export function countMessages(entities: TenantEntityManager, sessionId: string): Promise<number> {
-  return entities.count(SessionMessageEntity, { sessionId });
+  return entities.count(SessionMessageEntity, { sessionId, role: { $ne: DELETED } });
 }
 
 /** Deletes all messages of a session; returns how many. */

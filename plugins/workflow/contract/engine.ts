@@ -273,6 +273,21 @@ export interface WorkflowDefinitions {
    * name. Throws `workflow.definition-not-found`, `workflow.not-published`, `workflow.archived`.
    */
   resolve(tenantId: string, idOrName: string): Promise<StartableVersion>;
+  /** What a workflow is called, whether it is published or not. Throws `workflow.definition-not-found`. */
+  describe(tenantId: string, idOrName: string): Promise<WorkflowInfo>;
+}
+
+/** What people know a workflow by. Wire names. */
+export interface WorkflowInfo {
+  /** A UUID; of a file its name. */
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly status: 'draft' | 'published' | 'archived';
+  /** Null before the first publishing, and for files. */
+  readonly latest_version: number | null;
+  readonly created_at: string;
+  readonly updated_at: string;
 }
 
 /** The definitions that the gateway's own engine runs. */

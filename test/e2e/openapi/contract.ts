@@ -69,7 +69,7 @@ export function differences(document: Document, operation: Operation, received: 
     const unexpected = text === '' ? [] : [`${status} has content of type ${type}, and should have none`];
     return [...headerDifferences(answer, received), ...unexpected];
   }
-  const content = answer.content[type ?? ''];
+  const content = answer.content[type ?? ''] ?? answer.content['*/*'];
   if (content === undefined)
     return [`${status} is ${type}, and should be ${Object.keys(answer.content).join(' or ')}`];
   const value = /json$/.test(type ?? '') ? JSON.parse(text) : text;

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { Type } from '../../../foundation/base/type.ts';
 import { defineJob } from '../../../foundation/messages/jobs/jobs.ts';
 import { type Turns, TurnsRef } from '../../../plugins/records/contract.ts';
@@ -6,6 +8,8 @@ import type { TestResponse } from '../../../testing/start-test-gateway.ts';
 import { testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
 import { chain } from '../../support/workflow-story.ts';
+import { adminSuccesses } from './admin-successes.ts';
+import { cozeSuccesses } from './coze-successes.ts';
 import type { Input } from './inputs.ts';
 
 const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
@@ -28,7 +32,7 @@ export function storyPlugin() {
 }
 
 /** A call by which an operation succeeds. What it answers is what later calls name. */
-type Step = readonly [
+export type Step = readonly [
   operation: string,
   input: (known: Known) => Input | Promise<Input>,
   learn?: (known: Known, body: TestResponse['body']) => unknown,
@@ -38,6 +42,13 @@ type Step = readonly [
 type Known = Record<string, string>;
 
 const MESSAGES = [{ role: 'user', content: 'Use the calculator: what is 17 * 23?' }];
+const HELPER = `apiVersion: svc/v1
+kind: Agent
+metadata: { name: helper, description: Calculates }
+spec:
+  type: chat_model_agent
+  tools: [{ ref: builtin/calculator, requires_approval: true }]
+`;
 const none = () => ({});
 
 /** One call or more of every operation, in an order in which each succeeds. */
@@ -61,6 +72,22 @@ export function successes(gateway: TestGateway, turns: () => Turns): readonly St
     await until(async () => (await gateway.request(`/v1/workflow-runs/${run}`)).body.status === status);
   }
 
+  /** An agent that asks before it calculates. */
+  async function agent(): Promise<Input> {
+    await writeFile(path.join(gateway.folder, 'agents.d', 'helper.yaml'), HELPER);
+    await until(async () => (await gateway.request('/api/v2/agents')).body.agents.length > 0);
+    return {};
+  }
+  const place = ({ conversation: id = '' }: Known) => ({ agent_id: 'helper', session_id: id });
+  const sum = (known: Known) => ({ body: { ...place(known), message: MESSAGES[0]!.content } });
+  const conversation = ({ conversation: id = '' }: Known) => ({ params: { id } });
+  const chatSession = ({ conversation: id = '' }: Known) => ({ params: { session_id: id } });
+  const file = ({ file: id = '' }: Known) => ({ params: { id } });
+  const webhook = ({ webhook: id = '' }: Known) => ({ params: { id } });
+  const form = {
+    headers: { 'content-type': 'multipart/form-data; boundary=tea' },
+    body: '--tea\r\nContent-Disposition: form-data; name="file"; filename="tea.txt"\r\n\r\ngreen\r\n--tea--\r\n',
+  };
   const tenant = ({ tenant: id = '' }: Known) => ({ params: { id } });
   const key = ({ tenant: id = '', key: kid = '' }: Known) => ({ params: { id, kid } });
   const definition = ({ definition: id = '' }: Known) => ({ params: { id } });
@@ -230,6 +257,79 @@ export function successes(gateway: TestGateway, turns: () => Turns): readonly St
     ['GET /v1/audit-logs', none],
     ['GET /admin/v1/audit-logs', none],
 
+    ['GET /api/v2/agents', agent],
+    ['GET /api/v2/tools', none],
+    ['GET /api/v2/skills', none],
+    ['GET /api/v2/skills/search', () => ({ query: { q: 'a' } })],
+    ['GET /api/v2/me', none],
+    [
+      'POST /api/v2/conversations',
+      () => ({ body: { bot_id: 'helper', title: 'Sums', meta_data: { topic: 'sums' } } }),
+      (known, { conversation: made }) => remember('conversation')(known, made),
+    ],
+    ['GET /api/v2/conversations', () => ({ query: { bot_id: 'helper' } })],
+    ['GET /api/v2/conversations/{id}', conversation],
+    ['PUT /api/v2/conversations/{id}', (known) => ({ ...conversation(known), body: { title: 'More sums' } })],
+    ['POST /api/v2/chat/stream', sum],
+    ['GET /api/v2/chat/interrupt_state', (known) => ({ query: place(known) })],
+    ['GET /api/v2/chat/interrupts', none],
+    [
+      'POST /api/v2/chat/resume',
+      (known) => ({ body: { ...place(known), input: { decision: 'approve' } }, query: { a2ui: 'true' } }),
+    ],
+    ['POST /api/v2/chat/stream', sum],
+    ['POST /api/v2/chat/abort', (known) => ({ body: place(known) })],
+    [
+      'GET /api/v2/conversations/{conversation_id}/messages',
+      ({ conversation: id = '' }) => ({ params: { conversation_id: id } }),
+      (known, { messages: [message] }) => remember('message')(known, message),
+    ],
+    [
+      'DELETE /api/v2/conversations/{conversation_id}/messages/{message_id}',
+      ({ conversation: id = '', message = '' }) => ({ params: { conversation_id: id, message_id: message } }),
+    ],
+    ['GET /api/v2/sessions/{session_id}/messages', chatSession],
+    ['DELETE /api/v2/sessions/{session_id}', chatSession],
+    ['DELETE /api/v2/conversations/{id}', conversation],
+    ['POST /api/v2/files', () => form, (known, { file: made }) => remember('file')(known, made)],
+    ['GET /api/v2/files', none],
+    ['GET /api/v2/files/{id}', file],
+    ['GET /api/v2/files/{id}/content', file],
+    ['DELETE /api/v2/files/{id}', file],
+    [
+      'POST /api/v2/agents/{agent_id}/state',
+      () => ({ params: { agent_id: 'helper' }, body: { key: 'tea', value: { green: [1, null] } } }),
+    ],
+    ['GET /api/v2/agents/{agent_id}/state', () => ({ params: { agent_id: 'helper' } })],
+    ['GET /api/v2/agents/{agent_id}/state/{key}', () => ({ params: { agent_id: 'helper', key: 'tea' } })],
+    ['DELETE /api/v2/agents/{agent_id}/state/{key}', () => ({ params: { agent_id: 'helper', key: 'tea' } })],
+    [
+      'POST /api/v2/memory/long-term',
+      () => ({ body: { user_id: 'ann', content: 'Likes green tea', metadata: { source: 'chat' } } }),
+      (known, { memory: made }) => remember('memory')(known, made),
+    ],
+    ['GET /api/v2/memory/long-term', () => ({ query: { user_id: 'ann' } })],
+    ['GET /api/v2/memory/long-term/search', () => ({ query: { user_id: 'ann', q: 'green tea' } })],
+    [
+      'PUT /api/v2/memory/long-term/{id}',
+      ({ memory: id = '' }) => ({ params: { id }, body: { content: 'Likes tea' } }),
+    ],
+    ['DELETE /api/v2/memory/long-term/{id}', ({ memory: id = '' }) => ({ params: { id } })],
+    [
+      'POST /api/v2/admin/webhooks',
+      () => ({ body: { url: 'https://hooks.tea.example/', events: ['workflow.*'], description: 'Tea' } }),
+      (known, { webhook: made }) => remember('webhook')(known, made),
+    ],
+    ['GET /api/v2/admin/webhooks', none],
+    ['GET /api/v2/admin/webhooks/{id}', webhook],
+    ['PUT /api/v2/admin/webhooks/{id}', (known) => ({ ...webhook(known), body: { active: false } })],
+    ['POST /api/v2/admin/webhooks/{id}/test', webhook],
+    ['POST /api/v2/admin/webhooks/{id}/rotate-secret', webhook],
+    ['GET /api/v2/admin/webhooks/{id}/logs', webhook],
+    ['DELETE /api/v2/admin/webhooks/{id}', webhook],
+
+    ...cozeSuccesses(gateway),
+    ...adminSuccesses,
     ['GET /admin/v1/jobs', none],
     ['GET /admin/v1/jobs/{id}', deadJob],
     ['POST /admin/v1/jobs/{id}/retry', deadJob],

@@ -38,6 +38,7 @@ export function environmentOf(
   return {
     SVC_HOST: '127.0.0.1',
     SAAS_API_PORT: '0',
+    SVC_RUNTIME_ADDR: '127.0.0.1:0',
     SVC_GRPC_ADDR: '127.0.0.1:0',
     SVC_DATA_DIR: path.join(folder, 'data'),
     SVC_CONFIG: path.join(folder, 'gateway.yaml'),

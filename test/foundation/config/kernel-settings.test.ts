@@ -35,6 +35,7 @@ test('an empty environment gives the documented defaults', (t) => {
     trustedProxies: [],
     rateLimits: { anonymous: 60, user: undefined, bootstrap: 5 },
     maxStreamsPerUser: 0,
+    onePort: true,
     maxBodyBytes: 96 * 1024 * 1024,
     allowedOrigins: [],
     jwt: { publicKey: undefined, jwksUrl: undefined, audience: undefined, issuer: undefined },
@@ -73,6 +74,7 @@ test('an environment in which every variable is set arrives completely', (t) => 
     SVC_USER_RATE_LIMIT_RPM: '2',
     SVC_BOOTSTRAP_RATE_LIMIT_RPM: '3',
     SVC_MAX_STREAMS_PER_USER: '4',
+    SVC_ONE_PORT: 'false',
     SVC_MAX_BODY_BYTES_IN_FLIGHT: '8MiB',
     SAAS_ALLOWED_ORIGINS: 'https://a.example,http://localhost:5173',
     SVC_JWT_PUBLIC_KEY: '/etc/jwt.pem',
@@ -115,6 +117,7 @@ test('an environment in which every variable is set arrives completely', (t) => 
     trustedProxies: ['loopback', '10.0.0.0/8', 'fd00::/8', '192.0.2.1'],
     rateLimits: { anonymous: 1, user: 2, bootstrap: 3 },
     maxStreamsPerUser: 4,
+    onePort: false,
     maxBodyBytes: 8 * 1024 * 1024,
     allowedOrigins: ['https://a.example', 'http://localhost:5173'],
     jwt: {

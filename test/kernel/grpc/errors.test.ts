@@ -23,6 +23,7 @@ const TABLE: Readonly<Record<ErrorKind, string>> = {
   'headers-too-large': 'RESOURCE_EXHAUSTED',
   'expectation-failed': 'INVALID_ARGUMENT',
   'request-timeout': 'DEADLINE_EXCEEDED',
+  'range-not-satisfiable': 'OUT_OF_RANGE',
   'rate-limited': 'RESOURCE_EXHAUSTED',
   'client-closed': 'CANCELLED',
   internal: 'INTERNAL',

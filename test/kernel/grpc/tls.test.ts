@@ -5,8 +5,10 @@ import { ChannelCredentials } from '@grpc/grpc-js';
 import test, { type ExecutionContext } from 'ava';
 import { generate } from 'selfsigned';
 import { openTls, type TlsFiles } from '../../../kernel/grpc/tls.ts';
+import { startTestGateway } from '../../../testing/index.ts';
+import { testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
-import { startGrpc } from './kit.ts';
+import { OTHER_PROTO, pingService, startGrpc } from './kit.ts';
 
 interface Pair {
   readonly cert: string;
@@ -140,4 +142,19 @@ test('files that cannot be read stop the start and are named', async (t) => {
   await t.throwsAsync(grpc.server.open('notes'), {
     message: /tls.crt and .*tls.key are no certificate and its key/,
   });
+});
+
+test('a gateway with a certificate serves lazy services over TLS', async (t) => {
+  const pair = await certificate('server');
+  const { cert, key } = await filesOf(t, pair);
+  const lazy = { ...pingService('a'), lazy: true };
+  const gateway = await startTestGateway({
+    plugins: [testPlugin('pings', { setup: (scope) => scope.grpc(lazy) })],
+    env: { SVC_GRPC_TLS_CERT: cert, SVC_GRPC_TLS_KEY: key },
+  });
+  t.teardown(gateway.stop);
+  const service = { proto: OTHER_PROTO, service: lazy.service, channel };
+  const trusted = gateway.grpc({ ...service, credentials: trusting(pair.cert) });
+  t.is((await trusted.call('Ping')).message.from, 'a');
+  t.is((await gateway.grpc(service).call('Ping', {}, TIMEOUT)).code, 'UNAVAILABLE');
 });

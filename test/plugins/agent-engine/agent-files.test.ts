@@ -12,6 +12,7 @@ import { createToolCatalog } from '../../../plugins/agent-engine/services/tools/
 import { startTestGateway } from '../../../testing/start-test-gateway.ts';
 import {
   calls,
+  catalogOf,
   collect,
   context,
   guard,
@@ -47,7 +48,7 @@ function engine(models: ReturnType<typeof scriptedModels>) {
         }),
         receipts: memoryReceipts().receipts,
         checkArguments: createArgumentCheck(),
-        agents: scope.kind(agentKind()),
+        agents: catalogOf(scope.kind(agentKind())),
       });
     },
   });
@@ -62,10 +63,13 @@ test('an agent that is saved into agents.d runs, and a run that waits keeps its 
   await using gateway = await startTestGateway({ plugins: [plugin] });
   const { resources } = gateway.gateway.services;
   const agents = made.agents!;
-  t.deepEqual(agents.list(), []);
+  t.deepEqual(await agents.list('t1'), []);
   await resources.write(FILE, yaml('Count well.'));
-  t.deepEqual(agents.list(), [
-    { name: 'clerk', description: 'Counts', type: 'chat_model_agent', model: 'default' },
+  t.deepEqual(await agents.list('t1'), [
+    {
+      ...{ name: 'clerk', description: 'Counts', type: 'chat_model_agent', model: 'default' },
+      ...{ source: 'file', subAgents: [] },
+    },
   ]);
 
   const ask = {

@@ -1,11 +1,11 @@
 import {
-  type BuildContext,
   defineKind,
   type KindDefinition,
   type Resource,
   ResourceErrors,
   type ResourceProblem,
 } from 'agent-gateway';
+import type { AgentInfo } from '../../contract.ts';
 import { AgentKind, type AgentSpec, TOOL_REF_FORMS } from '../../kinds/agent.ts';
 import { ModelKind } from '../../kinds/model.ts';
 import { isToolRef, type ToolWish } from '../tools/tool-catalog.ts';
@@ -44,6 +44,9 @@ export const DEFAULT_AGENT: AgentDefinition = Object.freeze({
   subAgents: [],
 });
 
+/** Who answers where neither caller nor agent names a model. */
+export const DEFAULT_MODEL = 'default';
+
 /** How many agents a definition is made of, itself included. One that is reached in two ways counts twice. */
 function countAgents({ subAgents }: AgentDefinition): number {
   return subAgents.reduce((sum, { agent }) => sum + countAgents(agent), 1);
@@ -79,7 +82,11 @@ export function agentKind(): KindDefinition<typeof AgentSpec, AgentDefinition> {
       })),
     ],
     check,
-    build,
+    build: (resource, context) => {
+      const built = buildAgent(resource, (name) => context.resolve<AgentDefinition>(AgentKind.kind, name)!);
+      if ('definition' in built) return built.definition;
+      throw ResourceErrors.invalid(undefined, { errors: [{ ...built.problem }] });
+    },
   });
 }
 
@@ -107,9 +114,13 @@ function check({ spec, metadata }: Resource<AgentSpec>): readonly ResourceProble
   return problems;
 }
 
-function build({ metadata, spec }: Resource<AgentSpec>, context: BuildContext): AgentDefinition {
+/** Makes the definition of a checked resource; `resolve` gives the agents that it names. Pure. */
+export function buildAgent(
+  { metadata, spec }: Pick<Resource<AgentSpec>, 'metadata' | 'spec'>,
+  resolve: (name: string) => AgentDefinition,
+): { readonly definition: AgentDefinition } | { readonly problem: ResourceProblem } {
   const subAgents = (spec.sub_agents ?? []).map(({ ref, role }) => {
-    const agent = context.resolve<AgentDefinition>(AgentKind.kind, ref)!;
+    const agent = resolve(ref);
     return { role: role ?? agent.description, agent };
   });
   const definition: AgentDefinition = {
@@ -128,7 +139,13 @@ function build({ metadata, spec }: Resource<AgentSpec>, context: BuildContext): 
   const count = countAgents(definition);
   if (count > MAX_AGENTS) {
     const message = `leads to ${count - 1} agents in all; ${MAX_AGENTS - 1} are the most`;
-    throw ResourceErrors.invalid(undefined, { errors: [{ pointer: '/spec/sub_agents', message }] });
+    return { problem: { pointer: '/spec/sub_agents', message } };
   }
-  return definition;
+  return { definition };
+}
+
+/** What lists show of a definition. */
+export function infoOf(definition: AgentDefinition, source: AgentInfo['source']): AgentInfo {
+  const { name, description, type, model = DEFAULT_MODEL, subAgents } = definition;
+  return { name, description, type, model, source, subAgents: subAgents.map(({ agent }) => agent.name) };
 }

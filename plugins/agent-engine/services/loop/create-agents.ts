@@ -1,6 +1,5 @@
-import { GatewayError, type ResourceView, redactJsonTextWith } from 'agent-gateway';
+import { GatewayError, redactJsonTextWith } from 'agent-gateway';
 import {
-  AgentErrors,
   type AgentEvent,
   type AgentResult,
   type AgentResumeRequest,
@@ -11,7 +10,8 @@ import {
   ModelErrors,
   type RunContext,
 } from '../../contract.ts';
-import { type AgentDefinition, DEFAULT_AGENT } from './agent-resource.ts';
+import type { AgentCatalog } from './agent-catalog.ts';
+import { type AgentDefinition, DEFAULT_MODEL } from './agent-resource.ts';
 import { checkDecisions, decide } from './decisions.ts';
 import { eventsOf } from './events.ts';
 import {
@@ -26,8 +26,7 @@ import { runFrame } from './run-frame.ts';
 
 /** What the agents are made of. */
 export interface AgentsParts extends LoopParts {
-  /** The live resources of the kind Agent. */
-  readonly agents: ResourceView<AgentDefinition>;
+  readonly agents: AgentCatalog;
 }
 
 /** Everything about a turn but its frame. */
@@ -63,15 +62,11 @@ export function createAgents(parts: AgentsParts): Agents {
   }
 
   return {
-    list: () =>
-      agents.list().map(({ value: { name, description, type, model = DEFAULT_MODEL } }) => ({
-        name,
-        description,
-        type,
-        model,
-      })),
+    list: agents.list,
+    find: agents.find,
+    check: agents.check,
     async *run(request) {
-      using lease = acquire(agents, request.agent);
+      using lease = await agents.acquire(request.context.principal.tenantId, request.agent);
       const { context, pauses, messages } = request;
       await guard.inspect(messages);
       const frame = outermostFrame(lease.value, request);
@@ -92,16 +87,6 @@ export function createAgents(parts: AgentsParts): Agents {
     },
   };
 }
-
-function acquire(agents: ResourceView<AgentDefinition>, name: string | undefined) {
-  if (name === undefined) return { value: DEFAULT_AGENT, [Symbol.dispose]: () => {} };
-  const lease = agents.acquire(name);
-  if (lease !== undefined) return lease;
-  throw AgentErrors.notFound(`There is no agent "${name.slice(0, 100).toWellFormed()}".`, { param: 'agent' });
-}
-
-/** Who answers where neither caller nor agent names a model. */
-const DEFAULT_MODEL = 'default';
 
 function outermostFrame(agent: AgentDefinition, request: AgentRunRequest): Frame {
   const { messages, preamble, secretPreamble, parameters, clientTools, toolChoice, model, maxIterations } =

@@ -19,15 +19,18 @@ import {
 /** What a call came to, or what a person is asked first. */
 type Execution = { readonly outcome: Outcome } | { readonly question: Question };
 
+/** What tools run with. */
+export type ExecutionParts = Pick<LoopParts, 'receipts' | 'database' | 'clock' | 'guard'>;
+
 /**
  * Runs a tool for a call and writes its receipt, in this order, before anybody learns the result. Where work is done again
  * (`idempotencyId`), a call that has a receipt is not run: what was recorded counts. Throws what the receipts throw, and the reason of the
  * turn's signal; a call that was cut off by it leaves a receipt that does not keep it from being run again.
  */
 export async function execute(
-  parts: LoopParts,
-  turn: Turn,
-  frame: Frame,
+  parts: ExecutionParts,
+  turn: Pick<Turn, 'context' | 'pauses'>,
+  frame: Pick<Frame, 'path'>,
   { call, position }: StepCall,
   tool: Tool,
   input: Readonly<Record<string, unknown>>,
@@ -66,7 +69,7 @@ export async function execute(
 
 /** Records a person's answers as the result of the call that asked. */
 export async function recordAnswers(
-  parts: LoopParts,
+  parts: ExecutionParts,
   turn: Turn,
   { call, position }: StepCall,
   { answers, askedAt }: { readonly answers: Readonly<Record<string, unknown>>; readonly askedAt: number },
@@ -84,13 +87,13 @@ export async function recordAnswers(
   return outcomeOf(parts, receipt, asked);
 }
 
-function receiptOf({ context }: Turn, toolName: string, input: string) {
+function receiptOf({ context }: Pick<Turn, 'context'>, toolName: string, input: string) {
   const { sessionId = '', principal, traceHeaders } = context;
   const traceId = /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(traceHeaders?.traceparent ?? '')?.[1] ?? null;
   return { sessionId, userId: principal.userId, toolName, input, traceId } satisfies Partial<NewReceipt>;
 }
 
-function idempotencyIdOf({ context }: Turn, position: string): string | null {
+function idempotencyIdOf({ context }: Pick<Turn, 'context'>, position: string): string | null {
   return context.idempotencyId === undefined ? null : `${context.idempotencyId}:${position}`;
 }
 
@@ -108,7 +111,7 @@ function kept({ redact }: LoopParts['guard'], text: string): string {
  * done.
  */
 async function outcomeOf(
-  { guard }: LoopParts,
+  { guard }: ExecutionParts,
   { toolName, input, output, status }: Receipt,
   wanted: { readonly toolName: string; readonly input: string },
 ): Promise<Outcome> {

@@ -1,14 +1,25 @@
 import type { Scope } from 'agent-gateway';
 import type { AgentEngineSettings } from '../../config.ts';
-import { type Agents, type SandboxPolicies, type ToolSource, ToolsPoint } from '../../contract.ts';
+import {
+  type Agents,
+  type McpServers,
+  type SandboxPolicies,
+  TenantAgentsPoint,
+  type ToolSource,
+  type Tools,
+  ToolsPoint,
+} from '../../contract.ts';
 import { mcpServerKind } from '../mcp/mcp-server.ts';
+import { mcpServers } from '../mcp/mcp-servers.ts';
 import { mcpToolSources } from '../mcp/mcp-tools.ts';
 import { createArgumentCheck } from '../tools/argument-check.ts';
 import { builtinTools } from '../tools/builtin-tools.ts';
 import { createToolCatalog } from '../tools/tool-catalog.ts';
+import { createAgentCatalog } from './agent-catalog.ts';
 import { agentKind } from './agent-resource.ts';
 import { createAgents } from './create-agents.ts';
 import type { LoopParts } from './frame.ts';
+import { openTools } from './open-tools.ts';
 
 /** Milliseconds between two looks for connections of MCP servers that nobody uses. */
 const MCP_SWEEP_MS = 60_000;
@@ -20,11 +31,14 @@ interface AgentParts extends Pick<LoopParts, 'models' | 'guard' | 'receipts'> {
   readonly tools: readonly ToolSource[];
 }
 
-/** Registers the kinds Agent and McpServer, and opens the agents with all their tools. */
-export function openAgents(scope: Scope<AgentEngineSettings>, parts: AgentParts): Agents {
+/** Registers the kinds Agent and McpServer, and opens the agents and all their tools. */
+export function openAgents(
+  scope: Scope<AgentEngineSettings>,
+  parts: AgentParts,
+): { readonly agents: Agents; readonly tools: Tools; readonly mcp: McpServers } {
   const { config, log, services } = scope;
   const { clock, ids, database, egress, secrets, version } = services;
-  const agents = scope.kind(agentKind());
+  const definitions = scope.kind(agentKind());
   const servers = scope.kind(
     mcpServerKind({
       stdioAllow: config.mcp_stdio_allow,
@@ -45,15 +59,24 @@ export function openAgents(scope: Scope<AgentEngineSettings>, parts: AgentParts)
     log,
   });
   const { models, guard, receipts } = parts;
-  return createAgents({
+  const loop = {
     models,
     guard,
     receipts,
     toolCatalog,
-    agents,
+    agents: createAgentCatalog({
+      files: definitions,
+      sources: scope.contributions(TenantAgentsPoint),
+      resources: services.resources,
+    }),
     database,
     clock,
     ids,
     checkArguments: createArgumentCheck(),
-  });
+  };
+  return {
+    agents: createAgents(loop),
+    tools: openTools({ ...loop, agents: definitions }),
+    mcp: mcpServers(servers),
+  };
 }

@@ -80,6 +80,7 @@ export function createMcpConnections(open: () => Promise<Client>, clock: Clock) 
 /** What can go wrong with MCP servers. The words reach the model that called the tool. */
 export const McpErrors = defineErrors({
   unavailable: { code: 'mcp.unavailable', kind: 'upstream', title: 'The MCP server is not available' },
+  notFound: { code: 'mcp.server-not-found', kind: 'not-found', title: 'There is no such MCP server' },
   busy: { code: 'mcp.busy', kind: 'unavailable', title: 'Too many tenants use the MCP server' },
 });
 

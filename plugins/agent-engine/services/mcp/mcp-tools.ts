@@ -6,10 +6,11 @@ import type { McpServer } from './mcp-server.ts';
 
 /** The tools of all MCP servers of agents.d; a fresh array at each call. A call holds the version of the server that it began with. */
 export function mcpToolSources(servers: ResourceView<McpServer>): () => readonly ToolSource[] {
-  return () => servers.list().map(({ name }) => source(name, servers));
+  return () => servers.list().map(({ name }) => mcpToolSource(name, servers));
 }
 
-function source(server: string, servers: ResourceView<McpServer>): ToolSource {
+/** The tools of one server. */
+export function mcpToolSource(server: string, servers: ResourceView<McpServer>): ToolSource {
   const prefix = `mcp://${server}/`;
   return {
     prefix,

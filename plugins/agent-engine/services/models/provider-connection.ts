@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Clock, GatewayError, type Ids } from 'agent-gateway';
+import { type Clock, GatewayError, type Ids, parseRetryAfter } from 'agent-gateway';
 import type { Pool } from 'undici';
 import { type ModelClient, ModelErrors } from '../../contract.ts';
 import { DEFAULT_TIMEOUTS, inSeconds, type Lifetime, type Timeouts } from './deadlines.ts';
@@ -8,7 +8,6 @@ import { connectionFailure, createRedact, malformed, type Redact, statusFailure 
 import {
   DEFAULT_RETRY,
   nextDelay,
-  parseRetryAfter,
   RETRYABLE_CODES,
   RETRYABLE_STATUSES,
   type RetrySettings,

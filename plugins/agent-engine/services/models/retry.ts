@@ -59,16 +59,3 @@ export function nextDelay(
   }
   return random * backoffDelay(attempt, { first: settings.baseMs, most: settings.maxBackoffMs });
 }
-
-/**
- * A `Retry-After` header in milliseconds from `now` (Unix milliseconds): seconds or an HTTP date (RFC 9110, 10.2.3), a
- * date in the past is 0. Undefined for anything else.
- */
-export function parseRetryAfter(value: string | string[] | undefined, now: number): number | undefined {
-  const text = (Array.isArray(value) ? value[0] : value)?.trim();
-  if (text === undefined) return undefined;
-  if (/^\d{1,9}(\.\d{1,9})?$/.test(text)) return Number(text) * 1000;
-  if (!/^[A-Z][a-z]+, .*GMT$/.test(text)) return undefined;
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
-}

@@ -1,27 +1,23 @@
-import { KernelErrors } from 'agent-gateway';
-import type {
-  AgentEvent,
-  AgentFinish,
-  AgentResult,
-  Agents,
-  ChatChunk,
-  ChatCompletion,
-  FinishReason,
-  ModelParameters,
+import { type Clock, type Ids, KernelErrors } from 'agent-gateway';
+import {
+  type AgentFinish,
+  type AgentResult,
+  type AgentTurn,
+  type AgentTurnEvent,
+  type AgentTurns,
+  type ChatCall,
+  type ChatChunk,
+  type ChatCompletion,
+  type FinishReason,
+  type Guard,
+  type ModelParameters,
+  newMessages,
+  textOf,
 } from '../../../agent-engine/contract.ts';
 import { type AgenticBlock, createBlockCollector } from './agentic-blocks.ts';
-import {
-  type Answered,
-  agentFailure,
-  type ChatCall,
-  ChatErrors,
-  type EventSink,
-  type SendAnswer,
-  streamed,
-} from './chat-call.ts';
-import type { ChatParts, ClientRequest } from './chat-completions.ts';
+import type { Answered, EventSink, SendAnswer } from './chat-call.ts';
+import type { ClientRequest } from './chat-completions.ts';
 import { type AnswerHead, answerHead, createChunkWriter } from './chunk-writer.ts';
-import { type Conversation, composeConversation, newMessages, textOf } from './conversations.ts';
 import { clientToolProblems, requestProblems } from './request-problems.ts';
 
 /** A request of the agent route. */
@@ -39,115 +35,86 @@ type WithoutModel<T> = { readonly [K in keyof T as K extends 'model' ? never : K
 /** An answer with the steps that led to it, where they were asked for. */
 export type AgentCompletion = ChatCompletion & { readonly agentic_blocks?: readonly AgenticBlock[] };
 
-/** A run that is under way, in its conversation. */
+/** A turn that is under way. */
 interface Running {
-  readonly conversation: Conversation;
-  readonly events: AsyncIterable<AgentEvent>;
+  readonly turn: AgentTurn;
   readonly head: AnswerHead;
   /** The blocks of what the user said. */
   readonly said: readonly AgenticBlock[];
+}
+
+/** What chats with agents are made of. */
+interface AgentChatParts {
+  readonly turns: AgentTurns;
+  readonly guard: Guard;
+  readonly clock: Clock;
+  readonly ids: Ids;
 }
 
 /** Chats with the tool-call loop (specification 1, Chat; decisions 1.6). */
 export type AgentChat = ReturnType<typeof createAgentChat>;
 
 /** Makes the service. */
-export function createAgentChat(parts: ChatParts & { readonly agents: Agents }) {
-  const { agents, models, conversations, guard, metering } = parts;
+export function createAgentChat(parts: AgentChatParts) {
+  const { turns, guard } = parts;
 
   async function start(request: AgentClientRequest, call: ChatCall): Promise<Running> {
     const { agent, model, messages, tools, tool_choice: toolChoice } = request;
     const errors = [...requestProblems(request), ...clientToolProblems(tools)];
     if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
-    const alias = model ?? agents.list().find(({ name }) => name === agent)?.model ?? 'default';
-    const conversation = await conversations.open(call, {
-      messages,
-      store: request.store !== false,
-      contextLength: models.resolve(alias).info.context_length,
-    });
-    const events = agents.run({
+    const turn = await turns.begin(call, {
       agent,
       model,
-      messages: composeConversation(conversation.history, messages),
-      preamble: conversation.preamble,
-      secretPreamble: conversation.secretPrompt,
+      messages,
       parameters: modelParameters(request),
       clientTools: tools ?? undefined,
       toolChoice,
       pauses: 'refuse',
-      context: {
-        principal: call.principal,
-        sessionId: conversation.sessionId,
-        requestId: call.requestId,
-        signal: conversation.signal,
-        traceHeaders: call.traceHeaders,
-        audit: call.audit,
-        log: call.log,
-      },
+      store: request.store !== false,
+      source: 'agent',
     });
     return {
-      conversation,
-      events,
-      head: answerHead(alias, parts),
+      turn,
+      head: answerHead(turn.model, parts),
       said: newMessages(messages)
         .filter(({ role }) => role === 'user')
         .map((message) => ({ type: 'user_input_text', data: { text: guard.redact(textOf(message)) } })),
     };
   }
 
-  async function keep({ conversation }: Running, { model, messages, uses }: AgentResult) {
-    await conversation.keep({ model, source: 'agent', messages, uses });
-    return metering.total(uses);
-  }
-
   /** The whole answer. What fails in the run is `agent.failed` (502), and then nothing is stored. */
   async function complete(request: AgentClientRequest, call: ChatCall): Promise<Answered<AgentCompletion>> {
-    const running = await start(request, call);
-    await using conversation = running.conversation;
-    const blocks = [...running.said];
+    const { turn, head, said } = await start(request, call);
+    await using _ = turn;
+    const blocks = [...said];
     const collect = createBlockCollector();
-    try {
-      for await (const event of running.events) {
-        blocks.push(...collect(event));
-        if (event.type !== 'end') continue;
-        const usage = await keep(running, event.result);
-        const answer = {
-          object: 'chat.completion',
-          ...running.head,
-          choices: [choiceOf(event.result)],
-          usage,
-        } as const;
-        const showsBlocks = request.include_agentic_blocks === true;
-        return {
-          sessionId: conversation.sessionId,
-          answer: showsBlocks ? { ...answer, agentic_blocks: blocks } : answer,
-        };
-      }
-      throw withoutAnswer();
-    } catch (error) {
-      throw agentFailure(conversation.failure(error));
+    for await (const event of turn.events) {
+      blocks.push(...collect(event));
+      if (event.type !== 'end') continue;
+      const { result, usage } = event;
+      const answer = { object: 'chat.completion', ...head, choices: [choiceOf(result)], usage } as const;
+      const showsBlocks = request.include_agentic_blocks === true;
+      return {
+        sessionId: turn.sessionId,
+        answer: showsBlocks ? { ...answer, agentic_blocks: blocks } : answer,
+      };
     }
+    throw new Error('A turn ends with its end, or throws');
   }
 
   /** Begins an answer: resolves when the run has shown its first sign of life. */
   async function stream(request: AgentClientRequest, call: ChatCall): Promise<Answered<SendAnswer>> {
     const running = await start(request, call);
-    const { conversation } = running;
-    const send = (events: AsyncIterable<AgentEvent>, sink: EventSink) =>
-      forward(running, events, request, sink);
-    return streamed(conversation, running.events, send, {
-      empty: withoutAnswer,
-      failure: (error) => agentFailure(conversation.failure(error)),
-    });
+    return { sessionId: running.turn.sessionId, answer: (sink) => forward(running, request, sink) };
   }
 
   async function forward(
-    running: Running,
-    events: AsyncIterable<AgentEvent>,
+    { turn, head, said }: Running,
     { stream_options, include_agentic_blocks: showsBlocks }: AgentClientRequest,
     sink: EventSink,
   ): Promise<void> {
-    const writer = createChunkWriter(running.head, stream_options?.include_usage === true);
+    await using _ = turn;
+    const writer = createChunkWriter(head, stream_options?.include_usage === true);
     const collect = createBlockCollector();
     const sendBlocks = async (blocks: readonly AgenticBlock[]) => {
       if (showsBlocks !== true) return;
@@ -156,27 +123,19 @@ export function createAgentChat(parts: ChatParts & { readonly agents: Agents }) 
         await sink.send({ event: 'agentic_block', data: JSON.stringify({ ...block, choices: [] }) });
       }
     };
-    await sendBlocks(running.said);
-    for await (const event of events) {
+    await sendBlocks(said);
+    for await (const event of turn.events) {
       const delta = deltaOf(event);
       if (delta !== undefined) await sink.data(writer.choices([{ index: 0, delta, finish_reason: null }]));
       await sendBlocks(collect(event));
       if (event.type !== 'end') continue;
-      const { result } = event;
-      // The end is sent only when the turn is durable.
-      const usage = await keep(running, result);
-      await sink.data(writer.choices([{ index: 0, delta: {}, finish_reason: finishReason(result.finish) }]));
-      for (const text of writer.end(usage)) await sink.data(text);
-      return;
+      const choice = { index: 0, delta: {}, finish_reason: finishReason(event.result.finish) };
+      await sink.data(writer.choices([choice]));
+      for (const text of writer.end(event.usage)) await sink.data(text);
     }
-    throw withoutAnswer();
   }
 
   return { complete, stream };
-}
-
-function withoutAnswer() {
-  return ChatErrors.agentFailed('The agent ended without an answer.', { retryable: false });
 }
 
 /** What of a request is the model's, and not the gateway's. */
@@ -199,7 +158,7 @@ function modelParameters(request: AgentClientRequest): ModelParameters {
 type Delta = ChatChunk['choices'][number]['delta'];
 
 /** What an event adds to the answer that OpenAI's clients read. */
-function deltaOf(event: AgentEvent): Delta | undefined {
+function deltaOf(event: AgentTurnEvent): Delta | undefined {
   if (event.type === 'text') return { content: event.delta };
   if (event.type === 'reasoning') return { reasoning_content: event.delta };
   if (event.type !== 'end' || event.result.toolCalls === undefined) return undefined;

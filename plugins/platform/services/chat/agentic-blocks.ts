@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../../../agent-engine/contract.ts';
+import type { AgentTurnEvent } from '../../../agent-engine/contract.ts';
 
 /** One step of an agent, for debugging (decisions 1.6). All text in it is redacted. */
 export type AgenticBlock =
@@ -19,7 +19,7 @@ export type AgenticBlock =
  * A collector for one turn: it takes the events, and gives the blocks that are whole now. Pieces of text become one block when something else
  * comes, or the end.
  */
-export function createBlockCollector(): (event: AgentEvent) => readonly AgenticBlock[] {
+export function createBlockCollector(): (event: AgentTurnEvent) => readonly AgenticBlock[] {
   let kind: 'reasoning' | 'assistant_gen_text' = 'assistant_gen_text';
   let pieces: string[] = [];
 

@@ -1,22 +1,4 @@
-import { defineErrors, GatewayError, type Logger } from 'agent-gateway';
-import type { AuditChanges, Principal } from '../../../agent-engine/contract.ts';
-
-/** Everything about a chat request that is not in its body. */
-export interface ChatCall {
-  readonly principal: Principal;
-  /** May use every session of the tenant. */
-  readonly isAdmin: boolean;
-  /** The tenant's bound on sessions with a turn in flight. */
-  readonly maxSessions: number;
-  /** `X-Svc-Session-Id`. */
-  readonly sessionId: string | undefined;
-  readonly signal: AbortSignal;
-  readonly requestId: string;
-  readonly traceHeaders: Readonly<Record<string, string>>;
-  /** Adds what tools made or changed to the audit record of the request. */
-  readonly audit: (changes: AuditChanges) => void;
-  readonly log: Logger;
-}
+import { type GatewayError, withFirst } from 'agent-gateway';
 
 /** An answer and the session that it belongs to; without one nothing was stored. */
 export interface Answered<T> {
@@ -45,11 +27,9 @@ export async function streamed<T>(
   send: (told: AsyncIterable<T>, sink: EventSink) => Promise<void>,
   { empty, failure }: { empty: () => GatewayError; failure: (thrown: unknown) => unknown },
 ): Promise<Answered<SendAnswer>> {
-  const iterator = source[Symbol.asyncIterator]();
-  let first: IteratorResult<T>;
+  let told: AsyncIterable<T>;
   try {
-    first = await iterator.next();
-    if (first.done) throw empty();
+    told = await withFirst(source, empty);
   } catch (error) {
     await conversation[Symbol.asyncDispose]();
     throw failure(error);
@@ -57,41 +37,10 @@ export async function streamed<T>(
   async function answer(sink: EventSink): Promise<void> {
     await using _ = conversation;
     try {
-      await send(whole(first, iterator), sink);
+      await send(told, sink);
     } catch (error) {
       throw failure(error);
     }
   }
   return { sessionId: conversation.sessionId, answer };
-}
-
-/** The first and what follows it. However the reading ends, the source has ended with it. */
-async function* whole<T>(first: IteratorResult<T>, rest: AsyncIterator<T>): AsyncGenerator<T, void> {
-  try {
-    for (let result = first; !result.done; result = await rest.next()) yield result.value;
-  } finally {
-    await rest.return?.();
-  }
-}
-
-/** What can go wrong with a chat, beside the errors of the agent engine. */
-export const ChatErrors = defineErrors({
-  /** The model, or the engine itself, failed while an agent was at work. Nothing was stored. */
-  agentFailed: { code: 'agent.failed', kind: 'upstream', title: 'The agent failed' },
-});
-
-/** Codes of the model port that mean a wrong request, not a failure. */
-const ABOUT_THE_REQUEST: ReadonlySet<string> = new Set(['model_not_found', 'model.aborted']);
-
-/**
- * The error of the agent route for what its run threw: a failure of models or of the engine is 502 and not to be repeated by client
- * libraries, since tools may have run (specification 1, Chat, rule 1). What the request itself is to blame for stays as it is.
- */
-export function agentFailure(thrown: unknown): GatewayError {
-  if (!(thrown instanceof GatewayError)) {
-    return ChatErrors.agentFailed(undefined, { retryable: false, cause: thrown });
-  }
-  const isModelFailure = thrown.code.startsWith('model.') && !ABOUT_THE_REQUEST.has(thrown.code);
-  if (!isModelFailure && thrown.kind !== 'internal') return thrown;
-  return ChatErrors.agentFailed(`The agent failed: ${thrown.detail}`, { retryable: false, cause: thrown });
 }

@@ -1,24 +1,28 @@
 import { type Clock, type Ids, KernelErrors } from 'agent-gateway';
 import {
+  type ChatCall,
   type ChatChunk,
   type ChatCompletion,
   type ChatMessage,
   type ChatRequest,
+  type Conversation,
+  type Conversations,
+  composeConversation,
   type Guard,
   type Model,
   type ModelCallContext,
   ModelErrors,
   type ModelInfo,
   type Models,
+  redactValue,
   type Usage,
+  withPreamble,
 } from '../../../agent-engine/contract.ts';
 import type { Metering } from '../../../records/contract.ts';
-import { type Answered, type ChatCall, type EventSink, type SendAnswer, streamed } from './chat-call.ts';
+import { type Answered, type EventSink, type SendAnswer, streamed } from './chat-call.ts';
 import { answerHead, type ChunkWriter, createChunkWriter } from './chunk-writer.ts';
-import { type Conversation, type Conversations, composeConversation, withPreamble } from './conversations.ts';
 import { guardedChoices } from './guarded-answer.ts';
 import { createGuardedChunks, type GuardedChunks } from './guarded-chunks.ts';
-import { redactValue } from './redact-value.ts';
 import { requestProblems } from './request-problems.ts';
 
 /** A request as clients send it: `store` is meant for the gateway, not for the provider. */

@@ -3,11 +3,11 @@ import {
   type ChatMessage,
   type Guard,
   GuardErrors,
+  MAX_KEPT,
   ModelErrors,
+  redactValue,
   type ToolCall,
 } from '../../../agent-engine/contract.ts';
-import { MAX_KEPT } from './kept-messages.ts';
-import { redactValue } from './redact-value.ts';
 
 type Choices = ChatCompletion['choices'];
 

@@ -1,14 +1,14 @@
-import type {
-  ChatChunk,
-  ChatDelta,
-  ChatMessage,
-  Guard,
-  StreamRedactor,
-  ToolCall,
-  ToolCallDelta,
+import {
+  type ChatChunk,
+  type ChatDelta,
+  type ChatMessage,
+  type Guard,
+  redactValue,
+  type StreamRedactor,
+  type ToolCall,
+  type ToolCallDelta,
 } from '../../../agent-engine/contract.ts';
 import { blocked, MAX_ANSWER, tooLong } from './guarded-answer.ts';
-import { redactValue } from './redact-value.ts';
 
 type Choice = ChatChunk['choices'][number];
 

@@ -1,7 +1,7 @@
 import { type Clock, type Logger, type TenantEntityManager, throttledLog } from 'agent-gateway';
 import type { Embeddings, Memory } from '../../contract.ts';
 import { MemoryEntity, type StoredMemory } from '../../store/memories.ts';
-import { type Candidate, toBytes, toVector } from './rank.ts';
+import { type Candidate, textOf, toBytes, toVector } from './rank.ts';
 
 /** Milliseconds that a search waits for the embeddings. */
 const DEADLINE_MS = 5000;
@@ -78,7 +78,7 @@ export function createMeaning(parts: {
       embed(embeddings, [query]),
       embed(
         embeddings,
-        fresh.map(({ memory }) => `${memory.key}\n${memory.value}`),
+        fresh.map(({ memory }) => textOf(memory)),
       ),
     ]);
     const made = new Map<Memory, Float32Array>();

@@ -9,7 +9,15 @@ import {
   type Profiles,
   type ScoredMemory,
 } from '../../contract.ts';
-import { findMemories, findVectors, MemoryEntity, ProfileEntity, writeMemory } from '../../store/memories.ts';
+import {
+  findMemories,
+  findMemory,
+  findVectors,
+  MemoryEntity,
+  ProfileEntity,
+  rewriteMemory,
+  writeMemory,
+} from '../../store/memories.ts';
 import { createMeaning } from './meaning.ts';
 import { isUserId, MAX_MEMORIES, memoryProblems, userProblem } from './memory-rules.ts';
 import { rank } from './rank.ts';
@@ -58,6 +66,24 @@ export function createMemories({ embeddings, events, clock, ids, log }: Memories
       if (saved === undefined) throw MemoryErrors.full(`A user may have ${MAX_MEMORIES} memories`);
       notify(entities.tenantId, userId);
       return saved;
+    },
+
+    find: findMemory,
+
+    async update(entities, id, { value, metadata }) {
+      const old = await findMemory(entities, id);
+      if (old === undefined) return undefined;
+      const errors = memoryProblems(old.userId, { value, metadata });
+      if (errors.length > 0) throw MemoryErrors.invalid(undefined, { errors });
+      const changed: Memory = {
+        ...old,
+        value,
+        metadata: metadata ?? old.metadata,
+        updatedAt: new Date(clock.now()),
+      };
+      if (!(await rewriteMemory(entities, changed))) return undefined;
+      notify(entities.tenantId, old.userId);
+      return changed;
     },
 
     async forget(entities, userId, key) {

@@ -49,10 +49,15 @@ export async function rank(
   for (const [index, { memory, vector }] of candidates.entries()) {
     if (index > 0 && index % STRETCH === 0) await turn();
     const alike = wanted.vector === undefined || vector === undefined ? 0 : likeness(wanted.vector, vector);
-    const fit = score(alike, wordFit(asked, wordsOf(`${memory.key} ${memory.value}`)));
+    const fit = score(alike, wordFit(asked, wordsOf(textOf(memory))));
     if (fit >= wanted.threshold) scored.push({ ...memory, score: fit });
   }
   return scored.sort((a, b) => b.score - a.score).slice(0, wanted.limit);
+}
+
+/** What a memory is found by: its value, and its key unless that is an id, which means nothing. */
+export function textOf({ id, key, value }: Memory): string {
+  return key === id ? value : `${key}\n${value}`;
 }
 
 /**

@@ -1,5 +1,12 @@
 import type { Database } from 'agent-gateway';
-import type { UsageGranularity, UsagePeriod, UsageReports, UsageRow, UsageTotals } from '../../contract.ts';
+import {
+  storedName,
+  type UsageGranularity,
+  type UsagePeriod,
+  type UsageReports,
+  type UsageRow,
+  type UsageTotals,
+} from '../../contract.ts';
 import { storableText } from '../../store/storable-text.ts';
 import {
   findSessionUsage,
@@ -10,7 +17,6 @@ import {
   type UsageSums,
   type UsageWindow,
 } from '../../store/usage.ts';
-import { storedName } from '../sessions/session-access.ts';
 import { dollarsOfParts } from './cost.ts';
 import { dayOf, toRecord } from './usage-row.ts';
 

@@ -1,7 +1,12 @@
-import type { PricedUse, UsageOwner, UsageRecord, UsageSource } from '../../contract.ts';
+import {
+  type PricedUse,
+  storedName,
+  type UsageOwner,
+  type UsageRecord,
+  type UsageSource,
+} from '../../contract.ts';
 import { storableText } from '../../store/storable-text.ts';
 import { USAGE_LENGTHS, type UsageRow } from '../../store/usage.ts';
-import { storedName } from '../sessions/session-access.ts';
 import { dollarsOfParts, partsOf } from './cost.ts';
 
 /** The row of a use. Names that clients and providers chose become text that every database keeps; users are named as in sessions. */

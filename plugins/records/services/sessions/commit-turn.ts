@@ -3,6 +3,7 @@ import {
   type ChatMessage,
   estimateMessageTokens,
   type Metering,
+  type Owner,
   type PricedUse,
   type Principal,
   SessionErrors,
@@ -17,7 +18,6 @@ import {
   sessionWrite,
 } from '../../store/sessions.ts';
 import { storableText } from '../../store/storable-text.ts';
-import type { Owner } from './session-access.ts';
 
 /** What turns are written with. */
 export interface CommitParts {

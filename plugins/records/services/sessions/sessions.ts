@@ -1,12 +1,17 @@
 import type { Leases, TenantEntityManager } from 'agent-gateway';
 import {
+  maySee,
+  type SessionData,
   SessionErrors,
   type SessionMessage,
   type SessionReader,
   type SessionRecord,
   type Sessions,
+  storedName,
+  visibleTo,
 } from '../../contract.ts';
 import {
+  blankMessage,
   countMessages,
   deleteMessages,
   deleteSession,
@@ -16,28 +21,27 @@ import {
   type SessionMessageRow,
   type SessionRow,
 } from '../../store/sessions.ts';
-import { isSessionId, maySee, storedName } from './session-access.ts';
+import { isSessionId } from './session-access.ts';
 import { takeIdleSession } from './session-lease.ts';
 
 /** What stored sessions are read and deleted with. */
 export interface SessionsParts {
   readonly leases: Leases;
+  /** What goes with a session. */
+  readonly data: () => readonly SessionData[];
 }
 
 /** How often a deletion that lost a race in the database is tried again. */
 const RETRIES = 5;
 
 /** Stored sessions. */
-export function createSessions({ leases }: SessionsParts): Sessions {
+export function createSessions({ leases, data }: SessionsParts): Sessions {
   return {
     async list(entities, reader, filter, page) {
       const users = [reader.userId, filter.userId].filter((user) => user !== undefined).map(storedName);
       // A caller who names himself and asks for another sees nothing.
       if (new Set(users).size > 1) return { sessions: [], total: 0 };
-      const where = {
-        ...(reader.isAdmin ? {} : { identityId: storedName(reader.identityId) }),
-        ...(users[0] === undefined ? {} : { userId: users[0] }),
-      };
+      const where = { ...visibleTo(reader), ...(users[0] === undefined ? {} : { userId: users[0] }) };
       const [rows, total] = await findSessions(entities, where, page);
       return { sessions: rows.map(toRecord), total };
     },
@@ -50,19 +54,31 @@ export function createSessions({ leases }: SessionsParts): Sessions {
       return { messages: rows.reverse().map(toMessage), total };
     },
 
+    async removeMessage(entities, reader, place) {
+      await get(entities, reader, place.sessionId);
+      await using _ = await takeIdle(entities, place.sessionId);
+      if (!(await blankMessage(entities, place))) throw SessionErrors.messageNotFound();
+    },
+
     async remove(entities, reader, id) {
       await get(entities, reader, id);
-      await using lease = await takeIdleSession(leases, entities.tenantId, id);
-      if (lease === undefined) throw SessionErrors.busy('A turn of the session is in flight');
+      await using _ = await takeIdle(entities, id);
       await entities.transaction(
         async (inside) => {
           await deleteMessages(inside, id);
+          for (const { remove } of data()) await remove(inside, id);
           if (!(await deleteSession(inside, id))) throw SessionErrors.notFound();
         },
         { retries: RETRIES },
       );
     },
   };
+
+  async function takeIdle(entities: TenantEntityManager, id: string) {
+    const lease = await takeIdleSession(leases, entities.tenantId, id);
+    if (lease === undefined) throw SessionErrors.busy('A turn of the session is in flight');
+    return lease;
+  }
 }
 
 async function get(entities: TenantEntityManager, reader: SessionReader, id: string): Promise<SessionRecord> {

@@ -31,8 +31,13 @@ export async function readHistory(
 ): Promise<readonly ChatMessage[]> {
   const isLarge = session.messageBytes > MAX_BYTES;
   const limit = isLarge ? await chooseFirst(entities(), session, maxTokens) : session.messageCount;
-  const newest = await readNewest(entities(), session.id, Math.min(limit, MAX_MESSAGES), maxTokens);
-  const isComplete = newest.length >= session.messageCount || isLarge;
+  const { rows: newest, isAll } = await readNewest(
+    entities(),
+    session.id,
+    Math.min(limit, MAX_MESSAGES),
+    maxTokens,
+  );
+  const isComplete = isAll || newest.length >= session.messageCount || isLarge;
   const from = selectHistory(newest, isComplete, { tokens: maxTokens, bytes: MAX_BYTES });
   if (from === undefined) return [];
   const chosen = newest.filter(({ seq }) => seq >= from);
@@ -46,7 +51,8 @@ async function chooseFirst(
   maxTokens: number,
 ): Promise<number> {
   const outlines = await findOutlines(entities, id, MAX_MESSAGES);
-  const isComplete = outlines.length >= messageCount;
+  // Deleted messages are counted, and not read.
+  const isComplete = outlines.length < MAX_MESSAGES || outlines.length >= messageCount;
   const from = selectHistory(outlines, isComplete, { tokens: maxTokens, bytes: MAX_BYTES });
   return outlines.findIndex(({ seq }) => seq === from) + 1;
 }
@@ -57,17 +63,17 @@ async function readNewest(
   sessionId: string,
   most: number,
   maxTokens: number,
-): Promise<readonly SessionMessageRow[]> {
+): Promise<{ readonly rows: readonly SessionMessageRow[]; readonly isAll: boolean }> {
   const rows: SessionMessageRow[] = [];
   let tokens = 0;
   while (rows.length < most && tokens <= maxTokens) {
     const limit = Math.min(PAGE, most - rows.length);
     const page = await findMessages(entities, sessionId, { limit, before: rows.at(-1)?.seq });
-    if (page.length === 0) break;
     rows.push(...page);
+    if (page.length < limit) return { rows, isAll: true };
     tokens += page.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
   }
-  return rows;
+  return { rows, isAll: false };
 }
 
 /** How much history may be read. */

@@ -9,6 +9,9 @@ import {
 } from 'agent-gateway';
 import {
   type Metering,
+  maySee,
+  type Owner,
+  ownerOf,
   SessionErrors,
   type SessionReader,
   type Turn,
@@ -17,16 +20,7 @@ import {
 } from '../../contract.ts';
 import { findSession, type SessionRow } from '../../store/sessions.ts';
 import { commitTurn } from './commit-turn.ts';
-import {
-  isSessionId,
-  maySee,
-  maySeeMark,
-  type Owner,
-  ownerMark,
-  ownerOf,
-  ownsSession,
-  requireSessionId,
-} from './session-access.ts';
+import { isSessionId, maySeeMark, ownerMark, ownsSession, requireSessionId } from './session-access.ts';
 import { acquireSessionLease, leaseKey } from './session-lease.ts';
 import { readHistory } from './turn-history.ts';
 

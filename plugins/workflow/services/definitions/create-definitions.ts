@@ -112,6 +112,10 @@ export function createDefinitions(parts: DefinitionsParts) {
     return found;
   }
 
+  async function get(caller: DefinitionCaller, id: string): Promise<DefinitionRecord> {
+    return findFile(id) ?? definitionRecord(await stored(caller, id), showTo(caller));
+  }
+
   /**
    * Reads and changes a definition. Changes of one definition wait for each other; when another replica was quicker, the change begins again, and
    * a caller who expects a revision learns of it then. Throws `workflow.busy` when its turn does not come in time.
@@ -157,6 +161,9 @@ export function createDefinitions(parts: DefinitionsParts) {
   return {
     resolve: createResolve({ store, versions, files }),
 
+    describe: (tenantId: string, id: string): Promise<DefinitionRecord> =>
+      get({ tenantId, identityId: '', isAuthor: false }, id),
+
     /** All that is wrong with a graph that somebody sent, pointers beginning with `/body/graph`. */
     graphErrors: (graph: unknown) => toFieldErrors(checkGraph(graph, types), '/body/graph'),
 
@@ -169,9 +176,7 @@ export function createDefinitions(parts: DefinitionsParts) {
       return definitionRecord(created, showTo(caller));
     },
 
-    async get(caller: DefinitionCaller, id: string): Promise<DefinitionRecord> {
-      return findFile(id) ?? definitionRecord(await stored(caller, id), showTo(caller));
-    },
+    get,
 
     /** The tenant's own, newest first; after them the files, by name. */
     async list(

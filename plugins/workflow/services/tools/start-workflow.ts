@@ -39,7 +39,7 @@ interface Arguments {
 /** What the tool works with. */
 interface StartWorkflowParts {
   readonly engine: Pick<WorkflowEngine, 'start' | 'settled' | 'result'>;
-  readonly definitions: WorkflowDefinitions;
+  readonly definitions: Pick<WorkflowDefinitions, 'resolve'>;
   /** Those for whom agent tasks work. */
   readonly nested: NestedPrincipals;
 }

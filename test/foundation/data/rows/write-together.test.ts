@@ -55,6 +55,27 @@ eachDatabase(test, 'nothing is written when one of them matches another number o
   t.true(await a.writeTogether([]));
 });
 
+eachDatabase(
+  test,
+  'rows are deleted with the others, of the tenant alone, or nothing is',
+  async (t, fresh) => {
+    const database = await open(t, fresh);
+    const a = database.forTenant(TENANT_A);
+    const others = await all(database, TENANT_B);
+    for (const expect of [0, 2]) {
+      const inserted = writes.insert(Note, [row('n1')]);
+      t.false(await a.writeTogether([inserted, writes.delete(Note, { id: 'a1' }, { expect })]));
+    }
+    t.deepEqual(await all(database, TENANT_A), [{ id: 'a1', views: 1 }]);
+    const replaced = [writes.delete(Note, { id: 'a1' }, { expect: 1 }), writes.insert(Note, [row('a1')])];
+    t.true(await a.writeTogether(replaced, { shareAs: 'a1' }));
+    t.deepEqual(await all(database, TENANT_A), [{ id: 'a1', views: 0 }]);
+    t.true(await a.writeTogether([writes.delete(Note, {})]));
+    t.deepEqual(await all(database, TENANT_A), []);
+    t.deepEqual(await all(database, TENANT_B), others);
+  },
+);
+
 eachDatabase(test, 'nothing is written when one of them fails', async (t, fresh) => {
   const database = await open(t, fresh);
   const a = database.forTenant(TENANT_A);

@@ -42,7 +42,7 @@ export async function startSessionsGateway(
       const { database, leases, clock, ids } = scope.services;
       const metering = { write: () => writes.insert(SessionMessageEntity, []) };
       const turns = createTurns({ database, leases, metering, clock, ids });
-      const sessions = createSessions({ leases });
+      const sessions = createSessions({ leases, data: () => [] });
       services = { turns, sessions };
       scope.route(...sessionRoutes(sessions, turns));
       if (options.hasMocks === true) scope.route(mockSessionRoute(sessions, turns));

@@ -1,7 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import { MAX_RECEIPT_TEXT, type NewReceipt } from '../../../../plugins/records/contract.ts';
+import { MAX_RECEIPT_TEXT, type NewReceipt, storedName } from '../../../../plugins/records/contract.ts';
 import { createReceipts } from '../../../../plugins/records/services/receipts.ts';
-import { storedName } from '../../../../plugins/records/services/sessions/session-access.ts';
 import { receipts as migration } from '../../../../plugins/records/store/migrations.ts';
 import { ExecutionReceipt } from '../../../../plugins/records/store/receipts.ts';
 import { eachDatabase, type FreshDatabase } from '../../../support/databases.ts';

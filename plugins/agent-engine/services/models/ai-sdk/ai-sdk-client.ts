@@ -5,7 +5,7 @@ import {
   LoadAPIKeyError,
   type SharedV4Warning,
 } from '@ai-sdk/provider';
-import { GatewayError, type Logger, orAborted } from 'agent-gateway';
+import { GatewayError, type Logger, orAborted, parseRetryAfter } from 'agent-gateway';
 import {
   type ChatChunk,
   type ChatCompletion,
@@ -16,7 +16,6 @@ import {
 import { type Lifetime, startLifetime } from '../deadlines.ts';
 import { type ConnectionOptions, connectionRules, type ProviderClient } from '../provider-connection.ts';
 import { malformed, type Redact, statusFailure, streamFailure } from '../provider-errors.ts';
-import { parseRetryAfter } from '../retry.ts';
 import { toCallOptions } from './call-options.ts';
 import { createChunkTranslator } from './chunk-translator.ts';
 import { type AnswerHead, toCompletion } from './completion.ts';

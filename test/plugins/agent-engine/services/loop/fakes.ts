@@ -16,6 +16,7 @@ import type {
   Usage,
 } from '../../../../../plugins/agent-engine/contract.ts';
 import { inspectInput } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
+import { createAgentCatalog } from '../../../../../plugins/agent-engine/services/loop/agent-catalog.ts';
 import type { AgentDefinition } from '../../../../../plugins/agent-engine/services/loop/agent-resource.ts';
 import { createAgents } from '../../../../../plugins/agent-engine/services/loop/create-agents.ts';
 import { createArgumentCheck } from '../../../../../plugins/agent-engine/services/tools/argument-check.ts';
@@ -238,6 +239,14 @@ export function liveAgents(...definitions: AgentDefinition[]) {
   return { live, view, state };
 }
 
+/** A catalog of these files alone. */
+export function catalogOf(files: ResourceView<AgentDefinition>) {
+  const read = () => {
+    throw new Error('no agent of a tenant is read here');
+  };
+  return createAgentCatalog({ files, sources: () => [], resources: { read } });
+}
+
 /** What a test of the loop is made of. */
 export interface LoopFixture {
   readonly script?: Script;
@@ -264,7 +273,7 @@ export function loop({ script = [], scripts, info, tools = [], agents = [] }: Lo
     receipts: memory.receipts,
     ...{ guard, clock, ids: fakeIds(), checkArguments: createArgumentCheck() },
     database: { forTenant: (tenantId: string) => ({ tenantId }) as never },
-    agents: resources.view,
+    agents: catalogOf(resources.view),
   });
   return { agents: made, models, receipts: memory, resources, offered, clock };
 }

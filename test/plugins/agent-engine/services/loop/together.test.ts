@@ -15,7 +15,7 @@ import { fakeEgress } from '../../../../../testing/fakes/fake-egress.ts';
 import { eachDatabase } from '../../../../support/databases.ts';
 import { engineTables } from '../../engine-tables.ts';
 import { fakeMetrics } from '../../fake-metrics.ts';
-import { collect, context, liveAgents, tool, user } from './fakes.ts';
+import { catalogOf, collect, context, liveAgents, tool, user } from './fakes.ts';
 
 const TENANT = '01900000-0000-7000-8000-00000000000a';
 
@@ -47,7 +47,7 @@ eachDatabase(
         policies: { of: () => ({ allowedTools: null }) as never },
         log: pino({ enabled: false }),
       }),
-      agents: liveAgents().view,
+      agents: catalogOf(liveAgents().view),
     });
     const principal = { tenantId: TENANT, identityId: 'key-1', userId: 'anna' };
     const ask = (text: string) =>

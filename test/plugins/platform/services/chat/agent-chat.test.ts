@@ -11,20 +11,13 @@ import {
   ModelErrors,
   type ModelUse,
 } from '../../../../../plugins/agent-engine/contract.ts';
+import { createAgentTurns } from '../../../../../plugins/agent-engine/services/turns/agent-turns.ts';
+import { createConversations } from '../../../../../plugins/agent-engine/services/turns/conversations.ts';
 import {
   type AgentClientRequest,
   createAgentChat,
 } from '../../../../../plugins/platform/services/chat/agent-chat.ts';
-import { createConversations } from '../../../../../plugins/platform/services/chat/conversations.ts';
-import {
-  chatCall,
-  collect,
-  conversationParts,
-  fakeTurns,
-  INFO,
-  testGuard,
-  testMetering,
-} from './chat-fakes.ts';
+import { chatCall, collect, conversationParts, fakeTurns, INFO, testGuard } from './chat-fakes.ts';
 
 const REQUEST: AgentClientRequest = { messages: [{ role: 'user', content: 'Hi SECRET' }] };
 const USE: ModelUse = {
@@ -46,7 +39,16 @@ function agentOver(events: readonly (AgentEvent | Error)[], history?: readonly C
   const runs: AgentRunRequest[] = [];
   const seen = { runs, isEnded: false };
   const agents: Agents = {
-    list: () => [{ name: 'helper', description: '', type: 'chat_model_agent', model: 'other' }],
+    list: () => Promise.reject(new Error('nothing lists agents here')),
+    check: () => Promise.reject(new Error('nothing looks at definitions here')),
+    find: async (_tenantId, name) =>
+      name === 'helper'
+        ? {
+            ...{ name, description: '', type: 'chat_model_agent', model: 'other' },
+            source: 'file',
+            subAgents: [],
+          }
+        : undefined,
     async *run(request) {
       runs.push(request);
       try {
@@ -65,12 +67,18 @@ function agentOver(events: readonly (AgentEvent | Error)[], history?: readonly C
   };
   const { turns, state } = fakeTurns(history);
   const { parts } = conversationParts(turns, 'Soul.', 'Soul.');
-  const chat = createAgentChat({
+  const agentTurns = createAgentTurns({
+    ...parts,
     agents,
-    models: { list: () => [INFO], resolve: (id) => ({ info: { ...INFO, id } }) as never },
+    turns,
+    models: { resolve: (id) => ({ info: { ...INFO, id } }) as never },
     conversations: createConversations(parts),
+    checkpoints: undefined as never,
+    sessions: undefined as never,
+  });
+  const chat = createAgentChat({
+    turns: agentTurns,
     guard: testGuard,
-    metering: testMetering(),
     clock: systemClock,
     ids: createIds(systemClock),
   });

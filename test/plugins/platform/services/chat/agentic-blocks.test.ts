@@ -1,10 +1,10 @@
 import test from 'ava';
-import type { AgentEvent, AgentResult } from '../../../../../plugins/agent-engine/contract.ts';
+import type { AgentResult, AgentTurnEvent } from '../../../../../plugins/agent-engine/contract.ts';
 import { createBlockCollector } from '../../../../../plugins/platform/services/chat/agentic-blocks.ts';
 
-const END: AgentEvent = { type: 'end', result: {} as AgentResult };
+const END: AgentTurnEvent = { type: 'end', result: {} as AgentResult, usage: {} as never };
 
-function blocksOf(...events: AgentEvent[]) {
+function blocksOf(...events: AgentTurnEvent[]) {
   const collect = createBlockCollector();
   return events.map((event) => collect(event));
 }
@@ -33,7 +33,7 @@ test('reasoning and text are blocks of their own, the last one at the end', (t) 
 });
 
 test('a result names the call that it belongs to', (t) => {
-  const event: AgentEvent = {
+  const event: AgentTurnEvent = {
     type: 'tool_result',
     ...{ id: 'c', name: 'add', content: '3', isError: false, agentPath: [] },
   };

@@ -10,8 +10,8 @@ import {
   ModelErrors,
   type Models,
 } from '../../../../../plugins/agent-engine/contract.ts';
+import { createConversations } from '../../../../../plugins/agent-engine/services/turns/conversations.ts';
 import { createChatCompletions } from '../../../../../plugins/platform/services/chat/chat-completions.ts';
-import { createConversations } from '../../../../../plugins/platform/services/chat/conversations.ts';
 import { SessionErrors } from '../../../../../plugins/records/contract.ts';
 import {
   chatCall,

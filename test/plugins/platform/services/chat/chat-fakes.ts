@@ -1,5 +1,6 @@
 import pino from 'pino';
 import type {
+  ChatCall,
   ChatMessage,
   Guard,
   ModelInfo,
@@ -7,8 +8,8 @@ import type {
   StreamRedactor,
 } from '../../../../../plugins/agent-engine/contract.ts';
 import { inspectInput } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
-import type { ChatCall, EventSink } from '../../../../../plugins/platform/services/chat/chat-call.ts';
-import type { ConversationParts } from '../../../../../plugins/platform/services/chat/conversations.ts';
+import type { ConversationParts } from '../../../../../plugins/agent-engine/services/turns/conversations.ts';
+import type { EventSink } from '../../../../../plugins/platform/services/chat/chat-call.ts';
 import type { Turn, TurnOutcome, Turns } from '../../../../../plugins/records/contract.ts';
 
 /** A guard for which `SECRET` is a credential, `ATTACK` an attack and `UNSAFE` an unsafe answer. */

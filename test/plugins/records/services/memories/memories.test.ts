@@ -69,6 +69,22 @@ eachDatabase(test, 'any text survives: NUL, halves of pairs, long and strange ke
   t.false(await memories.forget(entities, user, 'a\0b'), 'what cannot be a key is unknown');
 });
 
+eachDatabase(test, 'a memory is found and rewritten by its id, which is no word of it', async (t, fresh) => {
+  const { memories, database } = await openMemories(t, fresh);
+  const entities = database.forTenant(TENANT);
+  const { id } = await memories.save(entities, 'ana', { value: 'green tea', metadata: { a: 1 } });
+  const [found] = await memories.search(entities, 'ana', 'green tea');
+  t.true(found!.score > 0.99, `${found!.score}`);
+  const changed = await memories.update(entities, id, { value: 'coffee' });
+  t.like(changed, { id, userId: 'ana', key: id, value: 'coffee', metadata: { a: 1 } });
+  t.deepEqual(await memories.find(entities, id), changed);
+  t.deepEqual(await memories.search(entities, 'ana', 'green tea'), []);
+  const elsewhere = database.forTenant(OTHER);
+  t.is(await memories.find(elsewhere, id), undefined);
+  t.is(await memories.update(elsewhere, id, { value: 'x' }), undefined);
+  await t.throwsAsync(memories.update(entities, id, { value: '' }), { message: /malformed/ });
+});
+
 eachDatabase(test, 'simultaneous writers of one key leave one memory', async (t, fresh) => {
   const { memories, database } = await openMemories(t, fresh);
   const values = Array.from({ length: 12 }, (_, index) => `value ${index}`);

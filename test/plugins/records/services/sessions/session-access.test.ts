@@ -1,13 +1,11 @@
 import test from 'ava';
 import fc from 'fast-check';
+import { maySee, ownerOf, storedName } from '../../../../../plugins/records/contract.ts';
 import { messageTokens } from '../../../../../plugins/records/services/sessions/commit-turn.ts';
 import {
   isSessionId,
-  maySee,
   maySeeMark,
   ownerMark,
-  ownerOf,
-  storedName,
 } from '../../../../../plugins/records/services/sessions/session-access.ts';
 import { cpuNow } from '../../../../support/cpu-time.ts';
 

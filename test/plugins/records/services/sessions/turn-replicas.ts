@@ -92,7 +92,7 @@ async function replica(
     leases,
     recorded,
     turns: createTurns({ ...common, leases, metering }),
-    sessions: createSessions({ leases }),
+    sessions: createSessions({ leases, data: () => [] }),
   };
 }
 

@@ -1,0 +1,26 @@
+import type { Readiness } from '../../foundation/observability/readiness.ts';
+
+/** A plugin of the deployment, as far as its administration shows it in short. */
+export interface PluginStatus {
+  readonly name: string;
+  readonly version: string;
+  readonly enabled: boolean;
+  readonly state: string;
+  /** Why it is in this state. */
+  readonly reason: string;
+}
+
+/** This process and what runs in it. It belongs to the deployment: what it says is for operators. */
+export interface Deployment {
+  /** Milliseconds since the start. */
+  uptime(): number;
+  /** The plugins that were found, also those that do not run. */
+  plugins(): readonly PluginStatus[];
+  /** Asks the database and the probes, which have deadlines. */
+  readiness(): Promise<Readiness>;
+  /**
+   * Calls `listener` with every line of this process's log from now on: JSON with a line break, credentials taken out. The listener must be quick, must
+   * not throw and must not log. Returns what ends it.
+   */
+  followLog(listener: (line: string) => void): () => void;
+}

@@ -1,0 +1,49 @@
+import { createServer, type Socket } from 'node:net';
+import type { Logger } from '../../foundation/observability/logger.ts';
+import { type Address, listen, reachableAt } from '../http/listeners.ts';
+
+/** An open address whose connections are handed on. */
+export interface Door {
+  /** `127.0.0.1:50051`, with the real port. */
+  readonly address: string;
+  /** Stops accepting; resolves when all connections are gone. */
+  close(): Promise<void>;
+  /** Cuts the connections that there are. */
+  cut(): void;
+}
+
+/** What a door is opened with. */
+interface DoorParts {
+  readonly connected: (socket: Socket) => void;
+  readonly isTls?: boolean;
+  readonly log: Pick<Logger, 'info' | 'debug'>;
+}
+
+/** Binds the address for `owner`. @throws ListenError */
+export async function openDoor(
+  address: Address,
+  owner: string,
+  { connected, isTls = false, log }: DoorParts,
+): Promise<Door> {
+  const sockets = new Set<Socket>();
+  const server = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    socket.on('error', (err) => log.debug({ err }, 'a gRPC connection failed'));
+    connected(socket);
+  });
+  await listen(server, address, owner);
+  const reachable = reachableAt(server, address);
+  log.info({ address: reachable, owner, tls: isTls }, 'listening for gRPC');
+  return {
+    address: reachable,
+    close() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      server.close(() => resolve());
+      return promise;
+    },
+    cut() {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { extensionPoint, type Validation } from 'agent-gateway';
+
+/** What `list` tells about an agent. */
+export interface AgentInfo {
+  readonly name: string;
+  readonly description: string;
+  readonly type: 'chat_model_agent' | 'supervisor';
+  /** Alias of its model. */
+  readonly model: string;
+  /** `file`: of agents.d, and so of the deployment. `tenant`: of one tenant alone. */
+  readonly source: 'file' | 'tenant';
+  /** Names of the agents that it hands work over to. */
+  readonly subAgents: readonly string[];
+}
+
+/** An agent of one tenant. */
+export interface TenantAgent extends AgentInfo {
+  /** One document of the kind Agent. */
+  readonly yaml: string;
+}
+
+/** The agents that tenants have beside those of agents.d. They are read again and again: the source keeps what it has read. */
+export interface TenantAgents {
+  /** All of the tenant, by name; their number is bounded. */
+  list(tenantId: string): readonly AgentInfo[] | Promise<readonly AgentInfo[]>;
+  /** The same object while the agent is the same. */
+  find(tenantId: string, name: string): TenantAgent | undefined | Promise<TenantAgent | undefined>;
+}
+
+/** Where agents of tenants come from; one contribution at most. */
+export const TenantAgentsPoint = extensionPoint<TenantAgents>('agent-engine.tenant-agents');
+
+/** What a look at a definition has found. */
+export interface AgentCheck {
+  /** Absent where there are errors. */
+  readonly agent?: AgentInfo;
+  /** Lines from 1, RFC 6901 pointers. */
+  readonly errors: Validation['errors'];
+}

@@ -1,0 +1,147 @@
+import { type Call, type Logger, type RowWrite, serviceRef } from 'agent-gateway';
+import {
+  type ChatMessage,
+  isTenantAdmin,
+  type ModelUse,
+  type Principal,
+  principalOf,
+  type UsageSource,
+} from '../../records/contract.ts';
+import type { AuditChanges } from './run-context.ts';
+
+/** Everything about a chat request that is not in its body. */
+export interface ChatCall {
+  readonly principal: Principal;
+  /** May use every session of the tenant. */
+  readonly isAdmin: boolean;
+  /** The tenant's bound on sessions with a turn in flight. */
+  readonly maxSessions: number;
+  /** The session that the caller names. */
+  readonly sessionId: string | undefined;
+  readonly signal: AbortSignal;
+  readonly requestId: string;
+  readonly traceHeaders: Readonly<Record<string, string>>;
+  /** Adds what tools made or changed to the audit record of the request. */
+  readonly audit: (changes: AuditChanges) => void;
+  readonly log: Logger;
+}
+
+/** The part of a request that is not in its body. */
+export function chatCallOf(call: Call, sessionId: string | undefined): ChatCall {
+  let changes: AuditChanges = {};
+  return {
+    principal: principalOf(call),
+    isAdmin: isTenantAdmin(call.identity),
+    maxSessions: call.tenant.maxSessions,
+    sessionId,
+    signal: call.signal,
+    requestId: call.requestId,
+    traceHeaders: call.traceHeaders(),
+    audit: (more) => {
+      changes = { ...changes, ...more };
+      call.audit({ changes });
+    },
+    log: call.log,
+  };
+}
+
+/** What a request says that matters to its session. */
+export interface ConversationRequest {
+  readonly messages: readonly ChatMessage[];
+  /** False stores nothing. */
+  readonly store: boolean;
+  /** Tokens that fit into the model, where that is known. */
+  readonly contextLength: number | undefined;
+}
+
+/** Characters of text that one turn may keep. */
+export const MAX_KEPT = 8 * 1024 * 1024;
+
+/** What a finished answer adds. */
+export interface KeptAnswer {
+  readonly model: string;
+  readonly source: UsageSource;
+  /** Redacted. */
+  readonly messages: readonly ChatMessage[];
+  readonly uses: readonly ModelUse[];
+  /** More writes of the same transaction. */
+  readonly also?: readonly RowWrite[];
+}
+
+/** A request in its session, or in none. Dispose it in any case; without `keep` nothing of it stays. */
+export interface Conversation extends AsyncDisposable {
+  /** Undefined when nothing is stored. */
+  readonly sessionId: string | undefined;
+  /** Aborts when the caller is gone, the chat was aborted, or the session was lost. */
+  readonly signal: AbortSignal;
+  readonly preamble: string;
+  /** The tenant's personality file, which an answer must not give away. */
+  readonly secretPrompt: string | undefined;
+  /** What was said in the session before, oldest first. */
+  readonly history: readonly ChatMessage[];
+  /** Writes the turn, its counters and its usage in one transaction. When it has resolved, the turn is durable. */
+  keep(answer: KeptAnswer): Promise<void>;
+  /** What to throw for a failure: the reason why the conversation ended, where it did. */
+  failure(error: unknown): unknown;
+}
+
+/** Opens conversations: takes the session's turn, and collects what the model has to know. */
+export interface Conversations {
+  /** Throws what `Turns.begin` throws, and `session.turn-too-large`. */
+  open(call: ChatCall, request: ConversationRequest): Promise<Conversation>;
+}
+
+/** Conversations, for plugins that ask models or agents for a caller. */
+export const ConversationsRef = serviceRef<Conversations>('agent-engine.conversations');
+
+const INSTRUCTIONS: ReadonlySet<string> = new Set(['system', 'developer']);
+
+/** True for a message that instructs the model instead of talking to it. */
+function isInstruction({ role }: ChatMessage): boolean {
+  return INSTRUCTIONS.has(role);
+}
+
+/**
+ * What the model is to see: the stored history, then the new messages. Instructions hold for the turn that they came with and, until others
+ * come, for the turns after it; history never repeats older ones. Pure.
+ */
+export function composeConversation(
+  history: readonly ChatMessage[],
+  messages: readonly ChatMessage[],
+): readonly ChatMessage[] {
+  if (history.length === 0) return messages;
+  const said = history.filter((message) => !isInstruction(message));
+  if (messages.some(isInstruction)) {
+    const first = messages.findIndex((message) => !isInstruction(message));
+    const leading = first < 0 ? messages.length : first;
+    return [...messages.slice(0, leading), ...said, ...messages.slice(leading)];
+  }
+  const instruction = history.findLast(isInstruction);
+  return instruction === undefined ? [...said, ...messages] : [instruction, ...said, ...messages];
+}
+
+/**
+ * Puts a preamble in front. It is joined with a first instruction, since some servers take one system message alone, and as the first of
+ * all. Pure.
+ */
+export function withPreamble(preamble: string, messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  if (preamble === '') return messages;
+  const [first, ...rest] = messages;
+  if (first === undefined || !isInstruction(first))
+    return [{ role: 'system', content: preamble }, ...messages];
+  if (Array.isArray(first.content)) {
+    return [{ ...first, content: [{ type: 'text', text: `${preamble}\n\n` }, ...first.content] }, ...rest];
+  }
+  return [{ ...first, content: `${preamble}\n\n${first.content ?? ''}` }, ...rest];
+}
+
+/** What a client says in this request: the messages behind the last answer. Pure. */
+export function newMessages(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  return messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1);
+}
+
+/** The text of a message, its parts joined; media are left out. */
+export function textOf({ content }: ChatMessage): string {
+  if (typeof content === 'string') return content;
+  return (content ?? []).map(({ text }) => text ?? '').join('\n');
+}

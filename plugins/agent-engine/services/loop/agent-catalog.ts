@@ -1,0 +1,149 @@
+import { type ResourceLease, type Resources, type ResourceView, redactText } from 'agent-gateway';
+import {
+  type AgentCheck,
+  AgentErrors,
+  type AgentInfo,
+  type Agents,
+  type TenantAgent,
+  type TenantAgents,
+} from '../../contract.ts';
+import type { AgentSpec } from '../../kinds/agent.ts';
+import { AgentKind } from '../../kinds/agent.ts';
+import { type AgentDefinition, buildAgent, DEFAULT_AGENT, infoOf } from './agent-resource.ts';
+
+/** What agents are looked up in. */
+interface AgentCatalogParts {
+  /** The live resources of the kind Agent. */
+  readonly files: ResourceView<AgentDefinition>;
+  /** Where the agents of tenants are, at most one. */
+  readonly sources: () => readonly TenantAgents[];
+  readonly resources: Pick<Resources, 'read'>;
+}
+
+/** Agents by tenant and name: those of the deployment, which come first, and the tenant's own. */
+export type AgentCatalog = ReturnType<typeof createAgentCatalog>;
+
+type Reading = ReturnType<Resources['read']>;
+type Errors = Reading['errors'];
+
+/** A definition that cannot be built. */
+class Unbuildable extends Error {
+  readonly errors: Errors;
+  constructor(errors: Errors) {
+    super(errors[0]?.message ?? 'is not valid');
+    this.errors = errors;
+  }
+}
+
+/** Makes the catalog. What it reads of a text is kept as long as the source keeps the text. */
+export function createAgentCatalog({ files, sources, resources }: AgentCatalogParts) {
+  const readings = new WeakMap<object, Reading>();
+
+  const findOwn = async (tenantId: string, name: string): Promise<TenantAgent | undefined> =>
+    sources()[0]?.find(tenantId, name);
+
+  function read(agent: Pick<TenantAgent, 'yaml'>): Reading {
+    const known = readings.get(agent);
+    if (known !== undefined) return known;
+    const reading = resources.read(AgentKind.kind, agent.yaml);
+    readings.set(agent, reading);
+    return reading;
+  }
+
+  /**
+   * Builds an agent of a tenant with those that it leads, each once. Throws `Unbuildable`.
+   *
+   * @param seen what was built on the way; undefined for an agent that is being built, which must not be met again
+   */
+  async function define(
+    tenantId: string,
+    text: Pick<TenantAgent, 'yaml'>,
+    seen = new Map<string, AgentDefinition | Unbuildable | undefined>(),
+  ): Promise<AgentDefinition> {
+    const { resource, errors, locate } = read(text);
+    if (resource === undefined) throw new Unbuildable(errors);
+    const { spec, metadata } = resource as typeof resource & { readonly spec: AgentSpec };
+    seen.set(metadata.name, undefined);
+    const problems: { pointer: string; message: string }[] = [];
+    const built = new Map<string, AgentDefinition>();
+    for (const [index, { ref }] of (spec.sub_agents ?? []).entries()) {
+      const found = files.get(ref) ?? (await subAgent(tenantId, ref, seen));
+      const pointer = `/spec/sub_agents/${index}/ref`;
+      if (typeof found === 'string') problems.push({ pointer, message: found });
+      else built.set(ref, found);
+    }
+    if (problems.length > 0) throw new Unbuildable(locate(problems));
+    const outcome = buildAgent({ metadata, spec }, (name) => built.get(name)!);
+    if ('problem' in outcome) throw new Unbuildable(locate([outcome.problem]));
+    return outcome.definition;
+  }
+
+  /** The definition, or what is wrong with naming it. */
+  async function subAgent(
+    tenantId: string,
+    name: string,
+    seen: Map<string, AgentDefinition | Unbuildable | undefined>,
+  ): Promise<AgentDefinition | string> {
+    if (!seen.has(name)) {
+      const own = await findOwn(tenantId, name);
+      if (own === undefined) return `there is no Agent with the name ${name}`;
+      try {
+        seen.set(name, await define(tenantId, own, seen));
+      } catch (error) {
+        if (!(error instanceof Unbuildable)) throw error;
+        seen.set(name, error);
+      }
+    }
+    const found = seen.get(name);
+    if (found === undefined) return `closes a circle through the Agent ${name}`;
+    return found instanceof Unbuildable
+      ? `names the Agent ${name}, which is not usable: ${found.message}`
+      : found;
+  }
+
+  return {
+    /** Holds the definition that a run starts with. Throws `agent.not-found` and `agent.not-usable`. */
+    async acquire(
+      tenantId: string,
+      name: string | undefined,
+    ): Promise<Pick<ResourceLease<AgentDefinition>, 'value' | typeof Symbol.dispose>> {
+      if (name === undefined) return { value: DEFAULT_AGENT, [Symbol.dispose]: () => {} };
+      const lease = files.acquire(name);
+      if (lease !== undefined) return lease;
+      const own = await findOwn(tenantId, name);
+      const shown = name.slice(0, 100).toWellFormed();
+      if (own === undefined) throw AgentErrors.notFound(`There is no agent "${shown}".`, { param: 'agent' });
+      try {
+        return { value: await define(tenantId, own), [Symbol.dispose]: () => {} };
+      } catch (error) {
+        if (!(error instanceof Unbuildable)) throw error;
+        const [{ line, pointer } = { line: 1, pointer: '' }] = error.errors;
+        const place = redactText(`line ${line}, ${pointer}: ${error.message}`);
+        throw AgentErrors.notUsable(`The agent "${shown}" cannot run: ${place}.`);
+      }
+    },
+
+    async find(tenantId: string, name: string): Promise<AgentInfo | undefined> {
+      const file = files.get(name);
+      return file === undefined ? findOwn(tenantId, name) : infoOf(file, 'file');
+    },
+
+    async list(tenantId: string): Promise<readonly AgentInfo[]> {
+      const own = (await sources()[0]?.list(tenantId)) ?? [];
+      return [
+        ...files.list().map(({ value }) => infoOf(value, 'file')),
+        ...own.filter(({ name }) => files.get(name) === undefined),
+      ];
+    },
+
+    async check(tenantId: string, yaml: string): Promise<AgentCheck> {
+      try {
+        const definition = await define(tenantId, { yaml });
+        return { agent: infoOf(definition, 'tenant'), errors: [] };
+      } catch (error) {
+        if (error instanceof Unbuildable) return { errors: error.errors };
+        throw error;
+      }
+    },
+  } satisfies Pick<Agents, 'find' | 'list' | 'check'> & { acquire: unknown };
+}

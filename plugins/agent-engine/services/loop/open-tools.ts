@@ -1,0 +1,69 @@
+import type { Ids, ResourceView } from 'agent-gateway';
+import { ToolErrors, type Tools } from '../../contract.ts';
+import type { ArgumentCheck } from '../tools/argument-check.ts';
+import { matchesRef, type ToolCatalog } from '../tools/tool-catalog.ts';
+import type { AgentDefinition } from './agent-resource.ts';
+import { type ExecutionParts, execute } from './execute.ts';
+
+/** What the tools are shown and run with. */
+export interface ToolsParts extends ExecutionParts {
+  readonly toolCatalog: ToolCatalog;
+  readonly checkArguments: ArgumentCheck;
+  readonly ids: Ids;
+  /** The live resources of the kind Agent: what one of them may use with an approval only, nobody calls past it. */
+  readonly agents: Pick<ResourceView<AgentDefinition>, 'list'>;
+}
+
+/** The tools for other plugins. */
+export function openTools(parts: ToolsParts): Tools {
+  const { toolCatalog, checkArguments, ids, agents } = parts;
+
+  const needsApproval = (tool: { readonly ref: string }) =>
+    agents
+      .list()
+      .some(({ value }) =>
+        value.tools?.some(({ ref, requiresApproval }) => requiresApproval && matchesRef(tool, ref)),
+      );
+
+  return {
+    async list(tenantId, signal) {
+      const { tools } = await toolCatalog.offer({ tenantId, signal });
+      return tools.map(({ name, tool: { ref, description, parameters } }) => ({
+        ...{ ref, name, description, parameters },
+      }));
+    },
+    async invoke({ tool: wanted, parameters, context }) {
+      const { signal, principal } = context;
+      const { tools } = await toolCatalog.offer({ tenantId: principal.tenantId, signal });
+      const offered =
+        tools.find(({ tool }) => tool.ref === wanted) ?? tools.find(({ name }) => name === wanted);
+      if (offered === undefined)
+        throw ToolErrors.notFound(`There is no tool "${wanted.slice(0, 100).toWellFormed()}".`);
+      const { tool } = offered;
+      if (needsApproval(tool)) throw ToolErrors.needsApproval();
+      const given = JSON.stringify(parameters);
+      const checked = checkArguments(tool, given);
+      if ('problems' in checked) {
+        const errors = checked.problems.map((message) => ({ pointer: '/body/parameters', message }));
+        throw ToolErrors.parametersInvalid(undefined, { errors });
+      }
+      const call = {
+        id: ids.uuid(),
+        type: 'function',
+        function: { name: offered.name, arguments: given },
+      } as const;
+      const step = { call, position: '1', status: { is: 'open' } } as const;
+      // `allow`: a question comes back as one, and is not taken for a result.
+      const done = await execute(
+        parts,
+        { context, pauses: 'allow' },
+        { path: [] },
+        step,
+        tool,
+        checked.input,
+      );
+      if ('question' in done) throw ToolErrors.asks();
+      return done.outcome;
+    },
+  };
+}

@@ -1,0 +1,177 @@
+import { type Database, type RowWrite, withFirst } from 'agent-gateway';
+import type { Metering, SessionReader, Sessions, Turns, UsageSource } from '../../../records/contract.ts';
+import {
+  type AgentEvent,
+  type Agents,
+  type AgentTurn,
+  type AgentTurnEvent,
+  type AgentTurnResume,
+  type AgentTurns,
+  agentFailure,
+  type ChatCall,
+  type CheckpointPlace,
+  type Checkpoints,
+  type Conversation,
+  type Conversations,
+  composeConversation,
+  type Models,
+  type RunContext,
+  TurnErrors,
+} from '../../contract.ts';
+
+/** What turns of agents are made of. */
+export interface AgentTurnParts {
+  readonly agents: Agents;
+  readonly models: Pick<Models, 'resolve'>;
+  readonly conversations: Conversations;
+  readonly checkpoints: Checkpoints;
+  readonly sessions: Pick<Sessions, 'get'>;
+  readonly turns: Pick<Turns, 'abort'>;
+  readonly metering: Pick<Metering, 'total'>;
+  readonly database: Pick<Database, 'forTenant'>;
+}
+
+/** A run in its conversation, and what is kept of it beside the messages. */
+interface Running {
+  readonly conversation: Conversation;
+  readonly place: CheckpointPlace;
+  readonly source: UsageSource;
+  readonly model: string;
+  /** The checkpoint that the run goes on from is taken with what it brings. */
+  readonly taken?: RowWrite;
+  readonly also: AgentTurnResume['also'];
+}
+
+/** Turns of agents in sessions. */
+export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
+  const { agents, models, conversations, checkpoints, sessions, turns, metering, database } = parts;
+
+  async function aliasOf({ principal }: ChatCall, agent: string | undefined, model?: string) {
+    if (model !== undefined || agent === undefined) return model ?? 'default';
+    return (await agents.find(principal.tenantId, agent))?.model ?? 'default';
+  }
+
+  const contextLength = (alias: string) => models.resolve(alias).info.context_length;
+
+  async function begun(
+    call: ChatCall,
+    running: Running,
+    run: () => AsyncIterable<AgentEvent>,
+  ): Promise<AgentTurn> {
+    const { conversation, model } = running;
+    try {
+      const events = await withFirst(run(), () => TurnErrors.failed('The agent ended without an answer.'));
+      return {
+        sessionId: conversation.sessionId,
+        model,
+        events: kept(call, running, events),
+        [Symbol.asyncDispose]: () => conversation[Symbol.asyncDispose](),
+      };
+    } catch (error) {
+      await conversation[Symbol.asyncDispose]();
+      throw agentFailure(conversation.failure(error));
+    }
+  }
+
+  /** The end is told when the turn is durable. */
+  async function* kept(
+    call: ChatCall,
+    { conversation, place, source, taken, also: more }: Running,
+    events: AsyncIterable<AgentEvent>,
+  ): AsyncGenerator<AgentTurnEvent, void> {
+    try {
+      for await (const event of events) {
+        if (event.type !== 'end') {
+          yield event;
+          continue;
+        }
+        const { result } = event;
+        const { model, messages, uses, checkpoint } = result;
+        const saved = checkpoint && checkpoints.save({ ...place, principal: call.principal, checkpoint });
+        const end = { result, usage: metering.total(uses) };
+        const own = [taken, saved].filter((write) => write !== undefined);
+        const also = [...own, ...((await more?.(end, conversation.sessionId)) ?? [])];
+        await conversation.keep({ model, source, messages, uses, ...(also.length > 0 && { also }) });
+        yield { type: 'end', ...end };
+        return;
+      }
+      throw TurnErrors.failed('The agent ended without an answer.', { retryable: false });
+    } catch (error) {
+      throw agentFailure(conversation.failure(error));
+    }
+  }
+
+  return {
+    async begin(call, { store, source, also, ...request }) {
+      const { agent, messages, pauses } = request;
+      const model = await aliasOf(call, agent, request.model);
+      const opening = { messages, store, contextLength: contextLength(model) };
+      const conversation = await conversations.open(call, opening);
+      const place = { sessionId: conversation.sessionId ?? '', agent: agent ?? '' };
+      const run = async function* () {
+        if (pauses === 'allow') await assertNothingOpen(call, place);
+        yield* agents.run({
+          ...request,
+          messages: composeConversation(conversation.history, messages),
+          preamble: conversation.preamble,
+          secretPreamble: conversation.secretPrompt,
+          context: contextOf(call, conversation),
+        });
+      };
+      return begun(call, { conversation, place, source, model, also }, run);
+    },
+
+    async resume(call, { agent, sessionId, source, also, decide }) {
+      const place = { sessionId, agent: agent ?? '' };
+      const entities = () => database.forTenant(call.principal.tenantId);
+      await sessions.get(entities(), readerOf(call), sessionId);
+      const waiting = await checkpoints.find(entities(), place);
+      if (waiting === undefined) throw TurnErrors.notInterrupted();
+      const { checkpoint } = waiting;
+      const decisions = decide(checkpoint.interrupts);
+      agents.checkDecisions(checkpoint, decisions);
+      const model = await aliasOf(call, agent);
+      const opening = { messages: [], store: true, contextLength: undefined };
+      const conversation = await conversations.open({ ...call, sessionId }, opening);
+      const running = {
+        conversation,
+        place,
+        source,
+        model,
+        also,
+        taken: checkpoints.take({ ...place, checkpointId: checkpoint.id }),
+      };
+      const run = async function* () {
+        // While this call waited for its turn another one may have taken it.
+        const still = await checkpoints.find(entities(), place);
+        if (still?.checkpoint.id !== checkpoint.id) throw TurnErrors.notInterrupted();
+        yield* agents.resume({ checkpoint, decisions, context: contextOf(call, conversation) });
+      };
+      return begun(call, running, run);
+    },
+
+    async abort(entities, reader, { sessionId, agent = '' }) {
+      if (await turns.abort(entities, reader, sessionId)) return true;
+      const waiting = await checkpoints.find(entities, { sessionId, agent });
+      if (waiting === undefined) return false;
+      const taken = checkpoints.take({ sessionId, agent, checkpointId: waiting.checkpoint.id });
+      return entities.writeTogether([taken]);
+    },
+  };
+
+  async function assertNothingOpen({ principal }: ChatCall, place: CheckpointPlace): Promise<void> {
+    const waiting = await checkpoints.find(database.forTenant(principal.tenantId), place);
+    if (waiting !== undefined) {
+      throw TurnErrors.interrupted('The session waits for decisions: resume the chat, or abort it');
+    }
+  }
+}
+
+function readerOf({ principal, isAdmin }: ChatCall): SessionReader {
+  return { identityId: principal.identityId, userId: principal.userId, isAdmin };
+}
+
+function contextOf(call: ChatCall, { sessionId, signal }: Conversation): RunContext {
+  const { principal, requestId, traceHeaders, audit, log } = call;
+  return { principal, sessionId, requestId, signal, traceHeaders, audit, log };
+}

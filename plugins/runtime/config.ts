@@ -1,0 +1,43 @@
+import { field, Type } from 'agent-gateway';
+import type { Static } from 'typebox';
+
+/** Settings of the runtime. */
+export const RuntimeConfig = Type.Object({
+  address: field.address({
+    env: 'SVC_RUNTIME_ADDR',
+    default: '0.0.0.0:8888',
+    description:
+      'Address of the v2 API; it is served on the gateway’s own address as well, unless `SVC_ONE_PORT=false`',
+  }),
+  admin_api_key: field.string({
+    env: 'ADMIN_API_KEY',
+    secret: true,
+    min: 16,
+    unset: 'administrators of the gateway alone',
+    description: 'Key of an administrator of the default tenant on the routes of the runtime',
+  }),
+  secret_key: field.string({
+    env: 'SVC_SECRET_KEY',
+    min: 32,
+    max: 1024,
+    secret: true,
+    unset: 'they are stored as they are',
+    description:
+      'Key that encrypts the secrets which the runtime keeps in the database (those of webhooks); the same on every replica',
+  }),
+  webhook_backoff: field.list({
+    env: 'SVC_WEBHOOK_BACKOFF',
+    default: ['1s', '5s', '30s', '120s'],
+    description:
+      'Delays before the second attempt to deliver an event to a webhook, the third and so on; after as many retries it is given up',
+  }),
+  max_file_size: field.size({
+    env: 'SVC_MAX_FILE_SIZE',
+    default: '32MiB',
+    min: '1KiB',
+    max: '4GiB',
+    description: 'Bytes of one uploaded file; a larger one is 413',
+  }),
+});
+
+export type RuntimeSettings = Static<typeof RuntimeConfig>;

@@ -1,0 +1,38 @@
+import type { GrpcService, Scope } from 'agent-gateway';
+import type { Agents, Guard, Models, Tools } from '../../agent-engine/contract.ts';
+import type { Metering, Sessions } from '../../records/contract.ts';
+import type { RuntimeSettings } from '../config.ts';
+import type { Chats } from '../services/chat/chats.ts';
+import type { Conversations } from '../services/conversations.ts';
+import { createModelTests } from '../services/model-tests.ts';
+import { createResourceFiles } from '../services/resource-files.ts';
+import { createToolCalls } from '../services/tool-calls.ts';
+import { agentService } from './agent-service.ts';
+import { conversationService } from './conversation-service.ts';
+import { modelService } from './model-service.ts';
+import { toolService } from './tool-service.ts';
+
+/** What the services stand on. */
+interface GrpcParts {
+  readonly agents: Agents;
+  readonly guard: Guard;
+  readonly metering: Metering;
+  readonly models: Models;
+  readonly sessions: Sessions;
+  readonly tools: Tools;
+  readonly chats: Chats;
+  readonly conversations: Conversations;
+}
+
+/** The gRPC API (specification 3, gRPC API; decisions 3.4). */
+export function grpcServices(scope: Scope<RuntimeSettings>, parts: GrpcParts): readonly GrpcService[] {
+  const { clock, database, resources } = scope.services;
+  const { agents, models, tools, chats, conversations } = parts;
+  const files = createResourceFiles(resources);
+  return [
+    agentService(agents, files),
+    conversationService(chats, conversations),
+    modelService(models, files, createModelTests({ ...parts, clock, database })),
+    toolService(tools, createToolCalls({ ...parts, clock })),
+  ];
+}

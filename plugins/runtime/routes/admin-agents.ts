@@ -1,0 +1,136 @@
+import {
+  access,
+  type Call,
+  isOperator,
+  listOf,
+  pageOf,
+  pageQuery,
+  type Route,
+  reply,
+  route,
+  Timestamp,
+  Type,
+} from 'agent-gateway';
+import type { AgentAdmin, AgentDefinitions, AgentDetail } from '../services/admin/agent-definitions.ts';
+import { MAX_PAGE } from './common.ts';
+
+/** A definition as it is sent. The bytes are bounded as well: a tenant's text is kept in the memory of every replica. */
+const Definition = Type.Object({
+  yaml: Type.String({
+    minLength: 1,
+    maxLength: 65_536,
+    description: 'One document of the kind Agent, as in agents.d',
+  }),
+});
+
+/** An agent as administrators see it (decisions 3.2). */
+const AgentRecord = Type.Object({
+  name: Type.String(),
+  description: Type.String(),
+  type: Type.String(),
+  source: Type.Enum(['file', 'tenant'], { description: 'file: of agents.d, and so of the deployment' }),
+  yaml: Type.Optional(Type.String({ description: 'Not in lists; of the deployment’s agents for operators' })),
+  created_at: Type.Optional(Timestamp),
+  updated_at: Type.Optional(Timestamp),
+});
+
+const One = Type.Object({ agent: AgentRecord });
+
+const Checked = Type.Object({
+  valid: Type.Boolean(),
+  errors: Type.Array(Type.Object({ line: Type.Integer(), pointer: Type.String(), message: Type.String() })),
+});
+
+const params = Type.Object({ name: Type.String() });
+const query = pageQuery({ defaultLimit: 50 });
+const common = { access: access.role('admin'), tag: 'administration' } as const;
+const PATH = '/admin/agents';
+const ONE = `${PATH}/{name}`;
+
+const adminOf = ({ tenant, identity }: Pick<Call, 'tenant' | 'identity'>): AgentAdmin => ({
+  tenantId: tenant.id,
+  isOperator: isOperator(identity),
+});
+
+function recordOf({ name, description, type, source, yaml, createdAt, updatedAt }: AgentDetail) {
+  return {
+    ...{ name, description, type, source },
+    ...(yaml !== undefined && { yaml }),
+    ...(createdAt !== undefined && { created_at: new Date(createdAt).toISOString() }),
+    ...(updatedAt !== undefined && { updated_at: new Date(updatedAt).toISOString() }),
+  };
+}
+
+/** The administration of agents (specification 3, v2 HTTP API; decisions 3.2). */
+export function agentAdminRoutes(agents: AgentDefinitions): readonly Route[] {
+  return [
+    route({
+      ...common,
+      method: 'GET',
+      path: PATH,
+      summary: 'List the definitions of agents: the tenant’s own, newest first, then those of agents.d',
+      schema: { query, responses: { 200: listOf('agents', AgentRecord) } },
+      handle: async (call) => {
+        const asked = pageOf(call.query, MAX_PAGE);
+        const found = await agents.list(call.tenant.id, asked);
+        const shown = found.agents.map((agent) => recordOf({ ...agent, yaml: undefined }));
+        return { agents: shown, total: found.total, ...asked };
+      },
+    }),
+    route({
+      ...common,
+      method: 'POST',
+      path: PATH,
+      summary: 'Make an agent of the tenant; as an operator a file of agents.d',
+      schema: { body: Definition, responses: { 201: One } },
+      handle: async (call) => {
+        const agent = await agents.create(adminOf(call), call.body.yaml);
+        call.audit({ changes: { agent: agent.name, source: agent.source } });
+        return reply.created({ agent: recordOf(agent) });
+      },
+    }),
+    route({
+      ...common,
+      method: 'POST',
+      path: `${PATH}/validate`,
+      summary: 'Look at a definition without keeping it',
+      schema: { body: Definition, responses: { 200: Checked } },
+      handle: async (call) => {
+        const { errors } = await agents.check(call.tenant.id, call.body.yaml);
+        return { valid: errors.length === 0, errors };
+      },
+    }),
+    route({
+      ...common,
+      method: 'GET',
+      path: ONE,
+      summary: 'Read the definition of an agent',
+      schema: { params, responses: { 200: One } },
+      handle: async (call) => ({ agent: recordOf(await agents.get(adminOf(call), call.params.name)) }),
+    }),
+    route({
+      ...common,
+      method: 'PUT',
+      path: ONE,
+      summary: 'Replace the definition of an agent; runs under way keep the one that they began with',
+      schema: { params, body: Definition, responses: { 200: One } },
+      handle: async (call) => {
+        const agent = await agents.update(adminOf(call), call.params.name, call.body.yaml);
+        call.audit({ changes: { agent: agent.name, source: agent.source } });
+        return { agent: recordOf(agent) };
+      },
+    }),
+    route({
+      ...common,
+      method: 'DELETE',
+      path: ONE,
+      summary: 'Delete an agent that no other agent hands work over to',
+      schema: { params, responses: { 204: null } },
+      handle: async (call) => {
+        await agents.remove(adminOf(call), call.params.name);
+        call.audit({ changes: { agent: call.params.name, deleted: true } });
+        return reply.empty();
+      },
+    }),
+  ];
+}

@@ -1,0 +1,105 @@
+import { access, isOperator, listOf, pageOf, pageQuery, type Route, reply, route, Type } from 'agent-gateway';
+import type { McpServerInfo } from '../../agent-engine/contract.ts';
+import type { McpAdministration } from '../services/admin/mcp-servers.ts';
+import { requireOperator } from '../services/admin/operator.ts';
+import { MAX_PAGE } from './common.ts';
+
+const References = Type.Record(Type.String({ maxLength: 100 }), Type.String({ maxLength: 1_000 }), {
+  maxProperties: 50,
+  description: 'Values are references to secrets, env:NAME or file:PATH',
+});
+
+/** An MCP server (decisions 3.2). What belongs to which transport is the rule of the kind McpServer. */
+const Server = Type.Object({
+  name: Type.String({
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
+    patternErrorMessage: 'must be 1 to 63 letters, digits, dots, underscores and dashes',
+  }),
+  transport: Type.Enum(['stdio', 'sse', 'http']),
+  command: Type.Optional(
+    Type.String({ maxLength: 1_000, description: 'SVC_MCP_STDIO_ALLOW has to list it' }),
+  ),
+  args: Type.Optional(Type.Array(Type.String({ maxLength: 4_000 }), { maxItems: 100 })),
+  url: Type.Optional(Type.String({ maxLength: 2_000 })),
+  headers: Type.Optional(References),
+  env: Type.Optional(References),
+});
+
+const Tool = Type.Object({
+  name: Type.String(),
+  description: Type.String(),
+  input_schema: Type.Record(Type.String(), Type.Unknown()),
+});
+
+const params = Type.Object({ name: Type.String() });
+const common = { access: access.role('admin'), tag: 'administration' } as const;
+const PATH = '/admin/mcp/servers';
+
+/** Where a server is belongs to the operator; tenants know it by its name and tools. */
+const forTenants = ({ name, transport }: McpServerInfo): McpServerInfo => ({ name, transport });
+
+/** The administration of MCP servers (specification 3, v2 HTTP API; decisions 3.2). */
+export function mcpRoutes(servers: McpAdministration): readonly Route[] {
+  return [
+    route({
+      ...common,
+      method: 'GET',
+      path: PATH,
+      summary: 'List the MCP servers of the deployment, by name; operators see where they are',
+      schema: { query: pageQuery({ defaultLimit: 50 }), responses: { 200: listOf('servers', Server) } },
+      handle: (call) => {
+        const { limit, offset } = pageOf(call.query, MAX_PAGE);
+        const all = servers.list();
+        const page = all.slice(offset, offset + limit);
+        const shown = isOperator(call.identity) ? page : page.map(forTenants);
+        return { servers: shown, total: all.length, limit, offset };
+      },
+    }),
+    route({
+      ...common,
+      method: 'POST',
+      path: PATH,
+      summary: 'Make an MCP server, a file of agents.d; for operators',
+      schema: { body: Server, responses: { 201: Type.Object({ server: Server }) } },
+      handle: async (call) => {
+        requireOperator(call.identity);
+        const { name, transport } = call.body;
+        await servers.create(call.body as McpServerInfo);
+        call.audit({ changes: { mcp_server: name, transport } });
+        return reply.created({ server: call.body });
+      },
+    }),
+    route({
+      ...common,
+      method: 'DELETE',
+      path: `${PATH}/{name}`,
+      summary: 'Delete an MCP server with its file; for operators',
+      schema: { params, responses: { 204: null } },
+      handle: async (call) => {
+        requireOperator(call.identity);
+        await servers.remove(call.params.name);
+        call.audit({ changes: { mcp_server: call.params.name, deleted: true } });
+        return reply.empty();
+      },
+    }),
+    route({
+      ...common,
+      method: 'GET',
+      path: `${PATH}/{name}/tools`,
+      summary: 'List the tools that an MCP server has for the tenant now',
+      schema: {
+        params,
+        responses: { 200: Type.Object({ tools: Type.Array(Tool), count: Type.Integer() }) },
+      },
+      handle: async (call) => {
+        const found = await servers.tools(call.tenant.id, call.params.name, call.signal);
+        const tools = found.map(({ name, description, parameters }) => ({
+          name,
+          description,
+          input_schema: parameters,
+        }));
+        return { tools, count: tools.length };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,89 @@
+import { access, type Route, route, Type } from 'agent-gateway';
+import type { Agents, Tools } from '../../agent-engine/contract.ts';
+import type { Skills } from '../../records/contract.ts';
+
+/** An agent as lists show it (specification 3, Resources). */
+const AgentItem = Type.Object({ name: Type.String(), description: Type.String(), type: Type.String() });
+
+/** A skill as lists show it. */
+const SkillItem = Type.Object({
+  name: Type.String(),
+  description: Type.String(),
+  version: Type.String(),
+  source: Type.String(),
+});
+
+const SkillList = Type.Object({ skills: Type.Array(SkillItem), total: Type.Integer() });
+
+const ToolList = Type.Object({
+  tools: Type.Array(Type.Object({ name: Type.String(), description: Type.String() })),
+  count: Type.Integer(),
+});
+
+/** What is listed. */
+interface Catalog {
+  readonly agents: Pick<Agents, 'list'>;
+  readonly skills: Pick<Skills, 'list'>;
+  readonly tools: Pick<Tools, 'list'>;
+}
+
+/** What a caller may work with: agents, skills and tools (specification 3, v2 HTTP API). */
+export function catalogRoutes({ agents, skills, tools }: Catalog): readonly Route[] {
+  const shown = async (tenantId: string, fits: (text: string) => boolean) => {
+    const all = await skills.list(tenantId);
+    const found = all.filter(({ name, description }) => fits(name) || fits(description));
+    return {
+      skills: found.map(({ name, description, version, source }) => ({ name, description, version, source })),
+      total: found.length,
+    };
+  };
+  const common = { method: 'GET', access: access.open(['read']), tag: 'catalog' } as const;
+  return [
+    route({
+      ...common,
+      path: '/agents',
+      summary: 'List the agents',
+      schema: { responses: { 200: Type.Object({ agents: Type.Array(AgentItem) }) } },
+      handle: async (call) => ({
+        agents: (await agents.list(call.tenant.id)).map(({ name, description, type }) => ({
+          name,
+          description,
+          type,
+        })),
+      }),
+    }),
+    route({
+      ...common,
+      path: '/skills',
+      summary: 'List the installed skills',
+      schema: { responses: { 200: SkillList } },
+      handle: (call) => shown(call.tenant.id, () => true),
+    }),
+    route({
+      ...common,
+      path: '/skills/search',
+      summary: 'Find skills by name and description',
+      schema: {
+        query: Type.Object({ q: Type.String({ minLength: 1, maxLength: 200 }) }),
+        responses: { 200: SkillList },
+      },
+      handle: (call) => {
+        const wanted = call.query.q.toLowerCase();
+        return shown(call.tenant.id, (text) => text.toLowerCase().includes(wanted));
+      },
+    }),
+    route({
+      ...common,
+      path: '/tools',
+      summary: 'List the tools that the tenant may use now',
+      schema: { responses: { 200: ToolList } },
+      handle: async (call) => {
+        const listed = await tools.list(call.tenant.id, call.signal);
+        return {
+          tools: listed.map(({ name, description }) => ({ name, description })),
+          count: listed.length,
+        };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,194 @@
+import { access, type Call, pageOf, pageQuery, type Route, reply, route, Type } from 'agent-gateway';
+import type { Static } from 'typebox';
+import { chatCallOf } from '../../agent-engine/contract.ts';
+import { readerOf, SessionErrors } from '../../records/contract.ts';
+import type { BegunChat, Chats, StreamMode } from '../services/chat/chats.ts';
+
+/** Waiting sessions of one answer at most. */
+const MAX_PAGE = 500;
+/** In which the id of a session is told. */
+const SESSION_HEADER = 'x-svc-session-id';
+
+const AgentId = Type.String({ minLength: 1, maxLength: 128, description: 'Name of an agent' });
+const SessionId = Type.String({
+  pattern: '^[A-Za-z0-9._-]{1,128}$',
+  patternErrorMessage: 'must have 1 to 128 characters of A-Z, a-z, 0-9, ".", "_" and "-"',
+  description: '1 to 128 characters of A-Z, a-z, 0-9, `.`, `_` and `-`',
+});
+
+const ChatBody = Type.Object({
+  agent_id: AgentId,
+  session_id: Type.Optional(SessionId),
+  message: Type.String({ minLength: 1, maxLength: 1_000_000 }),
+});
+
+const ResumeBody = Type.Object({
+  agent_id: AgentId,
+  session_id: SessionId,
+  input: Type.Record(Type.String(), Type.Unknown(), {
+    description:
+      'A decision by the id of each open pause, `{decision: "approve" | "reject" | "edit", arguments?, message?}` or `{answers}`; or the plain one where exactly one is open',
+  }),
+});
+
+const Place = Type.Object({ agent_id: AgentId, session_id: SessionId });
+
+/** The mode is asked for by the query or by the header (specification 3, Streaming formats). */
+const ModeQuery = Type.Object({
+  a2ui: Type.Optional(Type.Boolean({ description: 'Named events with a JSON envelope' })),
+});
+const ModeHeaders = Type.Object({ 'x-a2ui': Type.Optional(Type.String({ maxLength: 16 })) });
+
+const InterruptSchema = Type.Object({
+  id: Type.String(),
+  type: Type.Enum(['approval', 'question']),
+  agent_path: Type.Array(Type.String(), { description: 'From the outermost agent to the one that asks' }),
+  reason: Type.String(),
+  tool_call: Type.Optional(Type.Object({ id: Type.String(), name: Type.String(), arguments: Type.String() })),
+  fields: Type.Array(Type.Unknown(), {
+    description: '`{name, type: text | confirm | select, label, required, options?}`',
+  }),
+});
+
+const WaitingSchema = Type.Object({
+  session_id: Type.String(),
+  agent_id: Type.String(),
+  checkpoint_id: Type.String(),
+  created_at: Type.String({ format: 'date-time' }),
+  interrupts: Type.Array(InterruptSchema),
+});
+
+const InterruptState = Type.Object({ interrupted: Type.Boolean(), state: Type.Optional(WaitingSchema) });
+
+const WaitingList = Type.Object({
+  interrupts: Type.Array(
+    Type.Object({
+      ...InterruptSchema.properties,
+      session_id: Type.String(),
+      agent_id: Type.String(),
+      checkpoint_id: Type.String(),
+      created_at: Type.String({ format: 'date-time' }),
+    }),
+  ),
+  total: Type.Integer({ description: 'Sessions that wait, as `limit` and `offset` count them' }),
+  limit: Type.Integer(),
+  offset: Type.Integer(),
+});
+
+const ToldSession = Type.Object({
+  [SESSION_HEADER]: Type.Optional(Type.String({ description: 'The session of this turn, for the next one' })),
+});
+
+const run = { access: access.open(['execute']), tag: 'chat' } as const;
+const read = { method: 'GET', access: access.open(['read']), tag: 'chat' } as const;
+
+const streaming = {
+  ...run,
+  method: 'POST',
+  countsAsStream: () => true,
+  // The agent and the session, the model, and its provider.
+  failures: ['not-found', 'upstream'],
+  description:
+    'Answers with `text/event-stream`: text chunks and `[DONE]`; with `a2ui=true` or `X-A2UI: true` the events `text`, `thinking`, `tool_call`, `tool_result`, ' +
+    '`agent_switch`, `interrupt`, `error` and `done`, each `{type, timestamp, data}`.',
+} as const;
+
+/** Chats with agents, as streams that may pause (specification 3; decisions 3.1). */
+export function chatRoutes(chats: Chats): readonly Route[] {
+  return [
+    route({
+      ...streaming,
+      path: '/chat/stream',
+      summary: 'Chat with an agent',
+      schema: { query: ModeQuery, headers: ModeHeaders, body: ChatBody, answerHeaders: ToldSession },
+      handle: async (call) => {
+        const { agent_id, session_id, message } = call.body;
+        const mode = modeOf(call);
+        return answer(
+          chats,
+          call,
+          await chats.stream(chatCallOf(call, session_id), agent_id, message, mode),
+          mode,
+        );
+      },
+    }),
+    route({
+      ...streaming,
+      path: '/chat/resume',
+      summary: 'Go on with a chat that was paused',
+      schema: { query: ModeQuery, headers: ModeHeaders, body: ResumeBody, answerHeaders: ToldSession },
+      handle: async (call) => {
+        const { agent_id, session_id, input } = call.body;
+        const mode = modeOf(call);
+        const place = { agentId: agent_id, sessionId: session_id };
+        return answer(
+          chats,
+          call,
+          await chats.resume(chatCallOf(call, session_id), place, input, mode),
+          mode,
+        );
+      },
+    }),
+    route({
+      ...read,
+      path: '/chat/interrupt_state',
+      failures: ['not-found'],
+      summary: 'Read what a session waits for',
+      schema: { query: Place, responses: { 200: InterruptState } },
+      handle: async (call) => {
+        const state = await chats.waiting(call.entities(), readerOf(call), placeOf(call.query));
+        return state === undefined ? { interrupted: false } : { interrupted: true, state };
+      },
+    }),
+    route({
+      ...read,
+      path: '/chat/interrupts',
+      summary:
+        'List open approvals and questions, newest first: your own, for administrators those of the tenant',
+      schema: { query: pageQuery({ defaultLimit: 50 }), responses: { 200: WaitingList } },
+      handle: async (call) => {
+        const page = pageOf(call.query, MAX_PAGE);
+        const { states, total } = await chats.waitingAnywhere(call.entities(), readerOf(call), page);
+        const interrupts = states.flatMap(({ interrupts, ...state }) =>
+          interrupts.map((one) => ({ ...one, ...state })),
+        );
+        return { interrupts, total, ...page };
+      },
+    }),
+    route({
+      ...run,
+      method: 'POST',
+      path: '/chat/abort',
+      failures: ['not-found'],
+      summary: 'End the chat that is in flight in a session, in whichever replica, or drop what it waits for',
+      schema: {
+        body: Place,
+        responses: { 200: Type.Object({ status: Type.Literal('aborted'), session_id: Type.String() }) },
+      },
+      handle: async (call) => {
+        const { session_id } = call.body;
+        const isAborted = await chats.abort(call.entities(), readerOf(call), placeOf(call.body));
+        if (!isAborted) throw SessionErrors.notFound('No chat is in flight in this session, and none waits');
+        call.audit({ sessionId: session_id });
+        return { status: 'aborted', session_id };
+      },
+    }),
+  ];
+}
+
+function placeOf({ agent_id, session_id }: Static<typeof Place>) {
+  return { agentId: agent_id, sessionId: session_id };
+}
+
+function modeOf(call: {
+  readonly query: Static<typeof ModeQuery>;
+  readonly headers: Static<typeof ModeHeaders>;
+}): StreamMode {
+  const isAsked = call.query.a2ui ?? call.headers['x-a2ui']?.toLowerCase() === 'true';
+  return isAsked ? 'a2ui' : 'legacy';
+}
+
+function answer(chats: Chats, call: Call, { sessionId, send }: BegunChat, mode: StreamMode) {
+  call.audit({ sessionId });
+  return reply.sse(send, { [SESSION_HEADER]: sessionId }, mode === 'a2ui' ? chats.failure : undefined);
+}

@@ -1,0 +1,26 @@
+import { access, route, Type } from 'agent-gateway';
+
+const Me = Type.Object({
+  id: Type.String({ description: 'The identity of the credential' }),
+  tenant_id: Type.String(),
+  roles: Type.Array(Type.String()),
+  scopes: Type.Array(Type.String()),
+  auth_method: Type.String(),
+});
+
+/** Who is calling; for administrators, as the specification has it. */
+export const meRoute = route({
+  method: 'GET',
+  path: '/me',
+  access: access.role('admin'),
+  tag: 'administration',
+  summary: 'Read who is calling',
+  schema: { responses: { 200: Me } },
+  handle: ({ identity: { id, tenantId, roles, scopes, method } }) => ({
+    id,
+    tenant_id: tenantId,
+    roles,
+    scopes: [...scopes].sort(),
+    auth_method: method,
+  }),
+});

@@ -1,0 +1,141 @@
+import { access, type Route, route, Type } from 'agent-gateway';
+import { chatCallOf } from '../../agent-engine/contract.ts';
+import { principalOf, readerOf, type SessionMessage } from '../../records/contract.ts';
+import type { ConversationRecord } from '../services/conversations.ts';
+import { seconds } from '../services/v3-chat/chat-record.ts';
+import type { ConversationMessages } from '../services/v3-chat/conversation-messages.ts';
+import { readMessages } from '../services/v3-chat/entered-messages.ts';
+import { EnterMessages, MetaData, ok, okSchema } from './coze.ts';
+
+/** Messages of one answer at most. */
+const MAX_MESSAGES = 50;
+
+const Id = Type.String({ minLength: 1, maxLength: 128 });
+const ById = Type.Object({ conversation_id: Id });
+
+const ConversationSchema = okSchema(
+  Type.Object({
+    id: Type.String(),
+    created_at: Type.Integer({ description: 'Seconds since the epoch' }),
+    meta_data: Type.Record(Type.String(), Type.Unknown()),
+    last_section_id: Type.String(),
+  }),
+);
+
+const ListBody = Type.Object({
+  order: Type.Optional(Type.Enum(['desc', 'asc'], { default: 'desc' })),
+  chat_id: Type.Optional(Id),
+  before_id: Type.Optional(Type.String({ maxLength: 128 })),
+  after_id: Type.Optional(Type.String({ maxLength: 128 })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, default: MAX_MESSAGES })),
+});
+
+const common = { errors: 'coze', tag: 'v1-conversations' } as const;
+
+/** Conversations as the compatible SDK asks for them: the records of `/api/v2/conversations` (decisions 3.3). */
+export function v1ConversationRoutes(conversations: ConversationMessages): readonly Route[] {
+  return [
+    route({
+      ...common,
+      method: 'POST',
+      path: '/v1/conversation/create',
+      access: access.open(['write']),
+      summary: 'Begin a conversation',
+      bodyOptional: true,
+      schema: {
+        body: Type.Object({
+          bot_id: Type.Optional(Type.String({ maxLength: 128 })),
+          meta_data: Type.Optional(MetaData),
+          messages: Type.Optional(EnterMessages),
+        }),
+        responses: { 200: ConversationSchema },
+      },
+      handle: async (call) => {
+        const { bot_id: botId = '', meta_data: metaData = {}, messages = [] } = call.body;
+        const said = readMessages(messages, '/body/messages');
+        const made = await conversations.create(call.entities(), principalOf(call), { botId, metaData });
+        await conversations.say(chatCallOf(call, made.id), said);
+        call.audit({ sessionId: made.id });
+        return ok(toConversation(made));
+      },
+    }),
+    route({
+      ...common,
+      method: 'GET',
+      path: '/v1/conversation/retrieve',
+      failures: ['not-found'],
+      access: access.open(['read']),
+      summary: 'Read a conversation',
+      schema: { query: ById, responses: { 200: ConversationSchema } },
+      handle: async (call) =>
+        ok(
+          toConversation(
+            await conversations.get(call.entities(), readerOf(call), call.query.conversation_id),
+          ),
+        ),
+    }),
+    route({
+      ...common,
+      method: 'POST',
+      path: '/v1/conversation/message/list',
+      failures: ['not-found'],
+      access: access.open(['read']),
+      summary: 'List messages of a conversation, newest first, or with `order: asc` oldest first',
+      bodyOptional: true,
+      schema: {
+        query: ById,
+        body: ListBody,
+        responses: {
+          200: Type.Object({
+            ...okSchema(Type.Array(Type.Unknown())).properties,
+            first_id: Type.String(),
+            last_id: Type.String(),
+            has_more: Type.Boolean(),
+          }),
+        },
+      },
+      handle: async (call) => {
+        const { conversation_id: id } = call.query;
+        const { order = 'desc', limit = MAX_MESSAGES, ...body } = call.body;
+        const place = { entities: call.entities(), reader: readerOf(call), id };
+        const page = {
+          order,
+          limit: Math.min(limit, MAX_MESSAGES),
+          before: body.before_id,
+          after: body.after_id,
+        };
+        const { found, hasMore } = await conversations.page(place, page, body.chat_id);
+        const data = found.map((one) => ('message' in one ? toMessage(id, one) : one));
+        const last = { first_id: data[0]?.id ?? '', last_id: data.at(-1)?.id ?? '' };
+        return { ...ok(data), ...last, has_more: hasMore };
+      },
+    }),
+  ];
+}
+
+function toConversation({ id, createdAt, metaData }: ConversationRecord) {
+  const created = seconds(createdAt.getTime());
+  return { id, created_at: created, meta_data: metaData, last_section_id: id };
+}
+
+/** A message of a session as the SDK knows it (`ChatV3Message`). */
+function toMessage(id: string, { message, createdAt, ...stored }: SessionMessage) {
+  const { role, content, tool_calls: calls } = message;
+  const isText = typeof content === 'string' || !content;
+  const text = isText ? content || (calls ? JSON.stringify(calls) : '') : JSON.stringify(content);
+  const answered = calls ? 'function_call' : 'answer';
+  const type = role === 'user' ? 'question' : role === 'tool' ? 'tool_response' : answered;
+  const at = seconds(createdAt.getTime());
+  return {
+    id: stored.id,
+    conversation_id: id,
+    section_id: id,
+    role: role === 'user' ? 'user' : 'assistant',
+    type,
+    content: text,
+    content_type: isText ? 'text' : 'object_string',
+    meta_data: {},
+    created_at: at,
+    updated_at: at,
+  };
+}

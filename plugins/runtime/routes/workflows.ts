@@ -1,0 +1,204 @@
+import { access, type Call, KernelErrors, type Route, reply, route, Timestamp, Type } from 'agent-gateway';
+import { chatCallOf, textOf } from '../../agent-engine/contract.ts';
+import type { JsonObject, RunPlace } from '../../workflow/contract.ts';
+import { readMessages } from '../services/v3-chat/entered-messages.ts';
+import type { WorkflowChats } from '../services/workflows/workflow-chats.ts';
+import type { RunCaller, WorkflowRuns } from '../services/workflows/workflow-runs.ts';
+import { EnterMessages } from './coze.ts';
+import { sendTo } from './v3-chat.ts';
+
+/** In which the id of a run is told. */
+const EXECUTE_HEADER = 'x-svc-execute-id';
+
+const WorkflowId = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  description: 'Id of a published definition, or name of a `kind: Workflow` of agents.d',
+});
+const Parameters = Type.Unsafe<JsonObject>(Type.Record(Type.String(), Type.Unknown()));
+const RunBody = { workflow_id: WorkflowId, parameters: Type.Optional(Parameters) };
+
+const WorkflowSchema = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  description: Type.String(),
+  status: Type.Enum(['draft', 'published', 'archived']),
+  latest_version: Type.Union([Type.Integer(), Type.Null()]),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+
+const answerHeaders = Type.Object({ [EXECUTE_HEADER]: Type.String({ description: 'The run' }) });
+const LastEventId = Type.Object({
+  'last-event-id': Type.Optional(
+    Type.String({ pattern: '^[0-9]{0,15}$', patternErrorMessage: 'must be the id of an event' }),
+  ),
+});
+
+const common = { errors: 'coze', tag: 'workflows', failures: ['not-found'] } as const;
+const run = { ...common, method: 'POST', access: access.open(['execute', 'workflow:run']) } as const;
+const streaming = {
+  ...run,
+  countsAsStream: () => true,
+  description:
+    'Answers with `text/event-stream`: `Message`, `Interrupt`, `Error` and `Done`, each with the number of the stored event as `id`. ' +
+    'The run goes on without its reader; `x-svc-execute-id` names it.',
+} as const;
+
+/** Runs of workflows as the compatible SDK asks for them, below `/api/v2` and where the SDK looks for them (specification 3; decisions 3.3). */
+export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readonly Route[] {
+  const stream = (call: Call, place: RunPlace, after: number | undefined) =>
+    reply.sse(
+      async (sse) => {
+        for await (const { seq, event, data } of runs.events(place, { after, signal: sse.signal })) {
+          await sse.send({ id: String(seq), event, data: JSON.stringify(data) });
+        }
+      },
+      executeHeader(call, place),
+    );
+
+  return [
+    ...at(['/api/v2/workflows/run', '/v1/workflow/run'], (path) =>
+      route({
+        ...run,
+        path,
+        summary: 'Run a workflow and wait for its result',
+        failures: ['not-found', 'upstream', 'timeout'],
+        schema: {
+          answerHeaders,
+          body: Type.Object({
+            ...RunBody,
+            is_async: Type.Optional(Type.Boolean({ description: 'Answers when the run has begun' })),
+          }),
+          responses: {
+            200: Type.Object({
+              code: Type.Literal(0),
+              msg: Type.String(),
+              data: Type.String({ description: 'JSON text of the result; empty with `is_async`' }),
+              execute_id: Type.String(),
+            }),
+          },
+        },
+        handle: async (call) => {
+          const { workflow_id, parameters = {}, is_async } = call.body;
+          const place = await runs.start(callerOf(call), workflow_id, parameters);
+          const data = is_async === true ? '' : JSON.stringify(await runs.result(place, call.signal));
+          return reply.json(
+            200,
+            { code: 0, msg: '', data, execute_id: place.runId },
+            executeHeader(call, place),
+          );
+        },
+      }),
+    ),
+    ...at(['/api/v2/workflows/stream_run', '/v1/workflow/stream_run'], (path) =>
+      route({
+        ...streaming,
+        path,
+        summary: 'Run a workflow and follow it, or follow a run again',
+        schema: {
+          answerHeaders,
+          headers: LastEventId,
+          body: Type.Object({
+            ...RunBody,
+            execute_id: Type.Optional(
+              Type.String({ description: 'Follows this run, after `Last-Event-ID`, and starts none' }),
+            ),
+          }),
+        },
+        handle: async (call) => {
+          const { workflow_id, parameters = {}, execute_id } = call.body;
+          if (execute_id === undefined) {
+            return stream(call, await runs.start(callerOf(call), workflow_id, parameters), undefined);
+          }
+          const place = await runs.find(callerOf(call), workflow_id, execute_id);
+          return stream(call, place, Number(call.headers['last-event-id'] ?? 0));
+        },
+      }),
+    ),
+    ...at(['/api/v2/workflows/stream_resume', '/v1/workflow/stream_resume'], (path) =>
+      route({
+        ...streaming,
+        path,
+        summary: 'Complete the task that a workflow waits for, and follow it',
+        schema: {
+          answerHeaders,
+          body: Type.Object({
+            workflow_id: WorkflowId,
+            event_id: Type.String({ maxLength: 128, description: 'Of the `Interrupt`' }),
+            resume_data: Type.Union([Type.String({ maxLength: 1_000_000 }), Parameters], {
+              description:
+                '`{outcome?, output?, variables?}`, or its JSON text; any other object is the output, any other text the outcome and `output.answer`',
+            }),
+            interrupt_type: Type.Optional(Type.Integer()),
+          }),
+        },
+        handle: async (call) => {
+          const { workflow_id, event_id: eventId, resume_data: data } = call.body;
+          const resumed = await runs.resume(callerOf(call), workflow_id, { eventId, data });
+          return stream(call, resumed.place, resumed.after);
+        },
+      }),
+    ),
+    ...at(['/api/v2/workflows/chat', '/v1/workflows/chat'], (path) =>
+      route({
+        ...streaming,
+        path,
+        summary: 'Say something to a workflow; its result is the answer',
+        description:
+          'Answers with the events of `/v3/chat`. The run gets `USER_INPUT` beside the parameters.',
+        schema: {
+          answerHeaders,
+          body: Type.Object({
+            ...RunBody,
+            additional_messages: EnterMessages,
+            conversation_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+          }),
+        },
+        handle: async (call) => {
+          const { workflow_id: workflowId, parameters = {}, conversation_id: conversationId } = call.body;
+          const messages = readMessages(call.body.additional_messages, '/body/additional_messages');
+          const last = messages.at(-1);
+          if (last?.role !== 'user') {
+            const errors = [
+              { pointer: '/body/additional_messages', message: 'must end with a message of a user' },
+            ];
+            throw KernelErrors.invalidRequest(undefined, { errors });
+          }
+          const request = { workflowId, conversationId, messages, text: textOf(last), parameters };
+          const begun = await chats.begin(callerOf(call), chatCallOf(call, undefined), request);
+          call.audit({ sessionId: begun.conversationId });
+          return reply.sse((sse) => begun.follow(sse.signal, sendTo(sse)), executeHeader(call, begun.place));
+        },
+      }),
+    ),
+    route({
+      ...common,
+      method: 'GET',
+      path: '/api/v2/workflows/{workflow_id}',
+      access: access.open(['read', 'workflow:read']),
+      errors: 'problem',
+      summary: 'Read what a workflow is',
+      schema: {
+        params: Type.Object({ workflow_id: Type.String() }),
+        responses: { 200: Type.Object({ workflow: WorkflowSchema }) },
+      },
+      handle: async (call) => {
+        const info = await runs.describe(callerOf(call), call.params.workflow_id);
+        const { id, name, description, status, latest_version, created_at, updated_at } = info;
+        return { workflow: { id, name, description, status, latest_version, created_at, updated_at } };
+      },
+    }),
+  ];
+}
+
+const at = (paths: readonly string[], make: (path: string) => Route) => paths.map(make);
+
+function callerOf({ tenant, identity }: Call): RunCaller {
+  return { tenantId: tenant.id, identity };
+}
+
+function executeHeader(call: Call, { runId }: RunPlace): Record<string, string> {
+  call.audit({ changes: { run_id: runId } });
+  return { [EXECUTE_HEADER]: runId };
+}

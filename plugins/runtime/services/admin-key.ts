@@ -1,0 +1,27 @@
+import { type Authenticator, createTokenComparison, DEFAULT_TENANT_ID } from 'agent-gateway';
+
+/** Where the key counts: the runtime's own routes and services, and what their gRPC clients ask before they call one. */
+const OWN_PATHS = ['/api/v2/', '/api/v1/', '/v3/', '/svc.', '/grpc.reflection.'];
+
+const OUTCOME = {
+  identity: {
+    id: 'admin-api-key',
+    tenantId: DEFAULT_TENANT_ID,
+    roles: ['admin'],
+    scopes: new Set(['read', 'write', 'execute']),
+    method: 'admin_api_key',
+  },
+};
+
+/** Recognizes `ADMIN_API_KEY`, as bearer or `X-API-Key`: an administrator of the default tenant on the runtime's routes (decisions 0.2). */
+export function adminKey(key: string): Authenticator {
+  const matches = createTokenComparison(key);
+  return {
+    name: 'admin_api_key',
+    authenticate(credentials) {
+      if (!OWN_PATHS.some((path) => credentials.path.startsWith(path))) return undefined;
+      const presented = credentials.bearer ?? credentials.header('x-api-key');
+      return presented !== undefined && matches(presented) ? OUTCOME : undefined;
+    },
+  };
+}

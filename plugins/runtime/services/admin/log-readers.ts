@@ -1,0 +1,82 @@
+import { type Deployment, defineErrors } from 'agent-gateway';
+
+/** What is wrong with reading the log. */
+export const LogErrors = defineErrors({
+  tooMany: { code: 'log.too-many-readers', kind: 'unavailable', title: 'Too many readers follow the log' },
+});
+
+/** The severities of lines, least first. */
+export const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+export type Level = (typeof LEVELS)[number];
+
+/** Readers of one process at one time. */
+export const MAX_READERS = 8;
+/** Lines and characters that wait for a slow reader. */
+const MAX_LINES = 1_000;
+const MAX_CHARACTERS = 1024 * 1024;
+
+/** A line as the log has it, without its line break; or how many were left out, since the reader was slow. */
+export type LogItem = { readonly line: string } | { readonly lost: number };
+
+export type LogReaders = ReturnType<typeof createLogReaders>;
+
+/** Follows the log of this process for readers far away. While there are none nothing is kept, and lines cost nothing. */
+export function createLogReaders({ followLog }: Pick<Deployment, 'followLog'>) {
+  const closing = new AbortController();
+  let readers = 0;
+
+  return {
+    /** @throws log.too-many-readers */
+    requirePlace(): void {
+      if (readers >= MAX_READERS) throw LogErrors.tooMany(`${MAX_READERS} are the most.`);
+    },
+    /** The lines of this level and above, from now on, until the signal aborts. */
+    follow: (level: Level, signal: AbortSignal) => read(level, AbortSignal.any([signal, closing.signal])),
+    /** Ends all readers. */
+    close: () => closing.abort(),
+  };
+
+  async function* read(level: Level, signal: AbortSignal): AsyncGenerator<LogItem, void> {
+    const wanted = new Set<string>(LEVELS.slice(LEVELS.indexOf(level)));
+    let waiting: string[] = [];
+    let characters = 0;
+    let lost = 0;
+    let wake = () => {};
+    const end = followLog((line) => {
+      if (!wanted.has(levelOf(line))) return;
+      if (waiting.length >= MAX_LINES || characters + line.length > MAX_CHARACTERS) lost += 1;
+      else {
+        waiting.push(line.trimEnd());
+        characters += line.length;
+      }
+      wake();
+    });
+    const stop = () => wake();
+    signal.addEventListener('abort', stop);
+    readers += 1;
+    try {
+      while (!signal.aborted) {
+        if (waiting.length === 0 && lost === 0) {
+          const { promise, resolve } = Promise.withResolvers<void>();
+          wake = resolve;
+          // A stream that nothing is written to may last: its end is the signal.
+          if (!signal.aborted) await promise;
+          continue;
+        }
+        const [lines, missed] = [waiting, lost];
+        [waiting, characters, lost] = [[], 0, 0];
+        for (const line of lines) yield { line };
+        if (missed > 0) yield { lost: missed };
+      }
+    } finally {
+      end();
+      signal.removeEventListener('abort', stop);
+      readers -= 1;
+    }
+  }
+}
+
+/** Every line begins with its level. */
+function levelOf(line: string): string {
+  return /^\{"level":"([a-z]+)"/.exec(line)?.[1] ?? 'info';
+}

@@ -1,0 +1,58 @@
+import { defineErrors, type FieldError, GatewayError, type Resources } from 'agent-gateway';
+import { stringify } from 'yaml';
+import type { McpServerInfo, McpServers, ToolInfo } from '../../../agent-engine/contract.ts';
+
+/** What the administration of MCP servers refuses, beside what `resource.*` says. */
+export const McpAdminErrors = defineErrors({
+  invalid: { code: 'mcp.server-invalid', kind: 'invalid', title: 'The MCP server is not valid' },
+  exists: { code: 'mcp.server-exists', kind: 'conflict', title: 'There is an MCP server of this name' },
+  notFound: { code: 'mcp.server-not-found', kind: 'not-found', title: 'There is no such MCP server' },
+  sharedFile: { code: 'mcp.shared-file', kind: 'conflict', title: 'The file of the server is not its own' },
+});
+
+/** The kind of the resources. */
+const KIND = 'McpServer';
+
+export type McpAdministration = ReturnType<typeof createMcpAdministration>;
+
+/** The MCP servers of the deployment, which are files of agents.d. What changes one is for operators: the caller has been checked. */
+export function createMcpAdministration(parts: {
+  readonly mcpServers: McpServers;
+  readonly resources: Pick<Resources, 'source' | 'write' | 'remove'>;
+}) {
+  const { mcpServers, resources } = parts;
+  return {
+    list: () => mcpServers.list(),
+
+    tools: (tenantId: string, name: string, signal: AbortSignal): Promise<readonly ToolInfo[]> =>
+      mcpServers.tools(tenantId, name, signal),
+
+    /** Throws `mcp.server-exists`, `mcp.server-invalid` and `resource.not-writable`. */
+    async create({ name, ...spec }: McpServerInfo): Promise<void> {
+      if (resources.source(KIND, name) !== undefined) throw McpAdminErrors.exists();
+      const yaml = stringify({ apiVersion: 'svc/v1', kind: KIND, metadata: { name }, spec });
+      try {
+        await resources.write(`mcp-${name}.yaml`, yaml, { isNew: true });
+      } catch (error) {
+        if (!(error instanceof GatewayError) || error.code !== 'resource.invalid') throw error;
+        throw McpAdminErrors.invalid(undefined, { errors: (error.extras.errors ?? []).map(inBody) });
+      }
+    },
+
+    /** Throws `mcp.server-not-found`, `mcp.shared-file` and `resource.not-writable`. */
+    async remove(name: string): Promise<void> {
+      const source = resources.source(KIND, name);
+      if (source === undefined) throw McpAdminErrors.notFound();
+      if (!source.isAlone || source.file.includes('/')) {
+        const why = source.isAlone ? 'lies in a folder below agents.d' : 'holds other resources too';
+        throw McpAdminErrors.sharedFile(`The file ${source.file} ${why}: change it there.`);
+      }
+      await resources.remove(source.file);
+    },
+  };
+}
+
+/** A place of the document as the place of the body that it comes from. */
+function inBody({ pointer, message }: FieldError): FieldError {
+  return { pointer: pointer.replace(/^\/(?:spec|metadata)(?=\/|$)/, '/body'), message };
+}

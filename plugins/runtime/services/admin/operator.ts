@@ -1,0 +1,15 @@
+import { defineErrors, type Identity, isOperator } from 'agent-gateway';
+
+/** What administrators of tenants other than the default one may not. */
+export const OperatorErrors = defineErrors({
+  required: {
+    code: 'admin.operator-required',
+    kind: 'forbidden',
+    title: 'This belongs to the deployment, and is for administrators of the default tenant',
+  },
+});
+
+/** @throws admin.operator-required */
+export function requireOperator(identity: Identity): void {
+  if (!isOperator(identity)) throw OperatorErrors.required();
+}

@@ -1,0 +1,105 @@
+import type { Database } from 'agent-gateway';
+import { DEFAULT_TENANT_ID, type Deployment, type DocumentReport, type Resources } from 'agent-gateway';
+import type { Agents } from '../../../agent-engine/contract.ts';
+import { allAgents } from '../../store/agents.ts';
+import type { WebhookEvents } from '../webhooks/webhook-events.ts';
+import { MAX_AGENTS } from './tenant-agents.ts';
+
+interface SystemParts {
+  readonly agents: Pick<Agents, 'list'>;
+  readonly deployment: Pick<Deployment, 'plugins' | 'readiness' | 'uptime'>;
+  readonly resources: Pick<Resources, 'report' | 'reload'>;
+  readonly database: Pick<Database, 'forTenant'>;
+  readonly events: Pick<WebhookEvents, 'emit'>;
+  readonly version: string;
+}
+
+/** An agent and whether it runs. */
+export interface AgentStatus {
+  readonly name: string;
+  readonly type: string;
+  readonly status: DocumentReport['status'];
+  readonly error?: string;
+  /** Of agents.d; for operators. */
+  readonly file?: string;
+}
+
+export type System = ReturnType<typeof createSystem>;
+
+/** How this process is, and the reading of agents.d anew. */
+export function createSystem(parts: SystemParts) {
+  const { agents, deployment, resources, database, events, version } = parts;
+
+  /** What the files of agents.d declare, good or bad. */
+  async function fileAgents(): Promise<AgentStatus[]> {
+    const types = new Map((await agents.list(DEFAULT_TENANT_ID)).map(({ name, type }) => [name, type]));
+    return resources.report().files.flatMap(({ file, documents }) =>
+      documents
+        .filter(({ kind, name }) => kind === 'Agent' && name !== undefined)
+        .map(({ name = '', status, problems }) => ({
+          ...{ name, type: types.get(name) ?? '', status, file },
+          ...(problems.length > 0 && { error: problems.map(inWords).join('\n') }),
+        })),
+    );
+  }
+
+  /** What the tenant may run, and its own agents that do not run any more. */
+  async function tenantAgents(tenantId: string): Promise<AgentStatus[]> {
+    const listed = await agents.list(tenantId);
+    const names = new Set(listed.map(({ name }) => name));
+    const files = new Set(listed.filter(({ source }) => source === 'file').map(({ name }) => name));
+    const own = await allAgents(database.forTenant(tenantId), 2 * MAX_AGENTS);
+    const shown = listed.filter(({ source }) => source === 'file');
+    return [
+      ...shown.map(({ name, type }) => ({ name, type, status: 'live' as const })),
+      ...own.map(({ name, type, subAgents }): AgentStatus => {
+        const lost = subAgents.filter((sub) => !names.has(sub));
+        const error = files.has(name)
+          ? 'an agent of agents.d has the same name, and comes first'
+          : `there is no Agent with the name ${lost.join(', ')}`;
+        return files.has(name) || lost.length > 0
+          ? { name, type, status: 'failed', error }
+          : { name, type, status: 'live' };
+      }),
+    ];
+  }
+
+  return {
+    /** @param isOperator whether files and plugins are shown */
+    async status(tenantId: string, isOperator: boolean) {
+      const [readiness, shown] = await Promise.all([
+        deployment.readiness(),
+        isOperator ? fileAgents() : tenantAgents(tenantId),
+      ]);
+      const ready = readiness.status === 'ready';
+      const isWhole =
+        ready && readiness.degraded.length === 0 && shown.every(({ status }) => status === 'live');
+      return {
+        status: isWhole ? 'ok' : 'degraded',
+        version,
+        uptime_seconds: Math.floor(deployment.uptime() / 1000),
+        agents: shown,
+        ...(isOperator && { plugins: deployment.plugins() }),
+        ready,
+        last_reload_at: resources.report().lastReloadAt?.toISOString() ?? null,
+      };
+    },
+
+    /** Reads agents.d of this process anew, and reports it to the webhooks of the default tenant. */
+    async reload() {
+      const { loaded, failed } = await resources.reload();
+      const data = { loaded, failed: failed.map(({ file }) => file).slice(0, MAX_REPORTED) };
+      await events.emit(DEFAULT_TENANT_ID, { type: 'agent.reloaded', data });
+      return { loaded, failed };
+    },
+  };
+}
+
+/** Files that an event names at most. */
+const MAX_REPORTED = 100;
+
+function inWords({ line, pointer, message }: DocumentReport['problems'][number]): string {
+  return [line === undefined ? '' : `line ${line}`, pointer, message]
+    .filter((part) => part !== '')
+    .join(': ');
+}

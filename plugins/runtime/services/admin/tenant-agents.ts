@@ -1,0 +1,81 @@
+import { type Clock, createSharedCache, type Database, defineEvent, type Scope, Type } from 'agent-gateway';
+import { type AgentInfo, type TenantAgents, TenantAgentsPoint } from '../../../agent-engine/contract.ts';
+import { allAgents, findAgent, type StoredAgent } from '../../store/agents.ts';
+
+/** Agents of one tenant. */
+export const MAX_AGENTS = 100;
+
+/** Milliseconds for which agents are kept where changes are heard of, and where they may not be. */
+const MAX_AGE_MS = 10_000;
+const MAX_AGE_ALONE_MS = 1_000;
+const MAX_ENTRIES = 10_000;
+
+/** The agents of a tenant are other ones. */
+const AgentsChanged = defineEvent('runtime.agents-changed', Type.Object({ tenant_id: Type.String() }));
+
+/** Gives the engine the agents of tenants, from memory. `changed` makes every replica look anew. */
+export function openTenantAgents(scope: Scope): { readonly changed: (tenantId: string) => void } {
+  const { database, clock, events } = scope.services;
+  const maxAge = events.reach === 'process' ? MAX_AGE_ALONE_MS : MAX_AGE_MS;
+  const kept = createKeptAgents({ database, clock, maxAge });
+  scope.on(AgentsChanged, ({ tenant_id }) => kept.forget(tenant_id));
+  scope.defer(events.onMissed(kept.clear));
+  scope.contribute(TenantAgentsPoint, kept.agents);
+  return {
+    changed(tenantId) {
+      kept.forget(tenantId);
+      events.emit(AgentsChanged, { tenant_id: tenantId });
+    },
+  };
+}
+
+interface KeptAgentsParts {
+  readonly database: Pick<Database, 'forTenant'>;
+  readonly clock: Clock;
+  readonly maxAge: number;
+}
+
+function createKeptAgents({ database, clock, maxAge }: KeptAgentsParts) {
+  const lists = createSharedCache<readonly AgentInfo[]>({
+    load: (tenantId) => allAgents(database.forTenant(tenantId), 2 * MAX_AGENTS),
+    clock,
+    maxAge,
+    maxEntries: MAX_ENTRIES,
+    weigh: (list) => list.reduce((sum, { description }) => sum + 200 + description.length, 0),
+  });
+  const texts = createSharedCache<(StoredAgent & { readonly tenantId: string }) | undefined>({
+    load: async (key) => {
+      const { tenantId, name } = fromKey(key);
+      const found = await findAgent(database.forTenant(tenantId), name);
+      return found && { ...found, tenantId };
+    },
+    clock,
+    maxAge,
+    maxEntries: MAX_ENTRIES,
+    weigh: ({ yaml }) => yaml.length,
+  });
+  const agents: TenantAgents = {
+    list: (tenantId) => lists.get(tenantId),
+    // What can be no name is asked of no database.
+    find: (tenantId, name) => (NAME.test(name) ? texts.get(`${tenantId}/${name}`) : undefined),
+  };
+  return {
+    agents,
+    forget(tenantId: string) {
+      lists.forget(tenantId);
+      texts.clear();
+    },
+    clear() {
+      lists.clear();
+      texts.clear();
+    },
+  };
+}
+
+/** A name of a resource (`metadata.name`). */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
+
+function fromKey(key: string): { readonly tenantId: string; readonly name: string } {
+  const end = key.indexOf('/');
+  return { tenantId: key.slice(0, end), name: key.slice(end + 1) };
+}

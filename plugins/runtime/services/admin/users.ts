@@ -1,0 +1,184 @@
+import {
+  type ApiKeyStore,
+  type Clock,
+  type Database,
+  defineErrors,
+  defineJob,
+  type Grant,
+  GrantErrors,
+  grantProblems,
+  type Identity,
+  type Ids,
+  isUniqueViolation,
+  type JobHandler,
+  type Page,
+  Type,
+} from 'agent-gateway';
+import {
+  countUsers,
+  deleteUser,
+  findUser,
+  idOfEmail,
+  insertUser,
+  pageOfUsers,
+  type StoredUser,
+  type UserRole,
+  updateUser,
+} from '../../store/users.ts';
+
+/** What the administration of users refuses. */
+export const UserErrors = defineErrors({
+  notFound: { code: 'user.not-found', kind: 'not-found', title: 'There is no such user' },
+  exists: { code: 'user.exists', kind: 'conflict', title: 'A user has this address' },
+  tooMany: { code: 'user.too-many', kind: 'conflict', title: 'The tenant has too many users' },
+  changed: { code: 'user.changed', kind: 'conflict', title: 'The user was changed at the same time' },
+});
+
+/** Users of one tenant. */
+export const MAX_USERS = 1_000;
+
+/** What the key of a user may do, by role. */
+const GRANTS: Readonly<Record<UserRole, Grant>> = {
+  admin: { roles: ['admin'], scopes: ['read', 'write', 'execute'] },
+  editor: { roles: ['user'], scopes: ['read', 'write', 'execute'] },
+  viewer: { roles: ['user'], scopes: ['read'] },
+};
+
+/** Revokes keys of users whose rows are gone. */
+export const RevokeUserKeys = defineJob(
+  'runtime.revoke-user-keys',
+  Type.Object({ key_ids: Type.Array(Type.String()) }),
+);
+
+/** Does `RevokeUserKeys`. */
+export function revokeUserKeys(
+  apiKeys: Pick<ApiKeyStore, 'revoke'>,
+): JobHandler<{ readonly key_ids: readonly string[] }> {
+  return async ({ key_ids: keyIds }, { tenantId, signal }) => {
+    for (const id of keyIds) {
+      signal.throwIfAborted();
+      await apiKeys.revoke(id, tenantId);
+    }
+  };
+}
+
+/** What administrators say of a user. */
+export interface UserContent {
+  readonly name: string;
+  readonly email: string;
+  readonly role: UserRole;
+  readonly disabled: boolean;
+}
+
+/** A user, with the raw key where one was made: it is shown this once. */
+export interface UserWithKey {
+  readonly user: StoredUser;
+  readonly key?: string;
+}
+
+interface UsersParts {
+  readonly database: Pick<Database, 'forTenant'>;
+  readonly apiKeys: Pick<ApiKeyStore, 'create' | 'revoke'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+export type Users = ReturnType<typeof createUsers>;
+
+/**
+ * The users of a tenant, each with one API key, for administrators. A key is revoked before a change that takes something from its user, so that what
+ * breaks in between takes too much and never too little; a row that refers to a revoked key gets another one when the user is disabled and enabled.
+ */
+export function createUsers({ database, apiKeys, clock, ids }: UsersParts) {
+  async function get(tenantId: string, id: string): Promise<StoredUser> {
+    const user = /^[\da-f-]{36}$/.test(id) ? await findUser(database.forTenant(tenantId), id) : undefined;
+    if (user === undefined) throw UserErrors.notFound();
+    return user;
+  }
+
+  /** Before anything is revoked or made; the database refuses what comes at the same time. */
+  async function requireFree(tenantId: string, email: string | undefined, id?: string): Promise<void> {
+    const holder = email === undefined ? undefined : await idOfEmail(database.forTenant(tenantId), email);
+    if (holder !== undefined && holder !== id) throw UserErrors.exists();
+  }
+
+  /** Nobody grants what he does not have (decisions 1.2). */
+  function requireGrant(identity: Identity, role: UserRole): void {
+    const { refused } = grantProblems(identity, GRANTS[role]);
+    if (refused.length === 0) return;
+    const errors = refused.map(({ message }) => ({ pointer: '/body/role', message }));
+    throw GrantErrors.refused(undefined, { errors });
+  }
+
+  /** Its name is no person's: keys are listed elsewhere, and outlive their users. */
+  const makeKey = (identity: Identity, tenantId: string, { id, role }: Pick<StoredUser, 'id' | 'role'>) =>
+    apiKeys.create({
+      ...GRANTS[role],
+      tenantId,
+      name: `user ${id}`,
+      expiresAt: null,
+      createdBy: identity.id,
+    });
+
+  /** Writes a row that refers to a key just made; a key without a row is revoked. */
+  async function keeping(tenantId: string, keyId: string | undefined, write: () => Promise<unknown>) {
+    try {
+      if ((await write()) === false) throw UserErrors.changed();
+    } catch (error) {
+      if (keyId !== undefined) await apiKeys.revoke(keyId, tenantId);
+      throw isUniqueViolation(error) ? UserErrors.exists() : error;
+    }
+  }
+
+  return {
+    async list(tenantId: string, page: Page) {
+      const entities = database.forTenant(tenantId);
+      return { users: await pageOfUsers(entities, page), total: await countUsers(entities) };
+    },
+
+    /** Throws `user.exists`, `user.too-many`, `auth.grant-refused`. */
+    async create(identity: Identity, tenantId: string, content: UserContent): Promise<UserWithKey> {
+      requireGrant(identity, content.role);
+      const entities = database.forTenant(tenantId);
+      if ((await countUsers(entities)) >= MAX_USERS) {
+        throw UserErrors.tooMany(`A tenant can have ${MAX_USERS} users.`);
+      }
+      await requireFree(tenantId, content.email);
+      const id = ids.uuid();
+      const { record, key } = await makeKey(identity, tenantId, { id, role: content.role });
+      const user: StoredUser = { ...content, id, keyId: record.id, createdAt: clock.now() };
+      if (content.disabled) await apiKeys.revoke(record.id, tenantId);
+      await keeping(tenantId, record.id, () => insertUser(entities, user));
+      return content.disabled ? { user } : { user, key };
+    },
+
+    /** Throws `user.exists`, `user.changed`, `auth.grant-refused`. */
+    async update(
+      identity: Identity,
+      tenantId: string,
+      id: string,
+      changes: Partial<UserContent>,
+    ): Promise<UserWithKey> {
+      const before = await get(tenantId, id);
+      const after = { ...before, ...changes };
+      await requireFree(tenantId, changes.email, id);
+      const isOther = after.role !== before.role;
+      const isNewKey = !after.disabled && (isOther || before.disabled);
+      if (isNewKey || isOther) requireGrant(identity, after.role);
+      if (after.disabled || isOther) await apiKeys.revoke(before.keyId, tenantId);
+      const made = isNewKey ? await makeKey(identity, tenantId, after) : undefined;
+      const keyId = made?.record.id ?? before.keyId;
+      if (Object.keys(changes).length > 0) {
+        const entities = database.forTenant(tenantId);
+        await keeping(tenantId, made?.record.id, () => updateUser(entities, before, { ...changes, keyId }));
+      }
+      return { user: { ...after, keyId }, ...(made && { key: made.key }) };
+    },
+
+    async remove(tenantId: string, id: string): Promise<void> {
+      const { keyId } = await get(tenantId, id);
+      await apiKeys.revoke(keyId, tenantId);
+      if (!(await deleteUser(database.forTenant(tenantId), { id, keyId }))) throw UserErrors.changed();
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import type { RowWrite } from 'agent-gateway';
+import type { AgentTurnEvent, ChatCall, TurnEnd } from '../../../agent-engine/contract.ts';
+import type { WebhookEvent, WebhookEvents } from '../webhooks/webhook-events.ts';
+
+/** Which chat is reported. */
+interface ReportedChat {
+  /** Undefined for the default agent. */
+  readonly agentId: string | undefined;
+  readonly call: ChatCall;
+}
+
+/** Reports what happens in a chat to the webhooks of its tenant; content stays out of it. */
+export interface ChatReport {
+  saw(event: AgentTurnEvent): void;
+  /** The writes of the reports, for the commit of the turn. */
+  writes(sessionId: string | undefined, end: TurnEnd): Promise<readonly RowWrite[]>;
+  failed(sessionId: string | undefined, error: unknown): Promise<void>;
+}
+
+/** Begins the report of one turn. */
+export function reportChat(events: WebhookEvents, { agentId, call }: ReportedChat): ChatReport {
+  const { tenantId, userId } = call.principal;
+  const results: (AgentTurnEvent & { readonly type: 'tool_result' })[] = [];
+  const common = (sessionId: string | undefined) => ({
+    agent_id: agentId ?? null,
+    session_id: sessionId ?? null,
+  });
+  const toolCalls = (sessionId: string | undefined): readonly WebhookEvent[] =>
+    results.map(({ id, name, isError, agentPath }) => ({
+      type: isError ? 'tool.call.failed' : 'tool.call.completed',
+      data: { ...common(sessionId), call_id: id, tool: name, agent_path: agentPath },
+      userId,
+    }));
+  return {
+    saw(event) {
+      if (event.type === 'tool_result') results.push(event);
+    },
+    writes(sessionId, { result, usage }) {
+      const { finish, model, checkpoint } = result;
+      const waits = checkpoint && { interrupts: checkpoint.interrupts.map(({ id, type }) => ({ id, type })) };
+      const data = { ...common(sessionId), finish, model, usage, ...waits };
+      const type = checkpoint === undefined ? 'agent.run.completed' : 'agent.run.interrupted';
+      return events.writes(tenantId, [...toolCalls(sessionId), { type, data, userId }]);
+    },
+    async failed(sessionId, error) {
+      const code = (error as { readonly code?: unknown }).code;
+      const data = { ...common(sessionId), error_code: typeof code === 'string' ? code : 'internal' };
+      try {
+        await events.emit(tenantId, ...toolCalls(sessionId), { type: 'agent.run.failed', data, userId });
+      } catch (cause) {
+        call.log.warn({ err: cause }, 'the failure of a chat was not reported to webhooks');
+      }
+    },
+  };
+}

@@ -1,0 +1,205 @@
+import { type Clock, defineErrors, type Ids, type Page, type TenantEntityManager } from 'agent-gateway';
+import {
+  maySee,
+  type OwnerReader,
+  ownerOf,
+  type Principal,
+  SessionErrors,
+  type SessionMessage,
+  type Sessions,
+  visibleTo,
+} from '../../records/contract.ts';
+import { deleteChatsIn, forgetMessagesIn } from '../store/chats.ts';
+import {
+  ConversationEntity,
+  type ConversationRow,
+  findConversation,
+  findConversations,
+} from '../store/conversations.ts';
+
+/** A conversation of a user with an agent (decisions 3.2). */
+export interface ConversationRecord {
+  readonly id: string;
+  /** The agent that it was begun with. */
+  readonly botId: string;
+  readonly userId: string;
+  readonly title: string;
+  readonly metaData: Readonly<Record<string, unknown>>;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** What of a conversation can be chosen. */
+export interface ConversationChange {
+  readonly title?: string | undefined;
+  readonly metaData?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Which conversations are listed. */
+export interface ConversationQuery extends Page {
+  readonly botId?: string | undefined;
+  readonly keyword?: string | undefined;
+}
+
+/** Conversations whose titles are searched: a database each would find other ones, and reads all titles as well. */
+const SEARCHED = 1_000;
+
+/** What can go wrong with conversations. */
+export const ConversationErrors = defineErrors({
+  notFound: { code: 'conversation.not-found', kind: 'not-found', title: 'There is no such conversation' },
+  forbidden: {
+    code: 'conversation.forbidden',
+    kind: 'forbidden',
+    title: 'The conversation belongs to another user',
+  },
+});
+
+/** Conversations of tenants. */
+export type Conversations = ReturnType<typeof createConversations>;
+
+/** What conversations are made of. */
+interface ConversationParts {
+  readonly sessions: Sessions;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/** Makes the service. Every method but `create` throws `conversation.not-found`, and `conversation.forbidden` for another user's. */
+export function createConversations({ sessions, clock, ids }: ConversationParts) {
+  async function find(
+    entities: TenantEntityManager,
+    reader: OwnerReader,
+    id: string,
+  ): Promise<ConversationRow> {
+    const row = await findConversation(entities, id);
+    if (row === undefined) throw ConversationErrors.notFound();
+    if (!maySee(row, reader)) throw ConversationErrors.forbidden();
+    return row;
+  }
+
+  return {
+    /** Those that the reader may see, newest first. A `keyword` is looked for in the titles of the newest 1,000, in whatever case. */
+    async list(
+      entities: TenantEntityManager,
+      reader: OwnerReader,
+      { botId, keyword, ...page }: ConversationQuery,
+    ): Promise<{ readonly conversations: readonly ConversationRecord[]; readonly total: number }> {
+      const where = { ...visibleTo(reader), ...(botId !== undefined && { botId }) };
+      if (keyword === undefined) {
+        const [rows, total] = await findConversations(entities, where, page);
+        return { conversations: rows.map(toRecord), total };
+      }
+      const [rows] = await findConversations(entities, where, { limit: SEARCHED, offset: 0 });
+      const wanted = keyword.toLowerCase();
+      const found = rows.map(toRecord).filter(({ title }) => title.toLowerCase().includes(wanted));
+      return { conversations: found.slice(page.offset, page.offset + page.limit), total: found.length };
+    },
+
+    async create(
+      entities: TenantEntityManager,
+      principal: Principal,
+      { botId, title = '', metaData = {} }: ConversationChange & { readonly botId: string },
+    ): Promise<ConversationRecord> {
+      const now = new Date(clock.now());
+      const row = {
+        id: ids.uuid(),
+        ...ownerOf(principal),
+        botId,
+        title: JSON.stringify(title),
+        metaData: JSON.stringify(metaData),
+        createdAt: now,
+        updatedAt: now,
+      };
+      await entities.insert(ConversationEntity, row);
+      return toRecord(row);
+    },
+
+    get: async (entities: TenantEntityManager, reader: OwnerReader, id: string) =>
+      toRecord(await find(entities, reader, id)),
+
+    async change(
+      entities: TenantEntityManager,
+      reader: OwnerReader,
+      id: string,
+      { title, metaData }: ConversationChange,
+    ): Promise<ConversationRecord> {
+      const row = await find(entities, reader, id);
+      const changed = {
+        ...(title !== undefined && { title: JSON.stringify(title) }),
+        ...(metaData !== undefined && { metaData: JSON.stringify(metaData) }),
+        updatedAt: new Date(clock.now()),
+      };
+      if ((await entities.update(ConversationEntity, { id }, changed)) === 0)
+        throw ConversationErrors.notFound();
+      return toRecord({ ...row, ...changed });
+    },
+
+    /** With its messages. Throws `session.busy` while a turn is in flight. */
+    async remove(entities: TenantEntityManager, reader: OwnerReader, id: string): Promise<void> {
+      await find(entities, reader, id);
+      await withoutSession(sessions.remove(entities, reader, id));
+      await deleteChatsIn(entities, id);
+      await entities.delete(ConversationEntity, { id });
+    },
+
+    /** Messages oldest first: the newest `limit` before `before` (a `seq`; default: from the end). None while nothing was said. */
+    async messages(
+      entities: TenantEntityManager,
+      reader: OwnerReader,
+      id: string,
+      page: { readonly limit: number; readonly before?: number | undefined },
+    ): Promise<{ readonly messages: readonly SessionMessage[]; readonly total: number }> {
+      await find(entities, reader, id);
+      const session = await withoutSession(sessions.get(entities, reader, id));
+      return session === undefined ? { messages: [], total: 0 } : sessions.messages(entities, id, page);
+    },
+
+    /** Throws `session.message-not-found` and `session.busy` too. */
+    async removeMessage(
+      entities: TenantEntityManager,
+      reader: OwnerReader,
+      place: { readonly conversationId: string; readonly messageId: string },
+    ): Promise<void> {
+      const { conversationId: sessionId, messageId } = place;
+      await find(entities, reader, sessionId);
+      const removed = sessions.removeMessage(entities, reader, { sessionId, messageId }).then(() => true);
+      if ((await withoutSession(removed)) === undefined) throw SessionErrors.messageNotFound();
+      // Chats do not know which of their messages it was.
+      await forgetMessagesIn(entities, sessionId);
+    },
+
+    /** The agent of the conversation behind a session, if there is one. Refuses a turn in that of somebody else: its session would be his. */
+    async agentOf(
+      entities: TenantEntityManager,
+      reader: OwnerReader,
+      sessionId: string,
+    ): Promise<string | undefined> {
+      const row = await findConversation(entities, sessionId);
+      if (row !== undefined && !maySee(row, reader)) throw ConversationErrors.forbidden();
+      return row?.botId;
+    },
+  };
+}
+
+/** Undefined where nothing was said yet: there is no session then. */
+async function withoutSession<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === SessionErrors.notFound.definition.code) return undefined;
+    throw error;
+  }
+}
+
+function toRecord(row: Omit<ConversationRow, 'tenantId' | 'identityId'>): ConversationRecord {
+  const { id, botId, userId, title, metaData, createdAt, updatedAt } = row;
+  return {
+    id,
+    botId,
+    userId,
+    title: JSON.parse(title),
+    metaData: JSON.parse(metaData),
+    createdAt,
+    updatedAt,
+  };
+}

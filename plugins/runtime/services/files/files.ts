@@ -1,0 +1,220 @@
+import { Readable } from 'node:stream';
+import {
+  type ByteRange,
+  type Clock,
+  defineJob,
+  GatewayError,
+  type Ids,
+  type JobHandler,
+  type Jobs,
+  type Logger,
+  ObjectErrors,
+  type Objects,
+  type Page,
+  type TenantEntityManager,
+  Type,
+} from 'agent-gateway';
+import { maySee, type OwnerReader, ownerOf, type Principal, visibleTo } from '../../../records/contract.ts';
+import {
+  countFiles,
+  deleteFiles,
+  type FileRecord,
+  findFile,
+  findFiles,
+  findFilesOf,
+  insertFile,
+} from '../../store/files.ts';
+import { FileErrors } from './errors.ts';
+import { displayName } from './filename.ts';
+import { mimeTypeOf, SNIFFED } from './mime-type.ts';
+
+/** Files of a tenant. */
+const MAX_FILES = 10_000;
+/** Files whose contents one job deletes. */
+const BATCH = 500;
+
+/** Deletes the contents of files whose rows are gone. */
+export const FileContents = defineJob(
+  'runtime.file-contents',
+  Type.Object({ ids: Type.Array(Type.String()) }),
+);
+
+/** The key of a file's content among the objects of its tenant. */
+export function contentKey(id: string): string {
+  return `files/${id}`;
+}
+
+/** A file on its way into the gateway. */
+export interface IncomingFile {
+  /** As the client calls it. */
+  readonly filename: string | undefined;
+  readonly content: Readable;
+}
+
+/** A file whose content is stored, and which is no file yet. */
+export type ReceivedFile = Pick<FileRecord, 'id' | 'filename' | 'mimeType' | 'size'>;
+
+interface FilesParts {
+  readonly objects: Objects;
+  readonly jobs: Pick<Jobs, 'publish'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+  /** Bytes of one file. */
+  readonly maxSize: number;
+}
+
+/** Uploaded files: rows in the database, contents in the object store. */
+export type Files = ReturnType<typeof createFiles>;
+
+/** Makes the service behind the routes. A file belongs to an identity and the user that it named, as sessions do. */
+export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesParts) {
+  async function find(entities: TenantEntityManager, reader: OwnerReader, id: string): Promise<FileRecord> {
+    const file = await findFile(entities, id);
+    if (file === undefined) throw FileErrors.notFound();
+    if (!maySee(file, reader)) throw FileErrors.forbidden();
+    return file;
+  }
+
+  /** Deletes content that belongs to no file. What cannot be deleted now is left to the clean-up of objects without a row. */
+  async function discard(tenantId: string, { id }: ReceivedFile): Promise<void> {
+    try {
+      await objects.forTenant(tenantId).delete(contentKey(id));
+    } catch (err) {
+      log.warn({ err, tenant_id: tenantId, file_id: id }, 'the content of a refused file stays behind');
+    }
+  }
+
+  /** Deletes rows, and their contents after the transaction, which it needs. */
+  async function removeAll(entities: TenantEntityManager, files: readonly FileRecord[]): Promise<number> {
+    const gone = files.map(({ id }) => id);
+    const count = await deleteFiles(entities, gone);
+    if (count > 0) await jobs.publish(entities, FileContents, { ids: gone });
+    return count;
+  }
+
+  return {
+    /**
+     * Throws `file.full` and `objects.unavailable` before anything is read. Simultaneous uploads may get a little above the number of files.
+     */
+    async requireRoom(entities: TenantEntityManager): Promise<void> {
+      if (!objects.available) throw ObjectErrors.unavailable();
+      if ((await countFiles(entities)) < MAX_FILES) return;
+      throw FileErrors.full(`A tenant may have ${MAX_FILES} files`);
+    },
+
+    /** Stores content as it comes; `keep` or `discard` has to follow. Throws `file.too-large` and what the object store throws. */
+    async receive(tenantId: string, incoming: IncomingFile, signal: AbortSignal): Promise<ReceivedFile> {
+      const id = ids.uuid();
+      const { head, whole } = await peek(incoming.content);
+      const mimeType = await mimeTypeOf(head);
+      try {
+        const { size } = await objects.forTenant(tenantId).put(contentKey(id), whole, {
+          contentType: mimeType,
+          limit: maxSize,
+          signal,
+        });
+        return { id, filename: displayName(incoming.filename), mimeType, size };
+      } catch (error) {
+        if (!(error instanceof GatewayError) || error.code !== ObjectErrors.tooLarge.definition.code)
+          throw error;
+        throw FileErrors.tooLarge(`A file may have ${maxSize} bytes`);
+      }
+    },
+
+    discard,
+
+    /** Makes a file of content that was stored. */
+    async keep(
+      entities: TenantEntityManager,
+      principal: Principal,
+      received: ReceivedFile,
+    ): Promise<FileRecord> {
+      const file = { ...received, ...ownerOf(principal), createdAt: new Date(clock.now()) };
+      try {
+        await insertFile(entities, file);
+      } catch (error) {
+        // The answer to a commit may have been lost: content is given up only where the row is known not to be there.
+        const isKnownToBeAbsent = await findFile(entities, file.id).then(
+          (row) => row === undefined,
+          () => false,
+        );
+        if (isKnownToBeAbsent) await discard(principal.tenantId, received);
+        throw error;
+      }
+      return file;
+    },
+
+    /** Those that the reader may see, newest first. */
+    async list(entities: TenantEntityManager, reader: OwnerReader, page: Page) {
+      const [files, total] = await findFiles(entities, visibleTo(reader), page);
+      return { files, total };
+    },
+
+    /** @throws file.not-found, file.forbidden */
+    find,
+
+    /** The bytes of a file. Throws `file.not-found` where they are gone, and what the object store throws. */
+    async open(
+      tenantId: string,
+      { id }: Pick<FileRecord, 'id'>,
+      range: ByteRange | undefined,
+      signal: AbortSignal,
+    ): Promise<Readable> {
+      const wanted = range === undefined ? { signal } : { range, signal };
+      const found = await objects.forTenant(tenantId).get(contentKey(id), wanted);
+      if (found !== undefined) return found.body;
+      log.error({ tenant_id: tenantId, file_id: id }, 'the content of a file is gone');
+      throw FileErrors.notFound('The content of the file is gone');
+    },
+
+    /** Deletes a file; its content goes soon after. Throws `file.not-found`. */
+    async remove(entities: TenantEntityManager, reader: OwnerReader, id: string): Promise<void> {
+      await entities.transaction(async (unit) => {
+        const file = await find(unit, reader, id);
+        if ((await removeAll(unit, [file])) === 0) throw FileErrors.notFound();
+      });
+    },
+
+    /** Deletes all files of the tenant, or of one identity or user, in the caller's transaction; how many there were. */
+    async erase(entities: TenantEntityManager, name: string | undefined): Promise<number> {
+      let count = 0;
+      for (;;) {
+        const files = await findFilesOf(entities, name, { limit: BATCH });
+        if (files.length === 0) return count;
+        count += await removeAll(entities, files);
+      }
+    },
+  };
+}
+
+/** Does `FileContents`. */
+export function removeContents(objects: Objects): JobHandler<{ readonly ids: readonly string[] }> {
+  return async (payload, { tenantId, signal }) => {
+    const space = objects.forTenant(tenantId!);
+    for (const id of payload.ids) {
+      signal.throwIfAborted();
+      await space.delete(contentKey(id));
+    }
+  };
+}
+
+/** The first bytes of a stream, and all of it. */
+async function peek(content: Readable): Promise<{ readonly head: Buffer; readonly whole: Readable }> {
+  const pieces = content[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  const first: Buffer[] = [];
+  let size = 0;
+  let next = await pieces.next();
+  for (; next.done !== true && size < SNIFFED; next = await pieces.next()) {
+    first.push(next.value);
+    size += next.value.length;
+  }
+  async function* all() {
+    yield* first;
+    for (; next.done !== true; next = await pieces.next()) yield next.value;
+  }
+  return {
+    head: Buffer.concat(first).subarray(0, SNIFFED),
+    whole: Readable.from(all(), { objectMode: false }),
+  };
+}

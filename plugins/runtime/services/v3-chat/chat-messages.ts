@@ -1,0 +1,87 @@
+import type { Clock, Ids } from 'agent-gateway';
+import type { AgentTurnEvent } from '../../../agent-engine/contract.ts';
+
+/** Characters of all messages of a chat that are listed afterwards. The conversation keeps them whole. */
+const MAX_LISTED = 1024 * 1024;
+
+/** What was said in a chat, by whose part in it (the SDK's `MessageType`). */
+export interface ChatMessageRecord {
+  readonly id: string;
+  readonly type: 'answer' | 'function_call' | 'tool_response';
+  readonly content: string;
+  /** The model's thoughts, where it shows them. */
+  readonly reasoning: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+}
+
+/** A message that grows, or one that is complete. */
+export interface ChatMessageEvent {
+  readonly event: 'conversation.message.delta' | 'conversation.message.completed';
+  readonly message: ChatMessageRecord;
+}
+
+/** Makes messages of what happens in a turn. An answer ends where a tool is called, and at the end. */
+export function createChatMessages({ clock, ids }: { readonly clock: Clock; readonly ids: Ids }) {
+  const listed: ChatMessageRecord[] = [];
+  let room = MAX_LISTED;
+  let open: ChatMessageRecord | undefined;
+
+  const started = (type: ChatMessageRecord['type'], content: string): ChatMessageRecord => ({
+    ...{ id: ids.uuid(), type, content, reasoning: '', createdAt: clock.now() },
+  });
+
+  function completed(message: ChatMessageRecord): ChatMessageEvent {
+    const content = message.content.slice(0, room);
+    room -= content.length;
+    const reasoning = message.reasoning.slice(0, room);
+    room -= reasoning.length;
+    listed.push({ ...message, content, reasoning });
+    return { event: 'conversation.message.completed', message };
+  }
+
+  function grown(content: string, reasoning: string): ChatMessageEvent {
+    const now = open ?? started('answer', '');
+    open = { ...now, content: now.content + content, reasoning: now.reasoning + reasoning };
+    return { event: 'conversation.message.delta', message: { ...now, content, reasoning } };
+  }
+
+  function closed(): readonly ChatMessageEvent[] {
+    if (open === undefined) return [];
+    const message = open;
+    open = undefined;
+    return [completed(message)];
+  }
+
+  return {
+    listed: listed as readonly ChatMessageRecord[],
+
+    events(event: AgentTurnEvent): readonly ChatMessageEvent[] {
+      switch (event.type) {
+        case 'text':
+          return [grown(event.delta, '')];
+        case 'reasoning':
+          return [grown('', event.delta)];
+        case 'tool_call': {
+          const call = { name: event.name, arguments: parsed(event.arguments), tool_call_id: event.id };
+          return [...closed(), completed(started('function_call', JSON.stringify(call)))];
+        }
+        case 'tool_result':
+          return [...closed(), completed(started('tool_response', event.content))];
+        case 'agent_switch':
+          return closed();
+        case 'end':
+          return closed();
+      }
+    },
+  };
+}
+
+/** The model writes arguments, which need not be JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

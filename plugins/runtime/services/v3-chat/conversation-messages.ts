@@ -1,0 +1,96 @@
+import { KernelErrors, type TenantEntityManager } from 'agent-gateway';
+import type { ChatCall, ChatMessage, Conversations as Openings } from '../../../agent-engine/contract.ts';
+import type { OwnerReader, SessionMessage } from '../../../records/contract.ts';
+import type { Conversations } from '../conversations.ts';
+import type { V3Chats } from './v3-chats.ts';
+
+/** Messages that are read at one time, and those that are searched at most: older ones are listed by `/api/v2`. */
+const READ = 100;
+const MAX_SEARCHED = 5_000;
+
+/** A part of the messages of a conversation: those of a list that stand behind `after` and before `before`, which are ids. */
+export interface MessagePage {
+  readonly order: 'asc' | 'desc';
+  readonly limit: number;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
+/** Whose conversation is asked for. */
+interface Place {
+  readonly entities: TenantEntityManager;
+  readonly reader: OwnerReader;
+  readonly id: string;
+}
+
+/** Conversations with what was said in them, as the compatible SDK asks for it. */
+export type ConversationMessages = ReturnType<typeof createConversationMessages>;
+
+/** Makes the service. */
+export function createConversationMessages({
+  conversations,
+  chats,
+  openings,
+}: {
+  readonly conversations: Conversations;
+  readonly chats: Pick<V3Chats, 'messages'>;
+  readonly openings: Openings;
+}) {
+  /** Newest first; no further than is needed for the page. */
+  async function newest({ entities, reader, id }: Place, page: MessagePage): Promise<SessionMessage[]> {
+    const found: SessionMessage[] = [];
+    for (let before: number | undefined; found.length < MAX_SEARCHED; before = found.at(-1)?.seq) {
+      const { messages } = await conversations.messages(entities, reader, id, { limit: READ, before });
+      found.push(...messages.toReversed());
+      if (messages.length < READ || isEnough(found, page)) break;
+    }
+    return found;
+  }
+
+  return {
+    create: conversations.create,
+    get: conversations.get,
+
+    /** Keeps messages as a turn without an answer. */
+    async say(call: ChatCall, messages: readonly ChatMessage[]): Promise<void> {
+      if (messages.length === 0) return;
+      await using opened = await openings.open(call, { messages, store: true, contextLength: undefined });
+      await opened.keep({ model: 'default', source: 'runtime', messages: [], uses: [] });
+    },
+
+    /** A page of the messages of a conversation, or of one chat in it. Throws `request.invalid` for an id that is not in the list. */
+    async page(place: Place, page: MessagePage, chatId: string | undefined) {
+      const { entities, reader, id } = place;
+      if (chatId === undefined) {
+        const found = await newest(place, page);
+        return cut(page.order === 'asc' ? found.reverse() : found, page);
+      }
+      const said = await chats.messages(entities, reader, { chatId, conversationId: id });
+      return cut(page.order === 'asc' ? said : said.reverse(), page);
+    },
+  };
+}
+
+/** Whether what older messages there are does not change the page. Pure. */
+function isEnough(found: readonly SessionMessage[], { order, limit, before, after }: MessagePage): boolean {
+  if (order === 'asc' || before) return false;
+  const position = found.findIndex(({ id }) => id === after);
+  return (!after || position >= 0) && found.length - position - 1 > limit;
+}
+
+/** Pure. */
+function cut<M extends { readonly id: string }>(all: readonly M[], { limit, before, after }: MessagePage) {
+  const from = after ? positionOf(all, after, 'after_id') + 1 : 0;
+  const to = before ? positionOf(all, before, 'before_id') : all.length;
+  const range = all.slice(from, to);
+  // The page that ends at `before` is the one right in front of it.
+  const found = before && !after ? range.slice(-limit) : range.slice(0, limit);
+  return { found, hasMore: range.length > limit };
+}
+
+function positionOf(all: readonly { readonly id: string }[], wanted: string, name: string): number {
+  const position = all.findIndex(({ id }) => id === wanted);
+  if (position >= 0) return position;
+  const errors = [{ pointer: `/body/${name}`, message: 'is no message of this list' }];
+  throw KernelErrors.invalidRequest(undefined, { errors });
+}

@@ -1,0 +1,61 @@
+import { type FieldError, KernelErrors } from 'agent-gateway';
+import type { Decision, Interrupt } from '../../../agent-engine/contract.ts';
+
+/** What a client answers to one of the open calls of a chat. */
+export interface ToolOutput {
+  readonly toolCallId: string;
+  readonly output: string;
+}
+
+/** An open interrupt as the SDK knows it: a call of a tool whose output is awaited. Pure. */
+export function toToolCall({ id, type, toolCall, reason, fields }: Interrupt) {
+  const called =
+    type === 'approval' && toolCall
+      ? { name: toolCall.name, arguments: toolCall.arguments }
+      : { name: 'ask_user', arguments: JSON.stringify({ question: reason, fields }) };
+  return { id, type: 'function', function: called };
+}
+
+/**
+ * What outputs decide, by interrupt id: of an approval `approve`, `reject` or a decision as JSON; of a question its answer, or the answers by
+ * field as JSON. Whether they fit what was asked the engine checks. Pure.
+ *
+ * @throws request.invalid for an output without an open call, and for a call without an output
+ */
+export function readOutputs(
+  outputs: readonly ToolOutput[],
+  open: readonly Interrupt[],
+): Readonly<Record<string, Decision>> {
+  const errors: FieldError[] = outputs
+    .map(({ toolCallId }, index) => ({ toolCallId, pointer: `/body/tool_outputs/${index}/tool_call_id` }))
+    .filter(({ toolCallId }) => !open.some(({ id }) => id === toolCallId))
+    .map(({ pointer }) => ({ pointer, message: 'is no call that waits for an output' }));
+  const missing = open.filter(({ id }) => !outputs.some(({ toolCallId }) => toolCallId === id));
+  if (missing.length > 0) {
+    const message = `has no output for ${missing.map(({ id }) => id).join(', ')}`;
+    errors.push({ pointer: '/body/tool_outputs', message });
+  }
+  if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
+  const decided = open.map((interrupt) => {
+    const { output } = outputs.findLast(({ toolCallId }) => toolCallId === interrupt.id)!;
+    return [interrupt.id, decisionOf(output, interrupt)] as const;
+  });
+  return Object.fromEntries(decided);
+}
+
+function decisionOf(output: string, { type, fields }: Interrupt): Decision {
+  const given = jsonObject(output);
+  if (type === 'approval') return (given ?? { decision: output.trim() }) as Decision;
+  if (given === undefined) return { answers: { [fields[0]?.name ?? 'answer']: output } };
+  return 'answers' in given ? (given as Decision) : { answers: given };
+}
+
+/** Undefined for what is no text of a JSON object. */
+export function jsonObject(text: string): Record<string, unknown> | undefined {
+  if (!text.trimStart().startsWith('{')) return undefined;
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,242 @@
+import type { Clock, Database, Ids, Lease, Leases, TenantEntityManager } from 'agent-gateway';
+import {
+  AgentErrors,
+  type Agents,
+  type AgentTurns,
+  type ChatCall,
+  type ChatMessage,
+  type Checkpoints,
+} from '../../../agent-engine/contract.ts';
+import { maySee, type OwnerReader, ownerOf } from '../../../records/contract.ts';
+import { type ChatRow, deleteChatsBefore, findChat, insertChat, moveChat } from '../../store/chats.ts';
+import type { Conversations } from '../conversations.ts';
+import type { ChatMessageRecord } from './chat-messages.ts';
+import { failureOf, toChat, toChatMessage, V3ChatErrors } from './chat-record.ts';
+import { type ChatWork, createChatRuns, type Emit } from './chat-run.ts';
+import { readOutputs, type ToolOutput } from './tool-outputs.ts';
+
+/** For so long a chat can be retrieved. Its messages stay in the conversation. */
+const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+/** How often a cancellation looks again at a chat that moves on meanwhile. */
+const CANCEL_ATTEMPTS = 5;
+
+/** How a chat begins. */
+export interface V3ChatRequest {
+  readonly botId: string;
+  /** Absent: a new conversation. */
+  readonly conversationId: string | undefined;
+  readonly messages: readonly ChatMessage[];
+  /** False: nothing that is said is kept, and nobody can be asked. */
+  readonly isKept: boolean;
+  readonly metaData: Readonly<Record<string, string>>;
+}
+
+/** Which chat. */
+export interface ChatPlace {
+  readonly chatId: string;
+  readonly conversationId: string;
+}
+
+/** A chat that has begun. One of the two has to be called, once. */
+export interface BegunV3Chat {
+  readonly chat: ReturnType<typeof toChat>;
+  /** Carries it out while somebody listens; a client that leaves cancels it. */
+  follow(signal: AbortSignal, emit: Emit): Promise<void>;
+  /** Carries it out in the background. */
+  detach(): void;
+}
+
+/** What chats are made of. */
+interface V3ChatParts {
+  readonly agents: Pick<Agents, 'find' | 'checkDecisions'>;
+  readonly turns: AgentTurns;
+  readonly checkpoints: Pick<Checkpoints, 'find'>;
+  readonly conversations: Pick<Conversations, 'get' | 'create'>;
+  readonly database: Pick<Database, 'forTenant'>;
+  readonly leases: Leases;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/** Chats of the v3 API, which go on without their request (decisions 3.3). */
+export type V3Chats = ReturnType<typeof createV3Chats>;
+
+/** Makes the service. */
+export function createV3Chats(parts: V3ChatParts) {
+  const { agents, turns, checkpoints, conversations, database, leases, clock, ids } = parts;
+  const carryOut = createChatRuns(parts);
+  const background = new Set<Promise<void>>();
+  const stop = new AbortController();
+
+  async function find(
+    entities: TenantEntityManager,
+    reader: OwnerReader,
+    { chatId, conversationId }: ChatPlace,
+  ): Promise<ChatRow> {
+    const row = await findChat(entities, chatId);
+    if (row?.conversationId !== conversationId) throw V3ChatErrors.notFound();
+    if (!maySee(row, reader)) throw V3ChatErrors.forbidden();
+    return row;
+  }
+
+  /** As long as it is held, the chat is carried out by somebody. */
+  async function hold({ principal, maxSessions }: ChatCall, name: string): Promise<Lease> {
+    const lease = await leases.tryAcquire(leaseKey(principal.tenantId), { name, limit: maxSessions });
+    if (lease === 'held') throw V3ChatErrors.notInterrupted();
+    if (lease === 'full') throw V3ChatErrors.limit(undefined, { headers: { 'retry-after': '1' } });
+    return lease;
+  }
+
+  function begun(work: ChatWork): BegunV3Chat {
+    return {
+      chat: toChat(work.row),
+      follow: (signal, emit) => carryOut(work, signal, emit),
+      detach() {
+        const { log } = work.call;
+        const done = carryOut(work, stop.signal, () => undefined)
+          .catch((err: unknown) =>
+            log.error({ err, chatId: work.row.id }, 'the end of a chat was not written'),
+          )
+          .finally(() => background.delete(done));
+        background.add(done);
+      },
+    };
+  }
+
+  const interruptsOf = async (entities: TenantEntityManager, { conversationId, botId, status }: ChatRow) => {
+    if (status !== 'requires_action') return [];
+    const place = { sessionId: conversationId, agent: botId };
+    return (await checkpoints.find(entities, place))?.checkpoint.interrupts ?? [];
+  };
+
+  const shown = async (entities: TenantEntityManager, row: ChatRow) =>
+    toChat(row, await interruptsOf(entities, row));
+
+  return {
+    /** Throws `agent.not-found`, `conversation.not-found`, `conversation.forbidden`, `chat.limit`. */
+    async begin(call: ChatCall, request: V3ChatRequest): Promise<BegunV3Chat> {
+      const { botId, messages, isKept, metaData } = request;
+      if ((await agents.find(call.principal.tenantId, botId)) === undefined) {
+        throw AgentErrors.notFound(`There is no bot "${botId.slice(0, 100).toWellFormed()}".`, {
+          param: 'bot_id',
+        });
+      }
+      const { principal, isAdmin } = call;
+      const entities = database.forTenant(principal.tenantId);
+      const { id: conversationId } =
+        request.conversationId === undefined
+          ? await conversations.create(entities, principal, { botId })
+          : await conversations.get(entities, { ...principal, isAdmin }, request.conversationId);
+      const id = ids.uuid();
+      const lease = await hold(call, id);
+      const now = clock.now();
+      const row: ChatRow = {
+        ...{ id, ...ownerOf(principal), conversationId, botId, status: 'in_progress' },
+        metaData: JSON.stringify(metaData),
+        result: '{}',
+        messages: '[]',
+        createdAt: new Date(now),
+        completedAt: null,
+      };
+      try {
+        await deleteChatsBefore(entities, new Date(now - KEPT_MS));
+        await insertChat(entities, row);
+      } catch (error) {
+        await lease.release();
+        throw error;
+      }
+      return begun({
+        ...{ row, lease, isKept },
+        call: { ...call, sessionId: isKept ? conversationId : undefined },
+        begin: (inner) =>
+          turns.begin(inner, {
+            agent: botId,
+            messages,
+            pauses: isKept ? 'allow' : 'refuse',
+            store: isKept,
+            source: 'runtime',
+          }),
+      });
+    },
+
+    /** Goes on with a chat that waits. Throws `chat.not-interrupted`, `request.invalid`, `agent.decision-invalid` beside what `retrieve` throws. */
+    async submit(
+      call: ChatCall,
+      reader: OwnerReader,
+      place: ChatPlace,
+      outputs: readonly ToolOutput[],
+    ): Promise<BegunV3Chat> {
+      const entities = database.forTenant(call.principal.tenantId);
+      const row = await find(entities, reader, place);
+      const { id, botId: agent, conversationId: sessionId } = row;
+      if (row.status !== 'requires_action') throw V3ChatErrors.notInterrupted();
+      const waiting = await checkpoints.find(entities, { sessionId, agent });
+      if (waiting === undefined) throw V3ChatErrors.notInterrupted();
+      const decisions = readOutputs(outputs, waiting.checkpoint.interrupts);
+      agents.checkDecisions(waiting.checkpoint, decisions);
+      const lease = await hold(call, id);
+      const change = { status: 'in_progress' } as const;
+      try {
+        if (!(await moveChat(entities, { id, from: 'requires_action' }, change))) {
+          throw V3ChatErrors.notInterrupted();
+        }
+      } catch (error) {
+        await lease.release();
+        throw error;
+      }
+      return begun({
+        ...{ call, lease, isKept: true, row: { ...row, ...change } },
+        begin: (inner) =>
+          turns.resume(inner, { agent, sessionId, source: 'runtime', decide: () => decisions }),
+      });
+    },
+
+    /** Throws `chat.not-found`, `chat.forbidden`. One whose process died has failed. */
+    async retrieve(entities: TenantEntityManager, reader: OwnerReader, place: ChatPlace) {
+      const row = await find(entities, reader, place);
+      const isHeld = async () => (await leases.find(leaseKey(entities.tenantId), row.id)) !== undefined;
+      if (row.status !== 'in_progress' || (await isHeld())) return shown(entities, row);
+      const { status, error } = failureOf(V3ChatErrors.lost());
+      const change = { status, result: JSON.stringify({ error }), completedAt: new Date(clock.now()) };
+      await moveChat(entities, { id: row.id, from: 'in_progress' }, change);
+      return shown(entities, await find(entities, reader, place));
+    },
+
+    /** Ends a chat, in whichever replica. Throws `chat.finished` beside what `retrieve` throws. */
+    async cancel(entities: TenantEntityManager, reader: OwnerReader, place: ChatPlace) {
+      for (let attempt = 0; attempt < CANCEL_ATTEMPTS; attempt += 1) {
+        const row = await find(entities, reader, place);
+        const { id, status: from, conversationId: sessionId, botId: agent } = row;
+        if (from === 'canceled') return toChat(row);
+        if (from !== 'in_progress' && from !== 'requires_action') {
+          throw V3ChatErrors.finished(`The chat has ended: it is ${from}`);
+        }
+        const change = { status: 'canceled' as const, completedAt: new Date(clock.now()) };
+        if (!(await moveChat(entities, { id, from }, change))) continue;
+        if (from === 'in_progress') await leases.revoke(leaseKey(entities.tenantId), id);
+        else await turns.abort(entities, reader, { sessionId, agent });
+        return toChat({ ...row, ...change });
+      }
+      throw V3ChatErrors.finished('The chat moves on too fast; try again');
+    },
+
+    /** What was said in a chat so far, oldest first: nothing before it has ended or waits. */
+    async messages(entities: TenantEntityManager, reader: OwnerReader, place: ChatPlace) {
+      const row = await find(entities, reader, place);
+      const messages: readonly ChatMessageRecord[] = JSON.parse(row.messages);
+      return messages.map((message) => toChatMessage(row, message));
+    },
+
+    /** Waits for the chats in the background; they fail when `signal` aborts. */
+    async close(signal: AbortSignal): Promise<void> {
+      const abort = () => stop.abort(V3ChatErrors.lost('The gateway was stopped'));
+      if (signal.aborted) abort();
+      signal.addEventListener('abort', abort, { once: true });
+      await Promise.all(background);
+    },
+  };
+}
+
+function leaseKey(tenantId: string): string {
+  return `runtime-chats:${tenantId}`;
+}

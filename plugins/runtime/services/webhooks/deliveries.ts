@@ -1,0 +1,145 @@
+import {
+  type Clock,
+  defineJob,
+  type Ids,
+  type JobHandler,
+  type Jobs,
+  type Logger,
+  type TenantEntityManager,
+  Type,
+} from 'agent-gateway';
+import {
+  endDelivery,
+  findDelivery,
+  findWebhook,
+  logWrite,
+  nextAttempt,
+  type StoredLog,
+  type StoredWebhook,
+  trimLogs,
+  updateWebhook,
+} from '../../store/webhooks.ts';
+import { createPlaces } from './places.ts';
+import type { Message, Send } from './send.ts';
+
+/** One attempt to deliver one event to one webhook. The attempts of the job itself are for failures of the gateway, such as a database that is away. */
+export const DeliverWebhook = defineJob(
+  'runtime.webhook-delivery',
+  Type.Object({
+    delivery_id: Type.String(),
+    webhook_id: Type.String(),
+    attempt: Type.Integer({ minimum: 1 }),
+  }),
+  { backoff: { first: 1_000, most: 60_000 } },
+);
+
+/** Deliveries under way or in line in this process at one time, and under way for one webhook: all 20 of a tenant stay below its 64 open requests. */
+export const CONCURRENCY = 400;
+export const PER_WEBHOOK = 3;
+/** Milliseconds: the longest `Retry-After` that is waited for. */
+const MOST_RETRY_AFTER_MS = 3_600_000;
+/** What an attempt comes late at most, as a part of its delay: receivers that come back are not met by all at once. */
+const JITTER = 0.2;
+
+/** `delivered`; `retried`: failed, another attempt follows; `given_up`: failed, the last one. */
+export type AttemptResult = 'delivered' | 'retried' | 'given_up';
+
+interface DeliveriesParts {
+  readonly send: Send;
+  readonly jobs: Jobs;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+  /** Milliseconds before the second attempt, the third …: one attempt more than there are delays. */
+  readonly backoff: readonly number[];
+  /** A webhook of the tenant is no longer active. */
+  readonly changed: (tenantId: string) => void;
+  readonly counted: (result: AttemptResult) => void;
+}
+
+/** Makes what attempts deliveries: the handler of the job, and `attempt` for tests of a webhook. */
+export function createDeliveries(parts: DeliveriesParts) {
+  const { send, jobs, clock, ids, log, backoff, changed, counted } = parts;
+  const placeOf = createPlaces(PER_WEBHOOK, clock);
+
+  /** One attempt, not yet in the log. A receiver that answers 410 gets nothing more. Throws the reason of `signal`. */
+  async function attempt(
+    entities: TenantEntityManager,
+    webhook: StoredWebhook,
+    message: Message,
+    number: number,
+    signal: AbortSignal,
+  ) {
+    const { tenantId } = entities;
+    const sent = await send(tenantId, webhook, message, signal);
+    if (sent.isGone) {
+      await updateWebhook(entities, webhook.id, { active: false });
+      changed(tenantId);
+      log.warn(
+        { tenant_id: tenantId, webhook_id: webhook.id },
+        'a webhook is off: its receiver is gone (410)',
+      );
+    }
+    const entry: StoredLog = {
+      id: ids.uuid(),
+      webhookId: webhook.id,
+      eventId: message.eventId,
+      eventType: message.eventType,
+      statusCode: sent.statusCode,
+      attempt: number,
+      durationMs: sent.durationMs,
+      error: sent.error,
+      deliveredAt: clock.now(),
+    };
+    return { entry, sent };
+  }
+
+  function delayAfter(number: number, retryAfterMs: number): number | undefined {
+    const delay = backoff[number - 1];
+    if (delay === undefined) return undefined;
+    const asked = Math.max(delay, Math.min(retryAfterMs, MOST_RETRY_AFTER_MS));
+    return Math.round(asked * (1 + (JITTER * ids.bytes(1)[0]!) / 255));
+  }
+
+  const handle: JobHandler<{ delivery_id: string; webhook_id: string; attempt: number }> = async (
+    payload,
+    { entities, signal },
+  ) => {
+    const { delivery_id, webhook_id, attempt: number } = payload;
+    const tenant = entities();
+    const place = await placeOf(`${tenant.tenantId}/${webhook_id}`);
+    if ('waitMs' in place) {
+      await jobs.publish(tenant, DeliverWebhook, payload, { delay: place.waitMs });
+      return;
+    }
+    try {
+      signal.throwIfAborted();
+      const delivery = await findDelivery(tenant, delivery_id);
+      // Attempted by a process that died before its job was done; deleted with its webhook; or too old.
+      if (delivery?.attempt !== number) return;
+      const webhook = await findWebhook(tenant, webhook_id);
+      if (webhook?.active !== true) {
+        await tenant.writeTogether([endDelivery(delivery)]);
+        return;
+      }
+      const { entry, sent } = await attempt(tenant, webhook, delivery, number, signal);
+      const delay = sent.error === null || sent.isGone ? undefined : delayAfter(number, sent.retryAfterMs);
+      const next =
+        delay === undefined
+          ? [endDelivery(delivery)]
+          : [
+              nextAttempt(delivery),
+              jobs.write(DeliverWebhook, { ...payload, attempt: number + 1 }, { delay }),
+            ];
+      if (!(await tenant.writeTogether([...next, logWrite(entry)]))) return;
+      counted(sent.error === null ? 'delivered' : delay === undefined ? 'given_up' : 'retried');
+      await trimLogs(tenant, webhook_id);
+    } finally {
+      place.leave();
+    }
+  };
+
+  return { attempt, handle };
+}
+
+export type Deliveries = ReturnType<typeof createDeliveries>;

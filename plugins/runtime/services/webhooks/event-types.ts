@@ -1,0 +1,32 @@
+import { nearestName } from 'agent-gateway';
+import { RUN_EVENT_TYPES } from '../../../workflow/contract.ts';
+
+/** What webhooks can hear of (decisions 3.2, 2.7). `webhook.test` goes to the webhook that is tested, whatever it hears of. */
+export const WEBHOOK_EVENT_TYPES = [
+  'agent.run.completed',
+  'agent.run.failed',
+  'agent.run.interrupted',
+  'tool.call.completed',
+  'tool.call.failed',
+  'agent.created',
+  'agent.updated',
+  'agent.deleted',
+  'agent.reloaded',
+  ...RUN_EVENT_TYPES.map((type) => `workflow.${type}` as const),
+  'webhook.test',
+] as const;
+
+export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number];
+
+/** Whether a pattern names the type: `*`, `workflow.*` (whole segments, at any depth), or the type itself. */
+export function matchesType(pattern: string, type: string): boolean {
+  if (pattern === '*' || pattern === type) return true;
+  return pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1));
+}
+
+/** What is wrong with a pattern; undefined where it names a type that there is. */
+export function patternProblem(pattern: string): string | undefined {
+  if (WEBHOOK_EVENT_TYPES.some((type) => matchesType(pattern, type))) return undefined;
+  const meant = nearestName(pattern, WEBHOOK_EVENT_TYPES);
+  return `${JSON.stringify(pattern)} is no event type${meant === undefined ? '' : `, ${meant} is`}; write a type, a group such as workflow.* or agent.run.*, or *`;
+}

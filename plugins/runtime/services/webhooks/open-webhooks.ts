@@ -1,0 +1,78 @@
+import { ConfigurationError, createSeal, parseDuration, type Scope } from 'agent-gateway';
+import type { Guard } from '../../../agent-engine/contract.ts';
+import { PersonalDataPoint } from '../../../platform/contract.ts';
+import { EventSinksPoint } from '../../../workflow/contract.ts';
+import type { RuntimeSettings } from '../../config.ts';
+import { deleteOld } from '../../store/webhooks.ts';
+import { type AttemptResult, CONCURRENCY, createDeliveries, DeliverWebhook } from './deliveries.ts';
+import { createWebhookData } from './personal-data.ts';
+import { createSend } from './send.ts';
+import { createWebhookEvents, type WebhookEvents, WebhooksChanged } from './webhook-events.ts';
+import { createWebhooks, type Webhooks } from './webhooks.ts';
+import { workflowEventSink } from './workflow-events.ts';
+
+const EXPIRY_EVERY_MS = 3_600_000;
+const DAY_MS = 24 * 3_600_000;
+/** Milliseconds for which attempts stay in the log, and events may be on their way. */
+const KEEP_LOGS_MS = 30 * DAY_MS;
+const KEEP_DELIVERIES_MS = 3 * DAY_MS;
+
+/** Attempts after the first, and the longest delay before one. */
+const MAX_RETRIES = 20;
+const MAX_DELAY_MS = DAY_MS;
+
+/** Opens the webhooks of all tenants: their administration, and where events are published. They end with the plugin. */
+export function openWebhooks(
+  scope: Scope<RuntimeSettings>,
+  { guard }: { readonly guard: Guard },
+): { readonly webhooks: Webhooks; readonly events: WebhookEvents } {
+  const { services, config, log } = scope;
+  const { database, clock, production } = services;
+  const attempts = scope.metric.counter<'result'>({
+    name: 'svc_webhook_attempts_total',
+    help: 'Events for webhooks by what became of them: delivered, retried, given_up, or dropped since too many were on their way.',
+    labels: ['result'],
+  });
+  const counted = (result: AttemptResult | 'dropped', count = 1) => attempts.inc({ result }, count);
+  if (config.secret_key === undefined && production) {
+    log.warn('secrets of webhooks are stored without encryption: SVC_SECRET_KEY is not set');
+  }
+
+  const seal = createSeal(config.secret_key);
+  const parts = { ...services, log, seal, guard };
+  const events = createWebhookEvents({ ...parts, dropped: (count) => counted('dropped', count) });
+  const deliveries = createDeliveries({
+    ...parts,
+    send: createSend(parts),
+    backoff: readBackoff(config.webhook_backoff),
+    changed: events.changed,
+    counted,
+  });
+  const webhooks = createWebhooks({ ...parts, deliveries, changed: events.changed });
+
+  scope.on(WebhooksChanged, ({ tenant_id }) => events.forget(tenant_id));
+  scope.defer(services.events.onMissed(() => events.forget()));
+  scope.worker(DeliverWebhook, deliveries.handle, { concurrency: CONCURRENCY });
+  scope.every('webhook-expiry', EXPIRY_EVERY_MS, () =>
+    deleteOld(database, {
+      logs: clock.now() - KEEP_LOGS_MS,
+      deliveries: clock.now() - KEEP_DELIVERIES_MS,
+    }),
+  );
+  scope.contribute(EventSinksPoint, workflowEventSink(events));
+  scope.contribute(PersonalDataPoint, createWebhookData(database));
+  return { webhooks, events };
+}
+
+/** Milliseconds. Throws a ConfigurationError, which stops the start, for what is no list of durations. */
+function readBackoff(texts: readonly string[]): readonly number[] {
+  const delays = texts.map(parseDuration);
+  const isGood = (delay: number | undefined) => delay !== undefined && delay >= 1 && delay <= MAX_DELAY_MS;
+  if (delays.length <= MAX_RETRIES && delays.every(isGood)) return delays as number[];
+  throw new ConfigurationError([
+    {
+      name: 'SVC_WEBHOOK_BACKOFF',
+      message: `must be a list of up to ${MAX_RETRIES} durations of up to a day, write 1s,5s,30s,120s`,
+    },
+  ]);
+}

@@ -1,0 +1,77 @@
+import { type Clock, type Release, Semaphore } from 'agent-gateway';
+
+/** Milliseconds that one waits for a place, and those who wait for the places of one key. */
+const LINE_MS = 1_000;
+const MOST_IN_LINE = 50;
+/** Milliseconds before one comes again: at most, and of what a multiple, for each moment at which one comes costs a look into the database. */
+const MOST_WAIT_MS = 600_000;
+const STEP_MS = 500;
+/** Milliseconds of a stay, while none has ended. */
+const UNKNOWN_MS = 10;
+
+interface Line {
+  readonly turns: Semaphore;
+  /** Those inside and in line. */
+  users: number;
+  /** When the next one may come, and when the latest came in; monotonic. */
+  nextAt: number;
+  cameAt: number;
+  /** Milliseconds that the latest stayed. */
+  stayed: number;
+}
+
+/** A place, or the milliseconds after which to come again. */
+export type Place = { readonly leave: Release } | { readonly waitMs: number };
+
+/**
+ * So many places for each key, in this process: what is slow takes no more, however much of it waits. A few wait for a moment in line; all others
+ * come again one after the other, at the pace of those inside, so that they do not come back all at once.
+ */
+export function createPlaces(most: number, clock: Pick<Clock, 'monotonic'>) {
+  const lines = new Map<string, Line>();
+
+  function lineOf(key: string): Line {
+    const known = lines.get(key);
+    if (known !== undefined) return known;
+    const now = clock.monotonic();
+    const turns = new Semaphore(most, { timeoutMs: LINE_MS });
+    const line = { turns, users: 0, nextAt: now, cameAt: now, stayed: UNKNOWN_MS };
+    lines.set(key, line);
+    return line;
+  }
+
+  function later(line: Line): Place {
+    const now = clock.monotonic();
+    const inside = now - line.cameAt;
+    // Where nobody came in for so long, those inside are slower than those before them.
+    const pace = Math.max(line.stayed, inside > LINE_MS ? inside : 0) / most;
+    line.nextAt = Math.max(line.nextAt, now) + pace;
+    const at = Math.ceil(line.nextAt / STEP_MS) * STEP_MS;
+    return { waitMs: Math.min(Math.ceil(at - now), MOST_WAIT_MS) };
+  }
+
+  function leave(key: string, line: Line): void {
+    line.users -= 1;
+    if (line.users === 0) lines.delete(key);
+  }
+
+  return async (key: string): Promise<Place> => {
+    const line = lineOf(key);
+    if (line.turns.waiting >= MOST_IN_LINE) return later(line);
+    line.users += 1;
+    const release = await line.turns.acquire().catch(() => undefined);
+    if (release === undefined) {
+      leave(key, line);
+      return later(line);
+    }
+    const cameAt = clock.monotonic();
+    line.cameAt = cameAt;
+    return {
+      leave() {
+        line.stayed = clock.monotonic() - cameAt;
+        release();
+        leave(key, line);
+      },
+    };
+  };
+}

@@ -1,0 +1,202 @@
+import {
+  type Clock,
+  type Database,
+  defineErrors,
+  type Egress,
+  EgressErrors,
+  type ErrorFactory,
+  type FieldError,
+  GatewayError,
+  type Ids,
+  type Page,
+  type Seal,
+} from 'agent-gateway';
+import type { Guard } from '../../../agent-engine/contract.ts';
+import {
+  deleteWebhook,
+  findWebhook,
+  insertWebhook,
+  listLogs,
+  listWebhooks,
+  logWrite,
+  type StoredLog,
+  type StoredWebhook,
+  trimLogs,
+  updateWebhook,
+} from '../../store/webhooks.ts';
+import type { Deliveries } from './deliveries.ts';
+import { eventBody } from './event-body.ts';
+import { patternProblem } from './event-types.ts';
+import { sealPlace } from './send.ts';
+import { MAX_WEBHOOKS } from './webhook-events.ts';
+
+/** What the administration of webhooks refuses. */
+export const WebhookErrors = defineErrors({
+  notFound: { code: 'webhook.not-found', kind: 'not-found', title: 'There is no such webhook' },
+  invalid: { code: 'webhook.invalid', kind: 'invalid', title: 'The webhook is not valid' },
+  tooMany: { code: 'webhook.too-many', kind: 'conflict', title: 'The tenant has too many webhooks' },
+});
+
+/** What an administrator says of a webhook; absent members stay as they are. */
+export interface WebhookContent {
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly description: string;
+  readonly active: boolean;
+}
+
+/** Random bytes of a secret (Standard Webhooks: 24 to 64). */
+const SECRET_BYTES = 32;
+/** Milliseconds for which the secret before signs as well, so that receivers can change theirs at leisure. */
+const ROTATION_MS = 24 * 3_600_000;
+
+interface WebhooksParts {
+  readonly database: Pick<Database, 'forTenant'>;
+  readonly egress: Pick<Egress, 'check'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly seal: Seal;
+  readonly guard: Pick<Guard, 'redactJsonText'>;
+  readonly deliveries: Pick<Deliveries, 'attempt'>;
+  readonly changed: (tenantId: string) => void;
+}
+
+export type Webhooks = ReturnType<typeof createWebhooks>;
+
+/** The webhooks of tenants, for their administrators. Throws `webhook.not-found` for ids of other tenants too. */
+export function createWebhooks(parts: WebhooksParts) {
+  const { database, egress, clock, ids, seal, guard, deliveries, changed } = parts;
+
+  async function get(tenantId: string, id: string): Promise<StoredWebhook> {
+    const webhook = isId(id) ? await findWebhook(database.forTenant(tenantId), id) : undefined;
+    if (webhook === undefined) throw WebhookErrors.notFound();
+    return webhook;
+  }
+
+  /** Changes and reads again. */
+  async function update(
+    tenantId: string,
+    id: string,
+    changes: Partial<StoredWebhook>,
+  ): Promise<StoredWebhook> {
+    try {
+      if (Object.keys(changes).length > 0) await updateWebhook(database.forTenant(tenantId), id, changes);
+      return await get(tenantId, id);
+    } finally {
+      // Also after a failure: a commit whose answer was lost has happened.
+      changed(tenantId);
+    }
+  }
+
+  const newSecret = () => `whsec_${ids.bytes(SECRET_BYTES).toString('base64')}`;
+
+  async function check(tenantId: string, { url, events }: Partial<WebhookContent>): Promise<void> {
+    const problems: FieldError[] = [];
+    for (const [index, pattern] of (events ?? []).entries()) {
+      const message = patternProblem(pattern);
+      if (message !== undefined) problems.push({ pointer: `/body/events/${index}`, message });
+    }
+    if (url !== undefined) problems.push(...(await urlProblems(tenantId, url)));
+    if (problems.length > 0) throw WebhookErrors.invalid(undefined, { errors: problems });
+  }
+
+  async function urlProblems(tenantId: string, url: string): Promise<readonly FieldError[]> {
+    try {
+      await egress.check(tenantId, url);
+      return [];
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      if (REFUSALS.has(error.code)) return [{ pointer: '/body/url', message: error.message }];
+      // A name may come into being later, and each delivery is checked anew.
+      if (UNKNOWN.has(error.code)) return [];
+      throw error;
+    }
+  }
+
+  return {
+    get,
+    list: (tenantId: string, page: Page) => listWebhooks(database.forTenant(tenantId), page),
+
+    /** @returns the secret as well, which is shown this once. Throws `webhook.invalid`, `webhook.too-many`. */
+    async create(tenantId: string, content: WebhookContent) {
+      await check(tenantId, content);
+      const entities = database.forTenant(tenantId);
+      const { total } = await listWebhooks(entities, { limit: 0, offset: 0 });
+      if (total >= MAX_WEBHOOKS) throw WebhookErrors.tooMany(`A tenant can have ${MAX_WEBHOOKS} webhooks.`);
+      const id = ids.uuid();
+      const secret = newSecret();
+      const webhook: StoredWebhook = {
+        ...content,
+        id,
+        secret: seal.seal(secret, sealPlace(tenantId, id)),
+        previousSecret: null,
+        previousUntil: null,
+        createdAt: clock.now(),
+      };
+      try {
+        await insertWebhook(entities, webhook);
+      } finally {
+        changed(tenantId);
+      }
+      return { webhook, secret };
+    },
+
+    /** Throws `webhook.invalid`. */
+    async update(tenantId: string, id: string, content: Partial<WebhookContent>): Promise<StoredWebhook> {
+      await get(tenantId, id);
+      await check(tenantId, content);
+      return await update(tenantId, id, content);
+    },
+
+    /** Gives it another secret; the one before signs as well for a day. */
+    async rotateSecret(tenantId: string, id: string) {
+      const before = await get(tenantId, id);
+      const secret = newSecret();
+      const webhook = await update(tenantId, id, {
+        secret: seal.seal(secret, sealPlace(tenantId, id)),
+        previousSecret: before.secret,
+        previousUntil: clock.now() + ROTATION_MS,
+      });
+      return { webhook, secret };
+    },
+
+    /** Deletes it with its log; what is on its way is not delivered any more. */
+    async remove(tenantId: string, id: string): Promise<void> {
+      try {
+        const isDeleted = isId(id) && (await deleteWebhook(database.forTenant(tenantId), id));
+        if (!isDeleted) throw WebhookErrors.notFound();
+      } finally {
+        changed(tenantId);
+      }
+    },
+
+    /** Sends a `webhook.test` event now and once, also where it is not active. The attempt is in the log. */
+    async test(tenantId: string, id: string, signal: AbortSignal): Promise<StoredLog> {
+      const webhook = await get(tenantId, id);
+      const entities = database.forTenant(tenantId);
+      const event = { type: 'webhook.test', at: new Date(clock.now()), data: { webhook_id: id } };
+      const message = { eventId: ids.uuid(), eventType: event.type, body: eventBody(event, guard) };
+      const { entry } = await deliveries.attempt(entities, webhook, message, 1, signal);
+      await entities.writeTogether([logWrite(entry)]);
+      await trimLogs(entities, id);
+      return entry;
+    },
+
+    /** The attempts, newest first. */
+    async logs(tenantId: string, id: string, page: Page) {
+      await get(tenantId, id);
+      return listLogs(database.forTenant(tenantId), id, page);
+    },
+  };
+}
+
+/** Ids are the gateway's own; no other text is looked for, for not every database could. */
+const isId = (text: string) => /^[\da-f-]{36}$/.test(text);
+
+/** What a check of an address may throw: that it cannot be the one of a webhook, or that its name does not resolve now. */
+const REFUSALS: ReadonlySet<string> = codesOf(EgressErrors.denied, EgressErrors.malformed);
+const UNKNOWN: ReadonlySet<string> = codesOf(EgressErrors.unreachable, EgressErrors.timeout);
+
+function codesOf(...errors: readonly ErrorFactory[]): ReadonlySet<string> {
+  return new Set(errors.map(({ definition }) => definition.code));
+}

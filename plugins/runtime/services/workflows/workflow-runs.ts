@@ -1,0 +1,146 @@
+import { defineErrors, type Identity, KernelErrors } from 'agent-gateway';
+import {
+  type JsonObject,
+  type RunPlace,
+  type TaskCompletion,
+  type WorkflowDefinitions,
+  type WorkflowEngine,
+  WorkflowErrors,
+} from '../../../workflow/contract.ts';
+import { jsonObject } from '../v3-chat/tool-outputs.ts';
+import { reasonOf, workflowEvents } from './workflow-stream.ts';
+
+/** For so long a synchronous run is waited for; the time of a request is five minutes. Milliseconds. */
+const WAIT_MS = 240_000;
+
+/** What can go wrong with runs, beside what the engine throws. */
+export const WorkflowRunErrors = defineErrors({
+  unavailable: {
+    code: 'workflow.unavailable',
+    kind: 'unavailable',
+    title: 'This gateway runs without workflows',
+  },
+  waits: { code: 'workflow.waits', kind: 'conflict', title: 'The run waits for somebody' },
+  cancelled: { code: 'workflow.cancelled', kind: 'conflict', title: 'The run was cancelled' },
+  failed: { code: 'workflow.failed', kind: 'upstream', title: 'The run failed' },
+  timeout: { code: 'workflow.timeout', kind: 'timeout', title: 'The run takes longer than a request may' },
+});
+
+/** Who works with runs. */
+export interface RunCaller {
+  readonly tenantId: string;
+  readonly identity: Identity;
+}
+
+/** The workflow plugin, which may be absent. */
+interface WorkflowParts {
+  readonly workflows: WorkflowEngine | undefined;
+  readonly definitions: WorkflowDefinitions | undefined;
+}
+
+/** Workflows as the compatible SDK runs them (decisions 3.3). */
+export type WorkflowRuns = ReturnType<typeof createWorkflowRuns>;
+
+/** Makes the service. Every method throws `workflow.unavailable`, and what the engine throws. */
+export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
+  function there() {
+    if (workflows === undefined || definitions === undefined) throw WorkflowRunErrors.unavailable();
+    return { engine: workflows, definitions };
+  }
+
+  return {
+    /** Starts a run of a published definition, by its id, or of a file, by its name. It goes on by itself. */
+    async start({ tenantId, identity }: RunCaller, workflowId: string, input: JsonObject): Promise<RunPlace> {
+      const { engine, definitions } = there();
+      const version = await definitions.resolve(tenantId, workflowId);
+      const { run } = await engine.start({ tenantId, version, input, startedBy: identity.id });
+      return { tenantId, runId: run.id };
+    },
+
+    /** A run that is there. Throws `workflow.run-not-found`, also for a run of another workflow. */
+    async find({ tenantId }: RunCaller, workflowId: string, runId: string): Promise<RunPlace> {
+      const { engine, definitions } = there();
+      const { id } = await definitions.describe(tenantId, workflowId);
+      const run = await engine.get({ tenantId, runId });
+      if (run.definition_id !== id) throw WorkflowErrors.runNotFound();
+      return { tenantId, runId };
+    },
+
+    /** The result of a run that completes by itself. Throws `workflow.waits`, `.failed`, `.cancelled`, `.timeout`. */
+    async result(place: RunPlace, signal: AbortSignal): Promise<JsonObject> {
+      const { engine } = there();
+      const run = await engine.settled({ ...place, timeoutMs: WAIT_MS, signal });
+      const final = { retryable: false };
+      switch (run.status) {
+        case 'completed':
+          return (await engine.result(place)) ?? {};
+        case 'waiting':
+          throw WorkflowRunErrors.waits(
+            `The run ${run.id} waits for somebody: stream it, and resume it`,
+            final,
+          );
+        case 'paused':
+          throw WorkflowRunErrors.failed(`The run ${run.id} failed: ${reasonOf(run)}`, final);
+        case 'cancelled':
+          throw WorkflowRunErrors.cancelled(`The run ${run.id} was cancelled`, final);
+        case 'running':
+          throw WorkflowRunErrors.timeout(`The run ${run.id} goes on: stream it`, final);
+      }
+    },
+
+    /** What happens in a run, from its stored events. */
+    events: (place: RunPlace, from: { readonly after: number | undefined; readonly signal: AbortSignal }) =>
+      workflowEvents(there().engine, place, from),
+
+    /**
+     * Completes the task of an interrupt. Gives the run, and the `seq` behind which its events go on. Throws `request.invalid` for an id that is no
+     * event's.
+     */
+    async resume(
+      { tenantId, identity }: RunCaller,
+      workflowId: string,
+      { eventId, data }: { readonly eventId: string; readonly data: string | JsonObject },
+    ): Promise<{ readonly place: RunPlace; readonly after: number }> {
+      const { engine } = there();
+      const [runId, stepRunId, ...rest] = eventId.split('/');
+      if (!runId || !stepRunId || rest.length > 0) {
+        const errors = [{ pointer: '/body/event_id', message: 'is no id of an Interrupt' }];
+        throw KernelErrors.invalidRequest(undefined, { errors });
+      }
+      const place = await this.find({ tenantId, identity }, workflowId, runId);
+      await engine.step({ ...place, stepRunId });
+      const { total: after } = await engine.events({ ...place, limit: 0 });
+      await engine.completeTask({ tenantId, stepRunId, identity, completion: completionOf(data) });
+      return { place, after };
+    },
+
+    describe: ({ tenantId }: RunCaller, workflowId: string) =>
+      there().definitions.describe(tenantId, workflowId),
+  };
+}
+
+const MEMBERS: ReadonlySet<string> = new Set(['outcome', 'output', 'variables']);
+
+/** A completion, as an object or its JSON text; any other object is the output, any other text the outcome and the answer. Pure. */
+function completionOf(data: string | JsonObject): TaskCompletion {
+  const given = typeof data === 'string' ? (jsonObject(data) as JsonObject | undefined) : data;
+  if (given === undefined) return { outcome: data as string, output: { answer: data as string } };
+  const names = Object.keys(given);
+  const isCompletion = names.length > 0 && names.every((name) => MEMBERS.has(name));
+  if (!isCompletion) return { output: given };
+  const { outcome, output, variables } = given;
+  const errors = [
+    ...(outcome !== undefined && typeof outcome !== 'string' ? ['outcome must be a text'] : []),
+    ...[output, variables].flatMap((value, at) =>
+      value === undefined || isObject(value)
+        ? []
+        : [`${at === 0 ? 'output' : 'variables'} must be an object`],
+    ),
+  ].map((message) => ({ pointer: '/body/resume_data', message }));
+  if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
+  return given as TaskCompletion;
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,85 @@
+import { cozeCode } from 'agent-gateway';
+import type { JsonObject, RunPlace, RunRecord, WorkflowEngine } from '../../../workflow/contract.ts';
+
+/** The only kind of interrupt: somebody has to complete a human task. The SDK's number of a question. */
+const QUESTION = 2;
+/** The title of the message that brings the result. */
+const END_TITLE = 'End';
+
+/** One event of a workflow's stream (the SDK's `WorkflowEvent`). */
+export interface WorkflowStreamEvent {
+  /** The `seq` of the stored event that it comes from. */
+  readonly seq: number;
+  readonly event: 'Message' | 'Interrupt' | 'Error' | 'Done';
+  readonly data: object;
+  /** Of the message that brings the result. */
+  readonly result?: JsonObject;
+}
+
+/** Names a waiting task to clients: run and step. */
+export const eventIdOf = (runId: string, stepRunId: string) => `${runId}/${stepRunId}`;
+
+/**
+ * A run from its stored events: a message for each finished node, an interrupt for each task that waits, and the end. Ends when the run has ended, is paused, or
+ * waits for people alone.
+ *
+ * @param after only what comes after this `seq`
+ */
+export async function* workflowEvents(
+  engine: WorkflowEngine,
+  place: RunPlace,
+  { after, signal }: { readonly after: number | undefined; readonly signal: AbortSignal },
+): AsyncGenerator<WorkflowStreamEvent> {
+  for await (const { seq, type, step_run_id: stepRunId = '' } of engine.follow({ ...place, after, signal })) {
+    switch (type) {
+      case 'step.completed': {
+        const step = await engine.step({ ...place, stepRunId });
+        if (step.node_type === 'end') {
+          // It is there with the last end that is reached.
+          const result = await engine.result(place);
+          if (result !== null) yield { ...message(seq, END_TITLE, result), result };
+        } else if (step.node_type !== 'start') yield message(seq, step.node_name, step.output ?? {});
+        break;
+      }
+      case 'task.created': {
+        const { status, node_name } = await engine.step({ ...place, stepRunId });
+        if (status !== 'waiting') break;
+        const interrupt = { event_id: eventIdOf(place.runId, stepRunId), type: QUESTION };
+        yield { seq, event: 'Interrupt', data: { interrupt_data: interrupt, node_title: node_name } };
+        break;
+      }
+      case 'run.completed':
+        yield { seq, event: 'Done', data: {} };
+        break;
+      case 'run.cancelled':
+        yield failed(seq, 'The run was cancelled');
+        break;
+    }
+    const resting = await restingAt(engine, place, seq);
+    if (resting?.status === 'paused') yield failed(seq, reasonOf(resting));
+    if (resting !== undefined) return;
+  }
+}
+
+/** Why a run is paused. */
+export function reasonOf({ error }: Pick<RunRecord, 'error'>): string {
+  return error === null ? 'The run is paused' : `${error.code}: ${error.message}`;
+}
+
+/** The run, where nothing follows an event until somebody acts. */
+async function restingAt(engine: WorkflowEngine, place: RunPlace, seq: number) {
+  const { events } = await engine.events({ ...place, after: seq, limit: 1 });
+  if (events.length > 0) return undefined;
+  const run = await engine.get(place);
+  return run.status === 'waiting' || run.status === 'paused' ? run : undefined;
+}
+
+function message(seq: number, title: string, output: JsonObject): WorkflowStreamEvent {
+  const data = { content: JSON.stringify(output), node_title: title, node_seq_id: '0', node_is_finish: true };
+  return { seq, event: 'Message', data };
+}
+
+function failed(seq: number, reason: string): WorkflowStreamEvent {
+  const data = { error_code: cozeCode({ kind: 'upstream' }), error_message: reason };
+  return { seq, event: 'Error', data };
+}

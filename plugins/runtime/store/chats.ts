@@ -1,0 +1,90 @@
+import type { InferEntity } from '@mikro-orm/core';
+import { column, defineEntity, type TenantEntityManager } from 'agent-gateway';
+import { OWNER_LENGTH } from '../../records/contract.ts';
+
+/** A chat of the v3 API: one turn in a conversation, until it has ended. Free text is JSON text, which every database keeps. */
+export const ChatEntity = defineEntity({
+  name: 'RuntimeChat',
+  tableName: 'runtime_chats',
+  indexes: [
+    { name: 'runtime_chats_conversation', properties: ['tenantId', 'conversationId'] },
+    { name: 'runtime_chats_created', properties: ['tenantId', 'createdAt'] },
+  ],
+  properties: {
+    id: column.id().primary(),
+    tenantId: column.tenant(),
+    identityId: column.string(OWNER_LENGTH),
+    userId: column.string(OWNER_LENGTH),
+    conversationId: column.string(128),
+    botId: column.string(128),
+    status: column.string(16).$type<StoredStatus>(),
+    metaData: column.text(),
+    /** What it came to: usage and error. */
+    result: column.text(),
+    /** What was said in it, as it is listed. */
+    messages: column.text(),
+    createdAt: column.time(),
+    completedAt: column.time().nullable(),
+  },
+});
+
+/** Where a chat that is kept stands; `created` is only ever an event. */
+export type StoredStatus = 'in_progress' | 'completed' | 'failed' | 'requires_action' | 'canceled';
+
+/** A row of `runtime_chats`. */
+export type ChatRow = Omit<InferEntity<typeof ChatEntity>, 'tenantId'>;
+
+export function insertChat(entities: TenantEntityManager, row: ChatRow): Promise<void> {
+  return entities.insert(ChatEntity, { ...row });
+}
+
+/** The tenant's chat of this id. */
+export async function findChat(entities: TenantEntityManager, id: string): Promise<ChatRow | undefined> {
+  const [row] = await entities.rows(ChatEntity, { id }, { limit: 1 });
+  return row;
+}
+
+/** Moves a chat on. False where it no longer has the status `from`. */
+export async function moveChat(
+  entities: TenantEntityManager,
+  { id, from }: { readonly id: string; readonly from: StoredStatus },
+  change: Partial<Pick<ChatRow, 'status' | 'result' | 'messages' | 'completedAt'>>,
+): Promise<boolean> {
+  return (await entities.update(ChatEntity, { id, status: from }, change)) > 0;
+}
+
+/** Forgets chats that were begun before a time. */
+export function deleteChatsBefore(entities: TenantEntityManager, time: Date): Promise<number> {
+  return entities.delete(ChatEntity, { createdAt: { $lt: time } });
+}
+
+/** Forgets the chats of a conversation; how many there were. */
+export function deleteChatsIn(entities: TenantEntityManager, conversationId: string): Promise<number> {
+  return entities.delete(ChatEntity, { conversationId });
+}
+
+/** Lists nothing any more of what was said in the chats of a conversation. */
+export async function forgetMessagesIn(entities: TenantEntityManager, conversationId: string): Promise<void> {
+  await entities.update(ChatEntity, { conversationId }, { messages: '[]' });
+}
+
+/** Chats of an identity, or of a user that an identity named, oldest first and after `after`; without a name all of the tenant. */
+export function findChatsOf(
+  entities: TenantEntityManager,
+  name: string | undefined,
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<readonly ChatRow[]> {
+  return entities.find(
+    ChatEntity,
+    { ...theirs(name), id: { $gt: after } },
+    { orderBy: { id: 'asc' }, limit },
+  );
+}
+
+/** Deletes what `findChatsOf` finds; how many there were. */
+export function deleteChatsOf(entities: TenantEntityManager, name: string | undefined): Promise<number> {
+  return entities.delete(ChatEntity, theirs(name));
+}
+
+const theirs = (name: string | undefined) =>
+  name === undefined ? {} : { $or: [{ identityId: name }, { userId: name }] };

@@ -1,0 +1,69 @@
+import type { InferEntity } from '@mikro-orm/core';
+import { column, defineEntity, type Page, type PlainWhere, type TenantEntityManager } from 'agent-gateway';
+import { OWNER_LENGTH } from '../../records/contract.ts';
+
+/** A conversation; its messages are those of the session of the same id. Free text is JSON text, which every database keeps. */
+export const ConversationEntity = defineEntity({
+  name: 'RuntimeConversation',
+  tableName: 'runtime_conversations',
+  indexes: [
+    { name: 'runtime_conversations_newest', properties: ['tenantId', 'createdAt', 'id'] },
+    { name: 'runtime_conversations_owner', properties: ['tenantId', 'identityId', 'userId', 'createdAt'] },
+  ],
+  properties: {
+    id: column.id().primary(),
+    tenantId: column.tenant(),
+    identityId: column.string(OWNER_LENGTH),
+    userId: column.string(OWNER_LENGTH),
+    botId: column.string(128),
+    title: column.text(),
+    metaData: column.text(),
+    createdAt: column.time(),
+    updatedAt: column.time(),
+  },
+});
+
+/** A row of `runtime_conversations`. */
+export type ConversationRow = InferEntity<typeof ConversationEntity>;
+
+/** A page of conversations, newest first, and the number of all. */
+export async function findConversations(
+  entities: TenantEntityManager,
+  where: PlainWhere<ConversationRow>,
+  { limit, offset }: Page,
+): Promise<readonly [readonly ConversationRow[], number]> {
+  const orderBy = { createdAt: 'desc', id: 'desc' } as const;
+  const rows = await entities.rows(ConversationEntity, where, { orderBy, limit, offset });
+  return [rows, await entities.count(ConversationEntity, where as object)];
+}
+
+/** Conversations of an identity, or of a user that an identity named, by id and after `after`; without a name all of the tenant. */
+export function findConversationsOf(
+  entities: TenantEntityManager,
+  name: string | undefined,
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<readonly ConversationRow[]> {
+  const where = { ...ofOwner(name), id: { $gt: after } };
+  return entities.find(ConversationEntity, where, { orderBy: { id: 'asc' }, limit });
+}
+
+/** Deletes them; returns how many there were. */
+export function deleteConversationsOf(
+  entities: TenantEntityManager,
+  name: string | undefined,
+): Promise<number> {
+  return entities.delete(ConversationEntity, ofOwner(name));
+}
+
+function ofOwner(name: string | undefined) {
+  return name === undefined ? {} : { $or: [{ identityId: name }, { userId: name }] };
+}
+
+/** The tenant's conversation of this id. */
+export async function findConversation(
+  entities: TenantEntityManager,
+  id: string,
+): Promise<ConversationRow | undefined> {
+  const [row] = await entities.rows(ConversationEntity, { id }, { limit: 1 });
+  return row;
+}

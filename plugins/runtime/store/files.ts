@@ -1,0 +1,77 @@
+import { column, defineEntity, type Page, type TenantEntityManager } from 'agent-gateway';
+import { OWNER_LENGTH, type Owner } from '../../records/contract.ts';
+
+/** An uploaded file. Its content is an object, which never changes. */
+export const FileEntity = defineEntity({
+  name: 'File',
+  tableName: 'files',
+  indexes: [
+    { name: 'files_created', properties: ['tenantId', 'createdAt', 'id'] },
+    { name: 'files_owner', properties: ['tenantId', 'identityId', 'userId', 'createdAt'] },
+  ],
+  properties: {
+    id: column.id().primary(),
+    tenantId: column.tenant(),
+    identityId: column.string(OWNER_LENGTH),
+    userId: column.string(OWNER_LENGTH),
+    filename: column.string(255),
+    mimeType: column.string(150),
+    size: column.bigint(),
+    createdAt: column.time(),
+  },
+});
+
+/** A file, without its content (specification 3, File). */
+export interface FileRecord extends Owner {
+  readonly id: string;
+  /** As it is shown: 1 to 255 characters, no path, no control characters. */
+  readonly filename: string;
+  /** What the content looks like, not what the client said. */
+  readonly mimeType: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly createdAt: Date;
+}
+
+const NEWEST = { createdAt: 'desc', id: 'desc' } as const;
+
+/** A page of the files of these owners, newest first, and the number of all. */
+export async function findFiles(
+  entities: TenantEntityManager,
+  owner: Partial<Owner>,
+  { limit, offset }: Page,
+): Promise<readonly [readonly FileRecord[], number]> {
+  const [files, total] = await Promise.all([
+    limit === 0 ? [] : entities.rows(FileEntity, owner, { orderBy: NEWEST, limit, offset }),
+    entities.count(FileEntity, owner),
+  ]);
+  return [files, total];
+}
+
+export async function findFile(entities: TenantEntityManager, id: string): Promise<FileRecord | undefined> {
+  const [row] = await entities.rows(FileEntity, { id }, { limit: 1 });
+  return row;
+}
+
+export function countFiles(entities: TenantEntityManager): Promise<number> {
+  return entities.count(FileEntity);
+}
+
+export function insertFile(entities: TenantEntityManager, file: FileRecord): Promise<void> {
+  return entities.insert(FileEntity, { ...file });
+}
+
+/** Deletes the rows of files; how many there were. */
+export function deleteFiles(entities: TenantEntityManager, ids: readonly string[]): Promise<number> {
+  return entities.delete(FileEntity, { id: { $in: [...ids] } });
+}
+
+/** Files of an identity, or of a user that an identity named, oldest first and after `after`; without a name all of the tenant. */
+export function findFilesOf(
+  entities: TenantEntityManager,
+  name: string | undefined,
+  { after = '', limit }: { readonly after?: string | undefined; readonly limit: number },
+): Promise<readonly FileRecord[]> {
+  const theirs = name === undefined ? {} : { $or: [{ identityId: name }, { userId: name }] };
+  return entities.find(FileEntity, { ...theirs, id: { $gt: after } }, { orderBy: { id: 'asc' }, limit });
+}

@@ -1,0 +1,232 @@
+import type { InferEntity } from '@mikro-orm/core';
+import {
+  column,
+  type Database,
+  defineEntity,
+  type Page,
+  type RowWrite,
+  type TenantEntityManager,
+  writes,
+} from 'agent-gateway';
+
+/** A webhook of a tenant. Times are milliseconds since the epoch. Secrets are sealed. */
+export const WebhookTable = defineEntity({
+  name: 'RuntimeWebhook',
+  tableName: 'runtime_webhooks',
+  properties: {
+    tenantId: column.tenant().primary(),
+    id: column.id().primary(),
+    url: column.text(),
+    /** JSON texts. */
+    events: column.text(),
+    description: column.text(),
+    active: column.boolean(),
+    secret: column.text(),
+    /** Signs as well, until its time. */
+    previousSecret: column.text().strictNullable(),
+    previousUntil: column.bigint().strictNullable(),
+    createdAt: column.bigint(),
+  },
+});
+
+/** One event on its way to one webhook; the row goes when it was delivered or given up. */
+export const DeliveryTable = defineEntity({
+  name: 'RuntimeWebhookDelivery',
+  tableName: 'runtime_webhook_deliveries',
+  indexes: [
+    { name: 'runtime_webhook_deliveries_webhook', properties: ['tenantId', 'webhookId'] },
+    { name: 'runtime_webhook_deliveries_created', properties: ['createdAt'] },
+  ],
+  properties: {
+    tenantId: column.tenant().primary(),
+    id: column.id().primary(),
+    webhookId: column.id(),
+    /** The `webhook-id` of all of its attempts. */
+    eventId: column.string(64),
+    eventType: column.string(64),
+    /** Whose doings the event reports, where that is known. */
+    userId: column.string(256).strictNullable(),
+    /** The next attempt: 1 for the first. */
+    attempt: column.integer().unsigned(false),
+    /** What is sent, byte by byte. */
+    body: column.text(),
+    createdAt: column.bigint(),
+  },
+});
+
+/** One attempt to deliver an event. */
+export const LogTable = defineEntity({
+  name: 'RuntimeWebhookLog',
+  tableName: 'runtime_webhook_logs',
+  indexes: [
+    { name: 'runtime_webhook_logs_webhook', properties: ['tenantId', 'webhookId', 'id'] },
+    { name: 'runtime_webhook_logs_delivered', properties: ['deliveredAt'] },
+  ],
+  properties: {
+    tenantId: column.tenant().primary(),
+    id: column.id().primary(),
+    webhookId: column.id(),
+    eventId: column.string(64),
+    eventType: column.string(64),
+    /** Null where there was no answer. */
+    statusCode: column.integer().unsigned(false).strictNullable(),
+    attempt: column.integer().unsigned(false),
+    durationMs: column.integer().unsigned(false),
+    error: column.text().strictNullable(),
+    deliveredAt: column.bigint(),
+  },
+});
+
+export const webhookEntities = [WebhookTable, DeliveryTable, LogTable];
+
+/** A webhook as it is stored. */
+export interface StoredWebhook extends Omit<InferEntity<typeof WebhookTable>, 'tenantId' | 'events'> {
+  readonly events: readonly string[];
+}
+
+export type StoredDelivery = Omit<InferEntity<typeof DeliveryTable>, 'tenantId'>;
+export type StoredLog = Omit<InferEntity<typeof LogTable>, 'tenantId'>;
+
+function ofRow({ tenantId: _, ...row }: InferEntity<typeof WebhookTable>): StoredWebhook {
+  return { ...row, events: JSON.parse(row.events), description: JSON.parse(row.description) };
+}
+
+/** Newest first: the ids tell when they were made. */
+const NEWEST = { orderBy: { id: 'desc' } } as const;
+/** Attempts that the log of a webhook keeps, and how many more before the oldest go. */
+export const KEPT_LOGS = 200;
+const SPARE_LOGS = 50;
+/** Rows that an export reads at one time. */
+const BATCH = 100;
+
+export const findWebhook = async (
+  entities: TenantEntityManager,
+  id: string,
+): Promise<StoredWebhook | undefined> => {
+  const [row] = await entities.rows(WebhookTable, { id }, { limit: 1 });
+  return row && ofRow(row);
+};
+
+export const insertWebhook = (entities: TenantEntityManager, webhook: StoredWebhook): Promise<void> =>
+  entities.insert(WebhookTable, {
+    ...webhook,
+    events: JSON.stringify(webhook.events),
+    description: JSON.stringify(webhook.description),
+  });
+
+/** False where there is none. */
+export async function updateWebhook(
+  entities: TenantEntityManager,
+  id: string,
+  { events, description, ...plain }: Partial<StoredWebhook>,
+): Promise<boolean> {
+  const changes = {
+    ...plain,
+    ...(events && { events: JSON.stringify(events) }),
+    ...(description !== undefined && { description: JSON.stringify(description) }),
+  };
+  return (await entities.update(WebhookTable, { id }, changes)) > 0;
+}
+
+/** Deletes a webhook with its log and what is on its way; false where there is none. */
+export const deleteWebhook = (entities: TenantEntityManager, id: string): Promise<boolean> =>
+  entities.writeTogether([
+    writes.delete(WebhookTable, { id }, { expect: 1 }),
+    writes.delete(DeliveryTable, { webhookId: id }),
+    writes.delete(LogTable, { webhookId: id }),
+  ]);
+
+export async function listWebhooks(entities: TenantEntityManager, page: Page) {
+  const rows = await entities.rows(WebhookTable, {}, { ...NEWEST, ...page });
+  return { webhooks: rows.map(ofRow), total: await entities.count(WebhookTable) };
+}
+
+export async function listLogs(entities: TenantEntityManager, webhookId: string, page: Page) {
+  const logs = await entities.rows(LogTable, { webhookId }, { ...NEWEST, ...page });
+  return { logs, total: await entities.count(LogTable, { webhookId }) };
+}
+
+/** How many events are on their way, by webhook. */
+export async function pendingByWebhook(entities: TenantEntityManager): Promise<ReadonlyMap<string, number>> {
+  const groups = await entities.aggregate(DeliveryTable, { where: {}, by: ['webhookId'] });
+  return new Map(groups.map(({ webhookId, count }) => [webhookId, count]));
+}
+
+export const deliveryWrite = (deliveries: readonly StoredDelivery[]): RowWrite =>
+  writes.insert(DeliveryTable, deliveries);
+
+type Attempted = Pick<StoredDelivery, 'id' | 'attempt'>;
+
+/** The delivery is over; matches nothing where another process has attempted it meanwhile. */
+export const endDelivery = ({ id, attempt }: Attempted): RowWrite =>
+  writes.delete(DeliveryTable, { id, attempt }, { expect: 1 });
+
+/** Another attempt follows; matches like `endDelivery`. */
+export const nextAttempt = ({ id, attempt }: Attempted): RowWrite =>
+  writes.update(DeliveryTable, { id, attempt }, { attempt: attempt + 1 }, { expect: 1 });
+
+export const logWrite = (log: StoredLog): RowWrite => writes.insert(LogTable, [log]);
+
+export const findDelivery = async (
+  entities: TenantEntityManager,
+  id: string,
+): Promise<StoredDelivery | undefined> => (await entities.rows(DeliveryTable, { id }, { limit: 1 }))[0];
+
+/** Deletes the oldest attempts of a log that has become too long. */
+export async function trimLogs(entities: TenantEntityManager, webhookId: string): Promise<void> {
+  const query = { ...NEWEST, offset: KEPT_LOGS, limit: SPARE_LOGS, fields: ['id'] } as const;
+  const surplus = await entities.rows(LogTable, { webhookId }, query);
+  const [newest] = surplus;
+  if (newest === undefined || surplus.length < SPARE_LOGS) return;
+  await entities.delete(LogTable, { webhookId, id: { $lte: newest.id } });
+}
+
+/** Deletes what is older, of all tenants; times in milliseconds. */
+export async function deleteOld(
+  database: Pick<Database, 'system'>,
+  before: { readonly logs: number; readonly deliveries: number },
+): Promise<void> {
+  const system = database.system();
+  await system.nativeDelete(LogTable, { deliveredAt: { $lt: before.logs } });
+  await system.nativeDelete(DeliveryTable, { createdAt: { $lt: before.deliveries } });
+}
+
+type OwnTable = typeof WebhookTable | typeof DeliveryTable | typeof LogTable;
+
+/** All rows of a table that match, oldest first, read in pages. For exports. */
+export async function* allRows<T extends OwnTable>(
+  entities: TenantEntityManager,
+  table: T,
+  where: { readonly userId?: string },
+): AsyncGenerator<InferEntity<T>> {
+  for (let after = ''; ; ) {
+    const page = { orderBy: { id: 'asc' }, limit: BATCH } as const;
+    const rows = (await entities.rows(
+      table as typeof DeliveryTable,
+      { ...where, id: { $gt: after } },
+      page,
+    )) as unknown as InferEntity<T>[];
+    yield* rows;
+    after = rows.length < BATCH ? '' : (rows.at(-1) as { id: string }).id;
+    if (after === '') return;
+  }
+}
+
+export async function* allWebhooks(entities: TenantEntityManager): AsyncGenerator<StoredWebhook> {
+  for await (const row of allRows(entities, WebhookTable, {})) yield ofRow(row);
+}
+
+/**
+ * Deletes what webhooks keep of the tenant, or only the events on their way that report a user's doings, inside the caller's transaction.
+ *
+ * @returns how many rows of each kind
+ */
+export async function eraseWebhooks(
+  entities: TenantEntityManager,
+  userId: string | undefined,
+): Promise<Readonly<Record<string, number>>> {
+  const webhook_deliveries = await entities.delete(DeliveryTable, userId === undefined ? {} : { userId });
+  if (userId !== undefined) return { webhook_deliveries };
+  const webhook_logs = await entities.delete(LogTable, {});
+  return { webhooks: await entities.delete(WebhookTable, {}), webhook_logs, webhook_deliveries };
+}

@@ -1,0 +1,70 @@
+import test from 'ava';
+import { type ChatMessage, MAX_KEPT, type ToolCall } from '../../../../../plugins/agent-engine/contract.ts';
+import { createGuard } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
+import { keptMessages } from '../../../../../plugins/agent-engine/services/turns/kept-messages.ts';
+import { testGuard } from '../../../platform/services/chat/chat-fakes.ts';
+
+const keep = (message: ChatMessage) => keptMessages([message], testGuard)[0];
+
+test('credentials are not kept, wherever they stand', (t) => {
+  t.deepEqual(keep({ role: 'user', content: 'my SECRET' }), { role: 'user', content: 'my [R]' });
+  t.deepEqual(keep({ role: 'user', content: [{ type: 'text', text: 'SECRET' }] })?.content, [
+    { type: 'text', text: '[R]' },
+  ]);
+  const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{"key":"SECRET"}' } } as const;
+  t.deepEqual(keep({ role: 'assistant', content: null, tool_calls: [call] })?.tool_calls, [
+    { ...call, function: { name: 'f', arguments: '{"key":"[R]"}' } },
+  ]);
+});
+
+test("a call of a provider's own tool is kept without credentials", (t) => {
+  const call = { id: 'c', type: 'custom', custom: { name: 'sh', input: 'SECRET' } } as unknown as ToolCall;
+  t.deepEqual(keep({ role: 'assistant', content: null, tool_calls: [call] })?.tool_calls as unknown, [
+    { ...call, custom: { name: 'sh', input: '[R]' } },
+  ]);
+});
+
+test('small media are kept, large ones are named', (t) => {
+  const small = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } };
+  t.deepEqual(keep({ role: 'user', content: [small] })?.content, [small]);
+  const large = { type: 'image_url', image_url: { url: 'A'.repeat(300_000) } };
+  const [part] = keep({ role: 'user', content: [large] })!.content as { type: string; text: string }[];
+  t.is(part?.type, 'text');
+  t.regex(part?.text ?? '', /^\[image_url of 3000\d\d characters, not kept\]$/);
+});
+
+test('a turn that no database takes in one statement is refused', (t) => {
+  const error = t.throws(() => keep({ role: 'user', content: 'a'.repeat(MAX_KEPT + 1) }));
+  t.like(error, { code: 'session.turn-too-large', kind: 'too-large' });
+});
+
+for (const [name, character, most] of [
+  ['U+0000, each seven bytes', '\0', 1_900_000],
+  ['quotation marks, each four bytes', '"', 3_400_000],
+] as const) {
+  test(`what grows in a statement is measured there: ${name}`, (t) => {
+    const message = (length: number): ChatMessage => ({ role: 'user', content: character.repeat(length) });
+    t.notThrows(() => keep(message(most)));
+    t.like(
+      t.throws(() => keep(message(most + 100_000))),
+      { code: 'session.turn-too-large' },
+    );
+  });
+}
+
+test('a credential that never ends takes nothing but its own text, and JSON stays JSON', (t) => {
+  const guard = createGuard({ input: 'block', output: 'block', onFinding: () => {} });
+  const key = `-----BEGIN RSA PRIVATE ${'KEY'}-----\n${'MIIEowIBAAKCAQEA'.repeat(4)}`;
+  const file = { type: 'file', file: { name: 'key.pem', data: key }, detail: 'low' };
+  const call = {
+    id: 'c',
+    type: 'function',
+    function: { name: 'f', arguments: JSON.stringify({ key, a: 1 }) },
+  };
+  const [kept] = keptMessages([{ role: 'user', content: [file], tool_calls: [call as never] }], guard);
+  const [part] = kept!.content as (typeof file)[];
+  t.like(part, { type: 'file', detail: 'low', file: { name: 'key.pem' } });
+  const { key: redacted, a } = JSON.parse(kept!.tool_calls![0]!.function.arguments);
+  t.is(a, 1);
+  for (const text of [redacted, part!.file.data]) t.regex(text, /^\[REDACTED:[a-z-]+\]$/);
+});

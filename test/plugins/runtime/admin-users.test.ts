@@ -1,0 +1,134 @@
+import test from 'ava';
+import { eachDatabase } from '../../support/databases.ts';
+import { until } from '../../support/until.ts';
+import { startRecords } from './records-gateway.ts';
+import { startRuntime } from './runtime-gateway.ts';
+
+const PATH = '/api/v2/admin/users';
+const ANNA = { name: 'Anna \u0000\ud800', email: 'Anna@example.com', role: 'editor' };
+
+eachDatabase(test, 'a user is made with a key, listed, changed and deleted', async (t, fresh) => {
+  const gateway = await startRuntime(t, { env: { ...fresh.environment } });
+  t.is(await gateway.gateway.services.database.schemaDrift(), '');
+  const { token } = await gateway.makeTenant();
+  const other = await gateway.makeTenant('other');
+  const post = (body: object, as = token) => gateway.request(PATH, { method: 'POST', body, token: as });
+  const put = (id: string, body: object, as = token) =>
+    gateway.request(`${PATH}/${id}`, { method: 'PUT', body, token: as });
+  const read = async (key: string) => (await gateway.request('/api/v2/agents', { token: key })).status;
+  const write = async (key: string) => {
+    const body = { user_id: 'anna', content: 'Likes tea' };
+    return (await gateway.request('/api/v2/memory/long-term', { method: 'POST', body, token: key })).status;
+  };
+  const administer = async (key: string) => (await gateway.request(PATH, { token: key })).status;
+
+  const made = await post(ANNA);
+  t.is(made.status, 201);
+  t.is(made.headers.get('cache-control'), 'no-store');
+  const { user, api_key: editor } = made.body;
+  t.like(user, { ...ANNA, disabled: false });
+  t.deepEqual(Object.keys(user).sort(), ['created_at', 'disabled', 'email', 'id', 'name', 'role']);
+  t.deepEqual([await read(editor), await write(editor), await administer(editor)], [200, 201, 403]);
+  t.is((await post({ ...ANNA, email: 'anna@EXAMPLE.com' })).body.code, 'user.exists');
+  t.is((await post(ANNA, other.token)).status, 201, 'addresses are unique in a tenant');
+
+  const viewer = await put(user.id, { role: 'viewer' });
+  t.is(viewer.status, 200);
+  const { api_key: viewing } = viewer.body;
+  t.is(await read(editor), 401, 'the key before is revoked');
+  t.deepEqual([await read(viewing), await write(viewing), await administer(viewing)], [200, 403, 403]);
+  const renamed = await put(user.id, { name: 'Anna' });
+  t.deepEqual([renamed.body.api_key, renamed.body.user.name], [undefined, 'Anna']);
+  t.is(await read(viewing), 200);
+
+  const ben = await post({ name: 'Ben', email: 'ben@example.com', role: 'admin' });
+  t.is(await administer(ben.body.api_key), 200);
+  t.is((await put(ben.body.user.id, { email: 'ANNA@example.com', role: 'viewer' })).body.code, 'user.exists');
+  t.is(await administer(ben.body.api_key), 200, 'what is refused takes nothing');
+  const list = (await gateway.request(`${PATH}?limit=1`, { token })).body;
+  t.like(list, { users: [{ email: 'ben@example.com' }], total: 2, limit: 1, offset: 0 });
+
+  t.is((await put(user.id, { disabled: true })).body.user.disabled, true);
+  t.is(await read(viewing), 401);
+  const enabled = await put(user.id, { disabled: false });
+  t.is(await read(enabled.body.api_key), 200);
+  t.is(await read(viewing), 401);
+
+  for (const as of [other.token, gateway.token]) {
+    t.is((await put(user.id, { name: 'x' }, as)).status, 404);
+    t.is((await gateway.request(`${PATH}/${user.id}`, { method: 'DELETE', token: as })).status, 404);
+  }
+  t.is((await gateway.request(`${PATH}/${user.id}`, { method: 'DELETE', token })).status, 204);
+  t.is(await read(enabled.body.api_key), 401);
+  t.is((await put(user.id, { name: 'x' })).status, 404);
+  t.is((await gateway.request(`${PATH}/%00`, { method: 'DELETE', token })).status, 404);
+});
+
+test('bad input is refused with the names of its fields, and nobody grants a role that he does not have', async (t) => {
+  const gateway = await startRuntime(t);
+  const post = (body: object, token = gateway.token) =>
+    gateway.request(PATH, { method: 'POST', body, token });
+  for (const [body, pointer] of [
+    [{ ...ANNA, email: 'anna' }, '/body/email'],
+    [{ ...ANNA, email: 'a b@example.com' }, '/body/email'],
+    [{ ...ANNA, role: 'owner' }, '/body/role'],
+    [{ ...ANNA, name: '' }, '/body/name'],
+  ] as const) {
+    const { status, body: problem } = await post(body);
+    t.deepEqual([status, problem.errors[0].pointer], [400, pointer]);
+  }
+  const { id } = await gateway.makeTenant();
+  const owner = await gateway.gateway.services.apiKeys.create({
+    ...{ tenantId: id, name: 'owner', roles: ['owner'], scopes: [], expiresAt: null, createdBy: null },
+  });
+  const refused = await post({ ...ANNA, role: 'admin' }, owner.key);
+  t.deepEqual([refused.status, refused.body.errors[0].pointer], [403, '/body/role']);
+  t.is((await post(ANNA, owner.key)).status, 201);
+});
+
+test('simultaneous users of one address are one user with one key', async (t) => {
+  const gateway = await startRuntime(t);
+  const { id, token } = await gateway.makeTenant();
+  const all = await Promise.all(
+    Array.from({ length: 8 }, () => gateway.request(PATH, { method: 'POST', body: ANNA, token })),
+  );
+  t.deepEqual(all.map(({ status }) => status).sort(), [201, ...Array(7).fill(409)]);
+  const { records } = await gateway.gateway.services.apiKeys.list({ tenantId: id, limit: 100, offset: 0 });
+  const usable = records.filter(({ name, revokedAt }) => name.startsWith('user ') && revokedAt === null);
+  t.is(usable.length, 1);
+});
+
+eachDatabase(
+  test,
+  'users and agents are in exports and deletions, and keys of deleted users are revoked',
+  async (t, fresh) => {
+    const gateway = await startRecords(t, { env: { ...fresh.environment } });
+    const { id, token } = await gateway.makeTenant();
+    const made = await gateway.request(PATH, { method: 'POST', body: ANNA, token });
+    const ben = await gateway.request(PATH, {
+      method: 'POST',
+      body: { ...ANNA, email: 'ben@example.com' },
+      token,
+    });
+    const yaml =
+      'apiVersion: svc/v1\nkind: Agent\nmetadata: {name: mine}\nspec: {type: chat_model_agent, system_prompt: Help.}\n';
+    t.is(
+      (await gateway.request('/api/v2/admin/agents', { method: 'POST', body: { yaml }, token })).status,
+      201,
+    );
+
+    const users = await gateway.exported(id, 'anna@example.com', 'runtime-users');
+    t.like(users, [{ section: 'users', record: { name: ANNA.name, email: ANNA.email } }]);
+    t.is((await gateway.exported(id, undefined, 'runtime-users')).length, 2);
+    const agents = (await gateway.exported(id)).filter(({ section }) => section === 'agents');
+    t.like(agents, [{ record: { name: 'mine', yaml } }]);
+
+    t.deepEqual(await gateway.erase(id, made.body.user.id, 'runtime-users'), { users: 1 });
+    const status = async (key: string) => (await gateway.request('/api/v2/agents', { token: key })).status;
+    await until(async () => (await status(made.body.api_key)) === 401);
+    t.is(await status(ben.body.api_key), 200);
+    t.deepEqual(await gateway.erase(id, undefined, 'runtime-users'), { users: 1 });
+    await until(async () => (await status(ben.body.api_key)) === 401);
+    t.like(await gateway.erase(id), { agents: 1 });
+  },
+);

@@ -1,0 +1,38 @@
+import test from 'ava';
+import { startRuntime } from './runtime-gateway.ts';
+
+test('under /api/v1 the routes answer the same, and say that they are deprecated', async (t) => {
+  const gateway = await startRuntime(t);
+  for (const [path, status] of [
+    ['agents', 200],
+    ['conversations/unknown', 404],
+  ] as const) {
+    const [old, now] = [await gateway.request(`/api/v1/${path}`), await gateway.request(`/api/v2/${path}`)];
+    t.is(old.status, status);
+    t.is(now.status, status);
+    t.deepEqual({ ...old.body, instance: '' }, { ...now.body, instance: '' });
+    t.is(old.headers.get('deprecation'), '@1767225600');
+    t.is(old.headers.get('sunset'), 'Sat, 01 Jan 2028 00:00:00 GMT');
+    t.is(old.headers.get('link'), '</api/v2>; rel="successor-version"');
+    t.is(now.headers.get('deprecation'), null);
+  }
+  const { paths } = gateway.gateway.services.openapi();
+  t.deepEqual(
+    Object.keys(paths).filter((path) => path.startsWith('/api/v1')),
+    [],
+  );
+});
+
+test('ADMIN_API_KEY is an administrator of the default tenant on the routes of the runtime alone', async (t) => {
+  const key = 'the-key-of-an-administrator';
+  const gateway = await startRuntime(t, { env: { ADMIN_API_KEY: key } });
+  const me = await gateway.request('/api/v2/me', { token: key });
+  t.like(me.body, { id: 'admin-api-key', roles: ['admin'], auth_method: 'admin_api_key' });
+  t.is((await gateway.request('/api/v2/me', { token: null, headers: { 'x-api-key': key } })).status, 200);
+  t.is((await gateway.request('/api/v2/me', { token: `${key}x` })).status, 401);
+  t.is((await gateway.request('/api/v2/me', { token: null })).status, 401);
+  t.is((await gateway.request('/admin/v1/plugins', { token: key })).status, 401);
+  const tenant = await gateway.makeTenant();
+  t.is((await gateway.request('/api/v2/me', { token: tenant.token })).body.tenant_id, tenant.id);
+  t.true(gateway.logs().every((line) => !line.includes(key)));
+});

@@ -1,0 +1,139 @@
+import test from 'ava';
+import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
+import { eachDatabase } from '../../support/databases.ts';
+import { until } from '../../support/until.ts';
+import { startRuntime } from './runtime-gateway.ts';
+import { flowPlugin, LOCAL, logsOf, makeWebhook, runEvent, startReceiver, verify } from './webhook-kit.ts';
+
+const PATH = '/api/v2/admin/webhooks';
+
+eachDatabase(test, 'a webhook is made, read, changed, tested, rotated and deleted', async (t, fresh) => {
+  const receiver = await startReceiver(t);
+  const gateway = await startRuntime(t, { env: { ...LOCAL, ...fresh.environment } });
+  t.is(await gateway.gateway.services.database.schemaDrift(), '');
+  const url = `${receiver.url}/hook`;
+  const made = await gateway.request(PATH, { method: 'POST', body: { url, description: 'a\u0000\ud800' } });
+  t.is(made.status, 201);
+  const { webhook, secret } = made.body;
+  t.like(webhook, { url, events: ['*'], active: true, description: 'a\u0000\ud800' });
+  t.regex(webhook.created_at, /^\d{4}-.*\.\d{3}Z$/);
+  t.regex(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  const at = `${PATH}/${webhook.id}`;
+  t.deepEqual((await gateway.request(at)).body, { webhook });
+  const second = await makeWebhook(gateway, { url, events: ['workflow.*', 'workflow.*', 'agent.created'] });
+  const list = (await gateway.request(`${PATH}?limit=1`)).body;
+  t.like(list, { total: 2, limit: 1, offset: 0 });
+  t.deepEqual([list.webhooks[0].id, list.webhooks[0].events], [second.id, ['workflow.*', 'agent.created']]);
+
+  const changed = await gateway.request(at, {
+    method: 'PUT',
+    body: { active: false, events: ['agent.run.*'] },
+  });
+  t.deepEqual(changed.body, { webhook: { ...webhook, active: false, events: ['agent.run.*'] } });
+  const tested = await gateway.request(`${at}/test`, { method: 'POST' });
+  t.is(tested.status, 200);
+  t.like(tested.body, { success: true, log: { event_type: 'webhook.test', status_code: 204, attempt: 1 } });
+  const [first] = receiver.received;
+  t.like(verify(secret, first!), { type: 'webhook.test', data: { webhook_id: webhook.id } });
+  t.is(first!.headers['webhook-id'], tested.body.log.event_id);
+  t.deepEqual(await logsOf(gateway, webhook.id), [tested.body.log]);
+
+  const rotated = (await gateway.request(`${at}/rotate-secret`, { method: 'POST' })).body;
+  t.not(rotated.secret, secret);
+  await gateway.request(`${at}/test`, { method: 'POST' });
+  for (const either of [secret, rotated.secret]) t.notThrows(() => verify(either, receiver.received[1]!));
+
+  t.is((await gateway.request(at, { method: 'DELETE' })).status, 204);
+  for (const method of ['GET', 'DELETE']) t.is((await gateway.request(at, { method })).status, 404);
+  t.is((await gateway.request(`${at}/logs`)).status, 404);
+});
+
+test('bad input is refused with the names of its fields', async (t) => {
+  const gateway = await startRuntime(t);
+  const refused = async (body: object) => {
+    const answer = await gateway.request(PATH, { method: 'POST', body });
+    t.is(answer.status, 400);
+    // biome-ignore lint/suspicious/noExplicitAny: a problem
+    return answer.body.errors.map(({ pointer, message }: any) => `${pointer} ${message}`);
+  };
+  const [loopback, event] = await refused({ url: 'http://127.0.0.1/x', events: ['agent.run.complete'] }).then(
+    (errors) => errors.toReversed(),
+  );
+  t.regex(event, /^\/body\/events\/0 "agent.run.complete" is no event type, agent.run.completed is;/);
+  t.regex(loopback, /^\/body\/url 127.0.0.1 does not lead to a public address/);
+  for (const url of [
+    'ftp://example.com',
+    'http://',
+    'http://user:pw@example.com/',
+    'http://localhost/x',
+    7,
+  ]) {
+    t.regex((await refused({ url })).join(), /^\/body\/url /, String(url));
+  }
+  t.regex((await refused({})).join(), /url/);
+  const ofEvents = await refused({ url: 'https://example.com', events: [] });
+  t.regex(ofEvents.join(), /\/body\/events/);
+  const unresolved = { url: 'https://hooks.example.invalid/x' };
+  t.is((await gateway.request(PATH, { method: 'POST', body: unresolved })).status, 201);
+  for (const id of ['x', '%00', '0197b2c4-0000-7000-8000-000000000001']) {
+    t.is((await gateway.request(`${PATH}/${id}`)).status, 404);
+  }
+});
+
+test('only administrators see webhooks, each those of his own tenant', async (t) => {
+  const gateway = await startRuntime(t, { env: LOCAL });
+  const receiver = await startReceiver(t);
+  const [one, other] = [await gateway.makeTenant('one'), await gateway.makeTenant('other')];
+  const { id } = await makeWebhook(gateway, { url: receiver.url }, one.token);
+  for (const [method, path, body] of [
+    ['GET', `${PATH}/${id}`],
+    ['PUT', `${PATH}/${id}`, { active: false }],
+    ['DELETE', `${PATH}/${id}`],
+    ['POST', `${PATH}/${id}/test`],
+    ['POST', `${PATH}/${id}/rotate-secret`],
+    ['GET', `${PATH}/${id}/logs`],
+  ] as const) {
+    for (const token of [other.token, gateway.token]) {
+      t.is((await gateway.request(path, { method, body, token })).status, 404, `${method} ${path}`);
+    }
+    t.is((await gateway.request(path, { method, body, token: null })).status, 401);
+  }
+  t.is((await gateway.request(PATH, { token: other.token })).body.total, 0);
+  const { key } = await gateway.gateway.services.apiKeys.create({
+    ...{ tenantId: one.id, name: 'user', scopes: [], expiresAt: null, createdBy: null, roles: ['user'] },
+  });
+  t.is((await gateway.request(PATH, { token: key })).status, 403);
+  t.is(receiver.received.length, 0);
+});
+
+test('a tenant has twenty webhooks at most', async (t) => {
+  const gateway = await startRuntime(t, { env: LOCAL });
+  const body = { url: 'http://127.0.0.1:8080/' };
+  for (let n = 0; n < 20; n += 1) await makeWebhook(gateway, body);
+  const answer = await gateway.request(PATH, { method: 'POST', body });
+  t.deepEqual([answer.status, answer.body.code], [409, 'webhook.too-many']);
+});
+
+test('secrets are in no output: answers, logs, audit records, jobs, and with a key the database', async (t) => {
+  const receiver = await startReceiver(t, (n) => (n === 1 ? 500 : 204));
+  const flow = flowPlugin();
+  const env = { ...LOCAL, SVC_SECRET_KEY: 'a key of thirty-two characters..', LOG_LEVEL: 'debug' };
+  const gateway = await startRuntime(t, { env, plugins: [flow.plugin] });
+  const { id, secret } = await makeWebhook(gateway, { url: receiver.url });
+  await flow.deliver(runEvent(DEFAULT_TENANT_ID, 1));
+  await until(() => receiver.received.length === 2);
+  t.notThrows(() => verify(secret, receiver.received[1]!));
+  const { services } = gateway.gateway;
+  const rows = await services.database.system().execute('select * from runtime_webhooks');
+  const outputs = [
+    ...(await Promise.all(
+      [PATH, `${PATH}/${id}`, `${PATH}/${id}/logs`, '/admin/v1/jobs'].map((path) => gateway.request(path)),
+    )),
+    await services.audit.ofAll({}, { limit: 100, offset: 0 }),
+    rows,
+    gateway.logs(),
+  ];
+  t.is(rows.length, 1);
+  const bare = secret.slice('whsec_'.length, -1);
+  for (const output of outputs) t.false(JSON.stringify(output).includes(bare));
+});

@@ -1,0 +1,214 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import {
+  BadRequestError,
+  ChatEventType,
+  NotFoundError,
+  RoleType,
+  type WorkflowEventInterrupt,
+  type WorkflowEventMessage,
+} from '@coze/api';
+import test, { type ExecutionContext } from 'ava';
+import workflow from '../../../plugins/workflow/plugin.ts';
+import type { TestGatewayOptions } from '../../../testing/start-test-gateway.ts';
+import { eachDatabase, freshDatabase } from '../../support/databases.ts';
+import { failure, type ProviderScript, stream } from '../../support/fake-provider.ts';
+import { until } from '../../support/until.ts';
+import { all, clientOf, startCoze, startProvider } from './coze-kit.ts';
+import { eventsOf } from './runtime-gateway.ts';
+
+const WORKFLOWS = `
+apiVersion: svc/v1
+kind: Workflow
+metadata: { name: greet, description: Greets }
+spec:
+  graph:
+    nodes:
+      - { id: start, type: start }
+      - { id: hello, type: agent_task, name: Say hello, config: { prompt: 'Greet {{input.name}}{{input.USER_INPUT}}', agent: payer } }
+      - { id: done, type: end }
+    edges: [{ from: start, to: hello }, { from: hello, to: done }]
+---
+apiVersion: svc/v1
+kind: Workflow
+metadata: { name: decide }
+spec:
+  graph:
+    nodes:
+      - { id: start, type: start }
+      - { id: first, type: human_task, name: First, config: { instructions: 'Pay?' } }
+      - { id: second, type: human_task, name: Second, config: { instructions: 'Really?' } }
+      - { id: done, type: end }
+    edges:
+      - { from: start, to: first }
+      - { from: start, to: second }
+      - { from: first, to: done, condition: { outcome: approved } }
+      - { from: second, to: done }
+`;
+
+/** A gateway with the workflows `greet` and `decide`; the agent's answers are scripted. */
+async function start(t: ExecutionContext, scripts: ProviderScript[] = [], options: TestGatewayOptions = {}) {
+  const provider = await startProvider(t, ...scripts);
+  const started = await startCoze(t, provider, { plugins: [workflow], ...options });
+  const { gateway } = started;
+  await writeFile(path.join(gateway.folder, 'agents.d', 'workflows.yaml'), WORKFLOWS);
+  await until(async () => (await gateway.request('/api/v2/workflows/decide')).status === 200);
+  const post = (where: string, body: object, headers = {}) =>
+    gateway.request(`/api/v2/workflows/${where}`, { method: 'POST', body, headers });
+  return { ...started, provider, post };
+}
+
+const names = (events: readonly { readonly event: string }[]) => events.map(({ event }) => event);
+const greeting = stream(['Hello ', 'Ada']);
+
+test('a run is waited for, on both paths, and its data are the JSON text of the result', async (t) => {
+  const { coze, post, gateway, provider } = await start(t, [greeting]);
+  const made = await coze.workflows.runs.create({ workflow_id: 'greet', parameters: { name: 'Ada' } });
+  t.is(JSON.parse(made.data).text, 'Hello Ada');
+  t.regex(made.execute_id, /^[0-9a-f-]{36}$/);
+  const asked = provider.requests[0]?.body.messages.at(-1).content;
+  t.is(asked, 'Greet Ada');
+  const { status, body, headers } = await post('run', { workflow_id: 'greet', parameters: { name: 'Ada' } });
+  t.is(status, 200);
+  t.like(body, { code: 0, msg: '' });
+  t.deepEqual(Object.keys(body), ['code', 'msg', 'data', 'execute_id']);
+  t.is(headers.get('x-svc-execute-id'), body.execute_id);
+  const later = await coze.workflows.runs.create({ workflow_id: 'greet', is_async: true });
+  t.is(later.data, '');
+  const info = await gateway.request('/api/v2/workflows/greet');
+  t.like(info.body.workflow, { id: 'greet', name: 'greet', description: 'Greets', status: 'published' });
+});
+
+test('a stream brings each node and the result, and can be read again', async (t) => {
+  const { coze, post } = await start(t, [greeting]);
+  const body = { workflow_id: 'greet', parameters: { name: 'Ada' } };
+  const events = await all(coze.workflows.runs.stream(body));
+  t.deepEqual(names(events), ['Message', 'Message', 'Done']);
+  const [node, result] = events.map(({ data }) => data as WorkflowEventMessage);
+  t.like(node, { node_title: 'Say hello', node_seq_id: '0', node_is_finish: true });
+  t.is(JSON.parse(result!.content).text, 'Hello Ada');
+  t.true(events.every(({ id }, index) => id > (events[index - 1]?.id ?? 0)));
+
+  const raw = await post('stream_run', body);
+  t.regex(raw.body, /^event: Message\nid: \d+\ndata: \{/);
+  const execute_id = raw.headers.get('x-svc-execute-id')!;
+  const whole = await post('stream_run', { ...body, execute_id });
+  t.is(whole.body, raw.body);
+  const firstId = /id: (\d+)/.exec(raw.body)![1]!;
+  const rest = await post('stream_run', { ...body, execute_id }, { 'last-event-id': firstId });
+  t.deepEqual(names(eventsOf(rest.body)), ['Message', 'Done']);
+  t.is((await post('stream_run', { workflow_id: 'decide', execute_id })).status, 404);
+});
+
+eachDatabase(test, 'a run waits for people, and goes on with what they say', async (t, { environment }) => {
+  const { coze, post } = await start(t, [], { env: environment });
+  const events = await all(coze.workflows.runs.stream({ workflow_id: 'decide' }));
+  t.deepEqual(names(events), ['Interrupt', 'Interrupt']);
+  const interrupts = events.map(({ data }) => data as WorkflowEventInterrupt);
+  t.deepEqual(interrupts.map(({ node_title }) => node_title).sort(), ['First', 'Second']);
+  const idOf = (title: string) =>
+    interrupts.find(({ node_title }) => node_title === title)!.interrupt_data.event_id;
+  const resume = (title: string, resume_data: string) =>
+    all(
+      coze.workflows.runs.resume({
+        ...{ workflow_id: 'decide', event_id: idOf(title), resume_data, interrupt_type: 2 },
+      }),
+    );
+  await t.throwsAsync(resume('First', 'perhaps'), { instanceOf: BadRequestError });
+  const half = await resume('First', 'approved');
+  t.deepEqual(names(half), ['Message']);
+  const [execute_id] = idOf('First').split('/');
+  const open = await post('stream_run', { workflow_id: 'decide', execute_id });
+  t.deepEqual(names(eventsOf(open.body)), ['Interrupt', 'Message']);
+  const whole = await resume('Second', '{"output": {"note": "fine"}}');
+  t.deepEqual(names(whole), ['Message', 'Message', 'Done']);
+  t.deepEqual(JSON.parse((whole[1]!.data as WorkflowEventMessage).content), {
+    ...{ answer: 'approved', note: 'fine' },
+  });
+  const again = await post('stream_resume', {
+    ...{ workflow_id: 'decide', event_id: idOf('Second'), resume_data: 'other' },
+  });
+  t.is(again.status, 409);
+});
+
+test('a chat with a workflow has the events of a chat, and is kept in its conversation', async (t) => {
+  const { coze } = await start(t, [greeting]);
+  const { id: conversation_id } = await coze.conversations.create({ bot_id: 'greet' });
+  const additional_messages = [{ role: RoleType.User, content: 'Ada', content_type: 'text' as const }];
+  const chat = (workflow_id: string) =>
+    all(coze.workflows.chat.stream({ workflow_id, additional_messages, conversation_id }));
+  const events = await chat('greet');
+  t.deepEqual(names(events), [
+    'conversation.chat.created',
+    'conversation.chat.in_progress',
+    'conversation.message.delta',
+    'conversation.message.completed',
+    'conversation.chat.completed',
+    'done',
+  ]);
+  t.like(events[3]?.data, { type: 'answer', content: 'Hello Ada', conversation_id });
+  const { data } = await coze.conversations.messages.list(conversation_id, { order: 'asc' });
+  t.deepEqual(
+    data.map(({ content }) => content),
+    ['Ada', 'Hello Ada'],
+  );
+  const waiting = await chat('decide');
+  t.is(waiting.at(-2)?.event, ChatEventType.CONVERSATION_CHAT_REQUIRES_ACTION);
+});
+
+test('what goes wrong is an error, or an event of it', async (t) => {
+  const { coze, post, gateway } = await start(t, [failure(400)]);
+  await t.throwsAsync(coze.workflows.runs.create({ workflow_id: 'nothing' }), { instanceOf: NotFoundError });
+  const waits = await post('run', { workflow_id: 'decide' });
+  t.deepEqual([waits.status, waits.body.code], [409, 4000]);
+  t.regex(waits.body.msg, /waits for somebody/);
+  const failed = await post('run', { workflow_id: 'greet' });
+  t.deepEqual([failed.status, failed.body.code], [502, 5000]);
+  const events = await all(coze.workflows.runs.stream({ workflow_id: 'greet' }));
+  t.deepEqual(names(events), ['Error']);
+  t.like(events[0]?.data, { error_code: 5000 });
+  const bad = await post('stream_resume', { workflow_id: 'decide', event_id: 'x', resume_data: 'y' });
+  t.is(bad.status, 400);
+  t.regex(bad.body.msg, /event_id is no id/);
+  t.is((await gateway.request('/api/v2/workflows/nothing')).body.code, 'workflow.definition-not-found');
+});
+
+test('tenants see nothing of each other’s runs', async (t) => {
+  const { gateway, coze } = await start(t);
+  const [interrupt] = await all(coze.workflows.runs.stream({ workflow_id: 'decide' }));
+  const { event_id } = (interrupt!.data as WorkflowEventInterrupt).interrupt_data;
+  const { token } = await gateway.makeTenant();
+  const other = clientOf({ url: gateway.url, token });
+  const resumed = other.workflows.runs.resume({
+    ...{ workflow_id: 'decide', event_id, resume_data: 'approved', interrupt_type: 2 },
+  });
+  await t.throwsAsync(all(resumed), { instanceOf: NotFoundError });
+  const body = { workflow_id: 'decide', execute_id: event_id.split('/')[0] };
+  const read = await gateway.request('/api/v2/workflows/stream_run', { method: 'POST', body, token });
+  t.is(read.status, 404);
+});
+
+test('without the workflow plugin there is none', async (t) => {
+  const { gateway } = await startCoze(t, await startProvider(t));
+  const get = await gateway.request('/api/v2/workflows/greet');
+  t.deepEqual([get.status, get.body.code], [503, 'workflow.unavailable']);
+  const body = { workflow_id: 'greet' };
+  t.is((await gateway.request('/api/v2/workflows/run', { method: 'POST', body })).status, 503);
+});
+
+test('a run is followed and resumed on another replica', async (t) => {
+  const fresh = await freshDatabase(t, 'postgres');
+  if (fresh === undefined) return;
+  const one = await start(t, [], { env: fresh.environment });
+  const two = await start(t, [], { env: fresh.environment });
+  const events = await all(one.coze.workflows.runs.stream({ workflow_id: 'decide' }));
+  const ids = events.map(({ data }) => (data as WorkflowEventInterrupt).interrupt_data.event_id);
+  const resume = (event_id: string) =>
+    all(
+      two.coze.workflows.runs.resume({
+        ...{ workflow_id: 'decide', event_id, resume_data: 'approved', interrupt_type: 2 },
+      }),
+    );
+  await resume(ids[0]!);
+  t.deepEqual(names(await resume(ids[1]!)), ['Message', 'Message', 'Done']);
+});
