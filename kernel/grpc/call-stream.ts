@@ -1,8 +1,14 @@
 import { Metadata } from '@grpc/grpc-js';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { GRPC_CODES } from '../../foundation/base/grpc-status.ts';
+import {
+  resetStream,
+  takeOverStatus,
+  timeLeft,
+  type WireCall,
+  type WireStatus,
+} from '../../foundation/grpc/grpc-js-seams.ts';
 import { GrpcErrors } from './compiled-service.ts';
-import { resetStream, takeOverStatus, timeLeft, type WireCall, type WireStatus } from './grpc-js-seams.ts';
 
 /** Bounds of one call on the wire. */
 export interface ExchangeLimits {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
+import { type Door, openDoor } from '../../foundation/grpc/door.ts';
 import { type DeclaredService, requireDistinct } from './declared-service.ts';
-import { type Door, openDoor } from './door.ts';
 import type { GrpcServer, GrpcServerOptions } from './server.ts';
 
 export type Grpc = ReturnType<typeof createGrpc>;

@@ -3,6 +3,7 @@ import type { GatewayError } from '../../foundation/base/gateway-error.ts';
 import { GRPC_CODES } from '../../foundation/base/grpc-status.ts';
 import { unstorableFields } from '../../foundation/base/storable-text.ts';
 import { isInvalidValue } from '../../foundation/data/errors.ts';
+import type { WireStatus } from '../../foundation/grpc/grpc-js-seams.ts';
 import type { GrpcMetrics } from '../../foundation/observability/call-metrics.ts';
 import { waitForRoom } from '../chain/audit.ts';
 import { createIdentify, isExempt } from '../chain/auth.ts';
@@ -17,7 +18,6 @@ import type { CallEvents, CallStream } from './call-stream.ts';
 import { type CompiledMethod, GrpcErrors, type MethodTable } from './compiled-service.ts';
 import { createEnding, type Ending } from './ending.ts';
 import { GrpcRequest, ServedCall } from './grpc-call.ts';
-import type { WireStatus } from './grpc-js-seams.ts';
 import { GrpcState } from './grpc-state.ts';
 
 /** Everything that the stages need: what those of HTTP have, and metrics of their own. */

@@ -2,16 +2,16 @@ import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ConnectionInjector, type Server, ServerCredentials } from '@grpc/grpc-js';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import { type Door, openDoor } from '../../foundation/grpc/door.ts';
+import { createDispatchingServer, resetStream, type WireCall } from '../../foundation/grpc/grpc-js-seams.ts';
+import { openTls, type Tls, type TlsFiles } from '../../foundation/grpc/tls.ts';
+import type { Address } from '../../foundation/http/address.ts';
 import { InFlight } from '../chain/in-flight.ts';
-import type { Address } from '../http/listeners.ts';
 import { CallStream } from './call-stream.ts';
 import { type CompiledService, compileService, MethodTable } from './compiled-service.ts';
-import { type Door, openDoor } from './door.ts';
-import { createDispatchingServer, resetStream, type WireCall } from './grpc-js-seams.ts';
 import { createHealth } from './health.ts';
 import { reflectionServices } from './reflection.ts';
 import { createServeCall, type GrpcChainServices } from './serve-call.ts';
-import { openTls, type Tls, type TlsFiles } from './tls.ts';
 
 /** What a gRPC server is made of. */
 export interface GrpcServerOptions {

@@ -1,23 +1,11 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { type Address, listen, reachableAt } from '../../foundation/http/address.ts';
 import { GatewayResponse, linger } from '../../foundation/http/early-answers.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { CompiledRoute } from './compiled-route.ts';
 import type { RefuseConnection } from './refusals.ts';
 import { RouteTable } from './route-table.ts';
-
-/** An address to listen on, and the variable that sets it. */
-export interface Address {
-  readonly host: string;
-  /** 0 lets the system choose. */
-  readonly port: number;
-  readonly variable: string;
-}
-
-/** A port cannot be had: says which plugin wants it, and which variable moves it. */
-export class ListenError extends Error {
-  override readonly name = 'ListenError';
-}
 
 /** What listeners are made of. */
 export interface ListenersOptions {
@@ -174,26 +162,6 @@ export class Listeners {
     // Also those that Node no longer counts among its connections.
     for (const { sockets } of this.#open.values()) for (const socket of sockets) socket.destroy();
   }
-}
-
-/** `host:port` for callers on this machine, with the port that the system chose. */
-export function reachableAt(server: NetServer | undefined, address: Address): string {
-  const port = (server?.address() as AddressInfo | null | undefined)?.port ?? address.port;
-  const host = address.host === '0.0.0.0' || address.host === '::' ? '127.0.0.1' : address.host;
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-/** Binds the address for `owner`. @throws ListenError */
-export function listen(server: NetServer, address: Address, owner: string): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const where = `${address.host}:${address.port}`;
-  server.once('error', (cause: NodeJS.ErrnoException) => {
-    const why =
-      cause.code === 'EADDRINUSE' ? 'is taken by another process' : `cannot be bound (${cause.code})`;
-    reject(new ListenError(`${owner}: the address ${where} ${why}; set ${address.variable}`, { cause }));
-  });
-  server.listen({ host: address.host, port: address.port, backlog: 1024 }, resolve);
-  return promise;
 }
 
 function socketsOf(server: Server): ReadonlySet<Socket> {

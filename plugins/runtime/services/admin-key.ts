@@ -1,7 +1,12 @@
 import { type Authenticator, createTokenComparison, DEFAULT_TENANT_ID } from 'agent-gateway';
 
 /** Where the key counts: the runtime's own routes and services, and what their gRPC clients ask before they call one. */
-const OWN_PATHS = ['/api/v2/', '/api/v1/', '/v3/', '/svc.', '/grpc.reflection.'];
+const OWN_PATHS = [
+  ...['/api/v2/', '/api/v1/', '/v3/', '/v1/conversation/', '/v1/workflow/'],
+  ...['/svc.agent.v1.', '/svc.conversation.v1.', '/svc.model.v1.', '/svc.tool.v1.', '/grpc.reflection.'],
+];
+/** What is below `/v1/workflows/` else belongs to `workflow`. */
+const OWN_PATH = '/v1/workflows/chat';
 
 const OUTCOME = {
   identity: {
@@ -19,7 +24,8 @@ export function adminKey(key: string): Authenticator {
   return {
     name: 'admin_api_key',
     authenticate(credentials) {
-      if (!OWN_PATHS.some((path) => credentials.path.startsWith(path))) return undefined;
+      const { path } = credentials;
+      if (path !== OWN_PATH && !OWN_PATHS.some((own) => path.startsWith(own))) return undefined;
       const presented = credentials.bearer ?? credentials.header('x-api-key');
       return presented !== undefined && matches(presented) ? OUTCOME : undefined;
     },

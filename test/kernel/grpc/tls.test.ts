@@ -4,7 +4,7 @@ import path from 'node:path';
 import { ChannelCredentials } from '@grpc/grpc-js';
 import test, { type ExecutionContext } from 'ava';
 import { generate } from 'selfsigned';
-import { openTls, type TlsFiles } from '../../../kernel/grpc/tls.ts';
+import { openTls, type TlsFiles } from '../../../foundation/grpc/tls.ts';
 import { startTestGateway } from '../../../testing/index.ts';
 import { testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';

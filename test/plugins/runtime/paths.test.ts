@@ -32,6 +32,10 @@ test('ADMIN_API_KEY is an administrator of the default tenant on the routes of t
   t.is((await gateway.request('/api/v2/me', { token: `${key}x` })).status, 401);
   t.is((await gateway.request('/api/v2/me', { token: null })).status, 401);
   t.is((await gateway.request('/admin/v1/plugins', { token: key })).status, 401);
+  const create = (token: string) =>
+    gateway.request('/v1/conversation/create', { method: 'POST', token, body: {} });
+  t.is((await create(key)).status, 200);
+  t.is((await create(`${key}x`)).status, 401);
   const tenant = await gateway.makeTenant();
   t.is((await gateway.request('/api/v2/me', { token: tenant.token })).body.tenant_id, tenant.id);
   t.true(gateway.logs().every((line) => !line.includes(key)));

@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net';
-import type { Logger } from '../../foundation/observability/logger.ts';
-import { type Address, listen, reachableAt } from '../http/listeners.ts';
+import { type Address, listen, reachableAt } from '../http/address.ts';
+import type { Logger } from '../observability/logger.ts';
 
 /** An open address whose connections are handed on. */
 export interface Door {

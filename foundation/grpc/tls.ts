@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { ServerCredentials } from '@grpc/grpc-js';
-import type { Logger } from '../../foundation/observability/logger.ts';
+import type { Logger } from '../observability/logger.ts';
 
 /** The files of TLS (PEM). */
 export interface TlsFiles {

@@ -1,0 +1,34 @@
+import type { AddressInfo, Server } from 'node:net';
+
+/** An address to listen on, and the variable that sets it. */
+export interface Address {
+  readonly host: string;
+  /** 0 lets the system choose. */
+  readonly port: number;
+  readonly variable: string;
+}
+
+/** A port cannot be had: says which plugin wants it, and which variable moves it. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+}
+
+/** `host:port` for callers on this machine, with the port that the system chose. */
+export function reachableAt(server: Server | undefined, address: Address): string {
+  const port = (server?.address() as AddressInfo | null | undefined)?.port ?? address.port;
+  const host = address.host === '0.0.0.0' || address.host === '::' ? '127.0.0.1' : address.host;
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Binds the address for `owner`. @throws ListenError */
+export function listen(server: Server, address: Address, owner: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const where = `${address.host}:${address.port}`;
+  server.once('error', (cause: NodeJS.ErrnoException) => {
+    const why =
+      cause.code === 'EADDRINUSE' ? 'is taken by another process' : `cannot be bound (${cause.code})`;
+    reject(new ListenError(`${owner}: the address ${where} ${why}; set ${address.variable}`, { cause }));
+  });
+  server.listen({ host: address.host, port: address.port, backlog: 1024 }, resolve);
+  return promise;
+}
