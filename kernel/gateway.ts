@@ -192,6 +192,7 @@ async function openKernel(
     uptime: () => infrastructure.clock.monotonic() - startedAt,
     plugins: () => states.read(),
     readiness: () => checkReadiness(readiness),
+    metrics: { text: () => metrics.text(), contentType: metrics.contentType },
     followLog: options.logging.follow,
   };
   const services = kernelServices(options, infrastructure, authentication, listeners, deployment);

@@ -18,6 +18,8 @@ export interface Deployment {
   plugins(): readonly PluginStatus[];
   /** Asks the database and the probes, which have deadlines. */
   readiness(): Promise<Readiness>;
+  /** All metrics in the text format of Prometheus, whose media type is `contentType`. */
+  readonly metrics: { text(): Promise<string>; readonly contentType: string };
   /**
    * Calls `listener` with every line of this process's log from now on: JSON with a line break, credentials taken out. The listener must be quick, must
    * not throw and must not log. Returns what ends it.

@@ -23,6 +23,7 @@ import { catalogRoutes } from './routes/catalog.ts';
 import { chatRoutes } from './routes/chat.ts';
 import { conversationRoutes, sessionRoutes } from './routes/conversations.ts';
 import { fileRoutes } from './routes/files.ts';
+import { healthRoutes, metricsRoute } from './routes/health.ts';
 import { longTermMemoryRoutes } from './routes/long-term-memory.ts';
 import { meRoute } from './routes/me.ts';
 import { underV2 } from './routes/paths.ts';
@@ -92,6 +93,8 @@ export default definePlugin({
     const { changed } = openTenantAgents(scope);
     const admin = { ...engine, ...services, events: webhookEvents };
     const definitions = createAgentDefinitions({ ...admin, changed });
+    const system = createSystem(admin);
+    const health = healthRoutes(system, services.deployment);
     const readers = createLogReaders(services.deployment);
     scope.drain('log-readers', async () => readers.close());
 
@@ -103,12 +106,15 @@ export default definePlugin({
     scope.contribute(SessionDataPoint, { remove: deleteChatsIn });
     scope.drain('v3 chats', v3Chats.close);
     scope.route(
+      ...health,
       ...v3ChatRoutes(v3Chats),
       ...v1ConversationRoutes(said),
       ...workflowRoutes(runs, workflowChats),
     );
     scope.route(
       ...underV2([
+        ...health,
+        metricsRoute(services.deployment),
         meRoute,
         ...catalogRoutes(engine),
         ...chatRoutes(chats),
@@ -118,7 +124,7 @@ export default definePlugin({
         ...longTermMemoryRoutes(engine.memories),
         ...fileRoutes(files, config.max_file_size),
         ...webhookRoutes(webhooks),
-        ...systemRoutes(createSystem(admin), readers),
+        ...systemRoutes(system, readers),
         ...agentAdminRoutes(definitions),
         ...mcpRoutes(createMcpAdministration(admin)),
         ...userRoutes(createUsers(services)),

@@ -10,6 +10,11 @@ const none = () => ({});
 
 /** The administration of the runtime; `SVC_MCP_STDIO_ALLOW` has to list this very Node. */
 export const adminSuccesses: readonly Step[] = [
+  ['GET /health', none],
+  ['GET /ready', none],
+  ['GET /api/v2/health', none],
+  ['GET /api/v2/ready', none],
+  ['GET /api/v2/metrics', none],
   ['GET /api/v2/admin/status', none],
   ['POST /api/v2/admin/reload', none],
   ['GET /api/v2/admin/logs', none],

@@ -86,3 +86,24 @@ test('an open log stream does not hold up the end of the gateway', async (t) => 
   t.regex(await reading, /event: log|^$/);
   t.false(gateway.logs().some((line) => line.includes('what is still in flight is aborted')));
 });
+
+test('health, readiness with the agents, and metrics are for everybody, at the root and under the versions', async (t) => {
+  const gateway = await startRuntime(t);
+  const ask = (path: string) => gateway.request(path, { token: null });
+  for (const at of ['', '/api/v2', '/api/v1']) {
+    t.deepEqual((await ask(`${at}/health`)).body, { status: 'ok' }, at);
+    const ready = await ask(`${at}/ready`);
+    t.deepEqual([ready.status, ready.body.status, ready.body.database], [200, 'ready', 'ok'], at);
+    t.regex((await ask(`${at}/metrics`)).body, /^svc_build_info/m, at);
+  }
+  const before = (await ask('/ready')).body.agents;
+  await writeFile(path.join(gateway.folder, 'agents.d', 'clerk.yaml'), AGENT);
+  await writeFile(
+    path.join(gateway.folder, 'agents.d', 'bad.yaml'),
+    AGENT.replace('clerk', 'bad').replace('chat_', 'x_'),
+  );
+  await gateway.request('/api/v2/admin/reload', { method: 'POST' });
+  const { body } = await ask('/ready');
+  t.deepEqual(body.agents, { live: before.live + 1, failed: before.failed + 1 });
+  t.is(body.status, 'ready');
+});

@@ -30,17 +30,22 @@ export type System = ReturnType<typeof createSystem>;
 export function createSystem(parts: SystemParts) {
   const { agents, deployment, resources, database, events, version } = parts;
 
+  const declared = () =>
+    resources
+      .report()
+      .files.flatMap(({ file, documents }) =>
+        documents
+          .filter(({ kind, name }) => kind === 'Agent' && name !== undefined)
+          .map((one) => ({ file, ...one })),
+      );
+
   /** What the files of agents.d declare, good or bad. */
   async function fileAgents(): Promise<AgentStatus[]> {
     const types = new Map((await agents.list(DEFAULT_TENANT_ID)).map(({ name, type }) => [name, type]));
-    return resources.report().files.flatMap(({ file, documents }) =>
-      documents
-        .filter(({ kind, name }) => kind === 'Agent' && name !== undefined)
-        .map(({ name = '', status, problems }) => ({
-          ...{ name, type: types.get(name) ?? '', status, file },
-          ...(problems.length > 0 && { error: problems.map(inWords).join('\n') }),
-        })),
-    );
+    return declared().map(({ file, name = '', status, problems }) => ({
+      ...{ name, type: types.get(name) ?? '', status, file },
+      ...(problems.length > 0 && { error: problems.map(inWords).join('\n') }),
+    }));
   }
 
   /** What the tenant may run, and its own agents that do not run any more. */
@@ -65,6 +70,13 @@ export function createSystem(parts: SystemParts) {
   }
 
   return {
+    /** How many agents the files of agents.d declare that run, and that do not. Asks no database. */
+    agentCounts() {
+      const states = declared().map(({ status }) => status);
+      const live = states.filter((status) => status === 'live').length;
+      return { live, failed: states.length - live };
+    },
+
     /** @param isOperator whether files and plugins are shown */
     async status(tenantId: string, isOperator: boolean) {
       const [readiness, shown] = await Promise.all([
