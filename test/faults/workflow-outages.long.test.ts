@@ -6,7 +6,7 @@ import { type FreshDatabase, freshDatabase } from '../support/databases.ts';
 import { sample } from '../support/sample.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/until.ts';
-import { startReplica, startRun, statusOf } from '../support/workflow-gateways.ts';
+import { startReplica, startRun, statusOf, UNHEARD } from '../support/workflow-gateways.ts';
 import { faultsOfRun, faultsOfStory, faultsOfTables, readRun } from '../support/workflow-invariants.ts';
 import { type Answering, startWorkflowService, type WorkflowService } from '../support/workflow-service.ts';
 import {
@@ -189,6 +189,7 @@ for (const [drain, times] of [
     const gateway = await startTestGateway({
       env: {
         ...{ ...fresh.environment, OBJECT_STORE_URL: 'none', SVC_EGRESS_ALLOW_PRIVATE: service.allowed },
+        ...UNHEARD,
         ...{ WORKFLOW_LEASE: '10m', WORKFLOW_SWEEP_INTERVAL: '500ms', SVC_DRAIN_TIMEOUT: drain },
       },
     });

@@ -35,8 +35,6 @@ export async function replicaEnvironment(
   if (form.redis && !(await available(t, 'redis'))) return undefined;
   return {
     OBJECT_STORE_URL: 'none',
-    // Without those who hear of runs: tests count the events that wait for a delivery.
-    SVC_PLUGINS: 'records,agent-engine,platform,workflow',
     // Several tests with two replicas each share the connections of one server.
     SVC_DATABASE_POOL: '4',
     SVC_EGRESS_ALLOW_PRIVATE: allowed,
@@ -46,9 +44,12 @@ export async function replicaEnvironment(
   };
 }
 
+/** Without those who hear of runs: tests count the events that wait for a delivery. */
+export const UNHEARD = { SVC_PLUGINS: 'records,agent-engine,platform,workflow' };
+
 /** A replica in this process; it ends with the test. */
 export async function startReplica(t: ExecutionContext, env: Readonly<Record<string, string>>) {
-  const gateway = await startTestGateway({ env });
+  const gateway = await startTestGateway({ env: { ...UNHEARD, ...env } });
   t.teardown(gateway.stop);
   await unlimited(gateway.request);
   return gateway;
@@ -56,7 +57,7 @@ export async function startReplica(t: ExecutionContext, env: Readonly<Record<str
 
 /** A replica in a process of its own; it ends with the test. */
 export async function startReplicaProcess(t: ExecutionContext, env: Readonly<Record<string, string>>) {
-  return startGatewayProcess(t, await temporaryFolder(t), env);
+  return startGatewayProcess(t, await temporaryFolder(t), { ...UNHEARD, ...env });
 }
 
 /** Runs are started by the operator, in the tenant that is there from the start. */
