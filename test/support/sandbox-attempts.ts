@@ -161,7 +161,7 @@ import os, time
 for _ in range(8):
     if os.fork() == 0:
         a = bytearray(b'x') * 100_000_000
-        time.sleep(3); os._exit(0)
+        time.sleep(8); os._exit(0)
 for _ in range(8): print(os.wait()[1])`;
     const result = await sandbox.run(sandboxJob('python', many));
     t.is(result.status, 'error', result.stderr);
