@@ -259,7 +259,10 @@ test('a client that leaves its stream cancels the chat', async (t) => {
   const [created] = eventsOf((await reader.read()).value!.split('\n\n')[0]!);
   await until(() => provider.requests.length === 1);
   left.abort();
-  await t.throwsAsync(reader.read());
+  // What came before he left may still be read.
+  await t.throwsAsync(async () => {
+    while (!(await reader.read()).done);
+  });
   t.is((await settled(coze, created!.data)).status, ChatStatus.CANCELED);
 });
 
