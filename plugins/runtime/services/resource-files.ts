@@ -4,12 +4,13 @@ import {
   defineErrors,
   type FieldError,
   type Identity,
-  isOperator,
   ResourceErrors,
   type ResourceSource,
   type Resources,
 } from 'agent-gateway';
 import { parse, parseAllDocuments, parseDocument, stringify } from 'yaml';
+import { requireOperator } from './admin/operator.ts';
+import { whyNotOurs } from './admin/own-file.ts';
 
 /** Kinds that are written through the API. */
 export type WrittenKind = 'Agent' | 'Model';
@@ -26,35 +27,24 @@ export type FieldOf = (pointer: string) => string;
 
 /** What can go wrong with files of agents.d that are written for a caller, beside `ResourceErrors`. */
 export const ResourceFileErrors = defineErrors({
-  notOperator: {
-    code: 'resource.operator-only',
-    kind: 'forbidden',
-    title:
-      'Agents and models of agents.d belong to the deployment: only administrators of the default tenant change them',
-  },
   notAlone: {
     code: 'resource.not-alone',
     kind: 'conflict',
-    title: 'The file of the resource holds others, too: change the file itself',
+    title: 'The file of the resource is not its own',
   },
 });
 
 /** Files of agents.d, each of one resource. */
 export type ResourceFiles = ReturnType<typeof createResourceFiles>;
 
-/** Makes the service. What changes a file throws `resource.operator-only` for callers that are not the operator, and `ResourceErrors`. */
+/** Makes the service. What changes a file throws `admin.operator-required` for callers that are not the operator, and `ResourceErrors`. */
 export function createResourceFiles(resources: Resources) {
-  function requireOperator(caller: Identity): void {
-    if (!isOperator(caller)) throw ResourceFileErrors.notOperator();
-  }
-
   /** The document of a resource whose file may be written. */
   function requireOwnFile(kind: WrittenKind, name: string): ResourceSource {
     const source = resources.source(kind, name);
     if (source === undefined) throw ResourceErrors.notFound(`There is no ${kind} of this name in agents.d`);
-    if (!source.isAlone) throw ResourceFileErrors.notAlone(`${source.file} holds other resources, too`);
-    if (source.file.includes('/'))
-      throw ResourceErrors.notWritable(`${source.file} lies in a folder of its own: change the file itself`);
+    const why = whyNotOurs(source);
+    if (why !== undefined) throw ResourceFileErrors.notAlone(why);
     return source;
   }
 

@@ -19,6 +19,7 @@ import {
   updateAgent,
 } from '../../store/agents.ts';
 import type { WebhookEvents } from '../webhooks/webhook-events.ts';
+import { whyNotOurs } from './own-file.ts';
 import { MAX_AGENTS } from './tenant-agents.ts';
 
 /** What the administration of agents refuses, beside what `resource.*` says. */
@@ -116,9 +117,9 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
     const source = isOperator ? resources.source('Agent', name) : undefined;
     if (source === undefined)
       throw AgentAdminErrors.readOnly('Administrators of the default tenant change it.');
-    if (source.isAlone && !source.file.includes('/')) return source.file;
-    const why = source.isAlone ? 'lies in a folder below agents.d' : 'holds other resources too';
-    throw AgentAdminErrors.sharedFile(`The file ${source.file} ${why}: change it there.`);
+    const why = whyNotOurs(source);
+    if (why !== undefined) throw AgentAdminErrors.sharedFile(why);
+    return source.file;
   }
 
   async function refuseUsed({ tenantId }: AgentAdmin, name: string, source: AgentInfo['source']) {

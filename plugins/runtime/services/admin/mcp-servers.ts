@@ -1,6 +1,7 @@
 import { defineErrors, type FieldError, GatewayError, type Resources } from 'agent-gateway';
 import { stringify } from 'yaml';
 import type { McpServerInfo, McpServers, ToolInfo } from '../../../agent-engine/contract.ts';
+import { whyNotOurs } from './own-file.ts';
 
 /** What the administration of MCP servers refuses, beside what `resource.*` says. */
 export const McpAdminErrors = defineErrors({
@@ -43,10 +44,8 @@ export function createMcpAdministration(parts: {
     async remove(name: string): Promise<void> {
       const source = resources.source(KIND, name);
       if (source === undefined) throw McpAdminErrors.notFound();
-      if (!source.isAlone || source.file.includes('/')) {
-        const why = source.isAlone ? 'lies in a folder below agents.d' : 'holds other resources too';
-        throw McpAdminErrors.sharedFile(`The file ${source.file} ${why}: change it there.`);
-      }
+      const why = whyNotOurs(source);
+      if (why !== undefined) throw McpAdminErrors.sharedFile(why);
       await resources.remove(source.file);
     },
   };
