@@ -189,7 +189,7 @@ export type { ApiKeyPage, ApiKeyRecord, ApiKeyStore, NewApiKey } from './auth/ap
 export type { Authenticator, Credentials } from './auth/authenticator.ts';
 export { ApiKeyErrors, AuthErrors } from './auth/errors.ts';
 export { createTokenComparison } from './auth/static-token.ts';
-export { cozeCode } from './errors/render.ts';
+export { cozeCode, problemOf } from './errors/render.ts';
 export type { OpenApiDocument } from './http/openapi.ts';
 export type { TenantRecord } from './tenancy/tenants.ts';
 export {

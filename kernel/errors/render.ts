@@ -43,6 +43,11 @@ export function errorHeaders(error: GatewayError): Record<string, string> {
   return headers;
 }
 
+/** An error as problem details, for answers that tell it inside of something else. Pure. */
+export function problemOf(error: GatewayError, requestId: string): object {
+  return problemBody(error, HTTP_STATUS[error.kind], requestId);
+}
+
 /** RFC 9457 problem details; `instance` is the request id, `code` is stable. */
 function problemBody(error: GatewayError, status: number, requestId: string): object {
   return {

@@ -31,6 +31,13 @@ export const RuntimeConfig = Type.Object({
     description:
       'Delays before the second attempt to deliver an event to a webhook, the third and so on; after as many retries it is given up',
   }),
+  chat_event_retention: field.duration({
+    env: 'SVC_CHAT_EVENT_RETENTION',
+    default: '24h',
+    min: '1m',
+    max: '720h',
+    description: 'For how long a chat in the background can be read again',
+  }),
   max_file_size: field.size({
     env: 'SVC_MAX_FILE_SIZE',
     default: '32MiB',

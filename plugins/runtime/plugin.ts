@@ -41,6 +41,7 @@ import { createUsers, RevokeUserKeys, revokeUserKeys } from './services/admin/us
 import { adminKey } from './services/admin-key.ts';
 import { createAgentStates } from './services/agent-states.ts';
 import { createChats } from './services/chat/chats.ts';
+import { openBackgroundChats } from './services/chat/open-background-chats.ts';
 import { createConversations } from './services/conversations.ts';
 import { createFiles, FileContents, removeContents } from './services/files/files.ts';
 import { createPersonalData } from './services/personal-data.ts';
@@ -89,7 +90,8 @@ export default definePlugin({
     const states = createAgentStates({ ...engine, clock });
     const files = createFiles({ ...services, log, maxSize: config.max_file_size });
     const { webhooks, events: webhookEvents } = openWebhooks(scope, engine);
-    const chats = createChats({ ...engine, conversations, webhookEvents, database, clock });
+    const background = openBackgroundChats(scope);
+    const chats = createChats({ ...engine, conversations, background, webhookEvents, database, clock });
     const { changed } = openTenantAgents(scope);
     const admin = { ...engine, ...services, events: webhookEvents };
     const definitions = createAgentDefinitions({ ...admin, changed });

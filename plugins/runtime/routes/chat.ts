@@ -2,7 +2,8 @@ import { access, type Call, pageOf, pageQuery, type Route, reply, route, Type } 
 import type { Static } from 'typebox';
 import { chatCallOf } from '../../agent-engine/contract.ts';
 import { readerOf, SessionErrors } from '../../records/contract.ts';
-import type { BegunChat, Chats, StreamMode } from '../services/chat/chats.ts';
+import type { BegunChat, Chats } from '../services/chat/chats.ts';
+import type { StreamMode } from '../services/chat/stream-format.ts';
 
 /** Waiting sessions of one answer at most. */
 const MAX_PAGE = 500;
@@ -16,10 +17,18 @@ const SessionId = Type.String({
   description: '1 to 128 characters of A-Z, a-z, 0-9, `.`, `_` and `-`',
 });
 
+const Background = Type.Optional(
+  Type.Boolean({
+    default: false,
+    description: 'The chat goes on when its client leaves, and can be read again: `GET /chat/stream`',
+  }),
+);
+
 const ChatBody = Type.Object({
   agent_id: AgentId,
   session_id: Type.Optional(SessionId),
   message: Type.String({ minLength: 1, maxLength: 1_000_000 }),
+  background: Background,
 });
 
 const ResumeBody = Type.Object({
@@ -29,6 +38,7 @@ const ResumeBody = Type.Object({
     description:
       'A decision by the id of each open pause, `{decision: "approve" | "reject" | "edit", arguments?, message?}` or `{answers}`; or the plain one where exactly one is open',
   }),
+  background: Background,
 });
 
 const Place = Type.Object({ agent_id: AgentId, session_id: SessionId });
@@ -38,6 +48,15 @@ const ModeQuery = Type.Object({
   a2ui: Type.Optional(Type.Boolean({ description: 'Named events with a JSON envelope' })),
 });
 const ModeHeaders = Type.Object({ 'x-a2ui': Type.Optional(Type.String({ maxLength: 16 })) });
+
+/** The id of an event of a chat in the background: its chat, and its number there. */
+const LastEventId = Type.Optional(
+  Type.String({
+    pattern: '^([0-9a-f-]{36}:[0-9]{1,9})?$',
+    patternErrorMessage: 'must be the `id` of an event that a stream has brought',
+    description: '`id` of the last event that was read: only what comes after it is sent',
+  }),
+);
 
 const InterruptSchema = Type.Object({
   id: Type.String(),
@@ -102,14 +121,35 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       summary: 'Chat with an agent',
       schema: { query: ModeQuery, headers: ModeHeaders, body: ChatBody, answerHeaders: ToldSession },
       handle: async (call) => {
-        const { agent_id, session_id, message } = call.body;
+        const { agent_id, session_id, message, background: isBackground = false } = call.body;
         const mode = modeOf(call);
-        return answer(
-          chats,
-          call,
-          await chats.stream(chatCallOf(call, session_id), agent_id, message, mode),
-          mode,
-        );
+        const style = { mode, isBackground };
+        const begun = await chats.stream(chatCallOf(call, session_id), agent_id, message, style);
+        return answer(chats, call, begun, mode);
+      },
+    }),
+    route({
+      ...read,
+      path: '/chat/stream',
+      countsAsStream: () => true,
+      failures: ['not-found'],
+      summary:
+        'Read a chat in the background from its beginning or from any event on, while it goes on and afterwards',
+      description:
+        'The newest of the session, or with `Last-Event-ID` the one that the event belongs to. 204 where all of it was read.',
+      schema: {
+        query: Type.Object({ ...ModeQuery.properties, session_id: SessionId }),
+        headers: Type.Object({ ...ModeHeaders.properties, 'last-event-id': LastEventId }),
+        answerHeaders: ToldSession,
+      },
+      handle: async (call) => {
+        const mode = modeOf(call);
+        const place = {
+          sessionId: call.query.session_id,
+          lastSeen: lastSeenOf(call.headers['last-event-id']),
+        };
+        const begun = await chats.readAgain(call.entities(), readerOf(call), place, mode);
+        return begun === undefined ? reply.empty() : answer(chats, call, begun, mode);
       },
     }),
     route({
@@ -118,15 +158,11 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       summary: 'Go on with a chat that was paused',
       schema: { query: ModeQuery, headers: ModeHeaders, body: ResumeBody, answerHeaders: ToldSession },
       handle: async (call) => {
-        const { agent_id, session_id, input } = call.body;
+        const { session_id, input, background: isBackground = false } = call.body;
         const mode = modeOf(call);
-        const place = { agentId: agent_id, sessionId: session_id };
-        return answer(
-          chats,
-          call,
-          await chats.resume(chatCallOf(call, session_id), place, input, mode),
-          mode,
-        );
+        const style = { mode, isBackground };
+        const begun = await chats.resume(chatCallOf(call, session_id), placeOf(call.body), input, style);
+        return answer(chats, call, begun, mode);
       },
     }),
     route({
@@ -178,6 +214,11 @@ export function chatRoutes(chats: Chats): readonly Route[] {
 
 function placeOf({ agent_id, session_id }: Static<typeof Place>) {
   return { agentId: agent_id, sessionId: session_id };
+}
+
+function lastSeenOf(id: string | undefined) {
+  const [chatId, seq] = id?.split(':') ?? [];
+  return chatId && seq ? { chatId, seq: Number(seq) } : undefined;
 }
 
 function modeOf(call: {

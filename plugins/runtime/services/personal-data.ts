@@ -3,6 +3,7 @@ import type { PersonalData, PersonalDataItem } from '../../platform/contract.ts'
 import { storedName } from '../../records/contract.ts';
 import { allStates, eraseStates } from '../store/agent-states.ts';
 import { allAgents, eraseAgents, findAgent } from '../store/agents.ts';
+import { allBatches, deleteEventsOf } from '../store/chat-events.ts';
 import { deleteChatsOf, findChatsOf } from '../store/chats.ts';
 import { deleteConversationsOf, findConversationsOf } from '../store/conversations.ts';
 import { findFilesOf } from '../store/files.ts';
@@ -95,6 +96,14 @@ export function createPersonalData({ database, files }: PersonalDataParts): Pers
     }
   }
 
+  async function* eventItems(tenantId: string, name: string | undefined): AsyncGenerator<PersonalDataItem> {
+    for await (const batch of allBatches(database.forTenant(tenantId), name)) {
+      const { chatId, seq, sessionId, userId, events } = batch;
+      const record = { chat_id: chatId, seq, session_id: sessionId, user_id: userId, events };
+      if (events.length > 0) yield { section: 'chat_events', record };
+    }
+  }
+
   return {
     name: 'runtime',
 
@@ -104,6 +113,7 @@ export function createPersonalData({ database, files }: PersonalDataParts): Pers
         conversationItems(tenantId, name),
         fileItems(tenantId, name),
         chatItems(tenantId, name),
+        eventItems(tenantId, name),
         ...(name === undefined ? [stateItems(tenantId), agentItems(tenantId)] : []),
       ];
       for (const items of sections) {
@@ -120,6 +130,7 @@ export function createPersonalData({ database, files }: PersonalDataParts): Pers
         conversations: await deleteConversationsOf(entities, name),
         files: await files.erase(entities, name),
         chats: await deleteChatsOf(entities, name),
+        chat_events: await deleteEventsOf(entities, name),
         ...(userId === undefined && {
           agent_states: await eraseStates(entities),
           agents: await eraseAgents(entities),

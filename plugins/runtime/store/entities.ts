@@ -1,6 +1,7 @@
 import type { EntityRegistration, Migration } from 'agent-gateway';
 import { AgentStateEntity } from './agent-states.ts';
 import { AgentTable } from './agents.ts';
+import { ChatEventsTable } from './chat-events.ts';
 import { ChatEntity } from './chats.ts';
 import { ConversationEntity } from './conversations.ts';
 import { FileEntity } from './files.ts';
@@ -11,6 +12,7 @@ import { webhooksMigration } from './migrations/004-webhooks.ts';
 import { agentsMigration } from './migrations/005-agents.ts';
 import { chatsMigration } from './migrations/006-chats.ts';
 import { usersMigration } from './migrations/007-users.ts';
+import { chatEventsMigration } from './migrations/008-chat-events.ts';
 import { UserTable } from './users.ts';
 import { webhookEntities } from './webhooks.ts';
 
@@ -23,6 +25,7 @@ export const entities: readonly EntityRegistration[] = [
   ...webhookEntities,
   AgentTable,
   UserTable,
+  ChatEventsTable,
 ];
 
 /** Their migrations, in order. A released one never changes. */
@@ -34,4 +37,5 @@ export const migrations: readonly Migration[] = [
   agentsMigration,
   chatsMigration,
   usersMigration,
+  chatEventsMigration,
 ];

@@ -277,7 +277,8 @@ export function successes(gateway: TestGateway, turns: () => Turns): readonly St
       'POST /api/v2/chat/resume',
       (known) => ({ body: { ...place(known), input: { decision: 'approve' } }, query: { a2ui: 'true' } }),
     ],
-    ['POST /api/v2/chat/stream', sum],
+    ['POST /api/v2/chat/stream', (known) => ({ body: { ...(sum(known).body as object), background: true } })],
+    ['GET /api/v2/chat/stream', ({ conversation: id = '' }) => ({ query: { session_id: id } })],
     ['POST /api/v2/chat/abort', (known) => ({ body: place(known) })],
     [
       'GET /api/v2/conversations/{conversation_id}/messages',

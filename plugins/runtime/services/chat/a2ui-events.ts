@@ -43,7 +43,7 @@ export function a2uiEvents(event: AgentTurnEvent): readonly A2uiEvent[] {
 }
 
 /** The pauses with which a turn ended, as events; none where it did not. Pure. */
-export function openInterrupts(event: AgentTurnEvent & { readonly type: 'end' }): readonly A2uiEvent[] {
+function openInterrupts(event: AgentTurnEvent & { readonly type: 'end' }): readonly A2uiEvent[] {
   const { interrupts = [] } = event.result.checkpoint ?? {};
   return interrupts.map((interrupt) => ({ type: 'interrupt', data: { ...interruptOnWire(interrupt) } }));
 }
@@ -58,9 +58,4 @@ export function interruptOnWire({ id, type, agentPath, reason, toolCall, fields 
     ...(toolCall && { tool_call: toolCall }),
     fields,
   };
-}
-
-/** The text of an event: type, milliseconds since the epoch, data. Pure. */
-export function envelope({ type, data }: A2uiEvent, timestamp: number): string {
-  return JSON.stringify({ type, timestamp, data });
 }

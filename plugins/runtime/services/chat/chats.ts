@@ -1,9 +1,17 @@
-import type { Clock, Database, Page, SseEvent, SseStream, TenantEntityManager } from 'agent-gateway';
+import type {
+  Clock,
+  Database,
+  GatewayError,
+  Page,
+  RowWrite,
+  SseEvent,
+  SseStream,
+  TenantEntityManager,
+} from 'agent-gateway';
 import {
   AgentErrors,
   type Agents,
   type AgentTurn,
-  type AgentTurnEvent,
   type AgentTurns,
   type ChatCall,
   type Checkpoints,
@@ -12,12 +20,12 @@ import {
 import type { OwnerReader, Sessions } from '../../../records/contract.ts';
 import type { Conversations } from '../conversations.ts';
 import type { WebhookEvents } from '../webhooks/webhook-events.ts';
-import { type A2uiEvent, a2uiEvents, envelope, interruptOnWire, openInterrupts } from './a2ui-events.ts';
+import { a2uiEvents, interruptOnWire } from './a2ui-events.ts';
+import type { AlsoWrite, BackgroundChats } from './background-chats.ts';
+import type { ChatReading, LastSeen } from './chat-readers.ts';
 import { type ChatReport, reportChat } from './chat-report.ts';
 import { type ResumeInput, readDecisions } from './resume-input.ts';
-
-/** How a stream is written (specification 3, Streaming formats). */
-export type StreamMode = 'legacy' | 'a2ui';
+import { errorEvent, onWire, type StreamMode } from './stream-format.ts';
 
 /** A chat that has begun. */
 export interface BegunChat {
@@ -40,8 +48,16 @@ interface ChatParts {
   readonly sessions: Pick<Sessions, 'get'>;
   readonly conversations: Pick<Conversations, 'agentOf'>;
   readonly database: Pick<Database, 'forTenant'>;
+  readonly background: BackgroundChats;
   readonly webhookEvents: WebhookEvents;
   readonly clock: Clock;
+}
+
+/** How a chat is carried out and written. */
+export interface ChatStyle {
+  readonly mode: StreamMode;
+  /** It goes on when its client leaves. */
+  readonly isBackground: boolean;
 }
 
 /** Chats of the v2 API (specification 3; decisions 3.1). */
@@ -49,7 +65,8 @@ export type Chats = ReturnType<typeof createChats>;
 
 /** Makes the service. */
 export function createChats(parts: ChatParts) {
-  const { agents, turns, checkpoints, sessions, conversations, webhookEvents, database, clock } = parts;
+  const { agents, turns, checkpoints, sessions, conversations, background, webhookEvents, database, clock } =
+    parts;
 
   async function requireAgent(tenantId: string, agentId: string): Promise<void> {
     if ((await agents.find(tenantId, agentId)) !== undefined) return;
@@ -62,7 +79,12 @@ export function createChats(parts: ChatParts) {
    * Begins a turn: resolves with its first sign of life. Without an agent that of the conversation behind the session answers, and where there
    * is none the default agent, which cannot pause: nobody could name it to resume. Throws `agent.not-found`, and what `AgentTurns.begin` throws.
    */
-  async function begin(call: ChatCall, agentId: string | undefined, message: string): Promise<AgentTurn> {
+  async function begin(
+    call: ChatCall,
+    agentId: string | undefined,
+    message: string,
+    more: AlsoWrite = nothing,
+  ): Promise<AgentTurn> {
     const { principal, sessionId, isAdmin } = call;
     const { tenantId } = principal;
     if (agentId !== undefined) await requireAgent(tenantId, agentId);
@@ -81,15 +103,10 @@ export function createChats(parts: ChatParts) {
         pauses: agent === undefined ? 'refuse' : 'allow',
         store: true,
         source: 'runtime',
-        also: (end, session) => report.writes(session, end),
+        also: (end, session) => together(report.writes(session, end), more(end, session)),
       }),
     );
   }
-
-  const onWire = ({ type, data }: A2uiEvent): SseEvent => ({
-    event: type,
-    data: envelope({ type, data }, clock.now()),
-  });
 
   /** Begins a turn, and reports it: what fails before its first event as well. */
   async function reported(
@@ -129,49 +146,73 @@ export function createChats(parts: ChatParts) {
     sessionId: turn.sessionId ?? '',
     async send(stream) {
       await using _ = turn;
-      await (mode === 'a2ui' ? sendA2ui(turn.events, stream) : sendLegacy(turn.events, stream));
+      for await (const event of turn.events) {
+        for (const one of a2uiEvents(event)) {
+          for (const line of onWire(mode, one, clock.now())) await stream.send(line);
+        }
+      }
     },
   });
 
-  async function sendA2ui(events: AsyncIterable<AgentTurnEvent>, stream: SseStream): Promise<void> {
-    for await (const event of events) {
-      for (const one of a2uiEvents(event)) await stream.send(onWire(one));
-    }
-  }
-
-  /** Text, then the pauses where there are any, as named events, which readers of text pass over. */
-  async function sendLegacy(events: AsyncIterable<AgentTurnEvent>, stream: SseStream): Promise<void> {
-    for await (const event of events) {
-      if (event.type === 'text') await stream.send({ data: event.delta });
-      if (event.type !== 'end') continue;
-      for (const { data } of openInterrupts(event)) {
-        await stream.send({ event: 'interrupt', data: JSON.stringify(data) });
+  /** A chat in the background as an event stream, whose events have ids. */
+  const read = (tenantId: string, reading: ChatReading, mode: StreamMode): BegunChat => ({
+    sessionId: reading.sessionId,
+    async send(stream) {
+      for await (const { seq, event } of background.follow(tenantId, reading, stream.signal)) {
+        const id = `${reading.chatId}:${seq}`;
+        for (const line of onWire(mode, event, event.at)) await stream.send({ ...line, id });
       }
-      await stream.data('[DONE]');
-    }
+    },
+  });
+
+  /** Carries a turn out in the one way or in the other. */
+  async function carriedOut(
+    call: ChatCall,
+    { mode, isBackground }: ChatStyle,
+    beginTurn: (call: ChatCall, more: AlsoWrite) => Promise<AgentTurn>,
+  ): Promise<BegunChat> {
+    if (!isBackground) return written(await beginTurn(call, nothing), mode);
+    return read(call.principal.tenantId, await background.start(call, beginTurn), mode);
   }
 
   return {
     begin,
 
     /** The same for an agent that is named, as an event stream. */
-    stream: async (call: ChatCall, agentId: string, message: string, mode: StreamMode): Promise<BegunChat> =>
-      written(await begin(call, agentId, message), mode),
+    stream: (call: ChatCall, agentId: string, message: string, style: ChatStyle): Promise<BegunChat> =>
+      carriedOut(call, style, (inner, more) => begin(inner, agentId, message, more)),
 
     /** Goes on with a paused chat. Throws `request.invalid`, and what `AgentTurns.resume` throws. */
-    async resume(call: ChatCall, place: ChatPlace, input: ResumeInput, mode: StreamMode): Promise<BegunChat> {
+    resume(call: ChatCall, place: ChatPlace, input: ResumeInput, style: ChatStyle): Promise<BegunChat> {
       const { agentId: agent, sessionId } = place;
       const report = reportChat(webhookEvents, { agentId: agent, call });
-      const turn = await reported(report, sessionId, () =>
-        turns.resume(call, {
-          agent,
-          sessionId,
-          source: 'runtime',
-          decide: (open) => readDecisions(input, open),
-          also: (end, session) => report.writes(session, end),
-        }),
+      return carriedOut(call, style, (inner, more) =>
+        reported(report, sessionId, () =>
+          turns.resume(inner, {
+            agent,
+            sessionId,
+            source: 'runtime',
+            decide: (open) => readDecisions(input, open),
+            also: (end, session) => together(report.writes(session, end), more(end, session)),
+          }),
+        ),
       );
-      return written(turn, mode);
+    },
+
+    /**
+     * Reads a chat in the background: the one that a client has begun to read, or the newest of the session. Undefined where the client has read all of it.
+     * Throws `chat.not-found` and `chat.forbidden`.
+     */
+    async readAgain(
+      entities: TenantEntityManager,
+      reader: OwnerReader,
+      place: { readonly sessionId: string; readonly lastSeen: LastSeen | undefined },
+      mode: StreamMode,
+    ): Promise<BegunChat | undefined> {
+      const reading = await background.find(entities, reader, place);
+      return (await background.hasMore(entities, reading))
+        ? read(entities.tenantId, reading, mode)
+        : undefined;
     },
 
     /** What waits in a session; undefined for nothing. Throws `session.not-found` and `session.forbidden`. */
@@ -200,9 +241,17 @@ export function createChats(parts: ChatParts) {
       turns.abort(entities, reader, { sessionId, agent: agentId }),
 
     /** How a failure is told inside a stream of the A2UI mode. */
-    failure: ({ code, detail }: { readonly code: string; readonly detail: string }): SseEvent =>
-      onWire({ type: 'error', data: { code, message: detail } }),
+    failure(error: GatewayError): SseEvent {
+      const [line] = onWire('a2ui', errorEvent(error, ''), clock.now());
+      return line!;
+    },
   };
+}
+
+const nothing: AlsoWrite = async () => [];
+
+async function together(...writes: readonly Promise<readonly RowWrite[]>[]): Promise<readonly RowWrite[]> {
+  return (await Promise.all(writes)).flat();
 }
 
 /** What waits in a session, as clients see it (decisions 3.1). */

@@ -1,0 +1,139 @@
+import {
+  type Clock,
+  type Database,
+  GatewayError,
+  type Ids,
+  isUniqueViolation,
+  KernelErrors,
+  type Lease,
+  type Leases,
+  type RowWrite,
+} from 'agent-gateway';
+import type { AgentTurn, ChatCall, TurnEnd } from '../../../agent-engine/contract.ts';
+import { ownerOf } from '../../../records/contract.ts';
+import { insertBatch } from '../../store/chat-events.ts';
+import { V3ChatErrors } from '../v3-chat/chat-record.ts';
+import { a2uiEvents } from './a2ui-events.ts';
+import { type ChatReading, createChatReaders } from './chat-readers.ts';
+import { createEventLog, type EventLog, type NumberedEvents } from './event-log.ts';
+import { errorEvent } from './stream-format.ts';
+
+/** Chats that a tenant has in the background at one time at most; `max_sessions` allows far fewer. */
+const MOST_CHATS = 10_000;
+
+/** Makes more writes for the commit of a turn. */
+export type AlsoWrite = (end: TurnEnd, sessionId: string | undefined) => Promise<readonly RowWrite[]>;
+
+/** A chat that this process carries out. */
+interface RunningChat {
+  readonly id: string;
+  readonly turn: AgentTurn;
+  readonly events: EventLog;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+  readonly store: (batch: NumberedEvents) => Promise<void>;
+  readonly call: Pick<ChatCall, 'log' | 'requestId'>;
+}
+
+/** What chats in the background are made of. */
+interface BackgroundParts {
+  readonly database: Pick<Database, 'forTenant'>;
+  readonly leases: Leases;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/** Chats that go on when their client leaves, and can be read from any event on, on any replica. */
+export type BackgroundChats = ReturnType<typeof createBackgroundChats>;
+
+/** Makes the service. */
+export function createBackgroundChats(parts: BackgroundParts) {
+  const { database, leases, clock, ids } = parts;
+  const running = new Map<string, Promise<void>>();
+  const stop = new AbortController();
+  const readers = createChatReaders({ ...parts, isRunningHere: (id) => running.has(id), leaseKey });
+
+  async function carryOut({ id, turn, events, signal, store, call }: RunningChat): Promise<void> {
+    try {
+      for await (const event of turn.events) {
+        // Its end was written in the commit of the turn.
+        if (event.type === 'end') return;
+        for (const one of a2uiEvents(event)) await events.add(one);
+      }
+      throw signal.reason;
+    } catch (thrown) {
+      const error = thrown instanceof GatewayError ? thrown : KernelErrors.internal();
+      call.log.warn({ err: thrown, chatId: id }, 'a chat in the background failed');
+      await events.written().catch(() => undefined);
+      await store(events.rest([errorEvent(error, call.requestId)]));
+    } finally {
+      readers.wake(id);
+    }
+  }
+
+  return {
+    /** Begins a chat that goes on by itself. It can be read when this resolves. Throws what `begin` throws, and `chat.limit`. */
+    async start(
+      call: ChatCall,
+      begin: (call: ChatCall, also: AlsoWrite) => Promise<AgentTurn>,
+    ): Promise<ChatReading> {
+      const { principal, log } = call;
+      const id = ids.uuid();
+      const entities = () => database.forTenant(principal.tenantId);
+      const batch = (sessionId: string, numbered: NumberedEvents) =>
+        insertBatch({ ...numbered, ...ownerOf(principal), chatId: id, sessionId, createdAt: clock.now() });
+
+      await using opened = new AsyncDisposableStack();
+      const lease = opened.use(await hold(leases, principal.tenantId, id));
+      const signal = AbortSignal.any([stop.signal, lease.signal]);
+      let session = '';
+      const store = async (numbered: NumberedEvents) => {
+        await entities().writeTogether([batch(session, numbered)]);
+        readers.wake(id);
+      };
+      const events = createEventLog(store, clock);
+      const turn = opened.use(
+        await begin({ ...call, signal }, async (end, sessionId = '') => {
+          await events.written();
+          return [batch(sessionId, events.rest(a2uiEvents({ type: 'end', ...end })))];
+        }),
+      );
+      session = turn.sessionId ?? '';
+      await store({ seq: 0, events: [] });
+
+      const held = opened.move();
+      const done = carryOut({ id, turn, events, signal, store, call })
+        .catch((err: unknown) => {
+          // Another replica took it for lost, or the end was committed after all: readers see that instead.
+          if (!isUniqueViolation(err)) log.error({ err, chatId: id }, 'the end of a chat was not written');
+        })
+        .finally(() => held.disposeAsync())
+        .finally(() => running.delete(id));
+      running.set(id, done);
+      return { chatId: id, sessionId: session, seq: 0 };
+    },
+
+    find: readers.find,
+    follow: readers.follow,
+    hasMore: readers.hasMore,
+
+    /** Waits for the chats that this process carries out; they fail when `signal` aborts. */
+    async close(signal: AbortSignal): Promise<void> {
+      const abort = () => stop.abort(V3ChatErrors.lost('The gateway was stopped'));
+      if (signal.aborted) abort();
+      signal.addEventListener('abort', abort, { once: true });
+      await Promise.all(running.values());
+    },
+  };
+}
+
+/** As long as it is held, the chat is carried out by somebody. */
+async function hold(leases: Leases, tenantId: string, name: string): Promise<Lease> {
+  const lease = await leases.tryAcquire(leaseKey(tenantId), { name, limit: MOST_CHATS });
+  if (typeof lease !== 'string') return lease;
+  throw V3ChatErrors.limit(undefined, { headers: { 'retry-after': '1' } });
+}
+
+function leaseKey(tenantId: string): string {
+  return `runtime-background-chats:${tenantId}`;
+}

@@ -1,0 +1,71 @@
+import type { Clock } from 'agent-gateway';
+import type { StoredEvent } from '../../store/chat-events.ts';
+import type { A2uiEvent } from './a2ui-events.ts';
+
+/** So much waits to be written before the chat waits for the database: events, and characters of their data. */
+const MOST_WAITING = 500;
+const MOST_WAITING_SIZE = 256 * 1024;
+
+/** Consecutive events of a chat, and the number of the first of them. */
+export interface NumberedEvents {
+  readonly seq: number;
+  readonly events: readonly StoredEvent[];
+}
+
+/** Numbers the events of one chat, from 1, and writes them in batches: what comes while a write is under way goes with the next one. */
+export type EventLog = ReturnType<typeof createEventLog>;
+
+/** @param write stores a batch; called for one at a time, and no more after it has thrown */
+export function createEventLog(write: (batch: NumberedEvents) => Promise<void>, clock: Pick<Clock, 'now'>) {
+  /** The number of the first event that is not known to be written. */
+  let next = 1;
+  /** All from there on. */
+  let waiting: StoredEvent[] = [];
+  let size = 0;
+  let writing: Promise<void> | undefined;
+  let failure: { readonly reason: unknown } | undefined;
+
+  const stored = ({ type, data }: A2uiEvent): StoredEvent => ({ type, at: clock.now(), data });
+
+  async function writeAll(): Promise<void> {
+    try {
+      while (waiting.length > 0) {
+        const events = [...waiting];
+        const written = size;
+        await write({ seq: next, events });
+        size -= written;
+        next += events.length;
+        waiting = waiting.slice(events.length);
+      }
+    } catch (reason) {
+      failure = { reason };
+    } finally {
+      writing = undefined;
+    }
+  }
+
+  /** Resolves when nothing waits. Throws what a write has thrown. */
+  async function written(): Promise<void> {
+    await writing;
+    if (failure !== undefined) throw failure.reason;
+  }
+
+  return {
+    /** Takes an event. Await the result where it is a promise: the database is slower than the chat. */
+    add(event: A2uiEvent): Promise<void> | undefined {
+      if (failure !== undefined) return written();
+      waiting.push(stored(event));
+      size += JSON.stringify(event.data).length;
+      writing ??= writeAll();
+      return waiting.length >= MOST_WAITING || size >= MOST_WAITING_SIZE ? written() : undefined;
+    },
+
+    written,
+
+    /** All that was not written, and these after it, for somebody else to write. */
+    rest: (last: readonly A2uiEvent[]): NumberedEvents => ({
+      seq: next,
+      events: [...waiting, ...last.map(stored)],
+    }),
+  };
+}

@@ -1,0 +1,20 @@
+import type { Scope } from 'agent-gateway';
+import { SessionDataPoint } from '../../../records/contract.ts';
+import type { RuntimeSettings } from '../../config.ts';
+import { deleteEventsBefore, deleteEventsIn } from '../../store/chat-events.ts';
+import { type BackgroundChats, createBackgroundChats } from './background-chats.ts';
+
+const EXPIRY_EVERY_MS = 10 * 60_000;
+
+/** Opens the chats in the background of all tenants. What is under way is given time when the plugin stops. */
+export function openBackgroundChats(scope: Scope<RuntimeSettings>): BackgroundChats {
+  const { services, config } = scope;
+  const { database, clock } = services;
+  const chats = createBackgroundChats(services);
+  scope.drain('chats in the background', chats.close);
+  scope.every('chat-event-expiry', EXPIRY_EVERY_MS, () =>
+    deleteEventsBefore(database, clock.now() - config.chat_event_retention),
+  );
+  scope.contribute(SessionDataPoint, { remove: deleteEventsIn });
+  return chats;
+}

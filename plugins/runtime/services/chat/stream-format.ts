@@ -1,0 +1,45 @@
+import { type GatewayError, problemOf, redactText, type SseEvent } from 'agent-gateway';
+import type { A2uiEvent } from './a2ui-events.ts';
+
+/** How a stream is written (specification 3, Streaming formats). */
+export type StreamMode = 'legacy' | 'a2ui';
+
+/** What stands at the end of a stream of text. */
+const LEGACY_END = '[DONE]';
+
+/**
+ * An event of the A2UI mode as it is written: in its envelope of type, milliseconds since the epoch and data; or, for readers of text, as text alone. These hear of
+ * pauses and failures as named events, which readers of text pass over, and of nothing else. Pure.
+ */
+export function onWire(
+  mode: StreamMode,
+  { type, data }: A2uiEvent,
+  timestamp: number,
+): readonly [SseEvent, ...SseEvent[]] | readonly [] {
+  if (mode === 'a2ui') {
+    const { problem: _, ...told } = data ?? {};
+    return [{ event: type, data: JSON.stringify({ type, timestamp, data: data && told }) }];
+  }
+  switch (type) {
+    case 'text':
+      return [{ data: String(data?.delta) }];
+    case 'interrupt':
+      return [{ event: type, data: JSON.stringify(data) }];
+    case 'error':
+      return [{ event: type, data: JSON.stringify(data?.problem) }, { data: LEGACY_END }];
+    case 'done':
+      return [{ data: LEGACY_END }];
+    default:
+      return [];
+  }
+}
+
+/** How a failure is told inside a stream. `problem` is for readers of text; `requestId` is that of the request that began it. Pure. */
+export function errorEvent(error: GatewayError, requestId: string): A2uiEvent {
+  // Messages quote what was sent, which may be a credential in the wrong place.
+  const message = redactText(error.detail);
+  return {
+    type: 'error',
+    data: { code: error.code, message, problem: { ...problemOf(error, requestId), detail: message } },
+  };
+}

@@ -1,0 +1,129 @@
+import type { InferEntity } from '@mikro-orm/core';
+import {
+  column,
+  type Database,
+  defineEntity,
+  type RowWrite,
+  type TenantEntityManager,
+  writes,
+} from 'agent-gateway';
+import { OWNER_LENGTH } from '../../records/contract.ts';
+import type { A2uiEvent } from '../services/chat/a2ui-events.ts';
+
+/**
+ * Events of chats in the background, numbered from 1 and stored in batches. A chat begins with an empty batch of number 0. The key is the fence: of two
+ * who write what comes after an event only one succeeds.
+ */
+export const ChatEventsTable = defineEntity({
+  name: 'RuntimeChatEvents',
+  tableName: 'runtime_chat_events',
+  indexes: [
+    { name: 'runtime_chat_events_session', properties: ['tenantId', 'sessionId', 'seq', 'createdAt'] },
+    { name: 'runtime_chat_events_created', properties: ['createdAt'] },
+  ],
+  properties: {
+    tenantId: column.tenant().primary(),
+    chatId: column.id().primary(),
+    /** Number of the first event of the batch. */
+    seq: column.integer().unsigned(false).primary(),
+    sessionId: column.string(128),
+    identityId: column.string(OWNER_LENGTH),
+    userId: column.string(OWNER_LENGTH),
+    /** JSON text of an array of `StoredEvent`. */
+    events: column.text(),
+    /** Milliseconds since the epoch. */
+    createdAt: column.bigint(),
+  },
+});
+
+/** Batches that an export reads at one time. */
+const EXPORTED = 50;
+
+/** One event as it is kept. */
+export interface StoredEvent extends A2uiEvent {
+  /** When it happened: milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** Some consecutive events of a chat. */
+export interface EventBatch extends Omit<InferEntity<typeof ChatEventsTable>, 'tenantId' | 'events'> {
+  readonly events: readonly StoredEvent[];
+}
+
+/** Fails with a unique violation where somebody else has written these events. */
+export const insertBatch = (batch: EventBatch): RowWrite =>
+  writes.insert(ChatEventsTable, [{ ...batch, events: JSON.stringify(batch.events) }]);
+
+/** The batch in which event `seq` of a chat is, or the last one before it. Undefined where the chat is not there. */
+export async function batchAt(
+  entities: TenantEntityManager,
+  chatId: string,
+  seq: number,
+): Promise<EventBatch | undefined> {
+  const where = { chatId, seq: { $lte: seq } };
+  const [row] = await entities.rows(ChatEventsTable, where, { orderBy: { seq: 'desc' }, limit: 1 });
+  return row && ofRow(row);
+}
+
+/** The batches after the one of number `seq`, in order. */
+export async function batchesAfter(
+  entities: TenantEntityManager,
+  chatId: string,
+  seq: number,
+  limit: number,
+): Promise<readonly EventBatch[]> {
+  const where = { chatId, seq: { $gt: seq } };
+  return (await entities.rows(ChatEventsTable, where, { orderBy: { seq: 'asc' }, limit })).map(ofRow);
+}
+
+/** The id of the chat in a session that began last. */
+export async function newestChat(
+  entities: TenantEntityManager,
+  sessionId: string,
+): Promise<string | undefined> {
+  const options = { fields: ['chatId'], orderBy: { createdAt: 'desc' }, limit: 1 } as const;
+  const [row] = await entities.rows(ChatEventsTable, { sessionId, seq: 0 }, options);
+  return row?.chatId;
+}
+
+/** Forgets the events of all chats in a session; how many batches there were. */
+export function deleteEventsIn(entities: TenantEntityManager, sessionId: string): Promise<number> {
+  return entities.delete(ChatEventsTable, { sessionId });
+}
+
+/** Batches of an identity, or of a user that an identity named, in order; without a name of all of the tenant. For exports. */
+export async function* allBatches(
+  entities: TenantEntityManager,
+  name: string | undefined,
+): AsyncGenerator<EventBatch> {
+  for (let last: EventBatch | undefined; ; ) {
+    const after = last && {
+      $or: [{ chatId: { $gt: last.chatId } }, { chatId: last.chatId, seq: { $gt: last.seq } }],
+    };
+    const where = { $and: [theirs(name), after ?? {}] };
+    const page = await entities.find(ChatEventsTable, where, {
+      orderBy: { chatId: 'asc', seq: 'asc' },
+      limit: EXPORTED,
+    });
+    yield* page.map(ofRow);
+    if (page.length < EXPORTED) return;
+    last = ofRow(page.at(-1)!);
+  }
+}
+
+/** Forgets the events of the chats of an identity, or of a user that an identity named; without a name all of the tenant. */
+export function deleteEventsOf(entities: TenantEntityManager, name: string | undefined): Promise<number> {
+  return entities.delete(ChatEventsTable, theirs(name));
+}
+
+/** Forgets what is older, of all tenants. */
+export async function deleteEventsBefore(database: Pick<Database, 'system'>, time: number): Promise<void> {
+  await database.system().nativeDelete(ChatEventsTable, { createdAt: { $lt: time } });
+}
+
+const theirs = (name: string | undefined) =>
+  name === undefined ? {} : { $or: [{ identityId: name }, { userId: name }] };
+
+function ofRow({ tenantId: _, events, ...row }: InferEntity<typeof ChatEventsTable>): EventBatch {
+  return { ...row, events: JSON.parse(events) };
+}

@@ -1,0 +1,292 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
+import { deleteEventsBefore } from '../../../plugins/runtime/store/chat-events.ts';
+import { eachDatabase } from '../../support/databases.ts';
+import { type ProviderScript, sse, startFakeProvider, stream } from '../../support/fake-provider.ts';
+import { ACP_TOKEN, startGatewayProcess, temporaryFolder } from '../../support/gateway-process.ts';
+import { until } from '../../support/until.ts';
+import { startRecords } from './records-gateway.ts';
+import { eventsOf, startRuntime, toolCalls } from './runtime-gateway.ts';
+
+const AGENT = `apiVersion: svc/v1
+kind: Agent
+metadata: { name: helper, description: Helps }
+spec:
+  type: chat_model_agent
+  system_prompt: You help.
+  tools: [{ ref: builtin/calculator, requires_approval: true }]
+`;
+
+/** An answer whose second half comes when it is let go. */
+function halves() {
+  let isOpen = false;
+  const chunk = (content: string) => sse({ choices: [{ index: 0, delta: { role: 'assistant', content } }] });
+  const script: ProviderScript = async ({ response, write, signal }) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const word of ['one ', 'two ', 'three ']) await write(chunk(word));
+    await until(() => isOpen || signal.aborted, 60_000);
+    for (const word of ['four ', 'five\nsix']) await write(chunk(word));
+    await write(sse({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }));
+    response.end('data: [DONE]\n\n');
+  };
+  return { script, letGo: () => (isOpen = true) };
+}
+
+async function start(
+  t: ExecutionContext,
+  scripts: readonly ProviderScript[],
+  environments: readonly Record<string, string>[] = [{}],
+) {
+  const provider = await startFakeProvider(...scripts);
+  t.teardown(() => provider[Symbol.asyncDispose]());
+  const replicas = await Promise.all(
+    environments.map(async (env) => {
+      const gateway = await startRuntime(t, {
+        env: { LLM_API_URL: provider.url, LLM_MODEL: 'fake', LLM_MAX_RETRIES: '0', ...env },
+      });
+      await writeFile(path.join(gateway.folder, 'agents.d', 'helper.yaml'), AGENT);
+      await until(async () => (await gateway.request('/api/v2/agents')).body.agents.length === 1);
+      return gateway;
+    }),
+  );
+  return { provider, replicas, gateway: replicas[0]!, other: replicas.at(-1)! };
+}
+
+type Gateway = Awaited<ReturnType<typeof start>>['gateway'];
+
+const BEGIN = { agent_id: 'helper', message: 'Count.', session_id: 's1', background: true };
+
+/** Begins a chat, reads until `text` was there, and leaves. */
+async function beginAndLeave(
+  { url, token }: { readonly url: string; readonly token: string },
+  text: string,
+): Promise<string> {
+  const leave = new AbortController();
+  const response = await fetch(`${url}/api/v2/chat/stream?a2ui=true`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(BEGIN),
+    signal: leave.signal,
+  });
+  const decoder = new TextDecoder();
+  let seen = '';
+  for await (const chunk of response.body!) {
+    seen += decoder.decode(chunk as Uint8Array, { stream: true });
+    if (seen.includes(text)) break;
+  }
+  leave.abort();
+  return seen;
+}
+
+const read = (
+  gateway: Gateway,
+  {
+    last,
+    query = '?a2ui=true&session_id=s1',
+    headers = {},
+  }: {
+    readonly last?: string;
+    readonly query?: string;
+    readonly headers?: Record<string, string>;
+  } = {},
+) =>
+  gateway.request(`/api/v2/chat/stream${query}`, {
+    headers: { ...headers, ...(last !== undefined && { 'last-event-id': last }) },
+  });
+
+const idsOf = (body: string) => [...body.matchAll(/^id: (.*)$/gm)].map(([, id]) => id!);
+const textOf = (body: string) =>
+  eventsOf(body)
+    .filter(({ event }) => event === 'text')
+    .map(({ data }) => data.data.delta)
+    .join('');
+const idle = (gateway: Gateway) =>
+  until(async () => {
+    const { body } = await gateway.request('/api/v2/sessions/s1/messages');
+    return body.messages?.length === 2;
+  });
+
+eachDatabase(
+  test,
+  'a chat in the background goes on without its client, and is read from any event on, on any replica',
+  async (t, { family, environment }) => {
+    const { script, letGo } = halves();
+    const environments = family === 'sqlite' ? [environment] : [environment, environment];
+    const { gateway, other } = await start(t, [script], environments);
+    const seen = await beginAndLeave(gateway, 'three');
+    const [first] = idsOf(seen);
+
+    const following = read(other, { last: first! });
+    const whole = read(other);
+    letGo();
+    const rest = String((await following).body);
+    t.is(textOf(rest), 'two three four five\nsix');
+    const all = String((await whole).body);
+    t.is(textOf(all), 'one two three four five\nsix');
+    const chatId = first!.split(':')[0];
+    t.deepEqual(
+      idsOf(all),
+      ['1', '2', '3', '4', '5', '6'].map((seq) => `${chatId}:${seq}`),
+    );
+    t.deepEqual(idsOf(rest), idsOf(all).slice(1));
+    t.is(eventsOf(all).at(-1)?.event, 'done');
+
+    await idle(other);
+    const { status, headers, body } = await read(other, { query: '?session_id=s1' });
+    t.is(status, 200);
+    t.is(headers.get('x-svc-session-id'), 's1');
+    t.is(
+      body.replaceAll(/^id: .*\n/gm, ''),
+      'data: one \n\ndata: two \n\ndata: three \n\ndata: four \n\ndata: five\ndata: six\n\ndata: [DONE]\n\n',
+    );
+    const beyond = await read(other, { last: idsOf(all).at(-1)! });
+    t.is(beyond.status, 204, 'there is nothing more, and browsers stop asking');
+  },
+);
+
+test('a chat whose client stays is streamed as any other', async (t) => {
+  const { gateway } = await start(t, [stream(['Hel', 'lo'])]);
+  const { body, headers } = await gateway.request('/api/v2/chat/stream', { method: 'POST', body: BEGIN });
+  t.is(headers.get('x-svc-session-id'), 's1');
+  t.is(String(body).replaceAll(/^id: .*\n/gm, ''), 'data: Hel\n\ndata: lo\n\ndata: [DONE]\n\n');
+});
+
+test('a pause in the background is decided in the background', async (t) => {
+  const { gateway } = await start(t, [
+    toolCalls(['calculator', { expression: '6*7' }]),
+    stream(['It is 42.']),
+  ]);
+  const post = (route: string, body: object) =>
+    gateway.request(`/api/v2/chat/${route}?a2ui=true`, { method: 'POST', body });
+  const names = (body: string) => eventsOf(body).map(({ event }) => event);
+  t.deepEqual(names((await post('stream', BEGIN)).body), ['interrupt', 'done']);
+  const decided = { agent_id: 'helper', session_id: 's1', input: { decision: 'approve' }, background: true };
+  const { body } = await post('resume', decided);
+  t.deepEqual(names(body), ['tool_call', 'tool_result', 'text', 'done']);
+  t.deepEqual(idsOf((await read(gateway)).body), idsOf(body), 'the newest chat of the session is read');
+  t.is((await post('resume', decided)).status, 409);
+});
+
+test('a failure in the background is the last event, for clients of both modes', async (t) => {
+  let isOpen = false;
+  const breaks: ProviderScript = async ({ response, write }) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    await write(sse({ choices: [{ index: 0, delta: { role: 'assistant', content: 'So far' } }] }));
+    await until(() => isOpen);
+    response.destroy();
+  };
+  const { gateway } = await start(t, [breaks]);
+  await beginAndLeave(gateway, 'So far');
+  isOpen = true;
+  const events = eventsOf((await read(gateway)).body);
+  t.deepEqual(
+    events.map(({ event }) => event),
+    ['text', 'error'],
+  );
+  t.is(events[1]?.data.data.code, 'agent.failed');
+  t.deepEqual(Object.keys(events[1]?.data.data), ['code', 'message']);
+  const { body } = await read(gateway, { query: '?session_id=s1' });
+  const [text, error, end] = eventsOf(body);
+  t.is(text?.data, 'So far');
+  t.like(error, { event: 'error', data: { status: 502, code: 'agent.failed' } });
+  t.is(end?.data, '[DONE]');
+  t.is((await gateway.request('/api/v2/sessions/s1/messages')).status, 404, 'nothing of it was stored');
+});
+
+test('a chat in the background that is aborted says so', async (t) => {
+  const { script } = halves();
+  const { gateway } = await start(t, [script]);
+  await beginAndLeave(gateway, 'three');
+  const place = { agent_id: 'helper', session_id: 's1' };
+  const aborted = await gateway.request('/api/v2/chat/abort', { method: 'POST', body: place });
+  t.is(aborted.status, 200);
+  t.is(eventsOf((await read(gateway)).body).at(-1)?.data.data.code, 'chat.aborted');
+});
+
+test('who may not see a chat in the background cannot read it, and what is no event is refused', async (t) => {
+  const { gateway } = await start(t, [stream(['mine'])]);
+  await gateway.request('/api/v2/chat/stream', {
+    method: 'POST',
+    body: BEGIN,
+    headers: { 'x-svc-user-id': 'ada' },
+  });
+  const mine = await read(gateway, { headers: { 'x-svc-user-id': 'ada' } });
+  const [id] = idsOf(mine.body);
+  const stranger = await gateway.makeTenant();
+  const as = (token: string, last?: string) =>
+    gateway.request('/api/v2/chat/stream?session_id=s1', {
+      token,
+      headers: last === undefined ? {} : { 'last-event-id': last },
+    });
+  t.like(await as(stranger.token), { status: 404, body: { code: 'chat.not-found' } });
+  t.like(await as(stranger.token, id), { status: 404, body: { code: 'chat.not-found' } });
+  const wanted = { tenantId: DEFAULT_TENANT_ID, name: 'key', roles: ['user'], scopes: [] };
+  const { key } = await gateway.gateway.services.apiKeys.create({
+    ...wanted,
+    expiresAt: null,
+    createdBy: null,
+  });
+  t.like(await as(key, id), { status: 403, body: { code: 'chat.forbidden' } });
+  t.like(await read(gateway, { query: '?session_id=other', last: id! }), { status: 404 });
+  t.like(await read(gateway, { last: 'x' }), {
+    status: 400,
+    body: { errors: [{ pointer: '/headers/last-event-id' }] },
+  });
+  t.is((await gateway.request('/api/v2/chat/stream')).body.errors[0].pointer, '/query/session_id');
+});
+
+eachDatabase(
+  test,
+  'events of chats are exported and erased with their user, go with their session, and end with their time',
+  async (t, { environment }) => {
+    const gateway = await startRecords(t, { env: environment });
+    const chat = async (user: string, session_id: string) => {
+      const headers = { 'x-svc-user-id': user };
+      const { status } = await gateway.request('/api/v2/chat/stream', {
+        method: 'POST',
+        body: { ...BEGIN, session_id },
+        headers,
+      });
+      t.is(status, 200);
+    };
+    const status = async (session: string) =>
+      (await read(gateway, { query: `?session_id=${session}` })).status;
+    await chat('ada', 's1');
+    await chat('bob', 's2');
+    await chat('bob', 's3');
+    const batches = async (user?: string) =>
+      (await gateway.exported(DEFAULT_TENANT_ID, user)).filter(({ section }) => section === 'chat_events');
+    const adas = await batches('ada');
+    t.true(adas.length > 0 && adas.every(({ record }) => record.session_id === 's1'));
+    t.deepEqual([...new Set((await batches()).map(({ record }) => record.session_id))].sort(), [
+      's1',
+      's2',
+      's3',
+    ]);
+
+    t.true(Number((await gateway.erase(DEFAULT_TENANT_ID, 'ada')).chat_events) > 0);
+    t.deepEqual([await status('s1'), await status('s2')], [404, 200]);
+    t.is((await gateway.request('/api/v2/sessions/s2', { method: 'DELETE' })).status, 204);
+    t.deepEqual([await status('s2'), await status('s3')], [404, 200]);
+    await deleteEventsBefore(gateway.database, Date.now() + 1);
+    t.is(await status('s3'), 404);
+  },
+);
+
+test('a chat in the background whose process was killed ends with an error', async (t) => {
+  const { script } = halves();
+  await using provider = await startFakeProvider(script);
+  const folder = await temporaryFolder(t);
+  await mkdir(path.join(folder, 'agents.d'));
+  await writeFile(path.join(folder, 'agents.d', 'helper.yaml'), AGENT);
+  const env = { SVC_PLUGINS: 'records,agent-engine,runtime', LLM_API_URL: provider.url, LLM_MODEL: 'fake' };
+  const before = await startGatewayProcess(t, folder, env);
+  await beginAndLeave({ url: before.url, token: ACP_TOKEN }, 'three');
+  await before.stop('SIGKILL');
+  const after = await startGatewayProcess(t, folder, env);
+  const events = eventsOf(String((await after.request('/api/v2/chat/stream?a2ui=true&session_id=s1')).body));
+  t.is(events.at(-1)?.event, 'error');
+  t.is(events.at(-1)?.data.data.code, 'chat.lost');
+});
