@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { systemClock } from '../foundation/base/clock.ts';
 import { createIds } from '../foundation/base/ids.ts';
 import { type AcpToken, ensureAcpToken } from '../foundation/config/acp-token.ts';
@@ -7,6 +8,7 @@ import { type Environment, processEnvironment } from '../foundation/config/read-
 import { createLogger, type Logging } from '../foundation/observability/logger.ts';
 import { DEFAULT_TENANT_ID } from './access/identity.ts';
 import { type Gateway, startGateway } from './gateway.ts';
+import { idleCollection, LOOK_EVERY_MS } from './idle-memory.ts';
 import { migrateGateway } from './migrate.ts';
 
 /** `--migrate-only`: bring the tables to their newest form, and end. */
@@ -41,6 +43,7 @@ async function main(): Promise<void> {
     },
   );
   stopOnSignals(gateway, logging);
+  keepSmall();
   log.info(
     {
       url: gateway.url,
@@ -57,6 +60,25 @@ async function main(): Promise<void> {
     await logging.flush();
     process.stderr.write(firstChat(gateway.url, acpToken));
   }
+}
+
+/** With `--expose-gc`, which `npm start` and the image set. */
+function keepSmall(): void {
+  const { gc } = globalThis;
+  if (gc === undefined) return;
+  const look = idleCollection({
+    collect: () => {
+      // The collection throws compiled code away as well: the next start is to find it on the disk.
+      flushCompileCache();
+      void gc({ type: 'major', execution: 'async', flavor: 'last-resort' });
+    },
+    cpuTime: () => {
+      const { user, system } = process.cpuUsage();
+      return user + system;
+    },
+    heapUsed: () => process.memoryUsage().heapUsed,
+  });
+  setInterval(look, LOOK_EVERY_MS).unref();
 }
 
 async function migrate(env: Environment): Promise<void> {
