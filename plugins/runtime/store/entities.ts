@@ -11,6 +11,7 @@ import { webhooksMigration } from './migrations/004-webhooks.ts';
 import { agentsMigration } from './migrations/005-agents.ts';
 import { chatsMigration } from './migrations/006-chats.ts';
 import { usersMigration } from './migrations/007-users.ts';
+import { chatsByAge } from './migrations/008-chats-by-age.ts';
 import { UserTable } from './users.ts';
 import { webhookEntities } from './webhooks.ts';
 
@@ -34,4 +35,5 @@ export const migrations: readonly Migration[] = [
   agentsMigration,
   chatsMigration,
   usersMigration,
+  chatsByAge,
 ];
