@@ -132,6 +132,6 @@ export default definePlugin({
         ...userRoutes(createUsers(services)),
       ]),
     );
-    scope.grpc(...grpcServices(scope, { ...engine, chats, conversations }));
+    scope.grpc(...grpcServices(scope, { ...engine, chats, conversations, definitions }));
   },
 });
