@@ -45,6 +45,7 @@ import { openBackgroundChats } from './services/chat/open-background-chats.ts';
 import { createConversations } from './services/conversations.ts';
 import { createFiles, FileContents, removeContents } from './services/files/files.ts';
 import { createPersonalData } from './services/personal-data.ts';
+import { CHAT_EXPIRY_EVERY_MS, createChatExpiry } from './services/v3-chat/chat-expiry.ts';
 import { createConversationMessages } from './services/v3-chat/conversation-messages.ts';
 import { createV3Chats } from './services/v3-chat/v3-chats.ts';
 import { DeliverWebhook } from './services/webhooks/deliveries.ts';
@@ -107,6 +108,7 @@ export default definePlugin({
     scope.contribute(PersonalDataPoint, createPersonalData({ database, files }));
     scope.contribute(SessionDataPoint, { remove: deleteChatsIn });
     scope.drain('v3 chats', v3Chats.close);
+    scope.every('v3-chat-expiry', CHAT_EXPIRY_EVERY_MS, createChatExpiry(services));
     scope.route(
       ...health,
       ...v3ChatRoutes(v3Chats),
@@ -132,6 +134,6 @@ export default definePlugin({
         ...userRoutes(createUsers(services)),
       ]),
     );
-    scope.grpc(...grpcServices(scope, { ...engine, chats, conversations }));
+    scope.grpc(...grpcServices(scope, { ...engine, chats, conversations, definitions }));
   },
 });

@@ -1,16 +1,22 @@
 import {
   access,
+  type FieldError,
   type GrpcMessage,
   type GrpcService,
   grpcMethod,
   grpcService,
   type Identity,
-  isOperator,
   Type,
 } from 'agent-gateway';
-import { AgentErrors, type AgentInfo, type Agents } from '../../agent-engine/contract.ts';
-import { isTenantAdmin } from '../../records/contract.ts';
-import type { ResourceFiles } from '../services/resource-files.ts';
+import {
+  type AgentDefinitions,
+  type AgentDetail,
+  agentCaller,
+  MAX_DEFINITION,
+} from '../services/admin/agent-definitions.ts';
+import type { AgentStatusReader } from '../services/admin/agent-status.ts';
+import { ResourceName } from '../services/admin/resource-name.ts';
+import { changedYaml, newYaml, specOf } from '../services/admin/resource-yaml.ts';
 import { listRequest, message, Name, pageOfAll } from './common.ts';
 
 const Configuration = Type.Record(Type.String(), Type.Unknown());
@@ -18,30 +24,23 @@ const Configuration = Type.Record(Type.String(), Type.Unknown());
 const read = { access: access.open(['read']), effect: 'read' } as const;
 const write = { access: access.role('admin') } as const;
 
-/** `svc.agent.v1.AgentService`: the agents that the tenant may run; those of agents.d can be changed (specification 3; decisions 3.4). */
-export function agentService(agents: Pick<Agents, 'find' | 'list'>, files: ResourceFiles): GrpcService {
-  async function shown(caller: Identity, infos: readonly AgentInfo[]): Promise<readonly GrpcMessage[]> {
-    const file = files.reader('Agent');
-    // The instructions of an agent are the operator's: answers do not give them away either.
-    const isAll = isOperator(caller) && isTenantAdmin(caller);
-    return Promise.all(
-      infos.map(async ({ name, description, type }) => {
-        const times = await file.times(name);
-        return {
-          ...{ id: name, name, description, type },
-          configuration: isAll ? file.spec(name) : undefined,
-          created_at: times?.created,
-          updated_at: times?.updated,
-          status: file.isOutdated(name) ? 'outdated' : 'active',
-        };
-      }),
-    );
+/** `svc.agent.v1.AgentService`: the agents of the tenant and of the deployment, as `/api/v2/admin/agents` has them (specification 3; decisions 3.2, 3.4). */
+export function agentService(definitions: AgentDefinitions, statuses: AgentStatusReader): GrpcService {
+  async function shown(caller: Identity, agents: readonly AgentDetail[]): Promise<readonly GrpcMessage[]> {
+    const conditions = await statuses.of(caller.tenantId, agents);
+    return agents.map(({ name, description, type, source, yaml }, index) => {
+      const { status, createdAt, updatedAt } = conditions[index]!;
+      return {
+        ...{ id: name, name, description, type, source, status },
+        configuration: yaml === undefined ? undefined : specOf(yaml),
+        created_at: timeOf(createdAt),
+        updated_at: timeOf(updatedAt),
+      };
+    });
   }
 
-  async function one(caller: Identity, id: string): Promise<GrpcMessage> {
-    const info = await agents.find(caller.tenantId, id);
-    if (info === undefined) throw AgentErrors.notFound();
-    const [agent] = await shown(caller, [info]);
+  async function one(caller: Identity, found: AgentDetail): Promise<GrpcMessage> {
+    const [agent] = await shown(caller, [found]);
     return message({ agent });
   }
 
@@ -52,9 +51,9 @@ export function agentService(agents: Pick<Agents, 'find' | 'list'>, files: Resou
     methods: {
       CreateAgent: grpcMethod({
         ...write,
-        summary: 'Make an agent of agents.d',
+        summary: 'Make an agent of the tenant; as an operator a file of agents.d',
         request: Type.Object({
-          name: Type.String({ minLength: 1, maxLength: 63 }),
+          name: ResourceName,
           description: Type.String(),
           type: Type.String(),
           configuration: Type.Optional(Configuration),
@@ -63,30 +62,33 @@ export function agentService(agents: Pick<Agents, 'find' | 'list'>, files: Resou
           const { identity, request } = call;
           const { name, description, type, configuration = {} } = request;
           const spec = { type: type || 'chat_model_agent', ...configuration, ...(type && { type }) };
-          await files.create(identity, 'Agent', { name, description, spec }, fieldOf);
-          call.audit({ changes: { agent: name } });
-          return one(identity, name);
+          const yaml = newYaml('Agent', name, { description, spec });
+          const agent = await definitions.create(agentCaller(identity), yaml, inFields);
+          call.audit({ changes: { agent: name, source: agent.source } });
+          return one(identity, agent);
         },
       }),
       GetAgent: grpcMethod({
         ...read,
         summary: 'Read an agent',
         request: Type.Object({ id: Name }),
-        handle: ({ identity, request }) => one(identity, request.id),
+        handle: async ({ identity, request }) =>
+          one(identity, await definitions.get(agentCaller(identity), request.id)),
       }),
       ListAgents: grpcMethod({
         ...read,
-        summary: 'List the agents by name',
+        summary: 'List the agents: the tenant’s own, newest first, then those of agents.d by name',
         request: Type.Object(listRequest),
         handle: async ({ identity, request }) => {
-          const texts = ({ name, description }: AgentInfo) => [name, description];
-          const { shown: page, ...end } = pageOfAll(request, await agents.list(identity.tenantId), texts);
+          const texts = ({ name, description }: AgentDetail) => [name, description];
+          const all = await definitions.list(agentCaller(identity));
+          const { shown: page, ...end } = pageOfAll(request, all, texts);
           return message({ agents: await shown(identity, page), ...end });
         },
       }),
       UpdateAgent: grpcMethod({
         ...write,
-        summary: 'Change an agent of agents.d',
+        summary: 'Change an agent; runs under way keep the definition that they began with',
         request: Type.Object({
           id: Name,
           description: Type.Optional(Type.String()),
@@ -94,39 +96,51 @@ export function agentService(agents: Pick<Agents, 'find' | 'list'>, files: Resou
         }),
         handle: async (call) => {
           const { identity, request } = call;
-          const { id: name, description, configuration: spec } = request;
-          await files.update(identity, 'Agent', { name, description, spec }, fieldOf);
-          call.audit({ changes: { agent: name } });
-          return one(identity, name);
+          const { id, description, configuration: spec } = request;
+          const change = (yaml: string) => changedYaml(yaml, { description, spec });
+          const agent = await definitions.update(agentCaller(identity), id, change, inFields);
+          call.audit({ changes: { agent: id, source: agent.source } });
+          return one(identity, agent);
         },
       }),
       DeleteAgent: grpcMethod({
         ...write,
-        summary: 'Delete an agent of agents.d',
+        summary: 'Delete an agent that no other agent hands work over to',
         request: Type.Object({ id: Name }),
         handle: async (call) => {
           const { identity, request } = call;
-          await files.remove(identity, 'Agent', request.id);
-          call.audit({ changes: { agent: request.id } });
+          await definitions.remove(agentCaller(identity), request.id);
+          call.audit({ changes: { agent: request.id, deleted: true } });
           return {};
         },
       }),
       LoadAgentFromYAML: grpcMethod({
         ...write,
-        summary: 'Make or replace an agent of agents.d by its document',
-        request: Type.Object({ yaml: Type.String({ minLength: 1 }) }),
+        summary: 'Make or replace an agent by its document',
+        request: Type.Object({ yaml: Type.String({ minLength: 1, maxLength: MAX_DEFINITION }) }),
         handle: async (call) => {
           const { identity, request } = call;
-          const name = await files.load(identity, 'Agent', request.yaml, '/body/yaml');
-          call.audit({ changes: { agent: name } });
-          return one(identity, name);
+          const agent = await definitions.load(agentCaller(identity), request.yaml, byLine);
+          call.audit({ changes: { agent: agent.name, source: agent.source } });
+          return one(identity, agent);
         },
       }),
     },
   });
 }
 
-/** Where in a request a place of an agent's document comes from. Pure. */
-function fieldOf(pointer: string): string {
-  return pointer.replace(/^\/metadata/, '/body').replace(/^\/spec/, '/body/configuration');
+function timeOf(milliseconds: number | undefined): Date | undefined {
+  return milliseconds === undefined ? undefined : new Date(milliseconds);
+}
+
+/** A problem of a document that was made of fields, at the field that it comes from. The caller knows no lines. Pure. */
+function inFields({ pointer, message }: FieldError): FieldError {
+  const field = pointer.replace(/^\/metadata/, '/body').replace(/^\/spec/, '/body/configuration');
+  return { pointer: field || '/body/configuration', message };
+}
+
+/** A problem of a document that was sent as text. Pure. */
+function byLine({ line, pointer, message }: FieldError): FieldError {
+  const place = [line === undefined ? '' : `line ${line}:`, pointer, message];
+  return { pointer: '/body/yaml', message: place.filter((part) => part !== '').join(' ') };
 }

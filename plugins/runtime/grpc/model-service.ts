@@ -10,8 +10,9 @@ import {
 } from 'agent-gateway';
 import { chatCallOf, ModelErrors, type ModelInfo, type Models } from '../../agent-engine/contract.ts';
 import { isTenantAdmin } from '../../records/contract.ts';
+import type { ModelDefinitions } from '../services/admin/model-definitions.ts';
+import { ResourceName } from '../services/admin/resource-name.ts';
 import type { ModelTests } from '../services/model-tests.ts';
-import type { ResourceFiles } from '../services/resource-files.ts';
 import { listRequest, message, Name, pageOfAll } from './common.ts';
 
 const read = { access: access.open(['read']), effect: 'read' } as const;
@@ -22,15 +23,14 @@ const OWN_FIELDS = ['provider', 'capabilities', 'context_length'] as const;
 /** `svc.model.v1.ModelService`: the models of the deployment (specification 3; decisions 3.4). */
 export function modelService(
   models: Pick<Models, 'list'>,
-  files: ResourceFiles,
+  definitions: ModelDefinitions,
   tests: ModelTests,
 ): GrpcService {
   function shown(caller: Identity, infos: readonly ModelInfo[]): readonly GrpcMessage[] {
     const isAll = isOperator(caller) && isTenantAdmin(caller);
-    const file = isAll ? files.reader('Model') : undefined;
     return infos.map(({ id, provider, model, capabilities = [], context_length = 0 }) => ({
       ...{ id, name: id, provider, capabilities, context_length, enabled: true },
-      config: file && { model, ...without(file.spec(id), OWN_FIELDS) },
+      config: isAll ? { model, ...without(definitions.specOf(id), OWN_FIELDS) } : undefined,
     }));
   }
 
@@ -65,7 +65,7 @@ export function modelService(
         access: access.role('admin'),
         summary: 'Make a model of agents.d',
         request: Type.Object({
-          name: Type.String({ minLength: 1, maxLength: 63 }),
+          name: ResourceName,
           provider: Type.String({ minLength: 1 }),
           capabilities: Type.Array(Type.String()),
           config: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
@@ -80,7 +80,7 @@ export function modelService(
             ...(capabilities.length > 0 && { capabilities }),
             ...(context_length > 0 && { context_length }),
           };
-          await files.create(identity, 'Model', { name, spec }, fieldOf);
+          await definitions.create(identity, { name, spec }, fieldOf);
           call.audit({ changes: { model: name } });
           return one(identity, name);
         },

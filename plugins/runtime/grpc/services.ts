@@ -2,10 +2,12 @@ import type { GrpcService, Scope } from 'agent-gateway';
 import type { Agents, Guard, Models, Tools } from '../../agent-engine/contract.ts';
 import type { Metering, Sessions } from '../../records/contract.ts';
 import type { RuntimeSettings } from '../config.ts';
+import type { AgentDefinitions } from '../services/admin/agent-definitions.ts';
+import { createAgentStatusReader } from '../services/admin/agent-status.ts';
+import { createModelDefinitions } from '../services/admin/model-definitions.ts';
 import type { Chats } from '../services/chat/chats.ts';
 import type { Conversations } from '../services/conversations.ts';
 import { createModelTests } from '../services/model-tests.ts';
-import { createResourceFiles } from '../services/resource-files.ts';
 import { createToolCalls } from '../services/tool-calls.ts';
 import { agentService } from './agent-service.ts';
 import { conversationService } from './conversation-service.ts';
@@ -22,17 +24,17 @@ interface GrpcParts {
   readonly tools: Tools;
   readonly chats: Chats;
   readonly conversations: Conversations;
+  readonly definitions: AgentDefinitions;
 }
 
 /** The gRPC API (specification 3, gRPC API; decisions 3.4). */
 export function grpcServices(scope: Scope<RuntimeSettings>, parts: GrpcParts): readonly GrpcService[] {
   const { clock, database, resources } = scope.services;
-  const { agents, models, tools, chats, conversations } = parts;
-  const files = createResourceFiles(resources);
+  const { agents, models, tools, chats, conversations, definitions } = parts;
   return [
-    agentService(agents, files),
+    agentService(definitions, createAgentStatusReader({ agents, resources })),
     conversationService(chats, conversations),
-    modelService(models, files, createModelTests({ ...parts, clock, database })),
+    modelService(models, createModelDefinitions(resources), createModelTests({ ...parts, clock, database })),
     toolService(tools, createToolCalls({ ...parts, clock })),
   ];
 }

@@ -1,7 +1,6 @@
 import {
   access,
-  type Call,
-  isOperator,
+  type FieldError,
   listOf,
   pageOf,
   pageQuery,
@@ -11,14 +10,19 @@ import {
   Timestamp,
   Type,
 } from 'agent-gateway';
-import type { AgentAdmin, AgentDefinitions, AgentDetail } from '../services/admin/agent-definitions.ts';
+import {
+  type AgentDefinitions,
+  type AgentDetail,
+  agentCaller,
+  MAX_DEFINITION,
+} from '../services/admin/agent-definitions.ts';
 import { MAX_PAGE } from './common.ts';
 
-/** A definition as it is sent. The bytes are bounded as well: a tenant's text is kept in the memory of every replica. */
+/** A definition as it is sent. */
 const Definition = Type.Object({
   yaml: Type.String({
     minLength: 1,
-    maxLength: 65_536,
+    maxLength: MAX_DEFINITION,
     description: 'One document of the kind Agent, as in agents.d',
   }),
 });
@@ -47,9 +51,10 @@ const common = { access: access.role('admin'), tag: 'administration' } as const;
 const PATH = '/admin/agents';
 const ONE = `${PATH}/{name}`;
 
-const adminOf = ({ tenant, identity }: Pick<Call, 'tenant' | 'identity'>): AgentAdmin => ({
-  tenantId: tenant.id,
-  isOperator: isOperator(identity),
+/** Where in the body a place of the document is. */
+const inYaml = (problem: FieldError): FieldError => ({
+  ...problem,
+  pointer: `/body/yaml${problem.pointer}`,
 });
 
 function recordOf({ name, description, type, source, yaml, createdAt, updatedAt }: AgentDetail) {
@@ -71,10 +76,10 @@ export function agentAdminRoutes(agents: AgentDefinitions): readonly Route[] {
       summary: 'List the definitions of agents: the tenant’s own, newest first, then those of agents.d',
       schema: { query, responses: { 200: listOf('agents', AgentRecord) } },
       handle: async (call) => {
-        const asked = pageOf(call.query, MAX_PAGE);
-        const found = await agents.list(call.tenant.id, asked);
-        const shown = found.agents.map((agent) => recordOf({ ...agent, yaml: undefined }));
-        return { agents: shown, total: found.total, ...asked };
+        const { limit, offset } = pageOf(call.query, MAX_PAGE);
+        const all = await agents.list(agentCaller(call.identity));
+        const shown = all.slice(offset, offset + limit).map(recordOf);
+        return { agents: shown, total: all.length, limit, offset };
       },
     }),
     route({
@@ -84,7 +89,7 @@ export function agentAdminRoutes(agents: AgentDefinitions): readonly Route[] {
       summary: 'Make an agent of the tenant; as an operator a file of agents.d',
       schema: { body: Definition, responses: { 201: One } },
       handle: async (call) => {
-        const agent = await agents.create(adminOf(call), call.body.yaml);
+        const agent = await agents.create(agentCaller(call.identity), call.body.yaml, inYaml);
         call.audit({ changes: { agent: agent.name, source: agent.source } });
         return reply.created({ agent: recordOf(agent) });
       },
@@ -106,7 +111,9 @@ export function agentAdminRoutes(agents: AgentDefinitions): readonly Route[] {
       path: ONE,
       summary: 'Read the definition of an agent',
       schema: { params, responses: { 200: One } },
-      handle: async (call) => ({ agent: recordOf(await agents.get(adminOf(call), call.params.name)) }),
+      handle: async ({ identity, params: { name } }) => ({
+        agent: recordOf(await agents.get(agentCaller(identity), name)),
+      }),
     }),
     route({
       ...common,
@@ -115,7 +122,8 @@ export function agentAdminRoutes(agents: AgentDefinitions): readonly Route[] {
       summary: 'Replace the definition of an agent; runs under way keep the one that they began with',
       schema: { params, body: Definition, responses: { 200: One } },
       handle: async (call) => {
-        const agent = await agents.update(adminOf(call), call.params.name, call.body.yaml);
+        const { yaml } = call.body;
+        const agent = await agents.update(agentCaller(call.identity), call.params.name, () => yaml, inYaml);
         call.audit({ changes: { agent: agent.name, source: agent.source } });
         return { agent: recordOf(agent) };
       },
@@ -127,7 +135,7 @@ export function agentAdminRoutes(agents: AgentDefinitions): readonly Route[] {
       summary: 'Delete an agent that no other agent hands work over to',
       schema: { params, responses: { 204: null } },
       handle: async (call) => {
-        await agents.remove(adminOf(call), call.params.name);
+        await agents.remove(agentCaller(call.identity), call.params.name);
         call.audit({ changes: { agent: call.params.name, deleted: true } });
         return reply.empty();
       },

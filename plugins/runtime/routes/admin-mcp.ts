@@ -2,6 +2,7 @@ import { access, isOperator, listOf, pageOf, pageQuery, type Route, reply, route
 import type { McpServerInfo } from '../../agent-engine/contract.ts';
 import type { McpAdministration } from '../services/admin/mcp-servers.ts';
 import { requireOperator } from '../services/admin/operator.ts';
+import { ResourceName } from '../services/admin/resource-name.ts';
 import { MAX_PAGE } from './common.ts';
 
 const References = Type.Record(Type.String({ maxLength: 100 }), Type.String({ maxLength: 1_000 }), {
@@ -11,10 +12,7 @@ const References = Type.Record(Type.String({ maxLength: 100 }), Type.String({ ma
 
 /** An MCP server (decisions 3.2). What belongs to which transport is the rule of the kind McpServer. */
 const Server = Type.Object({
-  name: Type.String({
-    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
-    patternErrorMessage: 'must be 1 to 63 letters, digits, dots, underscores and dashes',
-  }),
+  name: ResourceName,
   transport: Type.Enum(['stdio', 'sse', 'http']),
   command: Type.Optional(
     Type.String({ maxLength: 1_000, description: 'SVC_MCP_STDIO_ALLOW has to list it' }),

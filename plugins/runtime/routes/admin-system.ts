@@ -79,11 +79,11 @@ export function systemRoutes(system: System, readers: LogReaders): readonly Rout
         'Server-sent events `log`, whose data are lines as the log has them, credentials taken out, and `lost` with `{"lines": n}` where the reader was too slow for n of them.',
       countsAsStream: () => true,
       schema: { query: LogQuery },
-      handle: ({ identity, query: { level } }) => {
+      handle: ({ identity, query: { level }, signal }) => {
         requireOperator(identity);
-        readers.requirePlace();
+        const items = readers.follow(level, signal);
         return reply.sse(async (stream) => {
-          for await (const item of readers.follow(level, stream.signal)) {
+          for await (const item of items) {
             const event =
               'line' in item
                 ? { event: 'log', data: item.line }

@@ -1,12 +1,5 @@
 import type { InferEntity } from '@mikro-orm/core';
-import {
-  column,
-  defineEntity,
-  type Page,
-  type RowWrite,
-  type TenantEntityManager,
-  writes,
-} from 'agent-gateway';
+import { column, defineEntity, type RowWrite, type TenantEntityManager, writes } from 'agent-gateway';
 import type { TenantAgent } from '../../agent-engine/contract.ts';
 
 /** The definition of an agent that belongs to a tenant. Times are milliseconds since the epoch. */
@@ -55,12 +48,6 @@ export async function allAgents(entities: TenantEntityManager, most: number): Pr
   return rows.map(ofRow);
 }
 
-/** A page, newest first. */
-export async function pageOfAgents(entities: TenantEntityManager, page: Page): Promise<StoredOutline[]> {
-  const orderBy = { createdAt: 'desc', name: 'asc' } as const;
-  return (await entities.rows(AgentTable, {}, { fields: OUTLINE, orderBy, ...page })).map(ofRow);
-}
-
 export const countAgents = (entities: TenantEntityManager): Promise<number> => entities.count(AgentTable);
 
 export async function findAgent(
@@ -75,9 +62,14 @@ export async function findAgent(
 export const insertAgent = (agent: TenantAgent, now: number): RowWrite =>
   writes.insert(AgentTable, [{ ...columnsOf(agent), name: agent.name, createdAt: now, updatedAt: now }]);
 
-/** Matches nothing where there is none. */
-export const updateAgent = (agent: TenantAgent, now: number): RowWrite =>
-  writes.update(AgentTable, { name: agent.name }, { ...columnsOf(agent), updatedAt: now }, { expect: 1 });
+/** Matches nothing where there is none, or its definition is no longer `from`. */
+export const updateAgent = (agent: TenantAgent, from: string, now: number): RowWrite =>
+  writes.update(
+    AgentTable,
+    { name: agent.name, definition: JSON.stringify(from) },
+    { ...columnsOf(agent), updatedAt: now },
+    { expect: 1 },
+  );
 
 /** Matches nothing where there is none. */
 export const deleteAgent = (name: string): RowWrite => writes.delete(AgentTable, { name }, { expect: 1 });

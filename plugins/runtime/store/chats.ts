@@ -1,5 +1,5 @@
 import type { InferEntity } from '@mikro-orm/core';
-import { column, defineEntity, type TenantEntityManager } from 'agent-gateway';
+import { column, type Database, defineEntity, type TenantEntityManager } from 'agent-gateway';
 import { OWNER_LENGTH } from '../../records/contract.ts';
 
 /** A chat of the v3 API: one turn in a conversation, until it has ended. Free text is JSON text, which every database keeps. */
@@ -8,7 +8,7 @@ export const ChatEntity = defineEntity({
   tableName: 'runtime_chats',
   indexes: [
     { name: 'runtime_chats_conversation', properties: ['tenantId', 'conversationId'] },
-    { name: 'runtime_chats_created', properties: ['tenantId', 'createdAt'] },
+    { name: 'runtime_chats_age', properties: ['createdAt'] },
   ],
   properties: {
     id: column.id().primary(),
@@ -53,9 +53,17 @@ export async function moveChat(
   return (await entities.update(ChatEntity, { id, status: from }, change)) > 0;
 }
 
-/** Forgets chats that were begun before a time. */
-export function deleteChatsBefore(entities: TenantEntityManager, time: Date): Promise<number> {
-  return entities.delete(ChatEntity, { createdAt: { $lt: time } });
+/** Forgets chats of all tenants that were begun before a time, the oldest first, `most` of them; how many it found. */
+export async function deleteChatsBefore(
+  database: Pick<Database, 'system'>,
+  time: Date,
+  most: number,
+): Promise<number> {
+  const system = database.system();
+  const query = { fields: ['id'], orderBy: { createdAt: 'asc' }, limit: most } as const;
+  const old = await system.find(ChatEntity, { createdAt: { $lt: time } }, query);
+  if (old.length > 0) await system.nativeDelete(ChatEntity, { id: { $in: old.map(({ id }) => id) } });
+  return old.length;
 }
 
 /** Forgets the chats of a conversation; how many there were. */

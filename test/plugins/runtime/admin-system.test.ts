@@ -72,6 +72,22 @@ test('an operator follows the log from a level on, without credentials, until he
   t.is((await gateway.request('/api/v2/admin/logs?level=loud')).status, 400);
 });
 
+test('of many who ask for the log at one moment eight are let in, and a place that is left is free again', async (t) => {
+  const gateway = await startRuntime(t);
+  const ask = async () => {
+    const leave = new AbortController();
+    const headers = { authorization: `Bearer ${gateway.token}` };
+    const { status } = await fetch(`${gateway.url}/api/v2/admin/logs`, { headers, signal: leave.signal });
+    return { status, leave };
+  };
+  const asked = await Promise.all(Array.from({ length: 12 }, ask));
+  const open = asked.filter(({ status }) => status === 200);
+  t.deepEqual([open.length, asked.filter(({ status }) => status === 503).length], [8, 4]);
+  open[0]!.leave.abort();
+  await until(async () => (await ask()).status === 200);
+  t.is((await ask()).status, 503);
+});
+
 test('an open log stream does not hold up the end of the gateway', async (t) => {
   const gateway = await startRuntime(t);
   const { body } = await fetch(`${gateway.url}/api/v2/admin/logs`, {

@@ -1,8 +1,7 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
 import { failure, plain } from '../../support/fake-provider.ts';
-import { until } from '../../support/until.ts';
 import { startGrpcRuntime } from './grpc-kit.ts';
 
 test('conversations are made, read and listed by page and keyword, each tenant its own', async (t) => {
@@ -149,67 +148,4 @@ test('the operator makes a model, whose key is a reference', async (t) => {
   const theirs = await client('model', { token: tenant.token }).call('CreateModel', { ...model, config });
   t.is(theirs.code, 'PERMISSION_DENIED');
   t.false((await readdir(path.join(gateway.folder, 'agents.d'))).some((file) => file.includes('a b')));
-});
-
-test('the operator makes, changes and deletes agents of agents.d', async (t) => {
-  const { gateway, client } = await startGrpcRuntime(t);
-  const folder = path.join(gateway.folder, 'agents.d');
-  const agents = client('agent');
-  const configuration = {
-    system_prompt: 'You greet.',
-    tools: [{ ref: 'builtin/calculator' }],
-    max_iterations: 3,
-  };
-  const made = await agents.call('CreateAgent', { name: 'greeter', description: 'Greets', configuration });
-  t.is(made.code, 'OK', made.details);
-  t.like(made.message.agent, { id: 'greeter', name: 'greeter', type: 'chat_model_agent', status: 'active' });
-  t.deepEqual(made.message.agent.configuration, { type: 'chat_model_agent', ...configuration });
-  t.truthy(made.message.agent.updated_at);
-  t.is((await agents.call('CreateAgent', { name: 'greeter' })).code, 'ALREADY_EXISTS');
-  const bad = await agents.call('CreateAgent', { name: 'bad', configuration: { tools: [{ ref: 'none' }] } });
-  t.deepEqual([bad.code, bad.violations[0]?.field], ['INVALID_ARGUMENT', 'configuration.tools[0].ref']);
-
-  const listed = await agents.call('ListAgents', { page_size: 1, keyword: 'greet' });
-  t.deepEqual([listed.message.total, listed.message.has_more], [1, false]);
-  const changed = await agents.call('UpdateAgent', { id: 'greeter', description: 'Waves' });
-  t.like(changed.message.agent, { description: 'Waves', configuration: made.message.agent.configuration });
-  t.is((await agents.call('UpdateAgent', { id: 'payer', description: 'x' })).code, 'FAILED_PRECONDITION');
-  t.is((await agents.call('DeleteAgent', { id: 'greeter' })).code, 'OK');
-  t.is((await agents.call('GetAgent', { id: 'greeter' })).metadata['svc-error-code'], 'agent.not-found');
-  t.is((await agents.call('DeleteAgent', { id: 'greeter' })).code, 'NOT_FOUND');
-
-  const yaml = (text: string) =>
-    `# mine\napiVersion: svc/v1\nkind: Agent\nmetadata: { name: loaded }\nspec:\n  type: chat_model_agent\n  system_prompt: ${text}\n`;
-  t.is((await agents.call('LoadAgentFromYAML', { yaml: yaml('One') })).code, 'OK');
-  const again = await agents.call('LoadAgentFromYAML', { yaml: yaml('Two') });
-  t.is(again.message.agent.configuration.system_prompt, 'Two');
-  t.regex(await readFile(path.join(folder, 'agent-loaded.yaml'), 'utf8'), /^# mine/);
-  const broken = await agents.call('LoadAgentFromYAML', { yaml: `${yaml('x')}  wrong: 1\n` });
-  t.is(broken.code, 'INVALID_ARGUMENT');
-  t.is(broken.violations[0]?.field, 'yaml');
-  t.regex(broken.violations[0]?.description ?? '', /^line 8: /);
-  const two = await agents.call('LoadAgentFromYAML', {
-    yaml: `${yaml('x')}---\n${yaml('x').replace('loaded', 'other')}`,
-  });
-  t.regex(two.violations[0]?.description ?? '', /one document of the kind Agent/);
-
-  await writeFile(path.join(folder, 'agent-loaded.yaml'), 'kind: [');
-  await until(
-    async () => (await agents.call('GetAgent', { id: 'loaded' })).message.agent.status === 'outdated',
-  );
-  const tenant = await gateway.makeTenant();
-  const theirs = client('agent', { token: tenant.token });
-  const seen = await theirs.call('GetAgent', { id: 'payer' });
-  t.like(seen.message.agent, { id: 'payer', description: 'Pays', type: 'chat_model_agent' });
-  t.is(seen.message.agent.configuration, undefined, 'instructions are the operator’s');
-  for (const [method, request] of [
-    ['CreateAgent', { name: 'x' }],
-    ['UpdateAgent', { id: 'payer' }],
-    ['DeleteAgent', { id: 'payer' }],
-    ['LoadAgentFromYAML', { yaml: yaml('x') }],
-  ] as const) {
-    const refused = await theirs.call(method, request);
-    t.is(refused.code, 'PERMISSION_DENIED', method);
-    t.regex(refused.details, /default tenant/);
-  }
 });

@@ -10,6 +10,7 @@ import {
   type StreamChatData,
 } from '@coze/api';
 import test from 'ava';
+import { createChatExpiry } from '../../../plugins/runtime/services/v3-chat/chat-expiry.ts';
 import { ChatEntity } from '../../../plugins/runtime/store/chats.ts';
 import { eachDatabase, freshDatabase } from '../../support/databases.ts';
 import { failure, stream } from '../../support/fake-provider.ts';
@@ -360,7 +361,7 @@ test('a chat whose process died without a word has failed', async (t) => {
   t.regex(lost.last_error!.msg, /has ended/);
 });
 
-test('a chat is there for 30 days', async (t) => {
+test('a chat is there for 30 days, then the clean-up takes it and leaves what was said', async (t) => {
   const { gateway, coze } = await startCoze(t, await startProvider(t, stream(['Hello'])));
   const chatOf = () => coze.chat.createAndPoll({ bot_id: 'payer', additional_messages: say('hi') });
   const [old, newer] = [(await chatOf()).chat, (await chatOf()).chat];
@@ -369,6 +370,15 @@ test('a chat is there for 30 days', async (t) => {
   await entities.update(ChatEntity, { id: old.id }, { createdAt: daysAgo(31) });
   await entities.update(ChatEntity, { id: newer.id }, { createdAt: daysAgo(29) });
   await chatOf();
+  t.is(
+    (await coze.chat.retrieve(old.conversation_id, old.id)).status,
+    ChatStatus.COMPLETED,
+    'no chat pays for it',
+  );
+  const { plugins } = (await gateway.request('/admin/v1/plugins')).body;
+  const { effects } = plugins.find(({ name }: { name: string }) => name === 'runtime');
+  t.true(effects.tasks.includes('v3-chat-expiry'));
+  await createChatExpiry(gateway.gateway.services)(new AbortController().signal);
   await t.throwsAsync(coze.chat.retrieve(old.conversation_id, old.id), { instanceOf: NotFoundError });
   t.is((await coze.chat.retrieve(newer.conversation_id, newer.id)).status, ChatStatus.COMPLETED);
   t.is((await coze.conversations.messages.list(old.conversation_id)).data.length, 2);

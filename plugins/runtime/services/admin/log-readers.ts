@@ -23,20 +23,36 @@ export type LogReaders = ReturnType<typeof createLogReaders>;
 /** Follows the log of this process for readers far away. While there are none nothing is kept, and lines cost nothing. */
 export function createLogReaders({ followLog }: Pick<Deployment, 'followLog'>) {
   const closing = new AbortController();
-  let readers = 0;
+  let taken = 0;
 
   return {
-    /** @throws log.too-many-readers */
-    requirePlace(): void {
-      if (readers >= MAX_READERS) throw LogErrors.tooMany(`${MAX_READERS} are the most.`);
+    /**
+     * The lines of this level and above, from when they are asked for, until the signal aborts. The reader has its place at once, and until it has
+     * ended or the signal has aborted, whether it was ever read or not. Throws `log.too-many-readers`.
+     */
+    follow(level: Level, signal: AbortSignal): AsyncGenerator<LogItem, void> {
+      if (taken >= MAX_READERS) throw LogErrors.tooMany(`${MAX_READERS} are the most.`);
+      const ended = AbortSignal.any([signal, closing.signal]);
+      return read(level, ended, takePlace(ended));
     },
-    /** The lines of this level and above, from now on, until the signal aborts. */
-    follow: (level: Level, signal: AbortSignal) => read(level, AbortSignal.any([signal, closing.signal])),
     /** Ends all readers. */
     close: () => closing.abort(),
   };
 
-  async function* read(level: Level, signal: AbortSignal): AsyncGenerator<LogItem, void> {
+  /** Takes a place until the signal aborts, or what is returned is called. */
+  function takePlace(ended: AbortSignal): () => void {
+    let isTaken = !ended.aborted;
+    if (isTaken) taken += 1;
+    const leave = () => {
+      if (isTaken) taken -= 1;
+      isTaken = false;
+      ended.removeEventListener('abort', leave);
+    };
+    ended.addEventListener('abort', leave);
+    return leave;
+  }
+
+  async function* read(level: Level, signal: AbortSignal, leave: () => void): AsyncGenerator<LogItem, void> {
     const wanted = new Set<string>(LEVELS.slice(LEVELS.indexOf(level)));
     let waiting: string[] = [];
     let characters = 0;
@@ -53,7 +69,6 @@ export function createLogReaders({ followLog }: Pick<Deployment, 'followLog'>) {
     });
     const stop = () => wake();
     signal.addEventListener('abort', stop);
-    readers += 1;
     try {
       while (!signal.aborted) {
         if (waiting.length === 0 && lost === 0) {
@@ -71,7 +86,7 @@ export function createLogReaders({ followLog }: Pick<Deployment, 'followLog'>) {
     } finally {
       end();
       signal.removeEventListener('abort', stop);
-      readers -= 1;
+      leave();
     }
   }
 }

@@ -1,7 +1,7 @@
-import { defineErrors, type FieldError, GatewayError, type Resources } from 'agent-gateway';
-import { stringify } from 'yaml';
+import { defineErrors, type FieldError, type Resources } from 'agent-gateway';
 import type { McpServerInfo, McpServers, ToolInfo } from '../../../agent-engine/contract.ts';
-import { whyNotOurs } from './own-file.ts';
+import { whyNotOurs, writeOwnFile } from './own-file.ts';
+import { newYaml } from './resource-yaml.ts';
 
 /** What the administration of MCP servers refuses, beside what `resource.*` says. */
 export const McpAdminErrors = defineErrors({
@@ -31,13 +31,10 @@ export function createMcpAdministration(parts: {
     /** Throws `mcp.server-exists`, `mcp.server-invalid` and `resource.not-writable`. */
     async create({ name, ...spec }: McpServerInfo): Promise<void> {
       if (resources.source(KIND, name) !== undefined) throw McpAdminErrors.exists();
-      const yaml = stringify({ apiVersion: 'svc/v1', kind: KIND, metadata: { name }, spec });
-      try {
-        await resources.write(`mcp-${name}.yaml`, yaml, { isNew: true });
-      } catch (error) {
-        if (!(error instanceof GatewayError) || error.code !== 'resource.invalid') throw error;
-        throw McpAdminErrors.invalid(undefined, { errors: (error.extras.errors ?? []).map(inBody) });
-      }
+      const file = { file: `mcp-${name}.yaml`, yaml: newYaml(KIND, name, { spec }), isNew: true };
+      await writeOwnFile(resources, file, (problems) =>
+        McpAdminErrors.invalid(undefined, { errors: problems.map(inBody) }),
+      );
     },
 
     /** Throws `mcp.server-not-found`, `mcp.shared-file` and `resource.not-writable`. */

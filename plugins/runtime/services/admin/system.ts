@@ -3,6 +3,7 @@ import { DEFAULT_TENANT_ID, type Deployment, type DocumentReport, type Resources
 import type { Agents } from '../../../agent-engine/contract.ts';
 import { allAgents } from '../../store/agents.ts';
 import type { WebhookEvents } from '../webhooks/webhook-events.ts';
+import { whyNotLiveAmong } from './agent-status.ts';
 import { MAX_AGENTS } from './tenant-agents.ts';
 
 interface SystemParts {
@@ -51,20 +52,15 @@ export function createSystem(parts: SystemParts) {
   /** What the tenant may run, and its own agents that do not run any more. */
   async function tenantAgents(tenantId: string): Promise<AgentStatus[]> {
     const listed = await agents.list(tenantId);
-    const names = new Set(listed.map(({ name }) => name));
-    const files = new Set(listed.filter(({ source }) => source === 'file').map(({ name }) => name));
+    const whyNot = whyNotLiveAmong(listed);
     const own = await allAgents(database.forTenant(tenantId), 2 * MAX_AGENTS);
     const shown = listed.filter(({ source }) => source === 'file');
     return [
       ...shown.map(({ name, type }) => ({ name, type, status: 'live' as const })),
-      ...own.map(({ name, type, subAgents }): AgentStatus => {
-        const lost = subAgents.filter((sub) => !names.has(sub));
-        const error = files.has(name)
-          ? 'an agent of agents.d has the same name, and comes first'
-          : `there is no Agent with the name ${lost.join(', ')}`;
-        return files.has(name) || lost.length > 0
-          ? { name, type, status: 'failed', error }
-          : { name, type, status: 'live' };
+      ...own.map((agent): AgentStatus => {
+        const { name, type } = agent;
+        const error = whyNot(agent);
+        return error === undefined ? { name, type, status: 'live' } : { name, type, status: 'failed', error };
       }),
     ];
   }

@@ -1,6 +1,7 @@
 import { type Clock, createSharedCache, type Database, defineEvent, type Scope, Type } from 'agent-gateway';
 import { type AgentInfo, type TenantAgents, TenantAgentsPoint } from '../../../agent-engine/contract.ts';
 import { allAgents, findAgent, type StoredAgent } from '../../store/agents.ts';
+import { isResourceName } from './resource-name.ts';
 
 /** Agents of one tenant. */
 export const MAX_AGENTS = 100;
@@ -57,7 +58,7 @@ function createKeptAgents({ database, clock, maxAge }: KeptAgentsParts) {
   const agents: TenantAgents = {
     list: (tenantId) => lists.get(tenantId),
     // What can be no name is asked of no database.
-    find: (tenantId, name) => (NAME.test(name) ? texts.get(`${tenantId}/${name}`) : undefined),
+    find: (tenantId, name) => (isResourceName(name) ? texts.get(`${tenantId}/${name}`) : undefined),
   };
   return {
     agents,
@@ -71,9 +72,6 @@ function createKeptAgents({ database, clock, maxAge }: KeptAgentsParts) {
     },
   };
 }
-
-/** A name of a resource (`metadata.name`). */
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
 function fromKey(key: string): { readonly tenantId: string; readonly name: string } {
   const end = key.indexOf('/');

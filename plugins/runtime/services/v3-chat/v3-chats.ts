@@ -8,15 +8,13 @@ import {
   type Checkpoints,
 } from '../../../agent-engine/contract.ts';
 import { maySee, type OwnerReader, ownerOf } from '../../../records/contract.ts';
-import { type ChatRow, deleteChatsBefore, findChat, insertChat, moveChat } from '../../store/chats.ts';
+import { type ChatRow, findChat, insertChat, moveChat } from '../../store/chats.ts';
 import type { Conversations } from '../conversations.ts';
 import type { ChatMessageRecord } from './chat-messages.ts';
 import { failureOf, toChat, toChatMessage, V3ChatErrors } from './chat-record.ts';
 import { type ChatWork, createChatRuns, type Emit } from './chat-run.ts';
 import { readOutputs, type ToolOutput } from './tool-outputs.ts';
 
-/** For so long a chat can be retrieved. Its messages stay in the conversation. */
-const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 /** How often a cancellation looks again at a chat that moves on meanwhile. */
 const CANCEL_ATTEMPTS = 5;
 
@@ -129,17 +127,15 @@ export function createV3Chats(parts: V3ChatParts) {
           : await conversations.get(entities, { ...principal, isAdmin }, request.conversationId);
       const id = ids.uuid();
       const lease = await hold(call, id);
-      const now = clock.now();
       const row: ChatRow = {
         ...{ id, ...ownerOf(principal), conversationId, botId, status: 'in_progress' },
         metaData: JSON.stringify(metaData),
         result: '{}',
         messages: '[]',
-        createdAt: new Date(now),
+        createdAt: new Date(clock.now()),
         completedAt: null,
       };
       try {
-        await deleteChatsBefore(entities, new Date(now - KEPT_MS));
         await insertChat(entities, row);
       } catch (error) {
         await lease.release();

@@ -59,14 +59,41 @@ test('long lines are bounded by their length, and a waiting reader ends with its
   t.is(log.listeners.size, 0);
 });
 
-test('there are so many readers and no more', async (t) => {
+test('there are so many readers and no more, whether they have begun to read or not', async (t) => {
   const log = fakeLog();
   const readers = createLogReaders(log);
-  const open = Array.from({ length: MAX_READERS }, () =>
-    readers.follow('info', new AbortController().signal).next(),
-  );
-  t.throws(readers.requirePlace, { message: /8 are the most/ });
+  const open = Array.from({ length: MAX_READERS }, () => {
+    const leave = new AbortController();
+    return { leave, items: readers.follow('info', leave.signal) };
+  });
+  const full = { message: /8 are the most/, code: 'log.too-many-readers' };
+  const follow = (signal = new AbortController().signal) => readers.follow('info', signal);
+  t.throws(follow, full);
+  t.is(log.listeners.size, 0, 'and nothing is kept for those who do not read');
+
+  open[0]!.leave.abort();
+  open[0]!.leave.abort();
+  const second = follow();
+  t.throws(follow, full, 'one place was given back, once');
+  t.true((await open[0]!.items.next()).done);
+  t.throws(follow, full);
+
+  const reading = second.next();
+  log.write('info', 'first');
+  await reading;
+  await second.return();
+  const third = follow();
+  t.throws(follow, full, 'a reader that ends by itself has given its place back');
+
   readers.close();
-  await Promise.all(open);
-  t.notThrows(readers.requirePlace);
+  t.true((await third.next()).done);
+  for (let n = 0; n < 2 * MAX_READERS; n += 1) t.true((await follow().next()).done, 'none is left behind');
+  t.is(log.listeners.size, 0);
+});
+
+test('a reader that has left before it was let in takes no place', (t) => {
+  const readers = createLogReaders(fakeLog());
+  for (let n = 0; n <= MAX_READERS; n += 1) {
+    t.notThrows(() => readers.follow('info', AbortSignal.abort()));
+  }
 });

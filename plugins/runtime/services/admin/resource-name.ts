@@ -1,0 +1,13 @@
+import { Type } from 'agent-gateway';
+
+const PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$';
+const NAME = new RegExp(PATTERN);
+
+/** Name of a new resource (`metadata.name`), which its file is called after. */
+export const ResourceName = Type.String({
+  pattern: PATTERN,
+  patternErrorMessage: 'must be 1 to 63 letters, digits, dots, underscores and dashes',
+});
+
+/** Can a resource have this name? Pure. */
+export const isResourceName = (name: string): boolean => NAME.test(name);

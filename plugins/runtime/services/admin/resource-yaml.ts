@@ -1,0 +1,47 @@
+import { parse, parseDocument, stringify, visit } from 'yaml';
+
+/** What a document of agents.d is made of. */
+export interface ResourceContent {
+  readonly description?: string | undefined;
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+/** The document of a new resource. Pure. */
+export function newYaml(kind: string, name: string, { description, spec }: ResourceContent): string {
+  const metadata = { name, ...(description && { description }) };
+  return stringify({ apiVersion: 'svc/v1', kind, metadata, spec });
+}
+
+/** The document with another description or `spec`. What is absent stays, and so do comments outside of what is replaced. Pure. */
+export function changedYaml(yaml: string, { description, spec }: Partial<ResourceContent>): string {
+  const document = parseDocument(yaml);
+  // What is replaced may hold the anchors of aliases elsewhere: those are written out first, which costs the comments.
+  const changed = hasAliases(document) ? parseDocument(stringify(document.toJS(), NO_ALIASES)) : document;
+  if (description !== undefined) changed.setIn(['metadata', 'description'], description);
+  if (spec !== undefined) changed.set('spec', changed.createNode(spec));
+  return changed.toString();
+}
+
+const NO_ALIASES = { aliasDuplicateObjects: false };
+
+function hasAliases(document: ReturnType<typeof parseDocument>): boolean {
+  let isFound = false;
+  visit(document, {
+    Alias() {
+      isFound = true;
+      return visit.BREAK;
+    },
+  });
+  return isFound;
+}
+
+/** `spec` of a document as it was written; undefined of one that is no YAML, or whose `spec` is no mapping. Pure. */
+export function specOf(yaml: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const spec = parse(yaml)?.spec;
+    return typeof spec === 'object' && spec !== null && !Array.isArray(spec) ? spec : undefined;
+  } catch {
+    // A file may be broken at any moment; what is wrong with it the status says.
+    return undefined;
+  }
+}
