@@ -9,6 +9,7 @@ import { checkReadiness, type Probe, type ReadinessParts } from '../foundation/o
 import type { Deployment, PluginStatus } from './api/deployment.ts';
 import type { Plugin } from './api/plugin.ts';
 import type { KernelServices } from './api/services.ts';
+import { createCredentialWatch } from './auth/credential-watch.ts';
 import { type Authentication, openAuthentication } from './auth/open-authentication.ts';
 import { createApplication } from './chain/application.ts';
 import { InFlight } from './chain/in-flight.ts';
@@ -242,6 +243,7 @@ function chainServices(
     access: logging.access,
     sourceAddress: createSourceAddress(settings.trustedProxies),
     streams: createStreamLimit(settings.maxStreamsPerUser),
+    credentials: createCredentialWatch(authentication, tenants),
   };
 }
 

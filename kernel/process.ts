@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import { systemClock } from '../foundation/base/clock.ts';
+import { idleCollection, LOOK_EVERY_MS } from '../foundation/base/idle-memory.ts';
 import { createIds } from '../foundation/base/ids.ts';
 import { type AcpToken, ensureAcpToken } from '../foundation/config/acp-token.ts';
 import { ConfigurationError } from '../foundation/config/configuration-error.ts';
@@ -8,7 +9,6 @@ import { type Environment, processEnvironment } from '../foundation/config/read-
 import { createLogger, type Logging } from '../foundation/observability/logger.ts';
 import { DEFAULT_TENANT_ID } from './access/identity.ts';
 import { type Gateway, startGateway } from './gateway.ts';
-import { idleCollection, LOOK_EVERY_MS } from './idle-memory.ts';
 import { migrateGateway } from './migrate.ts';
 
 /** `--migrate-only`: bring the tables to their newest form, and end. */

@@ -7,13 +7,13 @@ import type { Database } from '../../foundation/data/database.ts';
 import type { Events } from '../../foundation/messages/events/events.ts';
 import { defineEvent } from '../../foundation/messages/events/events.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
+import { createLastUsed } from '../../foundation/tables/api-key-use.ts';
 import { createTenants, type Tenants } from '../tenancy/tenants.ts';
 import { createApiKeyAuthenticator } from './api-key.ts';
 import { type ApiKeyStore, createApiKeyStore } from './api-key-store.ts';
 import { type AuthenticationChain, createAuthenticationChain } from './chain.ts';
 import { createApiKeyLookup, createIdentityCache, type IdentityCache } from './identity-cache.ts';
 import { createJwtAuthenticator } from './jwt.ts';
-import { createLastUsed } from './last-used.ts';
 import { createStaticTokenAuthenticator } from './static-token.ts';
 
 /** Milliseconds that the last notes get to reach the database. */

@@ -13,8 +13,11 @@ import {
 } from '../../foundation/http/body.ts';
 import { awaitsContinue } from '../../foundation/http/early-answers.ts';
 import type { SseTimes } from '../../foundation/http/sse-writer.ts';
+import { Reply } from '../api/reply.ts';
 import type { Route } from '../api/route.ts';
+import type { CredentialWatch } from '../auth/credential-watch.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
+import { HeaderCredentials } from '../http/credentials.ts';
 import { respond } from '../http/respond.ts';
 import type { BodyBudget } from '../limits/body-budget.ts';
 import type { StreamLimit } from '../limits/stream-limit.ts';
@@ -25,6 +28,7 @@ import { type CallServices, StateCall } from './state-call.ts';
 export interface HandlerServices extends CallServices {
   readonly times: SseTimes;
   readonly streams: StreamLimit;
+  readonly credentials: CredentialWatch;
   readonly bodies: BodyBudget;
   /** False until all plugins had their chance to come. */
   readonly hasStarted: () => boolean;
@@ -51,12 +55,20 @@ export function handler(services: HandlerServices): Middleware {
     }
     const definition = route.definition!;
     if (definition.deprecated !== undefined) announce(context, definition.deprecated);
+    const { state, req } = context;
     let release: (() => void) | undefined;
+    let unwatch: (() => void) | undefined;
     try {
       const call = await readCall(context, route, definition, params, services);
       if (definition.countsAsStream?.(call)) release = services.streams.acquire(call, call.userId);
-      await respond(context, await handle(definition, call), services.times);
+      const result = await handle(definition, call);
+      if (result instanceof Reply && result.body.kind === 'sse') {
+        const credentials = new HeaderCredentials(req, req.method ?? 'GET', state.path);
+        unwatch = services.credentials.watch(state, credentials);
+      }
+      await respond(context, result, services.times);
     } finally {
+      unwatch?.();
       release?.();
       services.bodies.release(context.state);
     }

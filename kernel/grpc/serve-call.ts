@@ -37,6 +37,7 @@ export interface GrpcChainServices
     | 'sourceAddress'
     | 'database'
     | 'streams'
+    | 'credentials'
   > {
   readonly grpc: GrpcMetrics;
 }
@@ -82,14 +83,19 @@ export function createServeCall(services: GrpcChainServices): ServeCall {
 
   async function run(state: GrpcState, ending: Ending, acceptedAt: number): Promise<void> {
     let release: (() => void) | undefined;
+    let unwatch: (() => void) | undefined;
     try {
       const method = await admit(state, ending);
       const call = new ServedCall(state, method, services, acceptedAt);
       if (method.definition.countsAsStream === true) release = services.streams.acquire(call, call.userId);
+      if (method.responseStream) {
+        unwatch = services.credentials.watch(state, new HeaderCredentials(state.request, 'POST', state.path));
+      }
       await ending.succeed(await answer(state, method, call));
     } catch (thrown) {
       await ending.fail(thrown);
     } finally {
+      unwatch?.();
       release?.();
     }
   }

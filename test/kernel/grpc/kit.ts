@@ -15,6 +15,7 @@ import { createTracing, type Tracing } from '../../../foundation/observability/t
 import { access } from '../../../kernel/api/access.ts';
 import { type GrpcMethod, type GrpcService, grpcMethod, grpcService } from '../../../kernel/api/grpc.ts';
 import type { Route } from '../../../kernel/api/route.ts';
+import { createCredentialWatch } from '../../../kernel/auth/credential-watch.ts';
 import { openAuthentication } from '../../../kernel/auth/open-authentication.ts';
 import { createApplication } from '../../../kernel/chain/application.ts';
 import { InFlight } from '../../../kernel/chain/in-flight.ts';
@@ -159,6 +160,7 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
     sourceAddress: createSourceAddress(options.trustedProxies ?? []),
     database,
     streams: createStreamLimit(options.maxStreamsPerUser ?? 0),
+    credentials: createCredentialWatch(authentication.chain, authentication.tenants),
   };
   const server = new GrpcServer({
     address: { host: '127.0.0.1', port: 0, variable: 'SVC_GRPC_ADDR' },

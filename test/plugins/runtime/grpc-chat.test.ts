@@ -1,4 +1,5 @@
 import test from 'ava';
+import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { failure, stream } from '../../support/fake-provider.ts';
 import { until } from '../../support/until.ts';
 import { startGrpcRuntime } from './grpc-kit.ts';
@@ -130,6 +131,27 @@ test('a cancelled call and a deadline end the model call, and store nothing', as
   await until(() => provider.requests[1]?.isAborted === true);
   for (const id of ['cancelled', 'late'])
     t.is((await gateway.request(`/api/v2/sessions/${id}/messages`)).status, 404);
+});
+
+test('an open chat ends when its credential is revoked, and stores nothing', async (t) => {
+  const { client, provider, gateway } = await startGrpcRuntime(t, [
+    async ({ response, signal }) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.flushHeaders();
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+    },
+  ]);
+  const { apiKeys } = gateway.gateway.services;
+  const grant = { tenantId: DEFAULT_TENANT_ID, name: 'k', roles: ['user'], scopes: [] };
+  const { key, record } = await apiKeys.create({ ...grant, expiresAt: null, createdBy: null });
+  const call = client('conversation', { token: key }).open('Chat');
+  call.send({ message: 'hi', session_id: 'revoked', extra: { agent_name: 'payer' } });
+  call.end();
+  await until(() => provider.requests.length === 1);
+  t.true(await apiKeys.revoke(record.id));
+  t.is((await call.answer).code, 'UNAUTHENTICATED');
+  await until(() => provider.requests[0]?.isAborted === true);
+  t.is((await gateway.request('/api/v2/sessions/revoked/messages')).status, 404);
 });
 
 test('an open chat counts against the streams of a user', async (t) => {

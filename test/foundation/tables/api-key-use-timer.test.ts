@@ -1,6 +1,6 @@
 import { mock } from 'node:test';
 import test from 'ava';
-import { createLastUsed } from '../../../kernel/auth/last-used.ts';
+import { createLastUsed } from '../../../foundation/tables/api-key-use.ts';
 import { manualClock } from '../../../testing/manual-clock.ts';
 import { until } from '../../support/until.ts';
 

@@ -1,10 +1,10 @@
 import test from 'ava';
 import type { Database } from '../../../foundation/data/database.ts';
 import { ApiKey } from '../../../foundation/tables/api-key.ts';
-import { createLastUsed } from '../../../kernel/auth/last-used.ts';
+import { createLastUsed } from '../../../foundation/tables/api-key-use.ts';
 import { manualClock } from '../../../testing/manual-clock.ts';
+import { openKernelDatabase } from '../../kernel/tenancy/open-kernel-database.ts';
 import { eachDatabase } from '../../support/databases.ts';
-import { openKernelDatabase } from '../tenancy/open-kernel-database.ts';
 
 const id = (index: number) => `0198c0de-0000-7000-8000-${String(index).padStart(12, '0')}`;
 

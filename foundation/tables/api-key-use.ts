@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../foundation/base/clock.ts';
-import type { Database } from '../../foundation/data/database.ts';
-import { ApiKey } from '../../foundation/tables/api-key.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Database } from '../data/database.ts';
+import { ApiKey } from './api-key.ts';
 
 /** Notes when API keys were used, off the request path. It is a hint for people: a crash may lose the last few seconds. */
 export interface LastUsed {

@@ -1,0 +1,77 @@
+import { type Identity, REJECTED } from '../access/identity.ts';
+import type { Tenants } from '../tenancy/tenants.ts';
+import { admit } from './admit.ts';
+import type { Credentials } from './authenticator.ts';
+import type { AuthenticationChain } from './chain.ts';
+import { AuthErrors } from './errors.ts';
+
+/** An open stream. */
+export interface WatchedStream {
+  readonly identity: Identity;
+  abort(reason: Error): void;
+}
+
+/** On whose word a stream is open. */
+interface Watched {
+  readonly stream: WatchedStream;
+  readonly credentials: Credentials;
+}
+
+/** Ends streams whose credential no longer holds. */
+export interface CredentialWatch {
+  /** Watches a stream until the returned function is called. One without a credential has nothing to lose. */
+  watch(stream: WatchedStream, credentials: Credentials): () => void;
+}
+
+/** Milliseconds between two looks: a revocation that this process has heard of ends its streams within it. */
+const EVERY_MS = 500;
+
+/** Asks the chain again for as long as streams are open, once for all that present the same. */
+export function createCredentialWatch(
+  chain: Pick<AuthenticationChain, 'authenticate'>,
+  tenants: Pick<Tenants, 'get'>,
+): CredentialWatch {
+  const open = new Set<Watched>();
+  let timer: NodeJS.Timeout | undefined;
+
+  /** False when the credential does not hold; true also while that cannot be said. */
+  async function holds({ stream: { identity }, credentials }: Watched): Promise<boolean> {
+    try {
+      const { identity: now } = await admit(await chain.authenticate(credentials), tenants);
+      return now !== REJECTED && now.id === identity.id && now.tenantId === identity.tenantId;
+    } catch {
+      return true;
+    }
+  }
+
+  async function look(): Promise<void> {
+    const answers = new Map<string, Promise<boolean>>();
+    for (const watched of open) {
+      const presented = presentedBy(watched);
+      const answer = answers.get(presented) ?? holds(watched);
+      answers.set(presented, answer);
+      if (!(await answer)) watched.stream.abort(AuthErrors.invalid('The credential does not hold any more'));
+    }
+    plan();
+  }
+
+  function plan(): void {
+    timer = open.size === 0 ? undefined : setTimeout(look, EVERY_MS).unref();
+  }
+
+  return {
+    watch(stream, credentials) {
+      if (stream.identity.method === 'anonymous') return () => {};
+      const watched = { stream, credentials };
+      open.add(watched);
+      if (timer === undefined) plan();
+      return () => open.delete(watched);
+    },
+  };
+}
+
+/** The same for streams on the word of the same credential. */
+function presentedBy({ stream: { identity }, credentials }: Watched): string {
+  const secret = credentials.header('authorization') ?? credentials.header('cookie') ?? '';
+  return [identity.method, identity.tenantId, identity.id, credentials.method, secret].join('\n');
+}

@@ -1,0 +1,87 @@
+import test from 'ava';
+import { access, reply, route } from '../../kernel/index.ts';
+import { startTestGateway, type TestGateway } from '../../testing/index.ts';
+import { eachDatabase } from '../support/databases.ts';
+import { testPlugin } from '../support/plugins.ts';
+import { until } from '../support/until.ts';
+
+/** Streams that last until they are ended. */
+const streams = testPlugin('streams', {
+  setup(scope) {
+    scope.route(
+      route({
+        method: 'GET',
+        path: '/v1/open',
+        access: access.open(['read']),
+        summary: 'An event, and then nothing',
+        handle: async () =>
+          reply.sse(async (stream) => {
+            await stream.send({ event: 'open', data: 'yes' });
+            await new Promise((_, reject) =>
+              stream.signal.addEventListener('abort', () => reject(stream.signal.reason)),
+            );
+          }),
+      }),
+    );
+  },
+});
+
+/** An open stream: what has come of it, and whether it has ended. */
+async function open({ url }: TestGateway, token: string | undefined, leave: AbortSignal) {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const response = await fetch(`${url}/v1/open`, { headers, signal: leave });
+  const seen = { text: '', isOver: false };
+  const read = async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of response.body!)
+      seen.text += decoder.decode(chunk as Uint8Array, { stream: true });
+    seen.isOver = true;
+  };
+  read().catch(() => undefined);
+  await until(() => seen.text.includes('event: open'));
+  return seen;
+}
+
+eachDatabase(
+  test,
+  'an open stream ends when its credential is revoked, rotated, or its tenant deleted, on whichever replica; others go on',
+  async (t, { family, environment }) => {
+    const start = async () => {
+      const gateway = await startTestGateway({ plugins: [streams], env: environment });
+      t.teardown(gateway.stop);
+      return gateway;
+    };
+    const here = await start();
+    const elsewhere = family === 'sqlite' ? here : await start();
+    const { apiKeys, tenants } = here.gateway.services;
+    const { id: tenantId } = await here.makeTenant();
+    const make = async (tenant = tenantId) => {
+      const grant = { tenantId: tenant, name: 'k', roles: ['user'], scopes: [] };
+      return apiKeys.create({ ...grant, expiresAt: null, createdBy: null });
+    };
+    const leave = new AbortController();
+    t.teardown(() => leave.abort());
+    const orphan = await here.makeTenant();
+    const [revoked, kept, orphaned] = [await make(), await make(), await make(orphan.id)];
+    const onBoth = (token: string | undefined) =>
+      Promise.all([here, elsewhere].map((gateway) => open(gateway, token, leave.signal)));
+    const [ofRevoked, ofKept, ofOrphan, ofNobody] = [
+      await onBoth(revoked.key),
+      await onBoth(kept.key),
+      await onBoth(orphaned.key),
+      await onBoth(undefined),
+    ];
+
+    t.true(await apiKeys.revoke(revoked.record.id, tenantId));
+    await until(() => ofRevoked.every(({ isOver }) => isOver));
+    for (const { text } of ofRevoked) {
+      t.regex(text, /event: error\ndata: \{.*"status":401.*"code":"auth.invalid".*\}\n\ndata: \[DONE\]\n\n$/);
+    }
+    await tenants.scheduleDelete(orphan.id, new Date(Date.now() + 3_600_000));
+    await until(() => ofOrphan.every(({ isOver }) => isOver));
+    for (const { isOver, text } of [...ofKept, ...ofNobody]) {
+      t.false(isOver);
+      t.false(text.includes('error'));
+    }
+  },
+);
