@@ -76,6 +76,16 @@ export const initial: Migration = {
   ],
 };
 
+/** Tenants may decline the context that the gateway adds to chat completions. */
+const chatContext: Migration = {
+  name: '002-chat-context',
+  up: (schema, types) => [
+    schema
+      .alterTable('tenants')
+      .addColumn('chat_context', types.string(16), (column) => column.notNull().defaultTo('full')),
+  ],
+};
+
 /** Makes the tables of the kernel and its services, or brings them to their newest form. */
 export async function registerKernelTables(database: Database): Promise<void> {
   for (const registration of [kernelRegistration, egressRegistration, leaseRegistration, jobRegistration]) {
@@ -87,7 +97,7 @@ export async function registerKernelTables(database: Database): Promise<void> {
 export const kernelRegistration: Registration = {
   owner: 'kernel',
   entities: [{ entity: Tenant, tenancy: 'self' }, ApiKey, AuditLog],
-  migrations: [initial],
+  migrations: [initial, chatContext],
 };
 
 /** Written out: a migration never changes with the code around it. */

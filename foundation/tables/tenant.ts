@@ -2,6 +2,9 @@ import { defineEntity } from '@mikro-orm/core';
 import { defineErrors } from '../base/gateway-error.ts';
 import { column } from '../data/columns.ts';
 
+/** What the gateway adds to the prompts of chats: personality, profile, memories and skills, or nothing. */
+export type ChatContext = 'full' | 'none';
+
 /** A tenant (core API, "Tenant"). Registered as `self`: a tenant may read its own record, the kernel alone writes it. */
 export const Tenant = defineEntity({
   name: 'Tenant',
@@ -16,6 +19,8 @@ export const Tenant = defineEntity({
     rateLimitRpm: column.integer(),
     /** Sessions with a turn in flight at one time. */
     maxSessions: column.integer(),
+    /** `none`: its chat completions go to the model without the gateway's own context. */
+    chatContext: column.string(16).default('full').$type<ChatContext>(),
     createdAt: column.time(),
     updatedAt: column.time(),
     /** Since when the tenant is scheduled to be deleted. */

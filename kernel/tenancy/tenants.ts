@@ -3,7 +3,7 @@ import { createSharedCache } from '../../foundation/base/cache.ts';
 import type { Clock } from '../../foundation/base/clock.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import type { Database } from '../../foundation/data/database.ts';
-import { Tenant, TenantErrors } from '../../foundation/tables/tenant.ts';
+import { type ChatContext, Tenant, TenantErrors } from '../../foundation/tables/tenant.ts';
 import { DEFAULT_TENANT_ID } from '../access/identity.ts';
 
 /** A tenant as the gateway works with it (specification 1, Tenant; decisions 1.1). */
@@ -15,6 +15,8 @@ export interface TenantRecord {
   readonly rateLimitRpm: number;
   /** Sessions that may have a turn in flight at one time. */
   readonly maxSessions: number;
+  /** Whether its chat completions get the gateway's own context. */
+  readonly chatContext: ChatContext;
   readonly createdAt: Date;
   readonly updatedAt: Date;
   /** Set by a delete: from then on no credential of the tenant is accepted. */
@@ -27,10 +29,18 @@ export interface TenantRecord {
 export const PLANS = ['free', 'pro', 'enterprise'] as const;
 
 /** What a new tenant gets where its creator says nothing (decisions 1.1). */
-export const TENANT_DEFAULTS = { plan: 'free', rateLimitRpm: 60, maxSessions: 100 } as const;
+export const TENANT_DEFAULTS = {
+  plan: 'free',
+  rateLimitRpm: 60,
+  maxSessions: 100,
+  chatContext: 'full',
+} as const;
 
 /** What an administrator says about a tenant. Validated by the route. */
-export type TenantSettings = Pick<TenantRecord, 'name' | 'plan' | 'rateLimitRpm' | 'maxSessions'>;
+export type TenantSettings = Pick<
+  TenantRecord,
+  'name' | 'plan' | 'rateLimitRpm' | 'maxSessions' | 'chatContext'
+>;
 
 /** A page of tenants. */
 export interface TenantPage {
@@ -185,6 +195,7 @@ function toRecord(row: TenantRecord): TenantRecord {
     plan: row.plan,
     rateLimitRpm: row.rateLimitRpm,
     maxSessions: row.maxSessions,
+    chatContext: row.chatContext,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
     deletedAt: row.deletedAt ?? null,
@@ -192,10 +203,12 @@ function toRecord(row: TenantRecord): TenantRecord {
   };
 }
 
-/** The four settings that were given: an absent field is never blanked, and no other one is written. */
+/** The settings that were given: an absent field is never blanked, and no other one is written. */
 function withoutUndefined(settings: Partial<TenantSettings>): Partial<TenantSettings> {
-  const { name, plan, rateLimitRpm, maxSessions } = settings;
+  const { name, plan, rateLimitRpm, maxSessions, chatContext } = settings;
   return Object.fromEntries(
-    Object.entries({ name, plan, rateLimitRpm, maxSessions }).filter(([, value]) => value !== undefined),
+    Object.entries({ name, plan, rateLimitRpm, maxSessions, chatContext }).filter(
+      ([, value]) => value !== undefined,
+    ),
   );
 }

@@ -1,4 +1,4 @@
-import { type Call, type Logger, type RowWrite, serviceRef } from 'agent-gateway';
+import { type Call, type Logger, type RowWrite, serviceRef, type TenantRecord, Type } from 'agent-gateway';
 import {
   type ChatMessage,
   isTenantAdmin,
@@ -18,6 +18,8 @@ export interface ChatCall {
   readonly maxSessions: number;
   /** The session that the caller names. */
   readonly sessionId: string | undefined;
+  /** `none`: the model gets no personality, profile, memories or list of skills. */
+  readonly context: ChatContext;
   readonly signal: AbortSignal;
   readonly requestId: string;
   readonly traceHeaders: Readonly<Record<string, string>>;
@@ -26,14 +28,31 @@ export interface ChatCall {
   readonly log: Logger;
 }
 
+/** What the gateway adds to a prompt. */
+export type ChatContext = TenantRecord['chatContext'];
+
+/** The header by which a request declines the context that the gateway adds, in schemas of routes. */
+export const CONTEXT_HEADER = {
+  'x-svc-context': Type.Optional(
+    Type.Enum(['full', 'none'], {
+      description: '`none`: no personality, profile, memories or skills in the prompt',
+    }),
+  ),
+};
+
 /** The part of a request that is not in its body. */
-export function chatCallOf(call: Call, sessionId: string | undefined): ChatCall {
+export function chatCallOf(
+  call: Call,
+  sessionId: string | undefined,
+  context: ChatContext = 'full',
+): ChatCall {
   let changes: AuditChanges = {};
   return {
     principal: principalOf(call),
     isAdmin: isTenantAdmin(call.identity),
     maxSessions: call.tenant.maxSessions,
     sessionId,
+    context,
     signal: call.signal,
     requestId: call.requestId,
     traceHeaders: call.traceHeaders(),

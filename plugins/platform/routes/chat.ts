@@ -1,6 +1,6 @@
 import { access, type Call, type Route, reply, route } from 'agent-gateway';
 import type { Static } from 'typebox';
-import { type ChatCall, chatCallOf } from '../../agent-engine/contract.ts';
+import { type ChatCall, type ChatContext, chatCallOf } from '../../agent-engine/contract.ts';
 import type { AgentChat } from '../services/chat/agent-chat.ts';
 import type { Answered, SendAnswer } from '../services/chat/chat-call.ts';
 import type { ChatCompletions } from '../services/chat/chat-completions.ts';
@@ -44,7 +44,7 @@ export function chatRoutes(chat: ChatCompletions, agentChat: AgentChat): readonl
         responses: { 200: ChatCompletion },
         answerHeaders: ToldSession,
       },
-      handle: (call) => answer(chat, call),
+      handle: (call) => answer(chat, call, call.tenant.chatContext),
     }),
     route({
       ...common,
@@ -60,7 +60,7 @@ export function chatRoutes(chat: ChatCompletions, agentChat: AgentChat): readonl
         responses: { 200: AgentCompletion },
         answerHeaders: ToldSession,
       },
-      handle: (call) => answer(agentChat, call),
+      handle: (call) => answer(agentChat, call, 'full'),
     }),
   ];
 }
@@ -70,13 +70,15 @@ interface ChatService<B> {
   stream(body: B, call: ChatCall): Promise<Answered<SendAnswer>>;
 }
 
-/** The answer of a service, plain or streamed, with the session in its headers. */
+/** The answer of a service, plain or streamed, with the session in its headers; `usual` is the context where the request says nothing. */
 async function answer<B extends { readonly stream?: boolean | null }>(
   service: ChatService<B>,
   call: Call & { readonly body: B; readonly headers: Static<typeof SessionHeaders> },
+  usual: ChatContext,
 ) {
   const { body } = call;
-  const chatCall = chatCallOf(call, call.headers[SESSION_HEADER]);
+  const context = call.headers['x-svc-context'] ?? usual;
+  const chatCall = chatCallOf(call, call.headers[SESSION_HEADER], context);
   if (body.stream === true) {
     const begun = await service.stream(body, chatCall);
     return reply.sse(begun.answer, tellSession(call, begun.sessionId));

@@ -23,6 +23,10 @@ import { IdParams, MAX_PAGE, Name, nullable } from './common.ts';
 const MAX_LIMIT = 1_000_000;
 
 const Plan = Type.Enum([...PLANS]);
+const ChatContext = Type.Enum(['full', 'none'], {
+  description:
+    '`none`: its chat completions go to the model without personality, profile, memories and skills',
+});
 const Limit = Type.Integer({ minimum: 1, maximum: MAX_LIMIT });
 
 /** The body that makes a tenant (decisions 1.1). */
@@ -31,6 +35,7 @@ const CreateTenant = Type.Object({
   plan: Type.Optional({ ...Plan, default: TENANT_DEFAULTS.plan }),
   rate_limit_rpm: Type.Optional({ ...Limit, default: TENANT_DEFAULTS.rateLimitRpm }),
   max_sessions: Type.Optional({ ...Limit, default: TENANT_DEFAULTS.maxSessions }),
+  chat_context: Type.Optional({ ...ChatContext, default: TENANT_DEFAULTS.chatContext }),
 });
 
 /** The body that changes a tenant: what is absent stays as it is. */
@@ -39,6 +44,7 @@ const UpdateTenant = Type.Object({
   plan: Type.Optional(Plan),
   rate_limit_rpm: Type.Optional(Limit),
   max_sessions: Type.Optional(Limit),
+  chat_context: Type.Optional(ChatContext),
 });
 
 /** A tenant as clients see it (specification 1, Tenant; decisions 1.1). */
@@ -48,6 +54,7 @@ const Tenant = Type.Object({
   plan: Plan,
   rate_limit_rpm: Type.Integer({ description: 'Requests a minute of all its credentials together' }),
   max_sessions: Type.Integer({ description: 'Sessions that may have a turn in flight at one time' }),
+  chat_context: ChatContext,
   created_at: Timestamp,
   updated_at: Timestamp,
   deleted_at: nullable(Timestamp),

@@ -82,7 +82,7 @@ export function requireOperator(identity: Identity, action: string): void {
 }
 
 /**
- * What of `wanted` the caller may write. Operators write everything; the tenant's own administrators its name. Governed
+ * What of `wanted` the caller may write. Operators write everything; the tenant's own administrators its name and its chat context. Governed
  * settings that they send back unchanged are left out, so that a record that was read can be sent back; throws
  * `tenant.operator-only` naming those that differ from `current`.
  */
@@ -105,5 +105,5 @@ export function permittedChanges(
       },
     );
   }
-  return { name: wanted.name };
+  return { name: wanted.name, chatContext: wanted.chatContext };
 }

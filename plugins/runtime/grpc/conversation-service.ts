@@ -5,10 +5,11 @@ import {
   type GrpcService,
   grpcMethod,
   grpcService,
+  KernelErrors,
   redactText,
   Type,
 } from 'agent-gateway';
-import { agentFailure, chatCallOf } from '../../agent-engine/contract.ts';
+import { agentFailure, type ChatContext, chatCallOf } from '../../agent-engine/contract.ts';
 import { principalOf, readerOf } from '../../records/contract.ts';
 import type { Chats } from '../services/chat/chats.ts';
 import type { ConversationRecord, Conversations } from '../services/conversations.ts';
@@ -88,7 +89,11 @@ export function conversationService(chats: Chats, conversations: Conversations):
 /** A chat that fails after it began says so in an event, then in the status. */
 async function chat(chats: Chats, call: GrpcCall, agent: string | undefined): Promise<void> {
   const sessionId: string = call.request.session_id;
-  await using turn = await chats.begin(chatCallOf(call, sessionId || undefined), agent, call.request.message);
+  await using turn = await chats.begin(
+    chatCallOf(call, sessionId || undefined, contextOf(call)),
+    agent,
+    call.request.message,
+  );
   const id = turn.sessionId ?? '';
   call.header('x-svc-session-id', id);
   call.audit({ sessionId: id });
@@ -104,6 +109,14 @@ async function chat(chats: Chats, call: GrpcCall, agent: string | undefined): Pr
     await call.send(message({ event_type: 'error', error }));
     throw failure;
   }
+}
+
+/** As over HTTP, in the metadata. */
+function contextOf(call: GrpcCall): ChatContext {
+  const context = call.metadata('x-svc-context') ?? 'full';
+  if (context === 'full' || context === 'none') return context;
+  const errors = [{ pointer: '/metadata/x-svc-context', message: 'must be full or none' }];
+  throw KernelErrors.invalidRequest(undefined, { errors });
 }
 
 function one(conversation: ConversationRecord): GrpcMessage {

@@ -1,6 +1,6 @@
 import { access, type Call, pageOf, pageQuery, type Route, reply, route, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
-import { chatCallOf } from '../../agent-engine/contract.ts';
+import { type ChatCall, CONTEXT_HEADER, chatCallOf } from '../../agent-engine/contract.ts';
 import { readerOf, SessionErrors } from '../../records/contract.ts';
 import type { BegunChat, Chats } from '../services/chat/chats.ts';
 import type { StreamMode } from '../services/chat/stream-format.ts';
@@ -48,6 +48,7 @@ const ModeQuery = Type.Object({
   a2ui: Type.Optional(Type.Boolean({ description: 'Named events with a JSON envelope' })),
 });
 const ModeHeaders = Type.Object({ 'x-a2ui': Type.Optional(Type.String({ maxLength: 16 })) });
+const ChatHeaders = Type.Object({ ...ModeHeaders.properties, ...CONTEXT_HEADER });
 
 /** The id of an event of a chat in the background: its chat, and its number there. */
 const LastEventId = Type.Optional(
@@ -119,12 +120,12 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       ...streaming,
       path: '/chat/stream',
       summary: 'Chat with an agent',
-      schema: { query: ModeQuery, headers: ModeHeaders, body: ChatBody, answerHeaders: ToldSession },
+      schema: { query: ModeQuery, headers: ChatHeaders, body: ChatBody, answerHeaders: ToldSession },
       handle: async (call) => {
         const { agent_id, session_id, message, background: isBackground = false } = call.body;
         const mode = modeOf(call);
         const style = { mode, isBackground };
-        const begun = await chats.stream(chatCallOf(call, session_id), agent_id, message, style);
+        const begun = await chats.stream(chatOf(call, session_id), agent_id, message, style);
         return answer(chats, call, begun, mode);
       },
     }),
@@ -156,12 +157,12 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       ...streaming,
       path: '/chat/resume',
       summary: 'Go on with a chat that was paused',
-      schema: { query: ModeQuery, headers: ModeHeaders, body: ResumeBody, answerHeaders: ToldSession },
+      schema: { query: ModeQuery, headers: ChatHeaders, body: ResumeBody, answerHeaders: ToldSession },
       handle: async (call) => {
         const { session_id, input, background: isBackground = false } = call.body;
         const mode = modeOf(call);
         const style = { mode, isBackground };
-        const begun = await chats.resume(chatCallOf(call, session_id), placeOf(call.body), input, style);
+        const begun = await chats.resume(chatOf(call, session_id), placeOf(call.body), input, style);
         return answer(chats, call, begun, mode);
       },
     }),
@@ -210,6 +211,13 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       },
     }),
   ];
+}
+
+function chatOf(
+  call: Call & { readonly headers: Static<typeof ChatHeaders> },
+  sessionId: string | undefined,
+): ChatCall {
+  return chatCallOf(call, sessionId, call.headers['x-svc-context']);
 }
 
 function placeOf({ agent_id, session_id }: Static<typeof Place>) {

@@ -9,7 +9,7 @@ import {
   Type,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
-import { chatCallOf } from '../../agent-engine/contract.ts';
+import { CONTEXT_HEADER, chatCallOf } from '../../agent-engine/contract.ts';
 import { readerOf } from '../../records/contract.ts';
 import type { ChatEvent } from '../services/v3-chat/chat-run.ts';
 import { readMessages } from '../services/v3-chat/entered-messages.ts';
@@ -18,6 +18,7 @@ import { EnterMessages, MetaData, ok, okSchema } from './coze.ts';
 
 const Id = Type.String({ minLength: 1, maxLength: 128 });
 const Place = Type.Object({ conversation_id: Id, chat_id: Id });
+const ContextHeader = Type.Object(CONTEXT_HEADER);
 
 const ChatBody = Type.Object({
   bot_id: Type.String({ minLength: 1, maxLength: 128, description: 'Name of an agent' }),
@@ -90,6 +91,7 @@ export function v3ChatRoutes(chats: V3Chats): readonly Route[] {
       summary: 'Chat with an agent',
       schema: {
         query: Type.Object({ conversation_id: Type.Optional(Id) }),
+        headers: ContextHeader,
         body: ChatBody,
         responses: OneChat,
       },
@@ -97,7 +99,7 @@ export function v3ChatRoutes(chats: V3Chats): readonly Route[] {
         const { body, query } = call;
         const conversationId = query.conversation_id ?? body.conversation_id;
         refuseUnfit(body, conversationId);
-        const begun = await chats.begin(chatCallOf(call, undefined), {
+        const begun = await chats.begin(chatCallOf(call, undefined, call.headers['x-svc-context']), {
           botId: body.bot_id,
           conversationId,
           messages: readMessages(body.additional_messages ?? [], '/body/additional_messages'),
@@ -112,12 +114,12 @@ export function v3ChatRoutes(chats: V3Chats): readonly Route[] {
       path: '/v3/chat/submit_tool_outputs',
       summary:
         'Answer what a chat waits for: `approve` or `reject` for an approval, the answer of a question',
-      schema: { query: Place, body: SubmitBody, responses: OneChat },
+      schema: { query: Place, headers: ContextHeader, body: SubmitBody, responses: OneChat },
       handle: async (call) => {
         const outputs = call.body.tool_outputs.map(({ tool_call_id: toolCallId, output }) => ({
           ...{ toolCallId, output },
         }));
-        const chat = chatCallOf(call, undefined);
+        const chat = chatCallOf(call, undefined, call.headers['x-svc-context']);
         const begun = await chats.submit(chat, readerOf(call), placeOf(call.query), outputs);
         return answer(call, begun, call.body.stream);
       },

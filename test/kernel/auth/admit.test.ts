@@ -8,6 +8,7 @@ const live: TenantRecord = {
   name: 'Acme',
   plan: 'free',
   rateLimitRpm: 60,
+  chatContext: 'full',
   maxSessions: 100,
   createdAt: new Date(0),
   updatedAt: new Date(0),

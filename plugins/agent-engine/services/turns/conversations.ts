@@ -1,5 +1,5 @@
 import { type Database, GatewayError } from 'agent-gateway';
-import type { ChatMessage, Metering, Preambles, Turn, Turns } from '../../../records/contract.ts';
+import type { ChatMessage, Metering, Preamble, Preambles, Turn, Turns } from '../../../records/contract.ts';
 import type { ChatCall, Conversation, Conversations, Guard, KeptAnswer } from '../../contract.ts';
 import { keptMessages } from './kept-messages.ts';
 
@@ -10,6 +10,8 @@ interface ContextBudget {
   /** Stored history. */
   readonly historyTokens: number;
 }
+
+const NOTHING: Preamble = { text: '', secret: undefined };
 
 /** What conversations are made of. */
 export interface ConversationParts {
@@ -68,7 +70,7 @@ export function createConversations(parts: ConversationParts): Conversations {
     history: readonly ChatMessage[],
   ): Promise<Conversation> {
     const signal = turn?.signal ?? call.signal;
-    const known = preambles.of(call.principal, budget.preambleTokens);
+    const known = call.context === 'none' ? NOTHING : preambles.of(call.principal, budget.preambleTokens);
     const { text, secret } = known instanceof Promise ? await known : known;
     return {
       sessionId: turn?.sessionId,

@@ -16,6 +16,7 @@ const current: TenantRecord = {
   name: 'Acme',
   plan: 'pro',
   rateLimitRpm: 60,
+  chatContext: 'full',
   maxSessions: 100,
   createdAt: new Date(0),
   updatedAt: new Date(0),

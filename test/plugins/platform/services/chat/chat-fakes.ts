@@ -136,6 +136,7 @@ export function chatCall(parts: Partial<ChatCall> = {}): ChatCall {
     isAdmin: false,
     maxSessions: 10,
     sessionId: undefined,
+    context: 'full',
     signal: new AbortController().signal,
     requestId: 'request-1',
     audit: () => {},
