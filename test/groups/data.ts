@@ -1,3 +1,3 @@
 import { together } from '../support/together.ts';
 
-await together('test/foundation/data', 'test/foundation/audit');
+await together('test/foundation/data', 'test/foundation/audit', 'test/foundation/tables');
