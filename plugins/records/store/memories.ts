@@ -61,7 +61,8 @@ export async function findVectors(
   userId: string,
   limit: number,
 ): Promise<readonly StoredMemory[]> {
-  const rows = await entities.find(MemoryEntity, { userId }, { orderBy: LATEST, limit });
+  // Plain rows: to make an entity of each would take longer than to read and compare them.
+  const rows = await entities.rows(MemoryEntity, { userId }, { orderBy: LATEST, limit });
   return rows.map((row) => ({
     memory: toMemory(row),
     embedding: row.embedding ?? undefined,
