@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { request } from 'undici';
 import { type Child, startChild } from './child.ts';
+import { gatewayEnvironment, giveRoom, makeKey } from './gateway.ts';
 import { measureLargeBodies } from './large-bodies.ts';
 import { type LoadResult, load, median, percentile, type Shot } from './load.ts';
 
@@ -16,7 +16,6 @@ const isQuick = process.argv.includes('--quick');
 const ROUNDS = isQuick ? 2 : 5;
 /** Milliseconds after which is looked what large bodies have left. */
 const LARGE_BODIES_REST = isQuick ? 10_000 : 60_000;
-const TOKEN = 'acp_benchmark_token_of_one_run_only';
 const here = path.dirname(fileURLToPath(import.meta.url));
 
 interface Scenario {
@@ -49,7 +48,7 @@ async function main(): Promise<void> {
       `memory after all: gateway ${gateway.memory().toFixed(0)} MiB, bare Koa ${bare.memory().toFixed(0)} MiB`,
     );
     const { idle, peak, left } = await measureLargeBodies(
-      gatewayEnvironment(provider, folder, 'bodies'),
+      environmentOf(provider, folder, 'bodies'),
       LARGE_BODIES_REST,
     );
     print(
@@ -71,22 +70,15 @@ interface Pair {
 
 async function servePair(provider: Child, folder: string, name: string): Promise<Pair> {
   const [gateway, bare] = await Promise.all([
-    startChild(path.join(here, '../../kernel/main.js'), gatewayEnvironment(provider, folder, name)),
+    startChild(path.join(here, '../../kernel/main.js'), environmentOf(provider, folder, name)),
     startChild(path.join(here, 'bare-koa.ts'), { PROVIDER_URL: provider.url, NODE_ENV: 'production' }),
   ]);
   return { gateway, bare };
 }
 
-function gatewayEnvironment(provider: Child, folder: string, name: string): Record<string, string> {
+function environmentOf(provider: Child, folder: string, name: string): Record<string, string> {
   return {
-    NODE_ENV: 'production',
-    SAAS_API_PORT: '0',
-    SVC_RUNTIME_ADDR: '127.0.0.1:0',
-    SVC_GRPC_ADDR: '127.0.0.1:0',
-    SVC_HOST: '127.0.0.1',
-    SVC_DATA_DIR: path.join(folder, name),
-    SVC_CONFIG: path.join(folder, name, 'gateway.yaml'),
-    SVC_ACP_TOKEN: TOKEN,
+    ...gatewayEnvironment(path.join(folder, name)),
     LLM_API_URL: provider.url,
     LLM_MODEL: 'bench',
   };
@@ -125,22 +117,9 @@ async function scenarios(gateways: readonly Child[]): Promise<readonly Scenario[
   ];
 }
 
-async function prepareTenant(gateway: Child): Promise<string> {
-  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
-  const tenant = '00000000-0000-0000-0000-000000000001';
-  await call(`${gateway.url}/v1/tenants/${tenant}`, 'PUT', headers, {
-    rate_limit_rpm: 1_000_000,
-    max_sessions: 1000,
-  });
-  const made = await call(`${gateway.url}/v1/api-keys`, 'POST', headers, { name: 'bench', roles: ['user'] });
-  return (made as { key: string }).key;
-}
-
-async function call(url: string, method: 'PUT' | 'POST', headers: Record<string, string>, body: object) {
-  const answer = await request(url, { method, headers, body: JSON.stringify(body) });
-  const value = await answer.body.json();
-  if (answer.statusCode >= 300) throw new Error(`${method} ${url}: ${JSON.stringify(value)}`);
-  return value;
+async function prepareTenant({ url }: Child): Promise<string> {
+  await giveRoom(url, 1000);
+  return makeKey(url);
 }
 
 /** Runs both in turn, so that the machine's other work hits both alike, and prints medians and the ratio of each pair. */

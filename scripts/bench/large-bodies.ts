@@ -1,7 +1,7 @@
-import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { request } from 'undici';
 import { startCommand } from './child.ts';
+import { GATEWAY } from './gateway.ts';
 
 /** Almost what a chat may have, most of it an image. */
 const BYTES = 16 * 1024 * 1024 - 64 * 1024;
@@ -19,9 +19,7 @@ export interface BodyMemory {
 
 /** Memory of a gateway of its own, started with the flags of `npm start`: before, during and `rest` milliseconds after three chats of 16 MiB at one time. */
 export async function measureLargeBodies(env: Record<string, string>, rest: number): Promise<BodyMemory> {
-  const main = path.join(import.meta.dirname, '../../kernel/main.js');
-  const flags = ['--max-semi-space-size=16', '--expose-gc'];
-  const gateway = await startCommand(process.execPath, [...flags, main], { env });
+  const gateway = await startCommand(process.execPath, GATEWAY, { env });
   try {
     await pause(SETTLE);
     const idle = gateway.memory();

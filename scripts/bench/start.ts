@@ -4,6 +4,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Child, startCommand } from './child.ts';
+import { gatewayEnvironment, giveRoom, TOKEN } from './gateway.ts';
 import { load, median } from './load.ts';
 
 /*
@@ -11,7 +12,6 @@ import { load, median } from './load.ts';
  * Each number is of a process of its own, started as `npm start` does. README.md says how to read them.
  */
 
-const TOKEN = 'acp_benchmark_token_of_one_run_only';
 /** Milliseconds after which an idle process has collected its garbage. */
 const SETTLE = 3_000;
 const CHATS = 1_000;
@@ -77,23 +77,13 @@ async function measure(root: string): Promise<Start> {
     const cpu = child.cpu() / 1000;
     await pause(SETTLE);
     const idle = child.memory();
-    await giveRoom(child.url);
+    await giveRoom(child.url, 1000);
     const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
     const body = JSON.stringify({ model: 'default', messages: [{ role: 'user', content: 'Hello' }] });
     const shot = { path: '/v1/chat/completions', method: 'POST', headers, body } as const;
     await load(child.url, shot, CHATS, 8);
     return { wall, cpu, idle, loaded: child.memory() };
   });
-}
-
-/** Takes the tenant's request limit out of the way. */
-async function giveRoom(url: string): Promise<void> {
-  const answer = await fetch(`${url}/v1/tenants/00000000-0000-0000-0000-000000000001`, {
-    method: 'PUT',
-    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ rate_limit_rpm: 1_000_000, max_sessions: 1000 }),
-  });
-  if (!answer.ok) throw new Error(`the tenant could not be changed: ${await answer.text()}`);
 }
 
 /** Modules that are loaded until it is ready, those of Node excepted. */
@@ -116,14 +106,7 @@ async function withGateway<T>(
   const child = await startCommand('sh', ['-c', scripts.start], {
     cwd: root,
     env: {
-      NODE_ENV: 'production',
-      SAAS_API_PORT: '0',
-      SVC_RUNTIME_ADDR: '127.0.0.1:0',
-      SVC_GRPC_ADDR: '127.0.0.1:0',
-      SVC_HOST: '127.0.0.1',
-      SVC_DATA_DIR: folder,
-      SVC_CONFIG: path.join(folder, 'gateway.yaml'),
-      SVC_ACP_TOKEN: TOKEN,
+      ...gatewayEnvironment(folder),
       ...env,
     },
   });

@@ -180,9 +180,10 @@ function answerOf(nested: Frame, ended: FrameEnd['finish'], redact: (text: strin
   return notRun(`The agent ${why}. It came to: ${text}`);
 }
 
-function unknownTool(name: string, { names }: Toolbox): Outcome {
+function unknownTool(name: string, { names, missing }: Toolbox): Outcome {
   const known = names.length === 0 ? 'There are none' : `There are: ${names.slice(0, 50).join(', ')}`;
-  return notRun(`There is no tool "${name.slice(0, 100).toWellFormed()}". ${known}.`);
+  const away = missing.length === 0 ? '' : ` Not available now: ${missing.slice(0, 50).join(', ')}.`;
+  return notRun(`There is no tool "${name.slice(0, 100).toWellFormed()}". ${known}.${away}`);
 }
 
 /** Tells of a call, then of its end: it was not begun. */

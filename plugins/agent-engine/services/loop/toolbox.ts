@@ -59,6 +59,8 @@ export async function openToolbox(catalog: ToolCatalog, turn: Turn, frame: Frame
     toolByRef: (ref: string): OfferedTool | undefined => byRef.get(ref),
     /** For the model, when it calls what is not there. */
     names: [...delegates.keys(), ...byName.keys()],
+    /** Refs of the agent's YAML that stand for no tool now. */
+    missing: offer.missing,
   };
 }
 

@@ -1,6 +1,15 @@
-import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import {
+  Client,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  SSEClientTransport,
+  SseError,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
 import { DEFAULT_INHERITED_ENV_VARS, StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import type { McpEndpoint } from './mcp-connections.ts';
+import type { McpEndpoint, McpFailure } from './mcp-connections.ts';
 
 /** Where programs are looked for; nothing else of the gateway's environment is passed on. */
 const PATH = '/usr/local/bin:/usr/bin:/bin';
@@ -13,7 +22,7 @@ const CONNECT_MS = 10_000;
 
 /**
  * Connects to an MCP server, of the newest or an older revision. Rejects with the library's errors. Close the client in any case. The transports
- * follow redirects within the origin only.
+ * follow redirects within the origin only. A connection that breaks closes, or fails what waits for it, within a few seconds.
  *
  * @param version the gateway's, which it tells the server
  */
@@ -35,6 +44,10 @@ export async function connectMcp(
     await client.close();
     throw error;
   }
+  // All answers come on one stream. The library opens it anew when it breaks, but the session and its answers went with the first one.
+  client.onerror = (error) => {
+    if (error instanceof SseError) client.close().catch(() => {});
+  };
   return client;
 }
 
@@ -53,11 +66,47 @@ function transportOf(endpoint: McpEndpoint) {
   const url = new URL(endpoint.url);
   return endpoint.transport === 'sse'
     ? new SSEClientTransport(url, options)
-    : new StreamableHTTPClientTransport(url, options);
+    : new HttpTransport(url, options);
 }
 
 /** The library adds variables of its own to the environment; those that are undefined do not reach the program. */
 function onlyThese(env: Readonly<Record<string, string>>): Record<string, string> {
   const nothing = Object.fromEntries(DEFAULT_INHERITED_ENV_VARS.map((name) => [name, undefined]));
   return { ...nothing, ...env } as Record<string, string>;
+}
+
+/** Data of the error that ends a request whose stream broke. No server can send this very object. */
+const BROKEN = Object.freeze({});
+
+/** Ends a request whose stream ended without its answer, and could not be resumed: the library lets it wait for its whole time. */
+class HttpTransport extends StreamableHTTPClientTransport {
+  override send(...[message, options]: Parameters<StreamableHTTPClientTransport['send']>): Promise<void> {
+    const requests = [message].flat().filter((one) => 'id' in one && 'method' in one);
+    const onRequestStreamEnd = () => {
+      // The library ignores answers to what has been answered.
+      for (const { id } of requests)
+        this.onmessage?.({
+          jsonrpc: '2.0',
+          id,
+          error: { code: -32_000, message: 'The stream ended without an answer.', data: BROKEN },
+        });
+    };
+    return super.send(message, { ...options, onRequestStreamEnd });
+  }
+}
+
+/** Codes of failures of a connection that is no longer there. */
+const LOST: ReadonlySet<string> = new Set([SdkErrorCode.ConnectionClosed, SdkErrorCode.SendFailed]);
+
+/** What an error of a request says of its connection. Pure. */
+export function failureOf(error: unknown): McpFailure {
+  if (error instanceof ProtocolError) return error.data === BROKEN ? 'broken' : 'answer';
+  if (error instanceof SdkHttpError) {
+    // By 404 a server says that it does not know the session (any more); those that follow the examples of the project's library say 400.
+    if (error.status === 400 || error.status === 404) return 'refused';
+    return error.status >= 500 ? 'broken' : 'harmless';
+  }
+  if (error instanceof SdkError) return LOST.has(error.code) ? 'broken' : 'harmless';
+  const { code } = ((error as Error).cause ?? {}) as { readonly code?: unknown };
+  return code === 'ECONNREFUSED' ? 'refused' : 'broken';
 }

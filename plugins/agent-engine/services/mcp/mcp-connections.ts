@@ -1,5 +1,5 @@
 import type { Client } from '@modelcontextprotocol/client';
-import { type Clock, defineErrors } from 'agent-gateway';
+import { type Clock, defineErrors, GatewayError } from 'agent-gateway';
 
 /** Tenants that are connected to one server at one time. */
 const MAX_CONNECTIONS = 64;
@@ -12,17 +12,41 @@ interface Connection {
   usedAt: number;
 }
 
+/**
+ * What a failed request says of its connection. `answer`: the server's own words. `harmless`: nothing. `refused`: it is of no use any more, and nothing was
+ * done. `broken`: it is of no use any more, and what was done is not known.
+ */
+export type McpFailure = 'answer' | 'harmless' | 'refused' | 'broken';
+
+/** What connections are made with. */
+export interface McpConnectionsParts {
+  /** The name of the server. */
+  readonly server: string;
+  readonly open: () => Promise<Client>;
+  readonly failureOf: (error: unknown) => Promise<McpFailure>;
+  readonly clock: Clock;
+}
+
 /** Connections of one server, one for each tenant: what a server keeps about a connection is never another tenant's. */
 export type McpConnections = ReturnType<typeof createMcpConnections>;
 
-/** Keeps the connections; `open` makes one. */
-export function createMcpConnections(open: () => Promise<Client>, clock: Clock) {
+/** Keeps the connections. */
+export function createMcpConnections({ server, open, failureOf, clock }: McpConnectionsParts) {
   const connections = new Map<string, Connection>();
 
-  async function close(tenantId: string, connection: Connection): Promise<void> {
+  function forget(tenantId: string, connection: Connection): void {
     if (connections.get(tenantId) === connection) connections.delete(tenantId);
+  }
+
+  async function close(tenantId: string, connection: Connection): Promise<void> {
+    forget(tenantId, connection);
     const client = await connection.client.catch(() => undefined);
     await client?.close();
+  }
+
+  /** Nobody waits for it: a server that does not let itself be closed must not hold up another tenant. */
+  function closeAside(tenantId: string, connection: Connection): void {
+    close(tenantId, connection).catch(() => {});
   }
 
   function makeRoom(): void {
@@ -30,8 +54,7 @@ export function createMcpConnections(open: () => Promise<Client>, clock: Clock) 
     const unused = [...connections].filter(([, { users }]) => users === 0);
     const [oldest] = unused.sort(([, a], [, b]) => a.usedAt - b.usedAt);
     if (oldest === undefined) throw McpErrors.busy();
-    // Nobody waits for it: a server that does not let itself be closed must not hold up another tenant.
-    close(...oldest).catch(() => {});
+    closeAside(...oldest);
   }
 
   function connect(tenantId: string): Connection {
@@ -40,29 +63,47 @@ export function createMcpConnections(open: () => Promise<Client>, clock: Clock) 
     makeRoom();
     const connection: Connection = { client: open(), users: 0, usedAt: clock.monotonic() };
     connections.set(tenantId, connection);
-    const forget = () => {
-      if (connections.get(tenantId) === connection) connections.delete(tenantId);
-    };
+    const gone = () => forget(tenantId, connection);
     // A connection that breaks is made anew by the next call.
     connection.client.then((client) => {
-      client.onclose = forget;
-    }, forget);
+      client.onclose = gone;
+    }, gone);
     return connection;
   }
 
+  async function attempt<T>(tenantId: string, work: (client: Client) => Promise<T>): Promise<T> {
+    const connection = connect(tenantId);
+    connection.users += 1;
+    try {
+      const client = await connection.client.catch((cause: unknown) => {
+        throw McpErrors.unavailable(`The MCP server "${server}" is not available.`, { cause });
+      });
+      return await work(client);
+    } catch (error) {
+      const failure = error instanceof GatewayError ? 'harmless' : await failureOf(error);
+      // A server that was restarted does not know the connection, which would fail for ever.
+      if (failure === 'refused' || failure === 'broken') forget(tenantId, connection);
+      throw error;
+    } finally {
+      connection.users -= 1;
+      connection.usedAt = clock.monotonic();
+      if (connection.users === 0 && connections.get(tenantId) !== connection)
+        closeAside(tenantId, connection);
+    }
+  }
+
   return {
-    /** Runs `work` on the tenant's connection, which is made when there is none. Throws `mcp.unavailable`, `mcp.busy`. */
+    /**
+     * Runs `work` on the tenant's connection, which is made when there is none, and once more on a new one where the server refused the old one. Throws what
+     * `work` throws, `mcp.unavailable` and `mcp.busy`.
+     */
     async use<T>(tenantId: string, work: (client: Client) => Promise<T>): Promise<T> {
-      const connection = connect(tenantId);
-      connection.users += 1;
+      const isNew = !connections.has(tenantId);
       try {
-        const client = await connection.client.catch((cause: unknown) => {
-          throw McpErrors.unavailable(undefined, { cause });
-        });
-        return await work(client);
-      } finally {
-        connection.users -= 1;
-        connection.usedAt = clock.monotonic();
+        return await attempt(tenantId, work);
+      } catch (error) {
+        if (isNew || error instanceof GatewayError || (await failureOf(error)) !== 'refused') throw error;
+        return attempt(tenantId, work);
       }
     },
     /** Closes what nobody used for a while. */

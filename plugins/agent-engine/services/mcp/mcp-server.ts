@@ -1,12 +1,18 @@
 import type { Client, Tool as McpTool } from '@modelcontextprotocol/client';
 import type { Clock, KindDefinition, Resource, ResourceProblem } from 'agent-gateway';
 import { McpServerKind, type McpServerSpec } from '../../kinds/mcp-server.ts';
-import { createMcpConnections, type McpConnections, type McpEndpoint } from './mcp-connections.ts';
+import {
+  createMcpConnections,
+  type McpConnections,
+  type McpConnectionsParts,
+  type McpEndpoint,
+} from './mcp-connections.ts';
 
 /** The value behind an McpServer resource. */
 export interface McpServer extends McpConnections {
   /** Milliseconds for one call. */
   readonly timeoutMs: number;
+  readonly failureOf: McpConnectionsParts['failureOf'];
   /** The tools that the server has for a tenant now. */
   tools(tenantId: string, signal: AbortSignal): Promise<readonly McpTool[]>;
 }
@@ -31,7 +37,7 @@ export function mcpServerKind(parts: McpKindParts): KindDefinition<typeof McpSer
   return {
     ...McpServerKind,
     check: (resource) => check(resource, parts.stdioAllow),
-    build: ({ spec }) => build(spec, parts),
+    build: ({ metadata, spec }) => build(metadata.name, spec, parts),
     dispose: (server) => server[Symbol.asyncDispose](),
   };
 }
@@ -58,18 +64,23 @@ function check({ spec }: Resource<McpServerSpec>, stdioAllow: readonly string[])
   return problems;
 }
 
-async function build(spec: McpServerSpec, parts: McpKindParts): Promise<McpServer> {
+async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Promise<McpServer> {
   const endpoint = await resolve(spec, parts.resolveSecret);
   const end = new AbortController();
-  const connections = createMcpConnections(async () => {
-    // Loaded when the first tool is asked for: most deployments have no MCP server.
-    const { connectMcp } = await import('./connect-mcp.ts');
+  // Loaded when the first tool is asked for: most deployments have no MCP server.
+  const library = () => import('./connect-mcp.ts');
+  const failureOf = async (error: unknown) => (await library()).failureOf(error);
+  const connections = createMcpConnections({
+    server: name,
     // The operator chose this address, as he does a model's (decisions 1.12).
-    return connectMcp(endpoint, parts.version, end.signal);
-  }, parts.clock);
+    open: async () => (await library()).connectMcp(endpoint, parts.version, end.signal),
+    failureOf,
+    clock: parts.clock,
+  });
   const listTools = createToolLists(parts.clock);
   return {
     ...connections,
+    failureOf,
     timeoutMs: (spec.timeout ?? DEFAULT_TIMEOUT_S) * 1000,
     tools: (tenantId, signal) => connections.use(tenantId, (client) => listTools(client, signal)),
     async [Symbol.asyncDispose]() {

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import type { ResourceLease, ResourceView } from 'agent-gateway';
+import { GatewayError, type ResourceLease, type ResourceView } from 'agent-gateway';
 import type { ParameterSchema, ToolContext, ToolResult, ToolSource } from '../../contract.ts';
-import { McpErrors } from './mcp-connections.ts';
+import { McpErrors, type McpFailure } from './mcp-connections.ts';
 import type { McpServer } from './mcp-server.ts';
 
 /** The tools of all MCP servers of agents.d; a fresh array at each call. A call holds the version of the server that it began with. */
@@ -26,7 +26,7 @@ export function mcpToolSource(server: string, servers: ResourceView<McpServer>):
         timeoutMs,
         async invoke(input, context) {
           using held = hold(server, servers);
-          return await call(held.value, { name, arguments: { ...input } }, context);
+          return await call(server, held.value, { name, arguments: { ...input } }, context);
         },
       }));
     },
@@ -34,23 +34,32 @@ export function mcpToolSource(server: string, servers: ResourceView<McpServer>):
 }
 
 async function call(
-  { timeoutMs, use }: McpServer,
+  server: string,
+  { timeoutMs, use, failureOf }: McpServer,
   asked: { readonly name: string; readonly arguments: Record<string, unknown> },
-  { principal, signal }: ToolContext,
+  { principal, signal, log }: ToolContext,
 ): Promise<ToolResult> {
-  return use(principal.tenantId, async (client) => {
-    try {
-      const options = { signal, timeout: timeoutMs, maxTotalTimeout: timeoutMs };
-      return mcpContent(await client.callTool(asked, options));
-    } catch (error) {
-      signal.throwIfAborted();
-      // What the server says about the arguments helps the model to do better; what broke on the way is nobody's business.
-      const { ProtocolError } = await import('@modelcontextprotocol/client');
-      if (error instanceof ProtocolError) return { content: error.message, isError: true };
-      throw McpErrors.unavailable(undefined, { cause: error });
-    }
-  });
+  const options = { signal, timeout: timeoutMs, maxTotalTimeout: timeoutMs };
+  try {
+    return mcpContent(await use(principal.tenantId, (client) => client.callTool(asked, options)));
+  } catch (error) {
+    signal.throwIfAborted();
+    const failure = error instanceof GatewayError ? undefined : await failureOf(error);
+    // What the server says about the arguments helps the model to do better; what broke on the way is the operator's business.
+    if (failure === 'answer') return { content: (error as Error).message, isError: true };
+    log.warn({ err: error, mcp_server: server, tool: asked.name }, 'a call of an MCP server failed');
+    if (failure === undefined) throw error;
+    throw McpErrors.unavailable(WORDS[failure](server), { cause: error });
+  }
 }
+
+/** For the model, and whoever reads along: is it of use to try again? */
+const WORDS: Readonly<Record<Exclude<McpFailure, 'answer'>, (server: string) => string>> = {
+  refused: (server) => `The MCP server "${server}" is not available.`,
+  broken: (server) =>
+    `The connection to the MCP server "${server}" broke. Whether the call was carried out is not known.`,
+  harmless: (server) => `The MCP server "${server}" gave no answer that can be used.`,
+};
 
 function hold(server: string, servers: ResourceView<McpServer>): ResourceLease<McpServer> {
   const lease = servers.acquire(server);

@@ -102,6 +102,16 @@ test('a program that died is started again by the next call', async (t) => {
   t.true(await isAnother());
 });
 
+test('a call that takes too long leaves the program as it is', async (t) => {
+  const { tool } = await open(t, { ...STDIO, timeout: 1 });
+  const before = await tool('client').invoke({}, toolContext());
+  await t.throwsAsync(tool('slow').invoke({}, toolContext()), {
+    code: 'mcp.unavailable',
+    message: 'The MCP server "tools" gave no answer that can be used.',
+  });
+  t.deepEqual(await tool('client').invoke({}, toolContext()), before, 'the same process');
+});
+
 test('tools over HTTP are called with the headers of the resource', async (t) => {
   await using server = await startMcpHttpServer();
   const { tool } = await open(t, {
@@ -133,7 +143,7 @@ test('a server that is away is mcp.unavailable, without its words', async (t) =>
   const error = await t.throwsAsync(value.tools('tenant', AbortSignal.timeout(20_000)), {
     code: 'mcp.unavailable',
   });
-  t.is(error?.message, 'The MCP server is not available');
+  t.is(error?.message, 'The MCP server "tools" is not available.');
 });
 
 for (const { title, spec, pointers } of [
