@@ -11,12 +11,13 @@ import {
   readJson,
   readPlainText,
 } from '../../foundation/http/body.ts';
+import type { BodyBudget } from '../../foundation/http/body-budget.ts';
 import { awaitsContinue } from '../../foundation/http/early-answers.ts';
 import type { SseTimes } from '../../foundation/http/sse-writer.ts';
 import type { Route } from '../api/route.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
 import { respond } from '../http/respond.ts';
-import type { BodyBudget } from '../limits/body-budget.ts';
+
 import type { StreamLimit } from '../limits/stream-limit.ts';
 import type { Context, Middleware, RequestState } from './request-state.ts';
 import { type CallServices, StateCall } from './state-call.ts';
