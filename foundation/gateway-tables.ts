@@ -76,6 +76,15 @@ export const initial: Migration = {
   ],
 };
 
+/** How far the purge of a deleted tenant has come. */
+const purges: Migration = {
+  name: '002-purges',
+  up: (schema, types) => [
+    schema.alterTable('tenants').addColumn('purge_started_at', types.time),
+    schema.alterTable('tenants').addColumn('purged_at', types.time),
+  ],
+};
+
 /** Makes the tables of the kernel and its services, or brings them to their newest form. */
 export async function registerKernelTables(database: Database): Promise<void> {
   for (const registration of [kernelRegistration, egressRegistration, leaseRegistration, jobRegistration]) {
@@ -87,7 +96,7 @@ export async function registerKernelTables(database: Database): Promise<void> {
 export const kernelRegistration: Registration = {
   owner: 'kernel',
   entities: [{ entity: Tenant, tenancy: 'self' }, ApiKey, AuditLog],
-  migrations: [initial],
+  migrations: [initial, purges],
 };
 
 /** Written out: a migration never changes with the code around it. */

@@ -8,7 +8,7 @@ export interface EachRowQuery<E, Field extends keyof E & string> {
    * The order: properties that together are different in every row of the tenant, none of them null, and none of them in the condition. Best those of an index that begins
    * with the tenant, since each page is found by them.
    */
-  readonly by: readonly (Field & keyof E & string)[];
+  readonly by: readonly (keyof E & string)[];
   /** Properties to read, those of `by` among them; default: all. */
   readonly fields?: readonly Field[];
   /** Rows that are in memory at one time; default 500. Fewer where they are large. */
@@ -43,9 +43,9 @@ export async function* eachRow<E extends object, Field extends keyof E & string 
     page = [];
     // After the last row: first those that agree with it in all but the last property, then in all but the last two …
     for (let same = by.length - 1; same >= 0 && page.length === 0; same -= 1) {
-      const kept = by.slice(0, same).map((name) => [name, last[name]]);
-      const next = by[same] as Field;
-      page = await read({ ...Object.fromEntries(kept), [next]: { $gt: last[next] } });
+      const kept = by.slice(0, same).map((name) => [name, (last as E)[name]]);
+      const next = by[same] as keyof E & string;
+      page = await read({ ...Object.fromEntries(kept), [next]: { $gt: (last as E)[next] } });
       isLast = same === 0 && page.length < limit;
     }
   }

@@ -37,6 +37,12 @@ const visits = Array.from({ length: 8 }, (_, place) =>
   })),
 ).flat();
 
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
 eachDatabase(test, 'every row is read once and in order, however pages fall', async (t, fresh) => {
   const database = await openDatabase(fresh.options);
   t.teardown(() => database.close());
@@ -45,19 +51,19 @@ eachDatabase(test, 'every row is read once and in order, however pages fall', as
   const entities = database.forTenant(TENANT_A);
   const sorted = visits.toSorted((a, b) => +a.at - +b.at || a.place.localeCompare(b.place) || a.seq - b.seq);
   for (const page of [1, 2, 3, 5, 27, 28, 29, 100]) {
-    const byPlace = await Array.fromAsync(eachRow(entities, Visit, {}, { by: ['place', 'seq'], page }));
+    const byPlace = await all(eachRow(entities, Visit, {}, { by: ['place', 'seq'], page }));
     t.deepEqual(
       byPlace.map(({ place, seq }) => ({ place, seq })),
       visits.map(({ place, seq }) => ({ place, seq })),
       `${page}`,
     );
     const query = { by: ['at', 'place', 'seq'], fields: ['at', 'place', 'seq'], page } as const;
-    t.deepEqual(await Array.fromAsync(eachRow(entities, Visit, {}, query)), sorted, `${page}`);
+    t.deepEqual(await all(eachRow(entities, Visit, {}, query)), sorted, `${page}`);
   }
-  const some = await Array.fromAsync(eachRow(entities, Visit, { place: 'p5' }, { by: ['seq'], page: 2 }));
+  const some = await all(eachRow(entities, Visit, { place: 'p5' }, { by: ['seq'], page: 2 }));
   t.deepEqual(
     some.map(({ seq }) => seq),
     [1, 2, 3, 4, 5],
   );
-  t.deepEqual(await Array.fromAsync(eachRow(entities, Visit, { place: 'p9' }, { by: ['seq'] })), []);
+  t.deepEqual(await all(eachRow(entities, Visit, { place: 'p9' }, { by: ['seq'] })), []);
 });

@@ -21,6 +21,8 @@ const current: TenantRecord = {
   updatedAt: new Date(0),
   deletedAt: null,
   purgeAfter: null,
+  purgeStartedAt: null,
+  purgedAt: null,
 };
 
 function codeOf(act: () => unknown): string | undefined {
