@@ -54,12 +54,19 @@ export interface PersonalData {
   halt?(scope: PersonalScope, signal: AbortSignal): Promise<void>;
   /**
    * Deletes what is kept, inside the caller's transaction, which covers all plugins: it waits for nothing but the database, and publishes a job for what is to be done
-   * outside of it. May run again where the transaction has lost a race. `userId` narrows it as in an export; what belongs to others and only names the user keeps the
+   * outside of it, also in a database of its own. May run again where the transaction has lost a race. `userId` narrows it as in an export; what belongs to others and only names the user keeps the
    * pseudonym in his place. Use `entities.erase` where it may be a lot.
    *
    * @returns how many records of each kind were deleted: `{ workflow_runs: 12 }`.
    */
   erase(entities: TenantEntityManager, erasure: Erasure): Promise<Readonly<Record<string, number>>>;
+  /**
+   * Removes what is kept of a tenant outside of the gateway's database and object storage, as in a database of the plugin's own, when the tenant is purged. May run again. Default:
+   * nothing is kept there.
+   */
+  purge?(tenantId: string, signal: AbortSignal): Promise<void>;
+  /** Called when an erasure is committed, to drop what is cached of it, here and in other replicas. Does not throw. */
+  erased?(scope: PersonalScope): void;
 }
 
 /**

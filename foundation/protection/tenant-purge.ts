@@ -15,6 +15,8 @@ export const TENANT_PURGED = 'tenant.purged';
 export interface PurgeRun {
   /** Ends what is under way for a tenant; what it throws is logged, and no reason to leave the tenant's data. */
   halt(tenantId: string, signal: AbortSignal): Promise<void>;
+  /** Removes what is kept of a tenant elsewhere; what it throws keeps the tenant from being marked as purged. */
+  removeElsewhere(tenantId: string, signal: AbortSignal): Promise<void>;
   readonly signal: AbortSignal;
 }
 
@@ -136,13 +138,19 @@ export function createTenantPurge(parts: TenantPurgeParts): TenantPurge {
     });
   }
 
-  async function purge({ id, purgedAt }: DueTenant, { halt }: PurgeRun, signal: AbortSignal): Promise<void> {
+  async function purge({ id, purgedAt }: DueTenant, run: PurgeRun, signal: AbortSignal): Promise<void> {
     const own = log.child({ tenant_id: id });
     if (!(await begin(id))) return;
-    await halt(id, signal).catch((err: unknown) =>
-      own.warn({ err }, 'work of a deleted tenant did not end; what it writes is removed by the next purge'),
-    );
+    await run
+      .halt(id, signal)
+      .catch((err: unknown) =>
+        own.warn(
+          { err },
+          'work of a deleted tenant did not end; what it writes is removed by the next purge',
+        ),
+      );
     signal.throwIfAborted();
+    await run.removeElsewhere(id, signal);
     const removed = await remove(id, signal);
     if (purgedAt !== null) {
       if (removed.rows + removed.objects > 0)

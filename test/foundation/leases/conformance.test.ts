@@ -382,7 +382,9 @@ eachForm('what a holder notes is found by others while he holds it', async (t, s
 eachForm('all that is held under a key is listed, with names and notes', async (t, store) => {
   const [one, two] = [(await store.replica()).leases, (await store.replica()).leases];
   const listed = async () =>
-    (await two.list('k')).toSorted((a, b) => (a.name < b.name ? -1 : 1)).map(({ name, note }) => [name, note]);
+    (await two.list('k'))
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      .map(({ name, note }) => [name, note]);
   t.deepEqual(await listed(), []);
   const a = granted(await one.tryAcquire('k', { name: 'a', limit: 9, note: 'ünï "quoted"' }));
   const b = granted(await two.tryAcquire('k', { name: 'b', limit: 9 }));
