@@ -86,6 +86,15 @@ const chatContext: Migration = {
   ],
 };
 
+/** How far the purge of a deleted tenant has come. */
+const purges: Migration = {
+  name: '003-purges',
+  up: (schema, types) => [
+    schema.alterTable('tenants').addColumn('purge_started_at', types.time),
+    schema.alterTable('tenants').addColumn('purged_at', types.time),
+  ],
+};
+
 /** Makes the tables of the kernel and its services, or brings them to their newest form. */
 export async function registerKernelTables(database: Database): Promise<void> {
   for (const registration of [kernelRegistration, egressRegistration, leaseRegistration, jobRegistration]) {
@@ -97,7 +106,7 @@ export async function registerKernelTables(database: Database): Promise<void> {
 export const kernelRegistration: Registration = {
   owner: 'kernel',
   entities: [{ entity: Tenant, tenancy: 'self' }, ApiKey, AuditLog],
-  migrations: [initial, chatContext],
+  migrations: [initial, chatContext, purges],
 };
 
 /** Written out: a migration never changes with the code around it. */

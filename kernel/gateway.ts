@@ -1,11 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { createAuditQuery } from '../foundation/audit/audit-query.ts';
+import { createAuditLogs } from '../foundation/audit/audit-logs.ts';
 import { within } from '../foundation/base/deadline.ts';
 import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import { assertOutsideTransaction, openDatabase } from '../foundation/data/database.ts';
+import { BodyBudget } from '../foundation/http/body-budget.ts';
 import { createSourceAddress } from '../foundation/http/source-address.ts';
 import { createPluginMetrics } from '../foundation/observability/plugin-metrics.ts';
 import { checkReadiness, type Probe, type ReadinessParts } from '../foundation/observability/readiness.ts';
+import { createProtection } from '../foundation/protection/protection.ts';
 import type { Deployment, PluginStatus } from './api/deployment.ts';
 import type { Plugin } from './api/plugin.ts';
 import type { KernelServices } from './api/services.ts';
@@ -29,7 +31,6 @@ import { Listeners } from './http/listeners.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { createRefuseConnection } from './http/refusals.ts';
 import { type Infrastructure, type InfrastructureOptions, openInfrastructure } from './infrastructure.ts';
-import { BodyBudget } from './limits/body-budget.ts';
 import { createRateLimits } from './limits/rate-limits.ts';
 import { createStreamLimit } from './limits/stream-limit.ts';
 import { BUNDLED_PLUGINS, VERSION } from './version.ts';
@@ -250,11 +251,12 @@ function chainServices(
 /** What plugins get from the kernel. */
 function kernelServices(
   { settings, services: faked, guardTransactions = false }: GatewayOptions,
-  { clock, ids, log, database, resources, services }: Infrastructure,
+  { clock, ids, log, database, resources, services, trail }: Infrastructure,
   { chain, tenants, apiKeys }: Authentication,
   listeners: Listeners,
   deployment: Deployment,
 ): KernelServices {
+  const audit = createAuditLogs(database, trail);
   return {
     ...services,
     clock,
@@ -262,7 +264,8 @@ function kernelServices(
     database,
     tenants,
     apiKeys,
-    audit: createAuditQuery(database),
+    audit,
+    protection: createProtection({ ...services, ...faked, clock, ids, log, database, audit }),
     resources,
     deployment,
     openSqlite: (file) =>

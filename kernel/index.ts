@@ -6,6 +6,7 @@
 /** From the gateway's own copy: entities of another copy of MikroORM are not recognized. */
 export { defineEntity } from '@mikro-orm/core';
 export type { AuditEntry } from '../foundation/audit/audit-entry.ts';
+export type { AuditLogs } from '../foundation/audit/audit-logs.ts';
 export {
   AUDIT_DEFAULT_LIMIT,
   AUDIT_MAX_LIMIT,
@@ -14,6 +15,7 @@ export {
   type AuditQuery,
   parseAuditTime,
 } from '../foundation/audit/audit-query.ts';
+export type { Pseudonymized } from '../foundation/audit/audit-traces.ts';
 export { type BackoffBounds, backoffDelay, parseRetryAfter } from '../foundation/base/backoff.ts';
 export { createSharedCache, type SharedCache, type SharedCacheOptions } from '../foundation/base/cache.ts';
 export type { Clock } from '../foundation/base/clock.ts';
@@ -49,6 +51,7 @@ export { parseDuration } from '../foundation/config/units.ts';
 export type {
   ColumnTypes,
   Database,
+  EachRowQuery,
   EntityRegistration,
   Migration,
   MigrationSchema,
@@ -59,12 +62,14 @@ export type {
   RowWrite,
   TenantData,
   TenantEntityManager,
+  TenantOwnedTable,
   TransactionOptions,
 } from '../foundation/data/database.ts';
 export {
   assertOutsideTransaction,
   column,
   DatabaseErrors,
+  eachRow,
   isDatabaseUnavailable,
   isUniqueViolation,
   writes,
@@ -82,6 +87,7 @@ export type { EgressRulePage, EgressRuleSettings, EgressRules } from '../foundat
 export type { SseEvent, SseStream } from '../foundation/http/sse-writer.ts';
 export { LeaseErrors } from '../foundation/leases/lease-request.ts';
 export type {
+  HeldName,
   HeldPlace,
   Lease,
   LeaseOptions,
@@ -132,6 +138,16 @@ export type {
 } from '../foundation/observability/plugin-metrics.ts';
 export type { Readiness } from '../foundation/observability/readiness.ts';
 export { redactText } from '../foundation/observability/redact-text.ts';
+export type {
+  Erasure,
+  PersonalData,
+  PersonalDataRequest,
+  PersonalRecord,
+  PersonalScope,
+  PersonalSection,
+  StoredObjects,
+} from '../foundation/protection/personal-data.ts';
+export type { Protection } from '../foundation/protection/protection.ts';
 export { createRedaction, redactJsonTextWith } from '../foundation/redaction/redaction.ts';
 export type { StreamRedactor } from '../foundation/redaction/redactor.ts';
 export {
@@ -178,6 +194,7 @@ export {
 } from './api/grpc.ts';
 export type { Plugin, PluginDefinition } from './api/plugin.ts';
 export { definePlugin } from './api/plugin.ts';
+export { PersonalDataPoint, StoredObjectsPoint } from './api/protection.ts';
 export type { ExtensionPoint, ServiceRef } from './api/refs.ts';
 export { extensionPoint, serviceRef } from './api/refs.ts';
 export { Reply, reply } from './api/reply.ts';

@@ -81,6 +81,8 @@ export interface AuditExtra {
    * What the call made or changed, by name: ids, versions, states (`{definition_id, version}`). 16 at most; a text is cut to 256 characters.
    */
   readonly changes?: Readonly<Record<string, string | number | boolean | null>>;
+  /** Parameters of the query whose values are not recorded: they name somebody whom the call erases. */
+  readonly hidden?: readonly string[];
 }
 
 /** Bounds of the trail; times in milliseconds. */

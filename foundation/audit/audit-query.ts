@@ -88,7 +88,8 @@ function pageOf([rows, total]: readonly [readonly AuditLogRow[], number]): Audit
   return { records: rows.map(entryOf), total };
 }
 
-function entryOf(row: AuditLogRow): AuditEntry {
+/** The record of a row. */
+export function entryOf(row: AuditLogRow): AuditEntry {
   return {
     id: row.id,
     tenantId: row.tenantId,

@@ -19,7 +19,7 @@ const QUERY_SECRET =
 /**
  * What an audit record says about a request beyond its columns (decisions 1.4): the query without credentials (`query`), the
  * names of body members, never their values (`body_fields`), whom an `X-Svc-User-Id` named (`svc_user_id`), and what the route says that
- * it made or changed (`changes`). Bounded: what is cut off or left out is marked by `truncated`. Members that would be empty are absent.
+ * it made or changed (`changes`), or does not want to be recorded (`hidden`). Bounded: what is cut off or left out is marked by `truncated`. Members that would be empty are absent.
  *
  * @param query with or without its question mark
  */
@@ -27,7 +27,7 @@ export function auditDetail(
   query: URLSearchParams | string,
   bodyFields: readonly string[],
   userIdHeader: string | undefined,
-  changes?: AuditExtra['changes'],
+  { changes, hidden = [] }: AuditExtra = {},
 ): AuditDetail {
   const hasQuery = typeof query === 'string' ? query !== '' && query !== '?' : query.size > 0;
   if (!hasQuery && bodyFields.length === 0 && userIdHeader === undefined && changes === undefined)
@@ -36,7 +36,7 @@ export function auditDetail(
   const detail: Record<string, unknown> = {};
   if (userIdHeader !== undefined) detail.svc_user_id = budget.take(userIdHeader, MAX_VALUE);
   if (changes !== undefined) detail.changes = sanitizeChanges(changes, budget);
-  if (hasQuery) detail.query = sanitizeQuery(query, budget);
+  if (hasQuery) detail.query = sanitizeQuery(query, hidden, budget);
   if (bodyFields.length > 0) {
     if (bodyFields.length > MAX_BODY_FIELDS) budget.isExceeded = true;
     const names = bodyFields.slice(0, MAX_BODY_FIELDS).map((name) => budget.take(name, MAX_NAME));
@@ -49,7 +49,11 @@ export function auditDetail(
 const NOTHING: AuditDetail = Object.freeze({});
 
 /** Values by name; a name that is repeated has a list. */
-function sanitizeQuery(query: URLSearchParams | string, budget: Budget): Record<string, string | string[]> {
+function sanitizeQuery(
+  query: URLSearchParams | string,
+  hidden: readonly string[],
+  budget: Budget,
+): Record<string, string | string[]> {
   if (query.toString().length > MAX_QUERY) budget.isExceeded = true;
   const parameters = new URLSearchParams(query.toString().slice(0, MAX_QUERY));
   const values = new Map<string, string | string[]>();
@@ -57,7 +61,7 @@ function sanitizeQuery(query: URLSearchParams | string, budget: Budget): Record<
   for (const [rawName, rawValue] of parameters) {
     count += 1;
     const name = count > MAX_PARAMETERS ? undefined : budget.take(rawName, MAX_NAME);
-    const value = name === undefined ? undefined : budget.take(hide(rawName, rawValue), MAX_VALUE);
+    const value = name === undefined ? undefined : budget.take(hide(rawName, rawValue, hidden), MAX_VALUE);
     // As a member, `__proto__` would be taken for something else by whoever copies the object.
     if (name === undefined || value === undefined || name === '__proto__') {
       budget.isExceeded = true;
@@ -80,8 +84,9 @@ function sanitizeChanges(changes: NonNullable<AuditExtra['changes']>, budget: Bu
   );
 }
 
-function hide(name: string, value: string): string {
+function hide(name: string, value: string, hidden: readonly string[]): string {
   if (value === '') return value;
+  if (hidden.includes(name)) return REDACTED;
   const isSecret = isSecretName(name) || QUERY_SECRET.test(name.toLowerCase().replace(/[^a-z]/g, ''));
   // A plus that was not encoded has become a blank: of base64, it was a plus.
   const raw = value.slice(0, MAX_QUERY).replaceAll(' ', '+');

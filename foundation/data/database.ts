@@ -8,6 +8,7 @@ import type { Migration, MovedMigration } from './migration.ts';
 import { SqlDatabase } from './sql-database.ts';
 import type { EntityRegistration } from './tenancy.ts';
 import type { TenantEntityManager, TransactionOptions } from './tenant-entity-manager.ts';
+import type { TenantTables } from './tenant-tables.ts';
 
 export type { ColumnTypes } from './columns.ts';
 export { column } from './columns.ts';
@@ -15,10 +16,12 @@ export { DatabaseDefect, DatabaseErrors, isDatabaseUnavailable, isUniqueViolatio
 export type { Family } from './family.ts';
 export type { Migration, MigrationSchema, MovedMigration } from './migration.ts';
 export type { PlainCondition, PlainWhere } from './rows/conditions.ts';
+export { type EachRowQuery, eachRow } from './rows/each-row.ts';
 export { type RowWrite, writes } from './rows/row-writes.ts';
 export type { RowsQuery } from './rows/statement.ts';
 export type { EntityRegistration } from './tenancy.ts';
 export type { TenantData, TenantEntityManager, TransactionOptions } from './tenant-entity-manager.ts';
+export type { TenantOwnedTable, TenantTables } from './tenant-tables.ts';
 export { assertOutsideTransaction } from './transaction-guard.ts';
 
 /** Where the database is and how it is used. */
@@ -81,6 +84,8 @@ export interface Database {
   system(): SqlEntityManager;
   /** Like `forTenant(…).transaction`, over all tenants; the same warning as for `system`. */
   transaction<T>(work: (em: SqlEntityManager) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /** The tables whose rows belong to tenants, over all tenants; the same warning as for `system`. */
+  readonly tenantTables: TenantTables;
   /**
    * Milliseconds since the epoch on the database's own clock, the one that all replicas share: leases are measured with it.
    *

@@ -51,7 +51,7 @@ export class EntityRegistry {
     try {
       const metadata = schemas.map(({ meta }) => this.#orm.getMetadata().get(meta.class) as EntityMetadata);
       generation.rules = new Map(
-        metadata.map((meta, index) => [meta.className, tenantRule(meta, entities[index]?.declared)]),
+        metadata.map((meta, index) => [meta.className, tenantRule(meta, entities[index] ?? {})]),
       );
       this.#applyRules(owner);
       for (const meta of metadata) checkRelations(meta, this.#tenancies);

@@ -6,6 +6,7 @@ import { columnTypes } from './columns.ts';
 import { DatabaseStartError } from './errors.ts';
 import type { Family } from './family.ts';
 import type { Migration, MigrationQueries, MigrationSchema, MovedMigration } from './migration.ts';
+import { NOTES } from './tenant-tables.ts';
 
 /** The journal: one row per migration and owner, with the number of its statements that are done. */
 export const JOURNAL = 'schema_migrations';
@@ -108,6 +109,20 @@ async function createJournal(target: MigrationTarget, queries: MigrationQueries)
     .addColumn('statements', types.integer)
     .addPrimaryKeyConstraint(`${JOURNAL}_pkey`, ['owner', 'name'])
     .execute();
+}
+
+/** Makes the table in which the tables of tenants are noted, unless it is there. */
+export function createNotes(target: MigrationTarget): Promise<void> {
+  const types = columnTypes(target.platform, new Date(target.clock.now()));
+  return locked(target, async (queries) => {
+    await schemaOf(target, queries)
+      .createTable(NOTES)
+      .ifNotExists()
+      .addColumn('name', types.string(128), (column) => column.notNull().primaryKey())
+      .addColumn('owner', types.string(64), (column) => column.notNull())
+      .addColumn('impersonal', types.integer, (column) => column.notNull())
+      .execute();
+  });
 }
 
 async function readJournal(queries: MigrationQueries, owner: string): Promise<readonly JournalRow[]> {

@@ -15,7 +15,7 @@ import type { Connect, ConnectOptions, FamilyDriver } from './drivers/driver.ts'
 import { EntityRegistry } from './entity-registry.ts';
 import { DatabaseDefect, DatabaseErrors } from './errors.ts';
 import type { Family } from './family.ts';
-import { JOURNAL, locked, type MigrationTarget, migrate } from './migrate.ts';
+import { createNotes, JOURNAL, locked, type MigrationTarget, migrate } from './migrate.ts';
 import { withRetries } from './retry.ts';
 import {
   APPLICATION_ROLE,
@@ -30,6 +30,7 @@ import type { Place } from './rows/statement-runner.ts';
 import { TENANT_FILTER, TENANT_PROPERTY, Tenancies } from './tenancy.ts';
 import { TenantEntityManager, type TransactionOptions } from './tenant-entity-manager.ts';
 import type { TenantSource } from './tenant-source.ts';
+import { createTenantTables, NOTES, type TenantTables } from './tenant-tables.ts';
 import { TransactionGuard } from './transaction-guard.ts';
 import { createWriteGroups, type WriteGroups } from './write-groups.ts';
 
@@ -49,6 +50,7 @@ export class SqlDatabase implements Database, TenantSource {
   readonly #connect: Connect;
   readonly #role: string;
   readonly #registry: EntityRegistry;
+  readonly #tables: ReturnType<typeof createTenantTables>;
   /** Nobody listens, but by it a driver tells a transaction from a statement with a session (see `postgres.ts`). */
   readonly #broadcaster: TransactionEventBroadcaster;
   /** Registrations run one after the other: they change what the ORM knows. */
@@ -73,6 +75,11 @@ export class SqlDatabase implements Database, TenantSource {
     this.groups = createWriteGroups(family, (tenantId, writes) =>
       this.forTenant(tenantId).writeTogether(writes),
     );
+    this.#tables = createTenantTables({
+      family,
+      queries: () => this.#kysely,
+      create: () => createNotes(this.#migrationTarget()),
+    });
     this.#broadcaster = new TransactionEventBroadcaster(driver.orm.em);
   }
 
@@ -95,6 +102,11 @@ export class SqlDatabase implements Database, TenantSource {
       await database.close();
       throw error;
     }
+  }
+
+  get tenantTables(): TenantTables {
+    this.#assertOpen();
+    return this.#tables.tables;
   }
 
   get isMySql(): boolean {
@@ -219,11 +231,21 @@ export class SqlDatabase implements Database, TenantSource {
       const target = this.#migrationTarget();
       await migrate(target, owner, migrations);
       if (this.family === 'postgres') await this.#guard(target, lease.metadata);
+      await this.#noteTables(owner, lease.metadata);
     } catch (error) {
       lease.release();
       throw error;
     }
     return lease;
+  }
+
+  /** Notes the tables whose rows belong to tenants, so that they are known when their owner is not here any more. */
+  async #noteTables(owner: string, metadata: readonly EntityMetadata[]): Promise<void> {
+    const noted = metadata.flatMap(({ className, tableName: name }) => {
+      const { tenancy, isImpersonal } = this.tenancies.get(className);
+      return tenancy === 'owned' ? [{ name, owner, isImpersonal }] : [];
+    });
+    await this.#tables.note(noted);
   }
 
   /** Puts the tables that belong to tenants under row-level security. */
@@ -270,7 +292,7 @@ function ormOptions({ log }: DatabaseOptions, tenancies: Tenancies): ConnectOpti
     // Two generations of one owner share their tables for a while; the registry refuses every other double.
     discovery: { warnWhenNoEntities: false, checkDuplicateTableNames: false },
     filters: { [TENANT_FILTER]: tenantFilter(tenancies) },
-    schemaGenerator: { skipTables: [JOURNAL], ignorePolicies: true },
+    schemaGenerator: { skipTables: [JOURNAL, NOTES], ignorePolicies: true },
     // Texts of statements, without the values in them, and only for those who want to see everything.
     debug: log.isLevelEnabled('trace') ? ['query', 'info'] : ['info'],
     logger: (message) => log.debug({ component: 'database' }, message),

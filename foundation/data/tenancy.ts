@@ -14,19 +14,26 @@ export type Tenancy = 'owned' | 'self' | 'shared';
 export type AnyEntitySchema = EntitySchema<any, any>;
 
 /**
- * An entity as its owner registers it. One with a `tenantId` property is tenant-owned and needs no more words; anything else
- * says what it is.
+ * An entity as its owner registers it. One with a `tenantId` property is tenant-owned and needs no more words, where its rows are exported and
+ * erased with what else is kept about people (`PersonalData`); anything else says what it is.
  *
- * @example entities: [Note, { entity: PriceList, tenancy: 'shared' }]
+ * @example entities: [Note, { entity: PriceList, tenancy: 'shared' }, { entity: Quota, impersonal: 'limits that administrators set' }]
  */
 export type EntityRegistration =
   | AnyEntitySchema
-  | { readonly entity: AnyEntitySchema; readonly tenancy: 'shared' | 'self' };
+  | { readonly entity: AnyEntitySchema; readonly tenancy: 'shared' | 'self' }
+  | {
+      readonly entity: AnyEntitySchema;
+      /** Why the rows, which belong to tenants, hold nothing of persons: in words, for who reviews it. */
+      readonly impersonal: string;
+    };
 
 /** An entity and the property by which its rows belong to a tenant (`undefined`: to none). */
 export interface TenantRule {
   readonly tenancy: Tenancy;
   readonly property: string | undefined;
+  /** Its owner says that the rows hold nothing of persons. */
+  readonly isImpersonal: boolean;
 }
 
 /** The property that makes an entity tenant-owned. */
@@ -74,18 +81,33 @@ export class Tenancies {
   }
 }
 
-/** The schema and the declared tenancy of a registration. */
-export function unwrap(registration: EntityRegistration): { entity: AnyEntitySchema; declared?: Tenancy } {
-  if ('entity' in registration) return { entity: registration.entity, declared: registration.tenancy };
-  return { entity: registration };
+/** What a registration says. */
+export interface DeclaredEntity {
+  readonly entity: AnyEntitySchema;
+  readonly declared?: Tenancy;
+  readonly impersonal?: string;
+}
+
+/** The schema of a registration, and what is declared about it. */
+export function unwrap(registration: EntityRegistration): DeclaredEntity {
+  if (!('entity' in registration)) return { entity: registration };
+  if ('tenancy' in registration) return { entity: registration.entity, declared: registration.tenancy };
+  const { entity, impersonal } = registration;
+  if (impersonal.trim() === '')
+    refuse(`${entity.meta.className}: "impersonal" says why the rows hold nothing of persons, in words.`);
+  return { entity, impersonal };
 }
 
 /** Decides the rule of an entity, or throws with what its owner has to do. */
-export function tenantRule(meta: EntityMetadata, declared: Tenancy | undefined): TenantRule {
+export function tenantRule(
+  meta: EntityMetadata,
+  { declared, impersonal }: Omit<DeclaredEntity, 'entity'>,
+): TenantRule {
   const name = meta.className;
   const tenant = meta.properties[TENANT_PROPERTY];
-  if (declared === 'shared') return { tenancy: 'shared', property: undefined };
-  if (declared === 'self') return { tenancy: 'self', property: meta.primaryKeys[0] };
+  const isImpersonal = impersonal !== undefined;
+  if (declared === 'shared') return { tenancy: 'shared', property: undefined, isImpersonal };
+  if (declared === 'self') return { tenancy: 'self', property: meta.primaryKeys[0], isImpersonal };
   if (tenant === undefined) {
     refuse(
       `${name} has no ${TENANT_PROPERTY}. Give it one (\`tenantId: column.tenant()\`), or register it as { entity: ${name}, tenancy: 'shared' } if its rows belong to no tenant.`,
@@ -94,7 +116,7 @@ export function tenantRule(meta: EntityMetadata, declared: Tenancy | undefined):
   if (tenant.fieldNames?.[0] !== 'tenant_id' || tenant.nullable === true) {
     refuse(`${name}.${TENANT_PROPERTY} must be \`column.tenant()\` in the column tenant_id, not nullable.`);
   }
-  return { tenancy: 'owned', property: TENANT_PROPERTY };
+  return { tenancy: 'owned', property: TENANT_PROPERTY, isImpersonal };
 }
 
 /** Refuses relations through which a tenant could reach rows that are not its own. */

@@ -271,6 +271,17 @@ export class TenantEntityManager {
   }
 
   /**
+   * Deletes all rows that match, however many, a thousand a statement; returns how many. Those of entities that are not plain go at once.
+   */
+  async erase<E extends object>(entity: EntityName<E>, where: PlainWhere<NoInfer<E>>): Promise<number> {
+    this.#rules.assertWritable(entity, where);
+    const { plainRows } = this.#source;
+    const meta = this.#source.metadata(entity);
+    const erased = await plainRows.erase(meta, this.#rules.bound, where, this.#place);
+    return erased ?? this.delete(entity, where as FilterQuery<NoInfer<E>>);
+  }
+
+  /**
    * Runs `work` in a transaction: what it writes is committed when it returns, and rolled back when it throws. What has to stay as it was read until
    * then is read inside, with `lockMode`. Inside a transaction it makes a savepoint, whose failure alone is undone. `work` may wait for nothing
    * but the database.

@@ -122,7 +122,7 @@ const initial: Migration = {
 /** What egress keeps in the database. The name of its owner can be no plugin's. */
 export const egressRegistration: Registration = {
   owner: 'kernel.egress',
-  entities: [EgressRuleTable],
+  entities: [{ entity: EgressRuleTable, impersonal: 'hosts and paths that administrators allow or deny' }],
   migrations: [initial],
 };
 

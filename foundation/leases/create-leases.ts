@@ -11,7 +11,15 @@ import { codeOf, leaseMetrics } from './lease-metrics.ts';
 import { checkPlace, LeaseErrors, type LeaseRequest, leaseRequest } from './lease-request.ts';
 import type { LeaseSignals } from './lease-signals.ts';
 import type { LeasePlace, LeaseStore, LeaseTicket } from './lease-store.ts';
-import type { HeldPlace, Lease, LeaseOptions, LeaseRefusal, LeaseWaitOptions, OpenLeases } from './leases.ts';
+import type {
+  HeldName,
+  HeldPlace,
+  Lease,
+  LeaseOptions,
+  LeaseRefusal,
+  LeaseWaitOptions,
+  OpenLeases,
+} from './leases.ts';
 import { createWaitingLine, type Leave, WaitDeadline } from './waiting-line.ts';
 
 /** Milliseconds that the end may wait for the store. */
@@ -284,6 +292,10 @@ export function createLeases(parts: LeasesParts): OpenLeases {
 
     async find(key: string, name?: string): Promise<HeldPlace | undefined> {
       return askAbout(key, name, (place) => store.find(place));
+    },
+
+    async list(key: string): Promise<readonly HeldName[]> {
+      return askAbout(key, undefined, () => store.list(key));
     },
 
     async revoke(key: string, name?: string): Promise<boolean> {

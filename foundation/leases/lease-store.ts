@@ -1,5 +1,5 @@
 import type { LeaseRequest } from './lease-request.ts';
-import type { HeldPlace, LeaseRefusal } from './leases.ts';
+import type { HeldName, HeldPlace, LeaseRefusal } from './leases.ts';
 
 /**
  * Where leases are kept with their lines. Operations are atomic, answer within some seconds or reject, and measure time with the store's
@@ -25,6 +25,8 @@ export interface LeaseStore {
   /** Marks the lease, so that its next renewal answers `revoked`; the holder's ticket when there is one. */
   revoke(place: LeasePlace): Promise<string | undefined>;
   find(place: LeasePlace): Promise<HeldPlace | undefined>;
+  /** What is held under a key. */
+  list(key: string): Promise<readonly HeldName[]>;
   /** Calls the listener when all leases should be renewed at once, because others begin to look elsewhere; the result ends that. */
   onHandover?(listener: () => void): () => void;
 }

@@ -38,6 +38,8 @@ export interface Leases {
   withLease<T>(key: string, options: LeaseWaitOptions, work: (lease: Lease) => Promise<T>): Promise<T>;
   /** What the holder of this name noted, or `undefined` when it is free. Throws LeaseErrors.unavailable and .invalid. */
   find(key: string, name?: string): Promise<HeldPlace | undefined>;
+  /** All leases that are held under the key at this moment, in no order. Throws LeaseErrors.unavailable and .invalid. */
+  list(key: string): Promise<readonly HeldName[]>;
   /**
    * Asks the holder of this name, in any replica, to end: its `signal` aborts with LeaseErrors.revoked. At once where events
    * reach its process, else with its next renewal, within a third of the lease's time. The name is free when the holder has released it.
@@ -82,6 +84,11 @@ export interface LeaseWaitOptions extends LeaseOptions {
 /** What others see of a lease that is held. */
 export interface HeldPlace {
   readonly note: string;
+}
+
+/** The same with its name, which is empty where none was given. */
+export interface HeldName extends HeldPlace {
+  readonly name: string;
 }
 
 /** A lease that is held, until it is released or lost. */

@@ -27,5 +27,6 @@ export function createMemoryStore(): LeaseStore {
       const holder = keys.get(key)?.get(name);
       return holder && { note: holder.note };
     },
+    list: async (key) => [...(keys.get(key) ?? [])].map(([name, { note }]) => ({ name, note })),
   };
 }

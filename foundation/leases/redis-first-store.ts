@@ -86,6 +86,13 @@ export function createRedisFirstStore({ first, second, redis, clock }: RedisFirs
 
     revoke: (place: LeasePlace) => askBoth((store) => store.revoke(place)),
     find: (place: LeasePlace) => askBoth((store) => store.find(place)),
+    async list(key: string) {
+      // A lease that was moved is in both: the first store's word counts.
+      const [one, other] = await Promise.allSettled([first.list(key), second.list(key)]);
+      if (one.status === 'rejected' && other.status === 'rejected') throw other.reason;
+      const found = [other, one].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+      return [...new Map(found.map((held) => [held.name, held])).values()];
+    },
     onHandover: (listener) => redis.onChange(listener),
   };
 }

@@ -98,6 +98,19 @@ const FIND = redisScript(`${PRELUDE}
 return holder
 `);
 
+/** Answers names and what is kept of their holders, by turns. */
+const LIST = redisScript(`${PRELUDE}
+local found = {}
+for _, held in ipairs(redis.call('zrangebyscore', KEYS[1], '(' .. text(now), '+inf')) do
+  local kept = redis.call('hget', KEYS[2], held)
+  if kept then
+    table.insert(found, held)
+    table.insert(found, kept)
+  end
+end
+return found
+`);
+
 /** Characters before the note in what Redis keeps of a holder: the ticket, and whether it is asked to end. */
 const BEFORE_NOTE = 37;
 
@@ -124,6 +137,11 @@ export function createRedisStore(redis: Redis, prefix: string): LeaseStore {
     async find(place) {
       const holder = (await run(FIND, place)) as string;
       return holder === '' ? undefined : { note: holder.slice(BEFORE_NOTE) };
+    },
+    async list(key) {
+      const found = (await run(LIST, { key, name: '' })) as string[];
+      const places = Array.from({ length: found.length / 2 }, (_, index) => 2 * index);
+      return places.map((at) => ({ name: found[at]!, note: found[at + 1]!.slice(BEFORE_NOTE) }));
     },
   };
 }

@@ -4,6 +4,7 @@ import { within } from '../base/deadline.ts';
 import type { Database, Family } from '../data/database.ts';
 import { withRetries } from '../data/retry.ts';
 import { type LeasePlace, type LeaseStore, type LeaseTicket, PLACE_MS, type Renewal } from './lease-store.ts';
+import type { HeldName } from './leases.ts';
 
 /** Milliseconds for one statement, with the wait for a connection: far below the leases. */
 const ANSWER_MS = 4_000;
@@ -228,6 +229,13 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
         sql<{ note: string }>`select note from kernel_leases where ${at(place)} and ${isLive()}`,
       );
       return rows[0] && { note: rows[0].note };
+    },
+
+    async list(key) {
+      const { rows } = await run(
+        sql<HeldName>`select name, note from kernel_leases where lease_key = ${key} and ${isLive()}`,
+      );
+      return rows.map(({ name, note }) => ({ name, note }));
     },
 
     /** Deletes slots that were not held for an hour, which are made anew when they are needed, and tickets of the dead. */

@@ -27,6 +27,10 @@ export const Tenant = defineEntity({
     deletedAt: column.time().strictNullable(),
     /** When the purge job may remove a deleted tenant's rows. */
     purgeAfter: column.time().strictNullable(),
+    /** Since when it cannot be restored: from then on its rows and objects go. */
+    purgeStartedAt: column.time().strictNullable(),
+    /** When nothing was left of it but this record, which has lost its name, and audit records. */
+    purgedAt: column.time().strictNullable(),
   },
 });
 

@@ -1,4 +1,4 @@
-import type { AuditQuery } from '../../foundation/audit/audit-query.ts';
+import type { AuditLogs } from '../../foundation/audit/audit-logs.ts';
 import type { Clock } from '../../foundation/base/clock.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import type { Database } from '../../foundation/data/database.ts';
@@ -8,6 +8,7 @@ import type { Events } from '../../foundation/messages/events/events.ts';
 import type { Hints } from '../../foundation/messages/hints/hints.ts';
 import type { Jobs } from '../../foundation/messages/jobs/jobs.ts';
 import type { Objects } from '../../foundation/objects/objects.ts';
+import type { Protection } from '../../foundation/protection/protection.ts';
 import type { Resources } from '../../foundation/resources/resources.ts';
 import type { Secrets } from '../../foundation/secrets/secrets.ts';
 import type { ApiKeyStore } from '../auth/api-key-store.ts';
@@ -25,7 +26,9 @@ export interface KernelServices {
   /** API key records; revoking drops the cached identity at once. */
   readonly apiKeys: ApiKeyStore;
   /** The audit records that were written. */
-  readonly audit: AuditQuery;
+  readonly audit: AuditLogs;
+  /** What the gateway itself keeps about people, and the purge of deleted tenants. */
+  readonly protection: Protection;
   /** One holder of a key, or at most so many, over all replicas: locks with a fair line, and bounds whose holders have names. */
   readonly leases: Leases;
   /** Hints that one replica takes up, or none: they may be lost. `scope.onHint` hears them. */

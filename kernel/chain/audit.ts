@@ -89,7 +89,7 @@ export function auditEntry(
     userId: failure === undefined ? state.identity.id : (failure.identityId ?? ''),
     // A client that mistakes a key for an id puts it into the path: not even then is it stored.
     action: redactText(subject.action).slice(0, MAX_ACTION),
-    detail: auditDetail(subject.query, state.bodyFields, state.userHeader, state.auditExtra.changes),
+    detail: auditDetail(subject.query, state.bodyFields, state.userHeader, state.auditExtra),
     requestId: state.requestId,
     statusCode: outcome.status,
     latencyMs: Math.round(outcome.duration),

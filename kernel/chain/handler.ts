@@ -11,6 +11,7 @@ import {
   readJson,
   readPlainText,
 } from '../../foundation/http/body.ts';
+import type { BodyBudget } from '../../foundation/http/body-budget.ts';
 import { awaitsContinue } from '../../foundation/http/early-answers.ts';
 import type { SseTimes } from '../../foundation/http/sse-writer.ts';
 import { Reply } from '../api/reply.ts';
@@ -19,7 +20,7 @@ import type { CredentialWatch } from '../auth/credential-watch.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
 import { HeaderCredentials } from '../http/credentials.ts';
 import { respond } from '../http/respond.ts';
-import type { BodyBudget } from '../limits/body-budget.ts';
+
 import type { StreamLimit } from '../limits/stream-limit.ts';
 import type { Context, Middleware, RequestState } from './request-state.ts';
 import { type CallServices, StateCall } from './state-call.ts';

@@ -23,6 +23,10 @@ export interface TenantRecord {
   readonly deletedAt: Date | null;
   /** When the rows and objects of a deleted tenant are removed. */
   readonly purgeAfter: Date | null;
+  /** Since when it is too late to restore it. */
+  readonly purgeStartedAt: Date | null;
+  /** When nothing of it was left. */
+  readonly purgedAt: Date | null;
 }
 
 /** The plans that a tenant may have (decisions 1.1). */
@@ -151,6 +155,8 @@ export function createTenants(options: {
         updatedAt: now,
         deletedAt: null,
         purgeAfter: null,
+        purgeStartedAt: null,
+        purgedAt: null,
       };
       await database.system().insert(Tenant, record);
       return record;
@@ -177,7 +183,9 @@ export function createTenants(options: {
     restore: (id) =>
       change(id, (current, now) => {
         if (current.deletedAt === null) throw TenantErrors.isNotDeleted();
-        if (current.purgeAfter === null || current.purgeAfter <= now) throw TenantErrors.isPurged();
+        const { purgeAfter, purgeStartedAt } = current;
+        if (purgeAfter === null || purgeAfter <= now || purgeStartedAt !== null)
+          throw TenantErrors.isPurged();
         return { deletedAt: null, purgeAfter: null };
       }),
   };
@@ -200,6 +208,8 @@ function toRecord(row: TenantRecord): TenantRecord {
     updatedAt: row.updatedAt,
     deletedAt: row.deletedAt ?? null,
     purgeAfter: row.purgeAfter ?? null,
+    purgeStartedAt: row.purgeStartedAt ?? null,
+    purgedAt: row.purgedAt ?? null,
   };
 }
 

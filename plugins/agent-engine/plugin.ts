@@ -1,4 +1,4 @@
-import { definePlugin } from 'agent-gateway';
+import { definePlugin, PersonalDataPoint } from 'agent-gateway';
 import {
   EmbeddingsPoint,
   MemoriesRef,
@@ -29,6 +29,7 @@ import {
 import { openGuard } from './services/guard/create-guard.ts';
 import { openAgents } from './services/loop/open-agents.ts';
 import { openModelService } from './services/open-model-service.ts';
+import { createPersonalData } from './services/personal-data.ts';
 import { openSandboxPolicies } from './services/policies/sandbox-policies.ts';
 import { startSandbox } from './services/sandbox/open-sandbox.ts';
 import { overheadOf } from './services/sandbox/sandbox-config.ts';
@@ -103,5 +104,6 @@ export default definePlugin({
     scope.provide(McpServersRef, mcp);
     scope.contribute(EmbeddingsPoint, embeddings);
     scope.contribute(SessionDataPoint, { remove: forgetCheckpoints });
+    scope.contribute(PersonalDataPoint, createPersonalData({ database, guard }));
   },
 });

@@ -1,4 +1,4 @@
-import { DEFAULT_TENANT_ID, definePlugin } from 'agent-gateway';
+import { DEFAULT_TENANT_ID, definePlugin, PersonalDataPoint } from 'agent-gateway';
 import {
   EmbeddingsPoint,
   MemoriesRef,
@@ -15,6 +15,7 @@ import {
   TurnsRef,
   UsageReportsRef,
 } from './contract.ts';
+import { createPersonalData } from './services/data-protection/personal-data.ts';
 import { openMetering } from './services/metering/metering.ts';
 import { createUsageReports } from './services/metering/usage-reports.ts';
 import { openTenantContext } from './services/open-tenant-context.ts';
@@ -22,6 +23,7 @@ import { createReceipts } from './services/receipts.ts';
 import { createSessions } from './services/sessions/sessions.ts';
 import { createTurns } from './services/sessions/turns.ts';
 import { BUILTIN_FOLDER, readCatalog } from './services/skills/skill-text.ts';
+import { ForgetSkills } from './services/skills/tenant-objects.ts';
 import { entities } from './store/entities.ts';
 import { migrations } from './store/migrations.ts';
 
@@ -31,6 +33,7 @@ export default definePlugin({
   kernel: '^1.0.0',
   entities,
   migrations,
+  jobs: [ForgetSkills],
   points: [EmbeddingsPoint, SessionDataPoint],
   offers: [
     SessionsRef,
@@ -64,6 +67,7 @@ export default definePlugin({
     scope.provide(SoulsRef, context.souls);
     scope.provide(PreamblesRef, context.preambles);
     scope.provide(ProvisioningRef, context.provisioning);
+    scope.contribute(PersonalDataPoint, createPersonalData({ ...scope.services, ...context }));
     await context.provisioning.kick(DEFAULT_TENANT_ID);
   },
 });

@@ -1,4 +1,4 @@
-import { definePlugin } from 'agent-gateway';
+import { definePlugin, PersonalDataPoint, StoredObjectsPoint } from 'agent-gateway';
 import {
   AgentsRef,
   AgentTurnsRef,
@@ -9,7 +9,6 @@ import {
   ModelsRef,
   ToolsRef,
 } from '../agent-engine/contract.ts';
-import { PersonalDataPoint } from '../platform/contract.ts';
 import { MemoriesRef, MeteringRef, SessionDataPoint, SessionsRef, SkillsRef } from '../records/contract.ts';
 import { WorkflowDefinitionsRef, WorkflowEngineRef } from '../workflow/contract.ts';
 import { RuntimeConfig } from './config.ts';
@@ -43,7 +42,7 @@ import { createAgentStates } from './services/agent-states.ts';
 import { createChats } from './services/chat/chats.ts';
 import { openBackgroundChats } from './services/chat/open-background-chats.ts';
 import { createConversations } from './services/conversations.ts';
-import { createFiles, FileContents, removeContents } from './services/files/files.ts';
+import { createFiles, FileContents, fileReferences, removeContents } from './services/files/files.ts';
 import { createPersonalData } from './services/personal-data.ts';
 import { CHAT_EXPIRY_EVERY_MS, createChatExpiry } from './services/v3-chat/chat-expiry.ts';
 import { createConversationMessages } from './services/v3-chat/conversation-messages.ts';
@@ -105,7 +104,8 @@ export default definePlugin({
     scope.worker(RevokeUserKeys, revokeUserKeys(services.apiKeys));
     scope.contribute(PersonalDataPoint, createUserData(database, services.jobs));
     scope.worker(FileContents, removeContents(objects));
-    scope.contribute(PersonalDataPoint, createPersonalData({ database, files }));
+    scope.contribute(PersonalDataPoint, createPersonalData({ database, files, agentsChanged: changed }));
+    scope.contribute(StoredObjectsPoint, fileReferences(database));
     scope.contribute(SessionDataPoint, { remove: deleteChatsIn });
     scope.drain('v3 chats', v3Chats.close);
     scope.every('v3-chat-expiry', CHAT_EXPIRY_EVERY_MS, createChatExpiry(services));

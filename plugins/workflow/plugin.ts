@@ -1,6 +1,5 @@
-import { definePlugin } from 'agent-gateway';
+import { definePlugin, PersonalDataPoint } from 'agent-gateway';
 import { AgentsRef, GuardRef, ToolsPoint } from '../agent-engine/contract.ts';
-import { PersonalDataPoint } from '../platform/contract.ts';
 import { MeteringRef, PreamblesRef } from '../records/contract.ts';
 import { WorkflowConfig } from './config.ts';
 import {
@@ -55,7 +54,7 @@ export default definePlugin({
     scope.provide(WorkflowEnginesRef, createEngines({ ...shared, typesOf }));
     scope.provide(WorkflowDefinitionsRef, definitions);
     scope.contribute(ToolsPoint, startWorkflowSource({ engine, definitions, nested }));
-    scope.contribute(PersonalDataPoint, createPersonalData({ ...scope.services, redactor: guard }));
+    scope.contribute(PersonalDataPoint, createPersonalData({ ...scope.services, redactor: guard, engine }));
     scope.route(
       ...definitionRoutes(definitions),
       ...runRoutes({ engine, resolve: definitions.resolve }),

@@ -14,7 +14,13 @@ import {
   runInOrder,
   runUndoable,
 } from './row-writes.ts';
-import { deleteStatement, type RowsQuery, selectStatement, updateStatement } from './statement.ts';
+import {
+  deleteSomeStatement,
+  deleteStatement,
+  type RowsQuery,
+  selectStatement,
+  updateStatement,
+} from './statement.ts';
 import { createStatementRunner, type Place } from './statement-runner.ts';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -33,6 +39,8 @@ export interface PlainRows {
    * transaction of their own everything is undone then.
    */
   together(ready: readonly ReadyWrite[], place: Place, begin: Begin): Promise<boolean>;
+  /** Deletes all rows that match, in statements of bounded work; gives how many. Undefined where only MikroORM can do it. */
+  erase(meta: EntityMetadata, bound: Row, where: unknown, place: Place): Promise<number | undefined>;
   /** Reads rows. Throws a `DatabaseDefect` for an entity or a condition that is not plain. */
   select(
     meta: EntityMetadata,
@@ -42,6 +50,9 @@ export interface PlainRows {
     place: Place,
   ): Promise<Record<string, unknown>[]>;
 }
+
+/** Rows that one statement of an erasure deletes. */
+const ERASED = 1_000;
 
 /** How often a transaction of several writes that lost a race is tried again. */
 const RETRIES = 5;
@@ -95,6 +106,18 @@ export function createPlainRows({ orm, writeAtOnce }: FamilyDriver, family: Fami
       return withRetries(RETRIES, () =>
         family === 'postgres' ? runAsMessage(runFused, ready, place) : runUndoable(run, ready, begin),
       );
+    },
+
+    async erase(meta, bound, where, place) {
+      const entity = entityOf(meta);
+      const both = entity && bothConditions(entity, bound, where);
+      if (entity === undefined || both === undefined) return undefined;
+      const statement = deleteSomeStatement(family, entity, both, ERASED);
+      for (let erased = 0; ; ) {
+        const count = Number((await run(statement, place)).numAffectedRows ?? 0);
+        if (count === 0) return erased;
+        erased += count;
+      }
     },
 
     async select(meta, bound, where, query, place) {

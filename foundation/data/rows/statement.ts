@@ -1,5 +1,6 @@
 import type { PlainValue } from '../drivers/values.ts';
 import { DatabaseDefect } from '../errors.ts';
+import type { Family } from '../family.ts';
 import type { Conditions } from './conditions.ts';
 import type { PlainColumn, PlainEntity } from './plain-entity.ts';
 
@@ -108,4 +109,20 @@ export function updateStatement(
 /** A `delete` of all rows that match. */
 export function deleteStatement(entity: PlainEntity, where: readonly Conditions[]): Statement {
   return (put) => `delete from ${entity.table} where ${where.flatMap((of) => of(put)).join(' and ')}`;
+}
+
+/** A `delete` of some rows that match, `most` at most, whichever they are. On PostgreSQL rows that others change meanwhile may be passed over. */
+export function deleteSomeStatement(
+  family: Family,
+  { table }: PlainEntity,
+  where: readonly Conditions[],
+  most: number,
+): Statement {
+  return (put) => {
+    const some = `where ${where.flatMap((of) => of(put)).join(' and ')} limit ${put(most)}`;
+    if (family === 'mysql') return `delete from ${table} ${some}`;
+    if (family === 'sqlite')
+      return `delete from ${table} where rowid in (select rowid from ${table} ${some})`;
+    return `delete from ${table} where ctid = any(array(select ctid from ${table} ${some}))`;
+  };
 }

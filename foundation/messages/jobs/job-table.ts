@@ -68,6 +68,8 @@ const initial: Migration = {
 /** What the jobs keep in the database: rows of their tenants. */
 export const jobRegistration: Registration = {
   owner: 'kernel.jobs',
-  entities: [JobRow],
+  entities: [
+    { entity: JobRow, impersonal: 'ids of work that is not done yet: a payload holds no personal data' },
+  ],
   migrations: [initial],
 };

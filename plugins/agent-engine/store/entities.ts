@@ -6,7 +6,10 @@ import { sandboxPolicies } from './policies/004-sandbox-policies.ts';
 import { SandboxPolicyRow } from './policies/sandbox-policy-row.ts';
 
 /** The tables of the agent engine. Both belong to tenants. */
-export const entities: readonly EntityRegistration[] = [SandboxPolicyRow, AgentCheckpoint];
+export const entities: readonly EntityRegistration[] = [
+  { entity: SandboxPolicyRow, impersonal: 'limits of code and tools, set by administrators' },
+  AgentCheckpoint,
+];
 
 const moved = (name: string): MovedMigration => ({ name, movedTo: 'records' });
 

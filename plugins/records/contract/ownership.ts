@@ -56,6 +56,15 @@ export function visibleTo({ identityId, userId, isAdmin }: OwnerReader): Partial
   };
 }
 
+/**
+ * Conditions that together find what belongs to an identity, or to a user that an identity named, each row once; without a name everything. For exports and erasures. The name as it is
+ * stored. Pure.
+ */
+export function ofOwner(name: string | undefined) {
+  if (name === undefined) return [{}];
+  return [{ identityId: name }, { userId: name, identityId: { $ne: name } }];
+}
+
 /** True for who may see and use what belongs to any user of his own tenant: its `admin`s and its `owner` (decisions 0.6, 1.6). */
 export function isTenantAdmin({ roles }: Identity): boolean {
   return roles.includes('admin') || roles.includes('owner');

@@ -1,4 +1,4 @@
-import type { Scope } from 'agent-gateway';
+import { type Scope, StoredObjectsPoint } from 'agent-gateway';
 import { EmbeddingsPoint, MemoriesChanged, SkillProvisioning, SkillsChanged } from '../contract.ts';
 import { createMemories, createProfiles } from './memories/memories.ts';
 import { createPreambles } from './preamble/preambles.ts';
@@ -6,6 +6,7 @@ import { createManifests } from './skills/manifests.ts';
 import { createProvisioning } from './skills/provisioning.ts';
 import type { SkillCatalog } from './skills/skill-text.ts';
 import { createSkills, createSouls } from './skills/skills.ts';
+import { ForgetSkills, forgetSkills, skillReferences } from './skills/tenant-objects.ts';
 
 const SWEEP_MS = 30_000;
 /** Tenants that one replica looks after at one time on request, beside its sweep. */
@@ -13,7 +14,19 @@ const KICKED_AT_ONCE = 2;
 
 /** Puts memories, skills and preambles together, and keeps their caches and the provisioning going as long as the plugin lives. */
 export function openTenantContext(
-  scope: Pick<Scope, 'services' | 'log' | 'metric' | 'contributions' | 'on' | 'onHint' | 'every' | 'defer'>,
+  scope: Pick<
+    Scope,
+    | 'services'
+    | 'log'
+    | 'metric'
+    | 'contributions'
+    | 'contribute'
+    | 'on'
+    | 'onHint'
+    | 'worker'
+    | 'every'
+    | 'defer'
+  >,
   catalog: SkillCatalog,
 ) {
   const { services, log } = scope;
@@ -54,6 +67,9 @@ export function openTenantContext(
     { concurrency: KICKED_AT_ONCE },
   );
   scope.every('skill-provisioning', SWEEP_MS, provisioning.sweep);
+
+  scope.worker(ForgetSkills, forgetSkills({ manifests, souls, provisioning }));
+  scope.contribute(StoredObjectsPoint, skillReferences(manifests));
 
   return { memories, profiles, skills, souls, preambles, provisioning };
 }

@@ -85,7 +85,7 @@ function toRow(receipt: NewReceipt, origin: Pick<Receipt, 'id' | 'tenantId' | 'c
 }
 
 /** The receipt of a row. */
-function toReceipt(row: ReceiptRow): Receipt {
+export function toReceipt(row: ReceiptRow): Receipt {
   return {
     id: row.id,
     tenantId: row.tenantId,

@@ -15,5 +15,5 @@ export const entities: readonly EntityRegistration[] = [
   { entity: PricingRuleRow, tenancy: 'shared' },
   MemoryEntity,
   ProfileEntity,
-  SkillProvisioningEntity,
+  { entity: SkillProvisioningEntity, impersonal: 'which built-in skills the tenant has got' },
 ];

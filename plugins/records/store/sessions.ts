@@ -125,6 +125,9 @@ export function messageWrites(rows: readonly SessionMessageRow[]): RowWrite[] {
 /** The role of a message that was taken away: its row stays, so that the others keep their numbers. */
 const DELETED = 'deleted';
 
+/** True for the row of a message that was taken away. */
+export const isDeletedMessage = ({ role }: Pick<SessionMessageRow, 'role'>): boolean => role === DELETED;
+
 /** Takes away what a message said; false when the session has no such message. */
 export async function blankMessage(
   entities: TenantEntityManager,

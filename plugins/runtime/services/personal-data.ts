@@ -1,128 +1,71 @@
-import type { Database } from 'agent-gateway';
-import type { PersonalData, PersonalDataItem } from '../../platform/contract.ts';
-import { storedName } from '../../records/contract.ts';
-import { allStates, eraseStates } from '../store/agent-states.ts';
-import { allAgents, eraseAgents, findAgent } from '../store/agents.ts';
-import { allBatches, deleteEventsOf } from '../store/chat-events.ts';
-import { deleteChatsOf, findChatsOf } from '../store/chats.ts';
-import { deleteConversationsOf, findConversationsOf } from '../store/conversations.ts';
-import { findFilesOf } from '../store/files.ts';
+import {
+  type Database,
+  eachRow,
+  type PersonalData,
+  type PersonalRecord,
+  type PersonalSection,
+  type TenantEntityManager,
+} from 'agent-gateway';
+import { ofOwner, storedName } from '../../records/contract.ts';
+import { AgentStateEntity, eraseStates } from '../store/agent-states.ts';
+import { AgentTable, eraseAgents } from '../store/agents.ts';
+import { allBatches, ChatEventsTable, deleteEventsOf } from '../store/chat-events.ts';
+import { ChatEntity, deleteChatsOf } from '../store/chats.ts';
+import { ConversationEntity, deleteConversationsOf } from '../store/conversations.ts';
+import { FileEntity } from '../store/files.ts';
 import type { Files } from './files/files.ts';
 
-/** Values of agents that are read at one time. */
-const STATES = 50;
-/** Files and conversations that are read at one time. */
-const PAGE = 500;
-/** Chats that are read at one time, each with what was said in it. */
-const CHATS = 10;
-
-/** Agents of one tenant that an export looks for at most: it has far fewer. */
-const AGENTS = 1_000;
+/** Rows that are read at one time where each may be large: values and definitions of agents, what was said in chats. */
+const LARGE = 10;
 
 /** What the runtime keeps is kept with. */
 interface PersonalDataParts {
-  readonly database: Database;
+  readonly database: Pick<Database, 'forTenant'>;
   readonly files: Pick<Files, 'erase'>;
+  /** The agents of a tenant have changed. */
+  readonly agentsChanged: (tenantId: string) => void;
 }
 
 /**
  * What the runtime keeps about people (decisions 1.5): conversations, whose messages belong to `records`, files, whose contents are downloaded by their ids, chats of the v3
  * API, and what belongs to the tenant and to no user: the state of agents, and their definitions.
  */
-export function createPersonalData({ database, files }: PersonalDataParts): PersonalData {
-  async function* stateItems(tenantId: string): AsyncGenerator<PersonalDataItem> {
-    for await (const row of allStates(database.forTenant(tenantId), STATES)) {
-      const { agentId, key, value, updatedAt } = row;
-      const record = {
-        agent_id: agentId,
-        key,
-        value: JSON.parse(value),
-        updated_at: updatedAt.toISOString(),
-      };
-      yield { section: 'agent_states', record };
-    }
-  }
+export function createPersonalData({ database, files, agentsChanged }: PersonalDataParts): PersonalData {
+  /** `name`: the user's, as rows hold it. */
+  const ofUsers = (
+    section: string,
+    entity: PersonalSection['entities'][number],
+    read: (entities: TenantEntityManager, name: string | undefined) => AsyncIterable<PersonalRecord>,
+  ): PersonalSection => ({
+    name: section,
+    entities: [entity],
+    read: ({ tenantId, userId }) =>
+      read(database.forTenant(tenantId), userId === undefined ? undefined : storedName(userId)),
+  });
 
-  async function* agentItems(tenantId: string): AsyncGenerator<PersonalDataItem> {
-    const entities = database.forTenant(tenantId);
-    for (const { name } of await allAgents(entities, AGENTS)) {
-      const found = await findAgent(entities, name);
-      if (found === undefined) continue;
-      const times = { created_at: found.createdAt, updated_at: found.updatedAt };
-      const shown = Object.entries(times).map(([key, at]) => [key, new Date(at).toISOString()]);
-      yield { section: 'agents', record: { name, yaml: found.yaml, ...Object.fromEntries(shown) } };
-    }
-  }
-
-  async function* fileItems(tenantId: string, name: string | undefined): AsyncGenerator<PersonalDataItem> {
-    for (let after: string | undefined = ''; after !== undefined; ) {
-      const page = await findFilesOf(database.forTenant(tenantId), name, { after, limit: PAGE });
-      for (const { id, userId, filename, mimeType, size, createdAt } of page) {
-        const file = { id, user_id: userId, filename, mime_type: mimeType, size };
-        yield { section: 'files', record: { ...file, created_at: createdAt.toISOString() } };
-      }
-      after = page.length < PAGE ? undefined : page.at(-1)?.id;
-    }
-  }
-
-  async function* conversationItems(
-    tenantId: string,
-    name: string | undefined,
-  ): AsyncGenerator<PersonalDataItem> {
-    for (let after: string | undefined = ''; after !== undefined; ) {
-      const page = await findConversationsOf(database.forTenant(tenantId), name, { after, limit: PAGE });
-      for (const { id, userId, botId, title, metaData, createdAt } of page) {
-        const conversation = { id, user_id: userId, bot_id: botId, created_at: createdAt.toISOString() };
-        const record = { ...conversation, title: JSON.parse(title), meta_data: JSON.parse(metaData) };
-        yield { section: 'conversations', record };
-      }
-      after = page.length < PAGE ? undefined : page.at(-1)?.id;
-    }
-  }
-
-  async function* chatItems(tenantId: string, name: string | undefined): AsyncGenerator<PersonalDataItem> {
-    for (let after: string | undefined = ''; after !== undefined; ) {
-      const page = await findChatsOf(database.forTenant(tenantId), name, { after, limit: CHATS });
-      for (const { id, userId, conversationId, botId, status, createdAt, ...chat } of page) {
-        const record = {
-          ...{ id, user_id: userId, conversation_id: conversationId, bot_id: botId, status },
-          meta_data: JSON.parse(chat.metaData),
-          messages: JSON.parse(chat.messages),
-          created_at: createdAt.toISOString(),
-        };
-        yield { section: 'chats', record };
-      }
-      after = page.length < CHATS ? undefined : page.at(-1)?.id;
-    }
-  }
-
-  async function* eventItems(tenantId: string, name: string | undefined): AsyncGenerator<PersonalDataItem> {
-    for await (const batch of allBatches(database.forTenant(tenantId), name)) {
-      const { chatId, seq, sessionId, userId, events } = batch;
-      const record = { chat_id: chatId, seq, session_id: sessionId, user_id: userId, events };
-      if (events.length > 0) yield { section: 'chat_events', record };
-    }
-  }
+  /** Nothing of one user. */
+  const ofTenant = (
+    section: string,
+    entity: PersonalSection['entities'][number],
+    read: (entities: TenantEntityManager) => AsyncIterable<PersonalRecord>,
+  ): PersonalSection => ({
+    name: section,
+    entities: [entity],
+    async *read({ tenantId, userId }) {
+      if (userId === undefined) yield* read(database.forTenant(tenantId));
+    },
+  });
 
   return {
     name: 'runtime',
-
-    async *export({ tenantId, userId, signal }) {
-      const name = userId === undefined ? undefined : storedName(userId);
-      const sections = [
-        conversationItems(tenantId, name),
-        fileItems(tenantId, name),
-        chatItems(tenantId, name),
-        eventItems(tenantId, name),
-        ...(name === undefined ? [stateItems(tenantId), agentItems(tenantId)] : []),
-      ];
-      for (const items of sections) {
-        for await (const item of items) {
-          if (signal.aborted) return;
-          yield item;
-        }
-      }
-    },
+    sections: [
+      ofUsers('conversations', ConversationEntity, conversationRecords),
+      ofUsers('files', FileEntity, fileRecords),
+      ofUsers('chats', ChatEntity, chatRecords),
+      ofUsers('chat_events', ChatEventsTable, eventRecords),
+      ofTenant('agent_states', AgentStateEntity, stateRecords),
+      ofTenant('agents', AgentTable, agentRecords),
+    ],
 
     async erase(entities, { userId }) {
       const name = userId === undefined ? undefined : storedName(userId);
@@ -137,5 +80,62 @@ export function createPersonalData({ database, files }: PersonalDataParts): Pers
         }),
       };
     },
+
+    erased({ tenantId, userId }) {
+      if (userId === undefined) agentsChanged(tenantId);
+    },
   };
+}
+
+const NEWEST_LAST = { by: ['createdAt', 'id'] } as const;
+
+async function* conversationRecords(entities: TenantEntityManager, name: string | undefined) {
+  for (const where of ofOwner(name)) {
+    for await (const row of eachRow(entities, ConversationEntity, where, NEWEST_LAST)) {
+      const { id, userId: user_id, botId: bot_id, title, metaData, createdAt: created_at } = row;
+      const texts = { title: JSON.parse(title), meta_data: JSON.parse(metaData) };
+      yield { id, user_id, bot_id, ...texts, created_at };
+    }
+  }
+}
+
+async function* fileRecords(entities: TenantEntityManager, name: string | undefined) {
+  for (const where of ofOwner(name)) {
+    for await (const row of eachRow(entities, FileEntity, where, NEWEST_LAST)) {
+      const { id, userId: user_id, filename, mimeType: mime_type, size, createdAt: created_at } = row;
+      yield { id, user_id, filename, mime_type, size, created_at };
+    }
+  }
+}
+
+async function* chatRecords(entities: TenantEntityManager, name: string | undefined) {
+  for (const where of ofOwner(name)) {
+    for await (const row of eachRow(entities, ChatEntity, where, { ...NEWEST_LAST, page: LARGE })) {
+      const { id, userId: user_id, conversationId: conversation_id, botId: bot_id, status } = row;
+      const texts = { meta_data: JSON.parse(row.metaData), messages: JSON.parse(row.messages) };
+      yield { id, user_id, conversation_id, bot_id, status, ...texts, created_at: row.createdAt };
+    }
+  }
+}
+
+async function* eventRecords(entities: TenantEntityManager, name: string | undefined) {
+  for await (const batch of allBatches(entities, name)) {
+    const { chatId: chat_id, seq, sessionId: session_id, userId: user_id, events } = batch;
+    if (events.length > 0) yield { chat_id, seq, session_id, user_id, events };
+  }
+}
+
+async function* stateRecords(entities: TenantEntityManager) {
+  const query = { by: ['agentId', 'key'], page: LARGE } as const;
+  for await (const row of eachRow(entities, AgentStateEntity, {}, query)) {
+    const { agentId: agent_id, key, value, updatedAt: updated_at } = row;
+    yield { agent_id, key, value: JSON.parse(value), updated_at };
+  }
+}
+
+async function* agentRecords(entities: TenantEntityManager) {
+  for await (const row of eachRow(entities, AgentTable, {}, { by: ['name'], page: LARGE })) {
+    const times = { created_at: new Date(row.createdAt), updated_at: new Date(row.updatedAt) };
+    yield { name: row.name, yaml: JSON.parse(row.definition), ...times };
+  }
 }

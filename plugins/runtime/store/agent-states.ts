@@ -55,25 +55,7 @@ export async function deleteState(entities: TenantEntityManager, agentId: string
   return (await entities.delete(AgentStateEntity, { agentId, key })) > 0;
 }
 
-/** The keys and values of all agents, page by page in the order of agent and key. */
-export async function* allStates(entities: TenantEntityManager, page: number) {
-  for (let offset = 0; ; offset += page) {
-    const rows = await entities.rows(
-      AgentStateEntity,
-      {},
-      {
-        fields: ['agentId', 'key', 'value', 'updatedAt'],
-        orderBy: { agentId: 'asc', key: 'asc' },
-        limit: page,
-        offset,
-      },
-    );
-    yield* rows;
-    if (rows.length < page) return;
-  }
-}
-
 /** Deletes the state of all agents, and says how many keys there were. */
 export function eraseStates(entities: TenantEntityManager): Promise<number> {
-  return entities.delete(AgentStateEntity, {});
+  return entities.erase(AgentStateEntity, {});
 }

@@ -75,5 +75,4 @@ export const updateAgent = (agent: TenantAgent, from: string, now: number): RowW
 export const deleteAgent = (name: string): RowWrite => writes.delete(AgentTable, { name }, { expect: 1 });
 
 /** Deletes those of the tenant, and says how many there were. */
-export const eraseAgents = (entities: TenantEntityManager): Promise<number> =>
-  entities.delete(AgentTable, {});
+export const eraseAgents = (entities: TenantEntityManager): Promise<number> => entities.erase(AgentTable, {});

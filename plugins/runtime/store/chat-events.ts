@@ -3,11 +3,12 @@ import {
   column,
   type Database,
   defineEntity,
+  eachRow,
   type RowWrite,
   type TenantEntityManager,
   writes,
 } from 'agent-gateway';
-import { OWNER_LENGTH } from '../../records/contract.ts';
+import { OWNER_LENGTH, ofOwner } from '../../records/contract.ts';
 import type { A2uiEvent } from '../services/chat/a2ui-events.ts';
 
 /**
@@ -96,33 +97,26 @@ export async function* allBatches(
   entities: TenantEntityManager,
   name: string | undefined,
 ): AsyncGenerator<EventBatch> {
-  for (let last: EventBatch | undefined; ; ) {
-    const after = last && {
-      $or: [{ chatId: { $gt: last.chatId } }, { chatId: last.chatId, seq: { $gt: last.seq } }],
-    };
-    const where = { $and: [theirs(name), after ?? {}] };
-    const page = await entities.find(ChatEventsTable, where, {
-      orderBy: { chatId: 'asc', seq: 'asc' },
-      limit: EXPORTED,
-    });
-    yield* page.map(ofRow);
-    if (page.length < EXPORTED) return;
-    last = ofRow(page.at(-1)!);
+  const query = { by: ['chatId', 'seq'], page: EXPORTED } as const;
+  for (const where of ofOwner(name)) {
+    for await (const row of eachRow(entities, ChatEventsTable, where, query)) yield ofRow(row);
   }
 }
 
 /** Forgets the events of the chats of an identity, or of a user that an identity named; without a name all of the tenant. */
-export function deleteEventsOf(entities: TenantEntityManager, name: string | undefined): Promise<number> {
-  return entities.delete(ChatEventsTable, theirs(name));
+export async function deleteEventsOf(
+  entities: TenantEntityManager,
+  name: string | undefined,
+): Promise<number> {
+  let deleted = 0;
+  for (const where of ofOwner(name)) deleted += await entities.erase(ChatEventsTable, where);
+  return deleted;
 }
 
 /** Forgets what is older, of all tenants. */
 export async function deleteEventsBefore(database: Pick<Database, 'system'>, time: number): Promise<void> {
   await database.system().nativeDelete(ChatEventsTable, { createdAt: { $lt: time } });
 }
-
-const theirs = (name: string | undefined) =>
-  name === undefined ? {} : { $or: [{ identityId: name }, { userId: name }] };
 
 function ofRow({ tenantId: _, events, ...row }: InferEntity<typeof ChatEventsTable>): EventBatch {
   return { ...row, events: JSON.parse(events) };

@@ -1,6 +1,6 @@
 import type { InferEntity } from '@mikro-orm/core';
 import { column, type Database, defineEntity, type TenantEntityManager } from 'agent-gateway';
-import { OWNER_LENGTH } from '../../records/contract.ts';
+import { OWNER_LENGTH, ofOwner } from '../../records/contract.ts';
 
 /** A chat of the v3 API: one turn in a conversation, until it has ended. Free text is JSON text, which every database keeps. */
 export const ChatEntity = defineEntity({
@@ -76,23 +76,12 @@ export async function forgetMessagesIn(entities: TenantEntityManager, conversati
   await entities.update(ChatEntity, { conversationId }, { messages: '[]' });
 }
 
-/** Chats of an identity, or of a user that an identity named, oldest first and after `after`; without a name all of the tenant. */
-export function findChatsOf(
+/** Deletes the chats of an identity, or of a user that an identity named; without a name all of the tenant. How many there were. */
+export async function deleteChatsOf(
   entities: TenantEntityManager,
   name: string | undefined,
-  { after, limit }: { readonly after: string; readonly limit: number },
-): Promise<readonly ChatRow[]> {
-  return entities.find(
-    ChatEntity,
-    { ...theirs(name), id: { $gt: after } },
-    { orderBy: { id: 'asc' }, limit },
-  );
+): Promise<number> {
+  let deleted = 0;
+  for (const where of ofOwner(name)) deleted += await entities.erase(ChatEntity, where);
+  return deleted;
 }
-
-/** Deletes what `findChatsOf` finds; how many there were. */
-export function deleteChatsOf(entities: TenantEntityManager, name: string | undefined): Promise<number> {
-  return entities.delete(ChatEntity, theirs(name));
-}
-
-const theirs = (name: string | undefined) =>
-  name === undefined ? {} : { $or: [{ identityId: name }, { userId: name }] };

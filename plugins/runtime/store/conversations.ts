@@ -1,6 +1,6 @@
 import type { InferEntity } from '@mikro-orm/core';
 import { column, defineEntity, type Page, type PlainWhere, type TenantEntityManager } from 'agent-gateway';
-import { OWNER_LENGTH } from '../../records/contract.ts';
+import { OWNER_LENGTH, ofOwner } from '../../records/contract.ts';
 
 /** A conversation; its messages are those of the session of the same id. Free text is JSON text, which every database keeps. */
 export const ConversationEntity = defineEntity({
@@ -37,26 +37,14 @@ export async function findConversations(
   return [rows, await entities.count(ConversationEntity, where as object)];
 }
 
-/** Conversations of an identity, or of a user that an identity named, by id and after `after`; without a name all of the tenant. */
-export function findConversationsOf(
-  entities: TenantEntityManager,
-  name: string | undefined,
-  { after, limit }: { readonly after: string; readonly limit: number },
-): Promise<readonly ConversationRow[]> {
-  const where = { ...ofOwner(name), id: { $gt: after } };
-  return entities.find(ConversationEntity, where, { orderBy: { id: 'asc' }, limit });
-}
-
-/** Deletes them; returns how many there were. */
-export function deleteConversationsOf(
+/** Deletes those of an identity, or of a user that an identity named; without a name all of the tenant. How many there were. */
+export async function deleteConversationsOf(
   entities: TenantEntityManager,
   name: string | undefined,
 ): Promise<number> {
-  return entities.delete(ConversationEntity, ofOwner(name));
-}
-
-function ofOwner(name: string | undefined) {
-  return name === undefined ? {} : { $or: [{ identityId: name }, { userId: name }] };
+  let deleted = 0;
+  for (const where of ofOwner(name)) deleted += await entities.erase(ConversationEntity, where);
+  return deleted;
 }
 
 /** The tenant's conversation of this id. */

@@ -1,5 +1,5 @@
 import { column, defineEntity, type Page, type TenantEntityManager } from 'agent-gateway';
-import { OWNER_LENGTH, type Owner } from '../../records/contract.ts';
+import { OWNER_LENGTH, type Owner, ofOwner } from '../../records/contract.ts';
 
 /** An uploaded file. Its content is an object, which never changes. */
 export const FileEntity = defineEntity({
@@ -66,12 +66,25 @@ export function deleteFiles(entities: TenantEntityManager, ids: readonly string[
   return entities.delete(FileEntity, { id: { $in: [...ids] } });
 }
 
-/** Files of an identity, or of a user that an identity named, oldest first and after `after`; without a name all of the tenant. */
-export function findFilesOf(
+/** Some files of an identity, or of a user that an identity named; without a name of all of the tenant. None where there are none left. */
+export async function findFilesOf(
   entities: TenantEntityManager,
   name: string | undefined,
-  { after = '', limit }: { readonly after?: string | undefined; readonly limit: number },
+  limit: number,
 ): Promise<readonly FileRecord[]> {
-  const theirs = name === undefined ? {} : { $or: [{ identityId: name }, { userId: name }] };
-  return entities.find(FileEntity, { ...theirs, id: { $gt: after } }, { orderBy: { id: 'asc' }, limit });
+  for (const where of ofOwner(name)) {
+    const found = await entities.rows(FileEntity, where, { limit });
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+/** Which of these ids are files. */
+export async function existingFiles(
+  entities: TenantEntityManager,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const where = { id: { $in: [...ids] } };
+  const found = await entities.rows(FileEntity, where, { fields: ['id'], limit: ids.length });
+  return new Set(found.map(({ id }) => id));
 }

@@ -3,6 +3,7 @@ import {
   column,
   type Database,
   defineEntity,
+  eachRow,
   type Page,
   type RowWrite,
   type TenantEntityManager,
@@ -96,8 +97,6 @@ const NEWEST = { orderBy: { id: 'desc' } } as const;
 /** Attempts that the log of a webhook keeps, and how many more before the oldest go. */
 export const KEPT_LOGS = 200;
 const SPARE_LOGS = 50;
-/** Rows that an export reads at one time. */
-const BATCH = 100;
 
 export const findWebhook = async (
   entities: TenantEntityManager,
@@ -191,29 +190,9 @@ export async function deleteOld(
   await system.nativeDelete(DeliveryTable, { createdAt: { $lt: before.deliveries } });
 }
 
-type OwnTable = typeof WebhookTable | typeof DeliveryTable | typeof LogTable;
-
-/** All rows of a table that match, oldest first, read in pages. For exports. */
-export async function* allRows<T extends OwnTable>(
-  entities: TenantEntityManager,
-  table: T,
-  where: { readonly userId?: string },
-): AsyncGenerator<InferEntity<T>> {
-  for (let after = ''; ; ) {
-    const page = { orderBy: { id: 'asc' }, limit: BATCH } as const;
-    const rows = (await entities.rows(
-      table as typeof DeliveryTable,
-      { ...where, id: { $gt: after } },
-      page,
-    )) as unknown as InferEntity<T>[];
-    yield* rows;
-    after = rows.length < BATCH ? '' : (rows.at(-1) as { id: string }).id;
-    if (after === '') return;
-  }
-}
-
+/** All webhooks of the tenant, oldest first. For exports. */
 export async function* allWebhooks(entities: TenantEntityManager): AsyncGenerator<StoredWebhook> {
-  for await (const row of allRows(entities, WebhookTable, {})) yield ofRow(row);
+  for await (const row of eachRow(entities, WebhookTable, {}, { by: ['id'] })) yield ofRow(row);
 }
 
 /**
@@ -225,8 +204,8 @@ export async function eraseWebhooks(
   entities: TenantEntityManager,
   userId: string | undefined,
 ): Promise<Readonly<Record<string, number>>> {
-  const webhook_deliveries = await entities.delete(DeliveryTable, userId === undefined ? {} : { userId });
+  const webhook_deliveries = await entities.erase(DeliveryTable, userId === undefined ? {} : { userId });
   if (userId !== undefined) return { webhook_deliveries };
-  const webhook_logs = await entities.delete(LogTable, {});
+  const webhook_logs = await entities.erase(LogTable, {});
   return { webhooks: await entities.delete(WebhookTable, {}), webhook_logs, webhook_deliveries };
 }

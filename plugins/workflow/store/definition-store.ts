@@ -199,6 +199,6 @@ export function createDefinitionStore(parts: VersionsParts & { readonly definiti
     },
 
     /** Deletes all definitions of the tenant inside the caller's transaction; returns how many. For data protection. */
-    erase: (entities: TenantEntityManager): Promise<number> => entities.delete(definitions, {}),
+    erase: (entities: TenantEntityManager): Promise<number> => entities.erase(definitions, {}),
   };
 }

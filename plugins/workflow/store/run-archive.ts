@@ -78,12 +78,12 @@ export function createRunArchive({
         const ofRuns = { runId: { $in: ids } };
         // The runs first: a commit that is under way ends before, so that what it added is deleted too; one that comes later finds nothing.
         erased.runs += await entities.delete(tables.runs, { id: { $in: ids } });
-        erased.steps += await entities.delete(tables.steps, ofRuns);
-        erased.events += await entities.delete(tables.events, ofRuns);
-        await entities.delete(tables.starts, ofRuns);
-        await entities.delete(tables.outbox, ofRuns);
+        erased.steps += await entities.erase(tables.steps, ofRuns);
+        erased.events += await entities.erase(tables.events, ofRuns);
+        await entities.erase(tables.starts, ofRuns);
+        await entities.erase(tables.outbox, ofRuns);
       }
-      if (scope.startedBy === undefined) erased.versions = await entities.delete(tables.versions, {});
+      if (scope.startedBy === undefined) erased.versions = await entities.erase(tables.versions, {});
       return erased;
     },
   };

@@ -28,8 +28,11 @@ export function workflowTables(name: string) {
     versions: versionTable(name),
   };
   const workers = workerTable(name);
+  const { starts, outbox, ...shown } = owned;
   const entities: readonly EntityRegistration[] = [
-    ...Object.values(owned),
+    ...Object.values(shown),
+    { entity: starts, impersonal: 'digests of idempotency keys, and ids of runs' },
+    { entity: outbox, impersonal: 'ids of runs, and numbers of events' },
     { entity: workers, tenancy: 'shared' },
   ];
   const migrations: readonly Migration[] = [runsMigration(name)];

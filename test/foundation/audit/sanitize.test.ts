@@ -16,11 +16,14 @@ test('keeps the query, the names of body fields and the user that a header names
 
 test('keeps what a route says that it changed, without credentials and bounded', (t) => {
   const key = `sk-proj-${'a1B2'.repeat(12)}`;
-  t.deepEqual(auditDetail('', [], undefined, { run_id: 'r1', version: 3, forced: true, note: key }), {
-    changes: { run_id: 'r1', version: 3, forced: true, note: 'sk-[REDACTED]' },
-  });
+  t.deepEqual(
+    auditDetail('', [], undefined, { changes: { run_id: 'r1', version: 3, forced: true, note: key } }),
+    {
+      changes: { run_id: 'r1', version: 3, forced: true, note: 'sk-[REDACTED]' },
+    },
+  );
   const many = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`n${n}`, n]));
-  const { changes, truncated } = auditDetail('', [], undefined, many);
+  const { changes, truncated } = auditDetail('', [], undefined, { changes: many });
   t.is(Object.keys(changes as object).length, 16);
   t.true(truncated);
 });

@@ -379,6 +379,26 @@ eachForm('what a holder notes is found by others while he holds it', async (t, s
   t.is(await two.find('k', 'a'), undefined);
 });
 
+eachForm('all that is held under a key is listed, with names and notes', async (t, store) => {
+  const [one, two] = [(await store.replica()).leases, (await store.replica()).leases];
+  const listed = async () =>
+    (await two.list('k'))
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      .map(({ name, note }) => [name, note]);
+  t.deepEqual(await listed(), []);
+  const a = granted(await one.tryAcquire('k', { name: 'a', limit: 9, note: 'ünï "quoted"' }));
+  const b = granted(await two.tryAcquire('k', { name: 'b', limit: 9 }));
+  const other = granted(await one.tryAcquire('k2', { name: 'c', limit: 9 }));
+  t.deepEqual(await listed(), [
+    ['a', 'ünï "quoted"'],
+    ['b', ''],
+  ]);
+  await a.release();
+  t.deepEqual(await listed(), [['b', '']]);
+  await Promise.all([b.release(), other.release()]);
+  await t.throwsAsync(two.list(''), { code: 'lock.invalid' });
+});
+
 eachForm('a revocation aborts the holder, who keeps his place until he gives it back', async (t, store) => {
   const { leases } = await store.replica();
   t.false(await leases.revoke('k', 'a'));
@@ -515,6 +535,7 @@ eachForm('the end loses and frees what has a name, and refuses who asks about it
   await held.release();
   await t.throwsAsync(leases.tryAcquire('k', { name: 'a', limit: 1 }), { code: 'lock.unavailable' });
   await t.throwsAsync(leases.find('k', 'a'), { code: 'lock.unavailable' });
+  await t.throwsAsync(leases.list('k'), { code: 'lock.unavailable' });
   await t.throwsAsync(leases.revoke('k', 'a'), { code: 'lock.unavailable' });
   if (others !== leases) granted(await others.tryAcquire('k', { name: 'a', limit: 1 }));
 });

@@ -14,6 +14,8 @@ const live: TenantRecord = {
   updatedAt: new Date(0),
   deletedAt: null,
   purgeAfter: null,
+  purgeStartedAt: null,
+  purgedAt: null,
 };
 const identity = { id: 'k', tenantId: 'acme', roles: [], scopes: new Set<string>(), method: 'api_key' };
 

@@ -7,6 +7,7 @@ import { type Clock, systemClock } from '../../../foundation/base/clock.ts';
 import { createIds } from '../../../foundation/base/ids.ts';
 import { openDatabase } from '../../../foundation/data/database.ts';
 import { kernelRegistration } from '../../../foundation/gateway-tables.ts';
+import { BodyBudget } from '../../../foundation/http/body-budget.ts';
 import { createSourceAddress } from '../../../foundation/http/source-address.ts';
 import { openEvents } from '../../../foundation/messages/events/open-events.ts';
 import { createLogger } from '../../../foundation/observability/logger.ts';
@@ -25,7 +26,6 @@ import { GrpcServer, type GrpcServerOptions } from '../../../kernel/grpc/server.
 import { compileRoute } from '../../../kernel/http/compiled-route.ts';
 import { Listeners } from '../../../kernel/http/listeners.ts';
 import { createRefuseConnection } from '../../../kernel/http/refusals.ts';
-import { BodyBudget } from '../../../kernel/limits/body-budget.ts';
 import { createRateLimits } from '../../../kernel/limits/rate-limits.ts';
 import { createStreamLimit } from '../../../kernel/limits/stream-limit.ts';
 import { type GrpcClient, type GrpcClientOptions, grpcClient } from '../../../testing/grpc-client.ts';

@@ -5,15 +5,10 @@ import type { ExecutionContext } from 'ava';
 import type { Database } from '../../../foundation/data/database.ts';
 import type { KernelServices } from '../../../kernel/api/services.ts';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
-import {
-  type PersonalData,
-  type PersonalDataItem,
-  PersonalDataPoint,
-} from '../../../plugins/platform/contract.ts';
 import records from '../../../plugins/records/plugin.ts';
 import runtime from '../../../plugins/runtime/plugin.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../testing/index.ts';
-import { testPlugin } from '../../support/plugins.ts';
+import { type Exported, eraseFrom, exportedBy, readerPlugin } from '../../support/personal-data.ts';
 
 const AGENT = (name: string) => `apiVersion: svc/v1
 kind: Agent
@@ -28,8 +23,8 @@ export interface RecordsGateway extends TestGateway {
   /** A key of a tenant with one role. */
   key(tenantId: string, role?: string): Promise<{ readonly id: string; readonly token: string }>;
   /** What the runtime exports, by the name of the contribution. */
-  exported(tenantId: string, userId?: string, name?: string): Promise<readonly PersonalDataItem[]>;
-  erase(tenantId: string, userId?: string, name?: string): ReturnType<PersonalData['erase']>;
+  exported(tenantId: string, userId?: string, name?: string): Promise<readonly Exported[]>;
+  erase(tenantId: string, userId?: string, name?: string): ReturnType<typeof eraseFrom>;
 }
 
 /** Starts it; it is stopped when the test ends. */
@@ -40,40 +35,26 @@ export async function startRecords(
   const folder = await mkdtemp(path.join(tmpdir(), 'agents-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   for (const name of ['helper', 'other']) await writeFile(path.join(folder, `${name}.yaml`), AGENT(name));
-  let contributed: () => readonly PersonalData[] = () => [];
-  let services: KernelServices | undefined;
-  const reader = testPlugin('reader', {
-    points: [PersonalDataPoint],
-    setup(scope) {
-      contributed = scope.contributions(PersonalDataPoint);
-      services = scope.services;
-    },
-  });
+  const reader = readerPlugin();
   const gateway = await startTestGateway({
     ...options,
     env: { SVC_AGENTS_DIR: folder, ...options.env },
-    plugins: [records, agentEngine, runtime, reader, ...(options.plugins ?? [])],
+    plugins: [records, agentEngine, runtime, reader.plugin, ...(options.plugins ?? [])],
   });
   t.teardown(gateway.stop);
-  const data = (wanted = 'runtime') => contributed().find(({ name }) => name === wanted)!;
-  const { apiKeys } = gateway.gateway.services;
+  const { services } = gateway.gateway;
+  const { apiKeys, database } = services;
   return Object.assign(gateway, {
-    database: services!.database,
-    services: services!,
+    database,
+    services,
     key: async (tenantId: string, role = 'user') => {
       const wanted = { tenantId, name: 'key', roles: [role], scopes: [], expiresAt: null, createdBy: null };
       const { key: token, record } = await apiKeys.create(wanted);
       return { id: record.id, token };
     },
-    exported: async (tenantId: string, userId?: string, name?: string) => {
-      const items: PersonalDataItem[] = [];
-      const { signal } = new AbortController();
-      for await (const item of data(name).export({ tenantId, userId, signal })) items.push(item);
-      return items;
-    },
-    erase: (tenantId: string, userId?: string, name?: string) =>
-      services!.database
-        .forTenant(tenantId)
-        .transaction((entities) => data(name).erase(entities, { userId })),
+    exported: (tenantId: string, userId?: string, name = 'runtime') =>
+      exportedBy(reader.contribution(name), { tenantId, userId }),
+    erase: (tenantId: string, userId?: string, name = 'runtime') =>
+      eraseFrom(database, reader.contribution(name), { tenantId, userId }),
   });
 }

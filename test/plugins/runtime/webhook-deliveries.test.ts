@@ -1,12 +1,11 @@
 import test from 'ava';
 import { DEFAULT_TENANT_ID as TENANT } from '../../../kernel/access/identity.ts';
-import { type PersonalData, PersonalDataPoint } from '../../../plugins/platform/contract.ts';
 import { DeliverWebhook } from '../../../plugins/runtime/services/webhooks/deliveries.ts';
 import { createWebhookEvents } from '../../../plugins/runtime/services/webhooks/webhook-events.ts';
 import { DeliveryTable, LogTable, logWrite } from '../../../plugins/runtime/store/webhooks.ts';
 import type { TestGateway } from '../../../testing/index.ts';
 import { eachDatabase, freshDatabase } from '../../support/databases.ts';
-import { testPlugin } from '../../support/plugins.ts';
+import { eraseFrom, exportedBy, readerPlugin } from '../../support/personal-data.ts';
 import { settled, until } from '../../support/until.ts';
 import { startRuntime } from './runtime-gateway.ts';
 import { flowPlugin, LOCAL, logsOf, makeWebhook, runEvent, startReceiver, verify } from './webhook-kit.ts';
@@ -323,15 +322,9 @@ test('new events are left out while too many are on their way to a webhook', asy
 
 test('webhooks, logs and events on their way are exported and erased, those of one user alone where asked', async (t) => {
   const receiver = await startReceiver(t, () => 500);
-  let contributed: () => readonly PersonalData[] = () => [];
-  const asking = testPlugin('asking', {
-    points: [PersonalDataPoint],
-    setup(scope) {
-      contributed = scope.contributions(PersonalDataPoint);
-    },
-  });
+  const reader = readerPlugin();
   const env = { ...LOCAL, SVC_WEBHOOK_BACKOFF: '1h' };
-  const gateway = await startRuntime(t, { env, plugins: [asking] });
+  const gateway = await startRuntime(t, { env, plugins: [reader.plugin] });
   const { id, secret } = await makeWebhook(gateway, { url: receiver.url });
   const events = ['ann', 'bob'].map((userId) => ({
     type: 'agent.run.failed' as const,
@@ -340,13 +333,8 @@ test('webhooks, logs and events on their way are exported and erased, those of o
   }));
   await portOf(gateway).emit(TENANT, ...events);
   await until(async () => (await logsOf(gateway, id)).length === 2);
-  const data = contributed().find(({ name }) => name === 'runtime-webhooks')!;
-  const exported = async (userId?: string) => {
-    const items = [];
-    const signal = AbortSignal.timeout(10_000);
-    for await (const item of data.export({ tenantId: TENANT, userId, signal })) items.push(item);
-    return items;
-  };
+  const data = reader.contribution('runtime-webhooks');
+  const exported = (userId?: string) => exportedBy(data, { tenantId: TENANT, userId });
   const all = await exported();
   t.deepEqual(
     all.map(({ section }) => section),
@@ -357,8 +345,7 @@ test('webhooks, logs and events on their way are exported and erased, those of o
   t.is(ofAnn.length, 1);
   t.like(ofAnn[0]!.record, { webhook_id: id, event: { data: { userId: 'ann' } } });
   const { database } = gateway.gateway.services;
-  const erase = (userId?: string) =>
-    database.forTenant(TENANT).transaction((entities) => data.erase(entities, { userId }));
+  const erase = (userId?: string) => eraseFrom(database, data, { tenantId: TENANT, userId });
   t.deepEqual(await erase('ann'), { webhook_deliveries: 1 });
   t.deepEqual(await exported('ann'), []);
   t.deepEqual(await erase(), { webhooks: 1, webhook_logs: 2, webhook_deliveries: 1 });

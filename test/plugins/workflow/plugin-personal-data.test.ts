@@ -1,8 +1,6 @@
-import type { Database } from 'agent-gateway';
 import test from 'ava';
-import { type PersonalData, PersonalDataPoint } from '../../../plugins/platform/contract.ts';
 import { eachDatabase } from '../../support/databases.ts';
-import { testPlugin } from '../../support/plugins.ts';
+import { eraseFrom, exportedBy, readerPlugin } from '../../support/personal-data.ts';
 import { ask, DEFINITIONS, RUNS, startWorkflows, TASKS } from './plugin-kit.ts';
 import { chain } from './routes/runs-gateway.ts';
 
@@ -10,18 +8,10 @@ eachDatabase(
   test,
   'the plugin contributes what it keeps about people, for export and deletion',
   async (t, fresh) => {
-    let contributed: () => readonly PersonalData[] = () => [];
-    let opened: Database | undefined;
-    const reader = testPlugin('reader', {
-      points: [PersonalDataPoint],
-      setup(scope) {
-        contributed = scope.contributions(PersonalDataPoint);
-        opened = scope.services.database;
-      },
-    });
-    const gateway = await startWorkflows(t, { env: { ...fresh.environment }, plugins: [reader] });
-    const database = opened!;
-    const data = contributed().find(({ name }) => name === 'workflow')!;
+    const reader = readerPlugin();
+    const gateway = await startWorkflows(t, { env: { ...fresh.environment }, plugins: [reader.plugin] });
+    const { database } = gateway.gateway.services;
+    const data = reader.contribution('workflow');
     const tenant = await gateway.makeTenant();
     const { apiKeys } = gateway.gateway.services;
     const key = async (name: string) => {
@@ -41,16 +31,10 @@ eachDatabase(
     }
 
     const exported = async (userId?: string) => {
-      const sections: string[] = [];
-      const { signal } = new AbortController();
-      for await (const { section, record } of data.export({ tenantId: tenant.id, userId, signal })) {
-        sections.push(section);
-        t.true(JSON.stringify(record).length > 2);
-      }
-      return sections;
+      const records = await exportedBy(data, { tenantId: tenant.id, userId });
+      return records.map(({ section }) => section);
     };
-    const erase = (userId?: string) =>
-      database.forTenant(tenant.id).transaction((entities) => data.erase(entities, { userId }));
+    const erase = (userId?: string) => eraseFrom(database, data, { tenantId: tenant.id, userId });
 
     t.deepEqual(await exported(), [
       ...['workflow_definitions', 'workflow_versions', 'workflow_runs', 'workflow_runs'],

@@ -1,5 +1,13 @@
-import { type Clock, column, defineEntity, type Ids, type TenantEntityManager, writes } from 'agent-gateway';
-import { OWNER_LENGTH, ownerOf, visibleTo } from '../../../records/contract.ts';
+import {
+  type Clock,
+  column,
+  defineEntity,
+  eachRow,
+  type Ids,
+  type TenantEntityManager,
+  writes,
+} from 'agent-gateway';
+import { OWNER_LENGTH, ofOwner, ownerOf, visibleTo } from '../../../records/contract.ts';
 import { AgentErrors, type Checkpoint, type Checkpoints } from '../../contract.ts';
 
 /** A paused run of a session. One for each agent of the session: the table cannot grow beyond what sessions there are. */
@@ -64,6 +72,26 @@ export function createCheckpoints({ clock, ids }: { readonly clock: Clock; reado
       return { open, total: await entities.count(AgentCheckpoint, where) };
     },
   };
+}
+
+/** Checkpoints that an export reads at one time: each may have a megabyte. */
+const EXPORTED = 5;
+
+/** Checkpoints of an identity, or of a user that an identity named; without a name all of the tenant. For exports. */
+export async function* allCheckpoints(entities: TenantEntityManager, name: string | undefined) {
+  for (const where of ofOwner(name)) {
+    yield* eachRow(entities, AgentCheckpoint, where, { by: ['createdAt', 'id'], page: EXPORTED });
+  }
+}
+
+/** Deletes what `allCheckpoints` finds, in the caller's transaction; how many there were. */
+export async function eraseCheckpoints(
+  entities: TenantEntityManager,
+  name: string | undefined,
+): Promise<number> {
+  let erased = 0;
+  for (const where of ofOwner(name)) erased += await entities.erase(AgentCheckpoint, where);
+  return erased;
 }
 
 /** Removes all checkpoints of a session; returns how many there were. */

@@ -32,6 +32,11 @@ export function ownerMark({ identityId, userId }: Owner): string {
   return `${hash('sha256', identityId, 'base64url')} ${hash('sha256', userId, 'base64url')}`;
 }
 
+/** True for the mark of an owner whose identity or whose user has this name, as it is stored. Pure. */
+export function isMarkOf(mark: string, name: string): boolean {
+  return mark.split(' ').includes(hash('sha256', name, 'base64url'));
+}
+
 /** `maySee` for the owner behind a mark. Pure. */
 export function maySeeMark(mark: string, { identityId, userId, isAdmin }: SessionReader): boolean {
   if (isAdmin) return true;

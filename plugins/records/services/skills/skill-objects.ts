@@ -9,7 +9,8 @@ export const SOUL_KEY = 'SOUL.md';
 /** What skills and SOUL.md are stored as. */
 export const MARKDOWN = 'text/markdown; charset=utf-8';
 
-const FOLDER = 'skills/';
+/** What the keys of skills begin with. */
+export const SKILL_FOLDER = 'skills/';
 const FILE = '/SKILL.md';
 /** Pages of a list that a rebuild reads: strangers may have put other objects there. */
 const MAX_PAGES = 10;
@@ -18,7 +19,13 @@ const PARALLEL = 8;
 
 /** The key of a skill; the name was checked before. */
 export function skillKey(name: string): string {
-  return `${FOLDER}${name}${FILE}`;
+  return `${SKILL_FOLDER}${name}${FILE}`;
+}
+
+/** The name of the skill that has this key; undefined for a key that no skill can have. */
+export function nameOfSkill(key: string): string | undefined {
+  const name = key.slice(SKILL_FOLDER.length, -FILE.length);
+  return key === skillKey(name) && isSkillName(name) ? name : undefined;
 }
 
 /** A whole object as text, with its version. Throws `objects.too-large` above `limit` bytes. */
@@ -63,11 +70,8 @@ async function storedNames(space: ObjectSpace): Promise<readonly string[]> {
   const names: string[] = [];
   let after: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
-    const { objects, next } = await space.list(FOLDER, after === undefined ? {} : { after });
-    for (const { key } of objects) {
-      const name = key.slice(FOLDER.length, -FILE.length);
-      if (key === skillKey(name) && isSkillName(name)) names.push(name);
-    }
+    const { objects, next } = await space.list(SKILL_FOLDER, after === undefined ? {} : { after });
+    names.push(...objects.map(({ key }) => nameOfSkill(key)).filter((name) => name !== undefined));
     if (next === undefined) break;
     after = next;
   }

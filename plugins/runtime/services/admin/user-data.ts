@@ -1,31 +1,32 @@
-import type { Database, Jobs } from 'agent-gateway';
-import type { PersonalData } from '../../../platform/contract.ts';
-import { deleteUsers, usersNamed } from '../../store/users.ts';
+import type { Database, Jobs, PersonalData } from 'agent-gateway';
+import { deleteUsers, UserTable, usersNamed } from '../../store/users.ts';
 import { RevokeUserKeys } from './users.ts';
 
 /** Users that are read at one time. */
 const BATCH = 200;
 
-/** The users in exports and deletions; deleting one revokes the key, in a job of the same commit. */
+/** The users in exports and erasures; erasing one revokes the key, in a job of the same commit. */
 export function createUserData(
   database: Pick<Database, 'forTenant'>,
   jobs: Pick<Jobs, 'publish'>,
 ): PersonalData {
   return {
     name: 'runtime-users',
-
-    async *export({ tenantId, userId, signal }) {
-      const entities = database.forTenant(tenantId);
-      for (let offset = 0; ; offset += BATCH) {
-        const users = await usersNamed(entities, userId, { limit: BATCH, offset });
-        for (const { keyId, createdAt, ...user } of users) {
-          if (signal.aborted) return;
-          const record = { ...user, api_key_id: keyId, created_at: new Date(createdAt).toISOString() };
-          yield { section: 'users', record };
-        }
-        if (users.length < BATCH) return;
-      }
-    },
+    sections: [
+      {
+        name: 'users',
+        entities: [UserTable],
+        async *read({ tenantId, userId }) {
+          const entities = database.forTenant(tenantId);
+          for (let offset = 0; ; offset += BATCH) {
+            const users = await usersNamed(entities, userId, { limit: BATCH, offset });
+            for (const { keyId, createdAt, ...user } of users)
+              yield { ...user, api_key_id: keyId, created_at: new Date(createdAt) };
+            if (users.length < BATCH) return;
+          }
+        },
+      },
+    ],
 
     async erase(entities, { userId }) {
       for (let count = 0; ; ) {

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import {
   type ByteRange,
   type Clock,
+  type Database,
   defineJob,
   GatewayError,
   type Ids,
@@ -11,6 +12,7 @@ import {
   ObjectErrors,
   type Objects,
   type Page,
+  type StoredObjects,
   type TenantEntityManager,
   Type,
 } from 'agent-gateway';
@@ -18,6 +20,7 @@ import { maySee, type OwnerReader, ownerOf, type Principal, visibleTo } from '..
 import {
   countFiles,
   deleteFiles,
+  existingFiles,
   type FileRecord,
   findFile,
   findFiles,
@@ -39,9 +42,12 @@ export const FileContents = defineJob(
   Type.Object({ ids: Type.Array(Type.String()) }),
 );
 
+/** What the keys of contents begin with. */
+const CONTENTS = 'files/';
+
 /** The key of a file's content among the objects of its tenant. */
 export function contentKey(id: string): string {
-  return `files/${id}`;
+  return `${CONTENTS}${id}`;
 }
 
 /** A file on its way into the gateway. */
@@ -180,10 +186,23 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
     async erase(entities: TenantEntityManager, name: string | undefined): Promise<number> {
       let count = 0;
       for (;;) {
-        const files = await findFilesOf(entities, name, { limit: BATCH });
+        const files = await findFilesOf(entities, name, BATCH);
         if (files.length === 0) return count;
         count += await removeAll(entities, files);
       }
+    },
+  };
+}
+
+/** What refers to contents: rows. Ids are never used again, so what has no row gets none. */
+export function fileReferences(database: Pick<Database, 'forTenant'>): StoredObjects {
+  return {
+    name: 'runtime',
+    prefixes: [CONTENTS],
+    async unreferenced(tenantId, keys, remove) {
+      const idOf = (key: string) => key.slice(CONTENTS.length);
+      const there = await existingFiles(database.forTenant(tenantId), keys.map(idOf));
+      await remove(keys.filter((key) => !there.has(idOf(key))));
     },
   };
 }

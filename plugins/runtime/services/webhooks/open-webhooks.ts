@@ -1,6 +1,5 @@
-import { ConfigurationError, createSeal, parseDuration, type Scope } from 'agent-gateway';
+import { ConfigurationError, createSeal, PersonalDataPoint, parseDuration, type Scope } from 'agent-gateway';
 import type { Guard } from '../../../agent-engine/contract.ts';
-import { PersonalDataPoint } from '../../../platform/contract.ts';
 import { EventSinksPoint } from '../../../workflow/contract.ts';
 import type { RuntimeSettings } from '../../config.ts';
 import { deleteOld } from '../../store/webhooks.ts';
@@ -60,7 +59,7 @@ export function openWebhooks(
     }),
   );
   scope.contribute(EventSinksPoint, workflowEventSink(events));
-  scope.contribute(PersonalDataPoint, createWebhookData(database));
+  scope.contribute(PersonalDataPoint, createWebhookData({ database, changed: events.changed }));
   return { webhooks, events };
 }
 

@@ -1,39 +1,57 @@
-import type { Database } from 'agent-gateway';
-import type { PersonalData } from '../../../platform/contract.ts';
-import { allRows, allWebhooks, DeliveryTable, eraseWebhooks, LogTable } from '../../store/webhooks.ts';
+import { type Database, eachRow, type PersonalData } from 'agent-gateway';
+import { allWebhooks, DeliveryTable, eraseWebhooks, LogTable, WebhookTable } from '../../store/webhooks.ts';
 import { logRecord, webhookRecord } from './records.ts';
+
+/** Rows that are read at one time: a body may have 64 KiB. */
+const PAGE = 100;
+
+interface WebhookDataParts {
+  readonly database: Pick<Database, 'forTenant'>;
+  /** The webhooks of a tenant have changed. */
+  readonly changed: (tenantId: string) => void;
+}
 
 /**
  * What webhooks keep about people: themselves and their logs for the whole tenant; for one user the events about him that are on their way, where their
  * publisher named him. Those of workflows name nobody; they are gone when they were delivered, three days later at most.
  */
-export function createWebhookData(database: Pick<Database, 'forTenant'>): PersonalData {
+export function createWebhookData({ database, changed }: WebhookDataParts): PersonalData {
   return {
     name: 'runtime-webhooks',
-
-    async *export({ tenantId, userId, signal }) {
-      const entities = database.forTenant(tenantId);
-      if (userId === undefined) {
-        for await (const webhook of allWebhooks(entities)) {
-          if (signal.aborted) return;
-          yield { section: 'webhooks', record: { ...webhookRecord(webhook) } };
-        }
-        for await (const log of allRows(entities, LogTable, {})) {
-          if (signal.aborted) return;
-          yield { section: 'webhook_logs', record: { ...logRecord(log), webhook_id: log.webhookId } };
-        }
-      }
-      for await (const { id, webhookId, eventId, body } of allRows(
-        entities,
-        DeliveryTable,
-        userId === undefined ? {} : { userId },
-      )) {
-        if (signal.aborted) return;
-        const record = { id, webhook_id: webhookId, event_id: eventId, event: JSON.parse(body) };
-        yield { section: 'webhook_deliveries', record };
-      }
-    },
-
+    sections: [
+      {
+        name: 'webhooks',
+        entities: [WebhookTable],
+        async *read({ tenantId, userId }) {
+          if (userId !== undefined) return;
+          for await (const webhook of allWebhooks(database.forTenant(tenantId))) yield webhookRecord(webhook);
+        },
+      },
+      {
+        name: 'webhook_logs',
+        entities: [LogTable],
+        async *read({ tenantId, userId }) {
+          if (userId !== undefined) return;
+          for await (const log of eachRow(database.forTenant(tenantId), LogTable, {}, { by: ['id'] }))
+            yield { ...logRecord(log), webhook_id: log.webhookId };
+        },
+      },
+      {
+        name: 'webhook_deliveries',
+        entities: [DeliveryTable],
+        async *read({ tenantId, userId }) {
+          const where = userId === undefined ? {} : { userId };
+          const query = { by: ['id'], page: PAGE } as const;
+          for await (const row of eachRow(database.forTenant(tenantId), DeliveryTable, where, query)) {
+            const { id, webhookId: webhook_id, eventId: event_id, body } = row;
+            yield { id, webhook_id, event_id, event: JSON.parse(body) };
+          }
+        },
+      },
+    ],
     erase: (entities, { userId }) => eraseWebhooks(entities, userId),
+    erased({ tenantId, userId }) {
+      if (userId === undefined) changed(tenantId);
+    },
   };
 }

@@ -22,6 +22,8 @@ const current: TenantRecord = {
   updatedAt: new Date(0),
   deletedAt: null,
   purgeAfter: null,
+  purgeStartedAt: null,
+  purgedAt: null,
 };
 
 function codeOf(act: () => unknown): string | undefined {

@@ -1,9 +1,9 @@
 import test from 'ava';
 import fc from 'fast-check';
 import Type from 'typebox';
+import { BodyBudget } from '../../../foundation/http/body-budget.ts';
 import { access } from '../../../kernel/api/access.ts';
 import { route } from '../../../kernel/api/route.ts';
-import { BodyBudget } from '../../../kernel/limits/body-budget.ts';
 import { startTestGateway } from '../../../testing/index.ts';
 import { gate, testPlugin } from '../../support/plugins.ts';
 import { connect, statusOf } from '../../support/raw-http.ts';

@@ -1,4 +1,4 @@
-import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import { KernelErrors } from '../base/error-catalogue.ts';
 
 /** What a request body holds memory for: from its first counted byte to the end of its call. */
 interface Held {

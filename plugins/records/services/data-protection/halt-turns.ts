@@ -1,0 +1,41 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Clock, forEachLimited, type Leases, type PersonalScope } from 'agent-gateway';
+import { SessionErrors, storedName } from '../../contract.ts';
+import { isMarkOf } from '../sessions/session-access.ts';
+import { leaseKey } from '../sessions/session-lease.ts';
+
+/** Milliseconds that turns get to end: longer than the lease of a process that died. */
+const END_MS = 25_000;
+/** Milliseconds between two looks. */
+const LOOK_MS = 50;
+/** Turns that are asked to end at one time. */
+const PARALLEL = 8;
+
+/**
+ * Ends the turns in flight of a user, or of all of the tenant, in whichever replica: their chats end with `chat.aborted`, and store nothing. Resolves when they have ended, with
+ * their receipts. Throws `session.busy` when one does not end in 25 s, and the signal's reason.
+ */
+export async function haltTurns(
+  { leases, clock }: { readonly leases: Pick<Leases, 'list' | 'revoke'>; readonly clock: Clock },
+  { tenantId, userId }: PersonalScope,
+  signal: AbortSignal,
+): Promise<void> {
+  const key = leaseKey(tenantId);
+  const name = userId === undefined ? undefined : storedName(userId);
+  const begun = await leases.list(key);
+  const theirs = begun.filter(({ note }) => name === undefined || isMarkOf(note, name));
+  let open: ReadonlySet<string> = new Set(theirs.map((held) => held.name));
+  const until = clock.monotonic() + END_MS;
+  while (open.size > 0) {
+    // Again, since who waited for one of these sessions has its turn now.
+    await forEachLimited([...open], PARALLEL, (session) => leases.revoke(key, session));
+    const held = new Set((await leases.list(key)).map((one) => one.name));
+    open = open.intersection(held);
+    if (open.size === 0) return;
+    if (clock.monotonic() > until)
+      throw SessionErrors.busy(`${open.size} turns in flight do not end`, {
+        headers: { 'retry-after': '30' },
+      });
+    await pause(LOOK_MS, undefined, { signal });
+  }
+}

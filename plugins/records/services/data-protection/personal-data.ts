@@ -1,0 +1,184 @@
+import {
+  type Clock,
+  type Database,
+  eachRow,
+  GatewayError,
+  type Jobs,
+  type Leases,
+  type Objects,
+  type PersonalData,
+  type PersonalRecord,
+  type PersonalSection,
+  type TenantEntityManager,
+} from 'agent-gateway';
+import { ofOwner, SkillErrors, type Skills, type Souls, storedName } from '../../contract.ts';
+import { eraseRecords } from '../../store/erasure.ts';
+import { MemoryEntity, ProfileEntity } from '../../store/memories.ts';
+import { ExecutionReceipt } from '../../store/receipts.ts';
+import { isDeletedMessage, Session, SessionMessageEntity, type SessionRow } from '../../store/sessions.ts';
+import { UsageRecordRow } from '../../store/usage.ts';
+import { toRecord } from '../metering/usage-row.ts';
+import { toReceipt } from '../receipts.ts';
+import { ForgetSkills } from '../skills/tenant-objects.ts';
+import { haltTurns } from './halt-turns.ts';
+
+/** Messages that are read at one time, since they may be large; the same of receipts. */
+const LARGE = 50;
+
+/** What the records are exported and erased with. */
+interface PersonalDataParts {
+  readonly database: Database;
+  readonly objects: Pick<Objects, 'available'>;
+  readonly leases: Leases;
+  readonly jobs: Pick<Jobs, 'publish'>;
+  readonly skills: Pick<Skills, 'list' | 'read'>;
+  readonly souls: Pick<Souls, 'read'>;
+  readonly clock: Clock;
+}
+
+/**
+ * What the records keep about people (decisions 1.5): sessions with their messages, memories, profiles, receipts, usage; and what belongs to the tenant and to no user: skills
+ * and SOUL.md, which are objects and follow an erasure in a job. The built-in ones come back by themselves.
+ */
+export function createPersonalData(parts: PersonalDataParts): PersonalData {
+  const { database, objects, leases, jobs, skills, souls, clock } = parts;
+
+  /** A section of rows of the tenant, or of what `whose` says of the user. */
+  const section = (
+    name: string,
+    entities: PersonalSection['entities'],
+    read: (entities: TenantEntityManager, userId: string | undefined) => AsyncIterable<PersonalRecord>,
+  ): PersonalSection => ({
+    name,
+    entities,
+    read: ({ tenantId, userId }) => read(database.forTenant(tenantId), userId),
+  });
+
+  async function* skillRecords(tenantId: string): AsyncGenerator<PersonalRecord> {
+    for (const { userModified: user_modified, ...skill } of await skills.list(tenantId)) {
+      try {
+        yield { ...skill, user_modified, text: await skills.read(tenantId, skill.name) };
+      } catch (error) {
+        // Deleted meanwhile.
+        const isGone = error instanceof GatewayError && error.code === SkillErrors.notFound.definition.code;
+        if (!isGone) throw error;
+      }
+    }
+  }
+
+  async function* soulRecords(tenantId: string): AsyncGenerator<PersonalRecord> {
+    const text = await souls.read(tenantId);
+    if (text !== undefined) yield { text };
+  }
+
+  /** Nothing of one user, and nothing where there is no object storage. */
+  const ofTenant = (
+    name: string,
+    records: (tenantId: string) => AsyncGenerator<PersonalRecord>,
+  ): PersonalSection => ({
+    name,
+    entities: [],
+    async *read({ tenantId, userId }) {
+      if (userId === undefined && objects.available) yield* records(tenantId);
+    },
+  });
+
+  return {
+    name: 'records',
+    sections: [
+      section('sessions', [Session, SessionMessageEntity], sessionRecords),
+      section('memories', [MemoryEntity], memoryRecords),
+      section('profiles', [ProfileEntity], profileRecords),
+      section('execution_receipts', [ExecutionReceipt], receiptRecords),
+      section('usage_records', [UsageRecordRow], usageRecords),
+      ofTenant('skills', skillRecords),
+      ofTenant('souls', soulRecords),
+    ],
+
+    halt: (scope, signal) => haltTurns({ leases, clock }, scope, signal),
+
+    async erase(entities, { userId }) {
+      const user = userId === undefined ? undefined : { userId, storedName: storedName(userId) };
+      const erased = await eraseRecords(entities, user);
+      if (user === undefined && objects.available)
+        await jobs.publish(entities, ForgetSkills, { before: clock.now() });
+      return erased;
+    },
+  };
+}
+
+async function* sessionRecords(entities: TenantEntityManager, userId: string | undefined) {
+  const name = userId === undefined ? undefined : storedName(userId);
+  for (const where of ofOwner(name)) {
+    for await (const session of eachRow(entities, Session, where, { by: ['id'] })) {
+      yield { ...sessionRecord(session), messages: messageRecords(entities, session.id) };
+    }
+  }
+}
+
+function sessionRecord(session: SessionRow): PersonalRecord {
+  const { id, identityId, userId, model, turns, inputTokens, outputTokens, createdAt, updatedAt } = session;
+  return {
+    ...{ id, identity_id: identityId, user_id: userId, model, turns },
+    ...{ input_tokens: inputTokens, output_tokens: outputTokens },
+    ...{ created_at: createdAt, updated_at: updatedAt },
+  };
+}
+
+async function* messageRecords(entities: TenantEntityManager, sessionId: string) {
+  const query = { by: ['seq'], page: LARGE } as const;
+  for await (const row of eachRow(entities, SessionMessageEntity, { sessionId }, query)) {
+    if (isDeletedMessage(row)) continue;
+    const { id, seq, tokenCount, createdAt } = row;
+    yield { id, seq, ...JSON.parse(row.message), token_count: tokenCount, created_at: createdAt };
+  }
+}
+
+async function* memoryRecords(entities: TenantEntityManager, userId: string | undefined) {
+  const fields = ['id', 'userId', 'key', 'value', 'metadata', 'createdAt', 'updatedAt'] as const;
+  const where = userId === undefined ? {} : { userId };
+  const by = userId === undefined ? (['userId', 'key'] as const) : (['key'] as const);
+  for await (const memory of eachRow(entities, MemoryEntity, where, { by, fields })) {
+    const { id, userId: user_id, key, value, metadata, createdAt, updatedAt } = memory;
+    yield {
+      ...{ id, user_id, key, value: JSON.parse(value), metadata: JSON.parse(metadata) },
+      ...{ created_at: createdAt, updated_at: updatedAt },
+    };
+  }
+}
+
+async function* profileRecords(entities: TenantEntityManager, userId: string | undefined) {
+  const where = userId === undefined ? {} : { userId };
+  const by = userId === undefined ? (['userId'] as const) : (['id'] as const);
+  for await (const { text, ...profile } of eachRow(entities, ProfileEntity, where, { by })) {
+    yield { user_id: profile.userId, text: JSON.parse(text), updated_at: profile.updatedAt };
+  }
+}
+
+async function* receiptRecords(entities: TenantEntityManager, userId: string | undefined) {
+  const where = userId === undefined ? {} : { userId: storedName(userId) };
+  const query = { by: ['createdAt', 'id'], page: LARGE } as const;
+  for await (const row of eachRow(entities, ExecutionReceipt, where, query)) {
+    const { id, sessionId, toolName, input, output, status, ...receipt } = toReceipt(row);
+    yield {
+      ...{ id, session_id: sessionId, user_id: receipt.userId, tool_name: toolName, input, output, status },
+      ...{ duration_ms: receipt.durationMs, idempotency_id: receipt.idempotencyId },
+      ...{ trace_id: receipt.traceId, created_at: receipt.createdAt },
+    };
+  }
+}
+
+async function* usageRecords(entities: TenantEntityManager, userId: string | undefined) {
+  const name = userId === undefined ? undefined : storedName(userId);
+  for (const where of ofOwner(name)) {
+    for await (const row of eachRow(entities, UsageRecordRow, where, { by: ['day', 'id'] })) {
+      const { id, sessionId, userId: user_id, source, model, provider, ...use } = toRecord(row);
+      yield {
+        ...{ id, session_id: sessionId, user_id, identity_id: use.identityId, source, model, provider },
+        ...{ input_tokens: use.inputTokens, output_tokens: use.outputTokens },
+        ...{ cache_read_tokens: use.cacheReadTokens, cache_write_tokens: use.cacheWriteTokens },
+        ...{ cost_usd: use.costUsd, estimated: use.isEstimated, created_at: use.createdAt },
+      };
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import { defineJob, forEachLimited, type JobHandler, type StoredObjects, Type } from 'agent-gateway';
+import type { Provisioning } from '../../contract.ts';
+import { forgetProvisioning } from '../../store/skill-provisionings.ts';
+import { withoutSkill } from './manifest.ts';
+import type { Manifests } from './manifests.ts';
+import { MANIFEST_KEY, nameOfSkill, SKILL_FOLDER, SOUL_KEY, skillKey } from './skill-objects.ts';
+
+/** Objects that are looked at at one time. */
+const PARALLEL = 8;
+
+/** Removes the skills and the SOUL.md that a tenant had when it was erased; the built-in ones come back as they were made. `before` is in milliseconds. */
+export const ForgetSkills = defineJob('records.forget-skills', Type.Object({ before: Type.Number() }));
+
+/** Does `ForgetSkills`. What was uploaded later stays. */
+export function forgetSkills(parts: {
+  readonly manifests: Pick<Manifests, 'change'>;
+  readonly souls: { forget(tenantId: string): void };
+  readonly provisioning: Provisioning;
+}): JobHandler<{ readonly before: number }> {
+  const { manifests, souls, provisioning } = parts;
+  return async ({ before }, { tenantId = '', entities }) => {
+    const old = new Set<string>();
+    await manifests.change(
+      tenantId,
+      async ({ manifest, space, signal }) => {
+        await forEachLimited([...manifest.skills.keys()], PARALLEL, async (name) => {
+          signal.throwIfAborted();
+          const stored = await space.head(skillKey(name));
+          if (stored === undefined || stored.modifiedAt.getTime() <= before) old.add(name);
+        });
+        const kept = [...old].reduce((rest, name) => withoutSkill(rest, name, false), manifest);
+        return { manifest: kept, result: undefined };
+      },
+      async ({ space }) => {
+        await forEachLimited([...old], PARALLEL, async (name) => {
+          await space.delete(skillKey(name));
+        });
+        const soul = await space.head(SOUL_KEY);
+        if (soul !== undefined && soul.modifiedAt.getTime() <= before) await space.delete(SOUL_KEY);
+        souls.forget(tenantId);
+      },
+    );
+    await forgetProvisioning(entities());
+    await provisioning.kick(tenantId);
+  };
+}
+
+/** What refers to skills, SOUL.md and the manifest: the manifest names skills, and the others are what they are. */
+export function skillReferences(manifests: Pick<Manifests, 'change'>): StoredObjects {
+  return {
+    name: 'records',
+    prefixes: [SKILL_FOLDER, SOUL_KEY, MANIFEST_KEY],
+    async unreferenced(tenantId, keys, remove) {
+      const texts = keys.filter((key) => nameOfSkill(key) !== undefined);
+      if (texts.length === 0) return;
+      // Uploads wait meanwhile: what is not named now is not going to be while it is removed.
+      await manifests.change(tenantId, async ({ manifest }) => {
+        await remove(texts.filter((key) => !manifest.skills.has(nameOfSkill(key)!)));
+        return { result: undefined };
+      });
+    },
+  };
+}
