@@ -7,6 +7,8 @@ export interface Pseudonymized {
   readonly userId?: string | undefined;
   /** What takes the place of the name. */
   readonly pseudonym: string;
+  /** Only in records up to this moment; default: in all. */
+  readonly before?: Date | undefined;
 }
 
 /** Records that one statement looks at. */
@@ -14,7 +16,7 @@ const BATCH = 5_000;
 
 /**
  * Puts a pseudonym in the place of identities in the records of a tenant, inside the caller's transaction, in statements of bounded work; returns how many
- * records have it now. What else names them is left to `renameInDetails`.
+ * records have it now. What else names them is left to `renameInDetails`, and so is `before`.
  */
 export async function renameIdentities(
   entities: TenantEntityManager,
@@ -53,6 +55,7 @@ export async function renameInDetails(
   let count = 0;
   for await (const row of eachRow(entities, AuditLog, {}, { by: ['createdAt', 'id'], fields })) {
     signal.throwIfAborted();
+    if (whom.before !== undefined && row.createdAt > whom.before) break;
     const changes = renamedRecord(row, whom);
     if (changes !== undefined) count += await entities.update(AuditLog, { id: row.id }, changes);
   }

@@ -62,11 +62,14 @@ export interface Tenants {
   get(id: string): TenantRecord | undefined | Promise<TenantRecord | undefined>;
   /** Makes a tenant; what is absent comes from `TENANT_DEFAULTS`. */
   create(settings: Partial<TenantSettings> & Pick<TenantSettings, 'name'>): Promise<TenantRecord>;
-  /** Tenants, newest first; `only` narrows to one id (what another tenant's administrator sees). */
+  /**
+   * Tenants, newest first; `only` narrows to one id (what another tenant's administrator sees). With `includeDeleted` those that are deleted too, or of
+   * these only those that are not purged.
+   */
   list(options: {
     readonly limit: number;
     readonly offset: number;
-    readonly includeDeleted?: boolean;
+    readonly includeDeleted?: boolean | 'unpurged';
     readonly only?: string;
   }): Promise<TenantPage>;
   /** Changes what is given and leaves the rest. Throws `tenant.not-found` and `tenant.deleted`. */
@@ -162,7 +165,11 @@ export function createTenants(options: {
       return record;
     },
     async list({ limit, offset, includeDeleted = false, only }) {
-      const where = { ...(only !== undefined && { id: only }), ...(!includeDeleted && { deletedAt: null }) };
+      const where = {
+        ...(only !== undefined && { id: only }),
+        ...(!includeDeleted && { deletedAt: null }),
+        ...(includeDeleted === 'unpurged' && { purgedAt: null }),
+      };
       const [rows, total] = await database
         .system()
         .findAndCount(Tenant, where, { orderBy: [{ createdAt: 'desc' }, { id: 'desc' }], limit, offset });

@@ -8,6 +8,13 @@ export const PlatformConfig = Type.Object({
     max: '87600h',
     description: 'How long a deleted tenant can be restored before its data may be removed',
   }),
+  purge_interval: field.duration({
+    env: 'SVC_PURGE_INTERVAL',
+    default: '1h',
+    min: '100ms',
+    max: '500h',
+    description: 'How often deleted tenants whose time is over are purged; one replica at a time does it',
+  }),
   enable_mock_sessions: field.boolean({
     env: 'SVC_ENABLE_MOCK_SESSIONS',
     default: false,

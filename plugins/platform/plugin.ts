@@ -1,4 +1,4 @@
-import { definePlugin } from 'agent-gateway';
+import { definePlugin, PersonalDataPoint, StoredObjectsPoint } from 'agent-gateway';
 import {
   AgentTurnsRef,
   ConversationsRef,
@@ -23,6 +23,7 @@ import { PlatformConfig } from './config.ts';
 import { apiKeyRoutes, tenantApiKeyRoutes } from './routes/api-keys.ts';
 import { auditLogRoutes } from './routes/audit-logs.ts';
 import { chatRoutes } from './routes/chat.ts';
+import { dataProtectionRoutes } from './routes/data-protection.ts';
 import { egressLogRoute, egressRuleRoutes } from './routes/egress.ts';
 import { executionReceiptRoutes } from './routes/execution-receipts.ts';
 import { bootstrapRoutes, meRoute, openApiRoute } from './routes/identity.ts';
@@ -36,6 +37,8 @@ import { tenantRoutes } from './routes/tenants.ts';
 import { adminUsageRoutes, usageRoutes } from './routes/usage.ts';
 import { createAgentChat } from './services/chat/agent-chat.ts';
 import { createChatCompletions } from './services/chat/chat-completions.ts';
+import { RenameInAudit } from './services/data-protection/data-protection.ts';
+import { openDataProtection } from './services/data-protection/open-data-protection.ts';
 import { createEgressAdministration } from './services/egress-administration.ts';
 import { createKeyAdministration, routeScopes } from './services/key-administration.ts';
 import { createSandboxPolicyAdministration } from './services/sandbox-policy-administration.ts';
@@ -66,6 +69,8 @@ export default definePlugin({
     souls: SoulsRef,
     turns: TurnsRef,
   },
+  points: [PersonalDataPoint, StoredObjectsPoint],
+  jobs: [RenameInAudit],
   onFailure: 'abort',
   setup(scope, engine) {
     const { config, services } = scope;
@@ -78,6 +83,7 @@ export default definePlugin({
       routeScopes: () => routeScopes(openapi()),
     });
     const chat = { ...engine, clock, ids };
+    const { data, cleanUp } = openDataProtection(scope);
     const retention = config.tenant_retention;
     scope.route(
       ...bootstrapRoutes(apiKeys, clock),
@@ -100,6 +106,7 @@ export default definePlugin({
       ...adminUsageRoutes(createUsageAdministration({ reports, tenants, database }), clock),
       ...pricingRuleRoutes(pricing),
       ...sandboxPolicyRoutes(createSandboxPolicyAdministration({ policies, tenants, database })),
+      ...dataProtectionRoutes(data, cleanUp),
       openApiRoute({ openapi }),
     );
     if (config.enable_mock_sessions) scope.route(mockSessionRoute(sessions, turns));

@@ -59,6 +59,7 @@ const Tenant = Type.Object({
   updated_at: Timestamp,
   deleted_at: nullable(Timestamp),
   purge_after: nullable(Timestamp),
+  purged_at: nullable(Timestamp),
 });
 
 /** A delete that is scheduled. */

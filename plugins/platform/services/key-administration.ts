@@ -16,10 +16,9 @@ import {
   type OpenApiDocument,
   type Page,
   requireGrant,
-  TenantErrors,
   type Tenants,
 } from 'agent-gateway';
-import { isId, reachedTenant, reachOf, requireReach } from './reach.ts';
+import { isId, livingTenant, reachedTenant, reachOf, requireReach } from './reach.ts';
 
 /** What an administrator says about a new key. */
 export interface WantedKey {
@@ -44,17 +43,12 @@ export function createKeyAdministration(options: {
 }) {
   const { apiKeys, tenants, clock, routeScopes } = options;
 
-  async function requireLiveTenant(identity: Identity, tenantId: string): Promise<void> {
-    const { deletedAt } = await reachedTenant(tenants, identity, tenantId);
-    if (deletedAt !== null) throw TenantErrors.isDeleted();
-  }
-
   return {
     /** Throws `tenant.not-found`, `tenant.deleted`, and what `requireNewKey` refuses. */
     async create(identity: Identity, tenantId: string, wanted: WantedKey): Promise<NewApiKey> {
       requireReach(identity, tenantId);
       requireNewKey(identity, { grant: wanted, expiresAt: wanted.expiresAt }, clock.now(), routeScopes());
-      await requireLiveTenant(identity, tenantId);
+      await livingTenant(tenants, identity, tenantId);
       return apiKeys.create({ ...wanted, tenantId, createdBy: identity.id });
     },
     /** Newest first, revoked ones too; without `tenantId` all that are within reach. */
@@ -70,7 +64,7 @@ export function createKeyAdministration(options: {
     },
     /** Revokes a key and makes its successor. The caller gets the raw key, so he must be able to grant what it may do. */
     async rotate(identity: Identity, id: string, tenantId: string): Promise<NewApiKey> {
-      await requireLiveTenant(identity, tenantId);
+      await livingTenant(tenants, identity, tenantId);
       const old = isId(id) ? await apiKeys.find(id, tenantId) : undefined;
       if (old === undefined) throw ApiKeyErrors.notFound();
       // The scopes of a plugin that is away now are no reason to refuse; whether the caller has them still counts.

@@ -26,6 +26,17 @@ export async function reachedTenant(
   return record;
 }
 
+/** The same of a tenant that is to get something new. Throws `tenant.not-found`, `tenant.deleted`. */
+export async function livingTenant(
+  tenants: Pick<Tenants, 'get'>,
+  identity: Identity,
+  tenantId: string,
+): Promise<TenantRecord> {
+  const record = await reachedTenant(tenants, identity, tenantId);
+  if (record.deletedAt !== null) throw TenantErrors.isDeleted();
+  return record;
+}
+
 /**
  * The tenant whose records a caller is shown who asks for those of `wanted`: undefined is all of them, which operators get who name none.
  * Null where `wanted` is out of reach, or no id: there is nothing to show.

@@ -10,7 +10,7 @@ import {
   type SandboxPolicies,
   type SandboxPolicy,
 } from '../../agent-engine/contract.ts';
-import { reachedTenant } from './reach.ts';
+import { livingTenant, reachedTenant } from './reach.ts';
 
 /** The policy in force for a tenant. */
 export interface PolicyInForce {
@@ -39,12 +39,6 @@ export function createSandboxPolicyAdministration(options: {
 }) {
   const { policies, tenants, database } = options;
 
-  /** The rows of a tenant that the caller reaches and that exists. */
-  async function reached(identity: Identity, tenantId: string): Promise<TenantEntityManager> {
-    await reachedTenant(tenants, identity, tenantId);
-    return database.forTenant(tenantId);
-  }
-
   async function inForce(entities: TenantEntityManager): Promise<PolicyInForce> {
     const own = await policies.find(entities);
     return { policy: own ?? DEFAULT_SANDBOX_POLICY, isDefault: own === undefined };
@@ -52,21 +46,24 @@ export function createSandboxPolicyAdministration(options: {
 
   return {
     async get(identity: Identity, tenantId: string): Promise<PolicyInForce> {
-      return inForce(await reached(identity, tenantId));
+      await reachedTenant(tenants, identity, tenantId);
+      return inForce(database.forTenant(tenantId));
     },
-    /** Changes the tenant's own policy, or gives it one; what is absent stays as it is in force. */
+    /** Changes the tenant's own policy, or gives it one; what is absent stays as it is in force. Throws `tenant.deleted`. */
     async change(
       identity: Identity,
       tenantId: string,
       changes: Partial<SandboxPolicy>,
     ): Promise<PolicyInForce> {
-      const entities = await reached(identity, tenantId);
+      await livingTenant(tenants, identity, tenantId);
+      const entities = database.forTenant(tenantId);
       await policies.change(entities, changes);
       return inForce(entities);
     },
-    /** Back to the default. Throws `sandbox-policy.not-found` where it is in force. */
+    /** Back to the default. Throws `sandbox-policy.not-found` where it is in force, and `tenant.deleted`. */
     async remove(identity: Identity, tenantId: string): Promise<void> {
-      const isRemoved = await policies.remove(await reached(identity, tenantId));
+      await livingTenant(tenants, identity, tenantId);
+      const isRemoved = await policies.remove(database.forTenant(tenantId));
       if (!isRemoved) throw SandboxPolicyErrors.notFound();
     },
   };

@@ -46,7 +46,7 @@ export function createUsageAdministration(options: {
       period: UsagePeriod,
       page: Page,
     ): Promise<{ readonly tenants: readonly NamedTenantUsage[]; readonly total: number }> {
-      const listed = await tenants.list({ ...page, includeDeleted: true, only: reachOf(identity) });
+      const listed = await tenants.list({ ...page, includeDeleted: 'unpurged', only: reachOf(identity) });
       const ids = listed.records.map(({ id }) => id);
       const names = new Map(listed.records.map(({ id, name }) => [id, name]));
       const usages = await reports.byTenant(ids, period);

@@ -113,6 +113,22 @@ test('operators reach all tenants, everybody else his own', async (t) => {
   t.is((await gateway.request(pathOf(foreign), { token: operator })).status, 200);
 });
 
+test('the policy of a deleted tenant is shown, and not changed any more', async (t) => {
+  const gateway = await startEngineGateway(t);
+  const tenant = await gateway.tenant();
+  const path = pathOf(tenant);
+  t.is((await gateway.request(path, { method: 'POST', body: { enabled: false } })).status, 200);
+  await gateway.gateway.services.tenants.scheduleDelete(tenant, new Date());
+  for (const [method, body] of [
+    ['POST', {}],
+    ['DELETE', undefined],
+  ] as const) {
+    const answer = await gateway.request(path, { method, ...(body && { body }) });
+    t.deepEqual([answer.status, answer.body.code], [409, 'tenant.deleted'], method);
+  }
+  t.is((await gateway.request(path)).body.sandbox_policy.enabled, false);
+});
+
 test('scopes decide who may read and who may write', async (t) => {
   const gateway = await startEngineGateway(t);
   const tenant_id = await gateway.tenant();

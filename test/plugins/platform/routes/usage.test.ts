@@ -1,4 +1,5 @@
 import test from 'ava';
+import { Tenant } from '../../../../foundation/tables/tenant.ts';
 import type { ModelUse } from '../../../../plugins/agent-engine/contract.ts';
 import { manualClock } from '../../../../testing/index.ts';
 import { eachDatabase } from '../../../support/databases.ts';
@@ -183,6 +184,8 @@ eachDatabase(test, 'billing sees all tenants together, one, or each', async (t, 
 
   await gateway.gateway.services.tenants.scheduleDelete(first, new Date(Date.now() + DAY));
   t.is((await get(TENANTS)).total, 3, 'what a deleted tenant has consumed is still to be paid');
+  await gateway.gateway.services.database.system().nativeUpdate(Tenant, first, { purgedAt: new Date() });
+  t.is((await get(TENANTS)).total, 2, 'of a purged one there is nothing left');
 
   const confined = await gateway.key({ roles: ['billing'], tenant_id: second });
   t.like(await get(ALL, confined.token), { tenant_id: second, data: [{ requests: 1 }] });

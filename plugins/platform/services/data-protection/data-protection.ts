@@ -1,0 +1,173 @@
+import {
+  type AuditLogs,
+  type Clock,
+  type Database,
+  defineErrors,
+  defineJob,
+  type Ids,
+  type JobHandler,
+  type Jobs,
+  type PersonalData,
+  type PersonalScope,
+  type TenantEntityManager,
+  type TenantRecord,
+  Type,
+  withFirst,
+} from 'agent-gateway';
+import { type DocumentSection, exportDocument } from './export-document.ts';
+
+/** What data protection refuses. */
+export const DataProtectionErrors = defineErrors({
+  incomplete: {
+    code: 'data-protection.incomplete',
+    kind: 'unavailable',
+    title: 'Not all that is kept can be reached',
+  },
+});
+
+/** Milliseconds until records of an erased user that were on their way have reached the database. */
+const LATE_MS = 60_000;
+/** How often a deletion that lost a race in the database is tried again. */
+const RETRIES = 5;
+/** Tables that a refusal names. */
+const NAMED = 5;
+
+/**
+ * Puts the pseudonym into all that audit records say, once at once and once for those that came late. The id of the user is in the payload until it is done.
+ * `before` is in milliseconds: what is recorded later is of a later time.
+ */
+export const RenameInAudit = defineJob(
+  'platform.rename-in-audit',
+  Type.Object({
+    user_id: Type.Optional(Type.String()),
+    pseudonym: Type.String(),
+    before: Type.Number(),
+  }),
+  { attempts: 20, timeout: 3_600_000 },
+);
+
+/** Does `RenameInAudit`. */
+export function renameInAudit(
+  audit: Pick<AuditLogs, 'renameInDetails'>,
+): JobHandler<{ readonly user_id?: string; readonly pseudonym: string; readonly before: number }> {
+  return async ({ user_id: userId, pseudonym, before }, { tenantId = '', signal }) => {
+    await audit.renameInDetails(tenantId, { userId, pseudonym, before: new Date(before) }, signal);
+  };
+}
+
+/** What was deleted: how many records of each kind, and the name that stands in the place of the user where records stay. */
+export interface Erased {
+  readonly deleted: Readonly<Record<string, number>>;
+  readonly pseudonym: string;
+}
+
+interface DataProtectionParts {
+  readonly contributions: () => readonly PersonalData[];
+  readonly database: Database;
+  readonly audit: AuditLogs;
+  readonly jobs: Pick<Jobs, 'publish'>;
+  readonly clock: Clock;
+  readonly ids: Pick<Ids, 'opaque'>;
+}
+
+/** Export and erasure of what is kept about people (specification 1, Data protection; decisions 1.5), over all that contribute to it. */
+export type DataProtection = ReturnType<typeof createDataProtection>;
+
+/** Makes the service. */
+export function createDataProtection(parts: DataProtectionParts) {
+  const { contributions, database, audit, jobs, clock, ids } = parts;
+
+  /**
+   * Throws `data-protection.incomplete` where a table has rows of the tenant that nobody would show: a plugin that has not been started, or that was forgotten
+   * by its author, must not make an export, or a deletion, seem whole.
+   */
+  async function requireAll(tenantId: string, data: readonly PersonalData[]): Promise<void> {
+    const shown = data.flatMap(({ sections }) => sections.flatMap(({ entities }) => entities));
+    const covered = new Set(shown.map(({ meta }) => meta.tableName));
+    const missing: string[] = [];
+    for (const { name, owner, isImpersonal } of await database.tenantTables.list()) {
+      if (isImpersonal || covered.has(name)) continue;
+      if (await database.tenantTables.holds(name, tenantId)) missing.push(`${name} of ${owner}`);
+    }
+    if (missing.length === 0) return;
+    const more = missing.length > NAMED ? `, and ${missing.length - NAMED} more` : '';
+    throw DataProtectionErrors.incomplete(
+      `There is data in ${missing.slice(0, NAMED).join(', ')}${more}, and no plugin that runs here answers for it.`,
+    );
+  }
+
+  /** All that is kept, in the caller's transaction. */
+  async function eraseAll(
+    entities: TenantEntityManager,
+    data: readonly PersonalData[],
+    { userId, pseudonym }: { readonly userId: string | undefined; readonly pseudonym: string },
+  ): Promise<Erased['deleted']> {
+    const deleted: Record<string, number> = {};
+    for (const one of data) {
+      const counts = await one.erase(entities, { userId, pseudonym });
+      for (const [kind, count] of Object.entries(counts)) deleted[kind] = (deleted[kind] ?? 0) + count;
+    }
+    const payload = { ...(userId !== undefined && { user_id: userId }), pseudonym, before: clock.now() };
+    await jobs.publish(entities, RenameInAudit, payload);
+    await jobs.publish(entities, RenameInAudit, payload, { delay: LATE_MS });
+    return deleted;
+  }
+
+  return {
+    /** The document, once its first piece is there. Throws `data-protection.incomplete`; later failures are those of its text. */
+    async export(
+      tenant: Pick<TenantRecord, 'id' | 'name' | 'plan' | 'createdAt'>,
+      userId: string | undefined,
+      signal: AbortSignal,
+    ): Promise<AsyncIterable<string>> {
+      const data = contributions();
+      await requireAll(tenant.id, data);
+      const head = {
+        tenant: { id: tenant.id, name: tenant.name, plan: tenant.plan, created_at: tenant.createdAt },
+        user_id: userId ?? null,
+        exported_at: new Date(clock.now()),
+      };
+      const request = { tenantId: tenant.id, userId, signal };
+      const text = exportDocument(head, documentSections(data), request);
+      return withFirst(text, () => new Error('an export has no text'));
+    },
+
+    /**
+     * Ends what is under way for the user, or for all of the tenant, and then deletes what is kept, in one transaction; objects follow in jobs of that transaction. Repeated, it
+     * deletes what has come since. Throws `data-protection.incomplete`, and what keeps work from ending (`session.busy`).
+     */
+    async erase({ tenantId, userId }: PersonalScope, signal: AbortSignal): Promise<Erased> {
+      // Plugins stand behind those whose services they use, so what they keep goes first.
+      const data = contributions().toReversed();
+      await requireAll(tenantId, data);
+      const scope = { tenantId, userId };
+      await haltAll(data, scope, signal);
+      await audit.settle();
+      const pseudonym = `erased-${ids.opaque()}`;
+      const deleted = await database
+        .forTenant(tenantId)
+        .transaction((entities) => eraseAll(entities, data, { userId, pseudonym }), { retries: RETRIES });
+      for (const one of data) one.erased?.(scope);
+      return { deleted, pseudonym };
+    },
+  };
+}
+
+/** Sections by their names, in the order of the contributions. */
+function documentSections(data: readonly PersonalData[]): readonly DocumentSection[] {
+  const byName = Map.groupBy(
+    data.flatMap(({ sections }) => sections),
+    ({ name }) => name,
+  );
+  return [...byName].map(([name, parts]) => ({ name, parts }));
+}
+
+/** Ends what is under way. All have been asked when this throws what the first of them threw. */
+export async function haltAll(
+  data: readonly PersonalData[],
+  scope: PersonalScope,
+  signal: AbortSignal,
+): Promise<void> {
+  const halted = await Promise.allSettled(data.map(async (one) => one.halt?.(scope, signal)));
+  for (const one of halted) if (one.status === 'rejected') throw one.reason;
+}

@@ -1,0 +1,104 @@
+import {
+  type Clock,
+  forEachLimited,
+  ObjectErrors,
+  type ObjectInfo,
+  type Objects,
+  type StoredObjects,
+} from 'agent-gateway';
+
+/** What a clean-up came to. */
+export interface CleanedUp {
+  readonly deleted: number;
+  readonly bytes: number;
+  /** Objects of the tenant that were looked at. */
+  readonly scanned: number;
+}
+
+/** Milliseconds for which an object is left alone: what refers to it may only be on its way. */
+const YOUNG_MS = 3_600_000;
+/** Objects that are deleted at one time. */
+const PARALLEL = 8;
+
+/**
+ * Makes the clean-up of objects (decisions 1.5): it deletes those of a tenant that are older than an hour, that some plugin claims, and that none of those who claim them refers to.
+ * Throws `objects.unavailable` without object storage.
+ */
+export function createObjectCleanup(parts: {
+  readonly objects: Objects;
+  readonly references: () => readonly StoredObjects[];
+  readonly clock: Pick<Clock, 'now'>;
+}) {
+  const { objects, references, clock } = parts;
+
+  return async (tenantId: string, signal: AbortSignal): Promise<CleanedUp> => {
+    if (!objects.available) throw ObjectErrors.unavailable('There is no object storage');
+    const space = objects.forTenant(tenantId);
+    const claims = references();
+    const oldest = clock.now() - YOUNG_MS;
+    const done = { deleted: 0, bytes: 0, scanned: 0 };
+
+    const remove = (sizes: ReadonlyMap<string, number>) => (keys: readonly string[]) =>
+      forEachLimited(
+        keys.filter((key) => sizes.has(key)),
+        PARALLEL,
+        async (key) => {
+          if (!(await space.delete(key))) return;
+          done.deleted += 1;
+          done.bytes += sizes.get(key)!;
+        },
+        signal,
+      );
+
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      const page = await space.list('', after === '' ? {} : { after });
+      done.scanned += page.objects.length;
+      const old = page.objects.filter(({ modifiedAt }) => modifiedAt.getTime() <= oldest);
+      for (const [claimants, found] of byClaimants(claims, old)) {
+        signal.throwIfAborted();
+        const sizes = new Map(found.map(({ key, size }) => [key, size]));
+        await unreferenced(claimants, tenantId, [...sizes.keys()], remove(sizes));
+      }
+      after = page.next;
+    }
+    return done;
+  };
+}
+
+/** Objects by who claims them. Those that nobody claims are in none of the groups. */
+function byClaimants(claims: readonly StoredObjects[], found: readonly ObjectInfo[]) {
+  const groups = new Map<string, { claimants: StoredObjects[]; objects: ObjectInfo[] }>();
+  for (const object of found) {
+    const claimants = claims.filter(({ prefixes }) =>
+      prefixes.some((prefix) => object.key.startsWith(prefix)),
+    );
+    if (claimants.length === 0) continue;
+    const name = claimants.map((claimant) => claims.indexOf(claimant)).join();
+    const group = groups.get(name) ?? { claimants, objects: [] };
+    group.objects.push(object);
+    groups.set(name, group);
+  }
+  return [...groups.values()].map(({ claimants, objects }) => [claimants, objects] as const);
+}
+
+/** Hands over the keys that none of the claimants refers to, while all of them hold still. */
+async function unreferenced(
+  claimants: readonly StoredObjects[],
+  tenantId: string,
+  keys: readonly string[],
+  remove: (keys: readonly string[]) => Promise<void>,
+): Promise<void> {
+  const [first, ...rest] = claimants;
+  if (keys.length === 0) return;
+  if (first === undefined) return remove(keys);
+  const asked = new Set(keys);
+  await first.unreferenced(tenantId, keys, (free) =>
+    unreferenced(
+      rest,
+      tenantId,
+      // What it was not asked about is not its to give.
+      free.filter((key) => asked.has(key)),
+      remove,
+    ),
+  );
+}
