@@ -152,6 +152,9 @@ export const ACCESS_MATRIX: Readonly<Record<string, readonly string[]>> = {
     'POST /v1/workflow-runs/{id}/retry',
   ],
   'admin break-glass tenant owner': [
+    'DELETE /v1/gdpr/data',
+    'GET /v1/gdpr/export',
+    'POST /v1/gdpr/cleanup-minio',
     'POST /v1/api-keys',
     'GET /v1/api-keys',
     'DELETE /v1/api-keys/{id}',
