@@ -14,7 +14,7 @@ const MESSAGE = { eventId: 'e', eventType: 'webhook.test', body: '{}' };
 
 const webhook: StoredWebhook = {
   ...{ id: 'w', url: 'https://example.com', events: ['*'], description: '', active: true, createdAt: 0 },
-  ...{ secret: sealed('n'), previousSecret: sealed('o'), previousUntil: systemClock.now() + 60_000 },
+  ...{ secret: sealed('n'), previousSecret: sealed('o'), previousUntil: systemClock.now() + 3_600_000 },
 };
 
 /** Sends through an egress that answers with a status, or throws; with the headers that it got. */
