@@ -48,7 +48,7 @@ export function loginRoutes(
   { cookie_secure: secure }: { readonly cookie_secure: boolean },
 ): readonly Route[] {
   const gone = (name: string, readable = false) =>
-    setCookie({ name, value: '-', maxAge: 0, secure, readable });
+    setCookie({ name, value: '', maxAge: 0, secure, readable });
 
   /** Ends the session of the cookie that a browser has, if it has one. */
   async function endSession(

@@ -25,8 +25,8 @@ export function createBindings(parts: {
     },
 
     /**
-     * Revokes a binding and ends the cookie sessions of its user: here at once, elsewhere within a second. Repeated, it changes nothing. Throws
-     * `channel.binding-not-found`.
+     * Revokes a binding and ends the cookie sessions of its user: here at once, elsewhere within a second. No link that was made before lets him in
+     * again. Throws `channel.binding-not-found`.
      */
     async revoke(identity: Identity, id: string): Promise<BindingRow> {
       const binding = isId(id) ? await findBinding(database, id, reachOf(identity)) : undefined;

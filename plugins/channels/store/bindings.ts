@@ -54,13 +54,13 @@ export async function reinstate(entities: TenantEntityManager, id: string): Prom
   await entities.update(BindingTable, { id }, { revokedAt: null });
 }
 
-/** Revokes a binding, once, and ends the sessions of its user. To be called in a transaction. */
+/** Revokes a binding, again where it was revoked already, and ends the sessions of its user. To be called in a transaction. */
 export async function revokeBinding(
   entities: TenantEntityManager,
   { id, userId }: Pick<BindingRow, 'id' | 'userId'>,
   revokedAt: Date,
 ): Promise<void> {
   // The binding first: who logs in holds it, and has his session when it is free.
-  await entities.update(BindingTable, { id, revokedAt: null }, { revokedAt });
+  await entities.update(BindingTable, { id }, { revokedAt });
   await entities.delete(SessionTable, { userId });
 }
