@@ -16,7 +16,7 @@ export interface WrongAnswer {
 /** A messenger with one app, as its public documentation describes it, all hosts in one. */
 export interface FakeMessenger {
   readonly url: string;
-  readonly appKey: string;
+  appKey: string;
   readonly secret: string;
   /** Who confirms logins, by the id that the messenger gives him; undefined: nobody does. */
   user: string | undefined;
@@ -160,7 +160,8 @@ export async function startFakeMessenger(
     const page = PAGES[url.pathname];
     if (page !== undefined) {
       const back = new URL(query.get('redirect_uri') ?? 'http://nowhere.invalid');
-      if (!page(query, appKey)) return void response.writeHead(400).end('<html>redirect_uri error</html>');
+      if (!page(query, messenger.appKey))
+        return void response.writeHead(400).end('<html>redirect_uri error</html>');
       if (messenger.user !== undefined) back.searchParams.set('code', issued.code(messenger.user));
       back.searchParams.set('state', query.get('state') ?? '');
       return void response.writeHead(302, { location: back.href }).end();
