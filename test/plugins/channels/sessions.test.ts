@@ -1,9 +1,11 @@
 import test, { type ExecutionContext } from 'ava';
+import runtime from '../../../plugins/runtime/plugin.ts';
 import { manualClock } from '../../../testing/index.ts';
 import type { TestGateway, TestGatewayOptions } from '../../../testing/start-test-gateway.ts';
 import { eachDatabase } from '../../support/databases.ts';
 import type { FakeMessenger } from '../../support/fake-messenger.ts';
 import { until } from '../../support/until.ts';
+import { PROTOS, SERVICES } from '../runtime/grpc-kit.ts';
 import {
   APPS,
   type App,
@@ -148,6 +150,29 @@ test('a session is a user of its tenant, who administers nothing and speaks for 
   t.deepEqual([theft.status, theft.body.code], [403, 'channel.foreign-user']);
   t.is(await status(anna, '/v1/memories', { headers: asAnna }), 200);
   t.is((await ben.open('/v1/memories', gateway.url)).body.total, 0);
+});
+
+test('a session reaches the long-term memory of its own user alone, over HTTP and gRPC', async (t) => {
+  const { enter, gateway, messenger } = await start(t, { plugins: [runtime] });
+  const anna = await enter();
+  messenger.user = 'ou_ben';
+  const ben = await enter();
+  const me = (await anna.open('/v1/me', gateway.url)).body.identity;
+  const post = { method: 'POST', body: JSON.stringify({ user_id: me, content: 'Likes tea' }) };
+  const save = async (browser: Browser) => {
+    const headers = { 'content-type': 'application/json', ...browser.csrf };
+    return (await browser.open('/api/v2/memory/long-term', gateway.url, { ...post, headers })).status;
+  };
+  const read = async (browser: Browser) =>
+    (await browser.open(`/api/v2/memory/long-term?user_id=${me}`, gateway.url)).status;
+  t.deepEqual([await save(anna), await read(anna)], [201, 200]);
+  t.deepEqual([await save(ben), await read(ben)], [403, 403]);
+
+  const proto = new URL('svc/tool/v1/tool.proto', PROTOS);
+  const grpc = gateway.grpc({ proto, service: SERVICES.tool, token: null });
+  const cookie = [...anna.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  t.is((await grpc.call('ListTools', {}, { metadata: { cookie } })).code, 'PERMISSION_DENIED');
+  t.is((await grpc.call('ListTools', {}, { metadata: { cookie, ...anna.csrf } })).code, 'OK');
 });
 
 test('a session ends eight hours after the login, however it was used', async (t) => {
