@@ -84,6 +84,7 @@ export type {
 export { EGRESS_DENIED, EgressErrors } from '../foundation/egress/errors.ts';
 export type { EgressRule } from '../foundation/egress/rule.ts';
 export type { EgressRulePage, EgressRuleSettings, EgressRules } from '../foundation/egress/rules.ts';
+export { cookieOf, type NewCookie, setCookie } from '../foundation/http/cookies.ts';
 export type { SseEvent, SseStream } from '../foundation/http/sse-writer.ts';
 export { LeaseErrors } from '../foundation/leases/lease-request.ts';
 export type {
@@ -197,7 +198,7 @@ export { definePlugin } from './api/plugin.ts';
 export { PersonalDataPoint, StoredObjectsPoint } from './api/protection.ts';
 export type { ExtensionPoint, ServiceRef } from './api/refs.ts';
 export { extensionPoint, serviceRef } from './api/refs.ts';
-export { Reply, reply } from './api/reply.ts';
+export { Reply, type ReplyHeaders, reply } from './api/reply.ts';
 export type { ErrorDialect, Route, RouteCall, RouteDefinition, RouteSchema } from './api/route.ts';
 export { route } from './api/route.ts';
 export type { Scope } from './api/scope.ts';

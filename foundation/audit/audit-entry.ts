@@ -77,6 +77,8 @@ export function decodeEntry(line: string): AuditEntry | undefined {
 /** What a handler may add to its audit record. */
 export interface AuditExtra {
   readonly sessionId?: string;
+  /** Whose record it is where the call itself finds out who is calling, as a login does. The id is empty while only the tenant is known. */
+  readonly actor?: { readonly id: string; readonly tenantId: string; readonly method: string };
   /**
    * What the call made or changed, by name: ids, versions, states (`{definition_id, version}`). 16 at most; a text is cut to 256 characters.
    */

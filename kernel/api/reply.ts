@@ -2,13 +2,16 @@ import type { Readable } from 'node:stream';
 import type { GatewayError } from '../../foundation/base/gateway-error.ts';
 import type { SseEvent, SseStream } from '../../foundation/http/sse-writer.ts';
 
+/** Headers of an answer; a list is sent as so many headers of one name (`set-cookie`). */
+export type ReplyHeaders = Readonly<Record<string, string | string[]>>;
+
 /** A finished answer: what a handler returns when a plain value with status 200 is not enough. */
 export class Reply {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: ReplyHeaders;
   readonly body: ReplyBody;
 
-  constructor(status: number, body: ReplyBody, headers: Readonly<Record<string, string>> = {}) {
+  constructor(status: number, body: ReplyBody, headers: ReplyHeaders = {}) {
     this.status = status;
     this.body = body;
     this.headers = headers;
@@ -29,14 +32,13 @@ export type ReplyBody =
 
 /** Makes replies by name. Text and streams are sent as the route's `answerType`; a `type` is for routes whose answers differ. */
 export const reply = {
-  json: (status: number, value: unknown, headers?: Record<string, string>) =>
+  json: (status: number, value: unknown, headers?: ReplyHeaders) =>
     new Reply(status, { kind: 'json', value }, headers),
-  created: (value: unknown, headers?: Record<string, string>) =>
-    new Reply(201, { kind: 'json', value }, headers),
-  empty: (status = 204, headers?: Record<string, string>) => new Reply(status, { kind: 'empty' }, headers),
-  text: (value: string, type?: string, headers?: Record<string, string>) =>
+  created: (value: unknown, headers?: ReplyHeaders) => new Reply(201, { kind: 'json', value }, headers),
+  empty: (status = 204, headers?: ReplyHeaders) => new Reply(status, { kind: 'empty' }, headers),
+  text: (value: string, type?: string, headers?: ReplyHeaders) =>
     new Reply(200, { kind: 'bytes', value }, typed(type, headers)),
-  stream: (value: Readable, type?: string, headers?: Record<string, string>) =>
+  stream: (value: Readable, type?: string, headers?: ReplyHeaders) =>
     new Reply(200, { kind: 'stream', value }, typed(type, headers)),
   /**
    * Answers with `text/event-stream`. The response starts when `run` is entered; an error it throws becomes the event
@@ -44,11 +46,11 @@ export const reply = {
    */
   sse: (
     run: (stream: SseStream) => Promise<void>,
-    headers?: Record<string, string>,
+    headers?: ReplyHeaders,
     failure?: (error: GatewayError) => SseEvent,
   ) => new Reply(200, { kind: 'sse', run, ...(failure && { failure }) }, headers),
 } as const;
 
-function typed(type: string | undefined, headers?: Record<string, string>): Record<string, string> {
+function typed(type: string | undefined, headers?: ReplyHeaders): ReplyHeaders {
   return { ...(type === undefined ? {} : { 'content-type': type }), ...headers };
 }

@@ -1,3 +1,4 @@
+import type { GatewayError } from '../../foundation/base/gateway-error.ts';
 import type { Identity } from '../access/identity.ts';
 
 /** What a transport found in a request. HTTP and gRPC share it; none of it may reach a log. */
@@ -24,6 +25,8 @@ export interface AuthenticationFailure {
   readonly failure: FailureReason;
   readonly tenantId?: string;
   readonly identityId?: string;
+  /** What its caller is told, where the credential holds and the call alone does not; default `auth.invalid` (401). */
+  readonly error?: GatewayError;
 }
 
 /** `undefined`: not mine, ask the next. Anything else ends the chain. */

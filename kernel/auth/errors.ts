@@ -41,6 +41,7 @@ export function denialError(
     return AuthErrors.required('Send an API key in the Authorization header', {
       headers: { 'www-authenticate': 'Bearer' },
     });
+  if (failure.error !== undefined) return failure.error;
   return AuthErrors.invalid('It is not, or not any more, a credential of this gateway', {
     headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
   });

@@ -60,7 +60,9 @@ export async function waitForRoom(room: Promise<void>): Promise<void> {
 }
 
 /** Everything that a credential did or tried; of callers without one only what leads nowhere (`isKnown` is false). */
-export function concernsAudit({ identity, failure, errorCode }: CallState, isKnown: boolean): boolean {
+export function concernsAudit(state: CallState, isKnown: boolean): boolean {
+  const { identity, failure, errorCode, auditExtra } = state;
+  if (auditExtra.actor !== undefined) return true;
   if (errorCode === KernelErrors.rateLimited.definition.code && identity.tenantId === '') return false;
   return identity.tenantId !== '' || failure !== undefined || !isKnown;
 }
@@ -81,12 +83,14 @@ export function auditEntry(
   ids: Ids,
   clock: Clock,
 ): AuditEntry {
-  const { failure, userAgent } = state;
-  const { sessionId } = state.auditExtra;
+  const { userAgent } = state;
+  const { actor, sessionId } = state.auditExtra;
+  const failure = actor === undefined ? state.failure : undefined;
+  const caller = actor ?? state.identity;
   return {
     id: ids.uuid(),
-    tenantId: failure === undefined ? state.identity.tenantId : (failure.tenantId ?? ''),
-    userId: failure === undefined ? state.identity.id : (failure.identityId ?? ''),
+    tenantId: failure === undefined ? caller.tenantId : (failure.tenantId ?? ''),
+    userId: failure === undefined ? caller.id : (failure.identityId ?? ''),
     // A client that mistakes a key for an id puts it into the path: not even then is it stored.
     action: redactText(subject.action).slice(0, MAX_ACTION),
     detail: auditDetail(subject.query, state.bodyFields, state.userHeader, state.auditExtra),
@@ -98,7 +102,7 @@ export function auditEntry(
     sourceIp: state.sourceAddress,
     userAgent: userAgent === undefined ? undefined : redactText(userAgent).slice(0, MAX_USER_AGENT),
     errorCode: failure === undefined ? state.errorCode : 'AUTH_FAILED',
-    authMethod: state.identity.method,
+    authMethod: caller.method,
   };
 }
 

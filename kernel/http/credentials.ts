@@ -1,3 +1,4 @@
+import { cookieOf } from '../../foundation/http/cookies.ts';
 import { type AddressedRequest, isLoopbackCaller } from '../../foundation/http/source-address.ts';
 import type { Credentials } from '../auth/authenticator.ts';
 
@@ -24,11 +25,7 @@ export class HeaderCredentials implements Credentials {
   }
 
   cookie(name: string): string | undefined {
-    for (const part of first(this.#request.headers.cookie)?.split(';') ?? []) {
-      const equals = part.indexOf('=');
-      if (equals > 0 && part.slice(0, equals).trim() === name) return part.slice(equals + 1).trim();
-    }
-    return undefined;
+    return cookieOf(first(this.#request.headers.cookie), name);
   }
 }
 

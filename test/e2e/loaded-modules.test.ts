@@ -60,3 +60,37 @@ test('a gateway with REDIS_URL loads ioredis and BullMQ, and no client of Postgr
   for (const name of ['ioredis', 'bullmq']) t.true(packages.has(name), name);
   t.false(packages.has('pg'));
 });
+
+/** Notes the files of this plugin that are loaded. */
+const CHANNELS = `
+  import { appendFileSync } from 'node:fs';
+  import { registerHooks } from 'node:module';
+  registerHooks({
+    load(url, context, next) {
+      const file = /\\/plugins\\/channels\\/(.+\\.ts)$/.exec(url)?.[1];
+      if (file !== undefined) appendFileSync('files.txt', file + '\\n');
+      return next(url, context);
+    },
+  });`;
+
+test('channels that nobody uses are routes, tables and what recognizes a cookie; the rest comes with the first one', async (t) => {
+  const folder = await temporaryFolder(t);
+  const gateway = await startGatewayProcess(t, folder, {
+    NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(CHANNELS)}`,
+  });
+  const loaded = async () => (await readFile(path.join(folder, 'files.txt'), 'utf8')).trim().split('\n');
+  t.is((await gateway.request('/v1/me')).status, 200);
+  t.is((await gateway.request('/v1/me', { token: null })).status, 401);
+  const idle = await loaded();
+  t.true(idle.includes('routes/login.ts'));
+  const USED =
+    /^(?:services\/(?:apps|bindings|logins|sessions|open-channels|return-to|expiry)|services\/providers\/.*|store\/(?:apps|bindings|logins))\.ts$/;
+  t.deepEqual(
+    idle.filter((file) => USED.test(file)),
+    [],
+  );
+  const cookie = { cookie: `svc_session=${'0'.repeat(64)}` };
+  t.is((await gateway.request('/v1/me', { token: null, headers: cookie })).status, 401);
+  t.true((await loaded()).includes('services/sessions.ts'));
+  t.is((await gateway.stop()).code, 0);
+});

@@ -10,6 +10,7 @@ import {
   Timestamp,
   Type,
 } from 'agent-gateway';
+import { CHANNEL_SESSION } from '../../channels/contract.ts';
 import { isTenantAdmin, type Memories, type Memory, MemoryErrors } from '../../records/contract.ts';
 import { IdParams, MAX_PAGE } from './common.ts';
 
@@ -165,13 +166,16 @@ export function longTermMemoryRoutes(memories: Memories): readonly Route[] {
   ];
 }
 
+/** Credentials of one person, and not of a backend that speaks for many. */
+const PERSONS: ReadonlySet<string> = new Set(['jwt', CHANNEL_SESSION]);
+
 /**
- * Throws `memory.forbidden` where the caller is bound to another user: to the one that `X-Svc-User-Id` names, or to the person whose JWT it is.
+ * Throws `memory.forbidden` where the caller is bound to another user: to the one that `X-Svc-User-Id` names, or to the person whose JWT or browser it is.
  * Administrators, and those who speak for no user, such as a backend with its key, reach all users of their tenant.
  */
 function requireUser({ identity, userId }: Pick<Call, 'identity' | 'userId'>, wanted: string): void {
   if (isTenantAdmin(identity)) return;
-  const bound = userId ?? (identity.method === 'jwt' ? identity.id : undefined);
+  const bound = userId ?? (PERSONS.has(identity.method) ? identity.id : undefined);
   if (bound !== undefined && bound !== wanted) throw MemoryErrors.forbidden();
 }
 

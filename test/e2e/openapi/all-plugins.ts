@@ -3,6 +3,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Plugin } from '../../../kernel/api/plugin.ts';
 import { startTestGateway, type TestGateway } from '../../../testing/index.ts';
+import { type FakeMessenger, startFakeMessenger } from '../../support/fake-messenger.ts';
 import type { Operation, Received } from './contract.ts';
 import type { Input } from './inputs.ts';
 
@@ -11,11 +12,17 @@ const PLENTY = '100000';
 /** Streams that last until their reader leaves. */
 const ENDLESS = ['GET /api/v2/admin/logs'];
 
-/** A gateway with every bundled plugin, and another one. */
+/** A gateway with every bundled plugin, another one, and a messenger through which people log in. */
+export interface AllPlugins extends TestGateway {
+  readonly messenger: FakeMessenger;
+}
+
+/** Starts it. */
 export async function startAll(
   plugin: Plugin,
   environment: Readonly<Record<string, string>> = {},
-): Promise<TestGateway> {
+): Promise<AllPlugins> {
+  const messenger = await startFakeMessenger('feishu');
   const files = globSync('plugins/*/plugin.ts', { cwd: ROOT });
   const bundled = await Promise.all(
     files.map(async (file) => (await import(pathToFileURL(path.join(ROOT, file)).href)).default as Plugin),
@@ -25,10 +32,22 @@ export async function startAll(
     SVC_ANON_RATE_LIMIT_RPM: PLENTY,
     SVC_BOOTSTRAP_RATE_LIMIT_RPM: PLENTY,
     SVC_MCP_STDIO_ALLOW: process.execPath,
+    SVC_CHANNEL_FEISHU_URL: messenger.url,
+    SVC_CHANNEL_HASH_SECRET: 'a-secret-of-at-least-32-characters!',
+    SAAS_PUBLIC_URL: 'https://gateway.example',
+    FEISHU_SECRET: messenger.secret,
     LOG_LEVEL: 'warn',
     ...environment,
   };
-  return startTestGateway({ plugins: [...bundled, plugin], env });
+  const gateway = await startTestGateway({ plugins: [...bundled, plugin], env });
+  const { stop } = gateway;
+  return Object.assign(gateway, {
+    messenger,
+    async stop() {
+      await stop();
+      await messenger.close();
+    },
+  });
 }
 
 /** Calls an operation; what the input does not name in the path is `unknown`. */
@@ -50,6 +69,7 @@ export async function send(
       ...headers,
     },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    redirect: 'manual',
     signal: AbortSignal.timeout(30_000),
   });
   const { status, headers: answered } = response;

@@ -69,7 +69,7 @@ eachDatabase(test, 'no text makes an operation fail, wherever it stands', async 
     }
     // Made anew: what a spoilt input made may have a name that has to be unique.
     const { status, headers, text } = await send(gateway, operation, await makeInput(known));
-    if (status >= 300) problems.push(`${key} afterwards: ${status} ${text}`);
+    if (status >= 400) problems.push(`${key} afterwards: ${status} ${text}`);
     else await learn?.(known, /json/.test(headers.get('content-type') ?? '') ? JSON.parse(text) : undefined);
   }
   t.log(`${sent} inputs, TEST_SEED=${SEED}`);

@@ -3,12 +3,13 @@ import path from 'node:path';
 import { Type } from '../../../foundation/base/type.ts';
 import { defineJob } from '../../../foundation/messages/jobs/jobs.ts';
 import { type Turns, TurnsRef } from '../../../plugins/records/contract.ts';
-import type { TestGateway } from '../../../testing/index.ts';
 import type { TestResponse } from '../../../testing/start-test-gateway.ts';
 import { testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
 import { chain } from '../../support/workflow-story.ts';
 import { adminSuccesses } from './admin-successes.ts';
+import type { AllPlugins } from './all-plugins.ts';
+import { channelSuccesses } from './channel-successes.ts';
 import { cozeSuccesses } from './coze-successes.ts';
 import type { Input } from './inputs.ts';
 
@@ -52,7 +53,7 @@ spec:
 const none = () => ({});
 
 /** One call or more of every operation, in an order in which each succeeds. */
-export function successes(gateway: TestGateway, turns: () => Turns): readonly Step[] {
+export function successes(gateway: AllPlugins, turns: () => Turns): readonly Step[] {
   const { services } = gateway.gateway;
 
   async function deadJob(): Promise<Input> {
@@ -330,6 +331,7 @@ export function successes(gateway: TestGateway, turns: () => Turns): readonly St
     ['DELETE /api/v2/admin/webhooks/{id}', webhook],
 
     ...cozeSuccesses(gateway),
+    ...channelSuccesses(gateway),
     ...adminSuccesses,
     ['GET /admin/v1/jobs', none],
     ['GET /admin/v1/jobs/{id}', deadJob],

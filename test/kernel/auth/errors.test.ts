@@ -1,4 +1,5 @@
 import test from 'ava';
+import { defineErrors } from '../../../foundation/base/gateway-error.ts';
 import { redactText } from '../../../foundation/observability/redact-text.ts';
 import { denialError } from '../../../kernel/auth/errors.ts';
 
@@ -35,4 +36,17 @@ test('what callers are told is not taken for a credential on its way out', (t) =
     const { detail, title } = denialError({ allow: false, reason: 'unauthenticated' }, failure);
     t.deepEqual([redactText(detail), redactText(title)], [detail, title]);
   }
+});
+
+test('a credential that holds, in a call that does not, is told as its authenticator says', (t) => {
+  const { csrf } = defineErrors({
+    csrf: { code: 'cookie.csrf', kind: 'forbidden', title: 'A header is missing' },
+  });
+  const denied = { allow: false, reason: 'unauthenticated' } as const;
+  t.like(denialError(denied, { failure: 'invalid', error: csrf() }), {
+    code: 'cookie.csrf',
+    kind: 'forbidden',
+  });
+  const forbidden = { allow: false, reason: 'forbidden', detail: 'This needs the role user.' } as const;
+  t.is(denialError(forbidden, undefined).code, 'auth.forbidden');
 });

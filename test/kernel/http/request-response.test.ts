@@ -19,6 +19,10 @@ const open = { access: access.public(), rateLimit: 'none', summary: 'a test rout
 
 const routes: Route[] = [
   route({
+    ...{ ...open, method: 'GET', path: '/cookies' },
+    handle: () => reply.empty(302, { location: '/', 'set-cookie': ['a=1', 'b=2; Path=/'] }),
+  }),
+  route({
     ...open,
     method: 'POST',
     path: '/things/{id}',
@@ -110,6 +114,13 @@ test('input is validated, coerced and defaulted', async (t) => {
   });
   t.is(status, 201);
   t.deepEqual(body, { id: 7, limit: 3, body: { name: 'a', more: true } });
+});
+
+test('an answer has as many headers of one name as its list, and the status that it was given', async (t) => {
+  const response = await fetch(`${gateway.url}/cookies`, { redirect: 'manual' });
+  t.is(response.status, 302);
+  t.is(response.headers.get('location'), '/');
+  t.deepEqual(response.headers.getSetCookie(), ['a=1', 'b=2; Path=/']);
 });
 
 test('every problem of a request is reported together, as RFC 9457', async (t) => {

@@ -1,0 +1,84 @@
+import { type FieldError, isSecretReference, KernelErrors, type SecretOrigin } from 'agent-gateway';
+import type { AppRow } from '../store/tables.ts';
+
+/** The secrets of an app: what each is called in tables, and on the wire. */
+const REFERENCES = {
+  app: { column: 'appSecretRef', field: 'app_secret_ref' },
+  oauth: { column: 'oauthSecretRef', field: 'oauth_secret_ref' },
+  webhook: { column: 'webhookSecretRef', field: 'webhook_secret_ref' },
+} as const;
+
+type Name = keyof typeof REFERENCES;
+const NAMES = Object.keys(REFERENCES) as Name[];
+
+type Column = (typeof REFERENCES)[Name]['column'];
+
+/** References of an app: null takes one away, undefined leaves it as it is. */
+export type References = { readonly [C in Column]?: string | null | undefined };
+
+/** `corpid`, or `corpid:agentid`. */
+const WECOM_KEY = /^[^:]+(?::\d+)?$/;
+
+/**
+ * What is wrong with the body of a new app, or of changes of one, that its schema does not say: texts that are no references, a key that is
+ * none of WeCom, and a new app without a secret to log in with. Whatever else is wrong with it.
+ */
+export function appProblems(body: unknown, isNew: boolean): readonly FieldError[] {
+  if (typeof body !== 'object' || body === null) return [];
+  const fields = body as Readonly<Record<string, unknown>>;
+  const problems: FieldError[] = [];
+  for (const name of NAMES) {
+    const { field } = REFERENCES[name];
+    const value = fields[field];
+    if (typeof value === 'string' && !isSecretReference(value)) {
+      problems.push({
+        pointer: `/body/${field}`,
+        message: 'must be a reference to a secret: env:NAME or file:PATH',
+      });
+    }
+  }
+  if (!isNew) return problems;
+  if (fields.platform === 'wecom' && typeof fields.app_key === 'string' && !WECOM_KEY.test(fields.app_key)) {
+    problems.push({ pointer: '/body/app_key', message: 'must be corpid or corpid:agentid' });
+  }
+  if (fields.app_secret_ref == null && fields.oauth_secret_ref == null) problems.push(MISSING_SECRET);
+  return problems;
+}
+
+const MISSING_SECRET: FieldError = {
+  pointer: '/body/app_secret_ref',
+  message: 'is needed where there is no oauth_secret_ref: people cannot log in without one of them',
+};
+
+/** Throws `request.invalid` for an app that is left without a secret to log in with. */
+export function requireLoginSecret({ appSecretRef, oauthSecretRef }: References): void {
+  if (appSecretRef == null && oauthSecretRef == null) {
+    throw KernelErrors.invalidRequest(undefined, { errors: [MISSING_SECRET] });
+  }
+}
+
+/** The references that were given, null for one that is taken away. */
+export function givenReferences(wanted: References): Partial<Pick<AppRow, Column>> {
+  const given = NAMES.map((name) => [REFERENCES[name].column, wanted[REFERENCES[name].column]] as const);
+  return Object.fromEntries(given.filter(([, reference]) => reference !== undefined));
+}
+
+/** `tenantRefs` of an app after somebody has given references: each counts as his who wrote it last. */
+export function writersAfter(tenantRefs: string, given: References, from: SecretOrigin): string {
+  const written = new Set(tenantRefs.split(','));
+  return NAMES.filter((name) =>
+    given[REFERENCES[name].column] === undefined ? written.has(name) : from === 'tenant',
+  ).join(',');
+}
+
+/** The secret with which people log in, and what its reference may name. */
+export function loginSecretOf({ appSecretRef, oauthSecretRef, tenantRefs }: AppRow): {
+  readonly reference: string;
+  readonly from: SecretOrigin;
+} {
+  const name: Name = oauthSecretRef === null ? 'app' : 'oauth';
+  return {
+    reference: oauthSecretRef ?? appSecretRef ?? '',
+    from: tenantRefs.split(',').includes(name) ? 'tenant' : 'operator',
+  };
+}

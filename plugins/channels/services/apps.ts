@@ -1,0 +1,171 @@
+import {
+  type Clock,
+  type Database,
+  DEFAULT_TENANT_ID,
+  type GatewayError,
+  type Identity,
+  type Ids,
+  isOperator,
+  isUniqueViolation,
+  type Page,
+  SecretErrors,
+  type SecretOrigin,
+  type Secrets,
+  TenantErrors,
+  type Tenants,
+} from 'agent-gateway';
+import type { Platform } from '../contract.ts';
+import { countApps, deleteApp, findApp, insertApp, lockApp, pageOfApps, updateApp } from '../store/apps.ts';
+import { deleteSessionsOfApp } from '../store/logins.ts';
+import type { AppRow } from '../store/tables.ts';
+import { givenReferences, type References, requireLoginSecret, writersAfter } from './app-rules.ts';
+import { ChannelErrors } from './errors.ts';
+import { isId, narrowedTo, reachOf } from './reach.ts';
+import type { EndedSessions } from './sessions-ended.ts';
+
+/** Channel apps of one tenant. */
+export const MAX_APPS = 100;
+
+/** What an administrator says of a new app. */
+export interface NewApp extends References {
+  readonly tenantId?: string | undefined;
+  readonly platform: Platform;
+  readonly appKey: string;
+  readonly enabled?: boolean | undefined;
+}
+
+/** What he changes; absent members stay as they are. */
+export interface AppChanges extends References {
+  readonly enabled?: boolean | undefined;
+}
+
+/** A deadlock with somebody else's transaction has changed nothing and may be tried again. */
+const RACES = { retries: 5 };
+
+/** What administrators do with channel apps (decisions 0.6, 1.10). Apps out of the caller's reach are not there. */
+export type Apps = ReturnType<typeof createApps>;
+
+/** Makes the service. */
+export function createApps(parts: {
+  readonly database: Pick<Database, 'system' | 'forTenant'>;
+  readonly tenants: Pick<Tenants, 'get'>;
+  readonly secrets: Pick<Secrets, 'resolve'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly ids: Pick<Ids, 'uuid'>;
+  readonly ended: (sessions: EndedSessions) => void;
+}) {
+  const { database, tenants, secrets, clock, ids, ended } = parts;
+
+  /** Throws `secret.refused` for a reference that a tenant may not name. What is not there yet may come. */
+  async function requireAllowed(given: References, from: SecretOrigin): Promise<void> {
+    for (const reference of Object.values(givenReferences(given))) {
+      if (reference === null) continue;
+      await secrets.resolve(reference, from).catch((error: GatewayError) => {
+        if (error.code === SecretErrors.refused.definition.code) throw error;
+      });
+    }
+  }
+
+  async function get(identity: Identity, id: string): Promise<AppRow> {
+    const app = isId(id) ? await findApp(database, id, reachOf(identity)) : undefined;
+    if (app === undefined) throw ChannelErrors.appNotFound();
+    return app;
+  }
+
+  /** The tenant for which an app is made. Throws `channel.foreign-tenant`, `tenant.not-found`, `tenant.deleted`. */
+  async function ownerOf(identity: Identity, tenantId: string = identity.tenantId): Promise<string> {
+    if (tenantId === identity.tenantId) return tenantId;
+    if (!isOperator(identity)) {
+      const errors = [{ pointer: '/body/tenant_id', message: 'is not your own tenant' }];
+      throw ChannelErrors.foreignTenant(undefined, { errors });
+    }
+    const tenant = isId(tenantId) ? await tenants.get(tenantId) : undefined;
+    if (tenant === undefined) throw TenantErrors.notFound();
+    if (tenant.deletedAt !== null) throw TenantErrors.isDeleted();
+    return tenantId;
+  }
+
+  return {
+    /** Throws `channel.app-not-found`. */
+    get,
+
+    /** Operators: apps of all tenants, or of `tenantId`. Others: their own; a foreign `tenantId` has none to show. */
+    async list(identity: Identity, tenantId: string | undefined, page: Page) {
+      const only = narrowedTo(identity, tenantId);
+      return only === null ? { apps: [], total: 0 } : pageOfApps(database, only, page);
+    },
+
+    /** Throws `channel.app-taken`, `channel.too-many-apps`, `secret.refused`, and what `ownerOf` does. */
+    async create(identity: Identity, wanted: NewApp): Promise<AppRow> {
+      const tenantId = await ownerOf(identity, wanted.tenantId);
+      const from = originOf(identity);
+      await requireAllowed(wanted, from);
+      const entities = database.forTenant(tenantId);
+      if ((await countApps(entities)) >= MAX_APPS) {
+        throw ChannelErrors.tooManyApps(`A tenant can have ${MAX_APPS} channel apps.`);
+      }
+      const { platform, appKey, enabled = true } = wanted;
+      const now = new Date(clock.now());
+      const app: AppRow = {
+        ...{ id: ids.uuid(), tenantId, platform, appKey, enabled, createdAt: now, updatedAt: now },
+        ...{ appSecretRef: null, oauthSecretRef: null, webhookSecretRef: null, ...givenReferences(wanted) },
+        tenantRefs: writersAfter('', wanted, from),
+      };
+      try {
+        await insertApp(entities, app);
+      } catch (error) {
+        if (!isUniqueViolation(error)) throw error;
+        const errors = [{ pointer: '/body/app_key', message: 'is that of another app of this platform' }];
+        throw ChannelErrors.appTaken(undefined, { errors });
+      }
+      return app;
+    },
+
+    /** An app that is disabled ends its cookie sessions. Throws `channel.app-not-found`, `request.invalid`, `secret.refused`. */
+    async update(identity: Identity, id: string, wanted: AppChanges): Promise<AppRow> {
+      const { tenantId } = await get(identity, id);
+      const from = originOf(identity);
+      await requireAllowed(wanted, from);
+      try {
+        return await database.forTenant(tenantId).transaction(async (entities) => {
+          const before = await lockApp(entities, id);
+          if (before === undefined) throw ChannelErrors.appNotFound();
+          const changes = {
+            ...givenReferences(wanted),
+            enabled: wanted.enabled ?? before.enabled,
+            tenantRefs: writersAfter(before.tenantRefs, wanted, from),
+            updatedAt: new Date(clock.now()),
+          };
+          const after: AppRow = { ...before, ...changes };
+          requireLoginSecret(after);
+          await updateApp(entities, id, changes);
+          if (!after.enabled) await deleteSessionsOfApp(entities, id);
+          return after;
+        }, RACES);
+      } finally {
+        // Also after a failure: a commit whose answer was lost has happened.
+        if (wanted.enabled === false) ended({ tenant_id: tenantId, channel_app_id: id });
+      }
+    },
+
+    /** Deletes an app with its bindings, links and cookie sessions. Throws `channel.app-not-found`. */
+    async remove(identity: Identity, id: string): Promise<AppRow> {
+      const app = await get(identity, id);
+      const { tenantId } = app;
+      try {
+        const entities = database.forTenant(tenantId);
+        if (!(await entities.transaction((inside) => deleteApp(inside, id), RACES))) {
+          throw ChannelErrors.appNotFound();
+        }
+        return app;
+      } finally {
+        ended({ tenant_id: tenantId, channel_app_id: id });
+      }
+    },
+  };
+}
+
+/** What references may name that this caller writes: the default tenant's are the operator's. */
+function originOf({ tenantId }: Identity): SecretOrigin {
+  return tenantId === DEFAULT_TENANT_ID ? 'operator' : 'tenant';
+}

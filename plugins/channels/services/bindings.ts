@@ -1,0 +1,46 @@
+import type { Clock, Database, Identity, Page } from 'agent-gateway';
+import { type BindingFilter, findBinding, pageOfBindings, revokeBinding } from '../store/bindings.ts';
+import type { BindingRow } from '../store/tables.ts';
+import { ChannelErrors } from './errors.ts';
+import { isId, narrowedTo, reachOf } from './reach.ts';
+import type { EndedSessions } from './sessions-ended.ts';
+
+/** What administrators do with bindings (decisions 1.10). Bindings out of the caller's reach are not there. */
+export type Bindings = ReturnType<typeof createBindings>;
+
+/** Makes the service. */
+export function createBindings(parts: {
+  readonly database: Pick<Database, 'system' | 'forTenant'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly ended: (sessions: EndedSessions) => void;
+}) {
+  const { database, clock, ended } = parts;
+  return {
+    /** Operators: of all tenants, or of `tenantId`. Others: their own; a foreign `tenantId` has none to show. Revoked ones included. */
+    async list(identity: Identity, { tenantId, channelAppId }: BindingFilter, page: Page) {
+      const only = narrowedTo(identity, tenantId);
+      if (only === null || (channelAppId !== undefined && !isId(channelAppId)))
+        return { bindings: [], total: 0 };
+      return pageOfBindings(database, { tenantId: only, channelAppId }, page);
+    },
+
+    /**
+     * Revokes a binding and ends the cookie sessions of its user: here at once, elsewhere within a second. No link that was made before lets him in
+     * again. Throws `channel.binding-not-found`.
+     */
+    async revoke(identity: Identity, id: string): Promise<BindingRow> {
+      const binding = isId(id) ? await findBinding(database, id, reachOf(identity)) : undefined;
+      if (binding === undefined) throw ChannelErrors.bindingNotFound();
+      const { tenantId, userId } = binding;
+      try {
+        await database
+          .forTenant(tenantId)
+          .transaction((entities) => revokeBinding(entities, binding, new Date(clock.now())), { retries: 5 });
+      } finally {
+        // Also after a failure: a commit whose answer was lost has happened.
+        ended({ tenant_id: tenantId, user_id: userId });
+      }
+      return binding;
+    },
+  };
+}

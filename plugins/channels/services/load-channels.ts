@@ -1,0 +1,67 @@
+import type { Scope } from 'agent-gateway';
+import type { ChannelsSettings } from '../config.ts';
+import { addressesOf } from './addresses.ts';
+import type { Counted } from './logins.ts';
+import type { Channels } from './open-channels.ts';
+import type { KnownSession } from './sessions.ts';
+
+/** Milliseconds between two removals of what has expired. It counts for nothing, removed or not. */
+export const EXPIRY_EVERY_MS = 10 * 60_000;
+
+/** What channels do, loaded at the first use: a gateway without channels pays for none of it. */
+export interface ChannelsLoader {
+  /** `undefined` until it was used. */
+  readonly loaded: Channels | undefined;
+  load(): Promise<Channels>;
+  /** The cookie session of a token by its hash; no promise when it is at hand. */
+  findSession(tokenHash: string): KnownSession | undefined | Promise<KnownSession | undefined>;
+  /** Removes what has expired. */
+  removeExpired(signal: AbortSignal): Promise<void>;
+  /** Ends what was loaded. */
+  close(): Promise<void>;
+}
+
+/** Makes the loader. Throws a ConfigurationError, which stops the start, for an address that cannot be used. */
+export function createLoader(scope: Scope<ChannelsSettings>): ChannelsLoader {
+  const { services, config } = scope;
+  const addresses = addressesOf(config);
+  const logins = scope.metric.counter({
+    name: 'svc_channel_logins_total',
+    help: 'Logins through channels that came back from the provider',
+    labels: ['platform', 'result'],
+  });
+  let loading: Promise<Channels> | undefined;
+  let loaded: Channels | undefined;
+
+  async function open(): Promise<Channels> {
+    const { openChannels } = await import('./open-channels.ts');
+    const counted: Counted = (platform, result) => logins.inc({ platform, result });
+    loaded = openChannels({ services, config, ...addresses, counted });
+    return loaded;
+  }
+
+  function load(): Promise<Channels> {
+    // What could not be loaded is tried again.
+    loading ??= open().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  }
+
+  return {
+    get loaded() {
+      return loaded;
+    },
+    load,
+    findSession: (tokenHash) =>
+      loaded === undefined
+        ? load().then(({ sessions }) => sessions.find(tokenHash))
+        : loaded.sessions.find(tokenHash),
+    async removeExpired(signal) {
+      const { removeExpired } = await import('./expiry.ts');
+      await removeExpired(services, signal);
+    },
+    close: async () => (await loading)?.close(),
+  };
+}

@@ -1,0 +1,258 @@
+import {
+  type Clock,
+  type Database,
+  GatewayError,
+  type Identity,
+  type Ids,
+  type Secrets,
+  type TenantEntityManager,
+  type Tenants,
+} from 'agent-gateway';
+import { CHANNEL_SESSION, PLATFORMS, type Platform } from '../contract.ts';
+import { findApp, findAppByKey, lockApp } from '../store/apps.ts';
+import { noteLogin, reinstate } from '../store/bindings.ts';
+import { beginLogin, endLogin, findLink, findState, insertLink, insertSession } from '../store/logins.ts';
+import type { AppRow, StateRow } from '../store/tables.ts';
+import { loginSecretOf } from './app-rules.ts';
+import type { Apps } from './apps.ts';
+import { ChannelErrors } from './errors.ts';
+import type { Providers } from './providers/providers.ts';
+import { returnPath } from './return-to.ts';
+import { hasHash, hashOf, isSecret, LOGIN_SECONDS, newSecret, SESSION_SECONDS, userHash } from './secrets.ts';
+
+/** A link for one login. */
+export interface Link {
+  readonly url: string;
+  readonly challenge: string;
+  readonly expiresAt: Date;
+}
+
+/** A login that has begun. */
+export interface BegunLogin {
+  /** The provider's page. */
+  readonly location: string;
+  readonly state: string;
+  /** For the cookie of this login, so that no other browser ends it. */
+  readonly browserSecret: string;
+}
+
+/** A login that has succeeded. */
+export interface EndedLogin {
+  readonly returnTo: string;
+  readonly tenantId: string;
+  readonly userId: string;
+  readonly bindingId: string;
+  /** For the cookies. */
+  readonly token: string;
+  readonly csrf: string;
+}
+
+/** What the record of a login says of whose it is, as soon as that is known. */
+export type Note = (actor: {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly method: string;
+}) => void;
+
+/** Counts a login by how it ended: `refused` is the caller's matter, `failed` the provider's or the gateway's. */
+export type Counted = (platform: Platform, result: 'success' | 'refused' | 'failed') => void;
+
+interface LoginsParts {
+  readonly database: Pick<Database, 'system' | 'forTenant'>;
+  readonly tenants: Pick<Tenants, 'get'>;
+  readonly secrets: Pick<Secrets, 'resolve'>;
+  readonly apps: Pick<Apps, 'get'>;
+  readonly providers: Pick<Providers, 'authorizeUrl' | 'identify'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly ids: Pick<Ids, 'bytes' | 'uuid'>;
+  /** `SVC_CHANNEL_HASH_SECRET` and `SAAS_PUBLIC_URL`. */
+  readonly hashSecret: string | undefined;
+  readonly publicUrl: string | undefined;
+  readonly counted: Counted;
+}
+
+/** A deadlock with somebody else's transaction has changed nothing and may be tried again. */
+const RACES = { retries: 5 };
+
+/** The way in through a channel (decisions 1.10). */
+export type Logins = ReturnType<typeof createLogins>;
+
+/** Makes the service. Nothing of a login is in the process: each of its steps may reach another replica. */
+export function createLogins(parts: LoginsParts) {
+  const { database, tenants, secrets, apps, providers, clock, ids, counted } = parts;
+
+  /** Throws `channel.not-configured`, which names the variable to the operator. */
+  function configuration(): { readonly hashSecret: string; readonly publicUrl: string } {
+    const { hashSecret, publicUrl } = parts;
+    if (hashSecret === undefined) throw ChannelErrors.notConfigured('SVC_CHANNEL_HASH_SECRET is not set');
+    if (publicUrl === undefined) throw ChannelErrors.notConfigured('SAAS_PUBLIC_URL is not set');
+    return { hashSecret, publicUrl };
+  }
+
+  /** Whether people may log in through an app: it is enabled, and its tenant is there. */
+  async function isOpen(app: AppRow | undefined): Promise<boolean> {
+    if (app === undefined || !app.enabled) return false;
+    const tenant = await tenants.get(app.tenantId);
+    return tenant !== undefined && tenant.deletedAt === null;
+  }
+
+  async function secretOf(app: AppRow): Promise<string> {
+    const { reference, from } = loginSecretOf(app);
+    try {
+      return await secrets.resolve(reference, from);
+    } catch (cause) {
+      throw ChannelErrors.secretUnavailable(undefined, { cause });
+    }
+  }
+
+  /** The login that a browser comes back to. Of several at one time one gets it. */
+  async function take(
+    platform: Platform,
+    state: string,
+    browserSecret: string | undefined,
+  ): Promise<StateRow> {
+    if (!isSecret(state) || browserSecret === undefined) throw ChannelErrors.stateInvalid();
+    const begun = await findState(database, hashOf(state));
+    if (begun === undefined || begun.platform !== platform || begun.expiresAt.getTime() <= clock.now()) {
+      throw ChannelErrors.stateInvalid();
+    }
+    // Another browser does not end it for the one that began.
+    if (!hasHash(browserSecret, begun.browserHash)) throw ChannelErrors.stateInvalid();
+    if (!(await endLogin(database.forTenant(begun.tenantId), begun))) throw ChannelErrors.stateInvalid();
+    return begun;
+  }
+
+  /** Lets a user in. Throws `channel.app-not-found` and `channel.binding-revoked`. */
+  async function admit(entities: TenantEntityManager, begun: StateRow, providerUserHash: string) {
+    const now = new Date(clock.now());
+    const { tenantId, channelAppId, platform } = begun;
+    // Both stay as they are until the session is there: who disables or revokes comes before, or finds the session.
+    const app = await lockApp(entities, channelAppId);
+    if (!app?.enabled) throw ChannelErrors.appNotFound();
+    const binding = await noteLogin(entities, {
+      ...{ id: ids.uuid(), userId: ids.uuid(), tenantId, channelAppId, platform, providerUserHash },
+      ...{ createdAt: now, lastLoginAt: now, revokedAt: null },
+    });
+    // Who was revoked comes in again by a link that was made afterwards.
+    const { revokedAt } = binding;
+    if (revokedAt !== null && revokedAt > begun.linkCreatedAt) throw ChannelErrors.revoked();
+    if (revokedAt !== null) await reinstate(entities, binding.id);
+    const token = newSecret(ids);
+    const csrf = newSecret(ids);
+    const { userId, id: bindingId } = binding;
+    await insertSession(entities, {
+      ...{ id: hashOf(token), tenantId, channelAppId, userId, csrfHash: hashOf(csrf) },
+      ...{ createdAt: now, expiresAt: new Date(now.getTime() + SESSION_SECONDS * 1_000) },
+    });
+    return { returnTo: begun.returnTo, tenantId, userId, bindingId, token, csrf };
+  }
+
+  /** What `end` does, uncounted. */
+  async function arrive(platform: Platform, arrival: LoginArrival, note: Note): Promise<EndedLogin> {
+    const { hashSecret } = configuration();
+    const { code, state, browserSecret, signal } = arrival;
+    if (code === undefined || code === '') throw ChannelErrors.loginDenied();
+    const begun = await take(platform, state, browserSecret);
+    const { tenantId, channelAppId } = begun;
+    note({ id: '', tenantId, method: CHANNEL_SESSION });
+    const app = await findApp(database, channelAppId, tenantId);
+    if (app === undefined || !(await isOpen(app))) throw ChannelErrors.appNotFound();
+    const { appKey } = app;
+    const id = await providers.identify(platform, { appKey, secret: await secretOf(app), code }, signal);
+    const hash = userHash(hashSecret, { platform, appKey, id });
+    const ended = await database
+      .forTenant(tenantId)
+      .transaction((entities) => admit(entities, begun, hash), RACES);
+    note({ id: ended.userId, tenantId, method: CHANNEL_SESSION });
+    return ended;
+  }
+
+  return {
+    /** Makes a link for one login. Throws `channel.app-not-found`, `channel.app-disabled`, `channel.not-configured`. */
+    async makeLink(identity: Identity, appId: string): Promise<Link> {
+      const app = await apps.get(identity, appId);
+      const { publicUrl } = configuration();
+      if (!app.enabled) throw ChannelErrors.appDisabled();
+      const challenge = newSecret(ids);
+      const createdAt = new Date(clock.now());
+      const expiresAt = new Date(createdAt.getTime() + LOGIN_SECONDS * 1_000);
+      const { tenantId, id: channelAppId, platform, appKey } = app;
+      const link = { id: hashOf(challenge), tenantId, channelAppId, createdAt, expiresAt };
+      await insertLink(database.forTenant(tenantId), link);
+      const query = new URLSearchParams({ app_key: appKey, challenge });
+      return { url: `${publicUrl}${START(platform)}?${query}`, challenge, expiresAt };
+    },
+
+    /**
+     * Uses a link up and begins a login. Throws `channel.platform-not-found`, `channel.not-configured`, `channel.app-not-found` (also for one that is
+     * disabled, or whose tenant is gone), `channel.link-invalid`.
+     */
+    async begin(
+      name: string,
+      { appKey, challenge, returnTo }: { appKey: string; challenge: string; returnTo: string | undefined },
+    ): Promise<BegunLogin> {
+      const platform = platformOf(name);
+      const { publicUrl } = configuration();
+      const app = await findAppByKey(database, platform, appKey);
+      if (app === undefined || !(await isOpen(app))) throw ChannelErrors.appNotFound();
+      const now = new Date(clock.now());
+      const entities = database.forTenant(app.tenantId);
+      const wanted = { id: hashOf(challenge), channelAppId: app.id };
+      const link = isSecret(challenge) ? await findLink(entities, wanted, now) : undefined;
+      if (link === undefined) throw ChannelErrors.linkInvalid();
+      const state = newSecret(ids);
+      const browserSecret = newSecret(ids);
+      const isBegun = await beginLogin(entities, link, {
+        ...{ id: hashOf(state), tenantId: app.tenantId, channelAppId: app.id, platform },
+        ...{ browserHash: hashOf(browserSecret), returnTo: returnPath(returnTo) },
+        ...{ linkCreatedAt: link.createdAt, expiresAt: new Date(now.getTime() + LOGIN_SECONDS * 1_000) },
+      });
+      if (!isBegun) throw ChannelErrors.linkInvalid();
+      const redirectUri = `${publicUrl}${CALLBACK(platform)}`;
+      return {
+        location: providers.authorizeUrl(platform, { appKey, redirectUri, state }),
+        state,
+        browserSecret,
+      };
+    },
+
+    /**
+     * Ends a login: asks the provider who came back, and makes his session. Throws `channel.platform-not-found`, `channel.not-configured`,
+     * `channel.login-denied`, `channel.state-invalid`, `channel.app-not-found`, `channel.secret-unavailable`, `channel.binding-revoked`, and what
+     * `Provider.identify` throws. What comes after the state has been used up needs another link.
+     */
+    async end(name: string, arrival: LoginArrival, note: Note): Promise<EndedLogin> {
+      const platform = platformOf(name);
+      try {
+        const ended = await arrive(platform, arrival, note);
+        counted(platform, 'success');
+        return ended;
+      } catch (error) {
+        counted(platform, error instanceof GatewayError && REFUSALS.has(error.kind) ? 'refused' : 'failed');
+        throw error;
+      }
+    },
+  };
+}
+
+/** What a browser comes back with. */
+export interface LoginArrival {
+  /** Absent where the user has said no. */
+  readonly code: string | undefined;
+  readonly state: string;
+  /** Out of the cookie of this login. */
+  readonly browserSecret: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+const START = (platform: Platform) => `/auth/channel/${platform}/start`;
+const CALLBACK = (platform: Platform) => `/auth/channel/${platform}/callback`;
+
+/** Kinds of error that say something about the caller. */
+const REFUSALS: ReadonlySet<string> = new Set(['invalid', 'forbidden', 'not-found', 'client-closed']);
+
+function platformOf(name: string): Platform {
+  const platform = PLATFORMS.find((known) => known === name);
+  if (platform === undefined) throw ChannelErrors.platformNotFound();
+  return platform;
+}

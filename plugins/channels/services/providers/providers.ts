@@ -1,0 +1,112 @@
+import { assertOutsideTransaction } from 'agent-gateway';
+import type { Agent } from 'undici';
+import type { Platform } from '../../contract.ts';
+import type { Addresses } from '../addresses.ts';
+import { ChannelErrors } from '../errors.ts';
+import { createFeishu } from './feishu.ts';
+import type { Answer, Arrival, Departure, Provider, ProviderRequest } from './provider.ts';
+import { createWecom } from './wecom.ts';
+import { createWeixin } from './weixin.ts';
+
+/** Milliseconds for all calls of one login together (decisions 1.10). */
+const TIMEOUT_MS = 25_000;
+/** Bytes of an answer at most; real ones have a few hundred. */
+const MAX_ANSWER = 64 * 1024;
+/** Connections to one host. */
+const CONNECTIONS = 16;
+
+/** The providers, over connections of their own. */
+export interface Providers {
+  /** The page on which people log in. */
+  authorizeUrl(platform: Platform, departure: Departure): string;
+  /** Who came back: what `Provider.identify` promises, within 25 s. Rejects with the reason of `signal`. */
+  identify(platform: Platform, arrival: Arrival, signal: AbortSignal): Promise<string>;
+  /** Breaks the calls that are under way. */
+  close(): Promise<void>;
+}
+
+/** Makes them; nothing is connected, and undici not loaded, before the first call. `timeout` in milliseconds, default 25,000. */
+export function createProviders(
+  origins: Addresses['origins'],
+  { timeout = TIMEOUT_MS }: { readonly timeout?: number } = {},
+): Providers {
+  const all: Readonly<Record<Platform, Provider>> = {
+    feishu: createFeishu(origins.feishu),
+    weixin: createWeixin(origins.weixin),
+    wecom: createWecom(origins.wecom),
+  };
+  let agent: Promise<Agent> | undefined;
+
+  async function ask({ url, body, bearer }: ProviderRequest, signal: AbortSignal): Promise<Answer> {
+    agent ??= openAgent();
+    const dispatcher = await agent;
+    signal.throwIfAborted();
+    const response = await dispatcher.request({
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
+      method: body === undefined ? 'GET' : 'POST',
+      headers: {
+        accept: 'application/json',
+        ...(body === undefined ? {} : { 'content-type': 'application/json; charset=utf-8' }),
+        ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+      signal,
+    });
+    const text = await readText(response.body);
+    if (response.statusCode >= 300 && response.statusCode < 400) throw new Error('the provider redirects');
+    return parse(text);
+  }
+
+  return {
+    authorizeUrl: (platform, departure) => all[platform].authorizeUrl(departure),
+
+    async identify(platform, arrival, caller) {
+      assertOutsideTransaction(`the login at ${platform}`);
+      const deadline = AbortSignal.timeout(timeout);
+      const signal = AbortSignal.any([caller, deadline]);
+      return all[platform].identify(arrival, async (request) => {
+        try {
+          return await ask(request, signal);
+        } catch (cause) {
+          if (caller.aborted) throw caller.reason;
+          if (deadline.aborted) throw ChannelErrors.providerTimeout(undefined, { cause });
+          throw ChannelErrors.providerFailed(undefined, { cause });
+        }
+      });
+    },
+
+    close: async () => (await agent)?.destroy(),
+  };
+}
+
+/** undici is loaded with the first call of all. */
+async function openAgent(): Promise<Agent> {
+  const { Agent } = await import('undici');
+  // The deadline is that of the login.
+  return new Agent({ connections: CONNECTIONS, allowH2: false, headersTimeout: 0, bodyTimeout: 0 });
+}
+
+async function readText(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    // Leaving the loop closes the connection.
+    if (bytes > MAX_ANSWER) throw new Error(`the answer is longer than ${MAX_ANSWER} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, bytes).toString('utf8');
+}
+
+/** Without the words of the parser, which quote the answer. */
+function parse(text: string): Answer {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Error('the answer is no JSON');
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Answer;
+  throw new Error('the answer is no JSON object');
+}

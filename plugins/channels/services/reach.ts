@@ -1,0 +1,23 @@
+import { type Identity, isOperator } from 'agent-gateway';
+
+/** The one tenant that an administrator reaches, or `undefined` for operators, who reach all (decisions 0.6). */
+export function reachOf(identity: Identity): string | undefined {
+  return isOperator(identity) ? undefined : identity.tenantId;
+}
+
+/**
+ * The tenant whose records a caller is shown who asks for those of `wanted`: undefined is all of them, which operators get who name none.
+ * Null where `wanted` is out of reach, or no id: there is nothing to show.
+ */
+export function narrowedTo(identity: Identity, wanted: string | undefined): string | undefined | null {
+  const reach = reachOf(identity);
+  if (wanted === undefined) return reach;
+  return isId(wanted) && (reach === undefined || reach === wanted) ? wanted : null;
+}
+
+/** True for text that can be the id of a record. What cannot is unknown without asking a database, which may refuse it. */
+export function isId(text: string): boolean {
+  return ID.test(text);
+}
+
+const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -1,0 +1,86 @@
+import { type Clock, createSharedCache, type Database, type Events, type Identity } from 'agent-gateway';
+import { CHANNEL_SESSION } from '../contract.ts';
+import { deleteSession, findSession } from '../store/logins.ts';
+import { type EndedSessions, SessionsEnded } from './sessions-ended.ts';
+
+/** What a request needs to know of a cookie session. */
+export interface KnownSession {
+  readonly identity: Identity;
+  readonly channelAppId: string;
+  readonly csrfHash: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/** What a cookie session may do (specification 1, Trusted channel login): it never grants anything of `admin`. */
+const ROLES = Object.freeze(['user']);
+const SCOPES: ReadonlySet<string> = new Set(['read', 'write', 'execute']);
+
+/** How old a session may be as it is known: so long it outlives its end in another replica, at most. */
+const MAX_AGE_MS = 1_000;
+const MAX_SESSIONS = 10_000;
+
+/** The cookie sessions, as requests ask for them. */
+export type Sessions = ReturnType<typeof createSessions>;
+
+/** Makes them; nothing is cached yet. */
+export function createSessions(parts: {
+  readonly database: Pick<Database, 'system' | 'forTenant'>;
+  readonly events: Pick<Events, 'emit'>;
+  readonly clock: Clock;
+}) {
+  const { database, events, clock } = parts;
+  const bounds = { maxAge: MAX_AGE_MS, maxEntries: MAX_SESSIONS };
+  const cache = createSharedCache<KnownSession | undefined>({ load, clock, ...bounds });
+
+  async function load(tokenHash: string): Promise<KnownSession | undefined> {
+    const row = await findSession(database, tokenHash);
+    if (row === undefined) return undefined;
+    const { tenantId, userId, channelAppId, csrfHash, expiresAt } = row;
+    return {
+      identity: { id: userId, tenantId, roles: ROLES, scopes: SCOPES, method: CHANNEL_SESSION },
+      channelAppId,
+      csrfHash,
+      expiresAt: expiresAt.getTime(),
+    };
+  }
+
+  /** Forgets sessions here. */
+  function forget({ token_hash, tenant_id, channel_app_id, user_id }: EndedSessions): void {
+    if (token_hash !== undefined) {
+      cache.forget(token_hash);
+      return;
+    }
+    const isNamed = (name: string | undefined, value: string) => name === undefined || name === value;
+    cache.forgetWhere(
+      ({ identity, channelAppId }) =>
+        isNamed(tenant_id, identity.tenantId) &&
+        isNamed(channel_app_id, channelAppId) &&
+        isNamed(user_id, identity.id),
+    );
+  }
+
+  /** Forgets them everywhere; to be called when their rows are gone, and also where that may have failed. */
+  function ended(sessions: EndedSessions): void {
+    forget(sessions);
+    events.emit(SessionsEnded, sessions);
+  }
+
+  return {
+    /** The session of a token by its hash, expired ones too. No promise when it is at hand. */
+    find: cache.get,
+    forget,
+    /** Forgets all, as after a time in which events may have been missed. */
+    clear: cache.clear,
+    ended,
+    /** Ends one session. */
+    async end(tokenHash: string, { identity }: Pick<KnownSession, 'identity'>): Promise<void> {
+      try {
+        await deleteSession(database.forTenant(identity.tenantId), tokenHash);
+      } finally {
+        // Also after a failure: a commit whose answer was lost has happened.
+        ended({ token_hash: tokenHash });
+      }
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { LockMode } from '@mikro-orm/core';
+import type { Database, Page, TenantEntityManager } from 'agent-gateway';
+import type { Platform } from '../contract.ts';
+import { type AppRow, AppTable, BindingTable, LinkTable, SessionTable, StateTable } from './tables.ts';
+
+/** The app of a platform and key, whoever's it is: what a public route names is only this. */
+export async function findAppByKey(
+  database: Pick<Database, 'system'>,
+  platform: Platform,
+  appKey: string,
+): Promise<AppRow | undefined> {
+  return (await database.system().findOne(AppTable, { platform, appKey })) ?? undefined;
+}
+
+/** The app of an id, of this tenant or, without one, of whoever it is. */
+export async function findApp(
+  database: Pick<Database, 'system' | 'forTenant'>,
+  id: string,
+  tenantId: string | undefined,
+): Promise<AppRow | undefined> {
+  const app =
+    tenantId === undefined
+      ? await database.system().findOne(AppTable, { id })
+      : await database.forTenant(tenantId).findOne(AppTable, { id });
+  return app ?? undefined;
+}
+
+/** The app, which stays as it is until the transaction ends. */
+export async function lockApp(entities: TenantEntityManager, id: string): Promise<AppRow | undefined> {
+  return (await entities.findOne(AppTable, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE })) ?? undefined;
+}
+
+/** A page, newest first: of a tenant, or of all. */
+export async function pageOfApps(
+  database: Pick<Database, 'system' | 'forTenant'>,
+  tenantId: string | undefined,
+  page: Page,
+): Promise<{ readonly apps: readonly AppRow[]; readonly total: number }> {
+  const newest = { orderBy: { id: 'desc' }, ...page } as const;
+  const [apps, total] =
+    tenantId === undefined
+      ? await database.system().findAndCount(AppTable, {}, newest)
+      : await database.forTenant(tenantId).findAndCount(AppTable, {}, newest);
+  return { apps, total };
+}
+
+export const countApps = (entities: TenantEntityManager): Promise<number> => entities.count(AppTable);
+
+/** Fails with a unique violation where there is an app of this platform and key, of any tenant. */
+export const insertApp = (entities: TenantEntityManager, { tenantId: _, ...app }: AppRow): Promise<void> =>
+  entities.insert(AppTable, app);
+
+export async function updateApp(
+  entities: TenantEntityManager,
+  id: string,
+  changes: Partial<AppRow>,
+): Promise<void> {
+  await entities.update(AppTable, { id }, changes);
+}
+
+/** Deletes an app with all that came in through it. False where there is none. To be called in a transaction. */
+export async function deleteApp(entities: TenantEntityManager, id: string): Promise<boolean> {
+  // The app first: who logs in holds it.
+  if ((await entities.delete(AppTable, { id })) === 0) return false;
+  const itsOwn = { channelAppId: id };
+  await entities.delete(BindingTable, itsOwn);
+  await entities.delete(SessionTable, itsOwn);
+  await entities.delete(LinkTable, itsOwn);
+  await entities.delete(StateTable, itsOwn);
+  return true;
+}

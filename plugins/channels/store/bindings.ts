@@ -1,0 +1,66 @@
+import type { Database, Page, TenantEntityManager } from 'agent-gateway';
+import { type BindingRow, BindingTable, SessionTable } from './tables.ts';
+
+/** Which bindings are asked for; what is absent does not narrow. */
+export interface BindingFilter {
+  readonly tenantId?: string | undefined;
+  readonly channelAppId?: string | undefined;
+}
+
+/** A page, newest first: of a tenant, or of all. */
+export async function pageOfBindings(
+  database: Pick<Database, 'system' | 'forTenant'>,
+  { tenantId, channelAppId }: BindingFilter,
+  page: Page,
+): Promise<{ readonly bindings: readonly BindingRow[]; readonly total: number }> {
+  const where = channelAppId === undefined ? {} : { channelAppId };
+  const newest = { orderBy: { id: 'desc' }, ...page } as const;
+  const [bindings, total] =
+    tenantId === undefined
+      ? await database.system().findAndCount(BindingTable, where, newest)
+      : await database.forTenant(tenantId).findAndCount(BindingTable, where, newest);
+  return { bindings, total };
+}
+
+/** The binding of an id, of this tenant or, without one, of whoever it is. */
+export async function findBinding(
+  database: Pick<Database, 'system' | 'forTenant'>,
+  id: string,
+  tenantId: string | undefined,
+): Promise<BindingRow | undefined> {
+  const binding =
+    tenantId === undefined
+      ? await database.system().findOne(BindingTable, { id })
+      : await database.forTenant(tenantId).findOne(BindingTable, { id });
+  return binding ?? undefined;
+}
+
+/**
+ * Notes that a user of an app logs in, who gets the binding `made` where he has none. It stays as it is until the transaction ends, in which this has to
+ * be called.
+ */
+export async function noteLogin(
+  entities: TenantEntityManager,
+  { tenantId: _, ...made }: BindingRow,
+): Promise<BindingRow> {
+  const { channelAppId, providerUserHash } = made;
+  const conflict = ['channelAppId', 'providerUserHash'] as const;
+  await entities.upsert(BindingTable, made, { conflict, update: ['lastLoginAt'] });
+  return entities.findOneOrFail(BindingTable, { channelAppId, providerUserHash });
+}
+
+/** Lets a user in again who was revoked. */
+export async function reinstate(entities: TenantEntityManager, id: string): Promise<void> {
+  await entities.update(BindingTable, { id }, { revokedAt: null });
+}
+
+/** Revokes a binding, again where it was revoked already, and ends the sessions of its user. To be called in a transaction. */
+export async function revokeBinding(
+  entities: TenantEntityManager,
+  { id, userId }: Pick<BindingRow, 'id' | 'userId'>,
+  revokedAt: Date,
+): Promise<void> {
+  // The binding first: who logs in holds it, and has his session when it is free.
+  await entities.update(BindingTable, { id }, { revokedAt });
+  await entities.delete(SessionTable, { userId });
+}

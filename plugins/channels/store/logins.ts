@@ -1,0 +1,93 @@
+import { type Database, type TenantEntityManager, writes } from 'agent-gateway';
+import {
+  type LinkRow,
+  LinkTable,
+  type SessionRow,
+  SessionTable,
+  type StateRow,
+  StateTable,
+} from './tables.ts';
+
+export const insertLink = (entities: TenantEntityManager, { tenantId: _, ...link }: LinkRow): Promise<void> =>
+  entities.insert(LinkTable, link);
+
+/** The link of an app by the hash of its challenge, unless it is too old. */
+export async function findLink(
+  entities: TenantEntityManager,
+  where: Pick<LinkRow, 'id' | 'channelAppId'>,
+  now: Date,
+): Promise<LinkRow | undefined> {
+  const [link] = await entities.rows(LinkTable, { ...where, expiresAt: { $gt: now } }, { limit: 1 });
+  return link;
+}
+
+/** Uses a link up: a login begins with it. False where somebody else has used it meanwhile; then nothing is written. */
+export function beginLogin(
+  entities: TenantEntityManager,
+  { id }: Pick<LinkRow, 'id'>,
+  { tenantId: _, ...state }: StateRow,
+): Promise<boolean> {
+  return entities.writeTogether([
+    writes.delete(LinkTable, { id }, { expect: 1 }),
+    writes.insert(StateTable, [state]),
+  ]);
+}
+
+/** The login by the hash of its state, whoever's it is: a browser that comes back from a provider names nothing else. */
+export async function findState(
+  database: Pick<Database, 'system'>,
+  id: string,
+): Promise<StateRow | undefined> {
+  return (await database.system().findOne(StateTable, { id })) ?? undefined;
+}
+
+/** Ends a login that has begun; of several at one time one gets true. */
+export async function endLogin(
+  entities: TenantEntityManager,
+  { id, browserHash }: Pick<StateRow, 'id' | 'browserHash'>,
+): Promise<boolean> {
+  return (await entities.delete(StateTable, { id, browserHash })) > 0;
+}
+
+export const insertSession = (
+  entities: TenantEntityManager,
+  { tenantId: _, ...session }: SessionRow,
+): Promise<void> => entities.insert(SessionTable, session);
+
+/** The session by the hash of its token, whoever's it is: the token says which. */
+export async function findSession(
+  database: Pick<Database, 'system'>,
+  id: string,
+): Promise<SessionRow | undefined> {
+  return (await database.system().findOne(SessionTable, { id })) ?? undefined;
+}
+
+export async function deleteSession(entities: TenantEntityManager, id: string): Promise<void> {
+  await entities.delete(SessionTable, { id });
+}
+
+export async function deleteSessionsOfApp(
+  entities: TenantEntityManager,
+  channelAppId: string,
+): Promise<void> {
+  await entities.delete(SessionTable, { channelAppId });
+}
+
+/** Deletes what has expired, of all tenants, the oldest first, `most` rows of each table; how many it found in the fullest. */
+export async function deleteExpired(
+  database: Pick<Database, 'system'>,
+  now: Date,
+  most: number,
+): Promise<number> {
+  let found = 0;
+  for (const expiring of [LinkTable, StateTable, SessionTable]) {
+    // All of them have these two columns.
+    const table = expiring as typeof LinkTable;
+    const system = database.system();
+    const query = { fields: ['id'], orderBy: { expiresAt: 'asc' }, limit: most } as const;
+    const old = await system.find(table, { expiresAt: { $lte: now } }, query);
+    if (old.length > 0) await system.nativeDelete(table, { id: { $in: old.map(({ id }) => id) } });
+    found = Math.max(found, old.length);
+  }
+  return found;
+}
