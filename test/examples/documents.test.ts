@@ -88,6 +88,7 @@ test('every npm script that a document names exists', async (t) => {
 test('every plugin has a README that tells its settings and every code of its errors', async (t) => {
   for (const plugin of [
     'plugins/agent-engine',
+    'plugins/pages',
     'plugins/platform',
     'plugins/records',
     'plugins/workflow',

@@ -25,6 +25,7 @@ export async function startAll(
     SVC_ANON_RATE_LIMIT_RPM: PLENTY,
     SVC_BOOTSTRAP_RATE_LIMIT_RPM: PLENTY,
     SVC_MCP_STDIO_ALLOW: process.execPath,
+    SAAS_STATIC_DIR: path.join(import.meta.dirname, 'pages'),
     LOG_LEVEL: 'warn',
     ...environment,
   };
