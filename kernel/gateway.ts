@@ -246,11 +246,11 @@ function chainServices(
 }
 
 /** What plugins get from the kernel. */
-function kernelServices(
-  { settings, services: faked, guardTransactions = false }: GatewayOptions,
+export function kernelServices(
+  { settings, services: faked, guardTransactions = false }: Omit<GatewayOptions, 'acpToken'>,
   { clock, ids, log, database, resources, services }: Infrastructure,
   { chain, tenants, apiKeys }: Authentication,
-  listeners: Listeners,
+  listeners: Pick<Listeners, 'routes'>,
   deployment: Deployment,
 ): KernelServices {
   return {

@@ -79,13 +79,7 @@ export class SqlDatabase implements Database, TenantSource {
   /** Connects; see `openDatabase`. */
   static async open(options: DatabaseOptions, connectFamily: Connect): Promise<SqlDatabase> {
     const tenancies = new Tenancies();
-    const connectOptions: ConnectOptions = {
-      ...options,
-      guard: new TransactionGuard(options.guardTransactions === true),
-      maxConnections: options.pool?.max ?? MAX_CONNECTIONS,
-      statementTimeoutMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
-      orm: ormOptions(options, tenancies),
-    };
+    const connectOptions = toConnectOptions(options, tenancies);
     const driver = await connectFamily(options.driver, connectOptions);
     const database = new SqlDatabase(options, driver, connectOptions, tenancies, connectFamily);
     try {
@@ -95,6 +89,12 @@ export class SqlDatabase implements Database, TenantSource {
       await database.close();
       throw error;
     }
+  }
+
+  /** Connects, and closes again; see `reachDatabase`. */
+  static async reach(options: DatabaseOptions, connectFamily: Connect): Promise<void> {
+    const { orm } = await connectFamily(options.driver, toConnectOptions(options, new Tenancies()));
+    await orm.close(true);
   }
 
   get isMySql(): boolean {
@@ -262,6 +262,16 @@ export class SqlDatabase implements Database, TenantSource {
       },
     };
   }
+}
+
+function toConnectOptions(options: DatabaseOptions, tenancies: Tenancies): ConnectOptions {
+  return {
+    ...options,
+    guard: new TransactionGuard(options.guardTransactions === true),
+    maxConnections: options.pool?.max ?? MAX_CONNECTIONS,
+    statementTimeoutMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
+    orm: ormOptions(options, tenancies),
+  };
 }
 
 function ormOptions({ log }: DatabaseOptions, tenancies: Tenancies): ConnectOptions['orm'] {

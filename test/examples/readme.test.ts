@@ -87,6 +87,7 @@ async function readersFolder(t: ExecutionContext): Promise<string> {
   for (const name of [
     'node_modules',
     'package.json',
+    'cli',
     'kernel',
     'foundation',
     'testing',
