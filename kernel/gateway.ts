@@ -149,6 +149,12 @@ async function openKernel(
     kind: 'gauge',
     read: () => bodies.held,
   });
+  metrics.reading({
+    name: 'svc_streams_open',
+    help: 'Event streams and streaming calls of gRPC that are open.',
+    kind: 'gauge',
+    read: () => chain.streams.open,
+  });
   const handler = createApplication({
     ...chain,
     bodies,

@@ -8,7 +8,7 @@ import { type Environment, processEnvironment } from '../foundation/config/read-
 import { createLogger, type Logging } from '../foundation/observability/logger.ts';
 import { DEFAULT_TENANT_ID } from './access/identity.ts';
 import { type Gateway, startGateway } from './gateway.ts';
-import { idleCollection, LOOK_EVERY_MS } from './idle-memory.ts';
+import { idleCollection, LOOK_EVERY_MS } from '../foundation/base/idle-memory.ts';
 import { migrateGateway } from './migrate.ts';
 
 /** `--migrate-only`: bring the tables to their newest form, and end. */

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { idleCollection } from '../../kernel/idle-memory.ts';
+import { idleCollection } from '../../../foundation/base/idle-memory.ts';
 
 const SECOND = 1_000_000;
 const MiB = 1024 * 1024;
