@@ -1,8 +1,5 @@
 import { definePlugin } from 'agent-gateway';
 import { PagesConfig } from './config.ts';
-import { pageRoutes } from './routes/pages.ts';
-import { openFolder } from './services/folder.ts';
-import { createRepresentations } from './services/representations.ts';
 
 export default definePlugin({
   name: 'pages',
@@ -12,8 +9,8 @@ export default definePlugin({
   async setup(scope) {
     const { static_dir: path } = scope.config;
     if (path === undefined) return;
-    const { clock } = scope.services;
-    const folder = await openFolder({ path, clock, log: scope.log });
-    scope.route(...pageRoutes(createRepresentations({ folder, clock, log: scope.log })));
+    // What most deployments do not use is not loaded.
+    const { openPages } = await import('./open-pages.ts');
+    scope.route(...(await openPages(path, scope)));
   },
 });
