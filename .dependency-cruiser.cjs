@@ -66,8 +66,21 @@ module.exports = {
     {
       name: 'tests-are-not-imported',
       severity: 'error',
-      from: { path: '^(kernel|foundation|plugins|testing)/' },
+      from: { path: '^(kernel|foundation|plugins|cli|testing)/' },
       to: { path: '^(test|scripts)/' },
+    },
+    {
+      name: 'command-knows-no-plugin',
+      comment: 'The command stands on the kernel, as its process does: plugins are found, not named.',
+      severity: 'error',
+      from: { path: '^cli/' },
+      to: { path: '^(plugins|testing)/' },
+    },
+    {
+      name: 'nobody-needs-the-command',
+      severity: 'error',
+      from: { path: '^(kernel|foundation|plugins|testing)/' },
+      to: { path: '^cli/' },
     },
     {
       name: 'everything-resolves',
@@ -78,7 +91,7 @@ module.exports = {
     {
       name: 'production-code-needs-production-dependencies',
       severity: 'error',
-      from: { path: '^(kernel|plugins)/', pathNot: '^testing/' },
+      from: { path: '^(kernel|plugins|cli)/', pathNot: '^testing/' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
     },
   ],

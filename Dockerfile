@@ -48,7 +48,8 @@ COPY --from=dependencies /app/node_modules ./node_modules
 # .dockerignore lists what this takes.
 COPY . ./
 # A number, not a name: Kubernetes can only tell from a number that it is not root.
-RUN install --directory --owner=10001 --group=10001 --mode=0700 /data node_modules/.cache/gateway
+RUN install --directory --owner=10001 --group=10001 --mode=0700 /data node_modules/.cache/gateway \
+  && ln --symbolic /app/cli/saas-api /usr/local/bin/saas-api
 USER 10001:10001
 # What a start compiles, kept beside the code: the root is read-only, and a new container has had no earlier start. Node reads
 # only what its own user has written, so another user's containers compile.

@@ -151,6 +151,12 @@ async function openKernel(
     kind: 'gauge',
     read: () => bodies.held,
   });
+  metrics.reading({
+    name: 'svc_streams_open',
+    help: 'Event streams and streaming calls of gRPC that are open.',
+    kind: 'gauge',
+    read: () => chain.streams.open,
+  });
   const handler = createApplication({
     ...chain,
     bodies,
@@ -249,11 +255,11 @@ function chainServices(
 }
 
 /** What plugins get from the kernel. */
-function kernelServices(
-  { settings, services: faked, guardTransactions = false }: GatewayOptions,
+export function kernelServices(
+  { settings, services: faked, guardTransactions = false }: Omit<GatewayOptions, 'acpToken'>,
   { clock, ids, log, database, resources, services, trail }: Infrastructure,
   { chain, tenants, apiKeys }: Authentication,
-  listeners: Listeners,
+  listeners: Pick<Listeners, 'routes'>,
   deployment: Deployment,
 ): KernelServices {
   const audit = createAuditLogs(database, trail);

@@ -43,7 +43,7 @@ export const LookupErrors = defineErrors({
   unavailable: {
     code: 'lookup.unavailable',
     kind: 'unavailable',
-    title: 'The database did not answer in time',
+    title: 'What this needs could not be looked up in time',
   },
 });
 

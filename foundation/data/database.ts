@@ -109,6 +109,15 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   return SqlDatabase.open(options, connect);
 }
 
+/**
+ * Connects to the database of these options as a start would, and closes the connection. Makes neither role nor table; a SQLite file that is missing is made.
+ *
+ * @throws DatabaseStartError like `openDatabase`
+ */
+export async function reachDatabase(options: DatabaseOptions): Promise<void> {
+  await SqlDatabase.reach(options, connect);
+}
+
 /** Loads no driver but the family's own. */
 const connect: Connect = async (family, options) => {
   try {

@@ -86,13 +86,7 @@ export class SqlDatabase implements Database, TenantSource {
   /** Connects; see `openDatabase`. */
   static async open(options: DatabaseOptions, connectFamily: Connect): Promise<SqlDatabase> {
     const tenancies = new Tenancies();
-    const connectOptions: ConnectOptions = {
-      ...options,
-      guard: new TransactionGuard(options.guardTransactions === true),
-      maxConnections: options.pool?.max ?? MAX_CONNECTIONS,
-      statementTimeoutMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
-      orm: ormOptions(options, tenancies),
-    };
+    const connectOptions = toConnectOptions(options, tenancies);
     const driver = await connectFamily(options.driver, connectOptions);
     const database = new SqlDatabase(options, driver, connectOptions, tenancies, connectFamily);
     try {
@@ -107,6 +101,12 @@ export class SqlDatabase implements Database, TenantSource {
   get tenantTables(): TenantTables {
     this.#assertOpen();
     return this.#tables.tables;
+  }
+
+  /** Connects, and closes again; see `reachDatabase`. */
+  static async reach(options: DatabaseOptions, connectFamily: Connect): Promise<void> {
+    const { orm } = await connectFamily(options.driver, toConnectOptions(options, new Tenancies()));
+    await orm.close(true);
   }
 
   get isMySql(): boolean {
@@ -284,6 +284,16 @@ export class SqlDatabase implements Database, TenantSource {
       },
     };
   }
+}
+
+function toConnectOptions(options: DatabaseOptions, tenancies: Tenancies): ConnectOptions {
+  return {
+    ...options,
+    guard: new TransactionGuard(options.guardTransactions === true),
+    maxConnections: options.pool?.max ?? MAX_CONNECTIONS,
+    statementTimeoutMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
+    orm: ormOptions(options, tenancies),
+  };
 }
 
 function ormOptions({ log }: DatabaseOptions, tenancies: Tenancies): ConnectOptions['orm'] {

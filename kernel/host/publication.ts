@@ -27,7 +27,7 @@ export type Arrival = Pick<Published, 'instance' | 'address'>;
 
 /** Where plugins become visible. */
 export interface PublicationParts {
-  readonly listeners: Listeners;
+  readonly listeners: Pick<Listeners, 'key' | 'open' | 'prepare' | 'closeOthers'>;
   readonly grpc: Pick<Grpc, 'open' | 'prepare' | 'abandon'>;
   readonly resources: Pick<ResourceHost, 'prepare'>;
   readonly authentication: AuthenticationChain;

@@ -10,7 +10,11 @@ export async function respond(context: Context, result: unknown, times: SseTimes
     settleJson(context, 200, result ?? null);
     return;
   }
-  for (const name in result.headers) context.set(name, result.headers[name]!);
+  for (const name in result.headers) {
+    // The chain may have named headers already: those of CORS.
+    if (name === 'vary') context.vary(result.headers[name]!);
+    else context.set(name, result.headers[name]!);
+  }
   const { body } = result;
   switch (body.kind) {
     case 'json':

@@ -3,6 +3,8 @@ import type { Call } from '../api/call.ts';
 
 /** Bounds the event streams that one user has open (`SVC_MAX_STREAMS_PER_USER`, decisions 1.6). */
 export interface StreamLimit {
+  /** Streams that are open now. */
+  readonly open: number;
   /** Takes a place and returns what gives it back; calling that again does nothing. @throws 429 with `Retry-After: 30` when the user has none left. */
   acquire(call: Pick<Call, 'identity'>, userId: string | undefined): () => void;
 }
@@ -12,6 +14,9 @@ export function createStreamLimit(max: number): StreamLimit {
   // Only of users that have something open.
   const open = new Map<string, number>();
   return {
+    get open() {
+      return open.values().reduce((sum, count) => sum + count, 0);
+    },
     acquire({ identity }, userId) {
       const user = `${identity.tenantId}:${identity.id}:${userId ?? ''}`;
       const taken = open.get(user) ?? 0;

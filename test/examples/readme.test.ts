@@ -11,7 +11,8 @@ import { openShell, type Shell } from './shell.ts';
 /*
  * The README and the guides as a reader follows them. In each section, from top to bottom: `start` starts a gateway with the variables that
  * the command sets, `run` is typed into a shell, `output` is what that wrote, `printed` is what the gateway wrote for a
- * person, `file=<path>` is saved. The variables of the block `setup` are there in every section.
+ * person, `file=<path>` is saved. The variables of the block `setup` are there in every section. How to back up and restore is followed
+ * by `backup.test.ts`.
  */
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -20,7 +21,7 @@ const GUIDES: ReadonlySet<string> = new Set(['docs/plugins.md']);
 const DOCUMENTS = [
   'README.md',
   ...(await readdir(path.join(root, 'docs')))
-    .filter((name) => name.endsWith('.md'))
+    .filter((name) => name.endsWith('.md') && name !== 'backup.md')
     .map((name) => `docs/${name}`),
 ];
 const documents = await Promise.all(
@@ -87,6 +88,7 @@ async function readersFolder(t: ExecutionContext): Promise<string> {
   for (const name of [
     'node_modules',
     'package.json',
+    'cli',
     'kernel',
     'foundation',
     'testing',

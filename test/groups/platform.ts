@@ -1,3 +1,3 @@
 import { together } from '../support/together.ts';
 
-await together('test/plugins/platform');
+await together('test/plugins/platform', 'test/plugins/pages');

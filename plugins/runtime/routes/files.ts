@@ -1,11 +1,14 @@
 import type { Readable } from 'node:stream';
 import {
   access,
+  byteRange,
   listOf,
   pageOf,
   pageQuery,
+  precondition,
   Reply,
   type Route,
+  rangeCounts,
   reply,
   route,
   Timestamp,
@@ -14,7 +17,6 @@ import {
 } from 'agent-gateway';
 import contentDisposition from 'content-disposition';
 import { principalOf, readerOf } from '../../records/contract.ts';
-import { byteRange } from '../services/files/byte-range.ts';
 import { FileErrors } from '../services/files/errors.ts';
 import type { Files } from '../services/files/files.ts';
 import type { FileRecord } from '../store/files.ts';
@@ -135,11 +137,10 @@ export function fileRoutes(files: Files, maxSize: number): readonly Route[] {
       },
       handle: async (call) => {
         const file = await files.find(call.entities(), readerOf(call), call.params.id);
-        const { range: wanted, 'if-range': ifRange, 'if-none-match': known } = call.headers;
         const headers = contentHeaders(file);
-        if (known !== undefined && matches(known, headers.etag)) return reply.empty(304, headers);
-        const isCurrent = ifRange === undefined || ifRange === headers.etag;
-        const range = isCurrent ? byteRange(wanted, file.size) : undefined;
+        if (precondition(call.headers, headers) === 'unmodified') return reply.empty(304, headers);
+        const isCurrent = rangeCounts(call.headers, headers);
+        const range = isCurrent ? byteRange(call.headers.range, file.size) : undefined;
         if (range === 'unsatisfiable') {
           throw FileErrors.rangeNotSatisfiable(`The file has ${file.size} bytes`, {
             headers: { 'content-range': `bytes */${file.size}` },
@@ -188,10 +189,3 @@ function contentHeaders({ id, filename, mimeType }: FileRecord) {
     etag: `"${id}"`,
   };
 }
-
-/** `If-None-Match` (RFC 9110, 13.1.2): weak comparison. */
-function matches(header: string, etag: string): boolean {
-  return header.split(',').some((one) => ['*', etag, `W/${etag}`].includes(one.trim()));
-}
-
-/** A file on the wire. */

@@ -36,6 +36,7 @@ export async function startAll(
     SVC_CHANNEL_HASH_SECRET: 'a-secret-of-at-least-32-characters!',
     SAAS_PUBLIC_URL: 'https://gateway.example',
     FEISHU_SECRET: messenger.secret,
+    SAAS_STATIC_DIR: path.join(import.meta.dirname, 'pages'),
     LOG_LEVEL: 'warn',
     ...environment,
   };

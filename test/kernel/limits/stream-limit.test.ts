@@ -9,9 +9,13 @@ test('gives out as many places as allowed, and one more for each that comes back
   const release = streams.acquire(call, 'user');
   streams.acquire(call, 'user');
   t.throws(() => streams.acquire(call, 'user'), refused);
+  t.is(streams.open, 2);
   release();
+  t.is(streams.open, 1);
   streams.acquire(call, 'user');
   t.throws(() => streams.acquire(call, 'user'), refused);
+  streams.acquire(call, 'another');
+  t.is(streams.open, 3);
 });
 
 test('giving a place back twice frees it once', (t) => {

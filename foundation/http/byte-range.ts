@@ -1,4 +1,4 @@
-import type { ByteRange } from 'agent-gateway';
+import type { ByteRange } from '../objects/objects.ts';
 
 const ONE_RANGE = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i;
 

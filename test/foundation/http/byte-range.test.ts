@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { byteRange } from '../../../../../plugins/runtime/services/files/byte-range.ts';
+import { byteRange } from '../../../foundation/http/byte-range.ts';
 
 test('what is asked for is within the file, or nothing', (t) => {
   const size = fc.nat({ max: 1000 });

@@ -1,0 +1,93 @@
+import path from 'node:path';
+import { ConfigurationError } from '../foundation/config/configuration-error.ts';
+import { loadGatewayFile } from '../foundation/config/gateway-file.ts';
+import { type KernelSettings, readKernelSettings } from '../foundation/config/kernel-settings.ts';
+import { type Environment, processEnvironment } from '../foundation/config/read-config.ts';
+import { createHiddenTexts } from '../foundation/observability/redact-fields.ts';
+import { describeProblem } from '../foundation/resources/problem.ts';
+import type { FileReport } from '../foundation/resources/report.ts';
+import { describe, type Finding, finding, skipped } from './finding.ts';
+import type { Outcome } from './outcome.ts';
+import { reachable } from './reachability.ts';
+import { rehearse } from './rehearsal.ts';
+
+/**
+ * `saas-api check`: whether a start would succeed with these variables and files, and whether what it needs answers. Changes nothing but that a missing
+ * role of PostgreSQL, a table or a file is made by the start and not here. Everything that is wrong is told together, without secrets.
+ */
+export async function main(): Promise<Outcome> {
+  const hidden = createHiddenTexts([]);
+  const findings = await look(processEnvironment(), hidden.add);
+  const isRight = findings.every(({ state }) => state === 'ok');
+  const hide = (text: string): string => JSON.parse(hidden.hideIn(JSON.stringify(text)));
+  return { code: isRight ? 0 : 1, out: findings.map((one) => describe(one, hide)).join(''), err: '' };
+}
+
+async function look(env: Environment, hide: (secret: string) => void): Promise<readonly Finding[]> {
+  const file = path.normalize(env.SVC_CONFIG || 'gateway.yaml');
+  const [variables, gatewayFile] = await Promise.all([
+    problemsOf(async () => readKernelSettings(env)),
+    problemsOf(() => loadGatewayFile(file)),
+  ]);
+  const found: Finding[] = [
+    finding('variables', variables.problems, 'the gateway’s own are valid'),
+    finding(file, gatewayFile.problems, gatewayFile.value?.exists ? 'valid' : 'not there: all defaults'),
+  ];
+  const settings = variables.value;
+  if (settings === undefined) return [...found, skipped('plugins'), skipped('servers')];
+  for (const secret of secretsOf(settings)) hide(secret);
+  const plugins =
+    gatewayFile.value === undefined
+      ? [skipped('plugins'), skipped(settings.services.agentsDir)]
+      : await rehearsed(settings, env, hide);
+  return [...found, ...plugins, ...(await reachable(settings))];
+}
+
+/** Plugins and agents.d. */
+async function rehearsed(
+  settings: KernelSettings,
+  env: Environment,
+  hide: (secret: string) => void,
+): Promise<readonly Finding[]> {
+  const { agentsDir } = settings.services;
+  await using rehearsal = await rehearse({ settings, env, withResources: true, onSecret: hide });
+  const { plugins, problems, resources } = rehearsal;
+  return [
+    finding('plugins', problems, plugins.join(', ')),
+    resourceFinding(agentsDir, resources, problems.length === 0),
+  ];
+}
+
+function resourceFinding(folder: string, files: readonly FileReport[], arePluginsRight: boolean): Finding {
+  const documents = files.flatMap((file) => file.documents);
+  const failed = documents.filter(({ status }) => status === 'failed');
+  const problems = [...files, ...failed].flatMap((one) => one.problems);
+  const lines = problems.map((problem) =>
+    describeProblem({ ...problem, file: path.join(folder, problem.file) }),
+  );
+  const waiting = documents.filter(({ status }) => status === 'waiting').length;
+  const live = documents.length - failed.length - waiting;
+  if (waiting > 0 && lines.length === 0 && !arePluginsRight) return skipped(folder);
+  const rest = waiting === 0 ? '' : `, ${waiting} wait for plugins that do not run`;
+  return finding(folder, lines, `${live} resources${rest}`);
+}
+
+async function problemsOf<T>(
+  read: () => Promise<T>,
+): Promise<{ readonly value?: T; readonly problems: readonly string[] }> {
+  try {
+    return { value: await read(), problems: [] };
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return { problems: error.message.split('\n') };
+  }
+}
+
+function secretsOf({ acpToken, database, redisUrl }: KernelSettings): readonly string[] {
+  const urls = [redisUrl, 'url' in database ? database.url : undefined];
+  const passwords = urls.flatMap((url) => {
+    const { password = '' } = (url === undefined ? undefined : URL.parse(url)) ?? {};
+    return [password, decodeURIComponent(password)];
+  });
+  return [acpToken ?? '', ...passwords].filter((secret) => secret !== '');
+}

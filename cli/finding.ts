@@ -1,0 +1,34 @@
+/** What was found of one part of a deployment. */
+export interface Finding {
+  /** `variables`, `agents.d`, `database` … */
+  readonly part: string;
+  /** `skipped`: it could not be looked at, because of what is wrong elsewhere. */
+  readonly state: 'ok' | 'wrong' | 'skipped';
+  /** When it is ok or skipped, one line; else one for each problem. */
+  readonly lines: readonly string[];
+}
+
+/** Wrong where there are problems. */
+export function finding(part: string, problems: readonly string[], summary: string): Finding {
+  return problems.length > 0
+    ? { part, state: 'wrong', lines: problems }
+    : { part, state: 'ok', lines: [summary] };
+}
+
+/** A part that nothing can be said of yet. */
+export function skipped(part: string): Finding {
+  return { part, state: 'skipped', lines: ['not checked, because of what is wrong above'] };
+}
+
+/** `ok       database: postgres at 127.0.0.1:5432`; problems below their part. What is said goes through `hide`, which takes credentials out. */
+export function describe({ part, state, lines }: Finding, hide: (text: string) => string): string {
+  const head = `${state.padEnd(8)} ${part}`;
+  const shown = lines.map((line) => {
+    // What a problem is about stays: `ADMIN_API_KEY: must be …` is a name and no value, although it looks like one.
+    const [, place = '', message = ''] = /^((?:\S+: )*)(.*)$/s.exec(line)!;
+    return place + hide(message);
+  });
+  return state === 'wrong'
+    ? `${head}\n${shown.map((line) => `  ${line}\n`).join('')}`
+    : `${head}: ${shown.join('')}\n`;
+}

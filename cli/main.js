@@ -1,0 +1,75 @@
+import { enableCompileCache } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+/*
+ * What `saas-api` does with its arguments. In JavaScript, like kernel/main.js, so that what `serve` loads is compiled code from the first module on.
+ */
+
+const HELP = `Usage: saas-api [command]
+
+Commands:
+  serve     start the gateway (the default)
+  migrate   bring the tables to their newest form, and end
+  openapi   print the OpenAPI document of the configured deployment; nothing listens, and no server is asked
+  check     check variables, gateway.yaml, plugins and agents.d, and whether database, Redis and object store answer
+
+Options:
+  -h, --help      show this text
+  -V, --version   show the version
+
+Configuration comes from variables and gateway.yaml: see docs/settings.md. It exits with 0 when all went well, with 1 when
+something did not, with 2 when it was called in a way that it does not know.
+`;
+
+/** The kernel's own process, which reads its arguments itself. */
+async function kernel(...args) {
+  process.argv.splice(2, process.argv.length, ...args);
+  await import('../kernel/main.js');
+}
+
+const COMMANDS = {
+  serve: () => kernel(),
+  migrate: () => kernel('--migrate-only'),
+  openapi: () => run(() => import('./openapi.ts')),
+  check: () => run(() => import('./check.ts')),
+};
+
+/** Runs a command that ends by itself. It waits until all is written: a pipe takes what it likes. */
+async function run(load) {
+  enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/gateway', import.meta.url)));
+  const { main } = await load();
+  const { code, out, err } = await main();
+  await written(process.stderr, err);
+  await written(process.stdout, out);
+  // What a plugin left behind would keep the process.
+  process.exit(code);
+}
+
+function written(stream, text) {
+  const { promise, resolve } = Promise.withResolvers();
+  // Whoever reads has enough: `saas-api openapi | head`.
+  stream.once('error', resolve);
+  stream.write(text, resolve);
+  return promise;
+}
+
+function refuse(sentence) {
+  process.stderr.write(`${sentence}\n\n${HELP}`);
+  process.exitCode = 2;
+}
+
+const args = process.argv.slice(2);
+const [command = 'serve', ...rest] = args;
+if (args.some((arg) => arg === '--help' || arg === '-h') || command === 'help') {
+  process.stdout.write(HELP);
+} else if (command === '--version' || command === '-V') {
+  const { VERSION } = await import('../kernel/version.ts');
+  process.stdout.write(`${VERSION}\n`);
+} else if (!Object.hasOwn(COMMANDS, command)) {
+  const { didYouMean } = await import('../foundation/base/nearest-name.ts');
+  refuse(`saas-api has no command ${command}${didYouMean(command, Object.keys(COMMANDS))}`);
+} else if (rest.length > 0) {
+  refuse(`saas-api ${command} takes no arguments, and got ${rest.join(' ')}`);
+} else {
+  await COMMANDS[command]();
+}

@@ -1,0 +1,220 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { ConfigurationError } from '../foundation/config/configuration-error.ts';
+import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-file.ts';
+import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
+import type { Environment } from '../foundation/config/read-config.ts';
+import { createLogger } from '../foundation/observability/logger.ts';
+import { createPluginMetrics } from '../foundation/observability/plugin-metrics.ts';
+import { checkReadiness, type ReadinessParts } from '../foundation/observability/readiness.ts';
+import type { FileReport } from '../foundation/resources/report.ts';
+import type { Deployment } from '../kernel/api/deployment.ts';
+import type { Plugin } from '../kernel/api/plugin.ts';
+import type { Route } from '../kernel/api/route.ts';
+import { openAuthentication } from '../kernel/auth/open-authentication.ts';
+import { InFlight } from '../kernel/chain/in-flight.ts';
+import { kernelServices } from '../kernel/gateway.ts';
+import { pluginRoutes, pluginStatus } from '../kernel/host/admin-routes.ts';
+import { entryOf, restOf } from '../kernel/host/desired.ts';
+import { PluginChangeError } from '../kernel/host/errors.ts';
+import { createConfiguration } from '../kernel/host/gateway-configuration.ts';
+import { jobRoutes } from '../kernel/host/job-routes.ts';
+import { readSettings } from '../kernel/host/plugin-configuration.ts';
+import { PluginFolders } from '../kernel/host/plugin-folders.ts';
+import { PluginHost } from '../kernel/host/plugin-host.ts';
+import { createPublication, type ListenAddress } from '../kernel/host/publication.ts';
+import { type CompiledRoute, compileRoute } from '../kernel/http/compiled-route.ts';
+import { kernelRoutes, readinessRoute } from '../kernel/http/kernel-routes.ts';
+import { type OpenApiDocument, openApiDocument } from '../kernel/http/openapi.ts';
+import { type Infrastructure, openInfrastructure } from '../kernel/infrastructure.ts';
+import { BUNDLED_PLUGINS, VERSION } from '../kernel/version.ts';
+import { silentListeners } from './silent-listeners.ts';
+import { withoutOwnWork } from './without-own-work.ts';
+
+/** What is rehearsed. */
+interface RehearsalOptions {
+  readonly settings: KernelSettings;
+  readonly env: Environment;
+  /** Read agents.d as well; default false. */
+  readonly withResources?: boolean;
+  /** Hears of each secret that is read. */
+  readonly onSecret?: (secret: string) => void;
+}
+
+/** A start that was rehearsed. */
+export interface Rehearsal extends AsyncDisposable {
+  /** Why plugins that should run would not: one line each. Credentials are taken out by whoever prints them. */
+  readonly problems: readonly string[];
+  /** The plugins that would run. */
+  readonly plugins: readonly string[];
+  /** What became of the files of agents.d. */
+  readonly resources: readonly FileReport[];
+  /** What `GET /v1/openapi` would answer. */
+  openapi(): OpenApiDocument;
+}
+
+/**
+ * Sets all plugins up as a start with these settings would, over tables and files in a temporary folder: nothing listens, nothing begins to work by itself,
+ * and no server is asked. A plugin that fails hinders no other that does not need it.
+ *
+ * @throws ConfigurationError for a gateway.yaml that is not valid
+ */
+export async function rehearse({
+  settings,
+  env,
+  withResources = false,
+  onSecret = () => {},
+}: RehearsalOptions): Promise<Rehearsal> {
+  await using opened = new AsyncDisposableStack();
+  const file = await loadGatewayFile(settings.configFile);
+  const folder = await mkdtemp(path.join(tmpdir(), 'saas-api-'));
+  opened.defer(() => rm(folder, { recursive: true, force: true }));
+  const logging = { ...createLogger({ level: 'silent', destination: { write: () => {} } }), hide: onSecret };
+  const options = {
+    settings: elsewhere(settings, folder, withResources),
+    env,
+    logging,
+    processMetrics: false,
+  };
+  const infrastructure = await openInfrastructure(options, opened, () => Number.POSITIVE_INFINITY);
+  const { acpToken = settings.production ? undefined : 'made at the first start', jwt } = settings;
+  const { events } = infrastructure.services;
+  const authentication = await openAuthentication({ ...infrastructure, acpToken, events, jwt });
+  opened.defer(() => authentication.close());
+
+  const { metrics } = infrastructure;
+  const readiness: ReadinessParts = {
+    isServing: () => false,
+    pingDatabase: async () => {},
+    probes: () => [],
+    degraded: () => [],
+  };
+  const told = { metrics: () => metrics.text(), metricsType: metrics.contentType };
+  const listeners = silentListeners(compiled(kernelRoutes({ ...readiness, ...told })));
+  const publication = createPublication({
+    listeners,
+    grpc: { open: async () => {}, prepare: () => () => {}, abandon: async () => {} },
+    resources: infrastructure.resources,
+    authentication: authentication.chain,
+    onePort: settings.onePort,
+  });
+  const folders = new PluginFolders([BUNDLED_PLUGINS, ...settings.pluginDirs]);
+  const only = settings.plugins ?? [];
+  const found = await folders.loadAll((name) => restOf(name, file, only) === undefined);
+  const deployment = deploymentOf(infrastructure, readiness, () => host);
+  const address: ListenAddress = { ...settings.listen, variable: 'SAAS_API_PORT' };
+  const host: PluginHost = new PluginHost(found, {
+    ...infrastructure,
+    ...infrastructure.services,
+    services: kernelServices(options, infrastructure, authentication, listeners, deployment),
+    publication: withoutOwnWork(publication),
+    env,
+    address,
+    only,
+    drainTimeout: 0,
+    metricsFor: (plugin) => createPluginMetrics(metrics.registry, plugin),
+  });
+  opened.defer(() => host.stop(0));
+  const configuration = createConfiguration(settings.configFile, host, folders, infrastructure.log);
+  const own = [
+    readinessRoute(readiness),
+    ...pluginRoutes(host, configuration, VERSION),
+    ...jobRoutes(infrastructure.services.jobs.administration),
+  ];
+  await publication.addKernelRoutes(address, compiled(own));
+  await startAll(host, file);
+
+  const closing = opened.move();
+  return {
+    problems: problemsOf(host, file, env, only),
+    plugins: host.slots.filter(({ current }) => current !== undefined).map(({ name }) => name),
+    resources: infrastructure.resources.report().files,
+    openapi: () => openApiDocument(listeners.routes(), VERSION, authentication.chain.kinds()),
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  };
+}
+
+/** The same settings with everything that is kept in a folder of our own, and nothing that another machine is needed for. */
+function elsewhere(settings: KernelSettings, folder: string, withResources: boolean): KernelSettings {
+  const { services } = settings;
+  const { form } = services.objectStore;
+  return {
+    ...settings,
+    dataDir: folder,
+    database: { driver: 'sqlite', file: path.join(folder, 'gateway.db') },
+    redisUrl: undefined,
+    tracing: undefined,
+    services: {
+      ...services,
+      objectStore: form === 'none' ? { form } : { form: 'files', folder: path.join(folder, 'objects') },
+      agentsDir: withResources ? services.agentsDir : path.join(folder, 'agents.d'),
+    },
+  };
+}
+
+/** Starts the plugins, also those behind one whose failure would end a start: all that is wrong is told together. */
+async function startAll(host: PluginHost, file: GatewayFile): Promise<void> {
+  const entries = host.slots.map(({ name }) => {
+    return [name, { ...entryOf(file, name), onFailure: 'continue' }] as const;
+  });
+  const desired: GatewayFile = { ...file, plugins: new Map([...file.plugins, ...entries]) };
+  for (const _ of host.slots) {
+    try {
+      await host.start(desired);
+      return;
+    } catch (failure) {
+      // A variable that is wrong. The plugin is noted as failed, so the next round goes on behind it.
+      if (!(failure instanceof PluginChangeError)) throw failure;
+    }
+  }
+}
+
+/** All that keeps plugins from running; the settings of one that waits for another are looked at too. */
+function problemsOf(
+  host: PluginHost,
+  file: GatewayFile,
+  env: Environment,
+  only: readonly string[],
+): readonly string[] {
+  const mayRun = host.slots.filter(({ name }) => restOf(name, file, only) === undefined);
+  const settings = new Map(mayRun.map((slot) => [slot.name, settingProblems(slot.plugin, file, env)]));
+  const unknown = [...file.plugins.keys()].filter((name) => host.slot(name) === undefined);
+  return [
+    ...[...settings].flatMap(([name, lines]) => lines.map((line) => `${name}: ${line}`)),
+    ...host
+      .degraded()
+      .filter(({ name, state }) => state !== 'failed' || settings.get(name)?.length === 0)
+      .flatMap(({ name, reason }) => reason.split('\n').map((line) => `${name}: ${line}`)),
+    ...unknown.map((name) => `${file.path}: plugins.${name}: no folder holds such a plugin`),
+  ];
+}
+
+function settingProblems(plugin: Plugin | undefined, file: GatewayFile, env: Environment): readonly string[] {
+  if (plugin === undefined) return [];
+  try {
+    readSettings(plugin, file, env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.message.split('\n');
+    throw error;
+  }
+}
+
+function deploymentOf(
+  { metrics }: Infrastructure,
+  readiness: ReadinessParts,
+  host: () => PluginHost,
+): Deployment {
+  return {
+    uptime: () => 0,
+    plugins: () => host().slots.map((slot) => pluginStatus(slot, host().desired, VERSION)),
+    readiness: () => checkReadiness(readiness),
+    metrics: { text: () => metrics.text(), contentType: metrics.contentType },
+    followLog: () => () => {},
+  };
+}
+
+function compiled(routes: readonly Route[]): readonly CompiledRoute[] {
+  return routes.map((route) => compileRoute(route, 'kernel', new InFlight()));
+}

@@ -1,0 +1,68 @@
+/** What tells one state of a resource from another (RFC 9110, 8.8). */
+export interface Validators {
+  /** A strong one, with its quotes. */
+  readonly etag: string;
+  /** Milliseconds since the epoch; absent where it is not told. */
+  readonly modifiedAt?: number;
+}
+
+/** The headers of a request that may set conditions, by lower-case name. */
+export interface ConditionalHeaders {
+  readonly 'if-match'?: string;
+  readonly 'if-unmodified-since'?: string;
+  readonly 'if-none-match'?: string;
+  readonly 'if-modified-since'?: string;
+  readonly 'if-range'?: string;
+}
+
+/**
+ * What the conditions of a GET come to, in the order of RFC 9110, 13.2.2: `failed` is 412, `unmodified` is 304. A date that is none is ignored, as it
+ * demands. Pure.
+ */
+export function precondition(
+  headers: ConditionalHeaders,
+  validators: Validators,
+): 'failed' | 'unmodified' | 'met' {
+  const { etag } = validators;
+  const { 'if-match': wanted, 'if-none-match': known } = headers;
+  if (wanted !== undefined) {
+    if (!isListed(wanted, etag, false)) return 'failed';
+  } else if (isSince(headers['if-unmodified-since'], validators) === false) return 'failed';
+  if (known !== undefined) return isListed(known, etag, true) ? 'unmodified' : 'met';
+  return isSince(headers['if-modified-since'], validators) === true ? 'unmodified' : 'met';
+}
+
+/** Whether `Range` counts: the part that the client has is of this very state (RFC 9110, 13.1.5). A date has to be the exact one. Pure. */
+export function rangeCounts(headers: ConditionalHeaders, { etag, modifiedAt }: Validators): boolean {
+  const condition = headers['if-range']?.trim();
+  if (condition === undefined || condition === etag) return true;
+  const date = dateOf(condition);
+  return date !== undefined && modifiedAt !== undefined && date === wholeSeconds(modifiedAt);
+}
+
+const TAGS = /(W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
+
+/** Weak comparison takes `W/"x"` for `"x"`; strong does not. */
+function isListed(header: string, etag: string, weakly: boolean): boolean {
+  if (header.trim() === '*') return true;
+  return [...header.matchAll(TAGS)].some(([, weak, tag]) => tag === etag && (weakly || weak === undefined));
+}
+
+/** Whether it was not modified after the date; undefined where there is nothing to compare. */
+function isSince(header: string | undefined, { modifiedAt }: Validators): boolean | undefined {
+  const date = header === undefined ? undefined : dateOf(header);
+  if (date === undefined || modifiedAt === undefined) return undefined;
+  return wholeSeconds(modifiedAt) <= date;
+}
+
+/** Milliseconds of an HTTP date. The two obsolete forms are taken as well, but for what only looks like a date. */
+function dateOf(text: string): number | undefined {
+  if (!/^[A-Z][a-z]{2,8},? .*\d{2}:\d{2}:\d{2}/.test(text)) return undefined;
+  // A date of asctime names no zone, and is one of UTC (RFC 9110, 5.6.7).
+  const date = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
+  return Number.isNaN(date) ? undefined : date;
+}
+
+function wholeSeconds(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000) * 1000;
+}

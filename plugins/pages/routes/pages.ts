@@ -1,0 +1,127 @@
+import {
+  access,
+  byteRange,
+  KernelErrors,
+  precondition,
+  Reply,
+  type Route,
+  type RouteCall,
+  rangeCounts,
+  reply,
+  route,
+  Type,
+} from 'agent-gateway';
+import { PageErrors } from '../errors.ts';
+import { cacheControl } from '../services/cache-rule.ts';
+import type { Find, Representation, Representations } from '../services/representations.ts';
+import { SECURITY_HEADERS } from '../services/security-headers.ts';
+
+const RequestHeaders = Type.Object({
+  'accept-encoding': Type.Optional(Type.String()),
+  'if-match': Type.Optional(Type.String()),
+  'if-modified-since': Type.Optional(Type.String()),
+  'if-none-match': Type.Optional(Type.String()),
+  'if-range': Type.Optional(Type.String()),
+  'if-unmodified-since': Type.Optional(Type.String()),
+  range: Type.Optional(Type.String({ description: 'One range of bytes' })),
+});
+
+/** What is told beside the content. */
+const AnswerHeaders = Type.Object({
+  ...Object.fromEntries(Object.keys(SECURITY_HEADERS).map((name) => [name, Type.String()])),
+  'accept-ranges': Type.String(),
+  'content-encoding': Type.Optional(Type.String()),
+  'content-range': Type.Optional(Type.String()),
+  etag: Type.String({ description: 'Strong: of the bytes in this content encoding' }),
+  'last-modified': Type.String(),
+});
+
+const schema = {
+  headers: RequestHeaders,
+  answerHeaders: AnswerHeaders,
+  responses: { 200: Type.String({ format: 'binary' }), 206: Type.String({ format: 'binary' }), 304: null },
+} as const;
+
+/** Pages load their files in one go, and need no database: they are neither counted against the window of an address nor asked for credentials. */
+const page = {
+  method: 'GET',
+  access: access.public(),
+  rateLimit: 'none',
+  answerType: '*/*',
+  failures: ['not-found', 'range-not-satisfiable'],
+} as const;
+
+type Headers = RouteCall<{ headers: typeof RequestHeaders }>['headers'];
+
+/** `/`, `/admin.html` and `/static/*` (specification 1, Admin governance routes). */
+export function pageRoutes(representations: Representations): readonly Route[] {
+  async function answer(headers: Headers, find: Find): Promise<Reply> {
+    const found = await representations.of(find, headers['accept-encoding']);
+    if (found === undefined) throw KernelErrors.pathNotFound();
+    return replyWith(found, headers);
+  }
+  return [
+    route({
+      ...page,
+      path: '/',
+      summary: 'The page index.html',
+      schema,
+      handle: ({ headers }) => answer(headers, (folder) => folder.open('index.html')),
+    }),
+    route({
+      ...page,
+      path: '/admin.html',
+      summary: 'The page admin.html',
+      schema,
+      handle: ({ headers }) => answer(headers, (folder) => folder.open('admin.html')),
+    }),
+    route({
+      ...page,
+      path: '/static/{path*}',
+      summary: 'A file of the pages',
+      schema: { ...schema, params: Type.Object({ path: Type.String() }) },
+      handle: ({ headers, params }) => answer(headers, (folder) => folder.openAsset(params.path)),
+    }),
+  ];
+}
+
+/** Whatever is answered, what the representation holds open is closed: by reading it, or here. */
+async function replyWith(found: Representation, conditions: Headers): Promise<Reply> {
+  const { size } = found;
+  const headers = headersOf(found);
+  const outcome = precondition(conditions, found);
+  const range =
+    outcome === 'met' && rangeCounts(conditions, found) ? byteRange(conditions.range, size) : undefined;
+  if (outcome !== 'met' || range === 'unsatisfiable') await found.close();
+  if (outcome === 'unmodified') return reply.empty(304, headers);
+  if (outcome === 'failed') throw PageErrors.changed();
+  if (range === 'unsatisfiable') {
+    throw PageErrors.rangeNotSatisfiable(`The file has ${size} bytes`, {
+      headers: { 'content-range': `bytes */${size}` },
+    });
+  }
+  const { start, end } = range ?? { start: 0, end: size - 1 };
+  const body = found.read(start, end);
+  return new Reply(
+    range === undefined ? 200 : 206,
+    Buffer.isBuffer(body) ? { kind: 'bytes', value: body } : { kind: 'stream', value: body },
+    {
+      ...headers,
+      'content-length': String(end - start + 1),
+      ...(range && { 'content-range': `bytes ${start}-${end}/${size}` }),
+    },
+  );
+}
+
+function headersOf({ name, type, coding, etag, modifiedAt }: Representation): Record<string, string> {
+  return {
+    ...SECURITY_HEADERS,
+    'accept-ranges': 'bytes',
+    'cache-control': cacheControl(name),
+    'content-type': type,
+    ...(coding && { 'content-encoding': coding }),
+    etag,
+    'last-modified': new Date(modifiedAt).toUTCString(),
+    vary: 'Accept-Encoding',
+  };
+}

@@ -1,0 +1,156 @@
+import { once } from 'node:events';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import net from 'node:net';
+import path from 'node:path';
+import test from 'ava';
+import { temporaryFolder } from '../support/gateway-process.ts';
+import { startS3Server } from '../support/s3-server.ts';
+import { available } from '../support/services.ts';
+import { run } from './command.ts';
+
+const MODEL = (name: string, spec: string) =>
+  `apiVersion: svc/v1\nkind: Model\nmetadata:\n  name: ${name}\nspec:\n  ${spec}\n`;
+
+test('a folder with nothing in it is a deployment, and stays empty', async (t) => {
+  const folder = await temporaryFolder(t);
+  const { code, stdout, stderr } = await run(t, folder, ['check']);
+  t.is(code, 0);
+  t.is(stderr, '');
+  t.deepEqual(stdout.replace(/(plugins: ).*platform.*/, '$1…').split('\n'), [
+    'ok       variables: the gateway’s own are valid',
+    'ok       gateway.yaml: not there: all defaults',
+    'ok       plugins: …',
+    'ok       agents.d: 0 resources',
+    'ok       database: sqlite: data/gateway.db will be made in data',
+    'ok       redis: not configured',
+    'ok       objects: files in data/objects',
+    'ok       data folder: ./data',
+    '',
+  ]);
+  t.deepEqual(await readdir(folder), []);
+});
+
+test('all variables that are wrong are told, and what cannot be looked at then', async (t) => {
+  const { code, stdout } = await run(t, await temporaryFolder(t), ['check'], {
+    SAAS_API_PORT: 'eighty',
+    SVC_ACP_TOKEN: 's3cret with a space',
+  });
+  t.is(code, 1);
+  t.regex(
+    stdout,
+    /^wrong {4}variables\n {2}SAAS_API_PORT: "eighty" is not a whole number\n {2}SVC_ACP_TOKEN: /m,
+  );
+  t.regex(stdout, /^skipped {2}plugins/m);
+  t.notRegex(stdout, /s3cret/);
+});
+
+test('mistakes in gateway.yaml and in settings of plugins are told with file and line', async (t) => {
+  const folder = await temporaryFolder(t);
+  await writeFile(
+    path.join(folder, 'gateway.yaml'),
+    'plugins:\n  agent-engine:\n    config:\n      timeout: soon\n  nosuch: {}\n',
+  );
+  const { code, stdout } = await run(t, folder, ['check'], { ADMIN_API_KEY: 'short' });
+  t.is(code, 1);
+  t.regex(
+    stdout,
+    /agent-engine: gateway\.yaml:4: plugins\.agent-engine\.config\.timeout: "soon" is not a duration/,
+  );
+  t.regex(stdout, /runtime: ADMIN_API_KEY: must be at least 16 characters/);
+  t.regex(stdout, /plugins\.nosuch: no folder holds such a plugin/);
+
+  await writeFile(path.join(folder, 'gateway.yaml'), 'plugins:\n  platform:\n    enabled: perhaps\n');
+  const other = await run(t, folder, ['check'], { SVC_CONFIG: 'gateway.yaml' });
+  t.is(other.code, 1);
+  t.regex(other.stdout, /gateway\.yaml:3: plugins\.platform\.enabled: /);
+});
+
+test('mistakes in agents.d are told with file and line, a missing secret too, and no secret that is there', async (t) => {
+  const folder = await temporaryFolder(t);
+  await mkdir(path.join(folder, 'models/team'), { recursive: true });
+  const save = (name: string, text: string) => writeFile(path.join(folder, 'models', name), text);
+  await save(
+    'good.yaml',
+    MODEL('good', '{provider: openai, model: m, base_url: "http://h/v1", api_key: env:GOOD}'),
+  );
+  await save(
+    'team/typo.yaml',
+    `${MODEL('one', '{provider: demo, model: demo}')}---\n${MODEL('two', 'modell: x')}`,
+  );
+  await save(
+    'key.yaml',
+    MODEL('key', '{provider: openai, model: m, base_url: "http://h/v1", api_key: env:NOT_SET}'),
+  );
+  await save('broken.yaml', 'kind: [');
+  const { code, stdout } = await run(t, folder, ['check'], {
+    SVC_AGENTS_DIR: 'models',
+    GOOD: 'a-secret-that-is-there',
+  });
+  t.is(code, 1);
+  t.regex(stdout, /^wrong {4}models$/m);
+  t.regex(
+    stdout,
+    /^ {2}models\/team\/typo\.yaml:13: \/spec\/modell: is not known here, did you mean model\?$/m,
+  );
+  t.regex(stdout, /^ {2}models\/key\.yaml:\d+: .*env:NOT_SET is not set$/m);
+  t.regex(stdout, /^ {2}models\/broken\.yaml:\d/m);
+  t.notRegex(stdout, /good\.yaml|a-secret-that-is-there/);
+});
+
+test('servers that cannot be reached are told together, with their addresses and without their passwords', async (t) => {
+  const { code, stdout } = await run(t, await temporaryFolder(t), ['check'], {
+    DATABASE_URL: 'postgres://alice:s3cretword@127.0.0.1:1/gateway',
+    REDIS_URL: 'redis://:hunter2hunter2@127.0.0.1:2',
+    OBJECT_STORE_URL: 's3://bucket?endpoint=http://127.0.0.1:3',
+    AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE',
+    AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY',
+    SVC_GRPC_TLS_CERT: 'no.pem',
+    SVC_GRPC_TLS_KEY: 'no.pem',
+  });
+  t.is(code, 1);
+  t.regex(stdout, /wrong {4}database\n.*127\.0\.0\.1:1.*ECONNREFUSED/);
+  t.regex(stdout, /wrong {4}redis\n.*127\.0\.0\.1:2.*ECONNREFUSED/);
+  t.regex(stdout, /wrong {4}objects\n.*ECONNREFUSED/);
+  t.regex(stdout, /wrong {4}gRPC certificate\n.*no\.pem/);
+  t.notRegex(stdout, /s3cretword|hunter2|wJalr/);
+});
+
+test('servers that take connections and say nothing do not keep it', async (t) => {
+  const silent = net.createServer(() => {}).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  t.teardown(() => silent.close());
+  const { port } = silent.address() as net.AddressInfo;
+  const { code, stdout } = await run(t, await temporaryFolder(t), ['check'], {
+    DATABASE_URL: `mysql://u:p@127.0.0.1:${port}/x`,
+    REDIS_URL: `redis://127.0.0.1:${port}`,
+    OBJECT_STORE_URL: `s3://bucket?endpoint=http://127.0.0.1:${port}`,
+    AWS_ACCESS_KEY_ID: 'a',
+    AWS_SECRET_ACCESS_KEY: 'b',
+  });
+  t.is(code, 1);
+  for (const part of ['database', 'redis', 'objects']) t.regex(stdout, new RegExp(`wrong {4}${part}\n`));
+});
+
+test('servers that answer are said to', async (t) => {
+  if (!(await available(t, 'postgres', 'redis'))) return;
+  const { url } = await startS3Server(t);
+  const { code, stdout } = await run(t, await temporaryFolder(t), ['check'], {
+    DATABASE_URL: 'postgres://root@127.0.0.1:5432/postgres',
+    REDIS_URL: 'redis://127.0.0.1:6379',
+    OBJECT_STORE_URL: url,
+    AWS_ACCESS_KEY_ID: 'S3RVER',
+    AWS_SECRET_ACCESS_KEY: 'S3RVER',
+  });
+  t.is(code, 0, stdout);
+  t.regex(stdout, /ok {7}database: postgres at 127\.0\.0\.1:5432/);
+  t.regex(stdout, /ok {7}redis: answers at 127\.0\.0\.1:6379/);
+  t.regex(stdout, /ok {7}objects: bucket /);
+});
+
+test('a data folder that cannot be made is told', async (t) => {
+  const folder = await temporaryFolder(t);
+  await writeFile(path.join(folder, 'file'), 'in the way');
+  const { code, stdout } = await run(t, folder, ['check'], { SVC_DATA_DIR: 'file/data' });
+  t.is(code, 1);
+  t.regex(stdout, /wrong {4}data folder\n {2}file\/data cannot be used: \S*file is no folder/);
+});
