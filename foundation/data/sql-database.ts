@@ -241,9 +241,12 @@ export class SqlDatabase implements Database, TenantSource {
 
   /** Notes the tables whose rows belong to tenants, so that they are known when their owner is not here any more. */
   async #noteTables(owner: string, metadata: readonly EntityMetadata[]): Promise<void> {
-    const noted = metadata.flatMap(({ className, tableName: name }) => {
+    const noted = metadata.flatMap(({ className, tableName: name, props }) => {
       const { tenancy, isImpersonal } = this.tenancies.get(className);
-      return tenancy === 'owned' ? [{ name, owner, isImpersonal }] : [];
+      if (tenancy === 'owned') return [{ name, owner, isImpersonal }];
+      // What its owner calls nobody's is not asked for, but nothing of it outlives the tenant.
+      const namesTenant = props.some(({ fieldNames }) => fieldNames?.[0] === 'tenant_id');
+      return tenancy === 'shared' && namesTenant ? [{ name, owner, isImpersonal: true }] : [];
     });
     await this.#tables.note(noted);
   }

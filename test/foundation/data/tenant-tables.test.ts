@@ -54,6 +54,19 @@ eachDatabase(test, 'what an owner says of a table replaces what he said before',
   );
 });
 
+eachDatabase(
+  test,
+  'a shared table that names tenants is known, and nobody is asked for it',
+  async (t, fresh) => {
+    const database = await open(t, fresh);
+    await database.register({ ...notes, entities: [Note, { entity: Comment, tenancy: 'shared' }] });
+    t.deepEqual(await database.tenantTables.list(), [
+      { name: 'comments', owner: 'notes', isImpersonal: true },
+      { name: 'notes', owner: 'notes', isImpersonal: false },
+    ]);
+  },
+);
+
 eachDatabase(test, 'a table that was dropped is not listed any more', async (t, fresh) => {
   const database = await open(t, fresh);
   await database.register(notes);

@@ -1,0 +1,310 @@
+import test, { type ExecutionContext } from 'ava';
+import { systemClock } from '../../../../foundation/base/clock.ts';
+import { unwrap } from '../../../../foundation/data/tenancy.ts';
+import { egressRegistration } from '../../../../foundation/egress/rule.ts';
+import { kernelRegistration } from '../../../../foundation/gateway-tables.ts';
+import { jobRegistration } from '../../../../foundation/messages/jobs/job-table.ts';
+import type { Objects } from '../../../../foundation/objects/objects.ts';
+import { AuditLog } from '../../../../foundation/tables/audit-log.ts';
+import { Tenant } from '../../../../foundation/tables/tenant.ts';
+import { AgentStateEntity } from '../../../../plugins/runtime/store/agent-states.ts';
+import { sampleRow } from '../../../../testing/conformance/sample-row.ts';
+import { manualClock, memoryObjects, type TestGateway } from '../../../../testing/index.ts';
+import { eachDatabase, type FreshDatabase } from '../../../support/databases.ts';
+import { plain, startFakeProvider } from '../../../support/fake-provider.ts';
+import { until } from '../../../support/until.ts';
+import { calls, chain } from '../../../support/workflow-story.ts';
+import { callsAs, fill, objectKeys, startProtected } from '../data-protection-kit.ts';
+import { providerEnv } from '../routes/chat-kit.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** Deleted tenants are purged at once. */
+const AT_ONCE = { SVC_TENANT_RETENTION: '1ms', SVC_PURGE_INTERVAL: '100ms' };
+
+/** They are purged when the test says so. */
+const BY_HAND = { SVC_TENANT_RETENTION: '1ms', SVC_PURGE_INTERVAL: '500h' };
+
+const TABLES = {
+  sqlite: `select m.name as name from sqlite_master m join pragma_table_info(m.name) c on c.name = 'tenant_id' where m.type = 'table'`,
+  postgres: `select table_name as name from information_schema.columns where column_name = 'tenant_id' and table_schema = current_schema()`,
+  mysql: `select table_name as name from information_schema.columns where column_name = 'tenant_id' and table_schema = database()`,
+} as const;
+
+/** How many rows each table has of a tenant, of all that have a column for it, whoever made them. */
+async function rowsOf(fresh: FreshDatabase, tenantId: string): Promise<Record<string, number>> {
+  const tables = await fresh.ask(TABLES[fresh.family]);
+  const counts: Record<string, number> = {};
+  for (const { name } of tables) {
+    const [row] = await fresh.ask(`select count(*) as n from ${name} where tenant_id = '${tenantId}'`);
+    counts[String(name)] = Number(row!.n);
+  }
+  return counts;
+}
+
+/** Puts a row into every table of tenants that is registered. */
+async function fillTables({ gateway }: TestGateway, tenantId: string, word: string): Promise<void> {
+  const registered = [
+    ...[kernelRegistration, jobRegistration, egressRegistration].flatMap(({ entities }) => entities),
+    ...gateway.host.slots.flatMap(({ plugin }) => plugin?.entities ?? []),
+  ];
+  const entities = gateway.services.database.forTenant(tenantId);
+  for (const { entity, declared } of registered.map(unwrap)) {
+    if (declared === undefined) await entities.insert(entity, sampleRow(entity, word));
+  }
+}
+
+const purged = (gateway: TestGateway, id: string) =>
+  until(async () => (await gateway.request(`/v1/tenants/${id}`)).body.purged_at !== null, 60_000);
+
+/** One run, of which nothing is asked. */
+const purgeNow = ({ gateway }: TestGateway, signal = new AbortController().signal) =>
+  gateway.services.protection.purge.run({ signal, halt: async () => {}, removeElsewhere: async () => {} });
+
+const remove = async (t: ExecutionContext, gateway: TestGateway, id: string) =>
+  t.is((await gateway.request(`/v1/tenants/${id}`, { method: 'DELETE' })).status, 202);
+
+eachDatabase(
+  test,
+  'a purge leaves nothing of a tenant but its audit records, and all of another',
+  async (t, fresh) => {
+    const gateway = await startProtected(t, { env: { ...fresh.environment, ...AT_ONCE } });
+    const [gone, kept] = [await gateway.makeTenant('one'), await gateway.makeTenant('two')];
+    for (const [tenant, word] of [
+      [gone, '4711081501'],
+      [kept, '4711081502'],
+    ] as const) {
+      await fill(gateway, tenant, 'ada', 'violet');
+      await fillTables(gateway, tenant.id, word);
+    }
+    const before = await rowsOf(fresh, gone.id);
+    for (const [table, count] of Object.entries(before)) t.true(count > 0, `${table} was filled`);
+    t.true((await objectKeys(gateway, gone.id)).length > 0);
+    const others = await rowsOf(fresh, kept.id);
+    const objects = await objectKeys(gateway, kept.id);
+
+    await remove(t, gateway, gone.id);
+    await purged(gateway, gone.id);
+    const { audit_logs: audited, ...rows } = await rowsOf(fresh, gone.id);
+    t.deepEqual(new Set(Object.values(rows)), new Set([0]), JSON.stringify(rows));
+    t.deepEqual(await objectKeys(gateway, gone.id), []);
+    t.true(audited! > 0);
+    const logs = await fresh.ask(
+      `select user_id, action, detail from audit_logs where tenant_id = '${gone.id}'`,
+    );
+    for (const log of logs)
+      t.regex(String(log.user_id), log.action === 'tenant.purged' ? /^$/ : /^$|^erased-/);
+    t.false(JSON.stringify(logs).includes('"ada"'));
+    t.is(logs.filter(({ action }) => action === 'tenant.purged').length, 1);
+
+    for (const [table, count] of Object.entries(others))
+      t.true((await rowsOf(fresh, kept.id))[table]! >= count, table);
+    const left = new Set(await objectKeys(gateway, kept.id));
+    t.deepEqual(
+      objects.filter((key) => !left.has(key)),
+      [],
+    );
+    t.is((await gateway.request('/v1/me', { token: gone.token })).status, 401);
+    t.is((await gateway.request('/v1/me', { token: kept.token })).status, 200);
+    const restored = await gateway.request(`/v1/tenants/${gone.id}/restore`, { method: 'POST' });
+    t.deepEqual([restored.status, restored.body.code], [410, 'tenant.purged']);
+    t.like((await gateway.request(`/v1/tenants/${gone.id}`)).body, { name: 'Purged tenant' });
+  },
+);
+
+eachDatabase(
+  test,
+  'work of a deleted tenant that is under way ends, and leaves nothing',
+  async (t, fresh) => {
+    const provider = await startFakeProvider(plain(), async ({ signal }) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    });
+    t.teardown(() => provider[Symbol.asyncDispose]());
+    const env = { ...fresh.environment, ...AT_ONCE, ...providerEnv(provider) };
+    const gateway = await startProtected(t, { env });
+    const tenant = await gateway.makeTenant('one');
+    const call = callsAs(gateway, tenant.token, 'ada');
+    const body = { model: 'default', messages: [{ role: 'user', content: 'Hi' }] };
+    await call('POST', '/v1/chat/completions', body);
+    const chats = ['/v1/agent/chat', '/v1/chat/completions'].map((path) =>
+      gateway.request(path, { method: 'POST', token: tenant.token, body }),
+    );
+    const graph = chain(calls(provider.url, 'slow'));
+    const definition = await call('POST', '/v1/workflow-definitions', { name: 'waits', graph });
+    await call('POST', `/v1/workflow-definitions/${definition.id}/publish`, {});
+    await call('POST', '/v1/workflow-runs', { definition_id: definition.id, input: {} });
+    await until(() => provider.requests.length === 4);
+
+    await remove(t, gateway, tenant.id);
+    await purged(gateway, tenant.id);
+    for (const { status } of await Promise.all(chats)) t.is(status, 409);
+    // What was on its way is gone with one of the next looks at the latest, and then nothing comes any more.
+    const traces = async () => {
+      const { audit_logs: _, ...rows } = await rowsOf(fresh, tenant.id);
+      return Object.values(rows).reduce((sum, count) => sum + count, 0);
+    };
+    let quiet = 0;
+    await until(async () => {
+      quiet = (await traces()) === 0 ? quiet + 1 : 0;
+      return quiet === 40;
+    }, 60_000);
+    t.deepEqual(await objectKeys(gateway, tenant.id), []);
+  },
+);
+
+test('what comes late for a purged tenant is removed by a later look, for two days', async (t) => {
+  const clock = manualClock();
+  const gateway = await startProtected(t, { clock, env: BY_HAND });
+  const tenant = await gateway.makeTenant('one');
+  await remove(t, gateway, tenant.id);
+  const { database, objects, tenants } = gateway.gateway.services;
+  const rows = database.forTenant(tenant.id);
+  clock.advance(2);
+  await until(async () => {
+    await purgeNow(gateway);
+    return (await tenants.get(tenant.id))!.purgedAt !== null;
+  });
+  const comesLate = async () => {
+    await rows.insert(AgentStateEntity, sampleRow(AgentStateEntity, '4711'));
+    await objects.forTenant(tenant.id).put('files/late', 'late');
+  };
+  const left = async () => [
+    await rows.count(AgentStateEntity, {}),
+    (await objectKeys(gateway, tenant.id)).length,
+  ];
+  await comesLate();
+  clock.advance(47 * HOUR_MS);
+  await purgeNow(gateway);
+  t.deepEqual(await left(), [0, 0]);
+  const recorded = { tenantId: tenant.id, action: 'tenant.purged' };
+  t.is(await database.system().count(AuditLog, recorded), 1, 'it is recorded once');
+  await comesLate();
+  clock.advance(2 * HOUR_MS);
+  await purgeNow(gateway);
+  t.deepEqual(await left(), [1, 1], 'by then all that was under way has long ended');
+});
+
+test('tables of plugins that do not run are purged as well', async (t) => {
+  const gateway = await startProtected(t, { env: AT_ONCE });
+  const tenant = await gateway.makeTenant('one');
+  const rows = gateway.gateway.services.database.forTenant(tenant.id);
+  await rows.insert(AgentStateEntity, sampleRow(AgentStateEntity, '4711'));
+  await gateway.request('/admin/v1/plugins/runtime/disable', { method: 'POST' });
+  await remove(t, gateway, tenant.id);
+  await purged(gateway, tenant.id);
+  await gateway.request('/admin/v1/plugins/runtime/enable', { method: 'POST' });
+  t.is(await rows.count(AgentStateEntity, {}), 0);
+});
+
+test('a tenant whose objects cannot be deleted is not marked, and tried again', async (t) => {
+  const real = memoryObjects(systemClock);
+  let failures = 0;
+  const objects: Objects = {
+    ...real,
+    all: () => ({
+      ...real.all(),
+      deleteAll: async (prefix) => {
+        failures += 1;
+        if (failures <= 2) throw new Error('the store is away');
+        return real.all().deleteAll(prefix);
+      },
+    }),
+  };
+  const gateway = await startProtected(t, { services: { objects }, env: AT_ONCE });
+  const [first, second] = [await gateway.makeTenant('one'), await gateway.makeTenant('two')];
+  await real.forTenant(first.id).put('files/a', 'a');
+  await remove(t, gateway, first.id);
+  await until(() => failures >= 1);
+  t.is((await gateway.request(`/v1/tenants/${first.id}`)).body.purged_at, null);
+  const restored = await gateway.request(`/v1/tenants/${first.id}/restore`, { method: 'POST' });
+  t.deepEqual([restored.status, restored.body.code], [410, 'tenant.purged'], 'half of it is gone');
+  await remove(t, gateway, second.id);
+  await purged(gateway, first.id);
+  await purged(gateway, second.id);
+  t.deepEqual((await real.forTenant(first.id).list('')).objects, []);
+  t.true(gateway.logs().some((line) => line.includes('a deleted tenant could not be purged')));
+});
+
+test('one replica at a time purges, and what a plugin keeps elsewhere goes first', async (t) => {
+  const gateway = await startProtected(t, { env: BY_HAND });
+  const tenant = await gateway.makeTenant('one');
+  await remove(t, gateway, tenant.id);
+  const { purge } = gateway.gateway.services.protection;
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+  const asked: string[] = [];
+  const run = (name: string) =>
+    purge.run({
+      signal: new AbortController().signal,
+      async halt(id) {
+        asked.push(`${name} halts ${id === tenant.id}`);
+        await gate;
+        throw new Error('it does not end');
+      },
+      removeElsewhere: async () => void asked.push(`${name} removes`),
+    });
+  await until(
+    async () =>
+      (await gateway.request(`/v1/tenants/${tenant.id}`)).body.purge_after < new Date().toISOString(),
+  );
+  const first = run('first');
+  await until(() => asked.length === 1);
+  await run('second');
+  t.deepEqual(asked, ['first halts true']);
+  open();
+  await first;
+  t.deepEqual(
+    asked,
+    ['first halts true', 'first removes'],
+    'work that does not end is no reason to keep data',
+  );
+  await purged(gateway, tenant.id);
+});
+
+test('a run that is stopped leaves the rest to the next one', async (t) => {
+  const gateway = await startProtected(t, { env: BY_HAND });
+  const tenants = [await gateway.makeTenant('one'), await gateway.makeTenant('two')];
+  for (const { id } of tenants) await remove(t, gateway, id);
+  const { protection, tenants: records } = gateway.gateway.services;
+  const stop = new AbortController();
+  let halted = 0;
+  await until(async () => {
+    await protection.purge.run({
+      signal: stop.signal,
+      async halt() {
+        halted += 1;
+        stop.abort();
+      },
+      removeElsewhere: async () => {},
+    });
+    return halted > 0;
+  });
+  const open = async () =>
+    (await Promise.all(tenants.map(({ id }) => records.get(id)))).filter((one) => one?.purgedAt === null)
+      .length;
+  t.deepEqual([halted, await open()], [1, 2]);
+  await until(async () => {
+    await purgeNow(gateway);
+    return (await open()) === 0;
+  });
+});
+
+test('a tenant that is restored while others are purged stays', async (t) => {
+  const gateway = await startProtected(t, { env: BY_HAND });
+  const both = [await gateway.makeTenant('one'), await gateway.makeTenant('two')];
+  for (const { id } of both) await remove(t, gateway, id);
+  const { protection, tenants, database } = gateway.gateway.services;
+  const [first, second] = both.map(({ id }) => id).sort() as [string, string];
+  await until(async () => (await tenants.get(second))!.purgeAfter!.getTime() < Date.now());
+  const halted: string[] = [];
+  await protection.purge.run({
+    signal: new AbortController().signal,
+    async halt(id) {
+      halted.push(id);
+      // As a replica whose clock is slow allows it.
+      if (id === first) await database.system().nativeUpdate(Tenant, second, { deletedAt: null });
+    },
+    removeElsewhere: async () => {},
+  });
+  t.deepEqual(halted, [first]);
+  t.like(await database.system().findOne(Tenant, second), { deletedAt: null, purgedAt: null, name: 'two' });
+});
