@@ -6,6 +6,12 @@ export const ACCESS_MATRIX: Readonly<Record<string, readonly string[]>> = {
   'break-glass auditor security owner': ['GET /admin/v1/audit-logs', 'GET /admin/v1/egress/blocked-log'],
   '': ['POST /admin/v1/bootstrap'],
   'nobody user read write execute admin break-glass auditor tenant platform security billing ops owner': [
+    'GET /',
+    'GET /admin.html',
+    'GET /static/{path}',
+    'GET /auth/channel/{platform}/callback',
+    'GET /auth/channel/{platform}/start',
+    'POST /auth/logout',
     'GET /admin/v1/bootstrap/status',
     'GET /api/v2/health',
     'GET /api/v2/metrics',
@@ -204,4 +210,13 @@ export const ACCESS_MATRIX: Readonly<Record<string, readonly string[]>> = {
   ],
   'user read execute admin break-glass owner': ['GET /v1/models', 'GET /v1/models/{id}'],
   'user write execute admin break-glass owner': ['POST /v1/workflow-runs/{id}/cancel'],
+  'break-glass platform owner': [
+    'GET /admin/v1/channel-apps',
+    'POST /admin/v1/channel-apps',
+    'PATCH /admin/v1/channel-apps/{id}',
+    'DELETE /admin/v1/channel-apps/{id}',
+    'POST /admin/v1/channel-apps/{id}/links',
+    'GET /admin/v1/channel-bindings',
+    'DELETE /admin/v1/channel-bindings/{id}',
+  ],
 };

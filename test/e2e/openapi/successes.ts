@@ -345,5 +345,9 @@ export function successes(gateway: AllPlugins, turns: () => Turns): readonly Ste
     ['POST /admin/v1/plugins/{name}/disable', () => ({ params: { name: 'story' } })],
     ['POST /admin/v1/plugins/{name}/enable', () => ({ params: { name: 'story' } })],
     ['POST /admin/v1/plugins/{name}/reload', () => ({ params: { name: 'story' } })],
+
+    ['GET /v1/gdpr/export', () => ({ query: { user_id: 'nobody' } })],
+    ['POST /v1/gdpr/cleanup-minio', none],
+    ['DELETE /v1/gdpr/data', () => ({ query: { user_id: 'nobody' } })],
   ];
 }
