@@ -42,6 +42,7 @@ export {
   Semaphore,
   type TurnOptions,
 } from '../foundation/base/semaphore.ts';
+export { holdsText, SEARCHED_RECORDS, searchQuery } from '../foundation/base/text-search.ts';
 export { throttledLog } from '../foundation/base/throttle.ts';
 export { Type } from '../foundation/base/type.ts';
 export { fromWire, listOf, Timestamp, toWire } from '../foundation/base/wire.ts';

@@ -6,6 +6,7 @@ import {
   pageQuery,
   type Route,
   route,
+  searchQuery,
   Timestamp,
   Type,
   toWire,
@@ -21,6 +22,7 @@ const Exactly = Type.String({
 /** Which receipts are asked for (specification 1, Execution receipts). */
 const ReceiptQuery = Type.Object({
   ...pageQuery({ defaultLimit: 50 }).properties,
+  ...searchQuery('id', 'tool_name', 'session_id', 'user_id'),
   session_id: Type.Optional(Exactly),
   tool_name: Type.Optional(Exactly),
   status: Type.Optional(Status),

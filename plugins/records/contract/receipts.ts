@@ -27,11 +27,12 @@ export interface Receipt {
 /** What is written; id, tenant and time are added. */
 export type NewReceipt = Omit<Receipt, 'id' | 'tenantId' | 'createdAt'>;
 
-/** Which receipts. All that is given has to match, exactly. */
+/** Which receipts. All that is given has to match, exactly; `q` is a part of id, tool, session or user. */
 export interface ReceiptFilter {
   readonly sessionId?: string | undefined;
   readonly toolName?: string | undefined;
   readonly status?: ReceiptStatus | undefined;
+  readonly q?: string | undefined;
 }
 
 /** Receipts of tool executions, by tenant. */

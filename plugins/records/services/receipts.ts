@@ -16,6 +16,8 @@ import { storableText } from '../store/storable-text.ts';
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Times that a receipt is looked for after its idempotency id was taken: in between an erasure may have taken it away. */
 const ATTEMPTS = 3;
+/** What of a receipt `q` looks into. */
+const SEARCHED = ['id', 'toolName', 'sessionId', 'userId'] as const;
 const NEWEST = { createdAt: 'desc', id: 'desc' } as const;
 
 /** Makes the receipts (specification 1, Execution receipt). */
@@ -42,8 +44,9 @@ export function createReceipts({ clock, ids }: { readonly clock: Clock; readonly
       return row === null ? undefined : toReceipt(row);
     },
     async list(entities, filter, { limit, offset }) {
-      const options = { orderBy: NEWEST, limit, offset };
-      const [rows, total] = await entities.findAndCount(ExecutionReceipt, conditions(filter), options);
+      const search = filter.q === undefined ? undefined : { text: filter.q, in: SEARCHED };
+      const query = { orderBy: NEWEST, limit, offset, search };
+      const [rows, total] = await entities.page(ExecutionReceipt, conditions(filter), query);
       return { receipts: rows.map(toReceipt), total };
     },
     async get(entities, id) {

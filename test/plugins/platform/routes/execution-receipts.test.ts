@@ -115,3 +115,31 @@ test('roles and scopes decide who may look, and nobody writes', async (t) => {
     t.is((await gateway.request(`${PATH}/x`, { method, body: {} })).status, 405);
   }
 });
+
+eachDatabase(test, 'q finds receipts by a part of id, tool, session or user', async (t, { environment }) => {
+  const gateway = await startEngineGateway(t, { env: environment });
+  const tenant = await gateway.tenant();
+  const { token } = await gateway.key({ tenant_id: tenant, roles: ['auditor'] });
+  const first = await submit(gateway, tenant, { toolName: 'mcp/Search_100%' });
+  const second = await submit(gateway, tenant, { sessionId: 'Evening', status: 'error' });
+  const third = await submit(gateway, tenant, { userId: 'anna\\b' });
+  await submit(gateway, await gateway.tenant(), { toolName: 'search' });
+  const found = async (query: Record<string, string>) => {
+    const { status, body } = await gateway.request(`${PATH}?${new URLSearchParams(query)}`, { token });
+    t.is(status, 200, JSON.stringify(query));
+    return [body.total, ...body.execution_receipts.map(({ id }: { id: string }) => id)];
+  };
+  t.deepEqual(await found({ q: 'search' }), [1, first.id]);
+  t.deepEqual(await found({ q: '_100%' }), [1, first.id]);
+  t.deepEqual(await found({ q: 'h%1' }), [0]);
+  t.deepEqual(await found({ q: 'EVEN' }), [1, second.id]);
+  t.deepEqual(await found({ q: 'even', status: 'success' }), [0]);
+  t.deepEqual(await found({ q: 'a\\B' }), [1, third.id]);
+  t.deepEqual(await found({ q: third.id.slice(4) }), [1, third.id]);
+  t.deepEqual(await found({ q: 'c', limit: '1', offset: '1' }), [3, second.id]);
+  for (const q of ['', 'x'.repeat(129), '\0']) {
+    const refused = await gateway.request(`${PATH}?${new URLSearchParams({ q })}`, { token });
+    t.is(refused.status, 400);
+    t.is(refused.body.errors[0].pointer, '/query/q');
+  }
+});
