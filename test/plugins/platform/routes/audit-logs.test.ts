@@ -10,6 +10,7 @@ interface AuditLog {
   readonly tenant_id: string;
   readonly action: string;
   readonly created_at: string;
+  readonly request_id: string;
   readonly error_code: string | null;
 }
 

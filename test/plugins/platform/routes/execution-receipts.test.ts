@@ -12,7 +12,9 @@ const RECEIPT: NewReceipt = {
   input: '{"expression":"6*7"}',
   output: '42',
   status: 'success',
+  startedAt: new Date(Date.UTC(2026, 2, 31, 12)),
   durationMs: 3,
+  requestId: 'r1',
   idempotencyId: 'step-1',
   traceId: null,
 };
@@ -37,7 +39,9 @@ eachDatabase(test, 'auditors list and read the receipts of their tenant', async 
     input: '{"expression":"6*7"}',
     output: '42',
     status: 'success',
+    started_at: '2026-03-31T12:00:00.000Z',
     duration_ms: 3,
+    request_id: 'r1',
     idempotency_id: 'step-1',
     trace_id: null,
     created_at: createdAt.toISOString(),
@@ -72,6 +76,9 @@ test('filters match exactly, and pages have a default and a maximum', async (t) 
   t.is(await found('tool_name=http_fetch'), 1);
   t.is(await found('tool_name=http'), 0);
   t.is(await found('status=error&session_id=s2'), 1);
+  t.is(await found('request_id=r1'), 3);
+  t.is(await found('request_id=r1&session_id=s2'), 1);
+  t.is(await found('request_id=r'), 0);
   t.is(await found('status=error&session_id=s1'), 0);
   t.is(await found('idempotency_id=step-1'), 3, 'no filter');
   const page = await gateway.request(`${PATH}?limit=1&offset=1`, { token });
