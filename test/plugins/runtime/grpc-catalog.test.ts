@@ -84,7 +84,7 @@ test('tools are listed, read and invoked with a receipt', async (t) => {
     ],
   );
   const [, first] = await receipts();
-  t.is(first!.requestId, done.metadata['x-request-id']);
+  t.is(first!.requestId, done.metadata['x-request-id'] ?? '');
   t.true(first!.startedAt! <= first!.createdAt);
 });
 
