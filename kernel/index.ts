@@ -42,6 +42,7 @@ export {
   Semaphore,
   type TurnOptions,
 } from '../foundation/base/semaphore.ts';
+export { holdsText, SEARCHED_RECORDS, searchQuery } from '../foundation/base/text-search.ts';
 export { throttledLog } from '../foundation/base/throttle.ts';
 export { Type } from '../foundation/base/type.ts';
 export { fromWire, listOf, Timestamp, toWire } from '../foundation/base/wire.ts';
@@ -172,7 +173,7 @@ export type { ReloadSummary, ResourceSource, Resources } from '../foundation/res
 export { ResourceErrors } from '../foundation/resources/resources.ts';
 export { createSeal, type Seal } from '../foundation/secrets/seal.ts';
 export { SecretErrors } from '../foundation/secrets/secret-file.ts';
-export type { SecretOrigin, Secrets } from '../foundation/secrets/secrets.ts';
+export type { SecretOrigin, Secrets, TenantSecretUse } from '../foundation/secrets/secrets.ts';
 export { isSecretReference } from '../foundation/secrets/secrets.ts';
 export { TenantErrors } from '../foundation/tables/tenant.ts';
 export { type Grant, GrantErrors, grantProblems, requireGrant } from './access/grants.ts';

@@ -22,7 +22,7 @@ const SETTLE_MS = 2_000;
 
 /** Makes them over the database, and the trail of this process. */
 export function createAuditLogs(
-  database: Pick<Database, 'forTenant' | 'system'>,
+  database: Pick<Database, 'forTenant' | 'system' | 'pageOfAll'>,
   trail: Pick<AuditTrail, 'flush'>,
 ): AuditLogs {
   const settle = async () => {

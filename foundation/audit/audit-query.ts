@@ -1,6 +1,5 @@
-import type { FilterQuery } from '@mikro-orm/core';
 import type { Page } from '../base/page.ts';
-import type { Database } from '../data/database.ts';
+import type { Database, PlainWhere } from '../data/database.ts';
 import { AuditLog, type AuditLogRow, actionKey } from '../tables/audit-log.ts';
 import type { AuditEntry } from './audit-entry.ts';
 
@@ -17,7 +16,12 @@ export interface AuditFilter {
   readonly from?: Date | undefined;
   /** Up to this moment, which belongs to it. */
   readonly to?: Date | undefined;
+  /** Text in the action, or an id: of the user, request or session, or the error's code. */
+  readonly q?: string | undefined;
 }
+
+/** What of a record `q` looks into. */
+const AUDIT_SEARCHED = ['action', 'userId', 'requestId', 'sessionId', 'errorCode'] as const;
 
 /** A page of audit records and how many there are in all. */
 export interface AuditPage {
@@ -34,14 +38,15 @@ export interface AuditQuery {
 }
 
 /** The audit query over the database. A page never holds more than `AUDIT_MAX_LIMIT` records. */
-export function createAuditQuery(database: Pick<Database, 'forTenant' | 'system'>): AuditQuery {
+export function createAuditQuery(database: Pick<Database, 'forTenant' | 'pageOfAll'>): AuditQuery {
   return {
     async ofTenant(tenantId, filter, page) {
-      const tenant = database.forTenant(tenantId);
-      return pageOf(await tenant.findAndCount(AuditLog, conditions(filter), order(page)));
+      return pageOf(
+        await database.forTenant(tenantId).page(AuditLog, conditions(filter), query(filter, page)),
+      );
     },
     async ofAll(filter, page) {
-      return pageOf(await database.system().findAndCount(AuditLog, conditions(filter), order(page)));
+      return pageOf(await database.pageOfAll(AuditLog, conditions(filter), query(filter, page)));
     },
   };
 }
@@ -70,7 +75,7 @@ function withinCalendars(moment: Date): Date {
 
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
-function conditions({ action, from, to }: AuditFilter): FilterQuery<AuditLogRow> {
+function conditions({ action, from, to }: AuditFilter): PlainWhere<AuditLogRow> {
   return {
     ...(action === undefined ? {} : { action, actionKey: actionKey(action) }),
     ...(from === undefined && to === undefined
@@ -79,9 +84,10 @@ function conditions({ action, from, to }: AuditFilter): FilterQuery<AuditLogRow>
   };
 }
 
-function order({ limit, offset }: Page) {
+function query({ q }: AuditFilter, { limit, offset }: Page) {
   const orderBy = { createdAt: 'desc', id: 'desc' } as const;
-  return { orderBy, limit: Math.min(limit, AUDIT_MAX_LIMIT), offset };
+  const search = q === undefined ? undefined : { text: q, in: AUDIT_SEARCHED };
+  return { orderBy, limit: Math.min(limit, AUDIT_MAX_LIMIT), offset, search };
 }
 
 function pageOf([rows, total]: readonly [readonly AuditLogRow[], number]): AuditPage {

@@ -68,7 +68,7 @@ export function serviceProblems(variables: Partial<Variables>): readonly Configu
     if (!isTenantSecretsEntry(entry))
       refuse(
         'SVC_TENANT_SECRETS',
-        `${quoteValue(entry)} is not a variable or a file, write ACME_* or file:acme/*`,
+        `${quoteValue(entry)} is not a variable or a file, write ACME_* or file:acme/*, bound as <tenant id>@<host>=ACME_*`,
       );
   }
   for (const entry of egressAllowPrivate) {
@@ -105,7 +105,7 @@ export const SERVICE_VARIABLES = {
     env: 'SVC_TENANT_SECRETS',
     default: [],
     description:
-      'Secrets that every tenant may refer to through the API, and send wherever egress lets it: variables (`ACME_KEY`, `ACME_*`) and files of the folder (`file:acme/*`)',
+      'Secrets that tenants may refer to through the API: variables (`ACME_KEY`, `ACME_*`) and files of the folder (`file:acme/*`), for every tenant and host, or bound to one tenant and host (`<tenant id>@api.acme.com=ACME_*`; `*` is any)',
   }),
   egressDefault: field.choice(['allow', 'deny'], {
     env: 'SVC_EGRESS_DEFAULT',

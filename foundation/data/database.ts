@@ -1,3 +1,4 @@
+import type { EntityName } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { Logger } from 'pino';
 import type { Clock } from '../base/clock.ts';
@@ -5,9 +6,12 @@ import { type Connect, type ConnectOptions, MEMORY, reason, withoutPassword } fr
 import { DatabaseStartError } from './errors.ts';
 import type { Family } from './family.ts';
 import type { Migration, MovedMigration } from './migration.ts';
+import type { PlainWhere } from './rows/conditions.ts';
+import type { PageQuery } from './rows/plain-rows.ts';
 import { SqlDatabase } from './sql-database.ts';
 import type { EntityRegistration } from './tenancy.ts';
-import type { TenantEntityManager, TransactionOptions } from './tenant-entity-manager.ts';
+import type { TenantEntityManager } from './tenant-entity-manager.ts';
+import type { TransactionOptions } from './tenant-rules.ts';
 import type { TenantTables } from './tenant-tables.ts';
 
 export type { ColumnTypes } from './columns.ts';
@@ -20,7 +24,8 @@ export { type EachRowQuery, eachRow } from './rows/each-row.ts';
 export { type RowWrite, writes } from './rows/row-writes.ts';
 export type { RowsQuery } from './rows/statement.ts';
 export type { EntityRegistration } from './tenancy.ts';
-export type { TenantData, TenantEntityManager, TransactionOptions } from './tenant-entity-manager.ts';
+export type { TenantEntityManager } from './tenant-entity-manager.ts';
+export type { TenantData, TransactionOptions } from './tenant-rules.ts';
 export type { TenantOwnedTable, TenantTables } from './tenant-tables.ts';
 export { assertOutsideTransaction } from './transaction-guard.ts';
 
@@ -82,6 +87,12 @@ export interface Database {
    * never for what a request of a tenant asks.
    */
   system(): SqlEntityManager;
+  /** Like `forTenant(…).page`, over all tenants; the same warning as for `system`. */
+  pageOfAll<E extends object>(
+    entity: EntityName<E>,
+    where: PlainWhere<NoInfer<E>>,
+    query: PageQuery<NoInfer<E>>,
+  ): Promise<[E[], number]>;
   /** Like `forTenant(…).transaction`, over all tenants; the same warning as for `system`. */
   transaction<T>(work: (em: SqlEntityManager) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** The tables whose rows belong to tenants, over all tenants; the same warning as for `system`. */

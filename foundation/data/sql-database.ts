@@ -25,10 +25,12 @@ import {
   type TenantTable,
   unguarded,
 } from './row-level-security.ts';
-import { createPlainRows, type PlainRows } from './rows/plain-rows.ts';
+import type { PlainWhere } from './rows/conditions.ts';
+import { createPlainRows, type PageQuery, type PlainRows } from './rows/plain-rows.ts';
 import type { Place } from './rows/statement-runner.ts';
 import { TENANT_FILTER, TENANT_PROPERTY, Tenancies } from './tenancy.ts';
-import { TenantEntityManager, type TransactionOptions } from './tenant-entity-manager.ts';
+import { TenantEntityManager } from './tenant-entity-manager.ts';
+import type { TransactionOptions } from './tenant-rules.ts';
 import type { TenantSource } from './tenant-source.ts';
 import { createTenantTables, NOTES, type TenantTables } from './tenant-tables.ts';
 import { TransactionGuard } from './transaction-guard.ts';
@@ -128,6 +130,16 @@ export class SqlDatabase implements Database, TenantSource {
   system(): SqlEntityManager {
     this.#assertOpen();
     return this.#driver.orm.em.fork();
+  }
+
+  async pageOfAll<E extends object>(
+    entity: EntityName<E>,
+    where: PlainWhere<NoInfer<E>>,
+    query: PageQuery<NoInfer<E>>,
+  ): Promise<[E[], number]> {
+    this.#assertOpen();
+    const place = { transaction: undefined, session: undefined };
+    return this.plainRows.page(this.metadata(entity), {}, where, query as never, place) as never;
   }
 
   fork(tenantId: string, transaction?: ControlledTransaction<unknown>): SqlEntityManager {

@@ -3,9 +3,7 @@ import {
   type EntityName,
   type EntityProperty,
   type FilterQuery,
-  type IsolationLevel,
   type Loaded,
-  type RequiredEntityData,
   raw,
 } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
@@ -21,34 +19,18 @@ import {
 import { DatabaseDefect, DatabaseErrors } from './errors.ts';
 import { withRetries } from './retry.ts';
 import type { PlainWhere } from './rows/conditions.ts';
+import type { PageQuery } from './rows/plain-rows.ts';
 import type { ReadyWrite, RowWrite } from './rows/row-writes.ts';
 import type { RowsQuery } from './rows/statement.ts';
 import type { Place } from './rows/statement-runner.ts';
-import type { TENANT_PROPERTY } from './tenancy.ts';
-import { type TenantFindOptions, TenantRules } from './tenant-rules.ts';
+import {
+  type TenantData,
+  type TenantFindOptions,
+  TenantRules,
+  type TransactionOptions,
+  type WriteOptions,
+} from './tenant-rules.ts';
 import type { TenantSource } from './tenant-source.ts';
-
-/** A row to be written; the tenant is added by itself. */
-export type TenantData<E> = Omit<RequiredEntityData<E>, typeof TENANT_PROPERTY> & {
-  [TENANT_PROPERTY]?: string;
-};
-
-/** How a transaction runs. */
-export interface TransactionOptions {
-  /** How often a transaction that lost a race (deadlock, serialization) is run again from its start. Default 0. */
-  readonly retries?: number;
-  readonly isolation?: IsolationLevel;
-}
-
-/** How several writes are done. */
-interface WriteOptions {
-  /**
-   * Outside a transaction: the writes may be committed with those that others of the tenant have ready at the same time, since a commit costs more
-   * than a few rows. What fails or does not match is done again on its own, so that nobody sees the others. The value says whose they are (a session's
-   * id, a run's): of those in one commit the lower one is written first, so that no two commits wait for each other.
-   */
-  readonly shareAs?: string;
-}
 
 /**
  * An entity manager that sees one tenant and no other, on every family: reads carry the tenant, writes set it and refuse
@@ -151,6 +133,20 @@ export class TenantEntityManager {
     const meta = this.#source.metadata(entity);
     const found = await this.#source.plainRows.select(meta, bound, where, query as never, this.#place);
     return found as Pick<E, Field>[];
+  }
+
+  /**
+   * One page of the rows that match, as `rows` gives them, and the number of all. With `search` only rows that hold its text, among the first 10,000
+   * (`SEARCHED_RECORDS`) that match.
+   */
+  async page<E extends object, Field extends keyof E & string = keyof E & string>(
+    entity: EntityName<E>,
+    where: PlainWhere<NoInfer<E>>,
+    query: PageQuery<NoInfer<E>, Field>,
+  ): Promise<[Pick<E, Field>[], number]> {
+    const bound = this.#rules.assertReadable(entity, where, query.orderBy);
+    const meta = this.#source.metadata(entity);
+    return this.#source.plainRows.page(meta, bound, where, query as never, this.#place) as never;
   }
 
   /** How many rows match. */

@@ -2,8 +2,10 @@ import {
   type EntityName,
   type EntityProperty,
   type FindOptions,
+  type IsolationLevel,
   isRaw,
   ReferenceKind,
+  type RequiredEntityData,
   Utils,
 } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/sql';
@@ -177,6 +179,28 @@ function tenantOf(row: object): unknown {
 function idOf(value: unknown, key: string): unknown {
   if (value === undefined || value === null) return undefined;
   return Utils.isEntity(value) ? (value as Row)[key] : value;
+}
+
+/** A row to be written; the tenant is added by itself. */
+export type TenantData<E> = Omit<RequiredEntityData<E>, typeof TENANT_PROPERTY> & {
+  [TENANT_PROPERTY]?: string;
+};
+
+/** How a transaction runs. */
+export interface TransactionOptions {
+  /** How often a transaction that lost a race (deadlock, serialization) is run again from its start. Default 0. */
+  readonly retries?: number;
+  readonly isolation?: IsolationLevel;
+}
+
+/** How several writes are done. */
+export interface WriteOptions {
+  /**
+   * Outside a transaction: the writes may be committed with those that others of the tenant have ready at the same time, since a commit costs more
+   * than a few rows. What fails or does not match is done again on its own, so that nobody sees the others. The value says whose they are (a session's
+   * id, a run's): of those in one commit the lower one is written first, so that no two commits wait for each other.
+   */
+  readonly shareAs?: string;
 }
 
 /** What may be asked of a read. Filters, schemas, raw SQL and connections are not for the asker to choose. */

@@ -9,12 +9,19 @@ import { isBelow, readSecretFile, SecretErrors, type SecretFile } from './secret
  */
 export type SecretOrigin = 'operator' | 'tenant';
 
+/** What a tenant is about to do with a secret: entries of `SVC_TENANT_SECRETS` that are bound to a tenant or a host count for this one. */
+export interface TenantSecretUse {
+  readonly tenantId: string;
+  /** Where the secret is sent. Whoever sends it lets no redirect carry it to another host. */
+  readonly url: URL;
+}
+
 /** Secrets behind references. Whoever stores something stores the reference, and asks when the secret is needed. */
 export interface Secrets {
   /**
    * The value now; nothing is kept. `env:NAME` is a variable of the process, `file:PATH` a file, relative to the secrets
    * folder unless absolute, without the line break at its end. The operator may name all of them; a tenant only what
-   * `SVC_TENANT_SECRETS` lists, and no file outside of the secrets folder, wherever links lead.
+   * `SVC_TENANT_SECRETS` lists (for its use, where one is given; without one what is bound to a tenant or a host is refused), and no file outside of the secrets folder, wherever links lead.
    *
    * @throws SecretErrors.malformed for a text that is no reference; the text is not in the error.
    * @throws SecretErrors.refused for a reference that a tenant may not use, whether there is something behind it or not.
@@ -22,7 +29,7 @@ export interface Secrets {
    * @throws SecretErrors.unusable for what is no regular file of up to 64 KiB of UTF-8 text.
    * @throws SecretErrors.unreadable when the system does not let the file be read, or not within 5 seconds.
    */
-  resolve(reference: string, from: SecretOrigin): Promise<string>;
+  resolve(reference: string, from: SecretOrigin | TenantSecretUse): Promise<string>;
 }
 
 /** What secrets are made from. */
@@ -43,7 +50,7 @@ const READ_DEADLINE = 5_000;
 export function createSecrets(options: SecretsOptions): Secrets {
   const { env, onResolved } = options;
   const folder = path.resolve(options.folder);
-  const isListed = tenantSecrets(options.tenantMayName);
+  const refusalOf = tenantSecrets(options.tenantMayName);
   // A file that hangs is asked for once, however many wait for it.
   const reading = new Map<string, Promise<string>>();
 
@@ -55,15 +62,15 @@ export function createSecrets(options: SecretsOptions): Secrets {
 
   async function readFile(
     reference: SecretReference & { kind: 'file' },
-    from: SecretOrigin,
+    isOperator: boolean,
   ): Promise<string> {
     const { text } = reference;
     const file: SecretFile = {
       reference: text,
       path: path.resolve(folder, reference.path),
-      within: from === 'operator' ? undefined : folder,
+      within: isOperator ? undefined : folder,
     };
-    const key = `${from} ${text}`;
+    const key = `${isOperator ? 'operator' : 'tenant'} ${text}`;
     let read = reading.get(key);
     if (read === undefined) {
       read = readSecretFile(file).finally(() => reading.delete(key));
@@ -80,10 +87,11 @@ export function createSecrets(options: SecretsOptions): Secrets {
   return {
     async resolve(text, from) {
       const reference = parseSecretReference(text);
-      if (from !== 'operator' && !isListed(reference)) {
-        throw SecretErrors.refused(`${text} is not among what tenants may name`);
-      }
-      const value = reference.kind === 'env' ? readVariable(reference) : await readFile(reference, from);
+      const isOperator = from === 'operator';
+      const refusal = isOperator ? undefined : refusalOf(reference, from === 'tenant' ? undefined : from);
+      if (refusal !== undefined) throw SecretErrors.refused(`${text} ${refusal}`);
+      const value =
+        reference.kind === 'env' ? readVariable(reference) : await readFile(reference, isOperator);
       onResolved(value);
       return value;
     },
@@ -134,24 +142,71 @@ const FILE_ENTRY = /^file:(.*)$/;
 /**
  * True for an entry of `SVC_TENANT_SECRETS`: the name of a variable (`ACME_KEY`, also `env:ACME_KEY`) or the beginning of
  * names (`ACME_*`); a file in the secrets folder (`file:acme/key`) or the beginning of paths (`file:tenants/*`).
- * `file:*` is the whole folder; there is no entry for all variables.
+ * `file:*` is the whole folder; there is no entry for all variables. In front may stand what it is bound to: `<tenant id>@<host>=ACME_KEY`, with `*` for any tenant or any host.
  */
 export function isTenantSecretsEntry(entry: string): boolean {
-  return matcherOf(entry) !== undefined;
+  return entryOf(entry) !== undefined;
 }
 
 /**
- * Reads `SVC_TENANT_SECRETS`; the returned function is true for a reference that the list lets tenants name. It looks at nothing but its text.
+ * Reads `SVC_TENANT_SECRETS`; the returned function says why a tenant may not use a reference so, or undefined where it may. Nobody learns what is bound to another tenant. It looks at
+ * nothing but texts.
  *
  * @throws TypeError naming an entry that is none.
  */
-export function tenantSecrets(entries: readonly string[]): Matcher {
-  const matchers = entries.map((entry) => {
-    const matcher = matcherOf(entry);
-    if (matcher === undefined) throw new TypeError(`"${entry}" names no variable and no file for tenants`);
-    return matcher;
+export function tenantSecrets(
+  entries: readonly string[],
+): (reference: SecretReference, use?: TenantSecretUse) => string | undefined {
+  const read = entries.map((text) => {
+    const entry = entryOf(text);
+    if (entry === undefined) throw new TypeError(`"${text}" names no variable and no file for tenants`);
+    return entry;
   });
-  return (reference) => matchers.some((matches) => matches(reference));
+  return (reference, use) => {
+    const named = read.filter(
+      ({ names, tenantId }) => names(reference) && (tenantId === undefined || tenantId === use?.tenantId),
+    );
+    if (named.length === 0) return 'is not among what this tenant may name';
+    if (named.some(({ host }) => host === undefined || (use !== undefined && isAt(use.url, host))))
+      return undefined;
+    const hosts = [...new Set(named.map(({ host }) => host))].join(', ');
+    return `may be sent to ${hosts} alone${use === undefined ? '' : `, not to ${use.url.host}`}`;
+  };
+}
+
+/** One entry: which references it names, and what it is bound to. */
+interface TenantSecretsEntry {
+  readonly names: Matcher;
+  readonly tenantId: string | undefined;
+  readonly host: string | undefined;
+}
+
+/** Before `=`: a tenant and a host. No unbound entry looks like it, since no variable has an `@` and a file begins with `file:`. */
+const BOUND = /^(\*|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})@(\*|[^@=\s/?#]+)=(.+)$/;
+
+function entryOf(entry: string): TenantSecretsEntry | undefined {
+  const [, tenant = '*', host = '*', reference = entry] = BOUND.exec(entry) ?? [];
+  const names = matcherOf(reference);
+  if (names === undefined || (host !== '*' && !isHost(host))) return undefined;
+  return {
+    names,
+    tenantId: tenant === '*' ? undefined : tenant,
+    host: host === '*' ? undefined : host.toLowerCase(),
+  };
+}
+
+/** A host, with a port unless it is that of the scheme. */
+function isHost(host: string): boolean {
+  const url = URL.parse(`https://${host}`);
+  return url !== null && (url.host === host.toLowerCase() || `${url.hostname}:443` === host.toLowerCase());
+}
+
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
+
+/** True where a request to the URL goes to this host: without a port to that of the URL's scheme. */
+function isAt({ protocol, hostname, port }: URL, host: string): boolean {
+  const usual = DEFAULT_PORTS[protocol] ?? '';
+  return host === `${hostname}:${port || usual}` || (host === hostname && (port || usual) === usual);
 }
 
 type Matcher = (reference: SecretReference) => boolean;

@@ -88,11 +88,12 @@ export interface ApiKeyStore {
   /** Makes a key. Throws, and stores nothing, when there is no randomness. */
   create(settings: ApiKeySettings): Promise<NewApiKey>;
   find(id: string, tenantId?: string): Promise<ApiKeyRecord | undefined>;
-  /** Keys, newest first, revoked ones too. */
+  /** Keys, newest first, revoked ones too; with `q` those that have it in name, prefix or id. */
   list(options: {
     readonly limit: number;
     readonly offset: number;
     readonly tenantId?: string;
+    readonly q?: string | undefined;
   }): Promise<ApiKeyPage>;
   /**
    * Revokes a key; false when there is none. When it has resolved, the key fails here at once, and elsewhere within a
@@ -124,7 +125,7 @@ export function createApiKeyStore({
   ids,
   identities,
 }: {
-  readonly database: Pick<Database, 'system' | 'transaction'>;
+  readonly database: Pick<Database, 'system' | 'transaction' | 'pageOfAll'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly identities: Pick<IdentityCache, 'forget'>;
@@ -154,12 +155,10 @@ export function createApiKeyStore({
       const row = await database.system().findOne(ApiKey, within({ id }, tenantId));
       return row === null ? undefined : toRecord(row);
     },
-    async list({ limit, offset, tenantId }) {
-      const [rows, total] = await database.system().findAndCount(ApiKey, within({}, tenantId), {
-        orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-        limit,
-        offset,
-      });
+    async list({ limit, offset, tenantId, q }) {
+      const search = q === undefined ? undefined : { text: q, in: ['name', 'prefix', 'id'] as const };
+      const query = { orderBy: { createdAt: 'desc', id: 'desc' }, limit, offset, search } as const;
+      const [rows, total] = await database.pageOfAll(ApiKey, within({}, tenantId), query);
       return { records: rows.map(toRecord), total };
     },
     async revoke(id, tenantId) {

@@ -1,4 +1,5 @@
 /** What other plugins may know of the records: what is kept about the work of agents, and about those it is done for. */
+export * from './contract/call-spans.ts';
 export * from './contract/chat.ts';
 export * from './contract/embeddings.ts';
 export * from './contract/memories.ts';

@@ -27,14 +27,18 @@ export interface PlainEntity {
   /** The table, quoted. */
   readonly table: string;
   readonly columns: ReadonlyMap<string, PlainColumn>;
+  /** The columns of the primary key. */
+  readonly keys: readonly PlainColumn[];
 }
 
 /** The plain form of an entity; undefined where MikroORM does more than write and read columns. */
 export function plainEntity(meta: EntityMetadata, platform: Platform): PlainEntity | undefined {
   if (!isOneTable(meta) || !meta.props.every((property) => isOneColumn(property, platform))) return undefined;
+  const columns = new Map(meta.props.map((property) => [property.name, plainColumn(property, platform)]));
   return {
     table: platform.quoteIdentifier(meta.tableName),
-    columns: new Map(meta.props.map((property) => [property.name, plainColumn(property, platform)])),
+    columns,
+    keys: meta.primaryKeys.map((name) => columns.get(name) as PlainColumn),
   };
 }
 

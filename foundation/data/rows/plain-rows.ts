@@ -15,13 +15,16 @@ import {
   runUndoable,
 } from './row-writes.ts';
 import {
+  countStatement,
   deleteSomeStatement,
   deleteStatement,
   type RowsQuery,
+  type Selection,
   selectStatement,
   updateStatement,
 } from './statement.ts';
 import { createStatementRunner, type Place } from './statement-runner.ts';
+import { searchStatements, type TextSearch } from './text-search.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -49,6 +52,20 @@ export interface PlainRows {
     query: RowsQuery<unknown, never>,
     place: Place,
   ): Promise<Record<string, unknown>[]>;
+  /** Reads a page of rows, and how many there are in all; with `search` those that hold its text. Throws as `select` does. */
+  page(
+    meta: EntityMetadata,
+    bound: Row,
+    where: unknown,
+    query: PageQuery<unknown, never>,
+    place: Place,
+  ): Promise<[Record<string, unknown>[], number]>;
+}
+
+/** Which page of rows. */
+export interface PageQuery<E, Field extends keyof E & string = keyof E & string> extends RowsQuery<E, Field> {
+  /** Only rows that hold this text. Needs an order. */
+  readonly search?: TextSearch<E> | undefined;
 }
 
 /** Rows that one statement of an erasure deletes. */
@@ -77,6 +94,30 @@ export function createPlainRows({ orm, writeAtOnce }: FamilyDriver, family: Fami
   const toBound = ({ statement, expect }: ReadyWrite): BoundStatement => {
     const { sql, parameters } = bind(statement);
     return { sql, bindings: parameters, expect };
+  };
+
+  /** The entity and what its rows have to meet. */
+  const chosen = (meta: EntityMetadata, bound: Row, where: unknown) => {
+    const entity = entityOf(meta);
+    if (entity === undefined) refuse(`${meta.className} has more than plain columns: read it with find`);
+    const both = bothConditions(entity, bound, where);
+    if (both === undefined) {
+      refuse(`Rows of ${meta.className} are chosen by simple conditions alone: see PlainWhere, or use find`);
+    }
+    return { entity, both };
+  };
+
+  const read = async (meta: EntityMetadata, { statement, columns }: Selection, place: Place) => {
+    const { rows } = await run(statement, place);
+    return rows.map((stored) => {
+      const mapped = driver.mapResult(stored as never, meta) as Record<string, unknown>;
+      const row: Record<string, unknown> = {};
+      for (const { name, toEntity } of columns) {
+        const value = mapped[name];
+        row[name] = value === null || value === undefined ? null : toEntity(value);
+      }
+      return row;
+    });
   };
 
   return {
@@ -121,25 +162,19 @@ export function createPlainRows({ orm, writeAtOnce }: FamilyDriver, family: Fami
     },
 
     async select(meta, bound, where, query, place) {
-      const entity = entityOf(meta);
-      if (entity === undefined) refuse(`${meta.className} has more than plain columns: read it with find`);
-      const both = bothConditions(entity, bound, where);
-      if (both === undefined) {
-        refuse(
-          `Rows of ${meta.className} are chosen by simple conditions alone: see PlainWhere, or use find`,
-        );
-      }
-      const { statement, columns } = selectStatement(entity, both, query);
-      const { rows } = await run(statement, place);
-      return rows.map((stored) => {
-        const mapped = driver.mapResult(stored as never, meta) as Record<string, unknown>;
-        const row: Record<string, unknown> = {};
-        for (const { name, toEntity } of columns) {
-          const value = mapped[name];
-          row[name] = value === null || value === undefined ? null : toEntity(value);
-        }
-        return row;
-      });
+      const { entity, both } = chosen(meta, bound, where);
+      return read(meta, selectStatement(entity, both, query), place);
+    },
+
+    async page(meta, bound, where, { search, ...query }, place) {
+      const { entity, both } = chosen(meta, bound, where);
+      const { count, ...selection } =
+        search === undefined
+          ? { ...selectStatement(entity, both, query), count: countStatement(entity, both) }
+          : searchStatements<unknown>(family, entity, both, search, query);
+      const rows = await read(meta, selection, place);
+      const [counted] = (await run(count, place)).rows;
+      return [rows, Number(counted?.found)];
     },
   };
 }

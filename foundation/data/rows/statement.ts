@@ -41,7 +41,7 @@ export interface RowsQuery<E, Field extends keyof E & string = keyof E & string>
 }
 
 /** A statement that reads, and the columns that it reads. */
-interface Selection {
+export interface Selection {
   readonly statement: Statement;
   readonly columns: readonly PlainColumn[];
 }
@@ -54,27 +54,46 @@ interface Selection {
 export function selectStatement<E>(
   entity: PlainEntity,
   where: readonly Conditions[],
-  { fields, orderBy = {}, limit, offset = 0 }: RowsQuery<E>,
+  query: RowsQuery<E>,
 ): Selection {
-  const columns =
-    fields === undefined ? [...entity.columns.values()] : fields.map((name) => known(entity, name));
-  const order = Object.entries(orderBy).map(([name, direction]) => {
-    if (direction !== 'asc' && direction !== 'desc')
-      refuse(`Rows are ordered asc or desc by ${name}, nothing else`);
-    return `${known(entity, name).sql} ${direction}`;
-  });
-  assertCount(limit, 'limit');
-  assertCount(offset, 'offset');
+  const { columns, range } = limits(entity, query);
+  const order = orderOf(entity, query.orderBy).map(({ column, direction }) => `${column.sql} ${direction}`);
   const head = `select ${columns.map(({ sql }) => sql).join(', ')} from ${entity.table} where `;
   const ordered = order.length === 0 ? '' : ` order by ${order.join(', ')}`;
-  return {
-    columns,
-    statement: (put) =>
-      `${head}${where.flatMap((of) => of(put)).join(' and ')}${ordered} limit ${put(limit)}${offset === 0 ? '' : ` offset ${put(offset)}`}`,
-  };
+  return { columns, statement: (put) => `${head}${allOf(where, put)}${ordered}${range(put)}` };
 }
 
-function known(entity: PlainEntity, name: string): PlainColumn {
+/** How many rows meet the conditions, as `found`. */
+export function countStatement({ table }: PlainEntity, where: readonly Conditions[]): Statement {
+  return (put) => `select count(*) as found from ${table} where ${allOf(where, put)}`;
+}
+
+/** The columns that a query reads, and the part of the rows that it asks for. */
+export function limits<E>(entity: PlainEntity, { fields, limit, offset = 0 }: RowsQuery<E>) {
+  assertCount(limit, 'limit');
+  assertCount(offset, 'offset');
+  const columns =
+    fields === undefined ? [...entity.columns.values()] : fields.map((name) => known(entity, name));
+  const range: Statement = (put) => ` limit ${put(limit)}${offset === 0 ? '' : ` offset ${put(offset)}`}`;
+  return { columns, range };
+}
+
+/** The columns that rows are ordered by, the first one first. */
+export function orderOf<E>(entity: PlainEntity, orderBy: RowsQuery<E>['orderBy'] = {}) {
+  return Object.entries(orderBy).map(([name, direction]) => {
+    if (direction !== 'asc' && direction !== 'desc')
+      refuse(`Rows are ordered asc or desc by ${name}, nothing else`);
+    return { column: known(entity, name), direction };
+  });
+}
+
+/** Conditions that all have to hold, in SQL. */
+export function allOf(where: readonly Conditions[], put: Put): string {
+  return where.flatMap((of) => of(put)).join(' and ') || '1 = 1';
+}
+
+/** The column of a property. Throws a `DatabaseDefect` for one that the entity does not have. */
+export function known(entity: PlainEntity, name: string): PlainColumn {
   return entity.columns.get(name) ?? refuse(`The entity has no property ${name}`);
 }
 
@@ -102,13 +121,13 @@ export function updateStatement(
   if (changes.length === 0) return undefined;
   return (put) => {
     const sets = changes.map(({ sql, value }) => `${sql} = ${put(value)}`);
-    return `update ${entity.table} set ${sets.join(', ')} where ${where.flatMap((of) => of(put)).join(' and ')}`;
+    return `update ${entity.table} set ${sets.join(', ')} where ${allOf(where, put)}`;
   };
 }
 
 /** A `delete` of all rows that match. */
 export function deleteStatement(entity: PlainEntity, where: readonly Conditions[]): Statement {
-  return (put) => `delete from ${entity.table} where ${where.flatMap((of) => of(put)).join(' and ')}`;
+  return (put) => `delete from ${entity.table} where ${allOf(where, put)}`;
 }
 
 /** A `delete` of some rows that match, `most` at most, whichever they are. On PostgreSQL rows that others change meanwhile may be passed over. */
@@ -119,7 +138,7 @@ export function deleteSomeStatement(
   most: number,
 ): Statement {
   return (put) => {
-    const some = `where ${where.flatMap((of) => of(put)).join(' and ')} limit ${put(most)}`;
+    const some = `where ${allOf(where, put)} limit ${put(most)}`;
     if (family === 'mysql') return `delete from ${table} ${some}`;
     if (family === 'sqlite')
       return `delete from ${table} where rowid in (select rowid from ${table} ${some})`;

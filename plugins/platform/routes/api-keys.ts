@@ -8,6 +8,7 @@ import {
   type Route,
   reply,
   route,
+  searchQuery,
   TENANT_ADMINISTRATION,
   Timestamp,
   Type,
@@ -48,6 +49,12 @@ const CreateKey = Type.Object({
       description: 'Default: your own; others for administrators of the default tenant',
     }),
   ),
+});
+
+/** Which keys are asked for. */
+const KeyQuery = Type.Object({
+  ...pageQuery({ defaultLimit: 50 }).properties,
+  ...searchQuery('name', 'prefix', 'id'),
 });
 
 /** A key as clients see it: never its raw value, never its hash. */
@@ -125,10 +132,10 @@ export function apiKeyRoutes(keys: KeyAdministration): readonly Route[] {
       method: 'GET',
       path: '/v1/api-keys',
       summary: 'List API keys, revoked ones too: of all tenants for operators, of your own for others',
-      schema: { query: pageQuery({ defaultLimit: 50 }), responses: { 200: listOf('api_keys', ApiKey) } },
+      schema: { query: KeyQuery, responses: { 200: listOf('api_keys', ApiKey) } },
       handle: async ({ identity, query }) => {
         const page = pageOf(query, MAX_PAGE);
-        const { records, total } = await keys.list(identity, page);
+        const { records, total } = await keys.list(identity, { ...page, q: query.q });
         return { api_keys: records.map(toApiKey), total, ...page };
       },
     }),
@@ -159,12 +166,12 @@ export function tenantApiKeyRoutes(keys: KeyAdministration): readonly Route[] {
       summary: "List a tenant's API keys, revoked ones too",
       schema: {
         params: IdParams,
-        query: pageQuery({ defaultLimit: 50 }),
+        query: KeyQuery,
         responses: { 200: listOf('api_keys', ApiKey) },
       },
       handle: async ({ identity, params, query }) => {
         const page = pageOf(query, MAX_PAGE);
-        const { records, total } = await keys.list(identity, page, params.id);
+        const { records, total } = await keys.list(identity, { ...page, q: query.q }, params.id);
         return { api_keys: records.map(toApiKey), total, ...page };
       },
     }),

@@ -16,6 +16,7 @@ import {
   parseAuditTime,
   type Route,
   route,
+  searchQuery,
   Timestamp,
   Type,
   toWire,
@@ -35,6 +36,7 @@ const Moment = Type.String({
 /** What audit records are asked for by. */
 export const AuditLogQuery = Type.Object({
   ...pageQuery({ defaultLimit: AUDIT_DEFAULT_LIMIT }).properties,
+  ...searchQuery('action', 'user_id', 'request_id', 'session_id', 'error_code'),
   action: Type.Optional(SearchText),
   from: Type.Optional(Moment),
   to: Type.Optional(Moment),
@@ -77,7 +79,7 @@ export function toAuditFilter(query: Static<typeof AuditLogQuery>): AuditFilter 
     }
     return parsed;
   };
-  const filter = { action: query.action, from: moment('from'), to: moment('to') };
+  const filter = { q: query.q, action: query.action, from: moment('from'), to: moment('to') };
   if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
   return filter;
 }

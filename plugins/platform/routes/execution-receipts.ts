@@ -6,6 +6,7 @@ import {
   pageQuery,
   type Route,
   route,
+  searchQuery,
   Timestamp,
   Type,
   toWire,
@@ -21,8 +22,10 @@ const Exactly = Type.String({
 /** Which receipts are asked for (specification 1, Execution receipts). */
 const ReceiptQuery = Type.Object({
   ...pageQuery({ defaultLimit: 50 }).properties,
+  ...searchQuery('id', 'tool_name', 'session_id', 'user_id'),
   session_id: Type.Optional(Exactly),
   tool_name: Type.Optional(Exactly),
+  request_id: Type.Optional(Type.String({ maxLength: 255 })),
   status: Type.Optional(Status),
 });
 
@@ -36,8 +39,14 @@ const ExecutionReceipt = Type.Object({
   input: Type.String({ description: 'Serialized, redacted; very long ones are cut' }),
   output: Type.String({ description: 'Serialized, redacted; very long ones are cut' }),
   status: Status,
+  started_at: nullable(Timestamp),
   duration_ms: Type.Integer(),
   idempotency_id: nullable(Type.String()),
+  request_id: nullable(
+    Type.String({
+      description: 'Of an agent task of a workflow the key of its attempt; null in old receipts',
+    }),
+  ),
   trace_id: nullable(Type.String()),
   created_at: Timestamp,
 });

@@ -6,6 +6,7 @@ import {
   type Route,
   reply,
   route,
+  searchQuery,
   Timestamp,
   Type,
   toWire,
@@ -29,6 +30,7 @@ const MAX_MESSAGES = 1_000;
 /** Which sessions are asked for. */
 const SessionQuery = Type.Object({
   ...pageQuery({ defaultLimit: 50 }).properties,
+  ...searchQuery('id', 'user_id', 'model'),
   user_id: Type.Optional(
     Type.String({ maxLength: 10_000, description: 'Only sessions of this `X-Svc-User-Id`' }),
   ),
@@ -111,7 +113,7 @@ export function sessionRoutes(sessions: Sessions, turns: Turns): readonly Route[
       schema: { query: SessionQuery, responses: { 200: listOf('sessions', SessionSchema) } },
       handle: async (call) => {
         const page = pageOf(call.query, MAX_PAGE);
-        const filter = { userId: call.query.user_id };
+        const filter = { userId: call.query.user_id, q: call.query.q };
         const found = await sessions.list(call.entities(), readerOf(call), filter, page);
         return { sessions: found.sessions.map(toSession), total: found.total, ...page };
       },

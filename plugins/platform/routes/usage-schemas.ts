@@ -45,10 +45,10 @@ export const TenantUsageQuery = Type.Object({ ...pageQuery({ defaultLimit: 50 })
 /** Whose calls are asked for. */
 export const UsageDetailsQuery = Type.Object({
   ...pageQuery({ defaultLimit: 50 }).properties,
-  session_id: Type.String({
-    minLength: 1,
-    maxLength: 128,
-  }),
+  session_id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 128, description: 'Needed where no `request_id` is given' }),
+  ),
+  request_id: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
 });
 
 const Period = Type.Object({ from: Timestamp, to: Timestamp });
@@ -82,6 +82,18 @@ export const UsageDetail = Type.Object({
   estimated: Type.Boolean({ description: 'True where the provider did not count' }),
   cost_usd: Cost,
   created_at: Timestamp,
+  request_id: nullable(
+    Type.String({
+      description:
+        'Of an agent task of a workflow the key of its attempt. Null in old records, like what follows',
+    }),
+  ),
+  trace_id: nullable(Type.String()),
+  started_at: nullable(Timestamp),
+  duration_ms: nullable(Type.Integer()),
+  status: nullable(
+    Type.String({ enum: ['success', 'error', 'timeout', null], description: 'Failed calls are not metered' }),
+  ),
 });
 
 /** The usage of one tenant. */

@@ -1,7 +1,7 @@
-import { access, type Clock, listOf, pageOf, type Route, route, Type } from 'agent-gateway';
+import { access, type Clock, KernelErrors, listOf, pageOf, type Route, route, Type } from 'agent-gateway';
 import { isTenantAdmin, type UsageReports } from '../../records/contract.ts';
 import type { UsageAdministration } from '../services/usage-administration.ts';
-import { MAX_PAGE } from './common.ts';
+import { MAX_PAGE, nullable } from './common.ts';
 import {
   AdminUsageQuery,
   AdminUsageReport,
@@ -21,7 +21,7 @@ import {
 const common = { method: 'GET', access: access.role('user'), tag: 'usage' } as const;
 const UsageDetails = Type.Object({
   tenant_id: Type.String(),
-  session_id: Type.String(),
+  session_id: nullable(Type.String({ description: 'As it was asked for; null: by the request alone' })),
   ...listOf('records', UsageDetail).properties,
 });
 
@@ -46,16 +46,26 @@ export function usageRoutes(reports: UsageReports, clock: Clock): readonly Route
       ...common,
       path: '/v1/usage/details',
       summary:
-        'The model calls of a session, newest first; of your own sessions, or as an administrator of all',
+        'The model calls of a session or a request, newest first; of your own sessions, or as an administrator of all',
       schema: { query: UsageDetailsQuery, responses: { 200: UsageDetails } },
       handle: async (call) => {
-        const { session_id } = call.query;
+        const { session_id, request_id } = call.query;
+        if (session_id === undefined && request_id === undefined) {
+          const errors = [{ pointer: '/query/session_id', message: 'or request_id is required' }];
+          throw KernelErrors.invalidRequest(undefined, { errors });
+        }
         const page = pageOf(call.query, MAX_PAGE);
         // A session belongs to an identity and its `X-Svc-User-Id`; administrators of the tenant see all.
         const identityId = isTenantAdmin(call.identity) ? undefined : call.identity.id;
         const reader = { userId: call.userId, identityId };
-        const { records, total } = await reports.ofSession(call.entities(), session_id, reader, page);
-        return { tenant_id: call.tenant.id, session_id, records: records.map(toUsageDetail), total, ...page };
+        const { records, total } = await reports.calls(
+          call.entities(),
+          { sessionId: session_id, requestId: request_id },
+          reader,
+          page,
+        );
+        const asked = { tenant_id: call.tenant.id, session_id: session_id ?? null };
+        return { ...asked, records: records.map(toUsageDetail), total, ...page };
       },
     }),
   ];

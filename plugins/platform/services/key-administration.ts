@@ -51,8 +51,12 @@ export function createKeyAdministration(options: {
       await livingTenant(tenants, identity, tenantId);
       return apiKeys.create({ ...wanted, tenantId, createdBy: identity.id });
     },
-    /** Newest first, revoked ones too; without `tenantId` all that are within reach. */
-    async list(identity: Identity, page: Page, tenantId?: string): Promise<ApiKeyPage> {
+    /** Newest first, revoked ones too; without `tenantId` all that are within reach. `q` is a part of name, prefix or id. */
+    async list(
+      identity: Identity,
+      page: Page & { readonly q?: string | undefined },
+      tenantId?: string,
+    ): Promise<ApiKeyPage> {
       if (tenantId !== undefined) await reachedTenant(tenants, identity, tenantId);
       return apiKeys.list({ ...page, tenantId: tenantId ?? reachOf(identity) });
     },

@@ -7,6 +7,7 @@ import {
   type TenantEntityManager,
   Type,
 } from 'agent-gateway';
+import type { CallSpan } from './call-spans.ts';
 import type { ChatMessage, ToolDefinition, Usage } from './chat.ts';
 import type { Principal } from './principal.ts';
 
@@ -26,6 +27,8 @@ export interface ModelUse {
   readonly cacheWriteTokens: number;
   /** True where the provider did not count, and the gateway did. */
   readonly isEstimated: boolean;
+  /** When, and for which request; absent where nobody measured it. */
+  readonly span?: CallSpan | undefined;
 }
 
 /** Which part of the gateway asked. */
@@ -55,6 +58,7 @@ export interface MeasuredCall {
   /** What was asked, tools included. */
   readonly request: { readonly messages: readonly ChatMessage[]; readonly tools?: readonly ToolDefinition[] };
   readonly answer: ChatMessage;
+  readonly span?: CallSpan | undefined;
 }
 
 /** Counts and prices model calls. Reports on them are asked of `UsageReports`. */
@@ -111,8 +115,11 @@ export interface TenantUsage extends UsageTotals {
   readonly sessions: number;
 }
 
+/** A member of the span is null where it was not measured, as in records of earlier versions. */
+type RecordedSpan = { readonly [Name in keyof CallSpan]: CallSpan[Name] | null };
+
 /** One model call as it was recorded. */
-export interface UsageRecord extends PricedUse {
+export interface UsageRecord extends Omit<PricedUse, 'span'>, RecordedSpan {
   readonly id: string;
   /** Null where the call belonged to no session. */
   readonly sessionId: string | null;
@@ -140,10 +147,10 @@ export interface UsageReports {
   ofAll(period: UsagePeriod, granularity: UsageGranularity): Promise<readonly UsageRow[]>;
   /** The usage of each named tenant, in their order; for callers whose governance scope has been checked. */
   byTenant(tenantIds: readonly string[], period: UsagePeriod): Promise<readonly TenantUsage[]>;
-  /** The model calls of a session, newest first. An unknown session has none. */
-  ofSession(
+  /** The model calls of a session, of a request, or of a request in a session, newest first. What is unknown has none. */
+  calls(
     entities: TenantEntityManager,
-    sessionId: string,
+    of: { readonly sessionId?: string | undefined; readonly requestId?: string | undefined },
     reader: UsageReader,
     page: Page,
   ): Promise<{ readonly records: readonly UsageRecord[]; readonly total: number }>;

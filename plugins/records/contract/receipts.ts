@@ -19,7 +19,11 @@ export interface Receipt {
   readonly output: string;
   readonly status: ReceiptStatus;
   readonly durationMs: number;
+  /** Null in receipts that were written before this was kept. */
+  readonly startedAt: Date | null;
   readonly idempotencyId: string | null;
+  /** Of the request that the tool was run for; of an agent task of a workflow the key of its attempt. Null like `startedAt`. */
+  readonly requestId: string | null;
   readonly traceId: string | null;
   readonly createdAt: Date;
 }
@@ -27,11 +31,13 @@ export interface Receipt {
 /** What is written; id, tenant and time are added. */
 export type NewReceipt = Omit<Receipt, 'id' | 'tenantId' | 'createdAt'>;
 
-/** Which receipts. All that is given has to match, exactly. */
+/** Which receipts. All that is given has to match, exactly; `q` is a part of id, tool, session or user. */
 export interface ReceiptFilter {
   readonly sessionId?: string | undefined;
   readonly toolName?: string | undefined;
+  readonly requestId?: string | undefined;
   readonly status?: ReceiptStatus | undefined;
+  readonly q?: string | undefined;
 }
 
 /** Receipts of tool executions, by tenant. */

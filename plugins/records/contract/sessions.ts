@@ -45,11 +45,11 @@ export type SessionReader = OwnerReader;
 
 /** Stored sessions, by tenant. */
 export interface Sessions {
-  /** Those that the reader may see, the last used first. */
+  /** Those that the reader may see, the last used first. `q` is a part of id, user or model. */
   list(
     entities: TenantEntityManager,
     reader: SessionReader,
-    filter: { readonly userId?: string | undefined },
+    filter: { readonly userId?: string | undefined; readonly q?: string | undefined },
     page: Page,
   ): Promise<{ readonly sessions: readonly SessionRecord[]; readonly total: number }>;
   /** Throws `session.not-found`, and `session.forbidden` for another user's. */

@@ -16,6 +16,8 @@ import { storableText } from '../store/storable-text.ts';
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Times that a receipt is looked for after its idempotency id was taken: in between an erasure may have taken it away. */
 const ATTEMPTS = 3;
+/** What of a receipt `q` looks into. */
+const SEARCHED = ['id', 'toolName', 'sessionId', 'userId'] as const;
 const NEWEST = { createdAt: 'desc', id: 'desc' } as const;
 
 /** Makes the receipts (specification 1, Execution receipt). */
@@ -42,8 +44,9 @@ export function createReceipts({ clock, ids }: { readonly clock: Clock; readonly
       return row === null ? undefined : toReceipt(row);
     },
     async list(entities, filter, { limit, offset }) {
-      const options = { orderBy: NEWEST, limit, offset };
-      const [rows, total] = await entities.findAndCount(ExecutionReceipt, conditions(filter), options);
+      const search = filter.q === undefined ? undefined : { text: filter.q, in: SEARCHED };
+      const query = { orderBy: NEWEST, limit, offset, search };
+      const [rows, total] = await entities.page(ExecutionReceipt, conditions(filter), query);
       return { receipts: rows.map(toReceipt), total };
     },
     async get(entities, id) {
@@ -55,11 +58,12 @@ export function createReceipts({ clock, ids }: { readonly clock: Clock; readonly
 }
 
 /** The columns that a filter asks for, in the form in which they were stored. */
-function conditions({ sessionId, toolName, status }: ReceiptFilter): Partial<ReceiptRow> {
+function conditions({ sessionId, toolName, status, requestId }: ReceiptFilter): Partial<ReceiptRow> {
   return {
     ...(sessionId !== undefined && { sessionId: storableText(sessionId, RECEIPT_LENGTHS.sessionId) }),
     ...(toolName !== undefined && { toolName: storableText(toolName, RECEIPT_LENGTHS.toolName) }),
     ...(status !== undefined && { status }),
+    ...(requestId !== undefined && { requestId: storableText(requestId, RECEIPT_LENGTHS.requestId) }),
   };
 }
 
@@ -68,7 +72,7 @@ const MAX_INTEGER = 2 ** 31 - 1;
 
 /** The row of a new receipt. Text of any kind becomes text that every database keeps; what is too long is cut. Users are named as in sessions. */
 function toRow(receipt: NewReceipt, origin: Pick<Receipt, 'id' | 'tenantId' | 'createdAt'>): ReceiptRow {
-  const { idempotencyId, traceId } = receipt;
+  const { idempotencyId, requestId, traceId } = receipt;
   return {
     ...origin,
     sessionId: storableText(receipt.sessionId, RECEIPT_LENGTHS.sessionId),
@@ -80,6 +84,8 @@ function toRow(receipt: NewReceipt, origin: Pick<Receipt, 'id' | 'tenantId' | 'c
     durationMs: Math.min(Math.max(Math.round(receipt.durationMs), 0), MAX_INTEGER),
     idempotencyId: idempotencyId === null ? null : JSON.stringify(idempotencyId),
     idempotencyKey: idempotencyId === null ? null : idempotencyKey(idempotencyId),
+    startedAt: receipt.startedAt,
+    requestId: requestId === null ? null : storableText(requestId, RECEIPT_LENGTHS.requestId),
     traceId: traceId === null ? null : storableText(traceId, RECEIPT_LENGTHS.traceId),
   };
 }
@@ -97,6 +103,8 @@ export function toReceipt(row: ReceiptRow): Receipt {
     status: row.status as ReceiptStatus,
     durationMs: row.durationMs,
     idempotencyId: row.idempotencyId === null ? null : JSON.parse(row.idempotencyId),
+    startedAt: row.startedAt ?? null,
+    requestId: row.requestId ?? null,
     traceId: row.traceId,
     createdAt: row.createdAt,
   };

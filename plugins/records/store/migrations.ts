@@ -167,6 +167,32 @@ export const skillsMigration: Migration = {
   ],
 };
 
+/** When tools were run, and for which request. */
+export const receiptSpans: Migration = {
+  name: '007-receipt-spans',
+  up: (schema, types) => [
+    schema.alterTable('execution_receipts').addColumn('request_id', types.string(255)),
+    schema.alterTable('execution_receipts').addColumn('started_at', types.time),
+    schema
+      .createIndex('execution_receipts_request')
+      .on('execution_receipts')
+      .columns(['tenant_id', 'request_id']),
+  ],
+};
+
+/** When models were called, and for which request. */
+export const usageSpans: Migration = {
+  name: '008-usage-spans',
+  up: (schema, types) => [
+    schema.alterTable('usage_records').addColumn('request_id', types.string(255)),
+    schema.alterTable('usage_records').addColumn('trace_id', types.string(64)),
+    schema.alterTable('usage_records').addColumn('started_at', types.time),
+    schema.alterTable('usage_records').addColumn('duration_ms', types.integer),
+    schema.alterTable('usage_records').addColumn('status', types.string(16)),
+    schema.createIndex('usage_records_request').on('usage_records').columns(['tenant_id', 'request_id']),
+  ],
+};
+
 /** All of them, in order. A released one never changes. */
 export const migrations: readonly Migration[] = [
   sessions,
@@ -174,4 +200,6 @@ export const migrations: readonly Migration[] = [
   usage,
   memoriesMigration,
   skillsMigration,
+  receiptSpans,
+  usageSpans,
 ];

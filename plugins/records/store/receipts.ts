@@ -2,7 +2,13 @@ import type { InferEntity } from '@mikro-orm/core';
 import { column, defineEntity } from 'agent-gateway';
 
 /** Lengths of the columns, in characters; the migration `002-receipts` has the same. */
-export const RECEIPT_LENGTHS = { sessionId: 128, userId: 255, toolName: 128, traceId: 64 } as const;
+export const RECEIPT_LENGTHS = {
+  sessionId: 128,
+  userId: 255,
+  toolName: 128,
+  requestId: 255,
+  traceId: 64,
+} as const;
 
 /**
  * A receipt as it is stored. Input, output and idempotency id are JSON texts of strings: any character survives in them. Of all
@@ -15,6 +21,7 @@ export const ExecutionReceipt = defineEntity({
   indexes: [
     { name: 'execution_receipts_created', properties: ['tenantId', 'createdAt', 'id'] },
     { name: 'execution_receipts_session', properties: ['tenantId', 'sessionId', 'createdAt'] },
+    { name: 'execution_receipts_request', properties: ['tenantId', 'requestId'] },
     { name: 'execution_receipts_tool', properties: ['tenantId', 'toolName', 'createdAt'] },
   ],
   properties: {
@@ -32,6 +39,9 @@ export const ExecutionReceipt = defineEntity({
     idempotencyKey: column.string(64).strictNullable(),
     traceId: column.string(RECEIPT_LENGTHS.traceId).strictNullable(),
     createdAt: column.time(),
+    /** Null in rows that were written before these two were kept. */
+    requestId: column.string(RECEIPT_LENGTHS.requestId).strictNullable(),
+    startedAt: column.time().strictNullable(),
   },
 });
 

@@ -1,8 +1,9 @@
-import type { FilterQuery, InferEntity } from '@mikro-orm/core';
+import type { InferEntity } from '@mikro-orm/core';
 import {
   column,
   defineEntity,
   type Page,
+  type PlainWhere,
   type RowWrite,
   type TenantEntityManager,
   writes,
@@ -47,14 +48,15 @@ export async function findSession(entities: TenantEntityManager, id: string): Pr
   return row ?? null;
 }
 
-/** A page of the tenant's sessions that match, the last used first, and the number of all. */
+/** A page of the tenant's sessions that match, the last used first, and the number of all; with `q` those that have it in id, user or model. */
 export function findSessions(
   entities: TenantEntityManager,
-  where: FilterQuery<SessionRow>,
-  { limit, offset }: Page,
+  where: PlainWhere<SessionRow>,
+  { limit, offset, q }: Page & { readonly q?: string | undefined },
 ): Promise<[SessionRow[], number]> {
   const orderBy = { updatedAt: 'desc', id: 'desc' } as const;
-  return entities.findAndCount(Session, where, { orderBy, limit, offset });
+  const search = q === undefined ? undefined : { text: q, in: ['id', 'userId', 'model'] as const };
+  return entities.page(Session, where, { orderBy, limit, offset, search });
 }
 
 /**

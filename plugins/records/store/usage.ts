@@ -9,6 +9,8 @@ export const USAGE_LENGTHS = {
   model: 255,
   provider: 64,
   providerModel: 255,
+  requestId: 255,
+  traceId: 64,
 } as const;
 
 /**
@@ -21,6 +23,7 @@ export const UsageRecordRow = defineEntity({
   indexes: [
     { name: 'usage_records_tenant_day', properties: ['tenantId', 'day'] },
     { name: 'usage_records_session', properties: ['tenantId', 'sessionId', 'createdAt'] },
+    { name: 'usage_records_request', properties: ['tenantId', 'requestId'] },
     // Reports over all tenants.
     { name: 'usage_records_day', properties: ['day', 'tenantId'] },
   ],
@@ -45,20 +48,26 @@ export const UsageRecordRow = defineEntity({
     /** `YYYY-MM-DD` of `createdAt`, UTC. */
     day: column.string(10),
     createdAt: column.time(),
+    /** These five are null in rows that were written before they were kept. */
+    requestId: column.string(USAGE_LENGTHS.requestId).strictNullable(),
+    traceId: column.string(USAGE_LENGTHS.traceId).strictNullable(),
+    startedAt: column.time().strictNullable(),
+    durationMs: column.integer().strictNullable(),
+    status: column.string(16).strictNullable(),
   },
 });
 
 /** A row of `usage_records`. */
 export type UsageRow = InferEntity<typeof UsageRecordRow>;
 
-/** A page of the records of a session, newest first, and the number of all. */
-export function findSessionUsage(
+/** A page of the records that match, newest first, and the number of all. */
+export function findUsage(
   entities: TenantEntityManager,
-  where: Pick<UsageRow, 'sessionId'> & Partial<Pick<UsageRow, 'userId' | 'identityId'>>,
+  where: Partial<Pick<UsageRow, 'sessionId' | 'requestId' | 'userId' | 'identityId'>>,
   { limit, offset }: Page,
 ): Promise<[UsageRow[], number]> {
   const orderBy = { createdAt: 'desc', id: 'desc' } as const;
-  return entities.findAndCount(UsageRecordRow, where, { orderBy, limit, offset });
+  return entities.page(UsageRecordRow, where, { orderBy, limit, offset });
 }
 
 const SUMMED = [

@@ -7,7 +7,7 @@ import {
   type Models,
   textOf,
 } from '../../agent-engine/contract.ts';
-import type { Metering } from '../../records/contract.ts';
+import { beginSpan, type Metering } from '../../records/contract.ts';
 
 /** Milliseconds that a test may take. */
 const MAX_DURATION = 60_000;
@@ -42,6 +42,7 @@ export function createModelTests(parts: {
     const model = models.resolve(alias);
     let answeredBy = model.info;
     const signal = AbortSignal.any([call.signal, AbortSignal.timeout(MAX_DURATION)]);
+    const endSpan = beginSpan(call, clock);
     const completion = await model.complete(
       { model: alias, messages },
       {
@@ -53,7 +54,8 @@ export function createModelTests(parts: {
     );
     const answer = completion.choices[0]!.message;
     const usage = completion.usage ?? undefined;
-    const { use } = metering.measure({ alias, answeredBy, usage, request: { messages }, answer });
+    const span = endSpan();
+    const { use } = metering.measure({ alias, answeredBy, usage, request: { messages }, answer, span });
     const owner = { principal, source: 'runtime' } as const;
     await metering.record(database.forTenant(principal.tenantId), owner, await metering.price([use]));
     const text = textOf(answer);

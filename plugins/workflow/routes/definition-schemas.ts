@@ -1,4 +1,4 @@
-import { KernelErrors, pageQuery, Type } from 'agent-gateway';
+import { KernelErrors, pageQuery, searchQuery, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
 import type {
   DefinitionChanges,
@@ -37,6 +37,9 @@ export const VersionParams = Type.Object({
 
 /** Which part of a list is asked for. */
 export const PageParams = pageQuery({ defaultLimit: 50 });
+
+/** Which definitions are asked for. */
+export const DefinitionQuery = Type.Object({ ...PageParams.properties, ...searchQuery('name', 'id') });
 
 /** The header that keeps a change from undoing somebody else's. */
 export const IfMatch = Type.Object({

@@ -18,6 +18,7 @@ import { isObject, ownMember } from '../services/graph/json.ts';
 import {
   CreateDefinition,
   DefinitionList,
+  DefinitionQuery,
   DefinitionSchema,
   expectedRevision,
   IdParams,
@@ -66,10 +67,10 @@ export function definitionRoutes(definitions: Definitions): readonly Route[] {
       method: 'GET',
       path: PATH,
       summary: 'List workflow definitions, newest first, and after them the workflows of agents.d',
-      schema: { query: PageParams, responses: { 200: DefinitionList } },
+      schema: { query: DefinitionQuery, responses: { 200: DefinitionList } },
       handle: async (call) => {
         const page = pageOf(call.query, MAX_PAGE);
-        const found = await definitions.list(callerOf(call), page);
+        const found = await definitions.list(callerOf(call), page, call.query.q);
         return { workflow_definitions: found.definitions, total: found.total, ...page };
       },
     }),

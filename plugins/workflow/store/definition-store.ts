@@ -2,8 +2,10 @@ import type { InferEntity } from '@mikro-orm/core';
 import {
   column,
   defineEntity,
+  holdsText,
   type Page,
   type RowWrite,
+  SEARCHED_RECORDS,
   type TenantEntityManager,
   writes,
 } from 'agent-gateway';
@@ -130,15 +132,25 @@ export function createDefinitionStore(parts: VersionsParts & { readonly definiti
       return definition;
     },
 
-    /** Newest first (of one moment the higher id), and how many there are in all. */
+    /** Newest first (of one moment the higher id), and how many there are in all; with `q` those that have it in name or id. */
     async list(
       tenantId: string,
       page: Page,
+      q?: string,
     ): Promise<{ readonly definitions: readonly StoredDefinition[]; readonly total: number }> {
       const entities = database.forTenant(tenantId);
-      const query = { orderBy: { createdAt: 'desc', id: 'desc' }, ...page } as const;
-      const rows = await entities.rows(definitions, {}, query);
-      return { definitions: rows.map(storedDefinition), total: await entities.count(definitions) };
+      const orderBy = { createdAt: 'desc', id: 'desc' } as const;
+      if (q === undefined) {
+        const [rows, total] = await entities.page(definitions, {}, { orderBy, ...page });
+        return { definitions: rows.map(storedDefinition), total };
+      }
+      // A name is stored as JSON, where a database would find the letters of an escape.
+      const fields = ['id', 'name'] as const;
+      const named = await entities.rows(definitions, {}, { orderBy, fields, limit: SEARCHED_RECORDS });
+      const found = named.filter(({ id, name }) => holdsText([id, JSON.parse(name)], q)).map(({ id }) => id);
+      const ids = found.slice(page.offset, page.offset + page.limit);
+      const rows = await entities.rows(definitions, { id: { $in: ids } }, { orderBy, limit: ids.length });
+      return { definitions: rows.map(storedDefinition), total: found.length };
     },
 
     update(

@@ -83,6 +83,9 @@ test('tools are listed, read and invoked with a receipt', async (t) => {
       ['calculator', 'success', ''],
     ],
   );
+  const [, first] = await receipts();
+  t.is(first!.requestId, done.metadata['x-request-id'] ?? '');
+  t.true(first!.startedAt! <= first!.createdAt);
 });
 
 test('tools that need an approval or ask something are refused', async (t) => {

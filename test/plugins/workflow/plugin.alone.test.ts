@@ -87,6 +87,15 @@ test('an agent task is metered, leaves receipts, and gives no credential away', 
   t.is(receipts.length, 1);
   t.like(receipts[0], { tool_name: 'calculator', status: 'success', session_id: '' });
   t.regex(receipts[0].output, /42/);
+  // The attempt of the step stands for the request: models and tools on one time line.
+  const { request_id: attempt } = receipts[0];
+  t.truthy(attempt);
+  const { records, total } = await gateway.get(`/v1/usage/details?request_id=${encodeURIComponent(attempt)}`);
+  t.is(total, 2);
+  for (const { source, started_at, duration_ms } of records) {
+    t.is(source, 'workflow');
+    t.true(Date.parse(started_at) >= Date.parse(run.started_at) && duration_ms >= 0);
+  }
 });
 
 test('inside an agent task no workflow is started', async (t) => {

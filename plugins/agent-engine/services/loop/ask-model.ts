@@ -1,4 +1,10 @@
-import { estimateMessageTokens, estimateTokens, estimateUse, toModelUse } from '../../../records/contract.ts';
+import {
+  beginSpan,
+  estimateMessageTokens,
+  estimateTokens,
+  estimateUse,
+  toModelUse,
+} from '../../../records/contract.ts';
 import {
   type ChatMessage,
   type ChatRequest,
@@ -26,7 +32,7 @@ export async function askModel(
   frame: Frame,
   tools: readonly ToolDefinition[],
 ): Promise<Answer> {
-  const { models, guard, ids } = parts;
+  const { models, guard, ids, clock } = parts;
   const { signal, requestId, traceHeaders } = turn.context;
   const model = models.resolve(frame.model);
   const request = requestOf(frame, tools, model.info);
@@ -60,6 +66,7 @@ export async function askModel(
       answeredBy = info;
     },
   };
+  const endSpan = beginSpan(context, clock);
   for await (const chunk of model.stream(request, context)) {
     const added = joined.add(chunk);
     if (added.reasoning !== '') {
@@ -71,17 +78,17 @@ export async function askModel(
       await emit('text', text.push(added.text));
     }
   }
+  const span = endSpan();
   if (isReasoning) await endReasoning();
   await emit('text', text.end());
 
   const given = joined.answer();
   const calls = given.calls.map((call) => withSafeNames(call, guard.redact, newId));
   const answer = { ...given, calls };
-  turn.uses.push(
-    toModelUse(frame.model, answeredBy, answer.usage, () =>
-      estimateUse(request, assistantMessage(answer.text, answer.calls)),
-    ),
+  const use = toModelUse(frame.model, answeredBy, answer.usage, () =>
+    estimateUse(request, assistantMessage(answer.text, answer.calls)),
   );
+  turn.uses.push({ ...use, span });
   return answer;
 }
 

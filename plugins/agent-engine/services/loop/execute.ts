@@ -4,6 +4,7 @@ import {
   type NewReceipt,
   type Receipt,
   type ReceiptStatus,
+  traceIdOf,
 } from '../../../records/contract.ts';
 import type { Question, Tool, ToolContext } from '../../contract.ts';
 import {
@@ -46,6 +47,7 @@ export async function execute(
       return { outcome: await outcomeOf(parts, earlier, { toolName: tool.name, input: written }) };
   }
   context.signal.throwIfAborted();
+  const startedAt = new Date(clock.now());
   const tried = await attempt(tool, input, { ...context, callId: call.id, agentPath: frame.path }, clock);
   if (tried.question !== undefined && turn.pauses === 'allow') return { question: tried.question };
   const { content, status, durationMs, isAborted } = tried;
@@ -53,6 +55,7 @@ export async function execute(
     ...receiptOf(turn, tool.name, written),
     output: kept(guard, content),
     status,
+    startedAt,
     durationMs,
   };
   if (isAborted) {
@@ -81,6 +84,7 @@ export async function recordAnswers(
     ...receiptOf(turn, name, asked.input),
     output: kept(guard, JSON.stringify(answers)),
     status: 'success',
+    startedAt: new Date(askedAt),
     durationMs: Math.min(2 ** 31 - 1, Math.max(0, clock.now() - askedAt)),
     idempotencyId: idempotencyIdOf(turn, position),
   });
@@ -88,9 +92,16 @@ export async function recordAnswers(
 }
 
 function receiptOf({ context }: Pick<Turn, 'context'>, toolName: string, input: string) {
-  const { sessionId = '', principal, traceHeaders } = context;
-  const traceId = /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(traceHeaders?.traceparent ?? '')?.[1] ?? null;
-  return { sessionId, userId: principal.userId, toolName, input, traceId } satisfies Partial<NewReceipt>;
+  const { sessionId = '', principal, requestId, traceHeaders } = context;
+  const traceId = traceIdOf(traceHeaders);
+  return {
+    sessionId,
+    userId: principal.userId,
+    toolName,
+    input,
+    requestId,
+    traceId,
+  } satisfies Partial<NewReceipt>;
 }
 
 function idempotencyIdOf({ context }: Pick<Turn, 'context'>, position: string): string | null {

@@ -18,7 +18,7 @@ import {
   type Usage,
   withPreamble,
 } from '../../../agent-engine/contract.ts';
-import type { Metering } from '../../../records/contract.ts';
+import { beginSpan, type CallSpan, type Metering } from '../../../records/contract.ts';
 import { type Answered, type EventSink, type SendAnswer, streamed } from './chat-call.ts';
 import { answerHead, type ChunkWriter, createChunkWriter } from './chunk-writer.ts';
 import { guardedChoices } from './guarded-answer.ts';
@@ -44,6 +44,8 @@ interface Asked {
   readonly request: ChatRequest;
   readonly context: ModelCallContext;
   readonly conversation: Conversation;
+  /** Ends the span of the call, which begins when everything is ready for it. */
+  readonly endSpan: () => CallSpan;
   /** The model that answers, fallbacks included; known once it does. */
   answeredBy: ModelInfo;
 }
@@ -53,7 +55,7 @@ export type ChatCompletions = ReturnType<typeof createChatCompletions>;
 
 /** Makes the service. */
 export function createChatCompletions(parts: ChatParts) {
-  const { models, conversations, guard, metering } = parts;
+  const { models, conversations, guard, metering, clock } = parts;
 
   async function ask({ store, ...request }: ClientRequest, call: ChatCall): Promise<Asked> {
     const errors = requestProblems(request);
@@ -81,6 +83,7 @@ export function createChatCompletions(parts: ChatParts) {
         },
       },
       conversation,
+      endSpan: beginSpan(call, clock),
       answeredBy: model.info,
     };
     return asked;
@@ -95,6 +98,7 @@ export function createChatCompletions(parts: ChatParts) {
       usage: counted ?? undefined,
       request,
       answer,
+      span: asked.endSpan(),
     });
     await conversation.keep({ model: model.info.id, source: 'chat', messages: [answer], uses: [use] });
     return usage;

@@ -163,7 +163,8 @@ async function* receiptRecords(entities: TenantEntityManager, userId: string | u
     yield {
       ...{ id, session_id: sessionId, user_id: receipt.userId, tool_name: toolName, input, output, status },
       ...{ duration_ms: receipt.durationMs, idempotency_id: receipt.idempotencyId },
-      ...{ trace_id: receipt.traceId, created_at: receipt.createdAt },
+      ...{ request_id: receipt.requestId, trace_id: receipt.traceId },
+      ...{ started_at: receipt.startedAt, created_at: receipt.createdAt },
     };
   }
 }
@@ -178,6 +179,8 @@ async function* usageRecords(entities: TenantEntityManager, userId: string | und
         ...{ input_tokens: use.inputTokens, output_tokens: use.outputTokens },
         ...{ cache_read_tokens: use.cacheReadTokens, cache_write_tokens: use.cacheWriteTokens },
         ...{ cost_usd: use.costUsd, estimated: use.isEstimated, created_at: use.createdAt },
+        ...{ request_id: use.requestId, trace_id: use.traceId, started_at: use.startedAt },
+        ...{ duration_ms: use.durationMs, status: use.status },
       };
     }
   }

@@ -69,8 +69,9 @@ type ReportedUsage = Usage & { readonly estimated?: true };
 
 /** What one call consumed, and what its client sees: what the provider counted, untouched, or the estimate. Pure. */
 export function measure(call: MeasuredCall): { readonly use: ModelUse; readonly usage: ReportedUsage } {
-  const { alias, answeredBy, request, answer } = call;
-  const use = toModelUse(alias, answeredBy, call.usage, () => estimateUse(request, answer));
+  const { alias, answeredBy, request, answer, span } = call;
+  const counted = toModelUse(alias, answeredBy, call.usage, () => estimateUse(request, answer));
+  const use = span === undefined ? counted : { ...counted, span };
   return { use, usage: use.isEstimated || !call.usage ? total([use]) : call.usage };
 }
 

@@ -9,7 +9,7 @@ import {
 } from '../../contract.ts';
 import { storableText } from '../../store/storable-text.ts';
 import {
-  findSessionUsage,
+  findUsage,
   sumByDay,
   sumByDayOfAll,
   sumByTenant,
@@ -42,13 +42,14 @@ export function createUsageReports({
         return { tenantId, sessions: own?.sessions ?? 0, ...toTotals(own ?? NO_USAGE) };
       });
     },
-    async ofSession(entities, sessionId, { identityId, userId }, page) {
+    async calls(entities, { sessionId, requestId }, { identityId, userId }, page) {
       const where = {
-        sessionId: storableText(sessionId, USAGE_LENGTHS.sessionId),
+        ...(sessionId !== undefined && { sessionId: storableText(sessionId, USAGE_LENGTHS.sessionId) }),
+        ...(requestId !== undefined && { requestId: storableText(requestId, USAGE_LENGTHS.requestId) }),
         ...(identityId !== undefined && { identityId: storedName(identityId) }),
         ...(userId !== undefined && { userId: storedName(userId) }),
       };
-      const [rows, total] = await findSessionUsage(entities, where, page);
+      const [rows, total] = await findUsage(entities, where, page);
       return { records: rows.map(toRecord), total };
     },
   };

@@ -1,4 +1,5 @@
 import {
+  type CallSpan,
   type PricedUse,
   storedName,
   type UsageOwner,
@@ -34,6 +35,21 @@ export function toRow(
     costPicos: picos,
     day: dayOf(createdAt),
     createdAt,
+    ...spanRow(use.span),
+  };
+}
+
+/** Largest value of a column of 32 bits. */
+const MAX_INTEGER = 2 ** 31 - 1;
+
+function spanRow(span: CallSpan | undefined) {
+  if (span === undefined)
+    return { requestId: null, traceId: null, startedAt: null, durationMs: null, status: null };
+  const { requestId, traceId, startedAt, durationMs, status } = span;
+  return {
+    ...{ startedAt, status, durationMs: Math.min(durationMs, MAX_INTEGER) },
+    requestId: storableText(requestId, USAGE_LENGTHS.requestId),
+    traceId: traceId === null ? null : storableText(traceId, USAGE_LENGTHS.traceId),
   };
 }
 
@@ -55,6 +71,11 @@ export function toRecord(row: UsageRow): UsageRecord {
     isEstimated: row.estimated === 1,
     costUsd: dollarsOfParts({ micros: row.costMicros, picos: row.costPicos }),
     createdAt: row.createdAt,
+    requestId: row.requestId,
+    traceId: row.traceId,
+    startedAt: row.startedAt,
+    durationMs: row.durationMs,
+    status: row.status as UsageRecord['status'],
   };
 }
 

@@ -42,7 +42,7 @@ export function createSessions({ leases, data }: SessionsParts): Sessions {
       // A caller who names himself and asks for another sees nothing.
       if (new Set(users).size > 1) return { sessions: [], total: 0 };
       const where = { ...visibleTo(reader), ...(users[0] === undefined ? {} : { userId: users[0] }) };
-      const [rows, total] = await findSessions(entities, where, page);
+      const [rows, total] = await findSessions(entities, where, { ...page, q: filter.q });
       return { sessions: rows.map(toRecord), total };
     },
 

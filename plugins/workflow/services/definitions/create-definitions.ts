@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import {
   backoffDelay,
   type Clock,
+  holdsText,
   KeyedMutex,
   type Page,
   type ResourceView,
@@ -178,13 +179,14 @@ export function createDefinitions(parts: DefinitionsParts) {
 
     get,
 
-    /** The tenant's own, newest first; after them the files, by name. */
+    /** The tenant's own, newest first; after them the files, by name. `q` is a part of the name, or the id. */
     async list(
       caller: DefinitionCaller,
       page: Page,
+      q?: string,
     ): Promise<{ readonly definitions: readonly DefinitionRecord[]; readonly total: number }> {
-      const { definitions, total } = await store.list(caller.tenantId, page);
-      const all = files.list();
+      const { definitions, total } = await store.list(caller.tenantId, page, q);
+      const all = files.list().filter(({ name }) => q === undefined || holdsText([name], q));
       const start = Math.max(0, page.offset - total);
       const room = page.limit - definitions.length;
       const show = showTo(caller);

@@ -1,4 +1,10 @@
-import { GatewayError, isSecretReference, SecretErrors, type Secrets } from 'agent-gateway';
+import {
+  GatewayError,
+  isSecretReference,
+  SecretErrors,
+  type Secrets,
+  type TenantSecretUse,
+} from 'agent-gateway';
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import { StepFailure } from '../../contract/node-types.ts';
 import {
@@ -174,9 +180,13 @@ export function secretHeaderProblems(
 
 /**
  * Resolves the secrets of a request. Whatever tenant: graphs are written by more people than those who run the deployment, so only what
- * `SVC_TENANT_SECRETS` lists may be named. Throws `secret_refused` and `secret_unavailable`, naming the reference.
+ * `SVC_TENANT_SECRETS` lists for this tenant and the host of the request may be named; no redirect carries the headers to another host. Throws `secret_refused` and `secret_unavailable`, naming the reference.
  */
-export async function resolveSecrets(secrets: Secrets, given: Json | undefined): Promise<ResolvedSecrets> {
+export async function resolveSecrets(
+  secrets: Secrets,
+  given: Json | undefined,
+  use: TenantSecretUse,
+): Promise<ResolvedSecrets> {
   const [problem] = secretHeaderProblems(given);
   if (problem !== undefined) {
     throw new StepFailure('bad_header', `The header ${problem.name} ${problem.message}`, {
@@ -187,7 +197,7 @@ export async function resolveSecrets(secrets: Secrets, given: Json | undefined):
   const headers: Record<string, string> = {};
   for (const [name, text] of entriesOf(given)) {
     const { scheme, reference } = referenceIn(String(text))!;
-    const value = await resolve(secrets, reference);
+    const value = await resolve(secrets, reference, use);
     values.push(value);
     headers[name.toLowerCase()] = headerValue(name, scheme === undefined ? value : `${scheme} ${value}`);
   }
@@ -206,9 +216,9 @@ function referenceIn(text: string) {
   return isSecretReference(reference) ? { scheme, reference } : undefined;
 }
 
-async function resolve(secrets: Secrets, reference: string): Promise<string> {
+async function resolve(secrets: Secrets, reference: string, use: TenantSecretUse): Promise<string> {
   try {
-    return await secrets.resolve(reference, 'tenant');
+    return await secrets.resolve(reference, use);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     if (error.code === SecretErrors.refused.definition.code) {

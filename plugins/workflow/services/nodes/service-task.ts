@@ -92,7 +92,10 @@ export function serviceTask(parts: ServiceTaskParts): NodeType {
     async execute(task) {
       const request = serviceRequest(task.input, task.idempotencyKey);
       const place = { method: request.method, url: shownUrl(request.url, redactor) };
-      const secret = await resolveSecrets(secrets, task.input.secret_headers);
+      const secret = await resolveSecrets(secrets, task.input.secret_headers, {
+        tenantId: task.tenantId,
+        url: request.url,
+      });
       const response = await send(task, request, secret, place);
       const { status, headers, redirected, url } = response;
       const retryAfter = headers['retry-after'];

@@ -149,3 +149,29 @@ test('all that is wrong with a body is told together', async (t) => {
     t.deepEqual(pointers(await post({ name: 'x', expires_at })), ['/body/expires_at'], String(expires_at));
   }
 });
+
+eachDatabase(
+  test,
+  'q finds keys by a part of name, prefix or id, within reach',
+  async (t, { environment }) => {
+    const gateway = await startPlatform(t, { env: environment });
+    const [own, foreign] = [await gateway.tenant(), await gateway.tenant()];
+    const { key: token } = await gateway.key({ tenant_id: own, roles: ['admin'], name: 'Administration' });
+    const build = await gateway.key({ tenant_id: own, name: 'Build 100%' });
+    const theirs = await gateway.key({ tenant_id: foreign, name: 'build farm' });
+    const found = async (path: string, q: string, as?: string) => {
+      const asked = `${path}?${new URLSearchParams({ q })}`;
+      const { status, body } = await gateway.request(asked, as === undefined ? {} : { token: as });
+      t.is(status, 200, asked);
+      t.is(body.total, body.api_keys.length, asked);
+      return body.api_keys.map(({ id }: { id: string }) => id);
+    };
+    t.deepEqual(await found('/v1/api-keys', 'BUILD', token), [build.id]);
+    t.deepEqual(await found('/v1/api-keys', '0%', token), [build.id]);
+    t.deepEqual(await found('/v1/api-keys', 'b%', token), []);
+    t.deepEqual(await found('/v1/api-keys', build.key.slice(0, 8), token), [build.id]);
+    t.deepEqual(await found('/v1/api-keys', build.id.toUpperCase(), token), [build.id]);
+    t.deepEqual((await found('/v1/api-keys', 'build')).toSorted(), [build.id, theirs.id].toSorted());
+    t.deepEqual(await found(`/admin/v1/tenants/${foreign}/api-keys`, 'build'), [theirs.id]);
+  },
+);

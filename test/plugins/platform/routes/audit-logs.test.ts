@@ -10,6 +10,7 @@ interface AuditLog {
   readonly tenant_id: string;
   readonly action: string;
   readonly created_at: string;
+  readonly request_id: string;
   readonly error_code: string | null;
 }
 
@@ -186,3 +187,34 @@ test('roles and scopes decide who may look', async (t) => {
   t.is((await gateway.request(OWN, { token: null })).status, 401);
   t.is((await gateway.request(ALL, { token: null })).status, 401);
 });
+
+eachDatabase(
+  test,
+  'q finds records by a part of action, user, request, session or error',
+  async (t, { environment }) => {
+    const gateway = await startPlatform(t, { env: environment });
+    const tenant = await gateway.tenant();
+    const { id, key } = await gateway.key({ tenant_id: tenant, roles: ['admin'] });
+    for (const [path, request] of [
+      ['/v1/me', 'Needle_1'],
+      ['/v1/me/nothing', 'x2'],
+    ] as const) {
+      await gateway.request(path, { token: key, headers: { 'x-request-id': request } });
+      await gateway.request(path, { headers: { 'x-request-id': `other-${request}` } });
+    }
+    for (const request of ['Needle_1', 'x2', 'other-Needle_1', 'other-x2']) await recorded(gateway, request);
+    const found = async (path: string, query: Record<string, string>, token?: string) => {
+      const asked = `${path}?${new URLSearchParams(query)}`;
+      const { status, body } = await gateway.request(asked, token === undefined ? {} : { token });
+      t.is(status, 200, asked);
+      t.is(body.total, body.audit_logs.length, asked);
+      return body.audit_logs.map(({ request_id }: AuditLog) => request_id).toSorted();
+    };
+    t.deepEqual(await found(OWN, { q: 'needle_' }, key), ['Needle_1']);
+    t.deepEqual(await found(OWN, { q: 'ME/NOTH' }, key), ['x2']);
+    t.deepEqual(await found(OWN, { q: id.slice(3), action: 'GET /v1/me' }, key), ['Needle_1']);
+    t.deepEqual(await found(OWN, { q: 'needle%' }, key), []);
+    t.deepEqual(await found('/admin/v1/audit-logs', { q: 'needle' }), ['Needle_1', 'other-Needle_1']);
+    t.deepEqual(await found('/admin/v1/audit-logs', { q: 'needle', tenant_id: tenant }), ['Needle_1']);
+  },
+);

@@ -14,7 +14,12 @@ import { createMetering } from '../../../../plugins/records/services/metering/me
 import { createPricing } from '../../../../plugins/records/services/metering/pricing.ts';
 import { createUsageReports } from '../../../../plugins/records/services/metering/usage-reports.ts';
 import { createReceipts } from '../../../../plugins/records/services/receipts.ts';
-import { receipts as receiptsMigration, usage } from '../../../../plugins/records/store/migrations.ts';
+import {
+  receiptSpans,
+  receipts as receiptsMigration,
+  usage,
+  usageSpans,
+} from '../../../../plugins/records/store/migrations.ts';
 import { PricingRuleRow } from '../../../../plugins/records/store/pricing-rules.ts';
 import { ExecutionReceipt } from '../../../../plugins/records/store/receipts.ts';
 import { UsageRecordRow } from '../../../../plugins/records/store/usage.ts';
@@ -53,7 +58,7 @@ export async function startEngineGateway(
       SandboxPolicyRow,
       { entity: PricingRuleRow, tenancy: 'shared' },
     ],
-    migrations: [receiptsMigration, usage, sandboxPolicies],
+    migrations: [receiptsMigration, usage, sandboxPolicies, receiptSpans, usageSpans],
     setup(scope) {
       const { clock, database, events, ids, tenants } = scope.services;
       const receipts = createReceipts({ clock, ids });

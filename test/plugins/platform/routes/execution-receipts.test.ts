@@ -12,7 +12,9 @@ const RECEIPT: NewReceipt = {
   input: '{"expression":"6*7"}',
   output: '42',
   status: 'success',
+  startedAt: new Date(Date.UTC(2026, 2, 31, 12)),
   durationMs: 3,
+  requestId: 'r1',
   idempotencyId: 'step-1',
   traceId: null,
 };
@@ -37,7 +39,9 @@ eachDatabase(test, 'auditors list and read the receipts of their tenant', async 
     input: '{"expression":"6*7"}',
     output: '42',
     status: 'success',
+    started_at: '2026-03-31T12:00:00.000Z',
     duration_ms: 3,
+    request_id: 'r1',
     idempotency_id: 'step-1',
     trace_id: null,
     created_at: createdAt.toISOString(),
@@ -72,6 +76,9 @@ test('filters match exactly, and pages have a default and a maximum', async (t) 
   t.is(await found('tool_name=http_fetch'), 1);
   t.is(await found('tool_name=http'), 0);
   t.is(await found('status=error&session_id=s2'), 1);
+  t.is(await found('request_id=r1'), 3);
+  t.is(await found('request_id=r1&session_id=s2'), 1);
+  t.is(await found('request_id=r'), 0);
   t.is(await found('status=error&session_id=s1'), 0);
   t.is(await found('idempotency_id=step-1'), 3, 'no filter');
   const page = await gateway.request(`${PATH}?limit=1&offset=1`, { token });
@@ -113,5 +120,33 @@ test('roles and scopes decide who may look, and nobody writes', async (t) => {
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
     t.is((await gateway.request(PATH, { method, body: {} })).status, 405);
     t.is((await gateway.request(`${PATH}/x`, { method, body: {} })).status, 405);
+  }
+});
+
+eachDatabase(test, 'q finds receipts by a part of id, tool, session or user', async (t, { environment }) => {
+  const gateway = await startEngineGateway(t, { env: environment });
+  const tenant = await gateway.tenant();
+  const { token } = await gateway.key({ tenant_id: tenant, roles: ['auditor'] });
+  const first = await submit(gateway, tenant, { toolName: 'mcp/Search_100%' });
+  const second = await submit(gateway, tenant, { sessionId: 'Evening', status: 'error' });
+  const third = await submit(gateway, tenant, { userId: 'anna\\b' });
+  await submit(gateway, await gateway.tenant(), { toolName: 'search' });
+  const found = async (query: Record<string, string>) => {
+    const { status, body } = await gateway.request(`${PATH}?${new URLSearchParams(query)}`, { token });
+    t.is(status, 200, JSON.stringify(query));
+    return [body.total, ...body.execution_receipts.map(({ id }: { id: string }) => id)];
+  };
+  t.deepEqual(await found({ q: 'search' }), [1, first.id]);
+  t.deepEqual(await found({ q: '_100%' }), [1, first.id]);
+  t.deepEqual(await found({ q: 'h%1' }), [0]);
+  t.deepEqual(await found({ q: 'EVEN' }), [1, second.id]);
+  t.deepEqual(await found({ q: 'even', status: 'success' }), [0]);
+  t.deepEqual(await found({ q: 'a\\B' }), [1, third.id]);
+  t.deepEqual(await found({ q: third.id.slice(4) }), [1, third.id]);
+  t.deepEqual(await found({ q: 'c', limit: '1', offset: '1' }), [3, second.id]);
+  for (const q of ['', 'x'.repeat(129), '\0']) {
+    const refused = await gateway.request(`${PATH}?${new URLSearchParams({ q })}`, { token });
+    t.is(refused.status, 400);
+    t.is(refused.body.errors[0].pointer, '/query/q');
   }
 });

@@ -244,3 +244,24 @@ test('a mock session is made where mock sessions are enabled', async (t) => {
   const without = await startSessionsGateway(t);
   t.is((await without.request('/v1/mock-sessions', { method: 'POST' })).status, 404);
 });
+
+eachDatabase(
+  test,
+  'q finds sessions by a part of id, user or model, of those the caller may see',
+  async (t, { environment }) => {
+    const gateway = await startSessionsGateway(t, { env: environment });
+    const { request, talk } = gateway;
+    const { admin, key, principal } = await makeTenant(gateway);
+    await talk(principal('Anna'), 'morning-1');
+    await talk(principal('bob', 'somebody-else'), 'Morning-2');
+    await talk(principal('carl'), 'evening.3');
+    const found = async (query: Record<string, string>, token: string) =>
+      ids(await request(`${PATH}?${new URLSearchParams(query)}`, { token }));
+    t.deepEqual(await found({ q: 'MORNING' }, admin), [2, 'Morning-2', 'morning-1']);
+    t.deepEqual(await found({ q: 'morning' }, key.token), [1, 'morning-1']);
+    t.deepEqual(await found({ q: 'ann' }, admin), [1, 'morning-1']);
+    t.deepEqual(await found({ q: 'demo', user_id: 'carl' }, admin), [1, 'evening.3']);
+    t.deepEqual(await found({ q: 'demo', limit: '1', offset: '2' }, admin), [3, 'morning-1']);
+    t.deepEqual(await found({ q: 'g_2' }, admin), [0]);
+  },
+);

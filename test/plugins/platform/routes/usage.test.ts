@@ -140,6 +140,7 @@ eachDatabase(
       ...{ model: 'fast', provider: 'openai', provider_model: 'gpt-x', source: 'agent', estimated: false },
       ...{ input_tokens: 1000, output_tokens: 500, cache_read_tokens: 200, cache_write_tokens: 0 },
       cost_usd: 0.2,
+      ...{ request_id: null, trace_id: null, started_at: null, duration_ms: null, status: null },
     });
     t.is((await seen(user, 's1', 'ann')).total, 1);
     t.is((await seen(other)).total, 0);

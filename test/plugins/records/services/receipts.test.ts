@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { MAX_RECEIPT_TEXT, type NewReceipt, storedName } from '../../../../plugins/records/contract.ts';
 import { createReceipts } from '../../../../plugins/records/services/receipts.ts';
-import { receipts as migration } from '../../../../plugins/records/store/migrations.ts';
+import { receipts as migration, receiptSpans } from '../../../../plugins/records/store/migrations.ts';
 import { ExecutionReceipt } from '../../../../plugins/records/store/receipts.ts';
 import { eachDatabase, type FreshDatabase } from '../../../support/databases.ts';
 import { engineTables } from '../../agent-engine/engine-tables.ts';
@@ -11,7 +11,7 @@ const B = '01900000-0000-7000-8000-00000000000b';
 const PAGE = { limit: 50, offset: 0 };
 
 async function open(t: ExecutionContext, fresh: FreshDatabase) {
-  const tables = { entities: [ExecutionReceipt], migrations: [migration] };
+  const tables = { entities: [ExecutionReceipt], migrations: [migration, receiptSpans] };
   const engine = await engineTables(t, fresh, tables);
   return {
     ...engine,
@@ -28,7 +28,9 @@ function receipt(changes: Partial<NewReceipt> = {}): NewReceipt {
     input: '{"expression":"1+1"}',
     output: '2',
     status: 'success',
+    startedAt: new Date(5),
     durationMs: 12,
+    requestId: 'r1',
     idempotencyId: null,
     traceId: null,
     ...changes,

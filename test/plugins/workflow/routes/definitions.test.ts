@@ -402,3 +402,30 @@ test('versions that runs were started from outlive their file', async (t) => {
     t.deepEqual([gone.status, gone.body.code], [404, 'workflow.definition-not-found'], path);
   }
 });
+
+eachDatabase(
+  test,
+  'q finds definitions by a part of name or id, and files by their names',
+  async (t, fresh) => {
+    const gateway = await startDefinitions(t, { env: fresh.environment });
+    const { request } = gateway;
+    const make = async (name: string) =>
+      (await request(PATH, { method: 'POST', body: body({ name }) })).body.id;
+    const quoted = await make('Order "new" 100%');
+    const other = await make('back\\slash');
+    await gateway.writeWorkflow('order-file', asking('Hello'));
+    await until(async () => (await request(PATH)).body.total === 3);
+    const found = async (query: Record<string, string>) => {
+      const { status, body } = await request(`${PATH}?${new URLSearchParams(query)}`);
+      t.is(status, 200, JSON.stringify(query));
+      return [body.total, ...body.workflow_definitions.map(({ id }: { id: string }) => id)];
+    };
+    t.deepEqual(await found({ q: 'ORDER' }), [2, quoted, 'order-file']);
+    t.deepEqual(await found({ q: 'order', limit: '1', offset: '1' }), [2, 'order-file']);
+    t.deepEqual(await found({ q: 'order', limit: '0' }), [2]);
+    t.deepEqual(await found({ q: '"NEW"' }), [1, quoted]);
+    t.deepEqual(await found({ q: '\\"' }), [0]);
+    t.deepEqual(await found({ q: 'k\\s' }), [1, other]);
+    t.deepEqual(await found({ q: other.slice(5) }), [1, other]);
+  },
+);

@@ -9,7 +9,7 @@ import { createArgumentCheck } from '../../../../../plugins/agent-engine/service
 import { builtinTools } from '../../../../../plugins/agent-engine/services/tools/builtin-tools.ts';
 import { createToolCatalog } from '../../../../../plugins/agent-engine/services/tools/tool-catalog.ts';
 import { createReceipts } from '../../../../../plugins/records/services/receipts.ts';
-import { receipts as migration } from '../../../../../plugins/records/store/migrations.ts';
+import { receipts as migration, receiptSpans } from '../../../../../plugins/records/store/migrations.ts';
 import { ExecutionReceipt } from '../../../../../plugins/records/store/receipts.ts';
 import { fakeEgress } from '../../../../../testing/fakes/fake-egress.ts';
 import { eachDatabase } from '../../../../support/databases.ts';
@@ -26,7 +26,10 @@ eachDatabase(
   test,
   'the demo model uses the calculator, and the receipt is in the database, redacted',
   async (t, fresh) => {
-    const engine = await engineTables(t, fresh, { entities: [ExecutionReceipt], migrations: [migration] });
+    const engine = await engineTables(t, fresh, {
+      entities: [ExecutionReceipt],
+      migrations: [migration, receiptSpans],
+    });
     const { clock, ids, database } = engine;
     const receipts = createReceipts(engine);
     const guard = createGuard({ input: 'block', output: 'block', onFinding: () => {} });

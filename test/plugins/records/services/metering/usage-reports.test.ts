@@ -11,10 +11,14 @@ eachDatabase(test, 'a record is one row for each call, read as it was written', 
   t.is(await database.schemaDrift(), '');
   await pricing.replace('gpt-x', PRICES);
   const use = modelUse({ inputTokens: 1, outputTokens: 7, cacheReadTokens: 1, isEstimated: true });
-  await spend(A, [use, modelUse({ model: 'odd\0name', providerModel: 'x'.repeat(999) })], {
+  const span = {
+    ...{ requestId: 'r1', traceId: null, status: 'success' as const },
+    ...{ startedAt: new Date(clock.now() - 40), durationMs: 40 },
+  };
+  await spend(A, [{ ...use, span }, modelUse({ model: 'odd\0name', providerModel: 'x'.repeat(999) })], {
     source: 'agent',
   });
-  const { records, total } = await reports.ofSession(database.forTenant(A), 's1', {}, PAGE);
+  const { records, total } = await reports.calls(database.forTenant(A), { sessionId: 's1' }, {}, PAGE);
   t.is(total, 2);
   const { id, ...record } = records.find(({ model }) => model === 'fast')!;
   t.regex(id, /^[0-9a-f-]{36}$/);
@@ -23,11 +27,21 @@ eachDatabase(test, 'a record is one row for each call, read as it was written', 
     ...{ sessionId: 's1', userId: 'key-1', identityId: 'key-1', source: 'agent' },
     costUsd: '0.0015',
     createdAt: new Date(clock.now()),
+    ...span,
   });
   t.like(
     records.find(({ model }) => model === 'odd\ufffdname'),
-    { providerModel: 'x'.repeat(255), costUsd: '0' },
+    {
+      ...{ providerModel: 'x'.repeat(255), costUsd: '0', requestId: null },
+      ...{ traceId: null, startedAt: null, durationMs: null, status: null },
+    },
   );
+  const ofRequest = async (of: { sessionId?: string; requestId: string }) =>
+    (await reports.calls(database.forTenant(A), of, {}, PAGE)).records.map((one) => one.id);
+  t.deepEqual(await ofRequest({ requestId: 'r1' }), [id]);
+  t.deepEqual(await ofRequest({ requestId: 'r1', sessionId: 's1' }), [id]);
+  t.deepEqual(await ofRequest({ requestId: 'r1', sessionId: 's2' }), []);
+  t.deepEqual(await ofRequest({ requestId: 'r2' }), []);
 });
 
 eachDatabase(test, 'usage is rolled back with the turn that it belongs to', async (t, fresh) => {
@@ -167,7 +181,12 @@ eachDatabase(test, 'the calls of a session are those of its tenant and of who as
   await spend(A, [modelUse()], { sessionId: 's2' });
   await spend(B, [modelUse()]);
   const found = async (session: string, reader: object, page = PAGE) => {
-    const { records, total } = await reports.ofSession(database.forTenant(A), session, reader, page);
+    const { records, total } = await reports.calls(
+      database.forTenant(A),
+      { sessionId: session },
+      reader,
+      page,
+    );
     return [records.map(({ identityId, userId }) => `${identityId}/${userId}`), total];
   };
   t.deepEqual(await found('s1', {}), [['k2/u1', 'k1/u2', 'k1/u1'], 3]);

@@ -12,20 +12,22 @@ export interface ServiceOptions extends TestEgressOptions {
   readonly timeoutMs?: number;
   /** Variables of the process; tenants may name those that begin with `ACME_`. */
   readonly env?: Record<string, string>;
+  /** More of what tenants may name, for a server at this port. */
+  readonly mayName?: (port: number) => readonly string[];
 }
 
 /** The real type over the real egress, in front of a server on the loopback interface, which is open unless `allowPrivate` says otherwise. */
 export async function startService(
   t: ExecutionContext,
   handle: Parameters<typeof startServer>[1],
-  { timeoutMs = 10_000, env = {}, ...options }: ServiceOptions = {},
+  { timeoutMs = 10_000, env = {}, mayName = () => [], ...options }: ServiceOptions = {},
 ) {
   const server = await startServer(t, handle);
   const { egress, trail } = await openTestEgress(t, options);
   const secrets: Secrets = createSecrets({
     env,
     folder: '/nonexistent',
-    tenantMayName: ['ACME_*'],
+    tenantMayName: ['ACME_*', ...mayName(server.port)],
     onResolved: () => {},
   });
   const type = serviceTask({ egress, secrets, redactor: redaction, timeoutMs });

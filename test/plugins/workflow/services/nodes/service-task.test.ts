@@ -10,7 +10,7 @@ import { shownUrl } from '../../../../../plugins/workflow/services/nodes/service
 import { maskConfig } from '../../../../../plugins/workflow/services/views/redaction.ts';
 import { recordedMetrics } from '../../../../support/metrics.ts';
 import { until } from '../../../../support/until.ts';
-import { CREDENTIAL, failureOf, redaction } from './kit.ts';
+import { CREDENTIAL, failureOf, redaction, stepTask } from './kit.ts';
 import { startService } from './service-kit.ts';
 
 /** A server that tells what it was asked. */
@@ -442,6 +442,41 @@ test('no tenant, the default one included, names more secrets than the operator 
   t.false(failure.isRetryable);
   t.regex(failure.message, /SVC_TENANT_SECRETS/);
   t.is(requests.length, 0);
+});
+
+test('a secret that is bound goes to its host for its tenant, and to nobody else', async (t) => {
+  const { tenantId } = stepTask({});
+  const options = {
+    env: { BOUND_KEY: 'bound-secret-value' },
+    mayName: (port: number) => [`${tenantId}@127.0.0.1:${port}=BOUND_*`],
+  };
+  const other = await startService(t, echo);
+  const { run, requests, url } = await startService(
+    t,
+    (request, response) =>
+      request.url === '/away'
+        ? response.writeHead(307, { location: `${other.url}/there` }).end()
+        : answers(200)(request, response),
+    options,
+  );
+  const secret_headers = { Authorization: 'Bearer env:BOUND_KEY' };
+  await run({ secret_headers });
+  t.is(requests[0]?.headers.authorization, 'Bearer bound-secret-value');
+
+  const elsewhere = await failureOf(t, run({ url: other.url, secret_headers }));
+  t.is(elsewhere.code, 'secret_refused');
+  t.true(elsewhere.message.includes(`${new URL(url).host} alone, not to ${new URL(other.url).host}`));
+  const foreign = { tenantId: '0190f000-0000-7000-8000-0000000000ff' };
+  const refused = await failureOf(t, run({ secret_headers }, foreign));
+  t.is(refused.code, 'secret_refused');
+  t.regex(refused.message, /env:BOUND_KEY is not among what this tenant may name/);
+  t.deepEqual([requests.length, other.requests.length], [1, 0], 'nothing was sent');
+
+  const { output } = await run({ url: '/away', secret_headers });
+  t.is(requests[1]?.headers.authorization, 'Bearer bound-secret-value');
+  t.is(other.requests.length, 1);
+  t.is(other.requests[0]?.headers.authorization, undefined, 'a redirect leaves it behind');
+  t.false(JSON.stringify(output).includes('bound-secret-value'));
 });
 
 test('a secret that is not set fails the step, and nothing is sent', async (t) => {
