@@ -30,12 +30,14 @@ export async function* eachRow<E extends object, Field extends keyof E & string 
   where: PlainWhere<NoInfer<E>>,
   { by, fields, page: limit = PAGE }: EachRowQuery<NoInfer<E>, Field>,
 ): AsyncGenerator<Pick<E, Field>> {
-  const orderBy = Object.fromEntries(by.map((name) => [name, 'asc']));
-  const query = { orderBy, limit, ...(fields && { fields }) } as never;
-  const read = (start: object): Promise<Pick<E, Field>[]> =>
-    entities.rows(entity, { ...where, ...start } as never, query);
+  // Sorted by what is not the same in all of them: MariaDB would sort by the rest without the index.
+  const read = (start: object, same: number): Promise<Pick<E, Field>[]> => {
+    const orderBy = Object.fromEntries(by.slice(same).map((name) => [name, 'asc']));
+    const query = { orderBy, limit, ...(fields && { fields }) } as never;
+    return entities.rows(entity, { ...where, ...start } as never, query);
+  };
 
-  let page = await read({});
+  let page = await read({}, 0);
   let isLast = page.length < limit;
   for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
     yield* page;
@@ -45,7 +47,7 @@ export async function* eachRow<E extends object, Field extends keyof E & string 
     for (let same = by.length - 1; same >= 0 && page.length === 0; same -= 1) {
       const kept = by.slice(0, same).map((name) => [name, (last as E)[name]]);
       const next = by[same] as keyof E & string;
-      page = await read({ ...Object.fromEntries(kept), [next]: { $gt: (last as E)[next] } });
+      page = await read({ ...Object.fromEntries(kept), [next]: { $gt: (last as E)[next] } }, same);
       isLast = same === 0 && page.length < limit;
     }
   }

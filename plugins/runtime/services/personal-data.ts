@@ -110,7 +110,7 @@ async function* fileRecords(entities: TenantEntityManager, name: string | undefi
 
 async function* chatRecords(entities: TenantEntityManager, name: string | undefined) {
   for (const where of ofOwner(name)) {
-    for await (const row of eachRow(entities, ChatEntity, where, { ...NEWEST_LAST, page: LARGE })) {
+    for await (const row of eachRow(entities, ChatEntity, where, { by: ['id'], page: LARGE })) {
       const { id, userId: user_id, conversationId: conversation_id, botId: bot_id, status } = row;
       const texts = { meta_data: JSON.parse(row.metaData), messages: JSON.parse(row.messages) };
       yield { id, user_id, conversation_id, bot_id, status, ...texts, created_at: row.createdAt };

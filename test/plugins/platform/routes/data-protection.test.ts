@@ -8,7 +8,7 @@ import { manualClock } from '../../../../testing/index.ts';
 import { eachDatabase } from '../../../support/databases.ts';
 import { plain, startFakeProvider } from '../../../support/fake-provider.ts';
 import { testPlugin } from '../../../support/plugins.ts';
-import { until } from '../../../support/until.ts';
+import { settled, until } from '../../../support/until.ts';
 import {
   CLEANUP,
   callsAs,
@@ -269,6 +269,44 @@ test('an export that fails before its first bytes is an error, and one that fail
   t.is(response.status, 200);
   await t.throwsAsync(response.text(), { message: 'terminated' });
   await until(() => late.logs().some((line) => line.includes('an export was broken off')));
+});
+
+test('a caller who does not read holds an export up, and one who leaves ends it', async (t) => {
+  let [given, isOver] = [0, false];
+  const data: PersonalData = {
+    name: 'endless',
+    sections: [
+      {
+        name: 'endless',
+        entities: [],
+        async *read() {
+          try {
+            for (;;) {
+              given += 1;
+              yield { text: 'x'.repeat(10_000) };
+            }
+          } finally {
+            isOver = true;
+          }
+        },
+      },
+    ],
+    erase: async () => ({}),
+  };
+  const endless = testPlugin('endless', { setup: (scope) => scope.contribute(PersonalDataPoint, data) });
+  const gateway = await startProtected(t, { plugins: [endless] });
+  const leave = new AbortController();
+  const response = await fetch(`${gateway.url}${EXPORT}`, {
+    headers: { authorization: `Bearer ${gateway.token}` },
+    signal: leave.signal,
+  });
+  t.is(response.status, 200);
+  // What fits into the buffers of both sides, and nothing after that.
+  await settled(() => given, 1_000, 20_000);
+  t.true(given < 5_000, `${given} records`);
+  t.false(isOver);
+  leave.abort();
+  await until(() => isOver);
 });
 
 const Diary = defineEntity({
