@@ -58,6 +58,7 @@ for (const [name, identity] of Object.entries(CALLERS)) {
 
 const CHANGES: readonly [Partial<TenantSettings>, readonly string[]][] = [
   [{ name: 'New' }, []],
+  [{ chatContext: 'none' }, []],
   [{ plan: 'pro', rateLimitRpm: 60, maxSessions: 100 }, []],
   [{ plan: 'enterprise' }, ['/body/plan']],
   [{ name: 'New', rateLimitRpm: 61 }, ['/body/rate_limit_rpm']],
@@ -74,7 +75,7 @@ for (const [wanted, refused] of CHANGES) {
   test(`the tenant's own admin changes ${change}: ${refused.length === 0 ? 'allowed' : 'refused'}`, (t) => {
     const act = () => permittedChanges(CALLERS['admin of another tenant'], current, wanted);
     if (refused.length === 0) {
-      t.deepEqual(act(), { name: wanted.name });
+      t.deepEqual(act(), { name: wanted.name, chatContext: wanted.chatContext });
       return;
     }
     const error = t.throws(act, { instanceOf: GatewayError });
