@@ -28,6 +28,12 @@ test('keeps what a route says that it changed, without credentials and bounded',
   t.true(truncated);
 });
 
+test('what a route hides is not recorded, however often it is said', (t) => {
+  t.deepEqual(auditDetail('user_id=ada&limit=5&user_id=bob', [], undefined, { hidden: ['user_id'] }), {
+    query: { user_id: ['[REDACTED]', '[REDACTED]'], limit: '5' },
+  });
+});
+
 test('a name that is repeated has all its values', (t) => {
   t.deepEqual(auditDetail('tag=a&tag=b&tag=c', [], undefined), { query: { tag: ['a', 'b', 'c'] } });
 });

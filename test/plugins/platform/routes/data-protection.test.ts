@@ -5,7 +5,7 @@ import { column, type Migration } from '../../../../foundation/data/database.ts'
 import type { PersonalData } from '../../../../foundation/protection/personal-data.ts';
 import { PersonalDataPoint } from '../../../../kernel/api/protection.ts';
 import { manualClock } from '../../../../testing/index.ts';
-import { eachDatabase } from '../../../support/databases.ts';
+import { eachDatabase, freshDatabase } from '../../../support/databases.ts';
 import { plain, startFakeProvider } from '../../../support/fake-provider.ts';
 import { testPlugin } from '../../../support/plugins.ts';
 import { settled, until } from '../../../support/until.ts';
@@ -193,6 +193,25 @@ eachDatabase(test, 'an erasure ends the chats of its user, and stores nothing of
   const aborted = { method: 'POST', token: tenant.token, body: { session_id: 'his' } };
   t.is((await gateway.request('/v1/chat/abort', aborted)).status, 200, 'his chat went on');
   t.is((await others).status, 409);
+});
+
+test('an erasure ends the chats of its user in other replicas', async (t) => {
+  const fresh = await freshDatabase(t, 'postgres');
+  if (fresh === undefined) return;
+  const provider = await startFakeProvider(async ({ signal }) => {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  });
+  t.teardown(() => provider[Symbol.asyncDispose]());
+  const env = { ...fresh.environment, ...providerEnv(provider) };
+  const [one, two] = [await startProtected(t, { env }), await startProtected(t, { env })];
+  const tenant = await one.makeTenant('one');
+  const call = { method: 'POST', token: tenant.token, headers: { 'x-svc-user-id': 'ada' } };
+  const body = { model: 'default', messages: [{ role: 'user', content: 'Hi' }] };
+  const chat = one.request('/v1/chat/completions', { ...call, body });
+  await until(() => provider.requests.length === 1);
+  t.is((await two.request(`${DATA}?user_id=ada`, { ...call, method: 'DELETE' })).status, 200);
+  t.is((await chat).body.error.code, 'chat.aborted');
+  t.deepEqual(filledOf(await exported(two, tenant.token, 'ada')), []);
 });
 
 test('the role of an administrator is needed, and a scope for the work', async (t) => {

@@ -1,0 +1,59 @@
+import test from 'ava';
+import type { TenantEntityManager } from '../../../../../foundation/data/database.ts';
+import {
+  MANIFEST_KEY,
+  SOUL_KEY,
+  skillKey,
+} from '../../../../../plugins/records/services/skills/skill-objects.ts';
+import {
+  forgetSkills,
+  skillReferences,
+} from '../../../../../plugins/records/services/skills/tenant-objects.ts';
+import { SkillProvisioningEntity } from '../../../../../plugins/records/store/skill-provisionings.ts';
+import { OTHER, openSkills, skillText, TENANT } from './kit.ts';
+
+test('an erasure takes skills and SOUL.md of the time before, and the built-in ones come back', async (t) => {
+  const { services, manifests, skills, souls } = openSkills(t);
+  const { clock, objects } = services;
+  for (const tenant of [TENANT, OTHER]) {
+    await skills.write(tenant, 'alpha', skillText('alpha', 'Mine.'));
+    await skills.write(tenant, 'old', skillText('old'));
+    await souls.write(tenant, 'I am old');
+  }
+  const before = clock.now();
+  clock.advance(1_000);
+  await skills.write(TENANT, 'new', skillText('new'));
+  const kicked: string[] = [];
+  const forgotten: unknown[] = [];
+  const entities = () =>
+    ({ delete: async (entity: unknown) => forgotten.push(entity) }) as unknown as TenantEntityManager;
+  const provisioning = { kick: async (tenantId: string) => void kicked.push(tenantId) };
+  const work = forgetSkills({ manifests, souls, provisioning });
+  const context = { tenantId: TENANT, entities } as unknown as Parameters<typeof work>[1];
+
+  // Again changes nothing more.
+  for (let round = 0; round < 2; round += 1) {
+    await work({ before }, context);
+    const keys = (await objects.forTenant(TENANT).list('')).objects.map(({ key }) => key);
+    t.deepEqual(keys.sort(), [MANIFEST_KEY, skillKey('new')].sort());
+    t.deepEqual(
+      (await skills.list(TENANT)).map(({ name }) => name),
+      ['new'],
+    );
+    t.is(await souls.read(TENANT), undefined);
+  }
+  t.deepEqual(kicked, [TENANT, TENANT]);
+  t.deepEqual(forgotten, [SkillProvisioningEntity, SkillProvisioningEntity], 'all is due again');
+  t.deepEqual((await skills.list(OTHER)).map(({ name }) => name).sort(), ['alpha', 'old']);
+  t.is(await souls.read(OTHER), 'I am old');
+});
+
+test('what the manifest names, the manifest and SOUL.md are referred to', async (t) => {
+  const { services, manifests, skills } = openSkills(t);
+  await skills.write(TENANT, 'kept', skillText('kept'));
+  await services.objects.forTenant(TENANT).put(skillKey('lost'), 'x');
+  const keys = [skillKey('kept'), skillKey('lost'), MANIFEST_KEY, SOUL_KEY, 'skills/lost/notes.md'];
+  const free: string[] = [];
+  await skillReferences(manifests).unreferenced(TENANT, keys, async (found) => void free.push(...found));
+  t.deepEqual(free, [skillKey('lost')]);
+});
