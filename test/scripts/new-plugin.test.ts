@@ -46,6 +46,7 @@ test('a new plugin passes the conformance suite as it is written', async (t) => 
   const checked = await script('check-plugin.ts', path.join(folder, 'weather-alerts'));
   t.is(checked.code, 0, checked.text);
   t.regex(checked.text, /✔ no list, read or change crosses tenants/);
+  t.regex(checked.text, /✔ what it keeps about people is exported and erased/);
   t.notRegex(checked.text, /✘/);
 });
 

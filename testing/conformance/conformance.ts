@@ -2,6 +2,7 @@ import type { Plugin } from '../../kernel/api/plugin.ts';
 import { drainCheck } from './drain-check.ts';
 import type { ConformanceOptions } from './gateway-of.ts';
 import { lifecycleCheck } from './lifecycle-check.ts';
+import { personalDataCheck } from './personal-data-check.ts';
 import { routesCheck } from './routes-check.ts';
 import { schemaCheck } from './schema-check.ts';
 import { tenancyCheck } from './tenancy-check.ts';
@@ -30,6 +31,10 @@ export function pluginConformance(
     { title: 'each route has access, a summary and schemas', run: () => routesCheck(plugin, options) },
     { title: 'its migrations make the tables of its entities', run: () => schemaCheck(plugin, options) },
     { title: 'no list, read or change crosses tenants', run: () => tenancyCheck(plugin, options) },
+    {
+      title: 'what it keeps about people is exported and erased',
+      run: () => personalDataCheck(plugin, options),
+    },
     { title: 'disabling it fails no request in flight', run: () => drainCheck(plugin, options) },
   ];
 }

@@ -29,7 +29,7 @@ const VALUES: readonly (readonly [readonly Kind[], () => unknown])[] = [
  * Values for a row of a table, but for its tenant. `word`, which is of digits alone and so valid JSON too, is in each of its texts, or the end of it where there is no room for
  * more. Two rows of one table have words that end differently.
  */
-// biome-ignore lint/suspicious/noExplicitAny: a row of whatever table
+// biome-ignore lint/suspicious/noExplicitAny: rows of all entities are made here
 export function sampleRow({ meta }: AnyEntitySchema, word: string): any {
   const properties: [string, Partial<EntityProperty>][] = Object.entries(meta.properties);
   const members = properties

@@ -1,16 +1,10 @@
 import type { Plugin } from '../../kernel/api/plugin.ts';
 import type { CompiledRoute } from '../../kernel/http/compiled-route.ts';
-import type { TestGateway, TestResponse } from '../start-test-gateway.ts';
-import {
-  assertNone,
-  type ConformanceOptions,
-  gatewayOf,
-  nameOf,
-  routesOf,
-  type SampleTenant,
-} from './gateway-of.ts';
+import type { TestGateway } from '../start-test-gateway.ts';
+import { assertNone, type ConformanceOptions, gatewayOf, nameOf } from './gateway-of.ts';
 import { grpcReadProblems } from './grpc-tenancy.ts';
-import { Made, marked, sampleOf, sampleParams, sampleTenant, type World } from './sample.ts';
+import { makeData, send, tenantRoutes } from './made-data.ts';
+import { sampleTenant, type World } from './sample.ts';
 
 /** Statuses that tell a stranger nothing. */
 const REFUSED = [403, 404];
@@ -24,14 +18,8 @@ export async function tenancyCheck(plugin: Plugin, options: ConformanceOptions):
   try {
     const owner = await sampleTenant(gateway, 'owner');
     const stranger = await sampleTenant(gateway, 'stranger');
-    const routes = routesOf(gateway, plugin).filter(
-      ({ definition, access }) => definition !== undefined && access.kind !== 'public',
-    );
-    const made = new Made(owner);
-    made.know(await options.seed?.(gateway, owner));
-    for (const route of routes.filter(({ methods }) => methods.includes('POST'))) {
-      made.learn(route, await send(gateway, route, options, owner, made));
-    }
+    const routes = tenantRoutes(gateway, plugin);
+    const made = await makeData(gateway, plugin, options, owner);
     const problems: string[] = [];
     const world = { owner, stranger, made };
     problems.push(...(await grpcReadProblems(gateway, plugin, options, world)));
@@ -74,25 +62,4 @@ async function readProblems(
 
 function isChange({ methods, pattern }: CompiledRoute): boolean {
   return pattern.includes('{') && methods.some((method) => ['PUT', 'PATCH', 'DELETE'].includes(method));
-}
-
-function send(
-  gateway: TestGateway,
-  route: CompiledRoute,
-  { samples }: ConformanceOptions,
-  tenant: SampleTenant,
-  known: Made,
-): Promise<TestResponse> {
-  const sample = samples?.[nameOf(route)];
-  const schema = route.definition?.schema?.body;
-  const made = schema === undefined ? undefined : sampleOf(schema, tenant.marker);
-  const body = sample?.body === undefined ? made : marked(sample.body, tenant.marker);
-  return gateway.request(
-    sampleParams(route, { ...known.paramsOf(route), ...sample?.params }, tenant.marker),
-    {
-      method: route.methods[0]!,
-      token: tenant.token,
-      ...(body === undefined ? {} : { body }),
-    },
-  );
 }

@@ -1,8 +1,9 @@
-import { definePlugin } from 'agent-gateway';
+import { definePlugin, PersonalDataPoint } from 'agent-gateway';
 import { NotesConfig } from './config.ts';
 import { NotesRef } from './contract.ts';
 import { noteRoutes } from './routes/notes.ts';
 import { createNotes } from './services/notes.ts';
+import { createPersonalData } from './services/personal-data.ts';
 import { initial } from './store/001-initial.ts';
 import { Note } from './store/note.ts';
 
@@ -16,10 +17,11 @@ export default definePlugin({
   entities: [Note],
   migrations: [initial],
   setup(scope) {
-    const { clock, ids } = scope.services;
+    const { clock, database, ids } = scope.services;
     const kept = scope.metric.counter({ name: 'notes_kept_total', help: 'Notes that were kept.' });
     const notes = createNotes({ settings: scope.config, clock, ids, onKept: () => kept.inc() });
     scope.provide(NotesRef, notes);
     scope.route(...noteRoutes(notes));
+    scope.contribute(PersonalDataPoint, createPersonalData(database));
   },
 });

@@ -2,12 +2,28 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { defineEntity } from '@mikro-orm/core';
 import test from 'ava';
+import { sql } from 'kysely';
 import Type from 'typebox';
 import notes from '../../../examples/plugins/notes/plugin.ts';
+import {
+  column,
+  type Database,
+  eachRow,
+  type Migration,
+  type TenantEntityManager,
+} from '../../../foundation/data/database.ts';
+import type {
+  Erasure,
+  PersonalData,
+  PersonalDataRequest,
+  PersonalRecord,
+} from '../../../foundation/protection/personal-data.ts';
 import { access } from '../../../kernel/api/access.ts';
 import { grpcMethod, grpcService } from '../../../kernel/api/grpc.ts';
 import type { Plugin } from '../../../kernel/api/plugin.ts';
+import { PersonalDataPoint } from '../../../kernel/api/protection.ts';
 import { route } from '../../../kernel/api/route.ts';
 import { type ConformanceOptions, pluginConformance } from '../../../testing/index.ts';
 import { testPlugin } from '../../support/plugins.ts';
@@ -206,5 +222,131 @@ test.serial('a gRPC method that shows a tenant what belongs to another one is fo
   t.regex(
     await refusal(plugin, /crosses tenants/),
     /svc\.texts\.v1\.TextsService\/Get shows a tenant what belongs to another one/,
+  );
+});
+
+const Diary = defineEntity({
+  name: 'Diary',
+  tableName: 'diaries',
+  properties: {
+    id: column.id().primary(),
+    tenantId: column.tenant(),
+    userId: column.string(255),
+    text: column.text(),
+  },
+});
+const diaries: Migration = {
+  name: '001-initial',
+  up: (schema, types) => [
+    schema
+      .createTable('diaries')
+      .addColumn('id', types.id, (is) => is.notNull().primaryKey())
+      .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+      .addColumn('user_id', types.string(255), (is) => is.notNull())
+      .addColumn('text', types.text, (is) => is.notNull()),
+  ],
+};
+
+/** Keeps a diary of users, and says of it what the test wants. */
+function diary(
+  {
+    read,
+    erase,
+  }: Partial<{
+    read(database: Database, request: PersonalDataRequest): AsyncIterable<PersonalRecord>;
+    erase: PersonalData['erase'];
+  }> = {},
+  entities: Plugin['entities'] = [Diary],
+): Plugin {
+  return testPlugin('diary', {
+    entities: entities!,
+    migrations: [diaries],
+    setup(scope) {
+      const { database } = scope.services;
+      scope.route(
+        route({
+          method: 'POST',
+          path: '/diary',
+          access: access.role('user'),
+          summary: 's',
+          schema: { body: Type.Object({ text: Type.String() }), responses },
+          handle: async (call) => {
+            await call.entities().insert(Diary, { id: call.tenant.id, userId: 'ada', text: call.body.text });
+            return {};
+          },
+        }),
+      );
+      if (read === undefined || erase === undefined) return;
+      scope.contribute(PersonalDataPoint, {
+        name: 'diary',
+        sections: [{ name: 'diaries', entities: [Diary], read: (request) => read(database, request) }],
+        erase,
+      });
+    },
+  });
+}
+
+const wanted = ({ userId }: { readonly userId?: string | undefined }) =>
+  userId === undefined ? {} : { userId };
+const right = {
+  read: (database: Database, request: PersonalDataRequest) =>
+    eachRow(database.forTenant(request.tenantId), Diary, wanted(request), { by: ['id'] }),
+  erase: async (entities: TenantEntityManager, erasure: Erasure) => ({
+    diaries: await entities.erase(Diary, wanted(erasure)),
+  }),
+};
+const PEOPLE = /about people/;
+
+test.serial('a table of tenants that nobody exports is found, unless it says why', async (t) => {
+  t.is(
+    await refusal(diary(), PEOPLE),
+    "rows of diaries belong to tenants, and are not exported or erased: contribute to PersonalDataPoint with a section that has Diary, or register it as { entity: Diary, impersonal: 'why it holds nothing of persons' }",
+  );
+  t.is(await refusal(diary({}, [{ entity: Diary, impersonal: 'a test' }]), PEOPLE), '');
+  t.is(await refusal(diary(right), PEOPLE), '');
+});
+
+test.serial('an export that shows too much, or nothing, is found', async (t) => {
+  const all = (database: Database) =>
+    (async function* () {
+      yield* await database.system().find(Diary, {});
+    })();
+  const crossing = await refusal(diary({ ...right, read: all }), PEOPLE);
+  t.regex(crossing, /the section diaries shows a tenant what belongs to another one/);
+  const careless = diary({
+    ...right,
+    read: (database, { tenantId }) => right.read(database, { tenantId } as never),
+  });
+  t.regex(await refusal(careless, PEOPLE), /the section diaries shows a user what is not his/);
+  const silent = diary({ ...right, read: async function* () {} });
+  t.regex(await refusal(silent, PEOPLE), /the section diaries shows nothing, and its tables have 1 rows/);
+});
+
+test.serial('an erasure that takes too much, or too little, is found', async (t) => {
+  const idle = diary({ ...right, erase: async () => ({ diaries: -1 }) });
+  const said = await refusal(idle, PEOPLE);
+  t.regex(said, /an erasure leaves 2 rows in diaries/);
+  t.regex(said, /the number of erased diaries is no whole number/);
+  const greedy = diary({
+    ...right,
+    erase: async (entities) => ({ diaries: await entities.erase(Diary, {}) }),
+  });
+  t.regex(await refusal(greedy, PEOPLE), /an erasure of one user takes rows of diaries that are not his/);
+});
+
+test.serial('a table into which no row can be put proves nothing', async (t) => {
+  const strict: Migration = {
+    name: '001-initial',
+    up: (schema, types, queries) => [
+      ...diaries.up(schema, types, queries),
+      schema
+        .alterTable('diaries')
+        .addColumn('never', types.text, (is) => is.notNull().check(sql`never = 'x'`)),
+    ],
+  };
+  const plugin = { ...diary(right), migrations: [strict] };
+  t.regex(
+    await refusal(plugin, PEOPLE),
+    /no row can be made for diaries, so nobody knows whether it is erased; let "seed" make one: /,
   );
 });

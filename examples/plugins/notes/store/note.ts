@@ -38,3 +38,8 @@ export async function findNotes(entities: TenantEntityManager, { limit, offset }
 export async function deleteNote(entities: TenantEntityManager, id: string): Promise<boolean> {
   return (await entities.delete(Note, { id })) > 0;
 }
+
+/** Deletes all notes of the tenant, however many; returns how many. */
+export function eraseNotes(entities: TenantEntityManager): Promise<number> {
+  return entities.erase(Note, {});
+}

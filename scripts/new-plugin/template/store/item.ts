@@ -43,3 +43,8 @@ export async function findItems(entities: TenantEntityManager, { limit, offset }
 export async function deleteItem(entities: TenantEntityManager, id: string): Promise<boolean> {
   return (await entities.delete(Item, { id })) > 0;
 }
+
+/** Deletes all items of the tenant, however many; returns how many. */
+export function eraseItems(entities: TenantEntityManager): Promise<number> {
+  return entities.erase(Item, {});
+}
