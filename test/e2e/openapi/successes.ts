@@ -340,5 +340,8 @@ export function successes(gateway: TestGateway, turns: () => Turns): readonly St
     ['POST /admin/v1/plugins/{name}/disable', () => ({ params: { name: 'story' } })],
     ['POST /admin/v1/plugins/{name}/enable', () => ({ params: { name: 'story' } })],
     ['POST /admin/v1/plugins/{name}/reload', () => ({ params: { name: 'story' } })],
+    ['GET /v1/gdpr/export', none],
+    ['POST /v1/gdpr/cleanup-minio', none],
+    ['DELETE /v1/gdpr/data', () => ({ query: { user_id: 'ann' } })],
   ];
 }
