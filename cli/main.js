@@ -11,6 +11,9 @@ Commands:
   serve     start the gateway (the default)
   migrate   bring the tables to their newest form, and end
   openapi   print the OpenAPI document of the configured deployment; nothing listens, and no server is asked
+  plugins   list                every plugin, where it is from, its version and state as configured
+            add <package>       install an npm package beside gateway.yaml, and write its entry
+            remove <plugin>     take the entry and the package out; tables stay
   check     check variables, gateway.yaml, plugins and agents.d, and whether database, Redis and object store answer
 
 Options:
@@ -32,13 +35,17 @@ const COMMANDS = {
   migrate: () => kernel('--migrate-only'),
   openapi: () => run(() => import('./openapi.ts')),
   check: () => run(() => import('./check.ts')),
+  plugins: () => run(() => import('./plugins.ts')),
 };
+
+/** What `plugins` is followed by. */
+const PLUGIN_VERBS = { list: [], add: ['<package>'], remove: ['<plugin>'] };
 
 /** Runs a command that ends by itself. It waits until all is written: a pipe takes what it likes. */
 async function run(load) {
   enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/gateway', import.meta.url)));
   const { main } = await load();
-  const { code, out, err } = await main();
+  const { code, out, err } = await main(rest);
   await written(process.stderr, err);
   await written(process.stdout, out);
   // What a plugin left behind would keep the process.
@@ -68,6 +75,15 @@ if (args.some((arg) => arg === '--help' || arg === '-h') || command === 'help') 
 } else if (!Object.hasOwn(COMMANDS, command)) {
   const { didYouMean } = await import('../foundation/base/nearest-name.ts');
   refuse(`saas-api has no command ${command}${didYouMean(command, Object.keys(COMMANDS))}`);
+} else if (command === 'plugins') {
+  const [verb = 'list', ...names] = rest;
+  const wanted = Object.hasOwn(PLUGIN_VERBS, verb) ? PLUGIN_VERBS[verb] : undefined;
+  if (wanted === undefined || names.length !== wanted.length || names.some((name) => name.startsWith('-'))) {
+    const forms = Object.entries(PLUGIN_VERBS).map(([name, given]) => [name, ...given].join(' '));
+    refuse(`saas-api plugins is followed by ${forms.join(', or ')}`);
+  } else {
+    await COMMANDS.plugins();
+  }
 } else if (rest.length > 0) {
   refuse(`saas-api ${command} takes no arguments, and got ${rest.join(' ')}`);
 } else {

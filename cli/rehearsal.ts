@@ -28,7 +28,7 @@ import { type CompiledRoute, compileRoute } from '../kernel/http/compiled-route.
 import { kernelRoutes, readinessRoute } from '../kernel/http/kernel-routes.ts';
 import { type OpenApiDocument, openApiDocument } from '../kernel/http/openapi.ts';
 import { type Infrastructure, openInfrastructure } from '../kernel/infrastructure.ts';
-import { BUNDLED_PLUGINS, VERSION } from '../kernel/version.ts';
+import { VERSION } from '../kernel/version.ts';
 import { silentListeners } from './silent-listeners.ts';
 import { withoutOwnWork } from './without-own-work.ts';
 
@@ -99,9 +99,9 @@ export async function rehearse({
     authentication: authentication.chain,
     onePort: settings.onePort,
   });
-  const folders = new PluginFolders([BUNDLED_PLUGINS, ...settings.pluginDirs]);
+  const folders = PluginFolders.of(settings);
   const only = settings.plugins ?? [];
-  const found = await folders.loadAll((name) => restOf(name, file, only) === undefined);
+  const found = await folders.loadAll(file, only);
   const deployment = deploymentOf(infrastructure, readiness, () => host);
   const address: ListenAddress = { ...settings.listen, variable: 'SAAS_API_PORT' };
   const host: PluginHost = new PluginHost(found, {
@@ -116,7 +116,7 @@ export async function rehearse({
     metricsFor: (plugin) => createPluginMetrics(metrics.registry, plugin),
   });
   opened.defer(() => host.stop(0));
-  const configuration = createConfiguration(settings.configFile, host, folders, infrastructure.log);
+  const configuration = createConfiguration(settings.configFile, host, { folders, log: infrastructure.log });
   const own = [
     readinessRoute(readiness),
     ...pluginRoutes(host, configuration, VERSION),

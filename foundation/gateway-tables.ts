@@ -3,6 +3,7 @@ import type { Migration } from './data/migration.ts';
 import { egressRegistration } from './egress/rule.ts';
 import { leaseRegistration } from './leases/lease-tables.ts';
 import { jobRegistration } from './messages/jobs/job-table.ts';
+import { scheduleRegistration } from './schedules/schedule-table.ts';
 import { ApiKey } from './tables/api-key.ts';
 import { AuditLog } from './tables/audit-log.ts';
 import { Tenant } from './tables/tenant.ts';
@@ -95,18 +96,33 @@ const purges: Migration = {
   ],
 };
 
+/** Records of an action are read in the order of their lists, those of all tenants too. */
+const auditActions: Migration = {
+  name: '004-audit-actions',
+  up: (schema) => [
+    schema.dropIndex('audit_logs_action', 'audit_logs'),
+    schema
+      .createIndex('audit_logs_action')
+      .on('audit_logs')
+      .columns(['tenant_id', 'action_key', 'created_at', 'id']),
+    schema
+      .createIndex('audit_logs_action_of_all')
+      .on('audit_logs')
+      .columns(['action_key', 'created_at', 'id']),
+  ],
+};
+
 /** Makes the tables of the kernel and its services, or brings them to their newest form. */
 export async function registerKernelTables(database: Database): Promise<void> {
-  for (const registration of [kernelRegistration, egressRegistration, leaseRegistration, jobRegistration]) {
-    await database.register(registration);
-  }
+  const services = [egressRegistration, leaseRegistration, jobRegistration, scheduleRegistration];
+  for (const registration of [kernelRegistration, ...services]) await database.register(registration);
 }
 
 /** What the kernel itself keeps in the database. Registered first, before any plugin. */
 export const kernelRegistration: Registration = {
   owner: 'kernel',
   entities: [{ entity: Tenant, tenancy: 'self' }, ApiKey, AuditLog],
-  migrations: [initial, chatContext, purges],
+  migrations: [initial, chatContext, purges, auditActions],
 };
 
 /** Written out: a migration never changes with the code around it. */

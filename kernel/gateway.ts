@@ -1,10 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createAuditLogs } from '../foundation/audit/audit-logs.ts';
 import { within } from '../foundation/base/deadline.ts';
+import type { CrashRecord } from '../foundation/code/crash-record.ts';
 import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import { assertOutsideTransaction, openDatabase } from '../foundation/data/database.ts';
 import { BodyBudget } from '../foundation/http/body-budget.ts';
 import { createSourceAddress } from '../foundation/http/source-address.ts';
+import { createRateLimits } from '../foundation/limits/rate-limits.ts';
+import { createStreamLimit } from '../foundation/limits/stream-limit.ts';
+import { watchLoop } from '../foundation/observability/loop-watch.ts';
 import { createPluginMetrics } from '../foundation/observability/plugin-metrics.ts';
 import { checkReadiness, type Probe, type ReadinessParts } from '../foundation/observability/readiness.ts';
 import { createProtection } from '../foundation/protection/protection.ts';
@@ -18,21 +22,19 @@ import { InFlight } from './chain/in-flight.ts';
 import { RequestLimits } from './chain/rate-limit.ts';
 import { createGrpc } from './grpc/grpc.ts';
 import { pluginRoutes, pluginStatus } from './host/admin-routes.ts';
-import { restOf } from './host/desired.ts';
 import { createConfiguration } from './host/gateway-configuration.ts';
 import { followPluginFolders } from './host/hot-plugins.ts';
 import { jobRoutes } from './host/job-routes.ts';
 import { type Discovered, PluginFolders, type Unloaded } from './host/plugin-folders.ts';
 import { PluginHost } from './host/plugin-host.ts';
 import { createPublication } from './host/publication.ts';
+import { warnOfUnread } from './host/unread-contributions.ts';
 import { compileRoute } from './http/compiled-route.ts';
 import { kernelRoutes, readinessRoute } from './http/kernel-routes.ts';
 import { Listeners } from './http/listeners.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { createRefuseConnection } from './http/refusals.ts';
 import { type Infrastructure, type InfrastructureOptions, openInfrastructure } from './infrastructure.ts';
-import { createRateLimits } from './limits/rate-limits.ts';
-import { createStreamLimit } from './limits/stream-limit.ts';
 import { BUNDLED_PLUGINS, VERSION } from './version.ts';
 
 /** Milliseconds that a database may take to answer readiness. */
@@ -55,6 +57,8 @@ export interface GatewayOptions extends InfrastructureOptions {
   readonly pluginFolders?: readonly string[];
   /** Instead of the kernel's own, for the plugins; for tests. */
   readonly services?: FakedServices;
+  /** Plugins that ended processes before this one. */
+  readonly crashes?: CrashRecord;
   /** Milliseconds that a plugin's set-up may take; for tests. Default 30,000. */
   readonly setupTimeout?: number;
 }
@@ -120,13 +124,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
+/** Where plugins lie that a test gives as values. */
+const GIVEN = 'the test';
+
 /** The plugins of the folders, those that shall not run excepted; a test's plugins come as values. */
-function findPlugins({ settings, plugins, pluginFolders }: GatewayOptions, file: GatewayFile) {
-  const bundled = plugins === undefined ? [BUNDLED_PLUGINS, ...settings.pluginDirs] : [];
-  const folders = new PluginFolders(pluginFolders ?? bundled);
-  const given = (plugins ?? []).map((plugin) => ({ name: plugin.name, folder: 'the test', plugin }));
-  const mayRun = (name: string) => restOf(name, file, settings.plugins ?? []) === undefined;
-  return { folders, found: folders.loadAll(mayRun).then((loaded) => [...given, ...loaded]) };
+function findPlugins({ settings, plugins, pluginFolders, crashes }: GatewayOptions, file: GatewayFile) {
+  const isTold = plugins !== undefined || pluginFolders !== undefined;
+  const folders = isTold ? new PluginFolders(pluginFolders ?? [], settings) : PluginFolders.of(settings);
+  const given = (plugins ?? []).map((plugin) => ({ name: plugin.name, folder: GIVEN, plugin }));
+  const loading = folders.loadAll(file, settings.plugins, crashes?.leftOut());
+  return { folders, found: loading.then((loaded) => [...given, ...loaded]) };
 }
 
 type Kernel = Awaited<ReturnType<typeof openKernel>>;
@@ -161,6 +168,7 @@ async function openKernel(
     ...chain,
     bodies,
     hasStarted: () => phase.hasStarted,
+    isStrict: !settings.production,
     http: metrics.http,
     origins: settings.allowedOrigins === '*' ? ['*'] : settings.allowedOrigins,
     times: STREAM_TIMES,
@@ -262,7 +270,7 @@ export function kernelServices(
   listeners: Pick<Listeners, 'routes'>,
   deployment: Deployment,
 ): KernelServices {
-  const audit = createAuditLogs(database, trail);
+  const audit = createAuditLogs({ ...services, ...faked, database, trail, clock, ids });
   return {
     ...services,
     clock,
@@ -299,7 +307,11 @@ interface Code {
 type Host = ReturnType<typeof openHost>;
 
 /** The plugin host, with nothing started yet. */
-function openHost({ settings, env, setupTimeout }: GatewayOptions, kernel: Kernel, { folders, found }: Code) {
+function openHost(
+  { settings, env, setupTimeout, crashes }: GatewayOptions,
+  kernel: Kernel,
+  { folders, found }: Code,
+) {
   const { log, metrics } = kernel;
   const address = { ...settings.listen, variable: 'SAAS_API_PORT' };
   const plugins = new PluginHost(found, {
@@ -307,13 +319,16 @@ function openHost({ settings, env, setupTimeout }: GatewayOptions, kernel: Kerne
     env,
     address,
     only: settings.plugins ?? [],
+    isBundled: (folder) => folder === GIVEN || folder.startsWith(BUNDLED_PLUGINS),
+    ...(crashes && { leftOut: crashes.leftOut() }),
     drainTimeout: settings.drainTimeout,
     ...(setupTimeout === undefined ? {} : { setupTimeout }),
     metricsFor: (plugin) => createPluginMetrics(metrics.registry, plugin),
   });
   kernel.degraded.read = () => plugins.degraded();
   kernel.states.read = () => plugins.slots.map((slot) => pluginStatus(slot, plugins.desired, VERSION));
-  const configuration = createConfiguration(settings.configFile, plugins, folders, log);
+  const forgive = (name: string) => crashes?.forgive(name);
+  const configuration = createConfiguration(settings.configFile, plugins, { folders, forgive, log });
   metrics.reading({
     name: 'svc_plugin_code_generations',
     help: 'Generations of plugin code in memory; Node keeps each until the process ends.',
@@ -351,7 +366,9 @@ async function serve(
     own.map((route) => compileRoute(route, 'kernel', new InFlight())),
   );
   await configuration.start(file);
+  warnOfUnread(plugins.slots, log);
   const { signal } = following;
+  watchLoop(log, () => plugins.busy(), signal);
   followPluginFolders({ folders, host: plugins, watchCode: settings.watchPlugins, log, signal });
   phase.isServing = true;
   phase.hasStarted = true;

@@ -33,6 +33,7 @@ export {
 } from '../foundation/base/json-schema.ts';
 export { nearestName } from '../foundation/base/nearest-name.ts';
 export { type Page, type PageQuery, pageOf, pageQuery } from '../foundation/base/page.ts';
+export { withExample } from '../foundation/base/schema-example.ts';
 export {
   forEachLimited,
   KeyedMutex,
@@ -45,11 +46,13 @@ export {
 export { holdsText, SEARCHED_RECORDS, searchQuery } from '../foundation/base/text-search.ts';
 export { throttledLog } from '../foundation/base/throttle.ts';
 export { Type } from '../foundation/base/type.ts';
-export { fromWire, listOf, Timestamp, toWire } from '../foundation/base/wire.ts';
+export { AnyId, fromWire, Id, listOf, Timestamp, toWire } from '../foundation/base/wire.ts';
 export { ConfigurationError, type ConfigurationProblem } from '../foundation/config/configuration-error.ts';
 export { field } from '../foundation/config/field.ts';
-export { parseDuration } from '../foundation/config/units.ts';
+export { type Address, formatDuration, parseDuration } from '../foundation/config/units.ts';
 export type {
+  AggregateQuery,
+  AggregateRow,
   ColumnTypes,
   Database,
   EachRowQuery,
@@ -71,6 +74,7 @@ export {
   column,
   DatabaseErrors,
   eachRow,
+  eraseExpired,
   isDatabaseUnavailable,
   isUniqueViolation,
   writes,
@@ -152,6 +156,11 @@ export type {
   StoredObjects,
 } from '../foundation/protection/personal-data.ts';
 export type { Protection } from '../foundation/protection/protection.ts';
+export {
+  type RetainedRecords,
+  retainedRows,
+  rowsByTenant,
+} from '../foundation/protection/retained-records.ts';
 export { createRedaction, redactJsonTextWith } from '../foundation/redaction/redaction.ts';
 export type { StreamRedactor } from '../foundation/redaction/redactor.ts';
 export {
@@ -198,16 +207,31 @@ export {
 } from './api/grpc.ts';
 export type { Plugin, PluginDefinition } from './api/plugin.ts';
 export { definePlugin } from './api/plugin.ts';
-export { PersonalDataPoint, StoredObjectsPoint } from './api/protection.ts';
+export { PersonalDataPoint, RetentionPoint, StoredObjectsPoint } from './api/protection.ts';
 export type { ExtensionPoint, ServiceRef } from './api/refs.ts';
 export { extensionPoint, serviceRef } from './api/refs.ts';
 export { Reply, type ReplyHeaders, reply } from './api/reply.ts';
-export type { ErrorDialect, Route, RouteCall, RouteDefinition, RouteSchema } from './api/route.ts';
+export type {
+  ErrorDialect,
+  LimitedCall,
+  MountOptions,
+  Route,
+  RouteCall,
+  RouteDefinition,
+  RouteLimit,
+  RouteSchema,
+} from './api/route.ts';
 export { route } from './api/route.ts';
 export type { Scope } from './api/scope.ts';
 export type { KernelServices } from './api/services.ts';
 export type { ApiKeyPage, ApiKeyRecord, ApiKeyStore, NewApiKey } from './auth/api-key-store.ts';
-export type { Authenticator, Credentials } from './auth/authenticator.ts';
+export type {
+  AnyAuthenticator,
+  Authenticator,
+  BodyAuthenticator,
+  Credentials,
+  SignedCredentials,
+} from './auth/authenticator.ts';
 export { ApiKeyErrors, AuthErrors } from './auth/errors.ts';
 export { createTokenComparison } from './auth/static-token.ts';
 export { cozeCode, problemOf } from './errors/render.ts';

@@ -4,10 +4,9 @@ import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
 import { openDatabase } from '../foundation/data/database.ts';
 import { registerKernelTables } from '../foundation/gateway-tables.ts';
 import type { Logger } from '../foundation/observability/logger.ts';
-import { planRun, restOf } from './host/desired.ts';
+import { planRun } from './host/desired.ts';
 import { Catalogue } from './host/graph.ts';
 import { PluginFolders } from './host/plugin-folders.ts';
-import { BUNDLED_PLUGINS } from './version.ts';
 
 /** What a migration needs of the process. */
 export interface MigrateOptions {
@@ -25,9 +24,7 @@ export interface MigrateOptions {
 export async function migrateGateway({ settings, log }: MigrateOptions): Promise<readonly string[]> {
   const desired = await loadGatewayFile(settings.configFile);
   const only = settings.plugins ?? [];
-  const found = await new PluginFolders([BUNDLED_PLUGINS, ...settings.pluginDirs]).loadAll(
-    (name) => restOf(name, desired, only) === undefined,
-  );
+  const found = await PluginFolders.of(settings).loadAll(desired, only);
   for (const one of found) {
     if ('error' in one)
       throw new Error(`${one.name} cannot be loaded: ${one.error.message}`, { cause: one.error });

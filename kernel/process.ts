@@ -1,7 +1,10 @@
 import { flushCompileCache } from 'node:module';
+import path from 'node:path';
 import { systemClock } from '../foundation/base/clock.ts';
 import { idleCollection, LOOK_EVERY_MS } from '../foundation/base/idle-memory.ts';
 import { createIds } from '../foundation/base/ids.ts';
+import { type CrashRecord, openCrashRecord } from '../foundation/code/crash-record.ts';
+import { placeOf } from '../foundation/code/error-place.ts';
 import { type AcpToken, ensureAcpToken } from '../foundation/config/acp-token.ts';
 import { ConfigurationError } from '../foundation/config/configuration-error.ts';
 import { type KernelSettings, readKernelSettings } from '../foundation/config/kernel-settings.ts';
@@ -31,10 +34,17 @@ async function main(): Promise<void> {
     secrets: acpToken.token === undefined ? [] : [acpToken.token],
   });
   const log = logging.logger;
-  process.on('uncaughtException', (err) => crash(logging, err));
-  process.on('unhandledRejection', (err) => crash(logging, err));
+  const crashes = openCrashRecord(path.join(settings.dataDir, 'plugin-crashes.json'), systemClock);
+  const running: Running = { settings, crashes, logging };
+  process.on('uncaughtException', (err) => void crash(running, err));
+  process.on('unhandledRejection', (err) => void crash(running, err));
+  for (const [plugin, at] of crashes.leftOut())
+    log.error(
+      { plugin, at },
+      'a plugin is left out: it has ended the process three times; enable it to try it again',
+    );
 
-  const gateway = await startGateway({ settings, env, logging, acpToken: acpToken.token }).catch(
+  const gateway = await startGateway({ settings, env, logging, crashes, acpToken: acpToken.token }).catch(
     async (err) => {
       log.fatal({ err }, 'the gateway could not be started');
       await logging.flush();
@@ -42,7 +52,8 @@ async function main(): Promise<void> {
       process.exit(1);
     },
   );
-  stopOnSignals(gateway, logging);
+  running.gateway = gateway;
+  stopOnSignals(gateway, running);
   keepSmall();
   log.info(
     {
@@ -161,7 +172,8 @@ async function warnWithoutAdministrator(gateway: Gateway, logging: Logging): Pro
 const SAME_SIGNAL_MS = 500;
 
 /** The first signal stops cleanly; a later one ends at once. */
-function stopOnSignals(gateway: Gateway, logging: Logging): void {
+function stopOnSignals(gateway: Gateway, running: Running): void {
+  const { logging } = running;
   let first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined;
   const stop = async (signal: NodeJS.Signals) => {
     if (first !== undefined) {
@@ -178,16 +190,47 @@ function stopOnSignals(gateway: Gateway, logging: Logging): void {
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      stop(signal).catch((err: unknown) => crash(logging, err));
+      stop(signal).catch((err: unknown) => crash(running, err));
     });
   }
 }
 
-/** After an error that nobody expected the state is unknown: the supervisor starts a fresh process. */
-function crash(logging: Logging, err: unknown): void {
-  logging.logger.fatal({ err }, 'an error that nobody handled ends the process');
+/** What there is when something goes wrong that nobody expects. */
+interface Running {
+  readonly settings: KernelSettings;
+  readonly crashes: CrashRecord;
+  readonly logging: Logging;
+  gateway?: Gateway;
+  isEnding?: boolean;
+}
+
+/** Milliseconds beyond the drain time after which the process ends, whatever has not ended. */
+const CRASH_GRACE = 15_000;
+
+/**
+ * After an error that nobody handled the state is unknown: the supervisor starts a fresh process. What is in flight finishes first, since it has most likely nothing to do
+ * with it. A plugin in whose code the error has its origin is named, and remembered.
+ */
+async function crash(running: Running, err: unknown): Promise<void> {
+  const { settings, crashes, logging, gateway } = running;
+  const plugin = gateway?.host.culpritOf(err) ?? pluginIn(settings.pluginDirs, err);
+  if (plugin !== undefined) crashes.note(plugin);
+  logging.logger.fatal({ err, ...(plugin && { plugin }) }, 'an error that nobody handled ends the process');
+  if (running.isEnding) return;
+  running.isEnding = true;
+  const late = setTimeout(() => process.exit(1), settings.drainTimeout + CRASH_GRACE);
+  await gateway?.stop().catch((failure) => logging.logger.error({ err: failure }, 'the stop has failed'));
+  clearTimeout(late);
   logging.flushSync();
   process.exit(1);
+}
+
+/** The name of the folder, of those in `folders`, from whose code an error comes. */
+function pluginIn(folders: readonly string[], error: unknown): string | undefined {
+  const place = folders
+    .map((folder) => placeOf(error, path.resolve(folder)))
+    .find((one) => one !== undefined);
+  return place?.split(path.sep)[0];
 }
 
 function message(error: unknown): string {

@@ -1,30 +1,41 @@
 import { parseArgs } from 'node:util';
+import { chosenFeatures, FEATURES } from './new-plugin/features.ts';
 import { writePlugin } from './new-plugin/write-plugin.ts';
 
 /*
- * `npm run new-plugin -- <name> [--dir <folder>]`: writes a working plugin with a route, a gRPC method, a YAML kind, a table
- * and a test. Without --dir it is one of the bundled plugins, with its test in test/plugins.
+ * `npm run new-plugin -- <name> [--dir <folder>] [--with routes,grpc,…] [--scope @acme] [--gateway <tarball>]`: writes a working plugin with what was chosen,
+ * and a test. With --dir it is a package of its own, in a folder of its name; without it one of the bundled plugins, with its test in test/plugins.
  */
 
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
-  options: { dir: { type: 'string' } },
-});
+const USAGE = `npm run new-plugin -- <name> [--dir <folder>] [--with ${Object.keys(FEATURES).join(',')}] [--scope @acme] [--gateway <tarball>]`;
 
 try {
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: {
+      dir: { type: 'string' },
+      with: { type: 'string' },
+      scope: { type: 'string' },
+      gateway: { type: 'string' },
+    },
+  });
   const [name, ...more] = positionals;
-  if (name === undefined || more.length > 0)
-    throw new Error('say the name of one plugin: npm run new-plugin -- <name> [--dir <folder>]');
-  const { folder, test } = await writePlugin(name, values.dir);
+  if (name === undefined || more.length > 0) throw new Error(`say the name of one plugin: ${USAGE}`);
+  const { dir, scope, gateway } = values;
+  if (dir === undefined && (scope ?? gateway) !== undefined)
+    throw new Error('--scope and --gateway are for a package of its own: say where, with --dir');
+  const features = chosenFeatures(values.with);
+  const { folder, test } = await writePlugin({ name, dir, features, scope, gateway });
   process.stdout.write(
     [
       `written: ${folder}`,
       '',
       `  check it     npm run check-plugin -- ${folder}`,
       ...(test === undefined ? [] : [`  test it      npx ava ${test}`]),
-      values.dir === undefined
-        ? '  run it       npm start'
-        : `  run it       SVC_PLUGIN_DIRS=${values.dir} npm start`,
+      dir === undefined ? '  run it       npm start' : `  run it       SVC_PLUGIN_DIRS=${dir} npm start`,
+      ...(dir === undefined
+        ? []
+        : [`  package it   (cd ${folder} && npm install && npm run check && npm pack)`]),
       '',
     ].join('\n'),
   );

@@ -1,30 +1,48 @@
+import type { Clock } from '../base/clock.ts';
+import type { Ids } from '../base/ids.ts';
 import { type Database, eachRow, type TenantEntityManager } from '../data/database.ts';
 import { AuditLog } from '../tables/audit-log.ts';
-import type { AuditEntry } from './audit-entry.ts';
+import { type AuditArchive, type AuditArchiveParts, createAuditArchive } from './audit-archive.ts';
+import type { AuditEntry, AuditExtra } from './audit-entry.ts';
 import { type AuditQuery, createAuditQuery, entryOf } from './audit-query.ts';
 import { type Pseudonymized, renameIdentities, renameInDetails } from './audit-traces.ts';
 import type { AuditTrail } from './audit-trail.ts';
+import { auditDetail } from './sanitize.ts';
 
-/** The audit records that have reached the database: read in pages or as a whole, and made to name nobody. */
+/** The audit records that have reached the database: read in pages or as a whole, made to name nobody, and moved away when they are old. */
 export interface AuditLogs extends AuditQuery {
-  /** All records of a tenant, or of one identity of it, oldest first; those of this process are brought to the database before. */
+  /** All records of a tenant, or of one identity of it, archived ones too, oldest first; those of this process are brought to the database before. */
   all(tenantId: string, userId: string | undefined): AsyncIterable<AuditEntry>;
   /** Resolves when the records of this process are in the database, or after two seconds. Not inside a transaction. */
   settle(): Promise<void>;
   /** `renameIdentities`, inside the caller's transaction. */
   renameIdentities(entities: TenantEntityManager, whom: Pseudonymized): Promise<number>;
-  /** `renameInDetails`. */
+  /** `renameInDetails`, and the same in archived records. */
   renameInDetails(tenantId: string, whom: Pseudonymized, signal: AbortSignal): Promise<number>;
+  /** Records something that no request has caused, under the name of an event: `retention.applied`. */
+  note(tenantId: string, event: string, changes: AuditExtra['changes']): Promise<void>;
+  /** `AuditTrail.forgetRejected`. */
+  forgetRejected(before: Date): Promise<number>;
+  /** `AuditArchive.move`. */
+  archive: AuditArchive['move'];
 }
 
 /** Milliseconds that records of this process get to reach the database. */
 const SETTLE_MS = 2_000;
 
-/** Makes them over the database, and the trail of this process. */
-export function createAuditLogs(
-  database: Pick<Database, 'forTenant' | 'system' | 'pageOfAll'>,
-  trail: Pick<AuditTrail, 'flush'>,
-): AuditLogs {
+/** What the records are kept with. */
+interface AuditLogsParts extends AuditArchiveParts {
+  readonly database: Pick<Database, 'forTenant' | 'system' | 'pageOfAll'>;
+  /** Of this process. */
+  readonly trail: Pick<AuditTrail, 'flush' | 'record' | 'forgetRejected'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly ids: Pick<Ids, 'uuid'>;
+}
+
+/** Makes them. */
+export function createAuditLogs(parts: AuditLogsParts): AuditLogs {
+  const { database, trail, clock, ids } = parts;
+  const archive = createAuditArchive(parts);
   const settle = async () => {
     await trail.flush(SETTLE_MS);
   };
@@ -32,6 +50,7 @@ export function createAuditLogs(
     ...createAuditQuery(database),
     async *all(tenantId, userId) {
       await settle();
+      yield* archive.records(tenantId, userId);
       const where = userId === undefined ? {} : { userId };
       const order = { by: ['createdAt', 'id'] } as const;
       for await (const row of eachRow(database.forTenant(tenantId), AuditLog, where, order)) {
@@ -40,6 +59,19 @@ export function createAuditLogs(
     },
     settle,
     renameIdentities,
-    renameInDetails: (tenantId, whom, signal) => renameInDetails(database, tenantId, whom, signal),
+    async renameInDetails(tenantId, whom, signal) {
+      const renamed = await renameInDetails(database, tenantId, whom, signal);
+      // Afterwards: what was moved meanwhile is there now.
+      return renamed + (await archive.rename(tenantId, whom, signal));
+    },
+    note(tenantId, action, changes) {
+      const detail = auditDetail('', [], undefined, { ...(changes && { changes }) });
+      return trail.record({
+        ...{ id: ids.uuid(), tenantId, userId: '', action, detail, requestId: '' },
+        ...{ statusCode: 200, latencyMs: 0, createdAt: new Date(clock.now()) },
+      });
+    },
+    forgetRejected: (before) => trail.forgetRejected(before),
+    archive: archive.move,
   };
 }

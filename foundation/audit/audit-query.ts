@@ -1,6 +1,6 @@
 import type { Page } from '../base/page.ts';
 import type { Database, PlainWhere } from '../data/database.ts';
-import { AuditLog, type AuditLogRow, actionKey } from '../tables/audit-log.ts';
+import { AuditLog, type AuditLogRow, ofAction } from '../tables/audit-log.ts';
 import type { AuditEntry } from './audit-entry.ts';
 
 /** Size of a page of audit records where none is asked for (specification 1, Limits). */
@@ -77,7 +77,7 @@ const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]
 
 function conditions({ action, from, to }: AuditFilter): PlainWhere<AuditLogRow> {
   return {
-    ...(action === undefined ? {} : { action, actionKey: actionKey(action) }),
+    ...(action === undefined ? {} : ofAction(action)),
     ...(from === undefined && to === undefined
       ? {}
       : { createdAt: { ...(from && { $gte: from }), ...(to && { $lte: to }) } }),

@@ -7,7 +7,14 @@ import { type AuditEntry, type AuditTrailLimits, DEFAULT_LIMITS } from './audit-
 import { createAuditQueue, createRoom } from './audit-queue.ts';
 import type { AuditSink } from './database-sink.ts';
 import { createDelivery, type RefusedEntry } from './delivery.ts';
-import { createJournal, createRejectedFile, type Journal, type JournalOptions } from './journal.ts';
+import {
+  createJournal,
+  createRejectedFile,
+  forgetRejected,
+  type Journal,
+  type JournalOptions,
+  rejectedFile,
+} from './journal.ts';
 import { thisOwner } from './journal-folder.ts';
 
 /** The way of audit records from a request to the database, by way of a journal on the local disk (decisions 1.4). */
@@ -30,6 +37,8 @@ export interface AuditTrail {
    */
   close(deadline: number): Promise<void>;
   stats(): AuditStats;
+  /** Forgets records that the database refused, and that nobody has looked at since `before`; how many files there were. */
+  forgetRejected(before: Date): Promise<number>;
 }
 
 /** Figures for metrics. Those that only grow count from the start of the process. */
@@ -76,7 +85,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   const queue = createAuditQueue(journal, limits, clock, log);
   const callers = createRoom(limits.roomDeadline, limits.maxWaiting);
   const deliver = createDelivery(sink, limits.sinkDeadline);
-  const rejected = createRejectedFile(path.join(directory, `${id}.rejected`), log);
+  const rejected = createRejectedFile(rejectedFile(directory, id), log);
   let isRunning = false;
   let isStopped = false;
   const flushing = new Set<() => void>();
@@ -236,6 +245,8 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
       closing ??= flush(deadline).then(() => finish());
       return closing;
     },
+
+    forgetRejected: (before) => forgetRejected(directory, before),
 
     stats(): AuditStats {
       const { records, spooledBytes, lost } = queue;

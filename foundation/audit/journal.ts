@@ -1,4 +1,5 @@
-import { appendFile, stat } from 'node:fs/promises';
+import { appendFile, readdir, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
 import type { Logger } from '../observability/logger.ts';
 import { type AuditEntry, decodeEntry, type EncodedEntry, encodeEntry } from './audit-entry.ts';
 import type { RefusedEntry } from './delivery.ts';
@@ -221,6 +222,25 @@ function sum(segments: readonly Segment[]): number {
 
 /** How large the file may get; what comes after is only logged. */
 const MAX_BYTES = 67_108_864;
+
+const REJECTED = '.rejected';
+
+/** Where a process keeps what the database will never take. */
+export const rejectedFile = (directory: string, id: string) => path.join(directory, `${id}${REJECTED}`);
+
+/** Deletes files of what the database will never take, also of other processes, to which nothing was added since `before`; how many. */
+export async function forgetRejected(directory: string, before: Date): Promise<number> {
+  let forgotten = 0;
+  for (const name of await readdir(directory)) {
+    if (!name.endsWith(REJECTED)) continue;
+    const file = path.join(directory, name);
+    const found = await stat(file).catch(() => undefined);
+    if (found === undefined || found.mtime >= before) continue;
+    await rm(file, { force: true });
+    forgotten += 1;
+  }
+  return forgotten;
+}
 
 /** A file (JSON lines, mode 0600) of what the database will never take, for a person to look at. */
 export function createRejectedFile(file: string, log: Pick<Logger, 'error'>) {

@@ -4,13 +4,19 @@ import { Type } from './type.ts';
 /** A moment as clients see it: RFC 3339, UTC, with milliseconds. */
 export const Timestamp = Type.String({ format: 'date-time' });
 
+/** An id that the gateway makes. */
+export const Id = Type.String({ format: 'uuid' });
+
+/** An id that is mostly one of the gateway's, and may be a client's own: of a session, a request, a user. */
+export const AnyId = Type.String({ examples: ['01a209b6-2688-7509-9c34-9e59379066ee'] });
+
 /** A page of a list under its plural noun. */
 export function listOf<S extends TSchema>(plural: string, record: S) {
   return Type.Object({
     [plural]: Type.Array(record),
-    total: Type.Integer(),
-    limit: Type.Integer(),
-    offset: Type.Integer(),
+    total: Type.Integer({ examples: [1] }),
+    limit: Type.Integer({ examples: [50] }),
+    offset: Type.Integer({ examples: [0] }),
   });
 }
 

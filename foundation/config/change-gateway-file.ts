@@ -12,6 +12,8 @@ import { parseYaml } from './yaml-source.ts';
 /** What changes about one plugin. Absent members stay, null removes; `config` is merged member by member. */
 export interface PluginEntryChange {
   readonly enabled?: boolean | null;
+  readonly package?: string | null;
+  readonly path?: string | null;
   readonly config?: Readonly<Record<string, unknown>> | null;
   readonly onFailure?: OnFailure | null;
   /** As in the file: `30s`. */

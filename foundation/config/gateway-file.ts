@@ -13,6 +13,10 @@ export type OnFailure = 'abort' | 'continue';
 /** What gateway.yaml says about one plugin. */
 export interface PluginEntry {
   readonly enabled: boolean;
+  /** The npm package that the plugin is; undefined: it lies in a folder of plugins, or at `path`. */
+  readonly package: string | undefined;
+  /** The folder of its code, as it was written: relative to the file's own. */
+  readonly path: string | undefined;
   /** The plugin's configuration as it stands in the file, not checked yet; `pluginSources` hands it to `readConfig`. */
   readonly config: Readonly<Record<string, unknown>> | undefined;
   /** Undefined: what the plugin itself declares. */
@@ -35,6 +39,17 @@ export interface GatewayFile {
 /** The members of a plugin's entry. */
 export const PluginEntryFields = Type.Object({
   enabled: field.boolean({ default: true, description: 'Whether the plugin runs' }),
+  package: field.string({
+    max: 214,
+    description:
+      'The npm package of the plugin, installed in the folder of this file or above it (`@acme/gateway-plugin-notes`)',
+    unset: 'it lies in a folder of plugins',
+  }),
+  path: field.string({
+    min: 1,
+    description: "The folder of the plugin's code, relative to this file, in the place of a package",
+    unset: 'it lies in a folder of plugins',
+  }),
   config: field.mapping({ description: "The plugin's own configuration" }),
   onFailure: field.choice(['abort', 'continue'], {
     description:
@@ -56,9 +71,14 @@ const MAX_GATEWAY_FILE_BYTES = 256 * 1024;
 
 const PLUGIN_NAME = new RegExp(PLUGIN_NAME_PATTERN);
 
+/** The name of an npm package, with its scope. */
+export const PACKAGE_NAME = /^(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
+
 /** What holds for a plugin that gateway.yaml does not mention. */
 export const defaultEntry: PluginEntry = Object.freeze({
   enabled: true,
+  package: undefined,
+  path: undefined,
   config: undefined,
   onFailure: undefined,
   drainTimeout: undefined,
@@ -139,6 +159,13 @@ function readPlugins(
       locate: (path) => locate([...at, ...path]),
     });
     problems.push(...entry.problems);
+    const { package: packageName, path } = entry.value as PluginEntry;
+    const refuse = (member: string, message: string) =>
+      problems.push({ name: [...at, member].join('.'), message, ...locate([...at, member]) });
+    if (packageName !== undefined && !PACKAGE_NAME.test(packageName))
+      refuse('package', 'is not the name of an npm package');
+    else if (packageName !== undefined && path !== undefined)
+      refuse('path', 'is where the plugin lies, and so is its package: state one of them');
     entries.set(name, entry.value as PluginEntry);
   }
   return entries;

@@ -24,6 +24,8 @@ export interface KernelSettings {
   readonly pluginDirs: readonly string[];
   /** The plugins of this process; undefined: all. */
   readonly plugins: readonly string[] | undefined;
+  /** Packages that gateway.yaml may name, by name or scope; undefined: any outside production, none in it. */
+  readonly pluginPackages: readonly string[] | undefined;
   /** Reload plugins when their code is saved. */
   readonly watchPlugins: boolean;
   readonly drainTimeout: number;
@@ -96,7 +98,7 @@ export function readKernelSettings(env: Environment): KernelSettings {
 
 function toSettings(variables: Variables): Omit<KernelSettings, 'database' | 'tracing'> {
   const { dataDir, logLevel, configFile, acpToken, allowAnonymous } = variables;
-  const { pluginDirs, plugins, watchPlugins, drainTimeout, stopDelay } = variables;
+  const { pluginDirs, plugins, pluginPackages, watchPlugins, drainTimeout, stopDelay } = variables;
   return {
     production: variables.nodeEnv === 'production',
     listen: { host: variables.host, port: variables.port },
@@ -107,6 +109,7 @@ function toSettings(variables: Variables): Omit<KernelSettings, 'database' | 'tr
     allowAnonymous,
     pluginDirs,
     plugins,
+    pluginPackages,
     watchPlugins,
     drainTimeout,
     stopDelay,

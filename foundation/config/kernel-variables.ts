@@ -42,6 +42,12 @@ export const KernelVariables = Type.Object({
     unset: 'all',
     description: 'Limits this process to the named plugins, separated by commas',
   }),
+  pluginPackages: field.list({
+    env: 'SVC_PLUGIN_PACKAGES',
+    unset: 'any package outside production, none in it',
+    description:
+      'Packages that `plugins.<name>.package` of gateway.yaml may name, by name or scope (`@acme/*`), separated by commas',
+  }),
   watchPlugins: field.boolean({
     env: 'SVC_WATCH_PLUGINS',
     default: false,

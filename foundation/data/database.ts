@@ -14,6 +14,7 @@ import type { TenantEntityManager } from './tenant-entity-manager.ts';
 import type { TransactionOptions } from './tenant-rules.ts';
 import type { TenantTables } from './tenant-tables.ts';
 
+export type { AggregateQuery, AggregateRow } from './built-statements.ts';
 export type { ColumnTypes } from './columns.ts';
 export { column } from './columns.ts';
 export { DatabaseDefect, DatabaseErrors, isDatabaseUnavailable, isUniqueViolation } from './errors.ts';
@@ -21,6 +22,7 @@ export type { Family } from './family.ts';
 export type { Migration, MigrationSchema, MovedMigration } from './migration.ts';
 export type { PlainCondition, PlainWhere } from './rows/conditions.ts';
 export { type EachRowQuery, eachRow } from './rows/each-row.ts';
+export { eraseExpired } from './rows/erase-expired.ts';
 export { type RowWrite, writes } from './rows/row-writes.ts';
 export type { RowsQuery } from './rows/statement.ts';
 export type { EntityRegistration } from './tenancy.ts';
@@ -93,6 +95,12 @@ export interface Database {
     where: PlainWhere<NoInfer<E>>,
     query: PageQuery<NoInfer<E>>,
   ): Promise<[E[], number]>;
+  /** Like `forTenant(…).erase` with `most`, over all tenants; the same warning as for `system`. */
+  eraseOfAll<E extends object>(
+    entity: EntityName<E>,
+    where: PlainWhere<NoInfer<E>>,
+    most: number,
+  ): Promise<number>;
   /** Like `forTenant(…).transaction`, over all tenants; the same warning as for `system`. */
   transaction<T>(work: (em: SqlEntityManager) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** The tables whose rows belong to tenants, over all tenants; the same warning as for `system`. */

@@ -2,6 +2,7 @@ import {
   type EntityMetadata,
   type EntityName,
   type FilterDef,
+  type FilterQuery,
   type IsolationLevel,
   type SessionContext,
   TransactionEventBroadcaster,
@@ -40,6 +41,8 @@ const MAX_CONNECTIONS = 10;
 const STATEMENT_TIMEOUT_MS = 30_000;
 /** A statement that waits for a silent server would otherwise hold up the end of the process for its whole time. */
 const CLOSE_TIMEOUT_MS = 2_000;
+/** No tenant, and no transaction. */
+const OF_ALL: Place = { transaction: undefined, session: undefined };
 
 /** The database of all three families: what differs between them lies in their `FamilyDriver`. */
 export class SqlDatabase implements Database, TenantSource {
@@ -138,8 +141,17 @@ export class SqlDatabase implements Database, TenantSource {
     query: PageQuery<NoInfer<E>>,
   ): Promise<[E[], number]> {
     this.#assertOpen();
-    const place = { transaction: undefined, session: undefined };
-    return this.plainRows.page(this.metadata(entity), {}, where, query as never, place) as never;
+    return this.plainRows.page(this.metadata(entity), {}, where, query as never, OF_ALL) as never;
+  }
+
+  async eraseOfAll<E extends object>(
+    entity: EntityName<E>,
+    where: PlainWhere<NoInfer<E>>,
+    most: number,
+  ): Promise<number> {
+    this.#assertOpen();
+    const erased = await this.plainRows.erase(this.metadata(entity), {}, where, OF_ALL, most);
+    return erased ?? this.system().nativeDelete(entity, where as FilterQuery<NoInfer<E>>);
   }
 
   fork(tenantId: string, transaction?: ControlledTransaction<unknown>): SqlEntityManager {

@@ -267,13 +267,17 @@ export class TenantEntityManager {
   }
 
   /**
-   * Deletes all rows that match, however many, a thousand a statement; returns how many. Those of entities that are not plain go at once.
+   * Deletes rows that match, a thousand a statement: all of them, or `most`, whichever the database finds first; returns how many. Those of entities that are not plain go at
+   * once.
    */
-  async erase<E extends object>(entity: EntityName<E>, where: PlainWhere<NoInfer<E>>): Promise<number> {
+  async erase<E extends object>(
+    entity: EntityName<E>,
+    where: PlainWhere<NoInfer<E>>,
+    most?: number,
+  ): Promise<number> {
     this.#rules.assertWritable(entity, where);
-    const { plainRows } = this.#source;
     const meta = this.#source.metadata(entity);
-    const erased = await plainRows.erase(meta, this.#rules.bound, where, this.#place);
+    const erased = await this.#source.plainRows.erase(meta, this.#rules.bound, where, this.#place, most);
     return erased ?? this.delete(entity, where as FilterQuery<NoInfer<E>>);
   }
 

@@ -8,6 +8,8 @@ import { awaitsContinue, declaredLength, REFUSED } from './early-answers.ts';
 export interface Exchange {
   readonly req: IncomingMessage;
   readonly res: Pick<ServerResponse, 'writeContinue'>;
+  /** The whole body, where it was read before. */
+  readonly bytes?: Promise<Buffer> | undefined;
   /** Counts a large body; see `BodyBudget`. */
   readonly room?: {
     check(bytes: number): void;
@@ -26,6 +28,7 @@ export const BODY_TYPES = {
   json: 'application/json',
   text: 'text/plain',
   form: 'multipart/form-data',
+  raw: '*/*',
 } as const;
 
 /**
@@ -70,6 +73,37 @@ function isDeeperThan(value: unknown, levels: number): boolean {
  */
 export function readPlainText(exchange: Exchange, limit: number): Promise<string | undefined> {
   return readText(exchange, limit, 'text');
+}
+
+/**
+ * The bytes of a body as they came, whatever its type. One that is absent or empty is `undefined`.
+ *
+ * @throws 413 above `limit` bytes, 499 when the client is gone
+ */
+export async function readRaw(exchange: Exchange, limit: number): Promise<Buffer | undefined> {
+  if (!hasBody(exchange.req)) return undefined;
+  const bytes = await readBytes(exchange, limit);
+  return bytes.length === 0 ? undefined : bytes;
+}
+
+/**
+ * Bounds a body that somebody else reads. Rejects with 413 when it is longer than `limit` bytes, of which the reader gets no more then; never resolves.
+ *
+ * @throws 413 where its length is known to be above `limit`
+ */
+export function boundBody(request: IncomingMessage, limit: number): Promise<never> {
+  const declared = declaredLength(request);
+  if (declared > limit && declared !== Number.POSITIVE_INFINITY) throw tooLarge(limit);
+  const { promise, reject } = Promise.withResolvers<never>();
+  const push = request.push.bind(request);
+  let size = 0;
+  request.push = (chunk, encoding) => {
+    size += chunk?.length ?? 0;
+    if (size <= limit) return push(chunk, encoding);
+    reject(tooLarge(limit));
+    return false;
+  };
+  return promise;
 }
 
 const IS_TYPE = {
@@ -131,7 +165,8 @@ async function* piecesOf(request: IncomingMessage, limit: number): AsyncGenerato
   }
 }
 
-function readBytes({ req, res, room }: Exchange, limit: number): Promise<Buffer> {
+function readBytes({ req, res, bytes, room }: Exchange, limit: number): Promise<Buffer> {
+  if (bytes !== undefined) return bytes;
   const declared = declaredLength(req);
   if (declared > limit && declared !== Number.POSITIVE_INFINITY) throw tooLarge(limit);
   if (declared > UNCOUNTED && declared <= limit) room?.check(declared);

@@ -2,7 +2,6 @@ import type { AuditLogs } from '../audit/audit-logs.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Database } from '../data/database.ts';
-import type { Leases } from '../leases/leases.ts';
 import type { Objects } from '../objects/objects.ts';
 import type { Logger } from '../observability/logger.ts';
 import { AuditLog, actionKey } from '../tables/audit-log.ts';
@@ -23,7 +22,7 @@ export interface PurgeRun {
 /** Removes what is left of deleted tenants whose time is over (decisions 1.1). */
 export interface TenantPurge {
   /**
-   * Purges all tenants that are due, one after the other; at once where another replica is at it. What a crash or an abort leaves undone, the next run does. A
+   * Purges all tenants that are due, one after the other. Two that do so at one time only work twice. What a crash or an abort leaves undone, the next run does. A
    * tenant that fails is logged, and tried again by the next run.
    */
   run(run: PurgeRun): Promise<void>;
@@ -33,7 +32,6 @@ export interface TenantPurge {
 export interface TenantPurgeParts {
   readonly database: Pick<Database, 'system' | 'transaction' | 'tenantTables'>;
   readonly objects: Pick<Objects, 'available' | 'all'>;
-  readonly leases: Pick<Leases, 'tryAcquire'>;
   readonly audit: Pick<AuditLogs, 'renameInDetails'>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -67,7 +65,7 @@ const PURGED_NAME = 'Purged tenant';
 
 /** Makes the purge. Its steps can all be done again, so that whatever dies, the next run goes on. */
 export function createTenantPurge(parts: TenantPurgeParts): TenantPurge {
-  const { database, objects, leases, audit, clock, ids, log } = parts;
+  const { database, objects, audit, clock, ids, log } = parts;
 
   /** Those that are due after `after`, with those that were purged a short while ago. */
   async function dueAfter(after: string): Promise<readonly DueTenant[]> {
@@ -164,11 +162,7 @@ export function createTenantPurge(parts: TenantPurgeParts): TenantPurge {
 
   return {
     async run(run) {
-      // Strict: two that purge at one time would only work twice, but which of them is at it has to be known.
-      const outcome = await leases.tryAcquire('tenant-purge', { strict: true });
-      if (typeof outcome === 'string') return;
-      await using lease = outcome;
-      const signal = AbortSignal.any([run.signal, lease.signal]);
+      const { signal } = run;
       for (let after = ''; ; ) {
         const due = await dueAfter(after);
         for (const tenant of due) {

@@ -5,12 +5,15 @@ import { column } from '../data/columns.ts';
 export const MAX_ACTION_LENGTH = 2100;
 const ACTION_KEY_LENGTH = 190;
 
-/**
- * The indexed beginning of an action. An index over whole actions is longer than MySQL and PostgreSQL allow; a filter by
- * action compares both columns.
- */
+/** The indexed beginning of an action. An index over whole actions is longer than MySQL and PostgreSQL allow. */
 export function actionKey(action: string): string {
   return action.slice(0, ACTION_KEY_LENGTH);
+}
+
+/** The condition that finds an action. A short one is its own key, and then an index alone tells how often it occurs. */
+export function ofAction(action: string): { readonly actionKey: string; readonly action?: string } {
+  const key = actionKey(action);
+  return action.length < ACTION_KEY_LENGTH ? { actionKey: key } : { actionKey: key, action };
 }
 
 /** One audit record (core API, "Audit log record"). Written once; only its retention and a user's erasure change it. */
@@ -19,8 +22,9 @@ export const AuditLog = defineEntity({
   tableName: 'audit_logs',
   indexes: [
     { name: 'audit_logs_tenant', properties: ['tenantId', 'createdAt', 'id'] },
-    { name: 'audit_logs_action', properties: ['tenantId', 'actionKey', 'createdAt'] },
+    { name: 'audit_logs_action', properties: ['tenantId', 'actionKey', 'createdAt', 'id'] },
     // Lists and retention over all tenants.
+    { name: 'audit_logs_action_of_all', properties: ['actionKey', 'createdAt', 'id'] },
     { name: 'audit_logs_created', properties: ['createdAt', 'id'] },
   ],
   properties: {

@@ -23,6 +23,9 @@ export function decide(access: Access, identity: Identity, method: string, calle
   switch (access.kind) {
     case 'authenticated':
       return ALLOW;
+    case 'credential':
+      if (access.methods.includes(acting.method)) return ALLOW;
+      return forbid(`This needs ${oneOf('credential', access.methods)}.`);
     case 'open': {
       const decision = requireScope(acting, requiredScopes(access.scopes, method));
       // What protected mode does not open, a credential may.

@@ -4,6 +4,7 @@
  * - `public`: anybody, a wrong credential does not matter.
  * - `open`: any credential, and without one only callers on the loopback interface, as the default tenant (decisions 0.2).
  * - `authenticated`: any valid credential, whatever its roles.
+ * - `credential`: a valid credential of one of these kinds, whatever its roles: for routes that others call with what they sign.
  * - `roles`: one of the roles (`admin` and, in its own tenant, `owner` pass) and one of the scopes.
  * - `governance`: one of the scopes, or the break-glass scope `admin`; with `operator` only from the default tenant.
  */
@@ -11,6 +12,7 @@ export type Access =
   | { readonly kind: 'public' }
   | { readonly kind: 'open'; readonly scopes: readonly string[] }
   | { readonly kind: 'authenticated' }
+  | { readonly kind: 'credential'; readonly methods: readonly string[] }
   | { readonly kind: 'roles'; readonly roles: readonly string[]; readonly scopes: readonly string[] }
   | { readonly kind: 'governance'; readonly scopes: readonly string[]; readonly operator: boolean };
 
@@ -19,6 +21,8 @@ export const access = {
   public: (): Access => ({ kind: 'public' }),
   open: (scopes: readonly string[] = []): Access => ({ kind: 'open', scopes }),
   authenticated: (): Access => ({ kind: 'authenticated' }),
+  /** `access.credential('acme_hook')`: the `method` of the identities of an authenticator. The call has the tenant of its identity. */
+  credential: (...methods: readonly string[]): Access => ({ kind: 'credential', methods }),
   /** `access.role('user', { scopes: ['execute'] })`; the caller needs any one of the scopes. */
   role: (role: string | readonly string[], options: { scopes?: readonly string[] } = {}): Access => ({
     kind: 'roles',

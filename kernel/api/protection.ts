@@ -1,7 +1,10 @@
 import type { PersonalData, StoredObjects } from '../../foundation/protection/personal-data.ts';
+import type { RetainedRecords } from '../../foundation/protection/retained-records.ts';
 import { extensionPoint } from './refs.ts';
 
 /** What plugins keep about people. Export, erasure and purge ask all of them. */
 export const PersonalDataPoint = extensionPoint<PersonalData>('gateway.personal-data');
 /** Which objects of tenants plugins refer to. The clean-up of objects asks all of them. */
 export const StoredObjectsPoint = extensionPoint<StoredObjects>('gateway.stored-objects');
+/** Records that grow without end, and may go when they are old. The plugin `records` applies their retention. */
+export const RetentionPoint = extensionPoint<RetainedRecords>('gateway.retained-records');

@@ -5,13 +5,15 @@ import type { SseEvent, SseStream } from '../../foundation/http/sse-writer.ts';
 /** Headers of an answer; a list is sent as so many headers of one name (`set-cookie`). */
 export type ReplyHeaders = Readonly<Record<string, string | string[]>>;
 
-/** A finished answer: what a handler returns when a plain value with status 200 is not enough. */
+/** A finished answer: what a handler returns when a plain value with status 200 is not enough. Throws RangeError for a status outside 200 to 599. */
 export class Reply {
   readonly status: number;
   readonly headers: ReplyHeaders;
   readonly body: ReplyBody;
 
   constructor(status: number, body: ReplyBody, headers: ReplyHeaders = {}) {
+    if (!Number.isInteger(status) || status < 200 || status > 599)
+      throw new RangeError(`A reply has a status from 200 to 599, not ${status}`);
     this.status = status;
     this.body = body;
     this.headers = headers;

@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox';
 import type { ErrorKind, FieldError, GatewayError } from '../../foundation/base/gateway-error.ts';
+import type { Identity } from '../access/identity.ts';
 import type { Access } from './access.ts';
 import type { Call } from './call.ts';
 
@@ -11,7 +12,8 @@ export type ErrorDialect = 'problem' | 'openai' | 'coze';
 
 /**
  * The schemas of a route's input and answers; what is named here is validated, documented and typed. `patternErrorMessage` beside a pattern is told
- * instead of the pattern.
+ * instead of the pattern. `examples` of schemas, and of their members, make the examples of the document; without them one is made of types and bounds.
+ * A schema with `documentedAs` is documented as that: for what a handler checks itself.
  */
 export interface RouteSchema {
   /** An object schema of the `{name}` parts of the path. */
@@ -27,6 +29,8 @@ export interface RouteSchema {
   readonly body?: TSchema;
   /** Answers by status; `null` for one without content. Documentation and typing of clients, not checked at run time. */
   readonly responses?: Readonly<Record<number, TSchema | null>>;
+  /** Of a route that has `countsAsStream`: a string schema that describes its events, with a stream as the example. Documentation. */
+  readonly stream?: TSchema;
   /** An object schema of the lower-case names of the headers that these answers have beside those of all answers. Documentation. */
   readonly answerHeaders?: TSchema;
 }
@@ -41,6 +45,44 @@ export interface RouteCall<S extends RouteSchema = RouteSchema> extends Call {
   readonly query: Input<S, 'query'>;
   readonly headers: Input<S, 'headers'>;
   readonly body: Input<S, 'body'>;
+  /** The bytes of the body as they came; of routes with `bodyType: 'raw'` (empty without a body) or `rawBody: true`, `undefined` of others. */
+  readonly rawBody: Buffer | undefined;
+}
+
+/** What a limit of a route sees of a call: its input is not read yet. */
+export interface LimitedCall {
+  /** Who is calling; of a caller without a credential the anonymous identity, whose `tenantId` is empty. */
+  readonly identity: Identity;
+  /** IP address, behind the trusted proxies. */
+  readonly address: string;
+  /** The parts of the path, not validated. */
+  readonly params: Readonly<Record<string, string>>;
+  /** A header by its name. */
+  header(name: string): string | undefined;
+}
+
+/** A window of a route's own, over all replicas as those of the gateway are. */
+export interface RouteLimit {
+  /** Calls of one key in a minute; a whole number from 1. */
+  readonly perMinute: number;
+  /**
+   * What is counted together: calls of one key, of which 256 characters count. `undefined` counts in the standard windows. What callers may choose freely is
+   * no key: each would have a window of his own.
+   */
+  by(call: LimitedCall): string | undefined;
+}
+
+/** How a router is mounted. */
+export interface MountOptions {
+  readonly access: Access;
+  /** One line for people. */
+  readonly summary: string;
+  /** Like that of a route. */
+  readonly rateLimit?: RouteDefinition['rateLimit'];
+  /** Bytes of body that the router may read of one request; default 1 MiB, above it 413. */
+  readonly bodyLimit?: number;
+  /** Path items of OpenAPI 3.0 by the paths below the prefix (`/hello/{name}`). Without it the document has the prefix alone. */
+  readonly openapi?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
 /** One HTTP route of a plugin. */
@@ -61,9 +103,12 @@ export interface RouteDefinition<S extends RouteSchema = RouteSchema> {
   readonly bodyLimit?: number;
   /**
    * Default `json` when the schema has a body. `form`: the `multipart/form-data` body as a `Readable` that is not read yet; above `bodyLimit` it fails with
-   * 413. The handler reads it to its end, also where it refuses it, or ends the connection by not beginning to.
+   * 413. The handler reads it to its end, also where it refuses it, or ends the connection by not beginning to. `raw`: the bytes as they came, whatever their
+   * content type, as `call.rawBody`; for what somebody else has signed. A schema of the body is documentation then.
    */
-  readonly bodyType?: 'json' | 'text' | 'form';
+  readonly bodyType?: 'json' | 'text' | 'form' | 'raw';
+  /** True: `call.rawBody` has the bytes of a `json` or `text` body, beside the `body` that was made of them. */
+  readonly rawBody?: boolean;
   /**
    * True: a request without a body is one with `{}` (of `bodyType: 'text'`: with the empty text). Default false: it is refused with 400, also where
    * no member is required, so that nobody changes by an empty request what he has not named.
@@ -84,10 +129,13 @@ export interface RouteDefinition<S extends RouteSchema = RouteSchema> {
    * has the successor alone.
    */
   readonly deprecated?: { readonly since: Date; readonly sunset: Date; readonly successor: string };
-  /** An open event stream counts against `SVC_MAX_STREAMS_PER_USER`. A route that has this is documented as one that may answer with a stream. */
+  /** An open event stream counts against `SVC_MAX_STREAMS_PER_USER`. A route that has this is documented as one that answers with a stream, or with what `responses` has for 200. */
   readonly countsAsStream?: (call: RouteCall<S>) => boolean;
-  /** A limit beside the tenant's and the user's windows; `bootstrap` counts per source address. */
-  readonly rateLimit?: 'standard' | 'bootstrap' | 'none';
+  /**
+   * Which windows its calls count in. `standard`: the tenant's and the user's, or that of the source address; `bootstrap`: one for each address; a
+   * `RouteLimit`: the route's own, instead of them. Calls that are refused for their credential count against the tenant or the address in any case.
+   */
+  readonly rateLimit?: 'standard' | 'bootstrap' | 'none' | RouteLimit;
   /**
    * The error for input that the schemas refuse, from what they say of it and the body as it came. Default: `request.invalid` with `errors`. For routes
    * that know more of the same body than a schema can say, so that everything is told at once.

@@ -6,11 +6,10 @@ import type { JobHandler, JobRef, WorkerOptions } from '../../foundation/message
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { PluginMetrics } from '../../foundation/observability/plugin-metrics.ts';
 import type { KindDefinition, ResourceView } from '../../foundation/resources/kind.ts';
-import type { Authenticator } from '../auth/authenticator.ts';
-import type { Access } from './access.ts';
+import type { AnyAuthenticator } from '../auth/authenticator.ts';
 import type { GrpcService } from './grpc.ts';
 import type { ExtensionPoint, ServiceRef } from './refs.ts';
-import type { Route } from './route.ts';
+import type { MountOptions, Route } from './route.ts';
 import type { KernelServices } from './services.ts';
 
 /**
@@ -31,8 +30,11 @@ export interface Scope<C = unknown> {
 
   /** Serves HTTP routes on the plugin's address. A method and path that is taken fails the start and names both owners. */
   route(...routes: readonly Route[]): void;
-  /** Serves everything below `prefix` through an existing @koa/router, behind one access rule. */
-  mount(prefix: string, router: Router, options: { access: Access; summary: string }): void;
+  /**
+   * Serves everything below `prefix` through an existing @koa/router, behind one access rule. A router with paths that begin with the prefix is asked with the
+   * whole path, any other with what follows the prefix.
+   */
+  mount(prefix: string, router: Router, options: MountOptions): void;
   /**
    * Serves a gRPC service on `SVC_GRPC_ADDR`. One that another plugin serves fails the start and names both owners.
    *
@@ -41,8 +43,8 @@ export interface Scope<C = unknown> {
   grpc(...services: readonly GrpcService[]): void;
   /** Registers a kind of YAML resources of agents.d. The view is empty until the plugin is published. */
   kind<S extends TSchema, T>(definition: KindDefinition<S, T>): ResourceView<T>;
-  /** Adds a kind of credential to the chain, after the kernel's own. */
-  authenticate(authenticator: Authenticator): void;
+  /** Adds a kind of credential to the chain, after the kernel's own. With `needsBody: true` it sees the body, of requests that have one of its `places`. */
+  authenticate(authenticator: AnyAuthenticator): void;
   /** Offers the value behind one of the plugin's `offers`. */
   provide<T>(ref: ServiceRef<T>, value: T): void;
   /** Adds to an extension point, also of a plugin that is not there (yet). */
@@ -69,14 +71,30 @@ export interface Scope<C = unknown> {
    */
   worker<T>(job: JobRef<T>, handle: JobHandler<NoInfer<T>>, options?: WorkerOptions): void;
   /**
-   * Runs `task` every `milliseconds` (never two at once) until the plugin stops; a failure is logged and counted. The first time after one
-   * period, or `immediately`: when the plugin was published, at the start of the gateway when all were.
+   * Runs `task` every `milliseconds` (never two at once) until the plugin stops; a failure is logged. The first time after one period, or
+   * `immediately`: when the plugin was published, at the start of the gateway when all were. A `name` is unique in the plugin.
+   *
+   * With `replicas: 'one'` one replica runs it each time, whatever restarts: the database keeps when it is due. What comes due during a run, or while no
+   * process is there, is made up for once at most. A run whose process died is done again after 5 to 20 s, so it bears being done twice; its signal
+   * aborts when another replica may have begun. `immediately` counts where it never ran before.
    */
   every(
     name: string,
     milliseconds: number,
     task: (signal: AbortSignal) => Promise<void>,
-    options?: { readonly immediately?: boolean },
+    options?: { readonly immediately?: boolean; readonly replicas?: 'all' | 'one' },
+  ): void;
+  /**
+   * The same on one replica at the times of a cron pattern of five fields (`0 3 * * *`), which are those of `timezone` (`Europe/Berlin`; default UTC). A time
+   * that a clock change leaves out is the moment after it; a fixed one that comes twice counts once.
+   *
+   * @throws TypeError for a pattern without any time, and for what is none
+   */
+  cron(
+    name: string,
+    pattern: string,
+    task: (signal: AbortSignal) => Promise<void>,
+    options?: { readonly timezone?: string },
   ): void;
   /**
    * Ends work that goes on in the background, when the plugin stops. Called once at the begin of the stop, beside the calls in flight: takes

@@ -17,6 +17,18 @@ export interface Credentials {
   readonly loopback: boolean;
 }
 
+/** What the chain is asked with. */
+export interface PresentedCredentials extends Credentials {
+  /** Reads the body, once, however often it is called. Absent where it cannot be read ahead: see `BodyAuthenticator`. */
+  readonly readBody?: (() => Promise<Buffer>) | undefined;
+}
+
+/** Credentials of a request with its body. */
+export interface SignedCredentials extends Credentials {
+  /** As it came, within the `bodyLimit` of the route; empty where there is none. */
+  readonly body: Buffer;
+}
+
 /** Why a credential does not hold. Callers are told one and the same for all; the audit record knows the difference. */
 export type FailureReason = 'unknown' | 'revoked' | 'expired' | 'invalid' | 'tenant';
 
@@ -47,6 +59,22 @@ export interface Authenticator {
   readonly name: string;
   /** For the OpenAPI document; default: `Authorization: Bearer <token>`. */
   readonly places?: readonly CredentialPlace[];
+  readonly needsBody?: false;
   /** Synchronous wherever possible: this runs before every request. Never keeps or logs the credential. */
   authenticate(credentials: Credentials): Outcome | Promise<Outcome>;
 }
+
+/**
+ * A kind of credential that signs the body (HMAC of a webhook). It is asked for requests that have one of its `places`, and no other request is read
+ * ahead; the body is read before anything is known of the caller, at most `bodyLimit` bytes of it. It is not asked for forms, mounted routers and gRPC, whose bodies
+ * are streams.
+ */
+export interface BodyAuthenticator extends Pick<Authenticator, 'name'> {
+  readonly needsBody: true;
+  /** Where the signature is: one at least. */
+  readonly places: readonly CredentialPlace[];
+  authenticate(credentials: SignedCredentials): Outcome | Promise<Outcome>;
+}
+
+/** Every kind of credential that a plugin may bring. */
+export type AnyAuthenticator = Authenticator | BodyAuthenticator;

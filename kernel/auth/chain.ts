@@ -1,6 +1,13 @@
 import { DeadlineError, within } from '../../foundation/base/deadline.ts';
 import { ANONYMOUS, type Identity, REJECTED } from '../access/identity.ts';
-import type { AuthenticationFailure, Authenticator, Credentials, Outcome } from './authenticator.ts';
+import type {
+  AnyAuthenticator,
+  AuthenticationFailure,
+  BodyAuthenticator,
+  Credentials,
+  Outcome,
+  PresentedCredentials,
+} from './authenticator.ts';
 import { AuthErrors } from './errors.ts';
 
 /**
@@ -21,11 +28,11 @@ export interface AuthenticationChain {
    * Identifies a caller. No promise when the credential is the static token, a cached key, or absent: this is the hot
    * path. Throws when an authenticator cannot tell.
    */
-  authenticate(credentials: Credentials): AuthenticationResult | Promise<AuthenticationResult>;
+  authenticate(credentials: PresentedCredentials): AuthenticationResult | Promise<AuthenticationResult>;
   /** Adds a plugin's kind of credential after all others and returns what removes it. Throws when the name is taken. */
-  add(authenticator: Authenticator): () => void;
+  add(authenticator: AnyAuthenticator): () => void;
   /** The kinds of credential that are taken now, in their order. */
-  kinds(): readonly Pick<Authenticator, 'name' | 'places'>[];
+  kinds(): readonly Pick<AnyAuthenticator, 'name' | 'places'>[];
 }
 
 const NOBODY: AuthenticationResult = Object.freeze({ identity: ANONYMOUS });
@@ -39,24 +46,28 @@ const DEADLINE_MS = 5000;
 
 /** Makes a chain of the kernel's own authenticators, in their order: static token, API key, JWT. */
 export function createAuthenticationChain(options: {
-  readonly builtin: readonly Authenticator[];
+  readonly builtin: readonly AnyAuthenticator[];
   /** Milliseconds after which an authenticator without an answer fails the request; default 5000. */
   readonly deadline?: number;
 }): AuthenticationChain {
   const { deadline = DEADLINE_MS } = options;
   // Replaced, never changed: a request under way goes on with the list that it started with.
-  let authenticators: readonly Authenticator[] = options.builtin;
+  let authenticators: readonly AnyAuthenticator[] = options.builtin;
 
   function tryFrom(
-    list: readonly Authenticator[],
+    list: readonly AnyAuthenticator[],
     start: number,
-    credentials: Credentials,
+    credentials: PresentedCredentials,
   ): AuthenticationResult | Promise<AuthenticationResult> {
     for (let index = start; index < list.length; index += 1) {
       const authenticator = list[index]!;
-      const outcome = authenticator.authenticate(credentials);
+      const outcome =
+        authenticator.needsBody === true
+          ? askWithBody(authenticator, credentials, deadline)
+          : authenticator.authenticate(credentials);
       if (outcome instanceof Promise) {
-        return settle(authenticator, outcome, deadline).then((settled) =>
+        const answer = authenticator.needsBody === true ? outcome : settle(authenticator, outcome, deadline);
+        return answer.then((settled) =>
           settled === undefined ? tryFrom(list, index + 1, credentials) : conclude(authenticator, settled),
         );
       }
@@ -80,7 +91,10 @@ export function createAuthenticationChain(options: {
   };
 }
 
-function conclude(authenticator: Authenticator, outcome: NonNullable<Outcome>): AuthenticationResult {
+function conclude(
+  authenticator: Pick<AnyAuthenticator, 'name'>,
+  outcome: NonNullable<Outcome>,
+): AuthenticationResult {
   if ('identity' in outcome) return outcome;
   return { identity: REJECTED, failure: { ...outcome, authenticator: authenticator.name } };
 }
@@ -90,9 +104,24 @@ function isPresented(credentials: Credentials): boolean {
   return credentials.bearer !== undefined || credentials.header('authorization') !== undefined;
 }
 
+/** The sender has his own time for the body; the authenticator's begins when it is there. */
+function askWithBody(
+  authenticator: BodyAuthenticator,
+  credentials: PresentedCredentials,
+  deadline: number,
+): Promise<Outcome> | undefined {
+  const { bearer, header, cookie, method, path, loopback, readBody } = credentials;
+  const isThere = ({ in: place, name }: BodyAuthenticator['places'][number]) =>
+    (place === 'header' ? header(name) : cookie(name)) !== undefined;
+  if (readBody === undefined || !authenticator.places.some(isThere)) return undefined;
+  const signed = { ...(bearer === undefined ? {} : { bearer }), header, cookie, method, path, loopback };
+  const ask = async (body: Buffer) => authenticator.authenticate({ ...signed, body });
+  return readBody().then((body) => settle(authenticator, ask(body), deadline));
+}
+
 /** Waits for an authenticator; one that hangs costs its caller a 503, not a connection. */
 async function settle(
-  authenticator: Authenticator,
+  authenticator: Pick<AnyAuthenticator, 'name'>,
   work: Promise<Outcome>,
   deadline: number,
 ): Promise<Outcome> {

@@ -1,12 +1,15 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import { GatewayError } from '../../foundation/base/gateway-error.ts';
+import type { BodyBudget } from '../../foundation/http/body-budget.ts';
 import { actingIdentity } from '../access/identity.ts';
 import type { Access } from '../api/access.ts';
-import type { Credentials } from '../auth/authenticator.ts';
+import type { PresentedCredentials } from '../auth/authenticator.ts';
 import type { AuthenticationChain, AuthenticationResult } from '../auth/chain.ts';
+import { HTTP_STATUS } from '../errors/status.ts';
 import { HeaderCredentials } from '../http/credentials.ts';
 import type { CallState } from './call-state.ts';
-import type { RateRule } from './rate-limit.ts';
-import type { Middleware } from './request-state.ts';
+import { readAhead } from './request-body.ts';
+import type { Context, Middleware } from './request-state.ts';
 
 /**
  * Notes who is calling; `access` is the rule of what is called, `undefined` for what leads nowhere. Never throws or rejects.
@@ -14,7 +17,7 @@ import type { Middleware } from './request-state.ts';
  */
 export type Identify = (
   state: CallState,
-  credentials: Credentials,
+  credentials: PresentedCredentials,
   access: Access | undefined,
 ) => void | Promise<void>;
 
@@ -28,7 +31,7 @@ export function createIdentify(chain: AuthenticationChain, anonymousAllowed: boo
   const accept = (
     state: CallState,
     { identity, failure }: AuthenticationResult,
-    credentials: Credentials,
+    credentials: PresentedCredentials,
     access: Access | undefined,
   ) => {
     state.failure = failure;
@@ -40,7 +43,11 @@ export function createIdentify(chain: AuthenticationChain, anonymousAllowed: boo
   };
   return function identify(state, credentials, access) {
     const unavailable = (cause: unknown) => {
-      state.unavailable = KernelErrors.unavailable('The credential cannot be checked now', { cause });
+      // A body that is too large cannot be checked at any time.
+      state.unavailable =
+        cause instanceof GatewayError && HTTP_STATUS[cause.kind] < 500
+          ? cause
+          : KernelErrors.unavailable('The credential cannot be checked now', { cause });
     };
     let result: AuthenticationResult | Promise<AuthenticationResult>;
     try {
@@ -57,18 +64,21 @@ export function createIdentify(chain: AuthenticationChain, anonymousAllowed: boo
 }
 
 /** Identifies the caller of a request. */
-export function auth(identify: Identify): Middleware {
+export function auth(identify: Identify, bodies: BodyBudget): Middleware {
   return function authenticateRequest(context, next) {
     const { state, req } = context;
     const route = state.match.kind === 'route' ? state.match.route : undefined;
     if (route !== undefined && isExempt(route)) return next();
-    const credentials = new HeaderCredentials(req, req.method ?? 'GET', state.path);
-    const identified = identify(state, credentials, route?.access);
+    // Of a form or a mounted router the body is a stream, which is not read ahead.
+    const isWhole = route?.definition !== undefined && route.definition.bodyType !== 'form';
+    const readBody = isWhole ? () => readAhead(context as Context, bodies) : undefined;
+    state.credentials = new HeaderCredentials(req, req.method ?? 'GET', state.path, readBody);
+    const identified = identify(state, state.credentials, route?.access);
     return identified === undefined ? next() : identified.then(next);
   };
 }
 
 /** Health and metrics never look at credentials: they must answer while the database is away. */
-export function isExempt({ rateLimit, access }: { rateLimit: RateRule; access: Access }): boolean {
+export function isExempt({ rateLimit, access }: { rateLimit: unknown; access: Access }): boolean {
   return rateLimit === 'none' && access.kind === 'public';
 }

@@ -46,6 +46,10 @@ export abstract class CallState implements AbortableCall {
     this.startedAt = startedAt;
   }
 
+  /** The plugin whose route or method is called; `undefined` for what leads nowhere. */
+  abstract get owner(): string | undefined;
+  /** The route's pattern, or the method's full name. */
+  abstract get pattern(): string;
   /** `X-Svc-User-Id` as it was sent; of a list the first. */
   abstract get userHeader(): string | undefined;
   /** `User-Agent` as it was sent. */

@@ -24,5 +24,6 @@ export function logFailure(log: Logger, state: CallState, error: GatewayError): 
   if (HTTP_STATUS[error.kind] < 500 || state.isAborted) return;
   // Without a cause it is a bound that holds: a tenant at its share must not fill the log.
   if (error.code === KernelErrors.overloaded.definition.code && error.cause === undefined) return;
-  log.error({ err: error.cause ?? error, code: error.code, requestId: state.requestId }, error.detail);
+  const { owner: plugin, pattern: route, requestId } = state;
+  log.error({ err: error.cause ?? error, code: error.code, plugin, route, requestId }, error.detail);
 }

@@ -5,23 +5,24 @@ import { isMapping } from '../../foundation/config/field-codec.ts';
 import { isInvalidValue } from '../../foundation/data/errors.ts';
 import {
   BODY_TYPES,
-  DEFAULT_BODY_LIMIT,
+  boundBody,
   formBody,
   queryObject,
   readJson,
   readPlainText,
+  readRaw,
 } from '../../foundation/http/body.ts';
 import type { BodyBudget } from '../../foundation/http/body-budget.ts';
 import { awaitsContinue } from '../../foundation/http/early-answers.ts';
 import type { SseTimes } from '../../foundation/http/sse-writer.ts';
+import type { StreamLimit } from '../../foundation/limits/stream-limit.ts';
 import { Reply } from '../api/reply.ts';
 import type { Route } from '../api/route.ts';
 import type { CredentialWatch } from '../auth/credential-watch.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
-import { HeaderCredentials } from '../http/credentials.ts';
 import { respond } from '../http/respond.ts';
-
-import type { StreamLimit } from '../limits/stream-limit.ts';
+import { namedParams } from './named-params.ts';
+import { bodyLimitOf, exchangeOf } from './request-body.ts';
 import type { Context, Middleware, RequestState } from './request-state.ts';
 import { type CallServices, StateCall } from './state-call.ts';
 
@@ -33,6 +34,8 @@ export interface HandlerServices extends CallServices {
   readonly bodies: BodyBudget;
   /** False until all plugins had their chance to come. */
   readonly hasStarted: () => boolean;
+  /** Whether a handler without an answer fails where its route declares one; not in production. */
+  readonly isStrict: boolean;
 }
 
 /** Reads and validates the input, calls the route's handler, and answers with what it returned. */
@@ -50,22 +53,24 @@ export function handler(services: HandlerServices): Middleware {
     }
     const { route, params } = match;
     if (route.kind === 'router') {
+      const tooLarge = boundBody(context.req, bodyLimitOf(context.state));
       if (awaitsContinue(context.req)) context.res.writeContinue();
-      await route.middleware!(context, notFound);
+      await Promise.race([route.middleware!(context, notFound), tooLarge]);
       return;
     }
     const definition = route.definition!;
     if (definition.deprecated !== undefined) announce(context, definition.deprecated);
-    const { state, req } = context;
+    const { state } = context;
     let release: (() => void) | undefined;
     let unwatch: (() => void) | undefined;
     try {
       const call = await readCall(context, route, definition, params, services);
       if (definition.countsAsStream?.(call)) release = services.streams.acquire(call, call.userId);
       const result = await handle(definition, call);
+      if (result === undefined && services.isStrict) requireNothing(definition);
       if (result instanceof Reply && result.body.kind === 'sse') {
-        const credentials = new HeaderCredentials(req, req.method ?? 'GET', state.path);
-        unwatch = services.credentials.watch(state, credentials);
+        // Without a look at them they do not matter here.
+        if (state.credentials !== undefined) unwatch = services.credentials.watch(state, state.credentials);
       }
       await respond(context, result, services.times);
     } finally {
@@ -74,6 +79,12 @@ export function handler(services: HandlerServices): Middleware {
       services.bodies.release(context.state);
     }
   };
+}
+
+/** A `return` that was forgotten is found where the handler is written, and not by its clients. */
+function requireNothing({ method, path, schema }: Route): void {
+  if (schema?.responses?.[200])
+    throw new TypeError(`${method} ${path} declares the body of a 200, and its handler returned nothing`);
 }
 
 function announce(context: Context, { since, sunset, successor }: NonNullable<Route['deprecated']>): void {
@@ -89,7 +100,10 @@ async function handle(definition: Route, call: HttpCall): Promise<unknown> {
   } catch (error) {
     if (!isInvalidValue(error)) throw error;
     if (unstorableFields(call.params, 'params').length > 0) throw KernelErrors.pathNotFound();
-    const errors = definition.bodyType === 'form' ? [] : unstorableFields(call.body, 'body');
+    const errors =
+      definition.bodyType === 'form' || definition.bodyType === 'raw'
+        ? []
+        : unstorableFields(call.body, 'body');
     throw errors.length > 0 ? (definition.refuse ?? refuse)(errors, call.body) : error;
   }
 }
@@ -117,9 +131,14 @@ async function readCall(
     errors.push(...validators.headers(call.headers));
   }
   if (definition.bodyType === 'form') {
-    call.body = formBody(context, definition.bodyLimit ?? DEFAULT_BODY_LIMIT);
+    call.body = formBody(context, bodyLimitOf(context.state));
     if (call.body === undefined) errors.push(missingBody(definition));
+  } else if (definition.bodyType === 'raw') {
+    call.rawBody = await readAll(context, services.bodies);
+    call.body = call.rawBody;
+    if (call.rawBody.length === 0 && !definition.bodyOptional) errors.push(missingBody(definition));
   } else if (validators.body !== undefined) {
+    if (definition.rawBody === true) call.rawBody = await readAll(context, services.bodies);
     call.body = await readBody(context, definition, services.bodies);
     if (isMapping(call.body)) context.state.bodyFields = Object.keys(call.body).slice(0, 64);
     errors.push(...(call.body === undefined ? [missingBody(definition)] : validators.body(call.body)));
@@ -134,34 +153,30 @@ function refuse(errors: readonly FieldError[]): Error {
 
 /** The body of a request; `undefined` where it has none and the route needs one. */
 async function readBody(
-  { req, res, state }: Context,
-  { bodyLimit, bodyOptional, bodyType }: Route,
+  context: Context,
+  { bodyOptional, bodyType }: Route,
   bodies: BodyBudget,
 ): Promise<unknown> {
-  const tenant = state.tenant?.id ?? '';
-  const room = {
-    check: (bytes: number) => bodies.check(tenant, bytes),
-    take: (bytes: number) => bodies.take(state, tenant, bytes),
-  };
   const isText = bodyType === 'text';
   const read = isText ? readPlainText : readJson;
-  const body = await read({ req, res, room }, bodyLimit ?? DEFAULT_BODY_LIMIT);
+  const body = await read(exchangeOf(context, bodies), bodyLimitOf(context.state));
   if (body !== undefined || !bodyOptional) return body;
   return isText ? '' : {};
 }
 
-/** An absent body is no empty object: what a route would make of that, the caller has not said. */
-function missingBody({ bodyType }: Route): FieldError {
-  return { pointer: '/body', message: `is missing: send one as ${BODY_TYPES[bodyType ?? 'json']}` };
+/** All bytes of the body, for a handler that gets them too. */
+async function readAll(context: Context, bodies: BodyBudget): Promise<Buffer> {
+  const bytes = (await readRaw(exchangeOf(context, bodies), bodyLimitOf(context.state))) ?? Buffer.alloc(0);
+  context.state.bytes = Promise.resolve(bytes);
+  return bytes;
 }
 
-/** The router calls the part behind `{rest*}` simply `*`. */
-function namedParams(pattern: string, params: Readonly<Record<string, string>>): Record<string, string> {
-  const rest = params['*'];
-  if (rest === undefined) return { ...params };
-  const { '*': _, ...named } = params;
-  const name = pattern.slice(pattern.lastIndexOf('{') + 1, -2);
-  return { ...named, [name]: rest };
+/** An absent body is no empty object: what a route would make of that, the caller has not said. */
+function missingBody({ bodyType }: Route): FieldError {
+  return {
+    pointer: '/body',
+    message: bodyType === 'raw' ? 'is missing' : `is missing: send one as ${BODY_TYPES[bodyType ?? 'json']}`,
+  };
 }
 
 async function notFound(): Promise<void> {
@@ -175,4 +190,5 @@ class HttpCall extends StateCall<RequestState> {
   query: unknown;
   headers: unknown;
   body: unknown;
+  rawBody: Buffer | undefined;
 }

@@ -11,12 +11,16 @@ export class InFlight {
   readonly #calls = new Set<AbortableCall>();
   #idle: (() => void)[] = [];
 
+  /** Calls that have entered until now, and whatever else is counted as work. */
+  count = 0;
+
   get size(): number {
     return this.#calls.size;
   }
 
   enter(call: AbortableCall): void {
     this.#calls.add(call);
+    this.count += 1;
   }
 
   leave(call: AbortableCall): void {

@@ -54,7 +54,7 @@ export function chain(table: () => RouteTable, services: ChainServices): readonl
     requestId(ids),
     errors(log),
     cors(services.origins),
-    auth(createIdentify(services.authentication, anonymousAllowed)),
+    auth(createIdentify(services.authentication, anonymousAllowed), services.bodies),
     tenant(createBindTenant(services.tenants)),
     logging(services.access),
     audit(services.trail, ids, clock),

@@ -1,9 +1,11 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { KernelSettings } from '../../foundation/config/kernel-settings.ts';
 import { addressGroup } from '../../foundation/http/source-address.ts';
-import type { Decision, RateLimits, RateWindow } from '../limits/rate-limits.ts';
+import type { Decision, RateLimits, RateWindow } from '../../foundation/limits/rate-limits.ts';
+import type { RouteLimit } from '../api/route.ts';
 import type { CallState } from './call-state.ts';
-import type { Middleware } from './request-state.ts';
+import { namedParams } from './named-params.ts';
+import type { Context, Middleware } from './request-state.ts';
 
 /** What the limits of requests are made of. */
 export interface RequestLimitParts {
@@ -50,6 +52,11 @@ export class RequestLimits {
     return counted === undefined ? countTenant() : counted.then(countTenant);
   }
 
+  /** Counts in a window of the route's own. */
+  countRoute(state: CallState, key: string, limit: number): void | Promise<void> {
+    return this.#count(state, 'route', key, limit);
+  }
+
   #count(state: CallState, window: RateWindow, key: string, limit: number): void | Promise<void> {
     const decision = this.#parts.windows.consume(window, key, limit);
     if (decision instanceof Promise) return decision.then((made) => this.#apply(state, window, made));
@@ -76,7 +83,28 @@ function userKey({ identity, userHeader }: CallState): string {
 export function rateLimit(limits: RequestLimits): Middleware {
   return function limitRequest(context, next) {
     const { match } = context.state;
-    const counted = limits.count(context.state, match.kind === 'route' ? match.route.rateLimit : 'standard');
+    const rule = match.kind === 'route' ? match.route.rateLimit : 'standard';
+    const counted =
+      typeof rule === 'string' ? limits.count(context.state, rule) : countOwn(limits, rule, context);
     return counted === undefined ? next() : counted.then(next);
   };
+}
+
+/** Characters of a key that count. */
+const MAX_KEY = 256;
+
+function countOwn(
+  limits: RequestLimits,
+  { perMinute, by }: RouteLimit,
+  { state, req }: Context,
+): void | Promise<void> {
+  const { match, identity, sourceAddress: address, owner, pattern } = state;
+  const params = match.kind === 'route' ? namedParams(pattern, match.params) : {};
+  const header = (name: string) => {
+    const value = req.headers[name.toLowerCase()];
+    return Array.isArray(value) ? value[0] : value;
+  };
+  const key = by({ identity, address, params, header });
+  if (key === undefined) return limits.countTenant(state);
+  return limits.countRoute(state, `${owner}:${req.method}:${pattern}:${key.slice(0, MAX_KEY)}`, perMinute);
 }

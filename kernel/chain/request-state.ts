@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Next, ParameterizedContext } from 'koa';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { ErrorDialect } from '../api/route.ts';
+import type { PresentedCredentials } from '../auth/authenticator.ts';
 import type { Match } from '../http/route-table.ts';
 import { CallState } from './call-state.ts';
 
@@ -20,6 +21,10 @@ export class RequestState extends CallState {
   readonly path: string;
   /** What will be sent; `undefined` while that is open, and for what Koa or a stream sends. */
   answer: Answer | undefined;
+  /** What the request presented, where that was looked at. */
+  credentials: PresentedCredentials | undefined;
+  /** The body, where it was read already. */
+  bytes: Promise<Buffer> | undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
 
@@ -39,6 +44,10 @@ export class RequestState extends CallState {
   /** The route's pattern, or `unmatched`: the only form of the path that becomes a metric label. */
   get pattern(): string {
     return this.match.kind === 'route' ? this.match.route.pattern : 'unmatched';
+  }
+
+  get owner(): string | undefined {
+    return this.match.kind === 'route' ? this.match.route.owner : undefined;
   }
 
   get dialect(): ErrorDialect {

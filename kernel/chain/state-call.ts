@@ -40,8 +40,9 @@ export abstract class StateCall<S extends CallState = CallState> implements Call
     return tenant;
   }
 
-  entities(): TenantEntityManager {
-    return this.#services.database.forTenant(this.tenant.id);
+  // Getters of functions: handlers take calls apart, and most use none of them.
+  get entities(): () => TenantEntityManager {
+    return () => this.#services.database.forTenant(this.tenant.id);
   }
 
   get userId(): string | undefined {
@@ -76,11 +77,13 @@ export abstract class StateCall<S extends CallState = CallState> implements Call
     return { address: this.state.sourceAddress, userAgent: this.state.userAgent };
   }
 
-  traceHeaders(): Readonly<Record<string, string>> {
-    return this.state.trace.headers();
+  get traceHeaders(): () => Readonly<Record<string, string>> {
+    return () => this.state.trace.headers();
   }
 
-  audit(extra: AuditExtra): void {
-    this.state.auditExtra = { ...this.state.auditExtra, ...extra };
+  get audit(): (extra: AuditExtra) => void {
+    return (extra) => {
+      this.state.auditExtra = { ...this.state.auditExtra, ...extra };
+    };
   }
 }

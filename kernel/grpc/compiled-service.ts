@@ -1,4 +1,3 @@
-import { defineErrors } from '../../foundation/base/gateway-error.ts';
 import { createValidator, type Validator } from '../../foundation/base/json-schema.ts';
 import type { FileDescriptor } from '../../foundation/protobuf/descriptors.ts';
 import { loadProto, type ProtoMethod, type ProtoService } from '../../foundation/protobuf/load-proto.ts';
@@ -134,22 +133,6 @@ export class MethodTable {
     return this.services.some(({ name }) => name === service);
   }
 }
-
-/** What can go wrong with a gRPC call beside the errors of every call. */
-export const GrpcErrors = defineErrors({
-  deadline: { code: 'request.deadline', kind: 'timeout', title: 'The deadline of the call is over' },
-  unknownService: { code: 'health.unknown-service', kind: 'not-found', title: 'There is no such service' },
-  metadataTooLarge: {
-    code: 'request.metadata-too-large',
-    kind: 'too-large',
-    title: 'There are too many metadata',
-  },
-  responseTooLarge: {
-    code: 'response.too-large',
-    kind: 'too-large',
-    title: 'The response is larger than a message may be',
-  },
-});
 
 /** A service of a plugin cannot be served as it is declared: says which, and what is wrong. */
 export class GrpcDeclarationError extends Error {

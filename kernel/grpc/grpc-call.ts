@@ -1,10 +1,10 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import type { CallStream } from '../../foundation/grpc/call-stream.ts';
 import type { AddressedRequest } from '../../foundation/http/source-address.ts';
 import type { Message } from '../../foundation/protobuf/message-codec.ts';
 import { ConversionError } from '../../foundation/protobuf/well-known.ts';
 import type { GrpcCall } from '../api/grpc.ts';
 import { type CallServices, StateCall } from '../chain/state-call.ts';
-import type { CallStream } from './call-stream.ts';
 import type { CompiledMethod } from './compiled-service.ts';
 import type { GrpcState } from './grpc-state.ts';
 

@@ -1,8 +1,9 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { GRPC_CODES } from '../../foundation/base/grpc-status.ts';
+import type { CallStream } from '../../foundation/grpc/call-stream.ts';
+import { GrpcErrors } from '../../foundation/grpc/errors.ts';
 import { CallState } from '../chain/call-state.ts';
-import type { CallStream } from './call-stream.ts';
-import { type CompiledMethod, GrpcErrors } from './compiled-service.ts';
+import type { CompiledMethod } from './compiled-service.ts';
 import type { GrpcRequest } from './grpc-call.ts';
 
 /** What was sent at the end of a call. */
@@ -42,6 +43,10 @@ export class GrpcState extends CallState {
     this.path = path;
     this.request = request;
     this.stream = stream;
+  }
+
+  get owner(): string | undefined {
+    return this.method?.owner;
   }
 
   /** The method's full name, or `unmatched`: the only form of the path that becomes a metric label. */

@@ -1,7 +1,8 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import { GrpcErrors } from '../../foundation/grpc/errors.ts';
 import { access } from '../api/access.ts';
 import { type GrpcCall, type GrpcService, grpcMethod, grpcService } from '../api/grpc.ts';
-import { GrpcErrors, type MethodTable } from './compiled-service.ts';
+import type { MethodTable } from './compiled-service.ts';
 
 /** `grpc.health.v1.Health`. */
 export interface Health {

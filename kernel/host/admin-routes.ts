@@ -1,6 +1,8 @@
+import type { Static, TSchema } from 'typebox';
+import { withExample } from '../../foundation/base/schema-example.ts';
 import { Type } from '../../foundation/base/type.ts';
+import { Timestamp } from '../../foundation/base/wire.ts';
 import { access } from '../api/access.ts';
-import type { PluginStatus } from '../api/deployment.ts';
 import { type Route, route } from '../api/route.ts';
 import { type Desired, entryOf } from './desired.ts';
 import { type EffectReport, reportEffects } from './effects.ts';
@@ -12,13 +14,47 @@ import type { Slot, StatusChange } from './slot.ts';
 const READ = access.governance(['ops:read'], { operator: true });
 const WRITE = access.governance(['ops:write'], { operator: true });
 
-const Report = Type.Object(
-  { name: Type.String(), state: Type.String(), reason: Type.String(), enabled: Type.Boolean() },
-  {
-    additionalProperties: true,
-    description: 'A plugin with its state, effects, configuration hash and latest error',
-  },
-);
+const Text = Type.String();
+const OrNull = <S extends TSchema>(schema: S, options = {}) => Type.Union([schema, Type.Null()], options);
+const Names = Type.Unsafe<readonly string[]>(Type.Array(Text, { examples: [[]] }));
+const Change = Type.Object({ state: Text, reason: Text, at: Timestamp });
+const Effects = Type.Record(Text, Type.Array(Text), { examples: [{ routes: ['GET /v1/notes'] }] });
+
+/** A plugin as `GET /admin/v1/plugins` shows it. */
+const Report = Type.Object({
+  name: Type.String({ examples: ['notes'] }),
+  version: Type.String({ examples: ['1.0.0'] }),
+  enabled: Type.Boolean(),
+  state: Type.Unsafe<StatusChange['state']>(Type.String({ examples: ['active'] })),
+  reason: Type.String({ examples: ['started'] }),
+  summary: Type.String({ examples: ['Notes of users'] }),
+  folder: Type.String({ examples: ['plugins/notes'] }),
+  generation: OrNull(Type.Integer(), {
+    description: 'How often its code was imported before; null for a plugin that lies in no folder',
+  }),
+  since: Timestamp,
+  config_hash: OrNull(Text, {
+    description: 'Of the configuration in force, secrets included, so that replicas can be compared',
+  }),
+  started_at: OrNull(Timestamp),
+  start_ms: OrNull(Type.Integer()),
+  in_flight: Type.Integer({ examples: [0] }),
+  needs: Names,
+  wants: Names,
+  offers: Names,
+  effects: Type.Unsafe<EffectReport | null>(OrNull(Effects)),
+  last_error: OrNull(Type.Object({ message: Text, at: Timestamp })),
+  leaks: Type.Unsafe<readonly string[]>({
+    ...Names,
+    description: 'What could not be undone at the latest stop',
+  }),
+  history: Type.Array(Change, { examples: [[]] }),
+});
+const Disabled = withExample(Report, {
+  enabled: false,
+  state: 'stopped',
+  reason: 'disabled in gateway.yaml',
+});
 const Name = Type.Object({ name: Type.String({ maxLength: 64 }) });
 
 /** The administration of plugins: what runs, and enable, disable, reload, written through to `gateway.yaml`. */
@@ -32,14 +68,14 @@ export function pluginRoutes(
     if (slot === undefined) throw PluginErrors.notFound(`There is no plugin "${name}"`);
     return reportPlugin(slot, host.desired, version);
   };
-  const change = (verb: 'enable' | 'disable' | 'reload', summary: string) =>
+  const change = (verb: 'enable' | 'disable' | 'reload', summary: string, shown = Report) =>
     route({
       method: 'POST',
       path: `/admin/v1/plugins/{name}/${verb}`,
       access: WRITE,
       summary,
       tag: 'plugins',
-      schema: { params: Name, responses: { 200: Report } },
+      schema: { params: Name, responses: { 200: shown } },
       handle: async ({ params }) => {
         report(params.name);
         try {
@@ -77,32 +113,9 @@ export function pluginRoutes(
       handle: ({ params }) => report(params.name),
     }),
     change('enable', 'Enable a plugin'),
-    change('disable', 'Disable a plugin; its calls in flight end first'),
+    change('disable', 'Disable a plugin; its calls in flight end first', Disabled),
     change('reload', 'Set a plugin up anew'),
   ];
-}
-
-/** A plugin as `GET /admin/v1/plugins` shows it. */
-interface PluginReport extends PluginStatus {
-  readonly summary: string;
-  readonly folder: string;
-  /** How often its code was imported before; `null` for a plugin that lies in no folder. */
-  readonly generation: number | null;
-  readonly state: StatusChange['state'];
-  readonly since: string;
-  /** Of the configuration in force, secrets included, so that replicas can be compared. */
-  readonly config_hash: string | null;
-  readonly started_at: string | null;
-  readonly start_ms: number | null;
-  readonly in_flight: number;
-  readonly needs: readonly string[];
-  readonly wants: readonly string[];
-  readonly offers: readonly string[];
-  readonly effects: EffectReport | null;
-  readonly last_error: { readonly message: string; readonly at: string } | null;
-  /** What could not be undone at the latest stop. */
-  readonly leaks: readonly string[];
-  readonly history: readonly { readonly state: string; readonly reason: string; readonly at: string }[];
 }
 
 /** Describes a slot in short. `version` is the gateway's, for plugins that state none of their own. */
@@ -117,7 +130,7 @@ export function pluginStatus({ name, plugin, status }: Slot, desired: Desired, v
 }
 
 /** Describes a slot. `version` is the gateway's, for plugins that state none of their own. */
-function reportPlugin(slot: Slot, desired: Desired, version: string): PluginReport {
+function reportPlugin(slot: Slot, desired: Desired, version: string): Static<typeof Report> {
   const { plugin, current, status, lastError } = slot;
   return {
     ...pluginStatus(slot, desired, version),

@@ -17,10 +17,25 @@ export function withEnabled(desired: Desired, name: string, enabled: boolean): D
   return { ...desired, plugins: new Map(desired.plugins).set(name, { ...entryOf(desired, name), enabled }) };
 }
 
+/** The same desired state with the entries that `other` has for these plugins. */
+export function withEntries(desired: Desired, other: Desired, names: readonly string[]): Desired {
+  const plugins = new Map(desired.plugins);
+  for (const name of names) plugins.set(name, entryOf(other, name));
+  return { ...other, plugins };
+}
+
 /** Names whose entries are not the same in both states. */
 export function changedEntries(before: Desired, after: Desired): readonly string[] {
   const names = new Set([...before.plugins.keys(), ...after.plugins.keys()]);
   return [...names].filter((name) => !isDeepStrictEqual(entryOf(before, name), entryOf(after, name)));
+}
+
+/** Names of plugins whose code lies elsewhere: their package or path is not the same in both states. */
+export function movedEntries(before: Desired, after: Desired): readonly string[] {
+  return changedEntries(before, after).filter((name) => {
+    const [old, next] = [entryOf(before, name), entryOf(after, name)];
+    return old.package !== next.package || old.path !== next.path;
+  });
 }
 
 /** Why a plugin shall not run, whatever it needs; `undefined` for one that may. `only` is `SVC_PLUGINS`, empty for all. */

@@ -2,18 +2,16 @@ import type { HintConsumer } from '../../foundation/messages/hints/hints.ts';
 import type { JobWorker } from '../../foundation/messages/jobs/jobs.ts';
 import type { Probe } from '../../foundation/observability/readiness.ts';
 import type { KindRegistration } from '../../foundation/resources/resources.ts';
+import type { RunningTask } from '../../foundation/schedules/periodic.ts';
 import type { GrpcService } from '../api/grpc.ts';
-import type { Authenticator } from '../auth/authenticator.ts';
+import type { AnyAuthenticator } from '../auth/authenticator.ts';
 import type { DeclaredService } from '../grpc/declared-service.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
 
 /** A task that runs again and again while its plugin is active. */
-export interface PeriodicTask {
+export interface Task {
   readonly name: string;
-  readonly milliseconds: number;
-  readonly task: (signal: AbortSignal) => Promise<void>;
-  /** The first run comes at once, not after one period. */
-  readonly immediately: boolean;
+  readonly start: (signal: AbortSignal) => RunningTask;
 }
 
 /** Ends what a plugin does in the background. */
@@ -50,10 +48,10 @@ export class Effects {
   /** What was declared; compiled when the set-up is over, or `lazy`: it takes what only gRPC needs. */
   grpc: readonly DeclaredService[] = [];
   readonly kinds: KindRegistration[] = [];
-  readonly authenticators: Authenticator[] = [];
+  readonly authenticators: AnyAuthenticator[] = [];
   readonly provided = new Map<string, unknown>();
   readonly contributions: Contribution[] = [];
-  readonly tasks: PeriodicTask[] = [];
+  readonly tasks: Task[] = [];
   readonly drains: Drain[] = [];
   readonly probes: Probe[] = [];
   readonly listeners: Listener[] = [];

@@ -4,38 +4,48 @@ import { ConfigurationError } from '../../foundation/config/configuration-error.
 import { type GatewayFile, loadGatewayFile } from '../../foundation/config/gateway-file.ts';
 import { watchGatewayFile } from '../../foundation/config/watch-gateway-file.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
-import { withEnabled } from './desired.ts';
+import { movedEntries, withEnabled } from './desired.ts';
 import { GatewayFileError } from './errors.ts';
 import type { Discovered, PluginFolders } from './plugin-folders.ts';
 import type { PluginHost } from './plugin-host.ts';
 
 /** Where the code of plugins comes from. */
-type PluginCode = Pick<PluginFolders, 'load' | 'isEdited'>;
+type PluginCode = Pick<PluginFolders, 'load' | 'isEdited' | 'declare'>;
+
+interface ConfigurationParts {
+  readonly folders: PluginCode;
+  /** An operator wants a plugin that was left out. */
+  readonly forgive?: (name: string) => void;
+  readonly log: Logger;
+}
 
 export type GatewayConfiguration = ReturnType<typeof createConfiguration>;
 
 /** `gateway.yaml` as the desired state: what it says is made so, and what the administration changes is written to it. */
-export function createConfiguration(path: string, host: PluginHost, folders: PluginCode, log: Logger) {
+export function createConfiguration(path: string, host: PluginHost, parts: ConfigurationParts) {
+  const { folders, forgive = () => {}, log } = parts;
   const stop = new AbortController();
   let changes: Promise<unknown> = Promise.resolve();
 
   /** Changes the running gateway first: the file only ever says what works. */
   async function setEnabled(name: string, enabled: boolean): Promise<void> {
     const found = enabled ? await newCode(name) : undefined;
-    const { drained } = await exclusively(async () => {
-      // First, since what runs must not differ from a file that cannot be written.
-      await asFileError(loadGatewayFile(path));
-      const desired = withEnabled(host.desired, name, enabled);
-      const change = await host.change({
-        desired,
-        restart: enabled ? [name] : [],
-        found: found === undefined ? [] : [found],
-      });
-      await asFileError(changeGatewayFile(path, { plugins: { [name]: { enabled } } }));
-      // As an object: a promise alone would be awaited on the way out.
-      return { drained: change.drained };
-    });
-    if (!enabled) await drained;
+    const change = {
+      desired: withEnabled(host.desired, name, enabled),
+      restart: enabled ? [name] : [],
+      found: found === undefined ? [] : [found],
+    };
+    const { drained } = await host.change(change, (make) =>
+      exclusively(async () => {
+        // First, since what runs must not differ from a file that cannot be written.
+        await asFileError(loadGatewayFile(path));
+        const changed = await make();
+        await asFileError(changeGatewayFile(path, { plugins: { [name]: { enabled } } }));
+        return changed;
+      }),
+    );
+    if (enabled) forgive(name);
+    else await drained;
   }
 
   /** The code of a plugin that does not run, when it was edited or could not be loaded. */
@@ -49,11 +59,21 @@ export function createConfiguration(path: string, host: PluginHost, folders: Plu
   /** Reads the file anew: what the watcher saw may be older than a change that was made through the administration. */
   async function follow(): Promise<void> {
     try {
-      await exclusively(async () => {
+      // While it is read, nothing that is not in it yet is made; set-ups may take their time.
+      const { changed } = await exclusively(async () => {
         const desired = await loadGatewayFile(path);
-        const found = await Promise.all(host.lacking(desired).map((name) => folders.load(name)));
-        return host.change({ desired, found: found.filter((one) => one !== undefined) });
+        const moved = movedEntries(host.desired, desired);
+        const names = new Set([
+          ...host.lacking(desired),
+          ...moved.filter((name) => host.mayRun(name, desired)),
+        ]);
+        const loaded = await Promise.all([...names].map((name) => folders.load(name, desired)));
+        const found = loaded.filter((one) => one !== undefined);
+        const gone = moved.filter((name) => names.has(name) && !found.some((one) => one.name === name));
+        const change = host.change({ desired, found, gone });
+        return { changed: change.then(() => folders.declare(host.desired)) };
       });
+      await changed;
       log.info({ file: path }, 'gateway.yaml was applied');
     } catch (err) {
       if (stop.signal.aborted) return;
@@ -99,7 +119,7 @@ export function createConfiguration(path: string, host: PluginHost, folders: Plu
     async reload(name: string): Promise<void> {
       const found = await folders.load(name);
       const change = found === undefined ? { restart: [name] } : { found: [found] };
-      await exclusively(() => host.change(change));
+      await host.change(change);
     },
 
     /** From now on nothing is changed any more; resolves when the change under way is done. A second call does the same. */

@@ -7,7 +7,7 @@ class PluginGraphError extends Error {
 
 /** Who needs whom, as names of plugins. Pure: made of the definitions alone. */
 export interface PluginGraph {
-  /** Every plugin after those it needs or wants; ties by name, so that the order is always the same. */
+  /** Every plugin after those it needs or wants, and otherwise in the order in which they are given. */
   readonly order: readonly string[];
   /** The owner of a service. */
   providerOf(serviceId: string): string | undefined;
@@ -75,7 +75,7 @@ function sort(edges: ReadonlyMap<string, readonly string[]>): readonly string[] 
     done.add(name);
     order.push(name);
   };
-  for (const name of [...edges.keys()].sort()) visit(name, []);
+  for (const name of edges.keys()) visit(name, []);
   return order;
 }
 

@@ -1,7 +1,8 @@
+import { KeyedMutex } from '../../foundation/base/semaphore.ts';
+import { type FolderEvent, watchSources } from '../../foundation/code/watch-sources.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { PluginFolders } from './plugin-folders.ts';
 import type { PluginHost } from './plugin-host.ts';
-import { type FolderEvent, watchPluginFolders } from './watch-plugin-folders.ts';
 
 /** What following the plugin folders needs. */
 export interface HotPluginsOptions {
@@ -21,13 +22,18 @@ const DONE = { found: 'added', edited: 'reloaded', gone: 'stopped, though its fo
  * Saved code is reloaded with `watchCode`, and without it only where nothing of the plugin runs, because it failed.
  */
 export function followPluginFolders({ folders, host, watchCode, log, signal }: HotPluginsOptions): void {
+  const turns = new KeyedMutex();
   const handle = async ({ kind, name }: FolderEvent) => {
     try {
       if (kind === 'gone') {
-        await host.change({ gone: name });
+        // What gateway.yaml names stays until it is taken out there: npm puts the folder aside while it installs.
+        if ((await folders.sources()).has(name) || host.slot(name) === undefined) return;
+        await host.change({ gone: [name] });
         log.info({ plugin: name }, 'a plugin was stopped: its folder is gone');
         return;
       }
+      // What gateway.yaml names was loaded with it.
+      if (host.slot(name)?.current !== undefined && !(await folders.isEdited(name))) return;
       const found = await folders.load(name);
       if (found === undefined) return;
       await host.change({ found: [found] });
@@ -37,6 +43,8 @@ export function followPluginFolders({ folders, host, watchCode, log, signal }: H
         log.error({ err, plugin: name }, `a plugin could not be ${DONE[kind]}; everything runs as before`);
     }
   };
+  // Plugins do not wait for each other: one may hang.
+  const handleLater = async (event: FolderEvent) => void turns.run(event.name, () => handle(event));
   const isFailed = (name: string) => host.slot(name)?.status.state === 'failed';
-  watchPluginFolders({ folders, code: watchCode, follows: isFailed, handle, log, signal });
+  watchSources({ folders, code: watchCode, follows: isFailed, handle: handleLater, log, signal });
 }

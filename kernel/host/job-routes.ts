@@ -1,5 +1,7 @@
 import { pageOf, pageQuery } from '../../foundation/base/page.ts';
+import { withExample } from '../../foundation/base/schema-example.ts';
 import { Type } from '../../foundation/base/type.ts';
+import { Id, listOf, Timestamp } from '../../foundation/base/wire.ts';
 import { DEPLOYMENT } from '../../foundation/messages/jobs/job-table.ts';
 import { JobErrors } from '../../foundation/messages/jobs/jobs.ts';
 import type { JobAdministration, JobRecord } from '../../foundation/messages/jobs/open-jobs.ts';
@@ -15,22 +17,28 @@ const WRITE = access.governance(['ops:write'], { operator: true });
 const MAX_PAGE = 200;
 
 const Job = Type.Object({
-  id: Type.String(),
-  queue: Type.String({ description: 'Which work it is: `<plugin>.<work>`' }),
-  state: Type.Enum(['waiting', 'scheduled', 'running', 'dead']),
-  tenant_id: Type.Union([Type.String(), Type.Null()], { description: 'Null for work of the deployment' }),
-  payload: Type.Unknown({ description: 'Without what looks like a secret' }),
-  attempt: Type.Integer({ description: 'Attempts that have begun' }),
-  max_attempts: Type.Integer(),
-  error: Type.Union([Type.String(), Type.Null()], { description: 'Why the latest attempt failed' }),
-  created_at: Type.String({ format: 'date-time' }),
+  id: Id,
+  queue: Type.String({
+    description: 'Which work it is: `<plugin>.<work>`',
+    examples: ['runtime.webhook-delivery'],
+  }),
+  state: Type.Enum(['waiting', 'scheduled', 'running', 'dead'], { examples: ['dead'] }),
+  tenant_id: Type.Union([Id, Type.Null()], { description: 'Null for work of the deployment' }),
+  payload: Type.Unknown({ description: 'Any JSON, without what looks like a secret' }),
+  attempt: Type.Integer({ description: 'Attempts that have begun', examples: [8] }),
+  max_attempts: Type.Integer({ examples: [8] }),
+  error: Type.Union([Type.String(), Type.Null()], {
+    description: 'Why the latest attempt failed',
+    examples: ['The receiver answered 500.'],
+  }),
+  created_at: Timestamp,
   due_at: Type.String({
-    format: 'date-time',
+    ...Timestamp,
     description:
       'Scheduled: when it begins. Running: the end of its lease. Dead: when it is forgotten. Waiting: since when',
   }),
 });
-const Id = Type.Object({ id: Type.String({ maxLength: 64 }) });
+const IdParams = Type.Object({ id: Type.String({ maxLength: 64 }) });
 
 /** The administration of durable work, over all tenants: what waits, what failed for good, and another try for that. */
 export function jobRoutes(jobs: JobAdministration): readonly Route[] {
@@ -55,12 +63,7 @@ export function jobRoutes(jobs: JobAdministration): readonly Route[] {
           tenant_id: Type.Optional(Type.String({ maxLength: 64 })),
         }),
         responses: {
-          200: Type.Object({
-            jobs: Type.Array(Job),
-            total: Type.Integer(),
-            limit: Type.Integer(),
-            offset: Type.Integer(),
-          }),
+          200: listOf('jobs', Job),
         },
       },
       handle: async ({ query }) => {
@@ -81,7 +84,7 @@ export function jobRoutes(jobs: JobAdministration): readonly Route[] {
       access: READ,
       summary: 'Read a job that is not done',
       tag: 'jobs',
-      schema: { params: Id, responses: { 200: Job } },
+      schema: { params: IdParams, responses: { 200: Job } },
       handle: ({ params }) => found(params.id),
     }),
     route({
@@ -90,7 +93,7 @@ export function jobRoutes(jobs: JobAdministration): readonly Route[] {
       access: WRITE,
       summary: 'Have a dead job begin anew, with all of its attempts',
       tag: 'jobs',
-      schema: { params: Id, responses: { 200: Job } },
+      schema: { params: IdParams, responses: { 200: withExample(Job, { state: 'waiting', attempt: 0 }) } },
       handle: async ({ params }) => shown(await jobs.retry(params.id)),
     }),
     route({
@@ -99,7 +102,7 @@ export function jobRoutes(jobs: JobAdministration): readonly Route[] {
       access: WRITE,
       summary: 'Forget a dead job',
       tag: 'jobs',
-      schema: { params: Id, responses: { 204: null } },
+      schema: { params: IdParams, responses: { 204: null } },
       handle: async ({ params }) => {
         await jobs.delete(params.id);
         return reply.empty();

@@ -1,32 +1,61 @@
-import { readdir, realpath, stat } from 'node:fs/promises';
-import path from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { within } from '../../foundation/base/deadline.ts';
+import { codeFingerprint } from '../../foundation/code/code-fingerprint.ts';
+import { type CodeSource, findSources, importSource } from '../../foundation/code/code-sources.ts';
+import { declaredSources, type PackageRule } from '../../foundation/code/declared-sources.ts';
+import { type GatewayFile, parseGatewayFile } from '../../foundation/config/gateway-file.ts';
+import type { KernelSettings } from '../../foundation/config/kernel-settings.ts';
 import type { Plugin } from '../api/plugin.ts';
-import { codeFingerprint } from './code-fingerprint.ts';
-import { isOutside, ofGeneration, resolveKernelForPlugins } from './resolve-hook.ts';
+import { BUNDLED_PLUGINS } from '../version.ts';
+import { restOf } from './desired.ts';
 
-/** The folders of plugins, and the code in them. */
+/** The folders of plugins and the packages that gateway.yaml names, and the code in them. */
 export class PluginFolders {
   readonly folders: readonly string[];
+  readonly #rule: PackageRule;
+  #declaring: GatewayFile = parseGatewayFile('gateway.yaml', undefined);
   readonly #generations = new Map<string, number>();
   readonly #imported = new Map<string, string | undefined>();
 
-  constructor(folders: readonly string[]) {
+  constructor(
+    folders: readonly string[],
+    rule: PackageRule = { production: false, pluginPackages: undefined },
+  ) {
     this.folders = folders;
+    this.#rule = rule;
   }
 
-  /** What is there now, by name. @throws Error naming a folder that cannot be read. */
-  sources(): Promise<ReadonlyMap<string, PluginSource>> {
-    return findPluginSources(this.folders);
+  /** The bundled plugins, and those that the settings add. */
+  static of(settings: KernelSettings): PluginFolders {
+    return new PluginFolders([BUNDLED_PLUGINS, ...settings.pluginDirs], settings);
   }
 
-  /** Imports the plugins that may run, side by side. One that cannot be loaded is reported and hinders no other. */
-  async loadAll(mayRun: (name: string) => boolean = () => true): Promise<readonly (Discovered | Unloaded)[]> {
+  /** From now on the packages that this file names are there. */
+  declare(file: GatewayFile): void {
+    this.#declaring = file;
+  }
+
+  /** What is there now, by name; with the packages that `file` names. @throws Error naming a folder that cannot be read. */
+  async sources(file: GatewayFile = this.#declaring): Promise<ReadonlyMap<string, CodeSource>> {
+    const sources = new Map(await findSources(this.folders));
+    for (const [name, source] of await declaredSources(file, this.#rule)) {
+      const first = sources.get(name);
+      if (first === undefined) sources.set(name, source);
+      else sources.set(`${name} (${source.folder})`, { ...source, takenBy: first.folder });
+    }
+    return sources;
+  }
+
+  /** Imports the plugins that may run, side by side. One that cannot be loaded is reported and hinders no other. `only` is `SVC_PLUGINS`; `leftOut` crashed too often. */
+  async loadAll(
+    file = this.#declaring,
+    only: readonly string[] = [],
+    leftOut: ReadonlyMap<string, unknown> = new Map(),
+  ): Promise<readonly (Discovered | Unloaded)[]> {
+    this.declare(file);
     const sources = [...(await this.sources()).values()];
     return Promise.all(
       sources.map(async (source) => {
-        if (mayRun(source.name) || source.takenBy !== undefined) return this.#import(source);
+        const mayRun = restOf(source.name, file, only) === undefined && !leftOut.has(source.name);
+        if (mayRun || source.takenBy !== undefined) return this.#import(source);
         // Known, so that it is no new folder.
         this.#imported.set(source.name, await codeFingerprint(source.folder));
         return { name: source.name, folder: source.folder };
@@ -34,9 +63,9 @@ export class PluginFolders {
     );
   }
 
-  /** Imports a plugin's code anew; `undefined` when no folder holds it. */
-  async load(name: string): Promise<Discovered | undefined> {
-    const source = (await this.sources()).get(name);
+  /** Imports a plugin's code anew; `undefined` when no folder holds it and `file` names no package of it. */
+  async load(name: string, file = this.#declaring): Promise<Discovered | undefined> {
+    const source = (await this.sources(file)).get(name);
     return source && this.#import(source);
   }
 
@@ -56,7 +85,7 @@ export class PluginFolders {
     return this.#generations;
   }
 
-  async #import(source: PluginSource): Promise<Discovered> {
+  async #import(source: CodeSource): Promise<Discovered> {
     // Before the import: what is edited meanwhile counts as edited.
     this.#imported.set(source.name, await codeFingerprint(source.folder));
     const generation = this.#generations.get(source.name) ?? 0;
@@ -83,30 +112,21 @@ export interface Unloaded {
 }
 
 const NAME = /^[a-z][a-z0-9-]*$/;
-/** Milliseconds that the modules of a plugin may take to run. */
-const IMPORT_TIMEOUT = 30_000;
-
-/**
- * Imports a plugin's code: its whole module graph anew with each generation, the kernel and npm packages excepted. One that
- * cannot be imported, or exports no definition of its folder's name, is told by its `error`.
- */
-export async function loadPlugin(source: PluginSource, generation: number): Promise<Discovered> {
-  const { name, folder, file, takenBy } = source;
+/** Imports a plugin's code (`importSource`). One that cannot be imported, or exports no definition of its folder's name, is told by its `error`. */
+export async function loadPlugin(source: CodeSource, generation: number): Promise<Discovered> {
+  const { name, folder, takenBy, declared } = source;
   try {
     if (takenBy !== undefined) throw new Error(`the name is taken by ${takenBy}`);
-    if (generation > 0 || isOutside(await realpath(file))) resolveKernelForPlugins();
-    const url = pathToFileURL(file).href;
-    const imported: Promise<{ default?: unknown }> = import(
-      generation === 0 ? url : ofGeneration(url, generation)
-    );
-    const module = await within(IMPORT_TIMEOUT, `importing ${file}`, imported);
-    return { name, folder, plugin: checkDefinition(module.default, name), generation };
+    if (declared?.problem !== undefined) throw new Error(declared.problem);
+    const plugin = checkDefinition(await importSource(source, generation), source);
+    const versioned = declared === undefined ? plugin : { version: declared.version, ...plugin };
+    return { name, folder, plugin: versioned, generation };
   } catch (cause) {
     return { name, folder, error: cause instanceof Error ? cause : new Error(String(cause)) };
   }
 }
 
-function checkDefinition(exported: unknown, name: string): Plugin {
+function checkDefinition(exported: unknown, { name, declared }: CodeSource): Plugin {
   if (typeof exported !== 'object' || exported === null || typeof (exported as Plugin).setup !== 'function') {
     throw new Error(
       'plugin.ts has no definition as its default export: write `export default definePlugin({ … })`',
@@ -114,60 +134,10 @@ function checkDefinition(exported: unknown, name: string): Plugin {
   }
   const plugin = exported as Plugin;
   if (!NAME.test(plugin.name)) throw new Error(`"${plugin.name}" is not a plugin name: use [a-z][a-z0-9-]*`);
-  if (plugin.name !== name)
-    throw new Error(`the folder ${name} holds a plugin that calls itself ${plugin.name}`);
-  return plugin;
-}
-
-/** Where the code of a plugin lies. */
-interface PluginSource {
-  /** Name of the folder; of a second folder with a taken name, with its path. */
-  readonly name: string;
-  readonly folder: string;
-  /** `plugin.ts` or `plugin.js` in it. */
-  readonly file: string;
-  /** The folder that has the name already: this one is reported and not loaded. */
-  readonly takenBy?: string;
-}
-
-/**
- * Finds the plugin folders (those with a `plugin.ts` or `plugin.js`) below `folders`, by name. Of two with one name the
- * first is taken.
- *
- * @throws Error naming the folder: one that was asked for and is not there is a mistake in the configuration.
- */
-export async function findPluginSources(
-  folders: readonly string[],
-): Promise<ReadonlyMap<string, PluginSource>> {
-  const sources = new Map<string, PluginSource>();
-  for (const folder of folders) {
-    for (const entry of await entriesOf(folder)) {
-      const directory = path.resolve(folder, entry);
-      const file = await entryFile(directory);
-      if (file === undefined) continue;
-      const first = sources.get(entry);
-      const name = first === undefined ? entry : `${entry} (${directory})`;
-      const taken = first === undefined ? {} : { takenBy: first.folder };
-      sources.set(name, { name, folder: directory, file, ...taken });
-    }
-  }
-  return sources;
-}
-
-async function entriesOf(folder: string): Promise<readonly string[]> {
-  try {
-    return (await readdir(folder)).filter((name) => !name.startsWith('.')).sort();
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new Error(`the plugin folder ${folder} cannot be read (${code}); see SVC_PLUGIN_DIRS`, { cause });
-  }
-}
-
-async function entryFile(directory: string): Promise<string | undefined> {
-  for (const name of ['plugin.ts', 'plugin.js']) {
-    const file = path.join(directory, name);
-    const found = await stat(file).catch(() => undefined);
-    if (found?.isFile()) return file;
-  }
-  return undefined;
+  if (plugin.name === name) return plugin;
+  throw new Error(
+    declared === undefined
+      ? `the folder ${name} holds a plugin that calls itself ${plugin.name}`
+      : `${declared.at}: ${declared.place} is the plugin ${plugin.name}: call its entry plugins.${plugin.name}`,
+  );
 }

@@ -1,18 +1,37 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import { placeOf } from '../../foundation/code/error-place.ts';
 import { ConfigurationError } from '../../foundation/config/configuration-error.ts';
 import { parseGatewayFile } from '../../foundation/config/gateway-file.ts';
 import type { DegradedPlugin } from '../../foundation/observability/readiness.ts';
-import { changedEntries, type Desired, entryOf, planRun, type RunPlan, restOf } from './desired.ts';
+import {
+  changedEntries,
+  type Desired,
+  entryOf,
+  planRun,
+  type RunPlan,
+  restOf,
+  withEntries,
+} from './desired.ts';
 import { PluginChangeError } from './errors.ts';
 import { Catalogue } from './graph.ts';
+import { Moves } from './moves.ts';
 import type { Discovered, Unloaded } from './plugin-folders.ts';
 import { Slot } from './slot.ts';
-import { type Changed, PluginSwap, type SwapParts } from './swap.ts';
+import { type Around, type Changed, PluginSwap, type SwapParts } from './swap.ts';
+
+/** Milliseconds that a start waits for the set-ups of plugins that are not bundled, and a stop for those that are under way. */
+const START_PATIENCE = 5_000;
+const STOP_PATIENCE = 2_000;
 
 /** What the host is made of. */
 export interface PluginHostOptions extends SwapParts {
   /** `SVC_PLUGINS`; empty for all. */
   readonly only: readonly string[];
+  /** Whether a plugin comes with the gateway: those are set up first, so that they have what others claim as well, and a start waits for them. Default: all. */
+  readonly isBundled?: (folder: string) => boolean;
+  /** Plugins that ended the process again and again, with the time of the last: they are not started, until somebody enables them. */
+  readonly leftOut?: ReadonlyMap<string, Date>;
 }
 
 /** What shall be: everything that is not said stays as it is. */
@@ -22,33 +41,54 @@ export interface Change {
   readonly restart?: readonly string[];
   /** Code that was found: of new plugins, or new generations of those that are there. */
   readonly found?: readonly Discovered[];
-  /** A plugin whose folder is gone. */
-  readonly gone?: string;
+  /** Plugins whose code is gone. */
+  readonly gone?: readonly string[];
+}
+
+/** What a change comes to at this moment. */
+interface Planned {
+  readonly arriving: readonly string[];
+  readonly leaving: ReadonlySet<string>;
+  readonly names: ReadonlySet<string>;
+  readonly upstream: ReadonlySet<string>;
+  readonly desired: Desired;
+  readonly catalogue: Catalogue;
 }
 
 /**
- * Brings the running plugins to the desired state, one change at a time. At the first start each plugin's failure is its
- * own. Every later change is whole or not at all: the new instances are set up beside the old ones, exchanged for them
- * in one turn, and the old ones drain; when one of the new cannot be set up, nothing has happened.
+ * Brings the running plugins to the desired state. At the first start each plugin's failure is its own, and set-ups run side by side. Every later
+ * change is whole or not at all: the new instances are set up beside the old ones, exchanged for them in one turn, and the old ones drain; when one of the new
+ * cannot be set up, nothing has happened. Changes of different plugins do not wait for each other's set-ups.
  */
 export class PluginHost {
   readonly #options: PluginHostOptions;
   readonly #slots = new Map<string, Slot>();
   readonly #exchange: PluginSwap;
-  #catalogue: Catalogue;
+  readonly #moves = new Moves();
+  /** Those of the first start, to the end of what follows from them. */
+  readonly #starting = new Map<string, Promise<void>>();
+  #catalogue = new Catalogue([]);
   #desired: Desired = parseGatewayFile('gateway.yaml', undefined);
-  #changes: Promise<unknown> = Promise.resolve();
+  /** Those that are published and have not begun what they do by themselves. */
+  #heldBack: string[] | undefined = [];
   #isStopped = false;
 
-  /** @throws PluginGraphError for a cycle, or two providers of one service. */
+  /** @param discovered of several that claim the same the first has it: a later provider of a service, or the last member of a circle, has failed. */
   constructor(discovered: readonly (Discovered | Unloaded)[], options: PluginHostOptions) {
     this.#options = options;
     this.#exchange = new PluginSwap(options, (name) => this.#slots.get(name)!);
-    this.#catalogue = new Catalogue(discovered.flatMap((found) => ('plugin' in found ? [found.plugin] : [])));
     for (const found of discovered) {
       const slot = this.#slotOf(found);
       if ('error' in found) slot.fail(found.error);
-      else if ('plugin' in found) slot.hold(found);
+      else if (options.leftOut?.has(found.name))
+        slot.fail(new Error(leftOutReason(options.leftOut.get(found.name)!)));
+      if (!('plugin' in found)) continue;
+      try {
+        this.#catalogue = this.#catalogue.with(found.plugin);
+        slot.hold(found);
+      } catch (failure) {
+        slot.fail(failure);
+      }
     }
   }
 
@@ -60,8 +100,24 @@ export class PluginHost {
     return this.#desired;
   }
 
+  /** The plugins that have work in hand, or had since this was asked last. */
+  busy(): readonly string[] {
+    return this.slots.filter(({ current }) => current?.wasBusy()).map(({ name }) => name);
+  }
+
+  /** The plugin, not one of the bundled, in whose code an error has its origin. */
+  culpritOf(error: unknown): string | undefined {
+    const { isBundled = () => true } = this.#options;
+    return this.slots.find(({ folder }) => !isBundled(folder) && placeOf(error, folder) !== undefined)?.name;
+  }
+
   slot(name: string): Slot | undefined {
     return this.#slots.get(name);
+  }
+
+  /** Whether `desired` and `SVC_PLUGINS` let a plugin run. */
+  mayRun(name: string, desired: Desired): boolean {
+    return restOf(name, desired, this.#options.only) === undefined;
   }
 
   /** Plugins that `desired` lets run and whose code is not there yet, or that could not be loaded and are to be tried again. */
@@ -70,7 +126,7 @@ export class PluginHost {
     return this.slots
       .filter(({ plugin, name, status }) => {
         const isNew = status.state !== 'failed' || changed.includes(name);
-        return plugin === undefined && isNew && restOf(name, desired, this.#options.only) === undefined;
+        return plugin === undefined && isNew && this.mayRun(name, desired);
       })
       .map(({ name }) => name);
   }
@@ -84,75 +140,155 @@ export class PluginHost {
 
   /**
    * The first start. A plugin that fails is reported, and the others serve. Each serves as soon as it is set up; what runs by itself begins
-   * when all have been tried, since it may need what a later one contributes.
+   * when all have been tried, since it may need what a later one contributes. Set-ups of others than bundled plugins that take long go on afterwards.
    *
    * @throws PluginChangeError when one with `onFailure: abort` fails.
    */
-  start(desired: Desired): Promise<void> {
-    return this.#exclusively(async () => {
-      this.#desired = desired;
-      this.#noteUnknown(desired);
-      const catalogue = this.#catalogue;
-      const failed = new Set(this.#failed());
-      const started: string[] = [];
-      for (const name of failed) this.#abortIfAsked(name, this.#slots.get(name)!.lastError?.message);
-      for (;;) {
-        const plan = planRun({ ...this.#conditions(desired, catalogue), failed });
-        const name = plan.run.find((candidate) => this.#slots.get(candidate)!.current === undefined);
-        if (name === undefined) {
-          this.#activate(started);
-          return this.#noteIdle(plan.idle);
-        }
-        try {
-          await this.#exchange.run({
-            arriving: [name],
-            leaving: new Set(),
-            reason: 'started',
-            desired,
-            catalogue,
-            before: catalogue,
-            isHeldBack: true,
-          });
-          started.push(name);
-        } catch (failure) {
-          const cause = failure instanceof PluginChangeError ? failure.cause : failure;
-          this.#slots.get(name)!.fail(cause);
-          this.#options.log.error({ err: cause, plugin: name }, 'a plugin could not be started');
-          // A variable that is wrong stops the start, whoever reads it (decisions 0.5).
-          if (namesVariable(cause)) throw new PluginChangeError(name, cause);
-          this.#abortIfAsked(name, cause);
-          for (const dependent of catalogue.graph.dependentsOf(name)) {
-            if (catalogue.needs(dependent, name)) this.#abortIfAsked(dependent, cause);
-          }
-          failed.add(name);
-        }
+  async start(desired: Desired): Promise<void> {
+    this.#desired = desired;
+    this.#noteUnknown(desired);
+    for (const name of this.#failed()) this.#abortIfAsked(name, this.#slots.get(name)!.lastError?.message);
+    const { isBundled = () => true } = this.#options;
+    await this.#startAll((name) => isBundled(this.#slots.get(name)!.folder));
+    const rest = this.#startAll(() => true);
+    await Promise.race([rest, pause(START_PATIENCE, undefined, { ref: false })]);
+    rest.catch((err) =>
+      this.#options.log.error({ err }, 'a plugin that the start did not wait for has failed'),
+    );
+    this.#activate();
+  }
+
+  /**
+   * Starts those that may, side by side, each when those that it needs or wants are there.
+   *
+   * @throws PluginChangeError when one with `onFailure: abort` fails
+   */
+  async #startAll(may: (name: string) => boolean): Promise<void> {
+    for (;;) {
+      const { run, idle } = this.#planned(this.#desired, this.#catalogue, new Set(this.#failed()));
+      const lacking = run.filter((name) => this.#slots.get(name)!.current === undefined);
+      for (const name of lacking) {
+        const isReady = this.#catalogue.upstreamOf(name).every((upstream) => !lacking.includes(upstream));
+        if (!may(name) || !isReady || this.#moves.has(name) || this.#isStopped) continue;
+        const started = this.#startOne(name).finally(() => this.#starting.delete(name));
+        started.catch(() => {});
+        this.#starting.set(name, started);
       }
-    });
+      const under = [...this.#starting].filter(([name]) => may(name));
+      if (under.length > 0) await Promise.race(under.map(([, started]) => started));
+      else return this.#noteIdle(idle);
+    }
+  }
+
+  /** @throws PluginChangeError where its failure ends the start */
+  async #startOne(name: string): Promise<void> {
+    const desired = this.#desired;
+    const catalogue = this.#catalogue;
+    try {
+      await this.#make({ ...this.#moveOf([name], new Set(), catalogue), desired, catalogue }, 'started');
+    } catch (failure) {
+      const cause = failure instanceof PluginChangeError ? failure.cause : failure;
+      if (this.#isStopped) return;
+      this.#slots.get(name)!.fail(cause);
+      this.#options.log.error({ err: cause, plugin: name }, 'a plugin could not be started');
+      // A variable that is wrong stops the start, whoever reads it (decisions 0.5).
+      if (namesVariable(cause)) throw new PluginChangeError(name, cause);
+      this.#abortIfAsked(name, cause);
+      for (const dependent of catalogue.graph.dependentsOf(name)) {
+        if (catalogue.needs(dependent, name)) this.#abortIfAsked(dependent, cause);
+      }
+    }
   }
 
   /**
    * Makes a change. Plugins whose entry or code changed, or that `restart` names, are set up anew, and with them those that
    * need or want them. Resolves when the new state serves.
    *
+   * @param around the turn in which the new state begins to serve
    * @throws PluginChangeError with everything as it was. A plugin that was new is reported as failed, and disturbs no other.
    */
-  change({ desired, restart = [], found = [], gone }: Change): Promise<Changed> {
-    return this.#exclusively(async () => {
-      const next = desired ?? this.#desired;
-      const touched = new Set([...restart, ...changedEntries(this.#desired, next)]);
-      for (const { name } of found) touched.add(name);
+  async change({ desired, found = [], gone = [], ...change }: Change, around?: Around): Promise<Changed> {
+    const entries = desired === undefined ? [] : changedEntries(this.#desired, desired);
+    const wanted = () => withEntries(this.#desired, desired ?? this.#desired, entries);
+    for (;;) {
+      if (this.#isStopped) throw KernelErrors.draining();
+      const next = wanted();
+      const changed = entries.filter((name) => !this.#moves.leadTo(next, name));
+      const touched = new Set([...(change.restart ?? []), ...changed, ...found.map(({ name }) => name)]);
       try {
-        const catalogue = this.#catalogueWith(found, gone);
-        const changed = await this.#move(next, catalogue, touched);
-        for (const one of found) if ('plugin' in one) this.#slots.get(one.name)!.hold(one);
-        if (gone !== undefined) void changed.drained.then(() => this.#forget(gone));
-        return changed;
+        const planned = this.#plan(next, this.#catalogueWith(found, gone), touched);
+        const other = this.#moves.inTheWayOf(planned);
+        if (other !== undefined) await other;
+        else return await this.#apply(planned, wanted, { found, gone }, around);
       } catch (failure) {
         if (failure instanceof PluginChangeError) this.#slots.get(failure.plugin)?.fail(failure.cause);
         for (const one of found) this.#keepForLater(one, failure);
         throw failure;
       }
+    }
+  }
+
+  /** Goes to what is planned, whole or not at all. `wanted` is asked again when it becomes true: other plugins may have changed meanwhile. */
+  async #apply(
+    planned: Planned,
+    wanted: () => Desired,
+    { found, gone }: { readonly found: readonly Discovered[]; readonly gone: readonly string[] },
+    around: Around | undefined,
+  ): Promise<Changed> {
+    let catalogue = planned.catalogue;
+    const changed = await this.#make(planned, 'started anew', {
+      around,
+      enter: () => {
+        catalogue = this.#catalogueWith(found, gone);
+      },
+      entered: () => {
+        this.#catalogue = catalogue;
+        this.#desired = wanted();
+        for (const one of found) if ('plugin' in one) this.#slots.get(one.name)!.hold(one);
+      },
     });
+    this.#noteIdle(this.#planned(this.#desired, this.#catalogue, new Set(this.#failed())).idle);
+    for (const name of gone) void changed.drained.then(() => this.#forget(name));
+    this.#catchUp();
+    return changed;
+  }
+
+  /** Starts what could not be a part of the change that was made, since it was on its way at that moment. */
+  #catchUp(): void {
+    const { arriving, leaving } = this.#plan(this.#desired, this.#catalogue, new Set());
+    if (arriving.length + leaving.size === 0 || this.#isStopped) return;
+    this.change({}).catch((err) =>
+      this.#options.log.error({ err }, 'plugins could not be brought to what gateway.yaml says'),
+    );
+  }
+
+  /** Exchanges instances, while no other move touches them. */
+  #make(
+    { arriving, leaving, ...move }: Planned,
+    reason: string,
+    {
+      around,
+      enter,
+      entered,
+    }: { around?: Around | undefined; enter?: () => void; entered?: () => void } = {},
+  ): Promise<Changed> {
+    const { desired, catalogue } = move;
+    return this.#moves.make(move, () =>
+      this.#exchange.run({
+        ...{ arriving, leaving, reason, desired, catalogue },
+        ...(around && { around }),
+        enter: () => {
+          if (this.#isStopped) throw KernelErrors.draining();
+          enter?.();
+          return this.#catalogue;
+        },
+        entered: () => {
+          entered?.();
+          this.#heldBack?.push(...arriving);
+        },
+        isHeldBack: () => this.#heldBack !== undefined,
+      }),
+    );
   }
 
   /** Has the background work of every plugin end, within `drainTimeout` ms; `stop` waits for it. The plugins still serve. */
@@ -161,31 +297,27 @@ export class PluginHost {
   }
 
   /**
-   * Stops every plugin, dependents first; calls in flight get `drainTimeout` ms. Changes under way are finished first, and
-   * none is made afterwards.
+   * Stops every plugin, dependents first; calls in flight get `drainTimeout` ms. No change is made any more; set-ups that are under way are waited for, 2 s, and
+   * come to nothing.
    */
-  stop(drainTimeout: number): Promise<void> {
-    return this.#exclusively(async () => {
-      this.#isStopped = true;
-      const leaving = new Set(
-        this.slots.filter((slot) => slot.current !== undefined).map((slot) => slot.name),
-      );
-      const [desired, catalogue, before] = [this.#desired, this.#catalogue, this.#catalogue];
-      await this.#exchange.run({
-        arriving: [],
-        leaving,
-        reason: 'the gateway stops',
-        desired,
-        catalogue,
-        before,
-        drainTimeout,
-      });
-      await this.#exchange.retired();
+  async stop(drainTimeout: number): Promise<void> {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    const ends = Promise.all(this.#moves.ends());
+    await Promise.race([ends, pause(STOP_PATIENCE, undefined, { ref: false })]);
+    const leaving = new Set(this.slots.flatMap(({ name, current }) => (current === undefined ? [] : [name])));
+    const catalogue = this.#catalogue;
+    await this.#exchange.run({
+      ...{ arriving: [], leaving, reason: 'the gateway stops', desired: this.#desired, catalogue },
+      ...{ enter: () => catalogue, drainTimeout },
     });
+    await this.#exchange.retired();
   }
 
   /** @throws PluginChangeError when one with `onFailure: abort` cannot begin. */
-  #activate(names: readonly string[]): void {
+  #activate(): void {
+    const names = this.#heldBack ?? [];
+    this.#heldBack = undefined;
     this.#exchange.activate(names);
     for (const name of names) {
       const { lastError } = this.#slots.get(name)!;
@@ -193,14 +325,16 @@ export class PluginHost {
     }
   }
 
-  /** Goes to another desired state and catalogue, whole or not at all. */
-  async #move(desired: Desired, catalogue: Catalogue, touched: ReadonlySet<string>): Promise<Changed> {
-    const failed = new Set(this.#failed().filter((name) => !touched.has(name)));
-    const plan = planRun({ ...this.#conditions(desired, catalogue), failed });
-    const running = this.slots.filter(({ current }) => current !== undefined).map(({ name }) => name);
+  /** What has to come and go for another desired state and catalogue. What is on its way already is left alone, unless it is touched. Pure. */
+  #plan(desired: Desired, catalogue: Catalogue, touched: ReadonlySet<string>): Planned {
+    const isUnderWay = (name: string) => !touched.has(name) && this.#moves.has(name);
+    const [running, rest] = partition(this.slots, ({ current }) => current !== undefined);
+    // What needs one that is on its way waits for it, as if it had failed until then.
+    const failed = [...this.#failed().filter((name) => !touched.has(name)), ...rest.filter(isUnderWay)];
+    const plan = this.#planned(desired, catalogue, new Set(failed));
     const arriving: string[] = [];
-    const leaving = new Set(running.filter((name) => !catalogue.plugins.has(name)));
-    for (const name of catalogue.graph.order) {
+    const leaving = new Set(running.filter((name) => !catalogue.plugins.has(name) && !isUnderWay(name)));
+    for (const name of catalogue.graph.order.filter((one) => !isUnderWay(one))) {
       const runs = running.includes(name);
       const upstreamMoves = [...catalogue.upstreamOf(name), ...this.#catalogue.upstreamOf(name)].some(
         (upstream) => arriving.includes(upstream) || leaving.has(upstream),
@@ -209,18 +343,18 @@ export class PluginHost {
       if (shouldRun && (!runs || touched.has(name) || upstreamMoves)) arriving.push(name);
       if (runs && (!shouldRun || arriving.includes(name))) leaving.add(name);
     }
-    const before = this.#catalogue;
-    const reason = 'started anew';
-    const changed = await this.#exchange.run({ arriving, leaving, reason, desired, catalogue, before });
-    this.#desired = desired;
-    this.#catalogue = catalogue;
-    this.#noteIdle(plan.idle);
-    return changed;
+    return { ...this.#moveOf(arriving, leaving, catalogue), desired, catalogue };
+  }
+
+  #moveOf(arriving: readonly string[], leaving: ReadonlySet<string>, catalogue: Catalogue) {
+    const names = new Set([...arriving, ...leaving]);
+    const upstream = new Set(arriving.flatMap((name) => catalogue.upstreamOf(name)));
+    return { arriving, leaving, names, upstream: upstream.difference(names) };
   }
 
   /** @throws PluginChangeError when the code could not be loaded, or does not go with that of the others. */
-  #catalogueWith(found: readonly Discovered[], gone: string | undefined): Catalogue {
-    let catalogue = gone === undefined ? this.#catalogue : this.#catalogue.without(gone);
+  #catalogueWith(found: readonly Discovered[], gone: readonly string[]): Catalogue {
+    let catalogue = gone.reduce((without, name) => without.without(name), this.#catalogue);
     for (const one of found) this.#slotOf(one);
     for (const one of found) {
       if ('error' in one) throw new PluginChangeError(one.name, one.error);
@@ -262,9 +396,10 @@ export class PluginHost {
     return this.slots.filter(({ status }) => status.state === 'failed').map(({ name }) => name);
   }
 
-  #conditions(desired: Desired, { graph, plugins }: Catalogue) {
+  /** Who is to run. */
+  #planned(desired: Desired, { graph, plugins }: Catalogue, failed: ReadonlySet<string>): RunPlan {
     const unloaded = this.#unloaded().map(({ name }) => name);
-    return { graph, plugins, desired, only: this.#options.only, unloaded };
+    return planRun({ graph, plugins, desired, only: this.#options.only, failed, unloaded });
   }
 
   #noteIdle(idle: RunPlan['idle']): void {
@@ -292,17 +427,16 @@ export class PluginHost {
     const onFailure = entryOf(this.#desired, name).onFailure ?? plugin?.onFailure ?? 'continue';
     if (onFailure === 'abort') throw new PluginChangeError(name, cause);
   }
+}
 
-  /** One change after the other; a failed one does not stop the next. */
-  #exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const turn = () => {
-      if (this.#isStopped) throw KernelErrors.draining();
-      return work();
-    };
-    const result = this.#changes.then(turn, turn);
-    this.#changes = result.catch(() => {});
-    return result;
-  }
+/** The names of those that are so, and of those that are not. */
+function partition(slots: readonly Slot[], isSo: (slot: Slot) => boolean): readonly [string[], string[]] {
+  const { true: those = [], false: others = [] } = Object.groupBy(slots, (slot) => `${isSo(slot)}`);
+  return [those.map(({ name }) => name), others.map(({ name }) => name)];
+}
+
+function leftOutReason(last: Date): string {
+  return `left out: errors that it did not handle ended the process three times within ten minutes, at last ${last.toISOString()}; enable it to try it again`;
 }
 
 function namesVariable(cause: unknown): boolean {

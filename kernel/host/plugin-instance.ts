@@ -1,12 +1,13 @@
 import { within } from '../../foundation/base/deadline.ts';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import { type OwnedHandles, ownHandles } from '../../foundation/code/owned-handles.ts';
 import type { HintConsumer } from '../../foundation/messages/hints/hints.ts';
 import type { JobWorker } from '../../foundation/messages/jobs/jobs.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
+import type { RunningTask } from '../../foundation/schedules/periodic.ts';
 import type { Plugin } from '../api/plugin.ts';
 import { InFlight } from '../chain/in-flight.ts';
 import { type Drain, Effects } from './effects.ts';
-import { type RunningTask, runPeriodically } from './periodic.ts';
 import { createScope, type ScopeParts } from './plugin-scope.ts';
 
 /** Milliseconds that each undo may take. */
@@ -27,6 +28,8 @@ interface InstanceParts
   readonly releaseTables?: () => void;
   /** Milliseconds that `setup` may take. */
   readonly setupTimeout: number;
+  /** Where its code lies. */
+  readonly folder: string;
 }
 
 /** One generation of a plugin: what one run of its `setup` made, and how that is taken away again. */
@@ -41,13 +44,17 @@ export class PluginInstance {
   /** Resolves when it begins what runs by itself: false where it ends before that. */
   readonly #begun = Promise.withResolvers<boolean>();
   #isListening = false;
+  #counted = 0;
   #tasks: RunningTask[] = [];
   readonly #workers: (HintConsumer | JobWorker)[] = [];
   #stopping: readonly Promise<void>[] = [];
   #drained: Promise<readonly string[]> | undefined;
   #ended: Promise<readonly string[]> | undefined;
 
+  readonly #handles: OwnedHandles;
+
   private constructor(parts: InstanceParts) {
+    this.#handles = ownHandles(parts.folder);
     this.plugin = parts.plugin;
     this.config = parts.config;
     this.configHash = parts.configHash;
@@ -71,7 +78,7 @@ export class PluginInstance {
     });
     try {
       // As a promise also when `setup` is synchronous and throws.
-      const setUp = (async () => plugin.setup(scope, parts.upstream))();
+      const setUp = instance.#handles.run(async () => plugin.setup(scope, parts.upstream));
       await within(setupTimeout, `the set-up of ${plugin.name}`, setUp);
       const missing = plugin.offers?.find((ref) => !instance.effects.provided.has(ref.id));
       if (missing !== undefined)
@@ -127,7 +134,15 @@ export class PluginInstance {
     this.#begun.resolve(true);
     this.#listen();
     for (const { start } of [...this.effects.hints, ...this.effects.workers]) this.#workers.push(start());
-    this.#tasks = this.effects.tasks.map((task) => runPeriodically(task, this.#controller.signal, this.#log));
+    this.#tasks = this.effects.tasks.map(({ start }) => start(this.#controller.signal));
+  }
+
+  /** Whether it has work in hand, or had since it was asked last. */
+  wasBusy(): boolean {
+    const { size, count } = this.inFlight;
+    const isBusy = size > 0 || count !== this.#counted;
+    this.#counted = count;
+    return isBusy;
   }
 
   /** Whether there is work in the background that `drain` waits for. */
@@ -210,7 +225,7 @@ export class PluginInstance {
         leaks.push(`an undo failed: ${failure instanceof Error ? failure.message : String(failure)}`);
       }
     }
-    return leaks;
+    return [...leaks, ...this.#handles.end()];
   }
 }
 

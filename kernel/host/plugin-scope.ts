@@ -9,13 +9,19 @@ import type { Logger } from '../../foundation/observability/logger.ts';
 import type { PluginMetrics } from '../../foundation/observability/plugin-metrics.ts';
 import type { KindDefinition } from '../../foundation/resources/kind.ts';
 import type { ResourceHost } from '../../foundation/resources/resources.ts';
+import { runPeriodically } from '../../foundation/schedules/periodic.ts';
+import { cronPlan, everyPlan } from '../../foundation/schedules/plan.ts';
+import { runScheduled } from '../../foundation/schedules/scheduled.ts';
 import type { Plugin } from '../api/plugin.ts';
 import type { ExtensionPoint } from '../api/refs.ts';
 import type { Scope } from '../api/scope.ts';
 import type { KernelServices } from '../api/services.ts';
 import type { InFlight } from '../chain/in-flight.ts';
 import { compileMount, compileRoute } from '../http/compiled-route.ts';
-import type { Effects } from './effects.ts';
+import type { Effects, Task } from './effects.ts';
+
+/** Of a task; it is part of a key. */
+const TASK_NAME = /^[\x21-\x7e]{1,100}$/;
 
 /** What a scope is made of. */
 export interface ScopeParts {
@@ -39,11 +45,19 @@ export interface ScopeParts {
 export function createScope(parts: ScopeParts): { readonly scope: Scope; close(): void } {
   const { plugin, config, log, signal, services, metric, events, hints, jobs, inFlight } = parts;
   const { name } = plugin;
+  const scheduling = { ...services, log };
   let isClosed = false;
 
   function open(verb: string): Effects {
     if (isClosed) throw new Error(`${name} called scope.${verb} after its set-up was over`);
     return parts.effects;
+  }
+
+  function addTask(verb: string, task: string, start: Task['start']): void {
+    const { tasks } = open(verb);
+    if (!TASK_NAME.test(task)) throw new Error(`${name}: "${task}" is no name of a task`);
+    if (tasks.some((known) => known.name === task)) throw new Error(`${name} has two tasks named ${task}`);
+    tasks.push({ name: task, start });
   }
 
   const scope: Scope = {
@@ -60,7 +74,16 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
     },
 
     mount(prefix, router, options) {
-      const middleware = router.routes() as unknown as Middleware;
+      const routes = router.routes() as unknown as Middleware;
+      const base = prefix.replace(/\/$/, '');
+      const isWhole = router.stack.some(({ path }) => String(path).startsWith(base));
+      const middleware: Middleware = isWhole
+        ? routes
+        : (context, next) => {
+            // The router asks this before `path`, which stays as the client sent it.
+            Object.assign(context, { newRouterPath: context.path.slice(base.length) || '/' });
+            return routes(context, next);
+          };
       open('mount').routes.push(compileMount({ prefix, middleware, ...options }, name, inFlight));
     },
 
@@ -77,6 +100,8 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
     },
 
     authenticate(authenticator) {
+      if (authenticator.needsBody === true && authenticator.places.length === 0)
+        throw new Error(`${name}: ${authenticator.name} sees bodies, and names no place`);
       open('authenticate').authenticators.push(authenticator);
     },
 
@@ -124,8 +149,20 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
       workers.push({ name: job.id, start: () => jobs.work(job, handle, options) });
     },
 
-    every(task, milliseconds, run, { immediately = false } = {}) {
-      open('every').tasks.push({ name: task, milliseconds, task: run, immediately });
+    every(task, milliseconds, run, { immediately = false, replicas = 'all' } = {}) {
+      const plan = replicas === 'one' ? everyPlan(milliseconds) : undefined;
+      addTask('every', task, (signal) =>
+        plan === undefined
+          ? runPeriodically({ name: task, milliseconds, task: run, immediately }, signal, log)
+          : runScheduled({ name: `${name}.${task}`, plan, task: run, immediately }, signal, scheduling),
+      );
+    },
+
+    cron(task, pattern, run, { timezone } = {}) {
+      const scheduled = { name: `${name}.${task}`, plan: cronPlan(pattern, timezone), task: run };
+      addTask('cron', task, (signal) =>
+        runScheduled({ ...scheduled, immediately: false }, signal, scheduling),
+      );
     },
 
     drain(work, finish) {

@@ -1,3 +1,5 @@
+import { placeOf } from '../../foundation/code/error-place.ts';
+import { redactText } from '../../foundation/observability/redact-text.ts';
 import type { Plugin } from '../api/plugin.ts';
 import type { Discovered } from './plugin-folders.ts';
 import type { PluginInstance } from './plugin-instance.ts';
@@ -51,7 +53,10 @@ export class Slot {
 
   /** Notes a failure; the state changes only when nothing of the plugin serves. */
   fail(cause: unknown): void {
-    const message = cause instanceof Error ? cause.message : String(cause);
+    const place = placeOf(cause, this.folder);
+    const said = cause instanceof Error ? cause.message : String(cause);
+    // A plugin may say anything: what is shown holds no credential, like the log.
+    const message = redactText(place === undefined || said.includes(place) ? said : `${said} (${place})`);
     this.lastError = { message, at: new Date(this.#now()) };
     if (this.current === undefined) this.status.set('failed', message);
   }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../foundation/base/clock.ts';
+import { Mutex } from '../../foundation/base/semaphore.ts';
 import type { Environment } from '../../foundation/config/read-config.ts';
 import type { Events } from '../../foundation/messages/events/events.ts';
 import type { Hints } from '../../foundation/messages/hints/hints.ts';
@@ -46,13 +47,20 @@ export interface Swap {
   readonly desired: Desired;
   /** In which the arriving run. */
   readonly catalogue: Catalogue;
-  /** In which the leaving ran. */
-  readonly before: Catalogue;
+  /** Called when all that arrive are set up and nothing else changes any more; where it throws, they do not become visible. Gives the catalogue in which the leaving ran. */
+  readonly enter: () => Catalogue;
+  /** Called when they are visible, in the same turn. */
+  readonly entered?: () => void;
+  /** Around that turn, for what has to happen together with it. Default: nothing has. */
+  readonly around?: Around;
   /** Milliseconds; default: what `desired` says of each. */
   readonly drainTimeout?: number;
-  /** What runs by itself begins when `activate` is called, not in the turn of the swap; events are heard, and wait. */
-  readonly isHeldBack?: boolean;
+  /** Asked in that turn: what runs by itself begins when `activate` is called, not now; events are heard, and wait. Default: now. */
+  readonly isHeldBack?: () => boolean;
 }
+
+/** Does something together with a change, which `make` makes. */
+export type Around = (make: () => Promise<Changed>) => Promise<Changed>;
 
 /** A change that serves already. */
 export interface Changed {
@@ -60,11 +68,16 @@ export interface Changed {
   readonly drained: Promise<void>;
 }
 
+/** An instance that is set up, and how long that took. */
+type Staged = Arrival & { readonly milliseconds: number };
+
 /** Exchanges running instances of plugins for others, all in one turn or not at all. */
 export class PluginSwap {
   readonly #parts: SwapParts;
   readonly #slotOf: (name: string) => Slot;
   readonly #retiring = new Set<Promise<void>>();
+  /** What becomes visible does so one after the other. */
+  readonly #turn = new Mutex();
 
   constructor(parts: SwapParts, slotOf: (name: string) => Slot) {
     this.#parts = parts;
@@ -99,42 +112,65 @@ export class PluginSwap {
     }
   }
 
-  /** Sets up `arriving` in order, publishes them in place of `leaving` in one turn, and lets those drain. */
-  async run({ arriving, leaving, reason, drainTimeout, isHeldBack, ...target }: Swap): Promise<Changed> {
-    const staged = new Map<string, Arrival & { readonly milliseconds: number }>();
-    let current = '';
+  /**
+   * Sets up `arriving` in order, publishes them in place of `leaving` in one turn, and lets those drain. Several may be set up side by side; they become visible one after
+   * the other.
+   *
+   * @throws PluginChangeError naming the plugin that stood in the way; nothing has happened then
+   */
+  async run(swap: Swap): Promise<Changed> {
+    const { arriving, leaving, around = (make) => make() } = swap;
+    const staged = new Map<string, Staged>();
+    let current: string | undefined;
     try {
       for (const name of arriving) {
         current = name;
-        staged.set(name, await this.#setUp(name, staged, leaving, target));
-        // Of this much already, so that a collision is told of the plugin that causes it.
-        await this.#parts.publication.check(leaving, staged);
+        const setUp = this.#setUp(name, staged, leaving, swap);
+        staged.set(name, await setUp.catch((failure) => refuse(name, failure)));
       }
-      const retire = this.#retire(
-        target.before,
-        leaving,
-        new Set(arriving),
-        (name) => drainTimeout ?? this.#drainTimeout(name, target.desired),
-      );
-      const publish = await this.#parts.publication.prepare(leaving, staged);
+      current = undefined;
+      return await around(() => this.#turn.run(() => this.#publish(swap, staged)));
+    } catch (failure) {
+      for (const { instance } of [...staged.values()].toReversed()) await instance.discard();
+      const culprit = failure instanceof PluginChangeError ? failure.plugin : current;
+      for (const name of arriving) {
+        const { status } = this.#slotOf(name);
+        if (status.state === 'starting' && name !== culprit)
+          status.set('stopped', `given up: ${culprit ?? 'the change'} failed`);
+      }
+      throw failure;
+    }
+  }
+
+  /** Makes what is set up visible. */
+  async #publish(swap: Swap, staged: ReadonlyMap<string, Staged>): Promise<Changed> {
+    const { arriving, leaving, reason, desired, drainTimeout, isHeldBack } = swap;
+    const { publication, log } = this.#parts;
+    const before = swap.enter();
+    let current = '';
+    try {
+      // Of the first, of the first two …: a collision is told of the plugin that causes it.
+      const checked = new Map<string, Staged>();
+      for (const [name, one] of staged) {
+        current = name;
+        await publication.check(leaving, checked.set(name, one));
+      }
+      const publish = await publication.prepare(leaving, staged);
+      const time = (name: string) => drainTimeout ?? this.#drainTimeout(name, desired);
+      const retire = this.#retire(before, leaving, new Set(arriving), time);
       publish();
       for (const [name, { instance, milliseconds }] of staged) {
         this.#slotOf(name).started(instance, milliseconds, reason);
-        this.#parts.log.info({ plugin: name, ms: Math.round(milliseconds) }, `plugin ${reason}`);
+        log.info({ plugin: name, ms: Math.round(milliseconds) }, `plugin ${reason}`);
       }
+      swap.entered?.();
       const drained = retire();
-      if (isHeldBack) this.#begin(staged.keys(), (instance) => instance.listen());
+      if (isHeldBack?.()) this.#begin(staged.keys(), (instance) => instance.listen());
       else this.activate(staged.keys());
       return { drained };
     } catch (failure) {
-      await this.#parts.publication.abandon();
-      for (const { instance } of [...staged.values()].toReversed()) await instance.discard();
-      for (const name of arriving) {
-        const { status } = this.#slotOf(name);
-        if (status.state === 'starting' && name !== current)
-          status.set('stopped', `given up: ${current} failed`);
-      }
-      throw new PluginChangeError(current, failure);
+      await publication.abandon();
+      return refuse(current, failure);
     }
   }
 
@@ -143,7 +179,7 @@ export class PluginSwap {
     staged: ReadonlyMap<string, Arrival>,
     leaving: ReadonlySet<string>,
     { desired, catalogue }: Pick<Swap, 'desired' | 'catalogue'>,
-  ): Promise<Arrival & { milliseconds: number }> {
+  ): Promise<Staged> {
     const { services, log, publication, clock, metricsFor } = this.#parts;
     const slot = this.#slotOf(name);
     const plugin = catalogue.plugins.get(name)!;
@@ -173,6 +209,7 @@ export class PluginSwap {
       metric: metricsFor(name),
       releaseTables: () => tables?.release(),
       setupTimeout: this.#parts.setupTimeout ?? SETUP_TIMEOUT,
+      folder: slot.folder,
       contributions: (pointId) => publication.contributions(pointId),
     });
     return { instance, address: address ?? this.#parts.address, milliseconds: clock.monotonic() - began };
@@ -227,4 +264,8 @@ export class PluginSwap {
   #drainTimeout(name: string, desired: Desired): number {
     return entryOf(desired, name).drainTimeout ?? this.#parts.drainTimeout;
   }
+}
+
+function refuse(plugin: string, failure: unknown): never {
+  throw failure instanceof PluginChangeError ? failure : new PluginChangeError(plugin, failure);
 }

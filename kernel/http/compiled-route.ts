@@ -1,7 +1,8 @@
 import type { Middleware } from 'koa';
 import { createValidator, type InputPlace, type Validator } from '../../foundation/base/json-schema.ts';
+import { Type } from '../../foundation/base/type.ts';
 import type { Access } from '../api/access.ts';
-import type { ErrorDialect, Route } from '../api/route.ts';
+import type { ErrorDialect, MountOptions, Route } from '../api/route.ts';
 import type { InFlight } from '../chain/in-flight.ts';
 
 /** A route that is ready to serve: its owner is known, its schemas are compiled. */
@@ -16,13 +17,17 @@ export interface CompiledRoute {
   readonly access: Access;
   readonly summary: string;
   readonly errors: ErrorDialect;
-  readonly rateLimit: 'standard' | 'bootstrap' | 'none';
+  readonly rateLimit: NonNullable<Route['rateLimit']>;
+  /** Bytes; `undefined` for the default. */
+  readonly bodyLimit: number | undefined;
   /** Counts the calls of the plugin generation that this route belongs to. */
   readonly inFlight: InFlight;
   readonly definition: Route | undefined;
   readonly validators: Readonly<Partial<Record<InputPlace, Validator>>>;
   /** The mounted Koa router, of kind `router`. */
   readonly middleware: Middleware | undefined;
+  /** What the router says of its paths. */
+  readonly openapi: MountOptions['openapi'];
 }
 
 const PLACES: readonly InputPlace[] = ['params', 'query', 'headers', 'body'];
@@ -31,7 +36,7 @@ const PLACES: readonly InputPlace[] = ['params', 'query', 'headers', 'body'];
  * Makes a definition ready. Its schemas are compiled at the first request that needs them: all of them at the start took a
  * fifth of it. One that is no JSON Schema is found by the conformance suite, or at that request.
  *
- * @throws Error for a path without a slash, and a route without access rule or summary.
+ * @throws Error for a path without a slash, a route without access rule or summary, and a limit that is none.
  */
 export function compileRoute(definition: Route, owner: string, inFlight: InFlight): CompiledRoute {
   const label = `${definition.method} ${definition.path}`;
@@ -39,6 +44,7 @@ export function compileRoute(definition: Route, owner: string, inFlight: InFligh
   if (definition.access === undefined)
     throw new Error(`${label}: a route without an access rule is not mounted`);
   if (!definition.summary) throw new Error(`${label}: a route needs a summary`);
+  checkLimit(label, definition.rateLimit);
   const validators: Partial<Record<InputPlace, Validator>> = {};
   for (const place of PLACES) {
     const schema = definition.schema?.[place];
@@ -53,21 +59,35 @@ export function compileRoute(definition: Route, owner: string, inFlight: InFligh
     summary: definition.summary,
     errors: definition.errors ?? 'problem',
     rateLimit: definition.rateLimit ?? 'standard',
+    bodyLimit: definition.bodyLimit,
     inFlight,
-    definition,
+    definition: definition.bodyType === 'raw' ? described(definition) : definition,
     validators,
     middleware: undefined,
+    openapi: undefined,
   };
+}
+
+/** For the document: bytes, where the route says nothing of them. */
+function described(definition: Route): Route {
+  const { body = Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }) } = definition.schema ?? {};
+  return { ...definition, schema: { ...definition.schema, body } };
+}
+
+function checkLimit(label: string, limit: Route['rateLimit']): void {
+  if (typeof limit !== 'object' || (Number.isInteger(limit.perMinute) && limit.perMinute >= 1)) return;
+  throw new Error(`${label}: perMinute is a whole number from 1, not ${limit.perMinute}`);
 }
 
 /** Compiles everything below `prefix` into one route that a Koa router answers. */
 export function compileMount(
-  mount: { prefix: string; access: Access; summary: string; middleware: Middleware },
+  mount: MountOptions & { prefix: string; middleware: Middleware },
   owner: string,
   inFlight: InFlight,
 ): CompiledRoute {
   if (mount.access === undefined)
     throw new Error(`${mount.prefix}: a mount without an access rule is refused`);
+  checkLimit(mount.prefix, mount.rateLimit);
   return {
     kind: 'router',
     owner,
@@ -76,10 +96,12 @@ export function compileMount(
     access: mount.access,
     summary: mount.summary,
     errors: 'problem',
-    rateLimit: 'standard',
+    rateLimit: mount.rateLimit ?? 'standard',
+    bodyLimit: mount.bodyLimit,
     inFlight,
     definition: undefined,
     validators: {},
     middleware: mount.middleware,
+    openapi: mount.openapi ?? {},
   };
 }

@@ -1,32 +1,31 @@
 import { cookieOf } from '../../foundation/http/cookies.ts';
 import { type AddressedRequest, isLoopbackCaller } from '../../foundation/http/source-address.ts';
-import type { Credentials } from '../auth/authenticator.ts';
+import type { PresentedCredentials } from '../auth/authenticator.ts';
 
 /** What a call presents to the authentication chain in its headers (of gRPC: its metadata). */
-export class HeaderCredentials implements Credentials {
+export class HeaderCredentials implements PresentedCredentials {
   readonly bearer: string | undefined;
   readonly method: string;
   readonly path: string;
+  readonly readBody: (() => Promise<Buffer>) | undefined;
   readonly #request: AddressedRequest;
 
-  constructor(request: AddressedRequest, method: string, path: string) {
+  constructor(request: AddressedRequest, method: string, path: string, readBody?: () => Promise<Buffer>) {
     this.#request = request;
     this.bearer = bearerOf(first(request.headers.authorization));
     this.method = method;
     this.path = path;
+    this.readBody = readBody;
   }
 
   get loopback(): boolean {
     return isLoopbackCaller(this.#request);
   }
 
-  header(name: string): string | undefined {
-    return first(this.#request.headers[name.toLowerCase()]);
-  }
+  // Not methods: authenticators take the credentials apart.
+  readonly header = (name: string): string | undefined => first(this.#request.headers[name.toLowerCase()]);
 
-  cookie(name: string): string | undefined {
-    return cookieOf(first(this.#request.headers.cookie), name);
-  }
+  readonly cookie = (name: string): string | undefined => cookieOf(first(this.#request.headers.cookie), name);
 }
 
 function first(value: string | string[] | undefined): string | undefined {

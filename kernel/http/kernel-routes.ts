@@ -1,3 +1,4 @@
+import { withExample } from '../../foundation/base/schema-example.ts';
 import { Type } from '../../foundation/base/type.ts';
 import {
   checkReadiness,
@@ -29,7 +30,7 @@ export function kernelRoutes(parts: KernelRouteParts): readonly Route[] {
       ...open,
       path: '/health/ready',
       summary: 'Whether the gateway can serve',
-      schema: { responses: { 200: PublicReadiness, 503: PublicReadiness } },
+      schema: { responses: { 200: PublicReadiness, 503: NotReady } },
       handle: async () => {
         const readiness = await checkReadiness(parts);
         return reply.json(readiness.status === 'ready' ? 200 : 503, toPublic(readiness));
@@ -41,7 +42,7 @@ export function kernelRoutes(parts: KernelRouteParts): readonly Route[] {
       summary: 'Metrics in the text format of Prometheus',
       tag: 'metrics',
       answerType: parts.metricsType,
-      schema: { responses: { 200: Type.String() } },
+      schema: { responses: { 200: MetricsText } },
       handle: async () => reply.text(await parts.metrics()),
     }),
   ];
@@ -63,14 +64,18 @@ export function readinessRoute(parts: ReadinessParts): Route {
   });
 }
 
+const MetricsText = Type.String({
+  examples: ['# TYPE svc_http_requests_in_flight gauge\nsvc_http_requests_in_flight 1\n'],
+});
+
 const ReadyStatus = Type.Enum(['ready', 'not_ready']);
 const CheckState = Type.Enum(['ok', 'error']);
 const Check = {
-  name: Type.String(),
+  name: Type.String({ examples: ['database'] }),
   state: CheckState,
   reason: Type.Union([Type.String(), Type.Null()], { description: 'Null where it is ok' }),
 };
-const Degraded = { name: Type.String(), state: Type.Enum(['failed', 'waiting']) };
+const Degraded = { name: Type.String({ examples: ['notes'] }), state: Type.Enum(['failed', 'waiting']) };
 
 const PublicReadiness = Type.Object({
   status: ReadyStatus,
@@ -79,12 +84,14 @@ const PublicReadiness = Type.Object({
   degraded: Type.Optional(Type.Array(Type.Object(Degraded))),
 });
 
+const NotReady = withExample(PublicReadiness, { status: 'not_ready', database: 'error: unavailable' });
+
 const ReadinessReport = Type.Object({
   status: ReadyStatus,
   serving: Type.Boolean({ description: 'False while the gateway starts and stops' }),
   database: Type.Object(Check),
-  checks: Type.Array(Type.Object(Check), { description: 'Probes of plugins' }),
-  degraded: Type.Array(Type.Object({ ...Degraded, reason: Type.String() })),
+  checks: Type.Array(Type.Object(Check), { description: 'Probes of plugins', examples: [[]] }),
+  degraded: Type.Array(Type.Object({ ...Degraded, reason: Type.String() }), { examples: [[]] }),
 });
 
 /** Names and states, and no reason: anybody may ask. The form of `database` is the specification's (1, Public). */

@@ -46,7 +46,7 @@ export function describedAccess(
 }
 
 function scopesOf(access: Access, method: string): readonly string[] {
-  if (access.kind === 'public' || access.kind === 'authenticated') return [];
+  if (access.kind === 'public' || access.kind === 'authenticated' || access.kind === 'credential') return [];
   // Without scopes a governance rule is for `admin` alone.
   if (access.kind !== 'governance') return requiredScopes(access.scopes, method);
   return [...(access.scopes.length === 0 ? [] : requiredScopes(access.scopes, method)), 'admin'];
@@ -59,6 +59,8 @@ function sentenceOf(access: Access, scopes: readonly string[], needsCredential: 
       return needsCredential ? 'a credential that the operation itself checks.' : 'anybody.';
     case 'authenticated':
       return 'every credential.';
+    case 'credential':
+      return `a credential of the kind ${quoted(access.methods)}.`;
     case 'open':
       return `${scope}; without a credential only from the gateway's own machine, or as \`SVC_ALLOW_ANONYMOUS\` says.`;
     case 'roles':

@@ -1,9 +1,11 @@
 import type { TSchema } from 'typebox';
-import { toOpenApiSchema } from '../../foundation/base/openapi-schema.ts';
+import { toOpenApiContent, toOpenApiSchema } from '../../foundation/base/openapi-schema.ts';
+import { Type } from '../../foundation/base/type.ts';
 import { BODY_TYPES } from '../../foundation/http/body.ts';
 import type { CompiledRoute } from './compiled-route.ts';
 import { type CredentialKind, describedAccess, securitySchemes } from './openapi-access.ts';
 import { answersOf, membersOf, sharedAnswers } from './openapi-answers.ts';
+import { mountedPaths } from './openapi-mounts.ts';
 
 /** An OpenAPI 3.0 document. */
 export interface OpenApiDocument {
@@ -17,7 +19,7 @@ const DESCRIPTION =
   'The routes that are live now. `X-Svc-User-Id` names the user that a credential speaks for: sessions, memories and profiles are his. ' +
   '`X-Request-ID` may be sent, and is in every answer. GET is answered to HEAD as well.';
 
-/** Describes the given routes, and the credentials that are taken. Pure; what is mounted as a whole router is not described. */
+/** Describes the given routes, and the credentials that are taken. Pure. */
 export function openApiDocument(
   routes: readonly CompiledRoute[],
   version: string,
@@ -26,27 +28,36 @@ export function openApiDocument(
   const schemes = securitySchemes(kinds);
   const described = routes.filter(({ definition }) => definition !== undefined && !definition.deprecated);
   const paths: Record<string, Record<string, unknown>> = {};
+  const ids = new Map<string, number>();
   for (const route of described) {
     const path = route.pattern.replaceAll('*}', '}');
+    const id = operationId(route);
+    // Of `/a-b` and `/a/b`, say.
+    const namesakes = ids.get(id) ?? 0;
+    ids.set(id, namesakes + 1);
     paths[path] ??= {};
-    paths[path][route.definition!.method.toLowerCase()] = operation(route, Object.keys(schemes));
+    paths[path][route.definition!.method.toLowerCase()] = {
+      operationId: namesakes === 0 ? id : `${id}${namesakes + 1}`,
+      ...operation(route, Object.keys(schemes)),
+    };
   }
+  Object.assign(paths, mountedPaths(routes, Object.keys(schemes)));
   return {
     openapi: '3.0.3',
     info: { title: 'Agent gateway', version, description: DESCRIPTION },
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => a.localeCompare(b))),
     components: {
       securitySchemes: schemes,
-      ...sharedAnswers(new Set(described.map(({ errors }) => errors))),
+      ...sharedAnswers(described),
     },
   };
 }
 
 function operation(route: CompiledRoute, schemes: readonly string[]): object {
-  const { access, definition } = route;
+  const { access, definition, pattern } = route;
   const { schema = {}, summary, description, tag, bodyOptional, bodyType, failures, method } = definition!;
   const parameters = [
-    ...parametersOf(schema.params, 'path', true),
+    ...parametersOf(pathParameters(schema.params, pattern), 'path', true),
     ...parametersOf(schema.query, 'query', false),
     ...parametersOf(schema.headers, 'header', false),
   ];
@@ -55,7 +66,6 @@ function operation(route: CompiledRoute, schemes: readonly string[]): object {
   return {
     summary,
     description: description === undefined ? sentence : `${description}\n\n${sentence}`,
-    operationId: operationId(route),
     tags: [tag ?? route.owner],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(schema.body === undefined
@@ -63,7 +73,7 @@ function operation(route: CompiledRoute, schemes: readonly string[]): object {
       : {
           requestBody: {
             required: bodyOptional !== true,
-            content: { [BODY_TYPES[bodyType ?? 'json']]: { schema: toOpenApiSchema(schema.body) } },
+            content: { [BODY_TYPES[bodyType ?? 'json']]: toOpenApiContent(schema.body) },
           },
         }),
     responses: answersOf(route),
@@ -71,9 +81,21 @@ function operation(route: CompiledRoute, schemes: readonly string[]): object {
   };
 }
 
+/** A name for a method of a client: `getV1TenantsById` for `GET /v1/tenants/{id}`. */
 function operationId({ definition, pattern }: CompiledRoute): string {
-  const words = pattern.split(/[^A-Za-z0-9]+/).filter(Boolean);
-  return [definition!.method.toLowerCase(), ...words].join('_');
+  const words = pattern
+    .replaceAll('{', 'by-')
+    .split(/[^A-Za-z0-9]+/)
+    .filter(Boolean);
+  const named = (words.length === 0 ? ['root'] : words).map((word) => word[0]!.toUpperCase() + word.slice(1));
+  return [definition!.method.toLowerCase(), ...named].join('');
+}
+
+/** The parameters of a path; of those that its schema does not name any text is told. */
+function pathParameters(schema: TSchema | undefined, pattern: string): TSchema {
+  const described = new Map(membersOf(schema));
+  const names = [...pattern.matchAll(/\{(\w+)\*?\}/g)].map(([, name = '']) => name);
+  return Type.Object(Object.fromEntries(names.map((name) => [name, described.get(name) ?? Type.String()])));
 }
 
 function parametersOf(schema: TSchema | undefined, place: string, isRequired: boolean): object[] {

@@ -66,7 +66,10 @@ function errorText({ body }: RenderedError): string {
 }
 
 function settleJson({ state }: Context, status: number, value: unknown): void {
-  state.answer = { status, type: 'application/json; charset=utf-8', text: JSON.stringify(value) };
+  const text = JSON.stringify(value) as string | undefined;
+  if (text === undefined)
+    throw new TypeError(`The handler answered with a ${typeof value}, which is no JSON`);
+  state.answer = { status, type: 'application/json; charset=utf-8', text };
 }
 
 /** What the route declares; an author who has declared nothing gets what no browser takes for a page. */

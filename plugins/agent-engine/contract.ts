@@ -12,9 +12,12 @@ export type {
 export * from './contract/agent-definitions.ts';
 export * from './contract/agent-turns.ts';
 export * from './contract/agents.ts';
+export * from './contract/chat-guards.ts';
+export * from './contract/chats.ts';
 export * from './contract/conversations.ts';
 export * from './contract/guard.ts';
 export * from './contract/mcp-servers.ts';
+export * from './contract/model-providers.ts';
 export * from './contract/models.ts';
 export * from './contract/redact-value.ts';
 export * from './contract/run-context.ts';

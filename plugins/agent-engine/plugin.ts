@@ -1,4 +1,4 @@
-import { definePlugin, PersonalDataPoint } from 'agent-gateway';
+import { definePlugin, PersonalDataPoint, RetentionPoint } from 'agent-gateway';
 import {
   EmbeddingsPoint,
   MemoriesRef,
@@ -14,11 +14,14 @@ import { AgentEngineConfig } from './config.ts';
 import {
   AgentsRef,
   AgentTurnsRef,
+  ChatGuardsPoint,
+  ChatsRef,
   CheckpointsRef,
   ConversationsRef,
   EmbeddingsRef,
   GuardRef,
   McpServersRef,
+  ModelProvidersPoint,
   ModelsRef,
   SandboxPoliciesRef,
   SandboxRef,
@@ -26,6 +29,7 @@ import {
   ToolsPoint,
   ToolsRef,
 } from './contract.ts';
+import { openChatGuards } from './services/guard/chat/chat-guards.ts';
 import { openGuard } from './services/guard/create-guard.ts';
 import { openAgents } from './services/loop/open-agents.ts';
 import { openModelService } from './services/open-model-service.ts';
@@ -36,8 +40,13 @@ import { overheadOf } from './services/sandbox/sandbox-config.ts';
 import { executeCode } from './services/tools/execute-code.ts';
 import { recordTools } from './services/tools/skill-tools.ts';
 import { createAgentTurns } from './services/turns/agent-turns.ts';
+import { createChats } from './services/turns/chats.ts';
 import { createConversations } from './services/turns/conversations.ts';
-import { createCheckpoints, forgetCheckpoints } from './store/checkpoints/checkpoints.ts';
+import {
+  createCheckpoints,
+  forgetCheckpoints,
+  retainedCheckpoints,
+} from './store/checkpoints/checkpoints.ts';
 import { entities, migrations } from './store/entities.ts';
 
 export default definePlugin({
@@ -56,13 +65,14 @@ export default definePlugin({
     skills: SkillsRef,
     turns: TurnsRef,
   },
-  points: [ToolsPoint, TenantAgentsPoint],
+  points: [ToolsPoint, TenantAgentsPoint, ChatGuardsPoint, ModelProvidersPoint],
   offers: [
     ModelsRef,
     EmbeddingsRef,
     GuardRef,
     AgentsRef,
     AgentTurnsRef,
+    ChatsRef,
     CheckpointsRef,
     ConversationsRef,
     SandboxRef,
@@ -75,18 +85,27 @@ export default definePlugin({
     const { clock, ids, database, objects } = scope.services;
     const sandbox = await startSandbox(scope);
     const guard = openGuard(scope);
+    const openGuards = openChatGuards(scope);
     const { models, embeddings } = await openModelService(scope);
     const policies = openSandboxPolicies(scope);
     const sources = [
       ...recordTools({ memories, skills, database, objects, guard }),
       executeCode({ sandbox, policies, overheadMs: overheadOf(scope.config.sandbox) }),
     ];
-    const { agents, tools, mcp } = openAgents(scope, { models, guard, receipts, policies, tools: sources });
+    const { agents, tools, mcp } = openAgents(scope, {
+      models,
+      guard,
+      openGuards,
+      receipts,
+      policies,
+      tools: sources,
+    });
 
     const { preamble_tokens: preambleTokens, history_tokens: historyTokens } = scope.config;
     const budget = { preambleTokens, historyTokens };
-    const conversations = createConversations({ ...records, guard, database, budget });
+    const conversations = createConversations({ ...records, guard, openGuards, database, budget });
     const checkpoints = createCheckpoints({ clock, ids });
+    const turns = createAgentTurns({ ...records, agents, models, conversations, checkpoints, database });
 
     scope.provide(ModelsRef, models);
     scope.provide(EmbeddingsRef, embeddings);
@@ -94,16 +113,15 @@ export default definePlugin({
     scope.provide(AgentsRef, agents);
     scope.provide(CheckpointsRef, checkpoints);
     scope.provide(ConversationsRef, conversations);
-    scope.provide(
-      AgentTurnsRef,
-      createAgentTurns({ ...records, agents, models, conversations, checkpoints, database }),
-    );
+    scope.provide(AgentTurnsRef, turns);
+    scope.provide(ChatsRef, createChats({ turns, tenants: scope.services.tenants, ids, log: scope.log }));
     scope.provide(SandboxRef, sandbox);
     scope.provide(SandboxPoliciesRef, policies);
     scope.provide(ToolsRef, tools);
     scope.provide(McpServersRef, mcp);
     scope.contribute(EmbeddingsPoint, embeddings);
     scope.contribute(SessionDataPoint, { remove: forgetCheckpoints });
+    scope.contribute(RetentionPoint, retainedCheckpoints(database));
     scope.contribute(PersonalDataPoint, createPersonalData({ database, guard }));
   },
 });

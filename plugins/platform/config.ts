@@ -15,6 +15,14 @@ export const PlatformConfig = Type.Object({
     max: '500h',
     description: 'How often deleted tenants whose time is over are purged; one replica at a time does it',
   }),
+  audit_retention: field.duration({
+    env: 'SVC_AUDIT_RETENTION',
+    default: '2160h',
+    min: '24h',
+    max: '876000h',
+    description:
+      'How long audit records stay in the database; older days are moved to the object storage as JSON lines, where there is one',
+  }),
   enable_mock_sessions: field.boolean({
     env: 'SVC_ENABLE_MOCK_SESSIONS',
     default: false,

@@ -13,6 +13,7 @@ import {
   ProfilesRef,
   ProvisioningRef,
   ReceiptsRef,
+  RetentionRef,
   SessionsRef,
   SkillsRef,
   SoulsRef,
@@ -30,6 +31,7 @@ import { bootstrapRoutes, meRoute, openApiRoute } from './routes/identity.ts';
 import { memoryRoutes, profileRoutes } from './routes/memories.ts';
 import { modelRoutes } from './routes/models.ts';
 import { pricingRuleRoutes } from './routes/pricing-rules.ts';
+import { retentionRoutes } from './routes/retention.ts';
 import { sandboxPolicyRoutes } from './routes/sandbox-policy.ts';
 import { mockSessionRoute, sessionRoutes } from './routes/sessions.ts';
 import { skillRoutes, soulRoutes } from './routes/skills.ts';
@@ -41,6 +43,7 @@ import { RenameInAudit } from './services/data-protection/data-protection.ts';
 import { openDataProtection } from './services/data-protection/open-data-protection.ts';
 import { createEgressAdministration } from './services/egress-administration.ts';
 import { createKeyAdministration, routeScopes } from './services/key-administration.ts';
+import { createRetentionAdministration } from './services/retention-administration.ts';
 import { createSandboxPolicyAdministration } from './services/sandbox-policy-administration.ts';
 import { createTenantAdministration } from './services/tenant-administration.ts';
 import { createUsageAdministration } from './services/usage-administration.ts';
@@ -64,6 +67,7 @@ export default definePlugin({
     provisioning: ProvisioningRef,
     receipts: ReceiptsRef,
     reports: UsageReportsRef,
+    retention: RetentionRef,
     sessions: SessionsRef,
     skills: SkillsRef,
     souls: SoulsRef,
@@ -106,6 +110,7 @@ export default definePlugin({
       ...adminUsageRoutes(createUsageAdministration({ reports, tenants, database }), clock),
       ...pricingRuleRoutes(pricing),
       ...sandboxPolicyRoutes(createSandboxPolicyAdministration({ policies, tenants, database })),
+      ...retentionRoutes(createRetentionAdministration({ retention: engine.retention, tenants })),
       ...dataProtectionRoutes(data, cleanUp),
       openApiRoute({ openapi }),
     );

@@ -1,4 +1,5 @@
-import { DEFAULT_TENANT_ID, definePlugin, PersonalDataPoint } from 'agent-gateway';
+import { DEFAULT_TENANT_ID, definePlugin, PersonalDataPoint, RetentionPoint } from 'agent-gateway';
+import { RecordsConfig } from './config.ts';
 import {
   EmbeddingsPoint,
   MemoriesRef,
@@ -8,6 +9,7 @@ import {
   ProfilesRef,
   ProvisioningRef,
   ReceiptsRef,
+  RetentionRef,
   SessionDataPoint,
   SessionsRef,
   SkillsRef,
@@ -18,14 +20,20 @@ import {
 import { createPersonalData } from './services/data-protection/personal-data.ts';
 import { openMetering } from './services/metering/metering.ts';
 import { createUsageReports } from './services/metering/usage-reports.ts';
+import { createUsageRollup } from './services/metering/usage-rollup.ts';
 import { openTenantContext } from './services/open-tenant-context.ts';
 import { createReceipts } from './services/receipts.ts';
+import { openRetention } from './services/retention/open-retention.ts';
+import { recordKinds } from './services/retention/record-kinds.ts';
 import { createSessions } from './services/sessions/sessions.ts';
 import { createTurns } from './services/sessions/turns.ts';
 import { BUILTIN_FOLDER, readCatalog } from './services/skills/skill-text.ts';
 import { ForgetSkills } from './services/skills/tenant-objects.ts';
 import { entities } from './store/entities.ts';
 import { migrations } from './store/migrations.ts';
+
+/** Milliseconds after which is looked for days that are over, and for erased usage. */
+const ROLLUP_EVERY_MS = 60_000;
 
 export default definePlugin({
   name: 'records',
@@ -34,7 +42,8 @@ export default definePlugin({
   entities,
   migrations,
   jobs: [ForgetSkills],
-  points: [EmbeddingsPoint, SessionDataPoint],
+  config: RecordsConfig,
+  points: [EmbeddingsPoint, SessionDataPoint, RetentionPoint],
   offers: [
     SessionsRef,
     TurnsRef,
@@ -48,18 +57,23 @@ export default definePlugin({
     SoulsRef,
     PreamblesRef,
     ProvisioningRef,
+    RetentionRef,
   ],
   async setup(scope) {
     const { clock, ids, database, leases } = scope.services;
     const { metering, pricing } = openMetering(scope);
     const catalog = await readCatalog(BUILTIN_FOLDER);
     const context = openTenantContext(scope, catalog);
+    const data = scope.contributions(SessionDataPoint);
 
-    scope.provide(SessionsRef, createSessions({ leases, data: scope.contributions(SessionDataPoint) }));
+    scope.provide(SessionsRef, createSessions({ leases, data }));
     scope.provide(TurnsRef, createTurns({ database, leases, metering, clock, ids }));
     scope.provide(ReceiptsRef, createReceipts({ clock, ids }));
     scope.provide(MeteringRef, metering);
     scope.provide(UsageReportsRef, createUsageReports({ database }));
+    scope.every('usage-rollup', ROLLUP_EVERY_MS, createUsageRollup({ database, leases, clock, ids }).run, {
+      immediately: true,
+    });
     scope.provide(PricingRulesRef, pricing);
     scope.provide(MemoriesRef, context.memories);
     scope.provide(ProfilesRef, context.profiles);
@@ -67,6 +81,8 @@ export default definePlugin({
     scope.provide(SoulsRef, context.souls);
     scope.provide(PreamblesRef, context.preambles);
     scope.provide(ProvisioningRef, context.provisioning);
+    scope.provide(RetentionRef, openRetention(scope));
+    for (const kind of recordKinds({ database, leases, data })) scope.contribute(RetentionPoint, kind);
     scope.contribute(PersonalDataPoint, createPersonalData({ ...scope.services, ...context }));
     await context.provisioning.kick(DEFAULT_TENANT_ID);
   },

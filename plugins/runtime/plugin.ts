@@ -1,4 +1,4 @@
-import { definePlugin, PersonalDataPoint, StoredObjectsPoint } from 'agent-gateway';
+import { definePlugin, PersonalDataPoint, RetentionPoint, StoredObjectsPoint } from 'agent-gateway';
 import {
   AgentsRef,
   AgentTurnsRef,
@@ -43,15 +43,15 @@ import { createChats } from './services/chat/chats.ts';
 import { openBackgroundChats } from './services/chat/open-background-chats.ts';
 import { createConversations } from './services/conversations.ts';
 import { createFiles, FileContents, fileReferences, removeContents } from './services/files/files.ts';
+import { retainedFiles } from './services/files/retained-files.ts';
 import { createPersonalData } from './services/personal-data.ts';
-import { CHAT_EXPIRY_EVERY_MS, createChatExpiry } from './services/v3-chat/chat-expiry.ts';
 import { createConversationMessages } from './services/v3-chat/conversation-messages.ts';
 import { createV3Chats } from './services/v3-chat/v3-chats.ts';
 import { DeliverWebhook } from './services/webhooks/deliveries.ts';
 import { openWebhooks } from './services/webhooks/open-webhooks.ts';
 import { createWorkflowChats } from './services/workflows/workflow-chats.ts';
 import { createWorkflowRuns } from './services/workflows/workflow-runs.ts';
-import { deleteChatsIn } from './store/chats.ts';
+import { deleteChatsIn, retainedChats } from './store/chats.ts';
 import { entities, migrations } from './store/entities.ts';
 
 export default definePlugin({
@@ -108,7 +108,8 @@ export default definePlugin({
     scope.contribute(StoredObjectsPoint, fileReferences(database));
     scope.contribute(SessionDataPoint, { remove: deleteChatsIn });
     scope.drain('v3 chats', v3Chats.close);
-    scope.every('v3-chat-expiry', CHAT_EXPIRY_EVERY_MS, createChatExpiry(services));
+    scope.contribute(RetentionPoint, retainedChats(database));
+    scope.contribute(RetentionPoint, retainedFiles(database, files));
     scope.route(
       ...health,
       ...v3ChatRoutes(v3Chats),

@@ -1,4 +1,4 @@
-import { definePlugin, PersonalDataPoint } from 'agent-gateway';
+import { definePlugin, PersonalDataPoint, RetentionPoint } from 'agent-gateway';
 import { AgentsRef, GuardRef, ToolsPoint } from '../agent-engine/contract.ts';
 import { MeteringRef, PreamblesRef } from '../records/contract.ts';
 import { WorkflowConfig } from './config.ts';
@@ -19,6 +19,7 @@ import { openDefinitions } from './services/definitions/create-definitions.ts';
 import { createEngines, limitsOf, openEngine } from './services/engine/open-engine.ts';
 import { openNodeTypes } from './services/nodes/node-types.ts';
 import { type NestedPrincipals, startWorkflowSource } from './services/tools/start-workflow.ts';
+import { retainedRuns } from './store/ended-runs.ts';
 import { entities, gatewayTables, migrations } from './store/tables.ts';
 
 export default definePlugin({
@@ -54,6 +55,7 @@ export default definePlugin({
     scope.provide(WorkflowEnginesRef, createEngines({ ...shared, typesOf }));
     scope.provide(WorkflowDefinitionsRef, definitions);
     scope.contribute(ToolsPoint, startWorkflowSource({ engine, definitions, nested }));
+    for (const kind of retainedRuns(database, gatewayTables)) scope.contribute(RetentionPoint, kind);
     scope.contribute(PersonalDataPoint, createPersonalData({ ...scope.services, redactor: guard, engine }));
     scope.route(
       ...definitionRoutes(definitions),

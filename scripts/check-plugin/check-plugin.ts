@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { findSources } from '../../foundation/code/code-sources.ts';
 import type { Plugin } from '../../kernel/api/plugin.ts';
-import { findPluginSources, loadPlugin, PluginFolders } from '../../kernel/host/plugin-folders.ts';
+import { loadPlugin, PluginFolders } from '../../kernel/host/plugin-folders.ts';
 import { BUNDLED_PLUGINS } from '../../kernel/version.ts';
 import { type ConformanceOptions, pluginConformance } from '../../testing/index.ts';
 
@@ -43,7 +44,7 @@ export async function* checkPlugin(folder: string): AsyncGenerator<CheckResult> 
 }
 
 async function sourceOf(directory: string) {
-  const sources = await findPluginSources([path.dirname(directory)]).catch(() => undefined);
+  const sources = await findSources([path.dirname(directory)]).catch(() => undefined);
   return sources?.get(path.basename(directory));
 }
 

@@ -1,16 +1,34 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { isPart, withFeatures } from './features.ts';
 import { inWords } from './names.ts';
+import { packageJson } from './package-json.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TEMPLATE = fileURLToPath(new URL('./template', import.meta.url));
+/** What a package has beside its code. */
+const PACKAGE = fileURLToPath(new URL('./package', import.meta.url));
 const BIOME = path.join(ROOT, 'node_modules', '.bin', 'biome');
 const TEST = 'plugin.test.ts';
+/** The same with the test runner of Node, which a package has without installing one. */
+const NODE_TEST = 'node.test.ts';
 /** As it is called among the tests of this project: the conformance suite looks at its whole process. */
 const BUNDLED_TEST = 'plugin.alone.test.ts';
+
+/** What to write. */
+export interface NewPlugin {
+  readonly name: string;
+  /** The folder in which a package of it is written; undefined: it is one of the bundled plugins. */
+  readonly dir: string | undefined;
+  readonly features: ReadonlySet<string>;
+  /** Scope of the package's name, `@acme`. */
+  readonly scope?: string | undefined;
+  /** The tarball of the package `agent-gateway` that it is developed with; undefined: it comes from the registry. */
+  readonly gateway?: string | undefined;
+}
 
 /** What was written; paths are relative to the working directory. */
 export interface WrittenPlugin {
@@ -20,13 +38,15 @@ export interface WrittenPlugin {
 }
 
 /**
- * Writes a plugin of that name: into `dir`, or into the bundled plugins with its test beside the others'. It appears whole,
+ * Writes a plugin of that name: as a package in `dir`, or into the bundled plugins with its test beside the others'. It appears whole,
  * in one move: a running gateway that watches the folder never sees half of it.
  *
  * @throws Error for a name that is none or is taken.
  */
-export async function writePlugin(name: string, dir: string | undefined): Promise<WrittenPlugin> {
+export async function writePlugin(wanted: NewPlugin): Promise<WrittenPlugin> {
+  const { name, dir, features } = wanted;
   const words = inWords(name);
+  const manifest = dir === undefined ? undefined : packageJson(wanted);
   const parent = path.resolve(dir ?? path.join(ROOT, 'plugins'));
   const folder = path.join(parent, name);
   if ((await stat(folder).catch(() => undefined)) !== undefined)
@@ -34,10 +54,14 @@ export async function writePlugin(name: string, dir: string | undefined): Promis
   await mkdir(parent, { recursive: true });
   const staging = path.join(parent, `.new-${name}-${process.pid}`);
   try {
-    await cp(TEMPLATE, staging, { recursive: true });
-    await fill(staging, words);
-    const test = dir === undefined ? await moveTest(staging, name) : undefined;
-    if (dir !== undefined) await rm(path.join(staging, TEST));
+    await cp(TEMPLATE, staging, {
+      recursive: true,
+      filter: (file) => isPart(path.relative(TEMPLATE, file), features),
+    });
+    const parts = manifest === undefined ? features : new Set([...features, 'package']);
+    await fill(staging, { ...words, 'package-name': manifest?.name ?? '' }, parts);
+    const test = manifest === undefined ? await moveTest(staging, name) : undefined;
+    if (manifest !== undefined) await addPackage(staging, manifest);
     await rename(staging, folder);
     // Longer and shorter names break lines elsewhere, and sort elsewhere.
     if (test !== undefined) await promisify(execFile)(BIOME, ['check', '--write', folder, test]);
@@ -47,14 +71,19 @@ export async function writePlugin(name: string, dir: string | undefined): Promis
   }
 }
 
-/** Replaces the template's names in every file, and in the files' own names. */
-async function fill(folder: string, words: Readonly<Record<string, string>>): Promise<void> {
+/** Replaces the template's names in every file, and in the files' own names, and leaves out what was not chosen. */
+async function fill(
+  folder: string,
+  words: Readonly<Record<string, string>>,
+  features: ReadonlySet<string>,
+): Promise<void> {
   const replace = (text: string) =>
     Object.entries(words).reduce((done, [from, to]) => done.replaceAll(from, to), text);
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const file = path.join(entry.parentPath, entry.name);
-    await writeFile(file, replace(await readFile(file, 'utf8')));
+    const text = withFeatures(await readFile(file, 'utf8'), features, file.endsWith('.ts'));
+    await writeFile(file, replace(text));
     if (replace(entry.name) !== entry.name)
       await rename(file, path.join(entry.parentPath, replace(entry.name)));
   }
@@ -67,5 +96,15 @@ async function moveTest(staging: string, name: string): Promise<string> {
   await mkdir(path.dirname(target), { recursive: true });
   await writeFile(target, text.replaceAll(/'\.\/(\w+)\.ts'/g, `'../../../plugins/${name}/$1.ts'`));
   await rm(path.join(staging, TEST));
+  await rm(path.join(staging, NODE_TEST));
   return path.relative(process.cwd(), target);
+}
+
+async function addPackage(staging: string, manifest: object): Promise<void> {
+  await rename(path.join(staging, NODE_TEST), path.join(staging, TEST));
+  await cp(PACKAGE, staging, { recursive: true });
+  // Called so, it would be a rule of this repository.
+  await rename(path.join(staging, 'gitignore'), path.join(staging, '.gitignore'));
+  await copyFile(path.join(ROOT, 'LICENSE'), path.join(staging, 'LICENSE'));
+  await writeFile(path.join(staging, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
 }

@@ -44,7 +44,7 @@ for (const args of [['--help'], ['-h'], ['help'], ['serve', '--help'], ['check',
     const { code, stdout, stderr } = await run(t, await temporaryFolder(t), args);
     t.is(code, 0);
     t.is(stderr, '');
-    for (const command of ['serve', 'migrate', 'openapi', 'check'])
+    for (const command of ['serve', 'migrate', 'openapi', 'plugins', 'check'])
       t.regex(stdout, new RegExp(`^ {2}${command} `, 'm'));
   });
 }
@@ -53,6 +53,8 @@ for (const [args, sentence] of [
   [['sevre'], 'saas-api has no command sevre, did you mean serve?'],
   [['--migrate-only'], 'saas-api has no command --migrate-only'],
   [['constructor'], 'saas-api has no command constructor'],
+  [['plugins', 'ad', 'x'], 'saas-api plugins is followed by list, or add <package>, or remove <plugin>'],
+  [['plugins', 'add'], 'saas-api plugins is followed by list, or add <package>, or remove <plugin>'],
   [['check', 'everything'], 'saas-api check takes no arguments, and got everything'],
 ] as const) {
   test(`${args.join(' ')} is refused with 2 and the commands`, async (t) => {

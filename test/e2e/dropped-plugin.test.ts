@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
+import { chosenFeatures } from '../../scripts/new-plugin/features.ts';
 import { writePlugin } from '../../scripts/new-plugin/write-plugin.ts';
 import { startTestGateway, type TestGateway } from '../../testing/index.ts';
 import { pluginFolder } from '../support/plugin-folder.ts';
@@ -32,7 +33,7 @@ test('a plugin with a route, a gRPC method and a YAML kind is dropped in, edited
     return files[0]?.documents[0]?.status === 'waiting';
   });
 
-  await writePlugin('weather', folder.path);
+  await writePlugin({ name: 'weather', dir: folder.path, features: chosenFeatures(undefined) });
   await until(() => stateOf(gateway) === 'active');
   const added = await post(gateway, { preset: 'sky' });
   t.deepEqual([added.status, added.body.text], [201, 'Cloudy']);
@@ -76,13 +77,13 @@ test('a plugin with a route, a gRPC method and a YAML kind is dropped in, edited
 
 test('two plugins with one gRPC service or one YAML kind: the later one is refused, and both are named', async (t) => {
   const folder = await pluginFolder(t);
-  await writePlugin('weather', folder.path);
+  await writePlugin({ name: 'weather', dir: folder.path, features: chosenFeatures(undefined) });
   await using gateway = await startTestGateway({ plugins: [], pluginFolders: [folder.path] });
   for (const [name, from, to] of [
     ['copied-kind', 'scope.grpc(itemMethods(items));', ''],
     ['copied-service', 'scope.kind(presetKind)', '({ get: (): string | undefined => undefined })'],
   ] as const) {
-    await writePlugin(name, folder.path);
+    await writePlugin({ name, dir: folder.path, features: chosenFeatures(undefined) });
     const other = path.join(folder.path, name);
     // The other one's kind and service, in a plugin with a name, tables and routes of its own.
     for (const [file, own, theirs] of [

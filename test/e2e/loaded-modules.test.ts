@@ -40,7 +40,7 @@ const UNUSED = [
   /^@modelcontextprotocol\//,
   /^@opentelemetry\/(exporter-|otlp-|resources|sdk-)/,
   /^(bullmq|ioredis|mariadb|mysql2|pg)$/,
-  /^(dockerode|protobufjs|undici)$/,
+  /^(croner|dockerode|protobufjs|undici)$/,
   // Its 370 modules are needed for types only: `Type` of the foundation makes the same schemas.
   /^typebox$/,
 ];

@@ -9,7 +9,9 @@ const read = (file: string) => readFile(path.join(root, file), 'utf8');
 /** Every Markdown file that is ours. */
 async function documents(): Promise<readonly string[]> {
   const names = await readdir(root, { recursive: true });
-  return names.filter((name) => name.endsWith('.md') && !/(?:^|\/)(?:node_modules|\.git|data)\//.test(name));
+  return names.filter(
+    (name) => name.endsWith('.md') && !/(?:^|\/)(?:node_modules|\.git|data|dist)\//.test(name),
+  );
 }
 
 /** Folders right below `folder`. */

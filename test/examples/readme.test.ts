@@ -58,6 +58,7 @@ test('the documents have commands to follow', (t) => {
     'docs/tutorial.md',
     'docs/operating.md',
     'docs/agents.md',
+    'docs/clients.md',
     'docs/plugins.md',
   ]) {
     const own = documents.find((document) => document.name === name);

@@ -5,9 +5,11 @@ await together(
   'test/foundation/config',
   'test/foundation/egress',
   'test/foundation/http',
+  'test/foundation/limits',
   'test/foundation/objects',
   'test/foundation/observability',
   'test/foundation/protobuf',
   'test/foundation/resources',
+  'test/foundation/schedules',
   'test/foundation/secrets',
 );

@@ -1,10 +1,11 @@
 import type { TSchema } from 'typebox';
+import { markedExampleOf } from '../../foundation/base/schema-example.ts';
 import type { Plugin } from '../../kernel/api/plugin.ts';
 import { type CompiledMethod, compiledOf } from '../../kernel/grpc/compiled-service.ts';
 import type { GrpcClient } from '../grpc-client.ts';
 import type { TestGateway } from '../start-test-gateway.ts';
 import type { ConformanceOptions } from './gateway-of.ts';
-import { marked, sampleOf, type World } from './sample.ts';
+import { marked, type World } from './sample.ts';
 
 /** Reads as the owner and as a stranger through every gRPC method that reads and takes one request. */
 export async function grpcReadProblems(
@@ -54,7 +55,7 @@ async function problemsOf(
 /** A request that fits the schema, with the id of what the owner made wherever it asks for one. */
 function requestFor(schema: TSchema | undefined, marker: string, id: string | undefined): unknown {
   if (schema === undefined) return {};
-  const request = sampleOf(schema, marker) as Record<string, unknown>;
+  const request = markedExampleOf(schema, marker) as Record<string, unknown>;
   for (const member of Object.keys(request)) {
     if (id !== undefined && (member === 'id' || member.endsWith('_id'))) request[member] = id;
   }

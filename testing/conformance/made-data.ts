@@ -1,8 +1,9 @@
+import { markedExampleOf } from '../../foundation/base/schema-example.ts';
 import type { Plugin } from '../../kernel/api/plugin.ts';
 import type { CompiledRoute } from '../../kernel/http/compiled-route.ts';
 import type { TestGateway, TestResponse } from '../start-test-gateway.ts';
 import { type ConformanceOptions, nameOf, routesOf, type SampleTenant } from './gateway-of.ts';
-import { Made, marked, sampleOf, sampleParams } from './sample.ts';
+import { Made, marked, sampleParams } from './sample.ts';
 
 /** The routes of a plugin that ask who is calling. */
 export function tenantRoutes(gateway: TestGateway, plugin: Plugin): readonly CompiledRoute[] {
@@ -36,7 +37,7 @@ export function send(
 ): Promise<TestResponse> {
   const sample = samples?.[nameOf(route)];
   const schema = route.definition?.schema?.body;
-  const made = schema === undefined ? undefined : sampleOf(schema, tenant.marker);
+  const made = schema === undefined ? undefined : markedExampleOf(schema, tenant.marker);
   const body = sample?.body === undefined ? made : marked(sample.body, tenant.marker);
   return gateway.request(
     sampleParams(route, { ...known.paramsOf(route), ...sample?.params }, tenant.marker),

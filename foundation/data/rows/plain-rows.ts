@@ -42,8 +42,14 @@ export interface PlainRows {
    * transaction of their own everything is undone then.
    */
   together(ready: readonly ReadyWrite[], place: Place, begin: Begin): Promise<boolean>;
-  /** Deletes all rows that match, in statements of bounded work; gives how many. Undefined where only MikroORM can do it. */
-  erase(meta: EntityMetadata, bound: Row, where: unknown, place: Place): Promise<number | undefined>;
+  /** Deletes rows that match, in statements of bounded work: all of them, or `most`; gives how many. Undefined where only MikroORM can do it. */
+  erase(
+    meta: EntityMetadata,
+    bound: Row,
+    where: unknown,
+    place: Place,
+    most?: number,
+  ): Promise<number | undefined>;
   /** Reads rows. Throws a `DatabaseDefect` for an entity or a condition that is not plain. */
   select(
     meta: EntityMetadata,
@@ -149,15 +155,16 @@ export function createPlainRows({ orm, writeAtOnce }: FamilyDriver, family: Fami
       );
     },
 
-    async erase(meta, bound, where, place) {
+    async erase(meta, bound, where, place, most = Infinity) {
       const entity = entityOf(meta);
       const both = entity && bothConditions(entity, bound, where);
       if (entity === undefined || both === undefined) return undefined;
-      const statement = deleteSomeStatement(family, entity, both, ERASED);
       for (let erased = 0; ; ) {
+        const asked = Math.min(ERASED, most - erased);
+        const statement = deleteSomeStatement(family, entity, both, asked);
         const count = Number((await run(statement, place)).numAffectedRows ?? 0);
-        if (count === 0) return erased;
         erased += count;
+        if (count < asked || erased >= most) return erased;
       }
     },
 

@@ -46,8 +46,11 @@ export interface Selection {
   readonly columns: readonly PlainColumn[];
 }
 
+/** Rows to pass over from which on only their keys are read: an index holds those, and the rows themselves are many times as large. */
+const FAR = 500;
+
 /**
- * A `select` of the rows that meet the conditions.
+ * A `select` of the rows that meet the conditions. Of rows far behind the first only those of the page are read whole.
  *
  * @throws DatabaseDefect for a property that the entity does not have, and for a limit or offset that is no count
  */
@@ -57,10 +60,41 @@ export function selectStatement<E>(
   query: RowsQuery<E>,
 ): Selection {
   const { columns, range } = limits(entity, query);
-  const order = orderOf(entity, query.orderBy).map(({ column, direction }) => `${column.sql} ${direction}`);
-  const head = `select ${columns.map(({ sql }) => sql).join(', ')} from ${entity.table} where `;
-  const ordered = order.length === 0 ? '' : ` order by ${order.join(', ')}`;
-  return { columns, statement: (put) => `${head}${allOf(where, put)}${ordered}${range(put)}` };
+  const order = orderOf(entity, query.orderBy);
+  const ordered = orderedBy(order);
+  const part = (read: readonly PlainColumn[], put: Put) =>
+    `select ${listed(read)} from ${entity.table} where ${allOf(where, put)}${ordered}${range(put)}`;
+  if (order.length === 0 || (query.offset ?? 0) < FAR)
+    return { columns, statement: (put) => part(columns, put) };
+  return { columns, statement: (put) => wholeRows(entity, columns, order, part(entity.keys, put)) };
+}
+
+/** A column that rows are ordered by. */
+interface Ordered {
+  readonly column: PlainColumn;
+  readonly direction: 'asc' | 'desc';
+}
+
+/** The rows, in their order, whose keys `page` selects. */
+export function wholeRows(
+  { table, keys }: PlainEntity,
+  columns: readonly PlainColumn[],
+  order: readonly Ordered[],
+  page: string,
+): string {
+  const same = keys.map(({ sql }) => `whole.${sql} = page.${sql}`).join(' and ');
+  return `select ${listed(columns, 'whole.')} from ${table} as whole inner join (${page}) as page on ${same}${orderedBy(order, 'whole.')}`;
+}
+
+/** The columns, `of` a table (`whole.`). */
+export function listed(columns: readonly PlainColumn[], of = ''): string {
+  return columns.map(({ sql }) => `${of}${sql}`).join(', ');
+}
+
+/** ` order by …`; empty where the order is the database's. */
+export function orderedBy(order: readonly Ordered[], of = ''): string {
+  if (order.length === 0) return '';
+  return ` order by ${order.map(({ column, direction }) => `${of}${column.sql} ${direction}`).join(', ')}`;
 }
 
 /** How many rows meet the conditions, as `found`. */
@@ -79,7 +113,7 @@ export function limits<E>(entity: PlainEntity, { fields, limit, offset = 0 }: Ro
 }
 
 /** The columns that rows are ordered by, the first one first. */
-export function orderOf<E>(entity: PlainEntity, orderBy: RowsQuery<E>['orderBy'] = {}) {
+export function orderOf<E>(entity: PlainEntity, orderBy: RowsQuery<E>['orderBy'] = {}): readonly Ordered[] {
   return Object.entries(orderBy).map(([name, direction]) => {
     if (direction !== 'asc' && direction !== 'desc')
       refuse(`Rows are ordered asc or desc by ${name}, nothing else`);

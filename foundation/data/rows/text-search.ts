@@ -7,10 +7,13 @@ import {
   allOf,
   known,
   limits,
+  listed,
+  orderedBy,
   orderOf,
   type RowsQuery,
   type Selection,
   type Statement,
+  wholeRows,
 } from './statement.ts';
 
 /** A text that rows have to hold. */
@@ -47,22 +50,20 @@ export function searchStatements<E>(
   const { columns, range } = limits(entity, query);
   const { keys, table } = entity;
   const needed = [...new Set([...keys, ...order.map(({ column }) => column), ...searched])];
-  const ordered = (from = '') =>
-    ` order by ${order.map(({ column, direction }) => `${from}${column.sql} ${direction}`).join(', ')}`;
-  const list = (of: readonly PlainColumn[], from = '') => of.map(({ sql }) => `${from}${sql}`).join(', ');
+  const ordered = orderedBy(order);
   const text = foldCase(search.text);
   const found: Statement = (put) => {
-    const first = `select ${list(needed)} from ${table} where ${allOf(where, put)}${ordered()} limit ${put(SEARCHED_RECORDS)}`;
+    const newest = (read: readonly PlainColumn[]) =>
+      `select ${listed(read)} from ${table} where ${allOf(where, put)}${ordered} limit ${put(SEARCHED_RECORDS)}`;
+    // MySQL sorts a whole table rather than follow an index to the rows; the keys it takes from the index, in their order.
+    const first = family === 'mysql' ? wholeRows(entity, needed, [], newest(keys)) : newest(needed);
     const holds = searched.map(({ sql }) => HOLDS[family](sql, put(text), text));
     return ` from (${first}) as searched where (${holds.join(' or ')})`;
   };
-  const same = keys.map(({ sql }) => `whole.${sql} = page.${sql}`).join(' and ');
   return {
     columns,
-    statement: (put) => {
-      const page = `select ${list(keys)}${found(put)}${ordered()}${range(put)}`;
-      return `select ${list(columns, 'whole.')} from ${table} as whole inner join (${page}) as page on ${same}${ordered('whole.')}`;
-    },
+    statement: (put) =>
+      wholeRows(entity, columns, order, `select ${listed(keys)}${found(put)}${ordered}${range(put)}`),
     count: (put) => `select count(*) as found${found(put)}`,
   };
 }

@@ -8,6 +8,7 @@ import type {
   ToolDefinition,
 } from '../../records/contract.ts';
 import type { AgentCheck, AgentInfo } from './agent-definitions.ts';
+import type { ChatGuarding } from './chat-guards.ts';
 import type { ChatRequest, ToolChoice } from './models.ts';
 import type { RunContext } from './run-context.ts';
 import type { Question } from './tools.ts';
@@ -47,6 +48,8 @@ export interface AgentRunRequest {
    */
   readonly pauses: 'allow' | 'refuse';
   readonly context: RunContext;
+  /** The guards that have looked at the messages already, as `Conversation.guards`; absent: guardrails and guards look at them here. */
+  readonly guards?: ChatGuarding | undefined;
 }
 
 /** What happens in a run, as it happens. All text is redacted. */
@@ -141,6 +144,8 @@ export interface AgentResumeRequest {
   /** By interrupt id; every interrupt of the checkpoint needs one. Throws `agent.decision-invalid` for anything else. */
   readonly decisions: Readonly<Record<string, Decision>>;
   readonly context: RunContext;
+  /** The guards that the conversation began with; absent: they are opened here. */
+  readonly guards?: ChatGuarding | undefined;
 }
 
 /** What can go wrong with agents, beside the model and the guardrails. */

@@ -7,6 +7,7 @@ import {
   principalOf,
   type UsageSource,
 } from '../../records/contract.ts';
+import type { ChatGuarding } from './chat-guards.ts';
 import type { AuditChanges } from './run-context.ts';
 
 /** Everything about a chat request that is not in its body. */
@@ -69,6 +70,9 @@ export interface ConversationRequest {
   readonly messages: readonly ChatMessage[];
   /** False stores nothing. */
   readonly store: boolean;
+  /** For the guards: the outermost agent, where one is named, and the alias of the model that is asked. */
+  readonly agent: string | undefined;
+  readonly model: string;
   /** Tokens that fit into the model, where that is known. */
   readonly contextLength: number | undefined;
 }
@@ -96,6 +100,10 @@ export interface Conversation extends AsyncDisposable {
   readonly preamble: string;
   /** The tenant's personality file, which an answer must not give away. */
   readonly secretPrompt: string | undefined;
+  /** What the request says, as the guards let it through: what a model may see, and what is stored. */
+  readonly messages: readonly ChatMessage[];
+  /** The guards of plugins that the conversation began with, for what comes out of it. */
+  readonly guards: ChatGuarding;
   /** What was said in the session before, oldest first. */
   readonly history: readonly ChatMessage[];
   /** Writes the turn, its counters and its usage in one transaction. When it has resolved, the turn is durable. */
@@ -106,7 +114,7 @@ export interface Conversation extends AsyncDisposable {
 
 /** Opens conversations: takes the session's turn, and collects what the model has to know. */
 export interface Conversations {
-  /** Throws what `Turns.begin` throws, and `session.turn-too-large`. */
+  /** Throws what `Turns.begin` throws, `session.turn-too-large`, and what the guardrails and guards refuse the messages with. */
   open(call: ChatCall, request: ConversationRequest): Promise<Conversation>;
 }
 

@@ -50,6 +50,8 @@ export const GuardErrors = defineErrors({
     kind: 'upstream',
     title: 'The answer was refused by the guardrails',
   },
+  /** 503: a guard of a plugin failed or was late, and refuses then. */
+  failed: { code: 'guard.failed', kind: 'unavailable', title: 'A guard of chats failed' },
 });
 
 /** The guardrails of the deployment. */

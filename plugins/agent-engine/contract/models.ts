@@ -225,6 +225,12 @@ export const ModelErrors = defineErrors({
     kind: 'unavailable',
     title: 'Too many model calls are waiting',
   },
+  /** A plugin's provider is named, and no plugin that runs contributes it. */
+  providerMissing: {
+    code: 'model.provider-missing',
+    kind: 'unavailable',
+    title: 'No plugin offers the provider of the model now',
+  },
   /** The provider failed too often in a row and is left alone for a while. Nothing was sent. Carries `retry-after`. */
   unavailable: {
     code: 'model.circuit-open',

@@ -19,13 +19,13 @@ export const ModelSpec = Type.Object(
   {
     provider: Type.String({
       maxLength: 200,
-      pattern: `^(openai|demo|anthropic|google|@ai-sdk/[a-z0-9][a-z0-9._-]*|npm:${PACKAGE})$`,
+      pattern: `^(openai|demo|anthropic|google|@ai-sdk/[a-z0-9][a-z0-9._-]*|npm:${PACKAGE}|plugin/[a-z][a-z0-9-]*/[a-z0-9][a-z0-9._-]*)$`,
       patternErrorMessage:
-        'must be openai, anthropic, google, demo, or the package of another AI SDK provider (@ai-sdk/… or npm:…)',
+        'must be openai, anthropic, google, demo, the package of another AI SDK provider (@ai-sdk/… or npm:…), or plugin/<plugin>/<name>',
       examples: ['openai', 'anthropic', 'google', 'demo'],
       description:
         '`openai`: any server that speaks OpenAI’s chat completions. `anthropic`, `google`: their own APIs. `demo`: the built-in model, ' +
-        'offline. `@ai-sdk/mistral`, `npm:some-provider`: another provider of the AI SDK, whose package has to be installed beside the gateway',
+        'offline. `@ai-sdk/mistral`, `npm:some-provider`: another provider of the AI SDK, whose package has to be installed beside the gateway. `plugin/acme/llm`: a provider that the plugin `acme` brings',
     }),
     model: Type.String({
       minLength: 1,

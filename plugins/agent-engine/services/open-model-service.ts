@@ -1,6 +1,6 @@
 import { ConfigurationError, type Logger, type ResourceView, type Scope } from 'agent-gateway';
 import type { AgentEngineSettings } from '../config.ts';
-import type { Embeddings, Models } from '../contract.ts';
+import { type Embeddings, ModelProvidersPoint, type Models } from '../contract.ts';
 import { createHashEmbeddings } from './embeddings/hash-embeddings.ts';
 import { createOpenAIEmbeddings } from './embeddings/openai-embeddings.ts';
 import { createCircuits } from './models/circuit.ts';
@@ -26,6 +26,7 @@ export async function openModelService(
     metrics,
     demo: createDemoModel({ clock, ids }),
     circuits: createCircuits({ clock, metrics, log }),
+    providers: scope.contributions(ModelProvidersPoint),
     beforeCall: () => assertOutsideTransaction('a model call'),
   };
   const resolveSecret = (reference: string) => secrets.resolve(reference, 'operator');

@@ -53,11 +53,17 @@ const NewAppBody = Type.Object(
       Type.String({ maxLength: 100, description: 'Default: your own tenant; others for operators' }),
     ),
   },
-  closed,
+  {
+    ...closed,
+    examples: [{ platform: 'feishu', app_key: 'cli_a1b2c3', app_secret_ref: 'env:FEISHU_SECRET' }],
+  },
 );
 
 /** The body that changes one. Platform and key stay: bindings are hashed with them. */
-const AppChangesBody = Type.Object({ ...References, enabled: Enabled }, closed);
+const AppChangesBody = Type.Object(
+  { ...References, enabled: Enabled },
+  { ...closed, examples: [{ enabled: false }] },
+);
 
 const OfTenant = Type.Optional(
   Type.String({ maxLength: 100, description: 'For operators: of this tenant alone' }),
@@ -69,10 +75,15 @@ const BindingQuery = Type.Object({
   channel_app_id: Type.Optional(Type.String({ maxLength: 100, description: 'Of this app alone' })),
 });
 
+const CHALLENGE = '2320387f2de177ff0303136bd06a90727a849d9e51a14b1a58bb34236a0b29f6';
+
 /** A link for one login (decisions 1.10). */
 const LinkSchema = Type.Object({
-  url: Type.String({ description: 'To be opened by a browser, once; &return_to=/path may be added' }),
-  challenge: Type.String(),
+  url: Type.String({
+    description: 'To be opened by a browser, once; &return_to=/path may be added',
+    examples: [`https://gateway.example/auth/channel/feishu/start?app_key=cli_a1b2c3&challenge=${CHALLENGE}`],
+  }),
+  challenge: Type.String({ examples: [CHALLENGE] }),
   expires_at: Timestamp,
 });
 

@@ -59,8 +59,8 @@ export function createLoader(scope: Scope<ChannelsSettings>): ChannelsLoader {
         ? load().then(({ sessions }) => sessions.find(tokenHash))
         : loaded.sessions.find(tokenHash),
     async removeExpired(signal) {
-      const { removeExpired } = await import('./expiry.ts');
-      await removeExpired(services, signal);
+      const { deleteExpired } = await import('../store/logins.ts');
+      await deleteExpired(services.database, new Date(services.clock.now()), signal);
     },
     close: async () => (await loading)?.close(),
   };

@@ -1,4 +1,4 @@
-import { Timestamp, Type, toWire } from 'agent-gateway';
+import { Id, Timestamp, Type, toWire } from 'agent-gateway';
 import { PLATFORMS } from '../contract.ts';
 
 const orNull = (description?: string) =>
@@ -10,11 +10,14 @@ export const PlatformName = Type.Enum([...PLATFORMS]);
 
 /** A channel app as clients see it (decisions 1.10): references, never a secret. */
 export const AppSchema = Type.Object({
-  id: Type.String(),
-  tenant_id: Type.String(),
+  id: Id,
+  tenant_id: Id,
   platform: PlatformName,
-  app_key: Type.String(),
-  app_secret_ref: orNull('env:NAME or file:PATH'),
+  app_key: Type.String({ examples: ['cli_a1b2c3'] }),
+  app_secret_ref: Type.Union([Type.String(), Type.Null()], {
+    description: 'env:NAME or file:PATH',
+    examples: ['env:FEISHU_SECRET'],
+  }),
   oauth_secret_ref: orNull('env:NAME or file:PATH'),
   webhook_secret_ref: orNull('env:NAME or file:PATH'),
   enabled: Type.Boolean(),
@@ -24,12 +27,15 @@ export const AppSchema = Type.Object({
 
 /** A binding as clients see it (decisions 1.10): of the provider's user a hash. */
 export const BindingSchema = Type.Object({
-  id: Type.String(),
-  tenant_id: Type.String(),
-  channel_app_id: Type.String(),
+  id: Id,
+  tenant_id: Id,
+  channel_app_id: Id,
   platform: PlatformName,
-  provider_user_hash: Type.String({ description: 'HMAC-SHA256, 64 hexadecimal digits' }),
-  user_id: Type.String({ description: 'The identity of the sessions' }),
+  provider_user_hash: Type.String({
+    description: 'HMAC-SHA256, 64 hexadecimal digits',
+    examples: ['c405c7754cb82b19aeab373e2a70d6f04b82ed1c3143b6a36d1c4d119ac5b42c'],
+  }),
+  user_id: Type.String({ ...Id, description: 'The identity of the sessions' }),
   created_at: Timestamp,
   last_login_at: Timestamp,
   revoked_at: Moment,

@@ -1,4 +1,4 @@
-import { type Database, type TenantEntityManager, writes } from 'agent-gateway';
+import { type Database, eraseExpired, type TenantEntityManager, writes } from 'agent-gateway';
 import {
   type LinkRow,
   LinkTable,
@@ -73,21 +73,14 @@ export async function deleteSessionsOfApp(
   await entities.delete(SessionTable, { channelAppId });
 }
 
-/** Deletes what has expired, of all tenants, the oldest first, `most` rows of each table; how many it found in the fullest. */
+/** Deletes what has expired, of all tenants. The signal ends it early. */
 export async function deleteExpired(
-  database: Pick<Database, 'system'>,
+  database: Pick<Database, 'eraseOfAll'>,
   now: Date,
-  most: number,
-): Promise<number> {
-  let found = 0;
-  for (const expiring of [LinkTable, StateTable, SessionTable]) {
-    // All of them have these two columns.
-    const table = expiring as typeof LinkTable;
-    const system = database.system();
-    const query = { fields: ['id'], orderBy: { expiresAt: 'asc' }, limit: most } as const;
-    const old = await system.find(table, { expiresAt: { $lte: now } }, query);
-    if (old.length > 0) await system.nativeDelete(table, { id: { $in: old.map(({ id }) => id) } });
-    found = Math.max(found, old.length);
-  }
-  return found;
+  signal: AbortSignal,
+): Promise<void> {
+  const where = { expiresAt: { $lte: now } };
+  await eraseExpired(database, LinkTable, where, signal);
+  await eraseExpired(database, StateTable, where, signal);
+  await eraseExpired(database, SessionTable, where, signal);
 }

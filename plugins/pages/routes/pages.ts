@@ -36,10 +36,12 @@ const AnswerHeaders = Type.Object({
   'last-modified': Type.String(),
 });
 
+const Bytes = Type.String({ format: 'binary', examples: ['<!doctype html><title>Console</title>'] });
+
 const schema = {
   headers: RequestHeaders,
   answerHeaders: AnswerHeaders,
-  responses: { 200: Type.String({ format: 'binary' }), 206: Type.String({ format: 'binary' }), 304: null },
+  responses: { 200: Bytes, 206: Bytes, 304: null },
 } as const;
 
 /** Pages load their files in one go, and need no database: they are neither counted against the window of an address nor asked for credentials. */

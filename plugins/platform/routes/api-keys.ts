@@ -1,5 +1,6 @@
 import {
   access,
+  Id,
   KernelErrors,
   listOf,
   type NewApiKey,
@@ -29,7 +30,7 @@ export const ExpiresAt = Type.Optional(
 
 /** What a body says about a key of a tenant that is known already. */
 const settings = {
-  name: Name,
+  name: Type.String({ ...Name, examples: ['backend'] }),
   roles: Type.Optional(Type.Array(Word, { minItems: 1, maxItems: 64, default: ['user'] })),
   scopes: Type.Optional(
     Type.Array(Word, { maxItems: 64, default: [], description: 'Empty: read, write and execute' }),
@@ -59,12 +60,12 @@ const KeyQuery = Type.Object({
 
 /** A key as clients see it: never its raw value, never its hash. */
 const ApiKey = Type.Object({
-  id: Type.String(),
-  prefix: Type.String({ description: 'The first 8 characters of the key' }),
-  name: Type.String(),
-  tenant_id: Type.String(),
-  roles: Type.Array(Type.String()),
-  scopes: Type.Array(Type.String()),
+  id: Id,
+  prefix: Type.String({ description: 'The first 8 characters of the key', examples: ['hk_FYv8y'] }),
+  name: Type.String({ examples: ['backend'] }),
+  tenant_id: Id,
+  roles: Type.Array(Type.String({ examples: ['user'] })),
+  scopes: Type.Array(Type.String(), { examples: [[]] }),
   created_at: Timestamp,
   expires_at: nullable(Timestamp),
   revoked_at: nullable(Timestamp),
@@ -74,7 +75,10 @@ const ApiKey = Type.Object({
 /** The answer that makes a key: the only one that holds its raw value. */
 export const CreatedKey = Type.Object({
   ...ApiKey.properties,
-  key: Type.String({ description: 'The raw key; it is not shown again' }),
+  key: Type.String({
+    description: 'The raw key; it is not shown again',
+    examples: ['hk_FYv8yfV9l5pGRQu9ydCy6-nPIbesmN6VhXsgDeoxWao'],
+  }),
 });
 
 /** A raw key must not be kept by anything on its way. */
@@ -154,7 +158,7 @@ const READ = { access: access.governance(['key:read', 'tenant:read']), tag: 'ten
 const WRITE = { access: access.governance(['key:write']), tag: 'tenant-api-keys' } as const;
 
 const KeyParams = Type.Object({ id: Type.String(), kid: Type.String() });
-const Rotation = Type.Object({ new_key: CreatedKey, revoked_key_id: Type.String() });
+const Rotation = Type.Object({ new_key: CreatedKey, revoked_key_id: Id });
 
 /** API keys of one tenant, by governance scopes (specification 1, Admin governance routes; decisions 1.2, 1.9). */
 export function tenantApiKeyRoutes(keys: KeyAdministration): readonly Route[] {

@@ -1,4 +1,5 @@
 import {
+  AnyId,
   AUDIT_DEFAULT_LIMIT,
   AUDIT_MAX_LIMIT,
   type AuditEntry,
@@ -7,6 +8,7 @@ import {
   type AuditQuery,
   access,
   type FieldError,
+  Id,
   type Identity,
   KernelErrors,
   listOf,
@@ -50,20 +52,23 @@ export const TenantAuditLogQuery = Type.Object({
 
 /** An audit record as clients see it (specification 1, Audit log record; decisions 1.4). */
 const AuditLog = Type.Object({
-  id: Type.String(),
-  tenant_id: Type.String(),
-  user_id: Type.String(),
-  action: Type.String({ description: 'METHOD /path' }),
-  detail: Type.Record(Type.String(), Type.Unknown(), { description: 'Query, and names of body fields' }),
-  request_id: Type.String(),
-  status_code: Type.Integer(),
-  latency_ms: Type.Integer(),
+  id: Id,
+  tenant_id: AnyId,
+  user_id: AnyId,
+  action: Type.String({ description: 'METHOD /path', examples: ['POST /v1/tenants'] }),
+  detail: Type.Record(Type.String(), Type.Unknown(), {
+    description: 'Query, and names of body fields',
+    examples: [{ body_fields: ['name'] }],
+  }),
+  request_id: AnyId,
+  status_code: Type.Integer({ examples: [201] }),
+  latency_ms: Type.Integer({ examples: [6] }),
   created_at: Timestamp,
-  session_id: nullable(Type.String()),
-  source_ip: nullable(Type.String()),
-  user_agent: nullable(Type.String()),
+  session_id: nullable(AnyId),
+  source_ip: nullable(Type.String({ examples: ['203.0.113.7'] })),
+  user_agent: nullable(Type.String({ examples: ['curl/8.14.1'] })),
   error_code: nullable(Type.String()),
-  auth_method: nullable(Type.String()),
+  auth_method: nullable(Type.String({ examples: ['api_key'] })),
 });
 
 /** The filter in a query. Throws 400 naming every end of the period that is no moment. */

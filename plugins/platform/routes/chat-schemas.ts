@@ -15,41 +15,63 @@ const MAX_MESSAGES = 4096;
 const MAX_TOOLS = 1024;
 const MAX_PARTS = 1024;
 
-const ContentPart = Type.Object({
-  type: Type.String({ minLength: 1, description: 'text, image_url, input_audio, file …' }),
-  text: Type.Optional(Type.String()),
-});
+/** With members of which the gateway knows nothing. */
+const OPEN = { additionalProperties: true } as const;
 
-const ToolCall = Type.Object({
-  id: Type.String(),
-  type: Type.Optional(Type.String()),
-  function: Type.Optional(Type.Object({ name: Type.String(), arguments: Type.String() })),
-});
+/** A part of a message. */
+export const ContentPart = Type.Object(
+  {
+    type: Type.String({ minLength: 1, description: 'text, image_url, input_audio, file …' }),
+    text: Type.Optional(Type.String()),
+  },
+  OPEN,
+);
 
-const Message = Type.Object({
-  role: Type.Enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
-  content: Type.Optional(
-    Type.Union([Type.String(), Type.Array(ContentPart, { maxItems: MAX_PARTS }), Type.Null()]),
-  ),
-  name: Type.Optional(nullable(Type.String())),
-  tool_calls: Type.Optional(nullable(Type.Array(ToolCall, { maxItems: MAX_TOOLS }))),
-  tool_call_id: Type.Optional(nullable(Type.String())),
-});
+/** A call of a tool. */
+export const ToolCall = Type.Object(
+  {
+    id: Type.String(),
+    type: Type.Optional(Type.String()),
+    function: Type.Optional(Type.Object({ name: Type.String(), arguments: Type.String() }, OPEN)),
+  },
+  OPEN,
+);
 
-const Tool = Type.Object({
-  type: Type.String({ minLength: 1 }),
-  function: Type.Optional(
-    Type.Object({
-      name: Type.String({ minLength: 1, maxLength: 256 }),
-      description: Type.Optional(nullable(Type.String())),
-      parameters: Type.Optional(Type.Unsafe({ type: ['object', 'null'] })),
-      strict: Type.Optional(nullable(Type.Boolean())),
-    }),
-  ),
-});
+const Message = Type.Object(
+  {
+    role: Type.Enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
+    content: Type.Optional(
+      Type.Union([Type.String(), Type.Array(ContentPart, { maxItems: MAX_PARTS }), Type.Null()]),
+    ),
+    name: Type.Optional(nullable(Type.String())),
+    tool_calls: Type.Optional(nullable(Type.Array(ToolCall, { maxItems: MAX_TOOLS }))),
+    tool_call_id: Type.Optional(nullable(Type.String())),
+  },
+  OPEN,
+);
+
+const Tool = Type.Object(
+  {
+    type: Type.String({ minLength: 1 }),
+    function: Type.Optional(
+      Type.Object(
+        {
+          name: Type.String({ minLength: 1, maxLength: 256 }),
+          description: Type.Optional(nullable(Type.String())),
+          parameters: Type.Optional(Type.Unsafe({ type: ['object', 'null'], additionalProperties: true })),
+          strict: Type.Optional(nullable(Type.Boolean())),
+        },
+        OPEN,
+      ),
+    ),
+  },
+  OPEN,
+);
+
+const MESSAGES = [{ role: 'user', content: 'Use the calculator: what is 17 * 23?' }];
 
 /** The members that the gateway knows. */
-const RequestSchema = Type.Object({
+const members = {
   model: Type.String({ minLength: 1, maxLength: 512, description: 'An alias of GET /v1/models' }),
   messages: Type.Array(Message, { minItems: 1, maxItems: MAX_MESSAGES }),
   temperature: Type.Optional(nullable(Type.Number({ minimum: 0, maximum: 2 }))),
@@ -60,24 +82,24 @@ const RequestSchema = Type.Object({
   n: Type.Optional(Type.Unsafe({ enum: [1, null], description: 'One answer per request' })),
   tools: Type.Optional(nullable(Type.Array(Tool, { maxItems: MAX_TOOLS }))),
   tool_choice: Type.Optional(
-    Type.Union([Type.String(), Type.Object({ type: Type.String() }), Type.Null()], {
+    Type.Union([Type.String(), Type.Object({ type: Type.String() }, OPEN), Type.Null()], {
       description: 'none, auto, required, or a tool',
     }),
   ),
   parallel_tool_calls: Type.Optional(nullable(Type.Boolean())),
-  response_format: Type.Optional(nullable(Type.Object({ type: Type.String() }))),
+  response_format: Type.Optional(nullable(Type.Object({ type: Type.String() }, OPEN))),
   seed: Type.Optional(nullable(Type.Integer())),
   user: Type.Optional(nullable(Type.String())),
   stream: Type.Optional(nullable(Type.Boolean())),
   stream_options: Type.Optional(
-    nullable(Type.Object({ include_usage: Type.Optional(nullable(Type.Boolean())) })),
+    nullable(Type.Object({ include_usage: Type.Optional(nullable(Type.Boolean())) }, OPEN)),
   ),
   store: Type.Optional(nullable(Type.Boolean())),
-});
+};
 
 /** The body of a chat completion: what the model port takes, and what is meant for the gateway alone. */
 export const ChatCompletionRequest = Type.Unsafe<ChatRequest & { readonly store?: boolean | null }>(
-  RequestSchema,
+  Type.Object(members, { ...OPEN, examples: [{ model: 'default', messages: MESSAGES }] }),
 );
 
 /** Lower-case name of the header that carries the session's id, both ways. */
@@ -102,50 +124,96 @@ export const ToldSession = Type.Object({
   ),
 });
 
-const Usage = Type.Object({
-  prompt_tokens: Type.Integer(),
-  completion_tokens: Type.Integer(),
-  total_tokens: Type.Integer(),
-  estimated: Type.Optional(Type.Boolean({ description: 'True where the provider did not count' })),
-});
+const Usage = Type.Object(
+  {
+    prompt_tokens: Type.Integer(),
+    completion_tokens: Type.Integer(),
+    total_tokens: Type.Integer(),
+    estimated: Type.Optional(Type.Boolean({ description: 'True where the provider did not count' })),
+  },
+  { ...OPEN, examples: [{ prompt_tokens: 671, completion_tokens: 37, total_tokens: 708 }] },
+);
 
-/** The answer to a request without `stream`. */
-export const ChatCompletion = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('chat.completion'),
-  created: Type.Integer({ description: 'Unix time in seconds' }),
-  model: Type.String({ description: 'As it was asked for' }),
-  choices: Type.Array(
-    Type.Object({
-      index: Type.Integer(),
-      message: Type.Object({ role: Type.String(), content: nullable(Type.String()) }),
-      finish_reason: Type.String(),
-    }),
-  ),
-  usage: Type.Optional(Usage),
-});
+/** Of every answer, whole or in pieces. */
+const COMPLETION = {
+  id: 'chatcmpl-01a209b6-2856-70ab-a07b-16cee9142d20',
+  created: 1_795_459_262,
+  model: 'default',
+};
 
-const { model, ...members } = RequestSchema.properties;
+/** The answer to a request without `stream`, with whatever else a provider tells. */
+export const ChatCompletion = Type.Object(
+  {
+    id: Type.String({ examples: [COMPLETION.id] }),
+    object: Type.Literal('chat.completion'),
+    created: Type.Integer({ description: 'Unix time in seconds', examples: [COMPLETION.created] }),
+    model: Type.String({ description: 'As it was asked for', examples: [COMPLETION.model] }),
+    choices: Type.Array(
+      Type.Object(
+        {
+          index: Type.Integer({ examples: [0] }),
+          message: Type.Object(
+            {
+              role: Type.String({ examples: ['assistant'] }),
+              content: nullable(Type.String({ examples: ['17 * 23 is 391.'] })),
+              tool_calls: Type.Optional(
+                Type.Array(ToolCall, { description: 'Of tools of the request, for the client to call' }),
+              ),
+            },
+            OPEN,
+          ),
+          finish_reason: Type.String({ description: 'stop, length, tool_calls …', examples: ['stop'] }),
+        },
+        OPEN,
+      ),
+    ),
+    usage: Type.Optional(Usage),
+  },
+  OPEN,
+);
+
+const chunk = (delta: object, finish_reason: string | null = null) => {
+  const { id, ...rest } = COMPLETION;
+  const choices = [{ index: 0, delta, finish_reason }];
+  return `data: ${JSON.stringify({ id, object: 'chat.completion.chunk', ...rest, choices })}\n\n`;
+};
+
+/** The answer to a request with `stream`. */
+export const ChatCompletionStream = Type.String({
+  description:
+    'Server-sent events with one `chat.completion.chunk` each, and `[DONE]`; `error` with the error',
+  examples: [
+    `${chunk({ role: 'assistant', content: '17 * 23' })}${chunk({ content: ' is 391.' })}${chunk({}, 'stop')}data: [DONE]\n\n`,
+  ],
+});
 
 /** The body of an agent chat: that of a chat completion, and what is meant for the agent. */
 export const AgentChatRequest = Type.Unsafe<AgentClientRequest>(
-  Type.Object({
-    ...members,
-    model: Type.Optional({
-      ...model,
-      description: 'An alias of GET /v1/models; absent: the agent’s own, or `default`',
-    }),
-    agent: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 63,
-        description: 'An agent of agents.d; absent: one with every tool',
+  Type.Object(
+    {
+      ...members,
+      model: Type.Optional({
+        ...members.model,
+        description: 'An alias of GET /v1/models; absent: the agent’s own, or `default`',
       }),
-    ),
-    include_agentic_blocks: Type.Optional(nullable(Type.Boolean({ description: 'Tell the steps too' }))),
-  }),
+      agent: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 63,
+          description: 'An agent of agents.d; absent: one with every tool',
+        }),
+      ),
+      include_agentic_blocks: Type.Optional(nullable(Type.Boolean({ description: 'Tell the steps too' }))),
+    },
+    { ...OPEN, examples: [{ messages: MESSAGES, include_agentic_blocks: true }] },
+  ),
 );
 
+const CALL = { call_id: 'call_f6ca8579-a8f0-4a2f-9c68-ee92bf4f62aa', name: 'calculator' };
+const BLOCKS = [
+  { type: 'function_tool_call', data: { ...CALL, arguments: '{"expression":"17 * 23"}' } },
+  { type: 'function_tool_result', data: { ...CALL, content: '391' } },
+];
 const AgenticBlock = Type.Object({
   type: Type.Enum([
     'reasoning',
@@ -158,7 +226,10 @@ const AgenticBlock = Type.Object({
 });
 
 /** The answer to a request without `stream`. */
-export const AgentCompletion = Type.Object({
-  ...ChatCompletion.properties,
-  agentic_blocks: Type.Optional(Type.Array(AgenticBlock)),
-});
+export const AgentCompletion = Type.Object(
+  {
+    ...ChatCompletion.properties,
+    agentic_blocks: Type.Optional(Type.Array(AgenticBlock, { examples: [BLOCKS] })),
+  },
+  OPEN,
+);

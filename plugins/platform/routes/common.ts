@@ -1,4 +1,4 @@
-import { type Reply, reply, Type } from 'agent-gateway';
+import { AnyId, type Reply, reply, Type } from 'agent-gateway';
 import type { Static, TSchema } from 'typebox';
 
 /** The name of a record for people: 1 to 200 characters, not all blank, no control characters. */
@@ -8,10 +8,11 @@ export const Name = Type.String({
   pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]+$',
   patternErrorMessage: 'must not be blank, and not hold control characters',
   description: 'Without control characters',
+  examples: ['Acme'],
 });
 
 /** The `{id}` of a path. What is no id of ours is unknown, not malformed: 404. */
-export const IdParams = Type.Object({ id: Type.String() });
+export const IdParams = Type.Object({ id: AnyId });
 
 /** The same schema, `null` allowed too. Written as one type list, so that validation messages name the bound that was broken. */
 export function nullable<S extends TSchema & { type: string }>(schema: S) {
@@ -30,10 +31,13 @@ export const MAX_PAGE = 500;
 export const MARKDOWN = 'text/markdown; charset=utf-8';
 
 /** Markdown in a body: `text/plain`, `text/markdown`, or another text. */
-export const MarkdownBody = Type.String({ description: 'Markdown, as UTF-8' });
+export const MarkdownBody = Type.String({
+  description: 'Markdown, as UTF-8',
+  examples: ['Likes green tea.'],
+});
 
 /** Markdown in an answer. */
-export const MarkdownText = Type.String({ description: 'Markdown' });
+export const MarkdownText = Type.String({ description: 'Markdown', examples: ['Likes green tea.'] });
 
 /** 204 once the work is done. */
 export async function done(work: Promise<unknown>): Promise<Reply> {

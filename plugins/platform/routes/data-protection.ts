@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { access, type Route, reply, route, TENANT_ADMINISTRATION, Type } from 'agent-gateway';
+import { access, Id, type Route, reply, route, TENANT_ADMINISTRATION, Timestamp, Type } from 'agent-gateway';
 import type { DataProtection } from '../services/data-protection/data-protection.ts';
 import type { CleanedUp } from '../services/data-protection/object-cleanup.ts';
 
@@ -17,22 +17,30 @@ const UserQuery = Type.Object({
 /** An export: an array for each kind of record beside these members. */
 const Export = Type.Object(
   {
-    tenant: Type.Object({}, { additionalProperties: true }),
+    tenant: Type.Object({
+      id: Id,
+      name: Type.String({ examples: ['Acme'] }),
+      plan: Type.String({ examples: ['free'] }),
+      created_at: Timestamp,
+    }),
     user_id: Type.Union([Type.String(), Type.Null()]),
-    exported_at: Type.String(),
+    exported_at: Timestamp,
     complete: Type.Literal(true, { description: 'The last member: the document is whole' }),
   },
   { additionalProperties: true },
 );
 
 const Deletion = Type.Object({
-  deleted: Type.Record(Type.String(), Type.Integer(), { description: 'How many records of each kind' }),
+  deleted: Type.Record(Type.String(), Type.Integer(), {
+    description: 'How many records of each kind',
+    examples: [{ sessions: 2, messages: 8, memories: 1 }],
+  }),
 });
 
 const Cleanup = Type.Object({
-  deleted: Type.Integer(),
-  bytes: Type.Integer(),
-  scanned: Type.Integer({ description: 'Objects that were looked at' }),
+  deleted: Type.Integer({ examples: [2] }),
+  bytes: Type.Integer({ examples: [4096] }),
+  scanned: Type.Integer({ description: 'Objects that were looked at', examples: [12] }),
 });
 
 // A key for this work alone lists the scope `gdpr`; an administrator's general scopes do as well.

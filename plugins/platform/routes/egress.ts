@@ -1,4 +1,5 @@
 import {
+  AnyId,
   AUDIT_DEFAULT_LIMIT,
   AUDIT_MAX_LIMIT,
   type AuditEntry,
@@ -6,6 +7,7 @@ import {
   access,
   EGRESS_DENIED,
   fromWire,
+  Id,
   listOf,
   pageOf,
   pageQuery,
@@ -24,7 +26,7 @@ import { done, IdParams, MAX_PAGE } from './common.ts';
 const TenantId = Type.Optional(
   Type.String({ maxLength: 100, description: 'Default: your own tenant; others for operators' }),
 );
-const Action = Type.Enum(['allow', 'deny']);
+const Action = Type.Enum(['allow', 'deny'], { examples: ['deny'] });
 
 /**
  * The body that makes a rule (decisions 1.12). Hosts and paths are read, and refused, by the kernel. A member that is not known is refused: a misspelt
@@ -35,6 +37,7 @@ const CreateEgressRule = Type.Object(
     host_pattern: Type.String({
       maxLength: 300,
       description: 'A host, *.example.com (its subdomains) or *, with an optional :port',
+      examples: ['ads.example.com'],
     }),
     path_prefix: Type.Optional(
       Type.String({
@@ -65,12 +68,12 @@ const EgressRuleQuery = Type.Object({
 
 /** A rule as clients see it. */
 const EgressRuleSchema = Type.Object({
-  id: Type.String(),
-  tenant_id: Type.String(),
-  host_pattern: Type.String(),
-  path_prefix: Type.String(),
+  id: Id,
+  tenant_id: Id,
+  host_pattern: Type.String({ examples: ['ads.example.com'] }),
+  path_prefix: Type.String({ examples: ['/'] }),
   action: Action,
-  priority: Type.Integer(),
+  priority: Type.Integer({ examples: [0] }),
   created_at: Timestamp,
 });
 
@@ -84,13 +87,19 @@ const BlockedLogQuery = Type.Object({
 
 /** A denied request as clients see it (decisions 1.12). */
 const BlockedEvent = Type.Object({
-  id: Type.String(),
-  tenant_id: Type.String(),
-  host: Type.String(),
-  port: Type.Integer(),
-  reason: Type.String({ description: 'rule, default, port, name, or the class of the address' }),
-  user_id: Type.String(),
-  request_id: Type.String(),
+  id: Id,
+  tenant_id: Id,
+  host: Type.String({ examples: ['intranet.example.com'] }),
+  port: Type.Integer({ examples: [443] }),
+  reason: Type.String({
+    description: 'rule, default, port, name, or the class of the address',
+    examples: ['rule'],
+  }),
+  user_id: AnyId,
+  request_id: Type.String({
+    description: 'Of an agent task or a service task of a workflow the key of its attempt',
+    examples: ['01a209b6-2f48-73e9-9b64-2d1a261ac3f4-1'],
+  }),
   created_at: Timestamp,
 });
 

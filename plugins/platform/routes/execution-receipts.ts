@@ -1,6 +1,8 @@
 import {
+  AnyId,
   access,
   fromWire,
+  Id,
   listOf,
   pageOf,
   pageQuery,
@@ -31,19 +33,23 @@ const ReceiptQuery = Type.Object({
 
 /** A receipt as clients see it. */
 const ExecutionReceipt = Type.Object({
-  id: Type.String(),
-  tenant_id: Type.String(),
-  session_id: Type.String({ description: 'Empty for work outside a session' }),
-  user_id: Type.String(),
-  tool_name: Type.String(),
-  input: Type.String({ description: 'Serialized, redacted; very long ones are cut' }),
-  output: Type.String({ description: 'Serialized, redacted; very long ones are cut' }),
+  id: Id,
+  tenant_id: Id,
+  session_id: Type.String({ ...AnyId, description: 'Empty for work outside a session' }),
+  user_id: AnyId,
+  tool_name: Type.String({ examples: ['calculator'] }),
+  input: Type.String({
+    description: 'Serialized, redacted; very long ones are cut',
+    examples: ['{"expression":"17 * 23"}'],
+  }),
+  output: Type.String({ description: 'Serialized, redacted; very long ones are cut', examples: ['391'] }),
   status: Status,
   started_at: nullable(Timestamp),
   duration_ms: Type.Integer(),
   idempotency_id: nullable(Type.String()),
   request_id: nullable(
     Type.String({
+      ...AnyId,
       description: 'Of an agent task of a workflow the key of its attempt; null in old receipts',
     }),
   ),

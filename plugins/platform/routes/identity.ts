@@ -1,15 +1,18 @@
 import {
+  AnyId,
   type ApiKeyStore,
   AuthErrors,
   access,
   type Clock,
   DEFAULT_TENANT_ID,
+  Id,
   KernelErrors,
   type KernelServices,
   type Route,
   reply,
   route,
   Type,
+  withExample,
 } from 'agent-gateway';
 import { expiryProblems } from '../services/key-administration.ts';
 import { CreatedKey, ExpiresAt, KEY_HEADERS, toCreatedKey, toExpiry } from './api-keys.ts';
@@ -17,6 +20,7 @@ import { Name } from './common.ts';
 
 /** Name of the first key where the request has none. */
 const FIRST_KEY = 'bootstrap';
+const FIRST_GRANT = { name: FIRST_KEY, roles: ['admin'], scopes: ['read', 'write', 'execute', 'admin'] };
 
 /** The first administrator key of a deployment (specification 1, Bootstrap; decisions 1.3). */
 export function bootstrapRoutes(apiKeys: ApiKeyStore, clock: Clock): readonly Route[] {
@@ -41,8 +45,11 @@ export function bootstrapRoutes(apiKeys: ApiKeyStore, clock: Clock): readonly Ro
       summary: 'Make the first administrator key, with the static token',
       tag: 'bootstrap',
       schema: {
-        body: Type.Object({ name: Type.Optional(Name), expires_at: ExpiresAt }),
-        responses: { 201: CreatedKey },
+        body: Type.Object({
+          name: Type.Optional(Type.String({ ...Name, examples: [FIRST_KEY] })),
+          expires_at: ExpiresAt,
+        }),
+        responses: { 201: withExample(CreatedKey, FIRST_GRANT) },
       },
       handle: async ({ identity, body }) => {
         if (identity.method !== 'static_token') {
@@ -68,11 +75,14 @@ export const meRoute: Route = route({
   schema: {
     responses: {
       200: Type.Object({
-        identity: Type.String({ description: 'User id or API key id' }),
-        tenant_id: Type.String(),
-        roles: Type.Array(Type.String()),
-        scopes: Type.Array(Type.String(), { description: 'Those of the credential and of its roles' }),
-        auth_method: Type.String(),
+        identity: Type.String({ ...AnyId, description: 'User id or API key id' }),
+        tenant_id: Id,
+        roles: Type.Array(Type.String({ examples: ['user'] })),
+        scopes: Type.Array(Type.String(), {
+          description: 'Those of the credential and of its roles',
+          examples: [['read', 'write', 'execute']],
+        }),
+        auth_method: Type.String({ examples: ['api_key'] }),
       }),
     },
   },
@@ -94,7 +104,23 @@ export function openApiRoute({ openapi }: Pick<KernelServices, 'openapi'>): Rout
     summary: 'The OpenAPI 3.0 document of this gateway',
     tag: 'openapi',
     schema: {
-      responses: { 200: Type.Object({ openapi: Type.Literal('3.0.3') }, { additionalProperties: true }) },
+      responses: {
+        200: Type.Object(
+          {
+            openapi: Type.Literal('3.0.3'),
+            info: Type.Object({
+              title: Type.String(),
+              version: Type.String(),
+              description: Type.Optional(Type.String()),
+            }),
+            paths: Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown())),
+          },
+          {
+            additionalProperties: true,
+            examples: [{ openapi: '3.0.3', info: { title: 'Agent gateway', version: '2.4.0' }, paths: {} }],
+          },
+        ),
+      },
     },
     handle: () => openapi(),
   });

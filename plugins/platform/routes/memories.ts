@@ -15,8 +15,8 @@ import { done, MARKDOWN, MAX_PAGE, MarkdownBody, MarkdownText } from './common.t
 
 /** A memory as clients see it (specification 1, Memory entry). */
 const MemorySchema = Type.Object({
-  key: Type.String(),
-  value: Type.String(),
+  key: Type.String({ examples: ['tea'] }),
+  value: Type.String({ examples: ['Likes green tea'] }),
   created_at: Timestamp,
   updated_at: Timestamp,
 });
@@ -34,7 +34,9 @@ const NewKeyParams = Type.Object({
 });
 
 /** What is to be remembered. */
-const MemoryBody = Type.Object({ value: Type.String({ minLength: 1, maxLength: 8192 }) });
+const MemoryBody = Type.Object({
+  value: Type.String({ minLength: 1, maxLength: 8192, examples: ['Likes green tea'] }),
+});
 
 const toMemory = toWire(MemorySchema);
 const common = { access: access.role('user'), tag: 'memories' } as const;

@@ -3,10 +3,10 @@ import type { Static } from 'typebox';
 import { ModelErrors, type ModelInfo, type Models } from '../../agent-engine/contract.ts';
 
 const Model = Type.Object({
-  id: Type.String({ description: 'The alias to ask for' }),
+  id: Type.String({ description: 'The alias to ask for', examples: ['default'] }),
   object: Type.Literal('model'),
-  created: Type.Integer({ description: 'Unix time in seconds' }),
-  owned_by: Type.String(),
+  created: Type.Integer({ description: 'Unix time in seconds', examples: [1_795_459_262] }),
+  owned_by: Type.String({ examples: ['agent-gateway'] }),
 });
 const ModelList = Type.Object({ object: Type.Literal('list'), data: Type.Array(Model) });
 

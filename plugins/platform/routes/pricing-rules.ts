@@ -26,8 +26,13 @@ const Price = Type.Number({
   minimum: 0,
   maximum: 1_000_000,
   description: 'US dollars for 1,000 tokens; nine decimals are kept',
+  examples: [0.0006],
 });
-const CachePrice = nullable({ ...Price, description: 'Like `input_per_1k`; null: as much as that' });
+const CachePrice = nullable({
+  ...Price,
+  description: 'Like `input_per_1k`; null: as much as that',
+  examples: [null],
+});
 
 /** The `{model}` of a path: a provider's model id or an alias, `/` percent-encoded. */
 const ModelParams = Type.Object({
@@ -50,7 +55,7 @@ const ReplacePricingRule = Type.Object({
 
 /** A pricing rule as clients see it (decisions 1.8). */
 const PricingRuleSchema = Type.Object({
-  model: Type.String(),
+  model: Type.String({ examples: ['default'] }),
   input_per_1k: Price,
   output_per_1k: Price,
   cache_read_per_1k: CachePrice,

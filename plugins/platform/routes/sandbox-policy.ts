@@ -1,4 +1,4 @@
-import { access, fromWire, type Route, route, Type, toWire } from 'agent-gateway';
+import { access, fromWire, Id, type Route, route, Type, toWire } from 'agent-gateway';
 import type { Static } from 'typebox';
 import type { SandboxPolicy } from '../../agent-engine/contract.ts';
 import type {
@@ -14,8 +14,8 @@ const ToolName = Type.String({
 });
 
 const Policy = {
-  enabled: Type.Boolean({ description: 'False: no code runs' }),
-  max_timeout_seconds: Type.Integer({ minimum: 1, maximum: 3600 }),
+  enabled: Type.Boolean({ description: 'False: no code runs', examples: [false] }),
+  max_timeout_seconds: Type.Integer({ minimum: 1, maximum: 3600, examples: [30] }),
   allowed_tools: nullable(
     Type.Array(ToolName, {
       maxItems: 500,
@@ -28,6 +28,7 @@ const Policy = {
   max_output_kb: Type.Integer({
     minimum: 1,
     maximum: 10_240,
+    examples: [256],
     description: 'Of stdout, and of stderr',
   }),
 };
@@ -36,13 +37,19 @@ const Policy = {
  * The body that changes a tenant's policy: what is absent stays as it is, so that nothing opens that was not named. A member that is not known is
  * refused for the same reason: it may be a misspelt restriction.
  */
-const ChangeSandboxPolicy = Type.Partial(Type.Object(Policy), { additionalProperties: false });
+const ChangeSandboxPolicy = Type.Partial(Type.Object(Policy), {
+  additionalProperties: false,
+  examples: [{ enabled: false }],
+});
 
 /** A tenant's policy as clients see it (decisions 1.8). */
 const SandboxPolicyView = Type.Object({
-  tenant_id: Type.String(),
+  tenant_id: Id,
   sandbox_policy: Type.Object(Policy),
-  using_default: Type.Boolean({ description: 'True where the tenant has no policy of its own' }),
+  using_default: Type.Boolean({
+    description: 'True where the tenant has no policy of its own',
+    examples: [false],
+  }),
 });
 
 const writePolicy = toWire(Type.Object(Policy));

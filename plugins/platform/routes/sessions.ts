@@ -1,5 +1,7 @@
 import {
+  AnyId,
   access,
+  Id,
   listOf,
   pageOf,
   pageQuery,
@@ -22,6 +24,7 @@ import {
   type Sessions,
   type Turns,
 } from '../../records/contract.ts';
+import { ContentPart, ToolCall } from './chat-schemas.ts';
 import { done, IdParams, MAX_PAGE, toTimestamp } from './common.ts';
 
 /** Messages of one answer at most; older ones are asked for with `before`. */
@@ -46,26 +49,31 @@ const MessageQuery = Type.Object({
 
 /** A session as clients see it (specification 1, Session). */
 const SessionSchema = Type.Object({
-  id: Type.String(),
-  tenant_id: Type.String(),
-  user_id: Type.String(),
-  model: Type.String({ description: 'The alias that answered last' }),
-  turns: Type.Integer(),
-  input_tokens: Type.Integer(),
-  output_tokens: Type.Integer(),
+  id: AnyId,
+  tenant_id: Id,
+  user_id: AnyId,
+  model: Type.String({ description: 'The alias that answered last', examples: ['default'] }),
+  turns: Type.Integer({ examples: [1] }),
+  input_tokens: Type.Integer({ examples: [671] }),
+  output_tokens: Type.Integer({ examples: [37] }),
   created_at: Timestamp,
   updated_at: Timestamp,
 });
 
 /** A stored message as clients see it (decisions 1.6). */
 const SessionMessageSchema = Type.Object({
-  id: Type.String(),
-  seq: Type.Integer({ description: 'Counts from 1 in its session' }),
-  role: Type.String(),
-  content: Type.Unknown({ description: 'Text, a list of parts, or null' }),
-  tool_calls: Type.Optional(Type.Array(Type.Unknown())),
+  id: Id,
+  seq: Type.Integer({ description: 'Counts from 1 in its session', examples: [1] }),
+  role: Type.String({ examples: ['user'] }),
+  content: Type.Union(
+    [Type.String({ examples: ['What is 6 times 7?'] }), Type.Array(ContentPart), Type.Null()],
+    {
+      examples: ['What is 6 times 7?'],
+    },
+  ),
+  tool_calls: Type.Optional(Type.Array(ToolCall)),
   tool_call_id: Type.Optional(Type.String()),
-  token_count: Type.Integer(),
+  token_count: Type.Integer({ examples: [9] }),
   created_at: Timestamp,
 });
 
@@ -77,10 +85,10 @@ const SessionWithMessages = Type.Object({
 });
 
 /** The body that aborts a chat. What is no session id names no chat: 404. */
-const AbortChat = Type.Object({ session_id: Type.String({ minLength: 1, maxLength: 10_000 }) });
+const AbortChat = Type.Object({ session_id: Type.String({ ...AnyId, minLength: 1, maxLength: 10_000 }) });
 
 /** The chat that was aborted. */
-const AbortedChat = Type.Object({ status: Type.Literal('aborted'), session_id: Type.String() });
+const AbortedChat = Type.Object({ status: Type.Literal('aborted'), session_id: AnyId });
 
 const toSession = toWire(SessionSchema);
 
@@ -91,7 +99,7 @@ function toSessionMessage(stored: SessionMessage): Static<typeof SessionMessageS
     id: stored.id,
     seq: stored.seq,
     role,
-    content,
+    content: typeof content === 'string' || content === null ? content : [...content],
     ...(tool_calls !== undefined && { tool_calls: [...tool_calls] }),
     ...(tool_call_id !== undefined && { tool_call_id }),
     token_count: stored.tokenCount,

@@ -1,28 +1,34 @@
-import { access, ROLES, type Route, reply, route, Type, toWire } from 'agent-gateway';
+import { access, Id, ROLES, type Route, reply, route, Type, toWire } from 'agent-gateway';
 import { SkillErrors, type Skills, type Souls } from '../../records/contract.ts';
 import { done, MARKDOWN, MarkdownBody, MarkdownText } from './common.ts';
 
 /** A skill as lists show it (specification 1, Skill summary). */
 const SkillSchema = Type.Object({
-  name: Type.String(),
-  description: Type.String(),
-  version: Type.String(),
-  source: Type.Enum(['builtin', 'user']),
+  name: Type.String({ examples: ['tea'] }),
+  description: Type.String({ examples: ['About tea'] }),
+  version: Type.String({ examples: ['1.0.0'] }),
+  source: Type.Enum(['builtin', 'user'], { examples: ['user'] }),
   user_modified: Type.Boolean({ description: 'True after an upload: synchronization leaves it alone' }),
 });
 
 /** The skills of a tenant, all of them. */
 const SkillList = Type.Object({
-  tenant_id: Type.String(),
+  tenant_id: Id,
   skills: Type.Array(SkillSchema),
   total: Type.Integer(),
 });
 
 /** The `{name}` of a path; what is no name is refused with `skill.invalid-name`. */
-const SkillParams = Type.Object({ name: Type.String() });
+const SkillParams = Type.Object({ name: Type.String({ examples: ['tea'] }) });
 
 /** What an upload is answered with. */
-const Uploaded = Type.Object({ status: Type.Enum(['uploaded']), skill: Type.String() });
+const Uploaded = Type.Object({ status: Type.Enum(['uploaded']), skill: Type.String({ examples: ['tea'] }) });
+
+const SKILL = {
+  examples: ['---\nname: tea\ndescription: About tea\nversion: 1.0.0\n---\nGreen tea is brewed at 80 °C.\n'],
+};
+const SkillBody = Type.String({ ...MarkdownBody, ...SKILL });
+const SkillText = Type.String({ ...MarkdownText, ...SKILL });
 
 const toSkill = toWire(SkillSchema);
 
@@ -52,7 +58,7 @@ export function skillRoutes(skills: Skills): readonly Route[] {
       path: PATH,
       summary: 'Read the SKILL.md of a skill',
       answerType: MARKDOWN,
-      schema: { params: SkillParams, responses: { 200: MarkdownText } },
+      schema: { params: SkillParams, responses: { 200: SkillText } },
       handle: async ({ tenant, params }) => reply.text(await skills.read(tenant.id, params.name)),
     }),
     route({
@@ -60,7 +66,7 @@ export function skillRoutes(skills: Skills): readonly Route[] {
       method: 'PUT',
       path: PATH,
       summary: 'Upload the SKILL.md of a skill, over the one that is there',
-      schema: { params: SkillParams, body: MarkdownBody, responses: { 200: Uploaded } },
+      schema: { params: SkillParams, body: SkillBody, responses: { 200: Uploaded } },
       bodyType: 'text',
       bodyLimit: MAX_SKILL_BYTES,
       handle: async ({ tenant, params, body }) => {
@@ -80,6 +86,9 @@ export function skillRoutes(skills: Skills): readonly Route[] {
 }
 
 const MAX_SOUL_BYTES = 64 * 1024;
+const SOUL = { examples: ['Be kind, and brief.'] };
+const SoulBody = Type.String({ ...MarkdownBody, ...SOUL });
+const SoulText = Type.String({ ...MarkdownText, ...SOUL });
 const soul = { path: '/v1/soul', tag: 'skills' } as const;
 
 /** SOUL.md, the personality that the agents of the caller's tenant share (decisions 1.7). Writing asks for the same as writing a skill. */
@@ -92,7 +101,7 @@ export function soulRoutes(souls: Souls): readonly Route[] {
       summary: 'Read the SOUL.md of your tenant',
       answerType: MARKDOWN,
       failures: ['not-found'],
-      schema: { responses: { 200: MarkdownText } },
+      schema: { responses: { 200: SoulText } },
       handle: async ({ tenant }) => {
         const text = await souls.read(tenant.id);
         if (text === undefined) throw SkillErrors.soulNotFound();
@@ -104,7 +113,7 @@ export function soulRoutes(souls: Souls): readonly Route[] {
       access: access.role(ROLES, { scopes: ['skills:write'] }),
       method: 'PUT',
       summary: 'Replace the SOUL.md of your tenant',
-      schema: { body: MarkdownBody, responses: { 204: null } },
+      schema: { body: SoulBody, responses: { 204: null } },
       bodyType: 'text',
       bodyLimit: MAX_SOUL_BYTES,
       handle: ({ tenant, body }) => done(souls.write(tenant.id, body)),

@@ -1,6 +1,7 @@
 import {
   access,
   fromWire,
+  Id,
   listOf,
   PLANS,
   pageOf,
@@ -14,6 +15,7 @@ import {
   Timestamp,
   Type,
   toWire,
+  withExample,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import type { TenantAdministration } from '../services/tenant-administration.ts';
@@ -39,21 +41,30 @@ const CreateTenant = Type.Object({
 });
 
 /** The body that changes a tenant: what is absent stays as it is. */
-const UpdateTenant = Type.Object({
-  name: Type.Optional(Name),
-  plan: Type.Optional(Plan),
-  rate_limit_rpm: Type.Optional(Limit),
-  max_sessions: Type.Optional(Limit),
-  chat_context: Type.Optional(ChatContext),
-});
+const UpdateTenant = Type.Object(
+  {
+    name: Type.Optional(Name),
+    plan: Type.Optional(Plan),
+    rate_limit_rpm: Type.Optional(Limit),
+    max_sessions: Type.Optional(Limit),
+    chat_context: Type.Optional(ChatContext),
+  },
+  { examples: [{ rate_limit_rpm: 600 }] },
+);
 
 /** A tenant as clients see it (specification 1, Tenant; decisions 1.1). */
 const Tenant = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
+  id: Id,
+  name: Type.String({ examples: ['Acme'] }),
   plan: Plan,
-  rate_limit_rpm: Type.Integer({ description: 'Requests a minute of all its credentials together' }),
-  max_sessions: Type.Integer({ description: 'Sessions that may have a turn in flight at one time' }),
+  rate_limit_rpm: Type.Integer({
+    description: 'Requests a minute of all its credentials together',
+    examples: [60],
+  }),
+  max_sessions: Type.Integer({
+    description: 'Sessions that may have a turn in flight at one time',
+    examples: [100],
+  }),
   chat_context: ChatContext,
   created_at: Timestamp,
   updated_at: Timestamp,
@@ -65,7 +76,7 @@ const Tenant = Type.Object({
 /** A delete that is scheduled. */
 const ScheduledDelete = Type.Object({
   status: Type.Literal('scheduled'),
-  purge_after: nullable(Timestamp),
+  purge_after: nullable(Type.String({ ...Timestamp, examples: ['2030-03-02T08:30:00.000Z'] })),
 });
 
 const toTenantSettings = fromWire(UpdateTenant);
@@ -123,7 +134,11 @@ export function tenantRoutes(tenants: TenantAdministration): readonly Route[] {
       method: 'PUT',
       path: '/v1/tenants/{id}',
       summary: 'Change a tenant; absent fields stay as they are',
-      schema: { params: IdParams, body: UpdateTenant, responses: { 200: Tenant } },
+      schema: {
+        params: IdParams,
+        body: UpdateTenant,
+        responses: { 200: withExample(Tenant, { rate_limit_rpm: 600 }) },
+      },
       handle: async ({ identity, params, body }) =>
         toTenant(await tenants.update(identity, params.id, toTenantSettings(body))),
     }),

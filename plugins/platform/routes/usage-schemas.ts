@@ -1,25 +1,38 @@
-import { pageQuery, Timestamp, Type, toWire } from 'agent-gateway';
-import type { UsagePeriod, UsageRecord, UsageRow, UsageTotals } from '../../records/contract.ts';
+import { AnyId, Id, pageQuery, Timestamp, Type, toWire } from 'agent-gateway';
+import {
+  USAGE_SOURCE,
+  type UsagePeriod,
+  type UsageRecord,
+  type UsageRow,
+  type UsageTotals,
+} from '../../records/contract.ts';
 import { type NamedTenantUsage, usagePeriod } from '../services/usage-administration.ts';
 import { AuditLogQuery, toAuditFilter } from './audit-logs.ts';
 import { nullable } from './common.ts';
 
 const { from, to } = AuditLogQuery.properties;
-const Tokens = Type.Integer();
-const Cost = Type.Number({ description: 'US dollars' });
+const OutputTokens = Type.Integer({ examples: [128] });
+const CacheTokens = Type.Integer({ examples: [0] });
+const Cost = Type.Number({
+  description: 'US dollars, to the last of up to twelve decimals',
+  examples: [0.0724],
+});
 const Totals = {
-  input_tokens: Type.Integer({ description: 'Cached ones included' }),
-  output_tokens: Tokens,
-  total_tokens: Type.Integer({ description: 'Input and output' }),
+  input_tokens: Type.Integer({ description: 'Cached ones included', examples: [6468] }),
+  output_tokens: OutputTokens,
+  total_tokens: Type.Integer({ description: 'Input and output', examples: [6596] }),
   cost_usd: Cost,
-  requests: Type.Integer({ description: 'Model calls' }),
+  requests: Type.Integer({ description: 'Model calls', examples: [6] }),
 };
 const Day = Type.Object({
-  date: Type.String({ description: 'YYYY-MM-DD, or YYYY-MM for months; UTC' }),
+  date: Type.String({ description: 'YYYY-MM-DD, or YYYY-MM for months; UTC', examples: ['2030-01-31'] }),
   ...Totals,
-  cache_read_tokens: Tokens,
-  cache_write_tokens: Tokens,
-  estimated_requests: Type.Integer({ description: 'Those whose tokens the provider did not count' }),
+  cache_read_tokens: CacheTokens,
+  cache_write_tokens: CacheTokens,
+  estimated_requests: Type.Integer({
+    description: 'Those whose tokens the provider did not count',
+    examples: [0],
+  }),
 });
 
 /** What the tenant's usage is asked for by. */
@@ -51,11 +64,14 @@ export const UsageDetailsQuery = Type.Object({
   request_id: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
 });
 
-const Period = Type.Object({ from: Timestamp, to: Timestamp });
+const Period = Type.Object({
+  from: Type.String({ ...Timestamp, examples: ['2030-01-01T00:00:00.000Z'] }),
+  to: Timestamp,
+});
 
 /** Usage by date (decisions 1.8). */
 export const UsageReport = Type.Object({
-  tenant_id: Type.String(),
+  tenant_id: Id,
   granularity: UsageQuery.properties.granularity,
   period: Period,
   data: Type.Array(Day),
@@ -70,20 +86,26 @@ export const AdminUsageReport = Type.Object({
 
 /** One model call. */
 export const UsageDetail = Type.Object({
-  id: Type.String(),
-  model: Type.String({ description: 'The alias that was asked' }),
-  provider: Type.String(),
-  provider_model: Type.String(),
-  source: Type.Enum(['chat', 'agent', 'workflow', 'runtime']),
-  input_tokens: Tokens,
-  output_tokens: Tokens,
-  cache_read_tokens: Tokens,
-  cache_write_tokens: Tokens,
-  estimated: Type.Boolean({ description: 'True where the provider did not count' }),
+  id: Id,
+  model: Type.String({ description: 'The alias that was asked', examples: ['default'] }),
+  provider: Type.String({ examples: ['openai'] }),
+  provider_model: Type.String({ examples: ['gpt-4o-mini'] }),
+  source: Type.String({
+    pattern: USAGE_SOURCE,
+    description:
+      'Which part of the gateway asked: `chat`, `agent`, `workflow`, `runtime`, or the name of a plugin',
+    examples: ['agent'],
+  }),
+  input_tokens: Totals.input_tokens,
+  output_tokens: OutputTokens,
+  cache_read_tokens: CacheTokens,
+  cache_write_tokens: CacheTokens,
+  estimated: Type.Boolean({ description: 'True where the provider did not count', examples: [false] }),
   cost_usd: Cost,
   created_at: Timestamp,
   request_id: nullable(
     Type.String({
+      ...AnyId,
       description:
         'Of an agent task of a workflow the key of its attempt. Null in old records, like what follows',
     }),
@@ -98,9 +120,9 @@ export const UsageDetail = Type.Object({
 
 /** The usage of one tenant. */
 export const TenantUsage = Type.Object({
-  tenant_id: Type.String(),
-  name: Type.String(),
-  sessions: Type.Integer({ description: 'Sessions with a model call in the period' }),
+  tenant_id: Id,
+  name: Type.String({ examples: ['Acme'] }),
+  sessions: Type.Integer({ description: 'Sessions with a model call in the period', examples: [4] }),
   ...Totals,
 });
 
@@ -124,7 +146,7 @@ export const toUsageLine = (row: UsageRow) => writeDay(totalled(row));
 
 /** A model call on the wire. */
 export const toUsageDetail = (record: UsageRecord) =>
-  writeDetail({ ...record, estimated: record.isEstimated, costUsd: Number(record.costUsd) });
+  writeDetail({ ...record, estimated: record.isEstimated, costUsd: exactNumber(record.costUsd) });
 
 /** The usage of a tenant on the wire. */
 export const toTenantUsage = (usage: NamedTenantUsage) => writeTenant(totalled(usage));
@@ -133,7 +155,17 @@ function totalled<U extends UsageTotals>(usage: U) {
   return {
     ...usage,
     totalTokens: usage.inputTokens + usage.outputTokens,
-    // The number that is nearest to the exact sum: it prints as the same decimal, up to 15 digits.
-    costUsd: Number(usage.costUsd),
+    costUsd: exactNumber(usage.costUsd),
   };
 }
+
+/**
+ * Decimal text as a number of JSON, all digits of it: a client that reads decimals gets what was added up, and one that reads binary numbers the nearest
+ * of them. Only for answers: it is no number here.
+ */
+function exactNumber(decimal: string): number {
+  return RawJson.rawJSON(decimal) as number;
+}
+
+/** TypeScript does not know it yet. */
+const RawJson = JSON as unknown as { rawJSON(text: string): unknown };

@@ -1,4 +1,15 @@
-import { access, type Clock, KernelErrors, listOf, pageOf, type Route, route, Type } from 'agent-gateway';
+import {
+  AnyId,
+  access,
+  type Clock,
+  Id,
+  KernelErrors,
+  listOf,
+  pageOf,
+  type Route,
+  route,
+  Type,
+} from 'agent-gateway';
 import { isTenantAdmin, type UsageReports } from '../../records/contract.ts';
 import type { UsageAdministration } from '../services/usage-administration.ts';
 import { MAX_PAGE, nullable } from './common.ts';
@@ -20,8 +31,10 @@ import {
 
 const common = { method: 'GET', access: access.role('user'), tag: 'usage' } as const;
 const UsageDetails = Type.Object({
-  tenant_id: Type.String(),
-  session_id: nullable(Type.String({ description: 'As it was asked for; null: by the request alone' })),
+  tenant_id: Id,
+  session_id: nullable(
+    Type.String({ ...AnyId, description: 'As it was asked for; null: by the request alone' }),
+  ),
   ...listOf('records', UsageDetail).properties,
 });
 

@@ -31,8 +31,16 @@ export interface ModelUse {
   readonly span?: CallSpan | undefined;
 }
 
-/** Which part of the gateway asked. */
-export type UsageSource = 'chat' | 'agent' | 'workflow' | 'runtime';
+/** Which part of the gateway asked: a route, workflows, the v2 API, or a plugin by its name, 16 characters at most. */
+export type UsageSource = 'chat' | 'agent' | 'workflow' | 'runtime' | (string & {});
+
+/** The form of a source: that of plugins' names, as long as usage records have room for. */
+export const USAGE_SOURCE = '^[a-z][a-z0-9-]{0,15}$';
+
+/** True for a text that usage can be recorded under. Pure. */
+export function isUsageSource(text: string): boolean {
+  return new RegExp(USAGE_SOURCE).test(text);
+}
 
 /** Who consumed it. */
 export interface UsageOwner {
@@ -72,7 +80,7 @@ export interface Metering {
   total(uses: readonly ModelUse[]): Usage;
   /** Prices uses by the rules in force now. A promise only where the rules have to be read first. */
   price(uses: readonly ModelUse[]): readonly PricedUse[] | Promise<readonly PricedUse[]>;
-  /** The write of usage records, for `writeTogether` with what they belong to. */
+  /** The write of usage records, for `writeTogether` with what they belong to. Throws `TypeError` for a source that is no name. */
   write(owner: UsageOwner, uses: readonly PricedUse[]): RowWrite;
   /** Writes usage records in one statement, in the transaction of `entities` where one is open. */
   record(entities: TenantEntityManager, owner: UsageOwner, uses: readonly PricedUse[]): Promise<void>;

@@ -31,11 +31,16 @@ async function eraseSessions(entities: TenantEntityManager, where: PlainWhere<Se
   }
 }
 
+/** How many of each kind were deleted. */
+type Erased = Readonly<
+  Record<'sessions' | 'messages' | 'memories' | 'profiles' | 'execution_receipts' | 'usage_records', number>
+>;
+
 /** Deletes what is kept of a user, or of all of the tenant, in the caller's transaction; says how many of each. */
 export async function eraseRecords(
   entities: TenantEntityManager,
   user: ErasedUser | undefined,
-): Promise<Readonly<Record<string, number>>> {
+): Promise<Erased> {
   const erased = {
     ...{ sessions: 0, messages: 0, memories: 0, profiles: 0 },
     ...{ execution_receipts: 0, usage_records: 0 },

@@ -193,6 +193,103 @@ export const usageSpans: Migration = {
   ],
 };
 
+/** Sessions of an identity, and of a user, are read in the order of their lists. */
+export const sessionIndexes: Migration = {
+  name: '009-session-indexes',
+  up: (schema) => [
+    schema
+      .createIndex('sessions_identity')
+      .on('sessions')
+      .columns(['tenant_id', 'identity_id', 'updated_at', 'id']),
+    schema.createIndex('sessions_user').on('sessions').columns(['tenant_id', 'user_id', 'updated_at', 'id']),
+  ],
+};
+
+/**
+ * Receipts are read in the order of their lists, whatever they are filtered by. Each index ends with the id: SQLite, which has no statistics here, otherwise
+ * takes the one that gives the whole order and looks through all receipts of the tenant.
+ */
+export const receiptIndexes: Migration = {
+  name: '010-receipt-indexes',
+  up: (schema) => [
+    schema.dropIndex('execution_receipts_session', 'execution_receipts'),
+    schema.dropIndex('execution_receipts_request', 'execution_receipts'),
+    schema.dropIndex('execution_receipts_tool', 'execution_receipts'),
+    ...Object.entries({
+      execution_receipts_session: ['session_id'],
+      execution_receipts_request: ['request_id'],
+      execution_receipts_tool: ['tool_name'],
+      execution_receipts_status: ['status'],
+      execution_receipts_tool_status: ['tool_name', 'status'],
+    }).map(([name, columns]) =>
+      schema
+        .createIndex(name)
+        .on('execution_receipts')
+        .columns(['tenant_id', ...columns, 'created_at', 'id']),
+    ),
+  ],
+};
+
+/** Usage by day, added up once, so that reports do not read records. */
+export const usageDays: Migration = {
+  name: '011-usage-days',
+  up: (schema, types) => [
+    schema
+      .createTable('usage_days')
+      .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+      .addColumn('day', types.string(10), (is) => is.notNull())
+      .addColumn('input_tokens', types.bigint, (is) => is.notNull())
+      .addColumn('output_tokens', types.bigint, (is) => is.notNull())
+      .addColumn('cache_read_tokens', types.bigint, (is) => is.notNull())
+      .addColumn('cache_write_tokens', types.bigint, (is) => is.notNull())
+      .addColumn('estimated', types.bigint, (is) => is.notNull())
+      .addColumn('cost_micros', types.bigint, (is) => is.notNull())
+      .addColumn('cost_picos', types.bigint, (is) => is.notNull())
+      .addColumn('requests', types.bigint, (is) => is.notNull())
+      .addPrimaryKeyConstraint('usage_days_pkey', ['tenant_id', 'day']),
+    schema.createIndex('usage_days_day').on('usage_days').columns(['day', 'tenant_id']),
+    schema
+      .createTable('usage_day_sessions')
+      .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+      .addColumn('day', types.string(10), (is) => is.notNull())
+      .addColumn('last_day', types.string(10), (is) => is.notNull())
+      .addColumn('sessions', types.bigint, (is) => is.notNull())
+      .addPrimaryKeyConstraint('usage_day_sessions_pkey', ['tenant_id', 'day', 'last_day']),
+    schema
+      .createTable('usage_rollup')
+      .addColumn('id', types.string(16), (is) => is.notNull().primaryKey())
+      .addColumn('through_day', types.string(10), (is) => is.notNull()),
+    schema
+      .createTable('usage_resets')
+      .addColumn('id', types.id, (is) => is.notNull().primaryKey())
+      .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+      .addColumn('from_day', types.string(10), (is) => is.notNull()),
+    schema.createIndex('usage_resets_tenant').on('usage_resets').columns(['tenant_id', 'from_day']),
+  ],
+};
+
+/** How long tenants keep their records, and how many they have. */
+export const retention: Migration = {
+  name: '012-retention',
+  up: (schema, types) => [
+    schema
+      .createTable('retention_rules')
+      .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+      .addColumn('kind', types.string(64), (is) => is.notNull())
+      .addColumn('keep_ms', types.bigint)
+      .addColumn('deletes_from', types.time, (is) => is.notNull())
+      .addPrimaryKeyConstraint('retention_rules_pkey', ['tenant_id', 'kind']),
+    schema
+      .createTable('retention_sizes')
+      .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+      .addColumn('kind', types.string(64), (is) => is.notNull())
+      .addColumn('records', types.bigint, (is) => is.notNull())
+      .addColumn('counted_at', types.time, (is) => is.notNull())
+      .addPrimaryKeyConstraint('retention_sizes_pkey', ['tenant_id', 'kind']),
+    schema.createIndex('retention_sizes_largest').on('retention_sizes').columns(['kind', 'records']),
+  ],
+};
+
 /** All of them, in order. A released one never changes. */
 export const migrations: readonly Migration[] = [
   sessions,
@@ -202,4 +299,8 @@ export const migrations: readonly Migration[] = [
   skillsMigration,
   receiptSpans,
   usageSpans,
+  sessionIndexes,
+  receiptIndexes,
+  usageDays,
+  retention,
 ];

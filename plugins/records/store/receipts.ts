@@ -20,9 +20,14 @@ export const ExecutionReceipt = defineEntity({
   uniques: [{ name: 'execution_receipts_once', properties: ['tenantId', 'idempotencyKey'] }],
   indexes: [
     { name: 'execution_receipts_created', properties: ['tenantId', 'createdAt', 'id'] },
-    { name: 'execution_receipts_session', properties: ['tenantId', 'sessionId', 'createdAt'] },
-    { name: 'execution_receipts_request', properties: ['tenantId', 'requestId'] },
-    { name: 'execution_receipts_tool', properties: ['tenantId', 'toolName', 'createdAt'] },
+    { name: 'execution_receipts_session', properties: ['tenantId', 'sessionId', 'createdAt', 'id'] },
+    { name: 'execution_receipts_request', properties: ['tenantId', 'requestId', 'createdAt', 'id'] },
+    { name: 'execution_receipts_tool', properties: ['tenantId', 'toolName', 'createdAt', 'id'] },
+    { name: 'execution_receipts_status', properties: ['tenantId', 'status', 'createdAt', 'id'] },
+    {
+      name: 'execution_receipts_tool_status',
+      properties: ['tenantId', 'toolName', 'status', 'createdAt', 'id'],
+    },
   ],
   properties: {
     id: column.id().primary(),

@@ -20,6 +20,8 @@ export const Session = defineEntity({
   indexes: [
     { name: 'sessions_updated', properties: ['tenantId', 'updatedAt', 'id'] },
     { name: 'sessions_owner', properties: ['tenantId', 'identityId', 'userId', 'updatedAt'] },
+    { name: 'sessions_identity', properties: ['tenantId', 'identityId', 'updatedAt', 'id'] },
+    { name: 'sessions_user', properties: ['tenantId', 'userId', 'updatedAt', 'id'] },
   ],
   properties: {
     tenantId: column.tenant().primary(),
@@ -69,9 +71,14 @@ export function sessionWrite(before: SessionRow | undefined, row: SessionRow): R
   return writes.update(Session, { id, turns: before.turns }, changed, { expect: 1 });
 }
 
-/** Deletes a session; false when there is none. */
-export async function deleteSession(entities: TenantEntityManager, id: string): Promise<boolean> {
-  return (await entities.delete(Session, { id })) > 0;
+/** Deletes a session; false when there is none, or with `unusedSince` one that was used since. */
+export async function deleteSession(
+  entities: TenantEntityManager,
+  id: string,
+  unusedSince?: Date,
+): Promise<boolean> {
+  const unused = unusedSince === undefined ? {} : { updatedAt: { $lt: unusedSince } };
+  return (await entities.delete(Session, { id, ...unused })) > 0;
 }
 
 /** Longest role that is kept beside the message, in characters; `001-sessions` says the same to the database. */
@@ -84,7 +91,7 @@ export const SessionMessageEntity = defineEntity({
   properties: {
     tenantId: column.tenant().primary(),
     sessionId: column.string(128).primary(),
-    /** Counts from 1, without gaps. */
+    /** Counts from 1, without gaps but for what retention took from the beginning. */
     seq: column.integer().unsigned(false).primary(),
     id: column.id(),
     /** The turn that brought it, from 1. */

@@ -1,4 +1,11 @@
-import { type InferEntity, raw } from '@mikro-orm/core';
+import {
+  type EntityName,
+  type EntityProperty,
+  type FilterQuery,
+  type InferEntity,
+  raw,
+} from '@mikro-orm/core';
+import type { SqlEntityManager } from '@mikro-orm/sql';
 import { column, type Database, defineEntity, type Page, type TenantEntityManager } from 'agent-gateway';
 
 /** Lengths of the columns, in characters; the migration `003-usage` has the same. */
@@ -70,7 +77,8 @@ export function findUsage(
   return entities.page(UsageRecordRow, where, { orderBy, limit, offset });
 }
 
-const SUMMED = [
+/** What of the records is added up. */
+export const SUMMED = [
   'inputTokens',
   'outputTokens',
   'cacheReadTokens',
@@ -91,6 +99,9 @@ export interface UsageWindow {
   readonly to: Date;
 }
 
+/** Which tenants: some, or all but some. */
+export type OfTenants = { readonly $in: string[] } | { readonly $nin: string[] };
+
 /** The tenant's usage by day, one row each; days without usage have none. */
 export function sumByDay(
   entities: TenantEntityManager,
@@ -99,55 +110,84 @@ export function sumByDay(
   return entities.aggregate(UsageRecordRow, { where: within(window), by: ['day'], sum: SUMMED });
 }
 
-/** The same of all tenants together. */
-export function sumByDayOfAll(
+/** The same across tenants, by day or by tenant. */
+export function sumAcrossTenants<By extends 'day' | 'tenantId'>(
   database: Pick<Database, 'system'>,
+  by: By,
+  tenantId: OfTenants,
   window: UsageWindow,
-): Promise<(UsageSums & { readonly day: string })[]> {
-  return sumAcrossTenants(database, within(window), 'day');
+): Promise<Grouped<By, keyof UsageSums>[]> {
+  const where = { ...within(window), tenantId };
+  return grouped(database.system(), UsageRecordRow, { by, sum: SUMMED, also: { count: 'count(*)' }, where });
 }
 
-/** The usage of the named tenants, with the number of their sessions; tenants without usage have no row. */
-export function sumByTenant(
+/**
+ * How many different sessions had a call in the window, by tenant. With `known` only those that had none between its two moments; it ends before the
+ * window or begins after it.
+ */
+export function countSessions(
   database: Pick<Database, 'system'>,
   tenantIds: readonly string[],
   window: UsageWindow,
-): Promise<(UsageSums & { readonly tenantId: string; readonly sessions: number })[]> {
-  const where = { ...within(window), tenantId: { $in: [...tenantIds] } };
-  return sumAcrossTenants(database, where, 'tenantId', { sessions: 'sessionId' });
+  known?: Pick<UsageWindow, 'from' | 'to'>,
+): Promise<Grouped<'tenantId', 'sessions'>[]> {
+  return grouped(database.system(), UsageRecordRow, {
+    by: 'tenantId',
+    sum: [],
+    also: { sessions: 'count(distinct record.session_id)' },
+    where: { ...within(window), tenantId: { $in: [...tenantIds] } },
+    ...(known && { and: [HAD_NO_CALL, [known.from, known.to]] }),
+  });
 }
+
+const HAD_NO_CALL = `not exists (select 1 from usage_records as other where other.tenant_id = record.tenant_id
+  and other.session_id = record.session_id and other.created_at between ? and ?)`;
 
 function within({ firstDay, lastDay, from, to }: UsageWindow) {
   return { day: { $gte: firstDay, $lte: lastDay }, createdAt: { $gte: from, $lte: to } };
 }
 
-type Column = Exclude<keyof UsageRow & string, 'id'>;
+/** A group: what its rows have in common, and numbers. */
+export type Grouped<By extends string, Name extends string> = Readonly<
+  Record<By, string> & Record<Name, number>
+>;
 
-/** What `TenantEntityManager.aggregate` does for one tenant, for all; `distinct` counts different values of properties. */
-async function sumAcrossTenants<By extends 'day' | 'tenantId', Distinct extends string = never>(
-  database: Pick<Database, 'system'>,
-  where: ReturnType<typeof within> & { readonly tenantId?: { readonly $in: string[] } },
-  by: By,
-  distinct: Readonly<Record<Distinct, Column>> = {} as never,
-): Promise<(UsageSums & Readonly<Record<By, string> & Record<Distinct, number>>)[]> {
-  const em = database.system();
-  const { properties } = em.getMetadata().get(UsageRecordRow);
-  const column = (name: Column) => `row.${properties[name].fieldNames[0]}`;
-  const differing: readonly [string, Column][] = Object.entries(distinct);
+/** What `TenantEntityManager.aggregate` does for one tenant, for all: rows of a table, called `record`, in groups of equal values. */
+export async function grouped<
+  E extends object,
+  By extends keyof E & string,
+  Sum extends keyof E & string,
+  Name extends string = never,
+>(
+  em: SqlEntityManager,
+  entity: EntityName<E>,
+  query: {
+    readonly by: By;
+    readonly sum: readonly Sum[];
+    /** More numbers of each group, in SQL. */
+    readonly also?: Readonly<Record<Name, string>>;
+    readonly where: FilterQuery<NoInfer<E>>;
+    /** A condition in SQL, and its values. */
+    readonly and?: readonly [sql: string, values: readonly unknown[]];
+  },
+): Promise<Grouped<By, Sum | Name>[]> {
+  const { by, sum, also = {}, where, and } = query;
+  const properties: Readonly<Record<string, EntityProperty>> = em.getMetadata().get(entity).properties;
+  const column = (name: string) => `record.${properties[name]?.fieldNames[0]}`;
   const builder = em
-    .createQueryBuilder(UsageRecordRow, 'row')
+    .createQueryBuilder(entity, 'record')
     .select([
       raw('?? as ??', [column(by), by]),
-      ...SUMMED.map((name) => raw('sum(??) as ??', [column(name), name])),
-      ...differing.map(([alias, name]) => raw('count(distinct ??) as ??', [column(name), alias])),
-      raw('count(*) as ??', ['count']),
+      ...sum.map((name) => raw('sum(??) as ??', [column(name), name])),
+      ...Object.entries(also).map(([name, sql]) => raw(`${sql} as ??`, [name])),
     ] as never)
-    .where(where)
+    .where(where as never)
     .groupBy(by as never);
+  if (and !== undefined) builder.andWhere(and[0], [...and[1]]);
   const rows = await builder.execute<Record<string, unknown>[]>('all', false);
-  // Sums come as text where they could be larger than the driver's numbers.
-  return rows.map(({ [by]: group, ...sums }) => {
-    const numbers = Object.entries(sums).map(([name, sum]) => [name, Number(sum)]);
+  // Numbers come as text where they could be larger than the driver's.
+  return rows.map(({ [by]: group, ...rest }) => {
+    const numbers = Object.entries(rest).map(([name, number]) => [name, Number(number)]);
     return { ...Object.fromEntries(numbers), [by]: group };
   });
 }

@@ -18,20 +18,23 @@ import {
 } from '../services/admin/agent-definitions.ts';
 import { MAX_PAGE } from './common.ts';
 
+const YAML = 'apiVersion: svc/v1\nkind: Agent\nmetadata: { name: clerk }\nspec: { type: chat_model_agent }\n';
+
 /** A definition as it is sent. */
 const Definition = Type.Object({
   yaml: Type.String({
     minLength: 1,
     maxLength: MAX_DEFINITION,
     description: 'One document of the kind Agent, as in agents.d',
+    examples: [YAML],
   }),
 });
 
 /** An agent as administrators see it (decisions 3.2). */
 const AgentRecord = Type.Object({
-  name: Type.String(),
-  description: Type.String(),
-  type: Type.String(),
+  name: Type.String({ examples: ['clerk'] }),
+  description: Type.String({ examples: ['Answers letters'] }),
+  type: Type.String({ examples: ['chat_model_agent'] }),
   source: Type.Enum(['file', 'tenant'], { description: 'file: of agents.d, and so of the deployment' }),
   yaml: Type.Optional(Type.String({ description: 'Not in lists; of the deployment’s agents for operators' })),
   created_at: Type.Optional(Timestamp),
@@ -42,7 +45,9 @@ const One = Type.Object({ agent: AgentRecord });
 
 const Checked = Type.Object({
   valid: Type.Boolean(),
-  errors: Type.Array(Type.Object({ line: Type.Integer(), pointer: Type.String(), message: Type.String() })),
+  errors: Type.Array(Type.Object({ line: Type.Integer(), pointer: Type.String(), message: Type.String() }), {
+    examples: [[]],
+  }),
 });
 
 const params = Type.Object({ name: Type.String() });

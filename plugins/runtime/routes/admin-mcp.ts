@@ -11,22 +11,28 @@ const References = Type.Record(Type.String({ maxLength: 100 }), Type.String({ ma
 });
 
 /** An MCP server (decisions 3.2). What belongs to which transport is the rule of the kind McpServer. */
-const Server = Type.Object({
-  name: ResourceName,
-  transport: Type.Enum(['stdio', 'sse', 'http']),
-  command: Type.Optional(
-    Type.String({ maxLength: 1_000, description: 'SVC_MCP_STDIO_ALLOW has to list it' }),
-  ),
-  args: Type.Optional(Type.Array(Type.String({ maxLength: 4_000 }), { maxItems: 100 })),
-  url: Type.Optional(Type.String({ maxLength: 2_000 })),
-  headers: Type.Optional(References),
-  env: Type.Optional(References),
-});
+const Server = Type.Object(
+  {
+    name: ResourceName,
+    transport: Type.Enum(['stdio', 'sse', 'http']),
+    command: Type.Optional(
+      Type.String({ maxLength: 1_000, description: 'SVC_MCP_STDIO_ALLOW has to list it' }),
+    ),
+    args: Type.Optional(Type.Array(Type.String({ maxLength: 4_000 }), { maxItems: 100 })),
+    url: Type.Optional(Type.String({ maxLength: 2_000 })),
+    headers: Type.Optional(References),
+    env: Type.Optional(References),
+  },
+  { examples: [{ name: 'sums', transport: 'http', url: 'https://mcp.example.com/' }] },
+);
 
 const Tool = Type.Object({
-  name: Type.String(),
-  description: Type.String(),
-  input_schema: Type.Record(Type.String(), Type.Unknown()),
+  name: Type.String({ examples: ['add'] }),
+  description: Type.String({ examples: ['Adds two numbers'] }),
+  input_schema: Type.Record(Type.String(), Type.Unknown(), {
+    description: 'A JSON Schema',
+    examples: [{ type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } }],
+  }),
 });
 
 const params = Type.Object({ name: Type.String() });

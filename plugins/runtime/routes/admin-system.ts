@@ -5,12 +5,15 @@ import type { System } from '../services/admin/system.ts';
 
 const Status = Type.Object({
   status: Type.Enum(['ok', 'degraded']),
-  version: Type.String(),
-  uptime_seconds: Type.Integer(),
+  version: Type.String({ examples: ['2.4.0'] }),
+  uptime_seconds: Type.Integer({ examples: [86_400] }),
   agents: Type.Array(
     Type.Object({
-      name: Type.String(),
-      type: Type.String({ description: 'Empty for an agent that was never live' }),
+      name: Type.String({ examples: ['clerk'] }),
+      type: Type.String({
+        description: 'Empty for an agent that was never live',
+        examples: ['chat_model_agent'],
+      }),
       status: Type.Enum(['live', 'failed', 'waiting']),
       error: Type.Optional(Type.String()),
       file: Type.Optional(Type.String({ description: 'Of agents.d; for operators' })),
@@ -33,8 +36,8 @@ const Status = Type.Object({
 });
 
 const Reloaded = Type.Object({
-  loaded: Type.Integer({ description: 'Resources of all kinds that are live' }),
-  failed: Type.Array(Type.Object({ file: Type.String(), error: Type.String() })),
+  loaded: Type.Integer({ description: 'Resources of all kinds that are live', examples: [3] }),
+  failed: Type.Array(Type.Object({ file: Type.String(), error: Type.String() }), { examples: [[]] }),
 });
 
 const LogQuery = Type.Object({
@@ -42,6 +45,14 @@ const LogQuery = Type.Object({
     default: 'info',
     description: 'The least severity; `LOG_LEVEL` bounds what there is',
   }),
+});
+
+const LogStream = Type.String({
+  description:
+    'Server-sent events `log`, whose data are lines as the log has them, credentials taken out, and `lost` with `{"lines": n}` where the reader was too slow for n of them',
+  examples: [
+    'event: log\ndata: {"level":"info","time":"2030-01-31T08:30:00.000Z","plugin":"notes","ms":71,"msg":"plugin started"}\n\nevent: lost\ndata: {"lines":3}\n\n',
+  ],
 });
 
 const common = { access: access.role('admin'), tag: 'administration' } as const;
@@ -75,10 +86,8 @@ export function systemRoutes(system: System, readers: LogReaders): readonly Rout
       method: 'GET',
       path: '/admin/logs',
       summary: 'Follow the log of this process; for operators',
-      description:
-        'Server-sent events `log`, whose data are lines as the log has them, credentials taken out, and `lost` with `{"lines": n}` where the reader was too slow for n of them.',
       countsAsStream: () => true,
-      schema: { query: LogQuery },
+      schema: { query: LogQuery, stream: LogStream },
       handle: ({ identity, query: { level }, signal }) => {
         requireOperator(identity);
         const items = readers.follow(level, signal);

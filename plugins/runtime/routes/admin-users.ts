@@ -1,16 +1,29 @@
-import { access, listOf, pageOf, pageQuery, type Route, reply, route, Timestamp, Type } from 'agent-gateway';
+import {
+  access,
+  Id,
+  listOf,
+  pageOf,
+  pageQuery,
+  type Route,
+  reply,
+  route,
+  Timestamp,
+  Type,
+} from 'agent-gateway';
 import type { Users, UserWithKey } from '../services/admin/users.ts';
 import { EMAIL_LENGTH, type StoredUser } from '../store/users.ts';
 import { IdParams, MAX_PAGE } from './common.ts';
 
-const Name = Type.String({ minLength: 1, maxLength: 200 });
+const Name = Type.String({ minLength: 1, maxLength: 200, examples: ['Anna'] });
 const Email = Type.String({
   maxLength: EMAIL_LENGTH,
   pattern: '^[^\\s@\\p{Cc}\\p{Cs}]+@[^\\s@\\p{Cc}\\p{Cs}]+$',
   patternErrorMessage: 'must be an address, write anna@example.com',
+  examples: ['anna@example.com'],
 });
 const Role = Type.Enum(['admin', 'editor', 'viewer'], {
   description: 'admin: everything; editor: reads, writes and runs; viewer: reads',
+  examples: ['viewer'],
 });
 const Disabled = Type.Boolean({ description: 'Whether the user is kept out' });
 
@@ -21,21 +34,28 @@ const CreateUser = Type.Object({
   disabled: Type.Optional(Type.Boolean({ ...Disabled, default: false })),
 });
 
-const UpdateUser = Type.Partial(Type.Object({ name: Name, email: Email, role: Role, disabled: Disabled }));
+const UpdateUser = Type.Partial(Type.Object({ name: Name, email: Email, role: Role, disabled: Disabled }), {
+  examples: [{ role: 'viewer' }],
+});
 
 /** A user as administrators see it (decisions 3.2). */
 const UserRecord = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  email: Type.String(),
-  role: Type.String(),
-  disabled: Type.Boolean(),
+  id: Id,
+  name: Type.String({ examples: ['Anna'] }),
+  email: Type.String({ examples: ['anna@example.com'] }),
+  role: Type.String({ examples: ['viewer'] }),
+  disabled: Type.Boolean({ examples: [false] }),
   created_at: Timestamp,
 });
 
 const WithKey = Type.Object({
   user: UserRecord,
-  api_key: Type.Optional(Type.String({ description: 'The raw key, where one was made; shown this once' })),
+  api_key: Type.Optional(
+    Type.String({
+      description: 'The raw key, where one was made; shown this once',
+      examples: ['hk_ogBj6zW3wZR2MZe9YsMVpm4I618_Sl-kXJgDoQINGOQ'],
+    }),
+  ),
 });
 
 const common = { access: access.role('admin'), tag: 'administration' } as const;

@@ -7,17 +7,26 @@ const AgentParams = Type.Object({ agent_id: Type.String() });
 const KeyParams = Type.Object({ ...AgentParams.properties, key: Type.String() });
 
 /** A key with its value (specification 3, Agent state). */
-const Entry = Type.Object({ agent_id: Type.String(), key: Type.String(), value: Type.Unknown() });
+const AgentId = Type.String({ examples: ['helper'] });
+const Value = Type.Unknown({
+  description: 'Any JSON, `null` too; 64 KiB at most',
+  examples: [{ kind: 'green' }],
+});
+const Entry = Type.Object({ agent_id: AgentId, key: Type.String({ examples: ['tea'] }), value: Value });
 
-const State = Type.Object({ agent_id: Type.String(), state: Type.Record(Type.String(), Type.Unknown()) });
+const State = Type.Object({
+  agent_id: AgentId,
+  state: Type.Record(Type.String(), Value, { examples: [{ tea: { kind: 'green' } }] }),
+});
 
 const SetState = Type.Object({
   key: Type.String({
     pattern: '^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]{1,128}$',
     patternErrorMessage: 'must have 1 to 128 characters, without control characters, and be neither . nor ..',
     description: '1 to 128 characters; no control characters, neither . nor ..',
+    examples: ['tea'],
   }),
-  value: Type.Unknown({ description: 'Any JSON, `null` too; 64 KiB at most' }),
+  value: Value,
 });
 
 const tag = 'agent-state';

@@ -3,22 +3,28 @@ import type { Agents, Tools } from '../../agent-engine/contract.ts';
 import type { Skills } from '../../records/contract.ts';
 
 /** An agent as lists show it (specification 3, Resources). */
-const AgentItem = Type.Object({ name: Type.String(), description: Type.String(), type: Type.String() });
+const AgentItem = Type.Object({
+  name: Type.String({ examples: ['helper'] }),
+  description: Type.String({ examples: ['Calculates'] }),
+  type: Type.String({ examples: ['chat_model_agent'] }),
+});
 
 /** A skill as lists show it. */
 const SkillItem = Type.Object({
-  name: Type.String(),
-  description: Type.String(),
-  version: Type.String(),
-  source: Type.String(),
+  name: Type.String({ examples: ['tea'] }),
+  description: Type.String({ examples: ['About tea'] }),
+  version: Type.String({ examples: ['1.0.0'] }),
+  source: Type.String({ examples: ['user'] }),
 });
 
 const SkillList = Type.Object({ skills: Type.Array(SkillItem), total: Type.Integer() });
 
-const ToolList = Type.Object({
-  tools: Type.Array(Type.Object({ name: Type.String(), description: Type.String() })),
-  count: Type.Integer(),
+const ToolItem = Type.Object({
+  name: Type.String({ examples: ['calculator'] }),
+  description: Type.String({ examples: ['Calculates an arithmetic expression exactly.'] }),
 });
+
+const ToolList = Type.Object({ tools: Type.Array(ToolItem), count: Type.Integer() });
 
 /** What is listed. */
 interface Catalog {

@@ -1,4 +1,18 @@
-import { access, type Call, pageOf, pageQuery, type Route, reply, route, Type } from 'agent-gateway';
+import {
+  AnyId,
+  access,
+  type Call,
+  Id,
+  listOf,
+  pageOf,
+  pageQuery,
+  type Route,
+  reply,
+  route,
+  Timestamp,
+  Type,
+  withExample,
+} from 'agent-gateway';
 import type { Static } from 'typebox';
 import { type ChatCall, CONTEXT_HEADER, chatCallOf } from '../../agent-engine/contract.ts';
 import { readerOf, SessionErrors } from '../../records/contract.ts';
@@ -10,8 +24,14 @@ const MAX_PAGE = 500;
 /** In which the id of a session is told. */
 const SESSION_HEADER = 'x-svc-session-id';
 
-const AgentId = Type.String({ minLength: 1, maxLength: 128, description: 'Name of an agent' });
+const AgentId = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  description: 'Name of an agent',
+  examples: ['helper'],
+});
 const SessionId = Type.String({
+  ...AnyId,
   pattern: '^[A-Za-z0-9._-]{1,128}$',
   patternErrorMessage: 'must have 1 to 128 characters of A-Z, a-z, 0-9, ".", "_" and "-"',
   description: '1 to 128 characters of A-Z, a-z, 0-9, `.`, `_` and `-`',
@@ -27,7 +47,11 @@ const Background = Type.Optional(
 const ChatBody = Type.Object({
   agent_id: AgentId,
   session_id: Type.Optional(SessionId),
-  message: Type.String({ minLength: 1, maxLength: 1_000_000 }),
+  message: Type.String({
+    minLength: 1,
+    maxLength: 1_000_000,
+    examples: ['Use the calculator: what is 17 * 23?'],
+  }),
   background: Background,
 });
 
@@ -37,6 +61,7 @@ const ResumeBody = Type.Object({
   input: Type.Record(Type.String(), Type.Unknown(), {
     description:
       'A decision by the id of each open pause, `{decision: "approve" | "reject" | "edit", arguments?, message?}` or `{answers}`; or the plain one where exactly one is open',
+    examples: [{ decision: 'approve' }],
   }),
   background: Background,
 });
@@ -59,40 +84,66 @@ const LastEventId = Type.Optional(
   }),
 );
 
+const CALL = {
+  id: 'call_1174452b-08c5-4bae-b3b7-8c89c8176d4a',
+  name: 'calculator',
+  arguments: '{"expression":"17 * 23"}',
+};
 const InterruptSchema = Type.Object({
-  id: Type.String(),
+  id: Id,
   type: Type.Enum(['approval', 'question']),
-  agent_path: Type.Array(Type.String(), { description: 'From the outermost agent to the one that asks' }),
-  reason: Type.String(),
-  tool_call: Type.Optional(Type.Object({ id: Type.String(), name: Type.String(), arguments: Type.String() })),
-  fields: Type.Array(Type.Unknown(), {
-    description: '`{name, type: text | confirm | select, label, required, options?}`',
+  agent_path: Type.Array(Type.String(), {
+    description: 'From the outermost agent to the one that asks',
+    examples: [['helper']],
   }),
-});
-
-const WaitingSchema = Type.Object({
-  session_id: Type.String(),
-  agent_id: Type.String(),
-  checkpoint_id: Type.String(),
-  created_at: Type.String({ format: 'date-time' }),
-  interrupts: Type.Array(InterruptSchema),
-});
-
-const InterruptState = Type.Object({ interrupted: Type.Boolean(), state: Type.Optional(WaitingSchema) });
-
-const WaitingList = Type.Object({
-  interrupts: Type.Array(
-    Type.Object({
-      ...InterruptSchema.properties,
-      session_id: Type.String(),
-      agent_id: Type.String(),
-      checkpoint_id: Type.String(),
-      created_at: Type.String({ format: 'date-time' }),
-    }),
+  reason: Type.String({ examples: ['The agent wants to call calculator.'] }),
+  tool_call: Type.Optional(
+    Type.Object({ id: Type.String(), name: Type.String(), arguments: Type.String() }, { examples: [CALL] }),
   ),
-  total: Type.Integer({ description: 'Sessions that wait, as `limit` and `offset` count them' }),
-  limit: Type.Integer(),
-  offset: Type.Integer(),
+  fields: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      type: Type.Enum(['text', 'confirm', 'select']),
+      label: Type.String(),
+      required: Type.Boolean(),
+      options: Type.Optional(Type.Array(Type.String(), { description: 'Of a `select`' })),
+    }),
+    { description: 'Of a question', examples: [[]] },
+  ),
+});
+
+const Waiting = {
+  session_id: AnyId,
+  agent_id: AgentId,
+  checkpoint_id: Id,
+  created_at: Timestamp,
+};
+const WaitingSchema = Type.Object({ ...Waiting, interrupts: Type.Array(InterruptSchema) });
+
+const InterruptState = Type.Object({
+  interrupted: Type.Boolean(),
+  state: Type.Optional(withExample(WaitingSchema, {})),
+});
+
+const { total, ...listed } = listOf(
+  'interrupts',
+  Type.Object({ ...InterruptSchema.properties, ...Waiting }),
+).properties;
+const WaitingList = Type.Object({
+  ...listed,
+  total: Type.Integer({ ...total, description: 'Sessions that wait, as `limit` and `offset` count them' }),
+});
+
+const INTERRUPT = {
+  ...{ id: '01a209b6-303a-74d9-bda2-ab9641d2c7f4', type: 'approval', agent_path: ['helper'] },
+  ...{ reason: 'The agent wants to call calculator.', tool_call: CALL, fields: [] },
+};
+/** What chats answer with, as text or, with A2UI, as named events. */
+const ChatStream = Type.String({
+  description:
+    'Server-sent events: chunks of text, `interrupt` with what the chat waits for, `error`, and `[DONE]`; with `a2ui=true` or `X-A2UI: true` the events `text`, ' +
+    '`thinking`, `tool_call`, `tool_result`, `agent_switch`, `interrupt`, `error` and `done`, each `{type, timestamp, data}`',
+  examples: [`event: interrupt\ndata: ${JSON.stringify(INTERRUPT)}\n\ndata: [DONE]\n\n`],
 });
 
 const ToldSession = Type.Object({
@@ -108,9 +159,6 @@ const streaming = {
   countsAsStream: () => true,
   // The agent and the session, the model, and its provider.
   failures: ['not-found', 'upstream'],
-  description:
-    'Answers with `text/event-stream`: text chunks and `[DONE]`; with `a2ui=true` or `X-A2UI: true` the events `text`, `thinking`, `tool_call`, `tool_result`, ' +
-    '`agent_switch`, `interrupt`, `error` and `done`, each `{type, timestamp, data}`.',
 } as const;
 
 /** Chats with agents, as streams that may pause (specification 3; decisions 3.1). */
@@ -120,7 +168,10 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       ...streaming,
       path: '/chat/stream',
       summary: 'Chat with an agent',
-      schema: { query: ModeQuery, headers: ChatHeaders, body: ChatBody, answerHeaders: ToldSession },
+      schema: {
+        ...{ query: ModeQuery, headers: ChatHeaders, body: ChatBody },
+        ...{ stream: ChatStream, answerHeaders: ToldSession },
+      },
       handle: async (call) => {
         const { agent_id, session_id, message, background: isBackground = false } = call.body;
         const mode = modeOf(call);
@@ -141,6 +192,8 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       schema: {
         query: Type.Object({ ...ModeQuery.properties, session_id: SessionId }),
         headers: Type.Object({ ...ModeHeaders.properties, 'last-event-id': LastEventId }),
+        responses: { 204: null },
+        stream: ChatStream,
         answerHeaders: ToldSession,
       },
       handle: async (call) => {
@@ -157,7 +210,10 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       ...streaming,
       path: '/chat/resume',
       summary: 'Go on with a chat that was paused',
-      schema: { query: ModeQuery, headers: ChatHeaders, body: ResumeBody, answerHeaders: ToldSession },
+      schema: {
+        ...{ query: ModeQuery, headers: ChatHeaders, body: ResumeBody },
+        ...{ stream: ChatStream, answerHeaders: ToldSession },
+      },
       handle: async (call) => {
         const { session_id, input, background: isBackground = false } = call.body;
         const mode = modeOf(call);
@@ -200,7 +256,7 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       summary: 'End the chat that is in flight in a session, in whichever replica, or drop what it waits for',
       schema: {
         body: Place,
-        responses: { 200: Type.Object({ status: Type.Literal('aborted'), session_id: Type.String() }) },
+        responses: { 200: Type.Object({ status: Type.Literal('aborted'), session_id: AnyId }) },
       },
       handle: async (call) => {
         const { session_id } = call.body;

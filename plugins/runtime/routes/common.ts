@@ -1,7 +1,7 @@
-import { Type } from 'agent-gateway';
+import { AnyId, Type } from 'agent-gateway';
 
 /** Records of a page at most. */
 export const MAX_PAGE = 500;
 
 /** The `{id}` of a path. What is no id of ours is unknown, not malformed: 404. */
-export const IdParams = Type.Object({ id: Type.String() });
+export const IdParams = Type.Object({ id: AnyId });

@@ -1,5 +1,7 @@
 import {
+  AnyId,
   access,
+  Id,
   listOf,
   pageOf,
   pageQuery,
@@ -19,16 +21,17 @@ const MAX_PAGE = 500;
 /** Messages of one answer at most; older ones are asked for with `before`. */
 const MAX_MESSAGES = 1_000;
 
-const Title = Type.String({ maxLength: 500 });
+const Title = Type.String({ maxLength: 500, examples: ['Sums'] });
 const MetaData = Type.Record(Type.String({ maxLength: 128 }), Type.Unknown(), {
   maxProperties: 64,
   description: 'Whatever the client wants to keep with it; 64 members',
+  examples: [{ topic: 'sums' }],
 });
 
 const ConversationSchema = Type.Object({
-  id: Type.String(),
-  bot_id: Type.String({ description: 'The agent that it was begun with' }),
-  user_id: Type.String(),
+  id: Id,
+  bot_id: Type.String({ description: 'The agent that it was begun with', examples: ['helper'] }),
+  user_id: AnyId,
   title: Title,
   meta_data: MetaData,
   created_at: Timestamp,
@@ -37,11 +40,12 @@ const ConversationSchema = Type.Object({
 const OneConversation = Type.Object({ conversation: ConversationSchema });
 
 const MessageSchema = Type.Object({
-  id: Type.String(),
-  conversation_id: Type.String(),
-  seq: Type.Integer({ description: 'Grows with each message' }),
-  role: Type.String(),
+  id: Id,
+  conversation_id: AnyId,
+  seq: Type.Integer({ description: 'Grows with each message', examples: [1] }),
+  role: Type.String({ examples: ['user'] }),
   content: Type.String({
+    examples: ['What is 17 * 23?'],
     description: 'Text; the JSON text of its parts where `content_type` is `object_string`',
   }),
   content_type: Type.Enum(['text', 'object_string']),
@@ -92,7 +96,7 @@ export function conversationRoutes(conversations: Conversations): readonly Route
       summary: 'Begin a conversation with an agent; its id is the `session_id` of its chats',
       schema: {
         body: Type.Object({
-          bot_id: Type.String({ minLength: 1, maxLength: 128 }),
+          bot_id: Type.String({ minLength: 1, maxLength: 128, examples: ['helper'] }),
           title: Type.Optional(Title),
           meta_data: Type.Optional(MetaData),
         }),
@@ -189,7 +193,7 @@ export function sessionRoutes(sessions: Sessions): readonly Route[] {
         query: MessageQuery,
         responses: {
           200: Type.Object({
-            session_id: Type.String(),
+            session_id: AnyId,
             messages: Type.Array(MessageSchema),
             total: Type.Integer(),
           }),

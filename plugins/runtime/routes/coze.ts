@@ -1,10 +1,13 @@
-import { Type } from 'agent-gateway';
+import { AnyId, Id, Type } from 'agent-gateway';
 import type { TSchema } from 'typebox';
 
 /*
  * What the routes of the compatible SDK share (decisions 3.3).
  * Source: the types of the npm package @coze/api
  */
+
+/** A moment as these routes tell it. */
+export const Seconds = Type.Integer({ description: 'Seconds since the epoch', examples: [1_795_459_265] });
 
 /** Pairs that a client keeps with a chat or a conversation. */
 export const MetaData = Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 512 }), {
@@ -26,11 +29,38 @@ export const EnterMessages = Type.Array(
       }),
     ),
   }),
-  { maxItems: 100 },
+  { maxItems: 100, examples: [[{ role: 'user', content: 'What is 17 * 23?' }]] },
 );
+
+/** A call of a tool that a chat waits for. */
+export const ToolCall = Type.Object({
+  id: Type.String(),
+  type: Type.String(),
+  function: Type.Object({ name: Type.String(), arguments: Type.String() }),
+});
+
+/** What was said in a chat, or in a conversation outside of chats (`ChatV3Message`). */
+export const Message = Type.Object({
+  id: Id,
+  conversation_id: AnyId,
+  bot_id: Type.Optional(Type.String()),
+  chat_id: Type.Optional(Id),
+  section_id: AnyId,
+  role: Type.Enum(['user', 'assistant']),
+  type: Type.String({
+    description: 'question, answer, function_call, tool_response …',
+    examples: ['question'],
+  }),
+  content: Type.String({ examples: ['What is 17 * 23?'] }),
+  content_type: Type.Enum(['text', 'object_string']),
+  reasoning_content: Type.Optional(Type.String()),
+  meta_data: Type.Record(Type.String(), Type.String()),
+  created_at: Seconds,
+  updated_at: Seconds,
+});
 
 /** An answer of these routes. */
 export const ok = <D>(data: D) => ({ code: 0, msg: '', data });
 
 export const okSchema = <S extends TSchema>(data: S) =>
-  Type.Object({ code: Type.Literal(0), msg: Type.String(), data });
+  Type.Object({ code: Type.Literal(0), msg: Type.String({ examples: [''] }), data });

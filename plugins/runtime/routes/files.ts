@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import {
   access,
   byteRange,
+  Id,
   listOf,
   pageOf,
   pageQuery,
@@ -28,10 +29,10 @@ const FORM_BYTES = 256 * 1024;
 
 /** A file as clients see it (specification 3, File). */
 const FileSchema = Type.Object({
-  id: Type.String(),
-  filename: Type.String(),
-  mime_type: Type.String({ description: 'What the content looks like' }),
-  size: Type.Integer({ description: 'Bytes' }),
+  id: Id,
+  filename: Type.String({ examples: ['tea.txt'] }),
+  mime_type: Type.String({ description: 'What the content looks like', examples: ['text/plain'] }),
+  size: Type.Integer({ description: 'Bytes', examples: [5] }),
   created_at: Timestamp,
 });
 
@@ -39,9 +40,11 @@ const Wrapped = Type.Object({ file: FileSchema });
 
 const FileForm = Type.Unsafe<Readable>({
   type: 'object',
-  properties: { file: { type: 'string', format: 'binary' } },
+  properties: { file: { type: 'string', format: 'binary', examples: ['green'] } },
   required: ['file'],
 });
+
+const Bytes = Type.String({ format: 'binary', examples: ['green'] });
 
 const ContentHeaders = Type.Object({
   range: Type.Optional(Type.String({ description: 'One range of bytes' })),
@@ -130,8 +133,8 @@ export function fileRoutes(files: Files, maxSize: number): readonly Route[] {
         headers: ContentHeaders,
         answerHeaders: FileHeaders,
         responses: {
-          200: Type.String({ format: 'binary' }),
-          206: Type.String({ format: 'binary' }),
+          200: Bytes,
+          206: Bytes,
           304: null,
         },
       },

@@ -1,14 +1,19 @@
-import { access, type Deployment, type Route, reply, route, Type } from 'agent-gateway';
+import { access, type Deployment, type Route, reply, route, Type, withExample } from 'agent-gateway';
 import type { System } from '../services/admin/system.ts';
 
 const Ready = Type.Object({
   status: Type.Enum(['ready', 'not_ready']),
   database: Type.Enum(['ok', 'error: unavailable']),
   agents: Type.Object({
-    live: Type.Integer(),
-    failed: Type.Integer({ description: 'Files of agents.d declare them, and they do not run as declared' }),
+    live: Type.Integer({ examples: [2] }),
+    failed: Type.Integer({
+      description: 'Files of agents.d declare them, and they do not run as declared',
+      examples: [0],
+    }),
   }),
 });
+
+const NotReady = withExample(Ready, { status: 'not_ready', database: 'error: unavailable' });
 
 /** Names and reasons are for administrators, at `/admin/status`: anybody may ask here. */
 const open = { method: 'GET', access: access.public(), rateLimit: 'none', tag: 'health' } as const;
@@ -30,7 +35,7 @@ export function healthRoutes(
       ...open,
       path: '/ready',
       summary: 'Whether the gateway can serve, and how many agents run',
-      schema: { responses: { 200: Ready, 503: Ready } },
+      schema: { responses: { 200: Ready, 503: NotReady } },
       handle: async () => {
         const { status, database } = await deployment.readiness();
         return reply.json(status === 'ready' ? 200 : 503, {
@@ -51,7 +56,13 @@ export function metricsRoute({ metrics }: Pick<Deployment, 'metrics'>): Route {
     summary: 'Metrics in the text format of Prometheus',
     tag: 'metrics',
     answerType: metrics.contentType,
-    schema: { responses: { 200: Type.String() } },
+    schema: {
+      responses: {
+        200: Type.String({
+          examples: ['# TYPE svc_http_requests_in_flight gauge\nsvc_http_requests_in_flight 1\n'],
+        }),
+      },
+    },
     handle: async () => reply.text(await metrics.text()),
   });
 }

@@ -1,6 +1,7 @@
 import {
   access,
   type Call,
+  Id,
   listOf,
   pageOf,
   pageQuery,
@@ -19,10 +20,10 @@ const MAX_RESULTS = 100;
 
 /** An entry as clients see it (specification 3, Long-term memory entry). */
 const MemorySchema = Type.Object({
-  id: Type.String(),
-  user_id: Type.String(),
-  content: Type.String(),
-  metadata: Type.Record(Type.String(), Type.Unknown()),
+  id: Id,
+  user_id: Type.String({ examples: ['anna'] }),
+  content: Type.String({ examples: ['Likes green tea'] }),
+  metadata: Type.Record(Type.String(), Type.Unknown(), { examples: [{ source: 'chat' }] }),
   created_at: Timestamp,
   updated_at: Timestamp,
 });
@@ -30,19 +31,19 @@ const MemorySchema = Type.Object({
 const Wrapped = Type.Object({ memory: MemorySchema });
 
 const MemoryList = Type.Object({
-  user_id: Type.String(),
+  user_id: Type.String({ examples: ['anna'] }),
   ...listOf('memories', MemorySchema).properties,
 });
 
 const SearchResults = Type.Object({
-  user_id: Type.String(),
-  query: Type.String(),
+  user_id: Type.String({ examples: ['anna'] }),
+  query: Type.String({ examples: ['green tea'] }),
   results: Type.Array(
     Type.Object({
-      id: Type.String(),
-      content: Type.String(),
+      id: Id,
+      content: MemorySchema.properties.content,
       metadata: MemorySchema.properties.metadata,
-      score: Type.Number({ description: '0 to 1' }),
+      score: Type.Number({ description: '0 to 1', examples: [0.875] }),
     }),
   ),
   total: Type.Integer(),
@@ -51,9 +52,10 @@ const SearchResults = Type.Object({
 const UserId = Type.String({
   pattern: '^[^\\p{Cc}\\p{Cs}]{1,255}$',
   patternErrorMessage: 'must have 1 to 255 characters, without control characters',
+  examples: ['anna'],
 });
 
-const Content = Type.String({ minLength: 1, maxLength: 8192 });
+const Content = Type.String({ minLength: 1, maxLength: 8192, examples: ['Likes green tea'] });
 const Metadata = Type.Optional(
   Type.Record(Type.String(), Type.Unknown(), { description: '8192 characters at most as JSON' }),
 );

@@ -1,11 +1,11 @@
-import { access, route, Type } from 'agent-gateway';
+import { AnyId, access, Id, route, Type } from 'agent-gateway';
 
 const Me = Type.Object({
-  id: Type.String({ description: 'The identity of the credential' }),
-  tenant_id: Type.String(),
-  roles: Type.Array(Type.String()),
-  scopes: Type.Array(Type.String()),
-  auth_method: Type.String(),
+  id: Type.String({ ...AnyId, description: 'The identity of the credential' }),
+  tenant_id: Id,
+  roles: Type.Array(Type.String({ examples: ['admin'] })),
+  scopes: Type.Array(Type.String(), { examples: [['admin', 'execute', 'read', 'write']] }),
+  auth_method: Type.String({ examples: ['api_key'] }),
 });
 
 /** Who is calling; for administrators, as the specification has it. */

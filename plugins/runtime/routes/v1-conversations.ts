@@ -1,30 +1,30 @@
-import { access, type Route, route, Type } from 'agent-gateway';
+import { AnyId, access, Id, type Route, route, Type } from 'agent-gateway';
 import { chatCallOf } from '../../agent-engine/contract.ts';
 import { principalOf, readerOf, type SessionMessage } from '../../records/contract.ts';
 import type { ConversationRecord } from '../services/conversations.ts';
 import { seconds } from '../services/v3-chat/chat-record.ts';
 import type { ConversationMessages } from '../services/v3-chat/conversation-messages.ts';
 import { readMessages } from '../services/v3-chat/entered-messages.ts';
-import { EnterMessages, MetaData, ok, okSchema } from './coze.ts';
+import { EnterMessages, Message, MetaData, ok, okSchema, Seconds } from './coze.ts';
 
 /** Messages of one answer at most. */
 const MAX_MESSAGES = 50;
 
-const Id = Type.String({ minLength: 1, maxLength: 128 });
-const ById = Type.Object({ conversation_id: Id });
+const ConversationId = Type.String({ ...AnyId, minLength: 1, maxLength: 128 });
+const ById = Type.Object({ conversation_id: ConversationId });
 
 const ConversationSchema = okSchema(
   Type.Object({
-    id: Type.String(),
-    created_at: Type.Integer({ description: 'Seconds since the epoch' }),
+    id: Id,
+    created_at: Seconds,
     meta_data: Type.Record(Type.String(), Type.Unknown()),
-    last_section_id: Type.String(),
+    last_section_id: Id,
   }),
 );
 
 const ListBody = Type.Object({
   order: Type.Optional(Type.Enum(['desc', 'asc'], { default: 'desc' })),
-  chat_id: Type.Optional(Id),
+  chat_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
   before_id: Type.Optional(Type.String({ maxLength: 128 })),
   after_id: Type.Optional(Type.String({ maxLength: 128 })),
   limit: Type.Optional(Type.Integer({ minimum: 1, default: MAX_MESSAGES })),
@@ -44,7 +44,7 @@ export function v1ConversationRoutes(conversations: ConversationMessages): reado
       bodyOptional: true,
       schema: {
         body: Type.Object({
-          bot_id: Type.Optional(Type.String({ maxLength: 128 })),
+          bot_id: Type.Optional(Type.String({ maxLength: 128, examples: ['helper'] })),
           meta_data: Type.Optional(MetaData),
           messages: Type.Optional(EnterMessages),
         }),
@@ -87,10 +87,10 @@ export function v1ConversationRoutes(conversations: ConversationMessages): reado
         body: ListBody,
         responses: {
           200: Type.Object({
-            ...okSchema(Type.Array(Type.Unknown())).properties,
-            first_id: Type.String(),
-            last_id: Type.String(),
-            has_more: Type.Boolean(),
+            ...okSchema(Type.Array(Message)).properties,
+            first_id: AnyId,
+            last_id: AnyId,
+            has_more: Type.Boolean({ examples: [false] }),
           }),
         },
       },

@@ -1,12 +1,15 @@
 import {
+  AnyId,
   access,
   type Call,
+  Id,
   KernelErrors,
   type Route,
   reply,
   route,
   type SseStream,
   Type,
+  withExample,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import { CONTEXT_HEADER, chatCallOf } from '../../agent-engine/contract.ts';
@@ -14,21 +17,26 @@ import { readerOf } from '../../records/contract.ts';
 import type { ChatEvent } from '../services/v3-chat/chat-run.ts';
 import { readMessages } from '../services/v3-chat/entered-messages.ts';
 import type { BegunV3Chat, V3Chats } from '../services/v3-chat/v3-chats.ts';
-import { EnterMessages, MetaData, ok, okSchema } from './coze.ts';
+import { EnterMessages, Message, MetaData, ok, okSchema, Seconds, ToolCall } from './coze.ts';
 
-const Id = Type.String({ minLength: 1, maxLength: 128 });
-const Place = Type.Object({ conversation_id: Id, chat_id: Id });
+const GivenId = Type.String({ ...AnyId, minLength: 1, maxLength: 128 });
+const Place = Type.Object({ conversation_id: GivenId, chat_id: GivenId });
 const ContextHeader = Type.Object(CONTEXT_HEADER);
 
 const ChatBody = Type.Object({
-  bot_id: Type.String({ minLength: 1, maxLength: 128, description: 'Name of an agent' }),
+  bot_id: Type.String({
+    minLength: 1,
+    maxLength: 128,
+    description: 'Name of an agent',
+    examples: ['helper'],
+  }),
   user_id: Type.Optional(
     Type.String({
       maxLength: 256,
       description: 'Not used: `X-Svc-User-Id` divides the users of a credential',
     }),
   ),
-  conversation_id: Type.Optional(Id),
+  conversation_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
   additional_messages: Type.Optional(EnterMessages),
   stream: Type.Optional(Type.Boolean({ default: false })),
   auto_save_history: Type.Optional(Type.Boolean({ default: true })),
@@ -36,21 +44,43 @@ const ChatBody = Type.Object({
 });
 
 const SubmitBody = Type.Object({
-  tool_outputs: Type.Array(Type.Object({ tool_call_id: Id, output: Type.String({ maxLength: 100_000 }) }), {
-    minItems: 1,
-    maxItems: 100,
-  }),
+  tool_outputs: Type.Array(
+    Type.Object({
+      tool_call_id: GivenId,
+      output: Type.String({ maxLength: 100_000, examples: ['approve'] }),
+    }),
+    {
+      minItems: 1,
+      maxItems: 100,
+    },
+  ),
   stream: Type.Optional(Type.Boolean({ default: false })),
 });
 
+const Answer = withExample(Message, {
+  bot_id: 'helper',
+  role: 'assistant',
+  type: 'answer',
+  content: '17 * 23 is 391.',
+});
+const CALL = { name: 'calculator', arguments: '{"expression":"17 * 23"}' };
+const REQUIRED = {
+  type: 'submit_tool_outputs' as const,
+  submit_tool_outputs: {
+    tool_calls: [{ id: '01a209b6-339b-72b4-b464-19aceb847785', type: 'function', function: CALL }],
+  },
+};
+
 const ChatSchema = Type.Object({
-  id: Type.String(),
-  conversation_id: Type.String(),
-  bot_id: Type.String(),
-  status: Type.Enum(['created', 'in_progress', 'completed', 'failed', 'requires_action', 'canceled']),
-  created_at: Type.Integer({ description: 'Seconds since the epoch, as all times of these routes' }),
-  completed_at: Type.Optional(Type.Integer()),
-  failed_at: Type.Optional(Type.Integer()),
+  id: Id,
+  conversation_id: AnyId,
+  bot_id: Type.String({ examples: ['helper'] }),
+  status: Type.Enum(['created', 'in_progress', 'completed', 'failed', 'requires_action', 'canceled'], {
+    examples: ['in_progress'],
+  }),
+  created_at: Seconds,
+  completed_at: Type.Optional(Type.Integer({ description: 'Seconds since the epoch' })),
+  failed_at: Type.Optional(Type.Integer({ description: 'Seconds since the epoch' })),
   meta_data: Type.Record(Type.String(), Type.String()),
   last_error: Type.Optional(Type.Object({ code: Type.Integer(), msg: Type.String() })),
   usage: Type.Optional(
@@ -59,11 +89,33 @@ const ChatSchema = Type.Object({
   required_action: Type.Optional(
     Type.Object({
       type: Type.Literal('submit_tool_outputs'),
-      submit_tool_outputs: Type.Object({ tool_calls: Type.Array(Type.Unknown()) }),
+      submit_tool_outputs: Type.Object({ tool_calls: Type.Array(ToolCall) }),
     }),
   ),
 });
 const OneChat = { 200: okSchema(ChatSchema) };
+const Canceled = okSchema(withExample(ChatSchema, { status: 'canceled', completed_at: 1_795_459_269 }));
+const WaitingChat = okSchema(
+  withExample(ChatSchema, { status: 'requires_action', required_action: REQUIRED }),
+);
+
+const STREAMED = {
+  id: '01a209b6-35f3-718e-9579-934be4b0f745',
+  conversation_id: '01a209b6-35f2-7497-bbea-f9b93f1c7123',
+  bot_id: 'helper',
+  created_at: 1_795_459_266,
+};
+const streamed = (status: string) =>
+  `event: conversation.chat.${status}\ndata: ${JSON.stringify({ ...STREAMED, status })}\n\n`;
+/** What chats and workflows that are talked to answer with. */
+export const V3Stream = Type.String({
+  description:
+    'Server-sent events `conversation.chat.created`, `.in_progress`, `conversation.message.delta`, `.completed`, ' +
+    '`conversation.chat.completed`, `.failed` or `.requires_action`, and `done`',
+  examples: [
+    `${streamed('created')}${streamed('in_progress')}${streamed('completed')}event: done\ndata: "[DONE]"\n\n`,
+  ],
+});
 
 const unknown = { failures: ['not-found'] } as const;
 const run = {
@@ -77,9 +129,7 @@ const read = { ...unknown, access: access.open(['read']), errors: 'coze', tag: '
 const streaming = {
   ...run,
   countsAsStream: ({ body }: { readonly body: { readonly stream?: boolean } }) => body.stream === true,
-  description:
-    'With `stream: true` answers with `text/event-stream`: `conversation.chat.created`, `.in_progress`, `conversation.message.delta`, `.completed`, ' +
-    '`conversation.chat.completed`, `.failed` or `.requires_action`, and `done`. Without, the chat goes on in the background: retrieve it.',
+  description: 'Without `stream: true` the chat goes on in the background: retrieve it.',
 } as const;
 
 /** The v3 chat of the compatible SDK (specification 3; decisions 3.3). */
@@ -90,10 +140,11 @@ export function v3ChatRoutes(chats: V3Chats): readonly Route[] {
       path: '/v3/chat',
       summary: 'Chat with an agent',
       schema: {
-        query: Type.Object({ conversation_id: Type.Optional(Id) }),
+        query: Type.Object({ conversation_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })) }),
         headers: ContextHeader,
         body: ChatBody,
         responses: OneChat,
+        stream: V3Stream,
       },
       handle: async (call) => {
         const { body, query } = call;
@@ -114,7 +165,13 @@ export function v3ChatRoutes(chats: V3Chats): readonly Route[] {
       path: '/v3/chat/submit_tool_outputs',
       summary:
         'Answer what a chat waits for: `approve` or `reject` for an approval, the answer of a question',
-      schema: { query: Place, headers: ContextHeader, body: SubmitBody, responses: OneChat },
+      schema: {
+        query: Place,
+        headers: ContextHeader,
+        body: SubmitBody,
+        responses: OneChat,
+        stream: V3Stream,
+      },
       handle: async (call) => {
         const outputs = call.body.tool_outputs.map(({ tool_call_id: toolCallId, output }) => ({
           ...{ toolCallId, output },
@@ -128,7 +185,7 @@ export function v3ChatRoutes(chats: V3Chats): readonly Route[] {
       ...run,
       path: '/v3/chat/cancel',
       summary: 'End a chat that is in flight, in whichever replica, or that waits',
-      schema: { body: Place, responses: OneChat },
+      schema: { body: Place, responses: { 200: Canceled } },
       handle: async (call) => {
         call.audit({ sessionId: call.body.conversation_id });
         return ok(await chats.cancel(call.entities(), readerOf(call), placeOf(call.body)));
@@ -140,7 +197,7 @@ export function v3ChatRoutes(chats: V3Chats): readonly Route[] {
         method,
         path: '/v3/chat/retrieve',
         summary: 'Read where a chat stands',
-        schema: { query: Place, responses: OneChat },
+        schema: { query: Place, responses: { 200: WaitingChat } },
         handle: async (call) =>
           ok(await chats.retrieve(call.entities(), readerOf(call), placeOf(call.query))),
       }),
@@ -149,7 +206,7 @@ export function v3ChatRoutes(chats: V3Chats): readonly Route[] {
         method,
         path: '/v3/chat/message/list',
         summary: 'List what was said in a chat that has ended or waits, oldest first',
-        schema: { query: Place, responses: { 200: okSchema(Type.Array(Type.Unknown())) } },
+        schema: { query: Place, responses: { 200: okSchema(Type.Array(Answer)) } },
         handle: async (call) =>
           ok(await chats.messages(call.entities(), readerOf(call), placeOf(call.query))),
       }),

@@ -1,4 +1,16 @@
-import { access, pageOf, pageQuery, type Route, reply, route, Timestamp, Type } from 'agent-gateway';
+import {
+  AnyId,
+  access,
+  Id,
+  listOf,
+  pageOf,
+  pageQuery,
+  type Route,
+  reply,
+  route,
+  Timestamp,
+  Type,
+} from 'agent-gateway';
 import { logRecord, webhookRecord } from '../services/webhooks/records.ts';
 import type { Webhooks } from '../services/webhooks/webhooks.ts';
 
@@ -10,8 +22,9 @@ const Url = Type.String({
   pattern: '^https?://[^\\s\\p{Cc}\\p{Cs}]+$',
   patternErrorMessage: 'must be a URL, write https://example.com/hooks',
   description: 'http or https, to a public address or one that the operator opened',
+  examples: ['https://hooks.example.com/'],
 });
-const Events = Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+const Events = Type.Array(Type.String({ minLength: 1, maxLength: 64, examples: ['workflow.*'] }), {
   minItems: 1,
   maxItems: 50,
   description: 'Event types, groups such as workflow.* or agent.run.*, or * for all',
@@ -28,37 +41,45 @@ const CreateWebhook = Type.Object({
 
 const UpdateWebhook = Type.Partial(
   Type.Object({ url: Url, events: Events, description: Description, active: Active }),
+  { examples: [{ description: 'Ends of workflows' }] },
 );
 
 /** A webhook as clients see it (decisions 3.2). */
 const WebhookSchema = Type.Object({
-  id: Type.String(),
-  url: Type.String(),
-  events: Type.Array(Type.String()),
+  id: Id,
+  url: Type.String({ examples: ['https://hooks.example.com/'] }),
+  events: Type.Array(Type.String({ examples: ['workflow.*'] })),
   active: Type.Boolean(),
-  description: Type.String(),
+  description: Type.String({ examples: ['Ends of workflows'] }),
   created_at: Timestamp,
 });
 
 const One = Type.Object({ webhook: WebhookSchema });
 const WithSecret = Type.Object({
   webhook: WebhookSchema,
-  secret: Type.String({ description: 'whsec_ and base64 of 32 bytes; shown this once' }),
+  secret: Type.String({
+    description: 'whsec_ and base64 of 32 bytes; shown this once',
+    examples: ['whsec_JwoaN/jzOC4W+rFLWNKV+aJr40FFaObgl3On28DXc40='],
+  }),
 });
 
 /** An attempt as clients see it (decisions 3.2). */
 const LogSchema = Type.Object({
-  id: Type.String(),
-  event_id: Type.String({ description: 'The header webhook-id' }),
-  event_type: Type.String(),
-  status_code: Type.Union([Type.Integer(), Type.Null()], { description: 'null where there was no answer' }),
-  attempt: Type.Integer(),
-  duration_ms: Type.Integer(),
-  error: Type.Union([Type.String(), Type.Null()]),
+  id: Id,
+  event_id: Type.String({ ...AnyId, description: 'The header webhook-id' }),
+  event_type: Type.String({ examples: ['webhook.test'] }),
+  status_code: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'null where there was no answer',
+    examples: [null],
+  }),
+  attempt: Type.Integer({ examples: [1] }),
+  duration_ms: Type.Integer({ examples: [59] }),
+  error: Type.Union([Type.String(), Type.Null()], {
+    examples: ['The name hooks.example.com cannot be resolved.'],
+  }),
   delivered_at: Timestamp,
 });
 
-const page = { total: Type.Integer(), limit: Type.Integer(), offset: Type.Integer() };
 const query = pageQuery({ defaultLimit: 50 });
 const params = Type.Object({ id: Type.String() });
 
@@ -74,7 +95,7 @@ export function webhookRoutes(webhooks: Webhooks): readonly Route[] {
       method: 'GET',
       path: PATH,
       summary: 'List webhooks, newest first',
-      schema: { query, responses: { 200: Type.Object({ webhooks: Type.Array(WebhookSchema), ...page }) } },
+      schema: { query, responses: { 200: listOf('webhooks', WebhookSchema) } },
       handle: async (call) => {
         const asked = pageOf(call.query, MAX_PAGE);
         const found = await webhooks.list(call.tenant.id, asked);
@@ -155,7 +176,7 @@ export function webhookRoutes(webhooks: Webhooks): readonly Route[] {
         'Answers 200 whatever the receiver says: a failure is in `error`. The attempt is in the log.',
       schema: {
         params,
-        responses: { 200: Type.Object({ success: Type.Boolean(), log: LogSchema }) },
+        responses: { 200: Type.Object({ success: Type.Boolean({ examples: [false] }), log: LogSchema }) },
       },
       handle: async (call) => {
         const log = await webhooks.test(call.tenant.id, call.params.id, call.signal);
@@ -170,7 +191,7 @@ export function webhookRoutes(webhooks: Webhooks): readonly Route[] {
       schema: {
         params,
         query,
-        responses: { 200: Type.Object({ logs: Type.Array(LogSchema), ...page }) },
+        responses: { 200: listOf('logs', LogSchema) },
       },
       handle: async (call) => {
         const asked = pageOf(call.query, MAX_PAGE);

@@ -1,11 +1,21 @@
-import { access, type Call, KernelErrors, type Route, reply, route, Timestamp, Type } from 'agent-gateway';
+import {
+  access,
+  type Call,
+  Id,
+  KernelErrors,
+  type Route,
+  reply,
+  route,
+  Timestamp,
+  Type,
+} from 'agent-gateway';
 import { chatCallOf, textOf } from '../../agent-engine/contract.ts';
 import type { JsonObject, RunPlace } from '../../workflow/contract.ts';
 import { readMessages } from '../services/v3-chat/entered-messages.ts';
 import type { WorkflowChats } from '../services/workflows/workflow-chats.ts';
 import type { RunCaller, WorkflowRuns } from '../services/workflows/workflow-runs.ts';
-import { EnterMessages } from './coze.ts';
-import { sendTo } from './v3-chat.ts';
+import { EnterMessages, okSchema } from './coze.ts';
+import { sendTo, V3Stream } from './v3-chat.ts';
 
 /** In which the id of a run is told. */
 const EXECUTE_HEADER = 'x-svc-execute-id';
@@ -14,19 +24,22 @@ const WorkflowId = Type.String({
   minLength: 1,
   maxLength: 128,
   description: 'Id of a published definition, or name of a `kind: Workflow` of agents.d',
+  examples: ['discount'],
 });
 const Parameters = Type.Unsafe<JsonObject>(Type.Record(Type.String(), Type.Unknown()));
 const RunBody = { workflow_id: WorkflowId, parameters: Type.Optional(Parameters) };
 
 const WorkflowSchema = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  description: Type.String(),
-  status: Type.Enum(['draft', 'published', 'archived']),
+  id: Type.String({ examples: ['discount'] }),
+  name: Type.String({ examples: ['discount'] }),
+  description: Type.String({ examples: ['Discounts that somebody approves'] }),
+  status: Type.Enum(['draft', 'published', 'archived'], { examples: ['published'] }),
   latest_version: Type.Union([Type.Integer(), Type.Null()]),
   created_at: Timestamp,
   updated_at: Timestamp,
 });
+
+const EVENT_ID = '01a209b6-35cd-70a2-9cd1-0d23f60713e5/01a209b6-35cd-70a4-b05b-b8ac2416a49e';
 
 const answerHeaders = Type.Object({ [EXECUTE_HEADER]: Type.String({ description: 'The run' }) });
 const LastEventId = Type.Object({
@@ -40,10 +53,15 @@ const run = { ...common, method: 'POST', access: access.open(['execute', 'workfl
 const streaming = {
   ...run,
   countsAsStream: () => true,
-  description:
-    'Answers with `text/event-stream`: `Message`, `Interrupt`, `Error` and `Done`, each with the number of the stored event as `id`. ' +
-    'The run goes on without its reader; `x-svc-execute-id` names it.',
+  description: 'The run goes on without its reader; `x-svc-execute-id` names it.',
 } as const;
+const RunStream = Type.String({
+  description:
+    'Server-sent events `Message`, `Interrupt`, `Error` and `Done`, each with the number of the stored event as `id`',
+  examples: [
+    'event: Message\nid: 7\ndata: {"content":"{}","node_title":"End","node_seq_id":"0","node_is_finish":true}\n\nevent: Done\nid: 8\ndata: {}\n\n',
+  ],
+});
 
 /** Runs of workflows as the compatible SDK asks for them, below `/api/v2` and where the SDK looks for them (specification 3; decisions 3.3). */
 export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readonly Route[] {
@@ -72,10 +90,13 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
           }),
           responses: {
             200: Type.Object({
-              code: Type.Literal(0),
-              msg: Type.String(),
-              data: Type.String({ description: 'JSON text of the result; empty with `is_async`' }),
-              execute_id: Type.String(),
+              ...okSchema(
+                Type.String({
+                  description: 'JSON text of the result; empty with `is_async`',
+                  examples: ['{"outcome":"approved"}'],
+                }),
+              ).properties,
+              execute_id: Id,
             }),
           },
         },
@@ -99,6 +120,7 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
         schema: {
           answerHeaders,
           headers: LastEventId,
+          stream: RunStream,
           body: Type.Object({
             ...RunBody,
             execute_id: Type.Optional(
@@ -123,12 +145,18 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
         summary: 'Complete the task that a workflow waits for, and follow it',
         schema: {
           answerHeaders,
+          stream: RunStream,
           body: Type.Object({
             workflow_id: WorkflowId,
-            event_id: Type.String({ maxLength: 128, description: 'Of the `Interrupt`' }),
+            event_id: Type.String({
+              maxLength: 128,
+              description: 'Of the `Interrupt`',
+              examples: [EVENT_ID],
+            }),
             resume_data: Type.Union([Type.String({ maxLength: 1_000_000 }), Parameters], {
               description:
                 '`{outcome?, output?, variables?}`, or its JSON text; any other object is the output, any other text the outcome and `output.answer`',
+              examples: ['{"outcome":"approved"}'],
             }),
             interrupt_type: Type.Optional(Type.Integer()),
           }),
@@ -145,10 +173,10 @@ export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readon
         ...streaming,
         path,
         summary: 'Say something to a workflow; its result is the answer',
-        description:
-          'Answers with the events of `/v3/chat`. The run gets `USER_INPUT` beside the parameters.',
+        description: 'The run gets `USER_INPUT` beside the parameters.',
         schema: {
           answerHeaders,
+          stream: V3Stream,
           body: Type.Object({
             ...RunBody,
             additional_messages: EnterMessages,

@@ -1,7 +1,6 @@
 import type { InferEntity } from '@mikro-orm/core';
 import {
   column,
-  type Database,
   defineEntity,
   eachRow,
   type RowWrite,
@@ -111,11 +110,6 @@ export async function deleteEventsOf(
   let deleted = 0;
   for (const where of ofOwner(name)) deleted += await entities.erase(ChatEventsTable, where);
   return deleted;
-}
-
-/** Forgets what is older, of all tenants. */
-export async function deleteEventsBefore(database: Pick<Database, 'system'>, time: number): Promise<void> {
-  await database.system().nativeDelete(ChatEventsTable, { createdAt: { $lt: time } });
 }
 
 function ofRow({ tenantId: _, events, ...row }: InferEntity<typeof ChatEventsTable>): EventBatch {

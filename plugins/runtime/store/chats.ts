@@ -1,5 +1,12 @@
 import type { InferEntity } from '@mikro-orm/core';
-import { column, type Database, defineEntity, type TenantEntityManager } from 'agent-gateway';
+import {
+  column,
+  type Database,
+  defineEntity,
+  type RetainedRecords,
+  retainedRows,
+  type TenantEntityManager,
+} from 'agent-gateway';
 import { OWNER_LENGTH, ofOwner } from '../../records/contract.ts';
 
 /** A chat of the v3 API: one turn in a conversation, until it has ended. Free text is JSON text, which every database keeps. */
@@ -53,17 +60,18 @@ export async function moveChat(
   return (await entities.update(ChatEntity, { id, status: from }, change)) > 0;
 }
 
-/** Forgets chats of all tenants that were begun before a time, the oldest first, `most` of them; how many it found. */
-export async function deleteChatsBefore(
-  database: Pick<Database, 'system'>,
-  time: Date,
-  most: number,
-): Promise<number> {
-  const system = database.system();
-  const query = { fields: ['id'], orderBy: { createdAt: 'asc' }, limit: most } as const;
-  const old = await system.find(ChatEntity, { createdAt: { $lt: time } }, query);
-  if (old.length > 0) await system.nativeDelete(ChatEntity, { id: { $in: old.map(({ id }) => id) } });
-  return old.length;
+/** For so long a chat can be retrieved where nobody has decided otherwise. */
+const KEPT_MS = 30 * 24 * 3_600_000;
+
+/** Old chats may go: their messages stay in the conversation. */
+export function retainedChats(database: Pick<Database, 'forTenant' | 'system'>): RetainedRecords {
+  return retainedRows(database, {
+    name: 'chats',
+    summary: 'Chats of the v3 API, by their begin; their messages stay in the conversation',
+    keptFor: KEPT_MS,
+    entity: ChatEntity,
+    older: (before) => ({ createdAt: { $lt: before } }),
+  });
 }
 
 /** Forgets the chats of a conversation; how many there were. */

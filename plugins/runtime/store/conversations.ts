@@ -9,6 +9,8 @@ export const ConversationEntity = defineEntity({
   indexes: [
     { name: 'runtime_conversations_newest', properties: ['tenantId', 'createdAt', 'id'] },
     { name: 'runtime_conversations_owner', properties: ['tenantId', 'identityId', 'userId', 'createdAt'] },
+    { name: 'runtime_conversations_identity', properties: ['tenantId', 'identityId', 'createdAt', 'id'] },
+    { name: 'runtime_conversations_bot', properties: ['tenantId', 'botId', 'createdAt', 'id'] },
   ],
   properties: {
     id: column.id().primary(),

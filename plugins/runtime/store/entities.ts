@@ -17,6 +17,8 @@ import { chatEventsMigration } from './migrations/008-chat-events.ts';
 
 import { chatsByAge } from './migrations/009-chats-by-age.ts';
 
+import { lists } from './migrations/010-lists.ts';
+
 import { UserTable } from './users.ts';
 import { webhookEntities } from './webhooks.ts';
 
@@ -43,4 +45,5 @@ export const migrations: readonly Migration[] = [
   usersMigration,
   chatEventsMigration,
   chatsByAge,
+  lists,
 ];

@@ -8,6 +8,7 @@ export const FileEntity = defineEntity({
   indexes: [
     { name: 'files_created', properties: ['tenantId', 'createdAt', 'id'] },
     { name: 'files_owner', properties: ['tenantId', 'identityId', 'userId', 'createdAt'] },
+    { name: 'files_identity', properties: ['tenantId', 'identityId', 'createdAt', 'id'] },
   ],
   properties: {
     id: column.id().primary(),
@@ -77,6 +78,16 @@ export async function findFilesOf(
     if (found.length > 0) return found;
   }
   return [];
+}
+
+/** Some files that are older. */
+export function findFilesBefore(
+  entities: TenantEntityManager,
+  before: Date,
+  limit: number,
+): Promise<readonly FileRecord[]> {
+  const where = { createdAt: { $lt: before } };
+  return entities.rows(FileEntity, where, { orderBy: { createdAt: 'asc', id: 'asc' }, limit });
 }
 
 /** Which of these ids are files. */

@@ -5,7 +5,9 @@ import {
   defineEntity,
   eachRow,
   type Page,
+  type RetainedRecords,
   type RowWrite,
+  retainedRows,
   type TenantEntityManager,
   writes,
 } from 'agent-gateway';
@@ -180,14 +182,18 @@ export async function trimLogs(entities: TenantEntityManager, webhookId: string)
   await entities.delete(LogTable, { webhookId, id: { $lte: newest.id } });
 }
 
-/** Deletes what is older, of all tenants; times in milliseconds. */
-export async function deleteOld(
-  database: Pick<Database, 'system'>,
-  before: { readonly logs: number; readonly deliveries: number },
-): Promise<void> {
-  const system = database.system();
-  await system.nativeDelete(LogTable, { deliveredAt: { $lt: before.logs } });
-  await system.nativeDelete(DeliveryTable, { createdAt: { $lt: before.deliveries } });
+/** For so long attempts stay in the log where nobody has decided otherwise. */
+const KEEP_LOGS_MS = 30 * 24 * 3_600_000;
+
+/** Old attempts may go. */
+export function retainedLogs(database: Pick<Database, 'forTenant' | 'system'>): RetainedRecords {
+  return retainedRows(database, {
+    name: 'webhook_logs',
+    summary: 'Attempts to deliver events to webhooks, by their time',
+    keptFor: KEEP_LOGS_MS,
+    entity: LogTable,
+    older: (before) => ({ deliveredAt: { $lt: before.getTime() } }),
+  });
 }
 
 /** All webhooks of the tenant, oldest first. For exports. */

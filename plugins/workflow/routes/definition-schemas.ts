@@ -1,4 +1,4 @@
-import { KernelErrors, pageQuery, searchQuery, Type } from 'agent-gateway';
+import { AnyId, Id, KernelErrors, listOf, pageQuery, searchQuery, Timestamp, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
 import type {
   DefinitionChanges,
@@ -13,6 +13,7 @@ const Name = Type.String({
   pattern: '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]+$',
   patternErrorMessage: 'must not be blank, and not hold control characters',
   description: 'For people, without control characters; several definitions may have the same',
+  examples: ['discount'],
 });
 const Description = Type.String({
   maxLength: 2_000,
@@ -20,9 +21,8 @@ const Description = Type.String({
   pattern: '^[^\\u0000\\p{Cs}]*$',
   patternErrorMessage: 'must not hold the character U+0000, or half of a surrogate pair',
   description: 'For people; it may have several lines',
+  examples: ['Discounts that somebody approves'],
 });
-const Timestamp = Type.String({ format: 'date-time' });
-const Page = { total: Type.Integer(), limit: Type.Integer(), offset: Type.Integer() } as const;
 
 /** The `{id}` of a path. What is no id of ours is unknown, not malformed: 404. */
 export const IdParams = Type.Object({
@@ -60,9 +60,9 @@ export const Revision = Type.Object({
 
 /** A definition on the wire (decisions 2.3). */
 export const DefinitionSchema = Type.Object({
-  id: Type.String({ description: 'Of a workflow of agents.d its name' }),
-  name: Type.String(),
-  description: Type.String(),
+  id: Type.String({ ...AnyId, description: 'Of a workflow of agents.d its name' }),
+  name: Type.String({ examples: ['discount'] }),
+  description: Type.String({ examples: ['Discounts that somebody approves'] }),
   status: Type.Enum(['draft', 'published', 'archived'], {
     description:
       'draft: never published. published: its newest version starts runs. archived: nothing starts any more',
@@ -73,8 +73,8 @@ export const DefinitionSchema = Type.Object({
     description:
       'The version that runs start from; null for a draft, and for a file, whose versions follow its content',
   }),
-  revision: Type.Integer({ description: 'Grows with each change; for If-Match' }),
-  created_by: Type.String(),
+  revision: Type.Integer({ description: 'Grows with each change; for If-Match', examples: [1] }),
+  created_by: AnyId,
   created_at: Timestamp,
   updated_at: Timestamp,
   source: Type.Enum(['api', 'file'], { description: 'file: of agents.d, which only the deployment changes' }),
@@ -82,9 +82,12 @@ export const DefinitionSchema = Type.Object({
 
 /** What the gateway says of a definition. A record that was read can be sent back as it is: these members are let pass, and change nothing. */
 const Told: Record<never, never> = Object.fromEntries(
-  Object.keys(DefinitionSchema.properties)
-    .filter((name) => !['name', 'description', 'graph'].includes(name))
-    .map((name) => [name, Type.Optional(Type.Unknown({ readOnly: true, description: 'Changes nothing' }))]),
+  Object.entries(DefinitionSchema.properties)
+    .filter(([name]) => !['name', 'description', 'graph'].includes(name))
+    .map(([name, schema]) => {
+      const documentedAs = { ...schema, readOnly: true, description: 'Changes nothing' };
+      return [name, Type.Optional(Type.Unsafe({ documentedAs }))];
+    }),
 );
 
 /** The body that makes a definition (specification 2, Endpoints). */
@@ -101,24 +104,24 @@ export const UpdateDefinition = Type.Object(
     graph: Type.Optional(GraphInput),
     ...Told,
   },
-  { additionalProperties: false },
+  { additionalProperties: false, examples: [{ description: 'Discounts that somebody approves' }] },
 );
 
 /** A page of definitions. */
-export const DefinitionList = Type.Object({ workflow_definitions: Type.Array(DefinitionSchema), ...Page });
+export const DefinitionList = listOf('workflow_definitions', DefinitionSchema);
 
 /** A version on the wire (decisions 2.3). */
 export const VersionSchema = Type.Object({
-  id: Type.String(),
-  definition_id: Type.String(),
-  version: Type.Integer({ description: 'From 1, without gaps' }),
+  id: Id,
+  definition_id: Id,
+  version: Type.Integer({ description: 'From 1, without gaps', examples: [1] }),
   graph: GraphSchema,
-  published_by: Type.String(),
+  published_by: AnyId,
   published_at: Timestamp,
 });
 
 /** A page of versions. */
-export const VersionList = Type.Object({ versions: Type.Array(VersionSchema), ...Page });
+export const VersionList = listOf('versions', VersionSchema);
 
 /** What a body says of a new definition. */
 export function toContent(body: Static<typeof CreateDefinition>): WrittenDefinition {

@@ -9,6 +9,7 @@ import {
   type Route,
   reply,
   route,
+  withExample,
 } from 'agent-gateway';
 import { WorkflowErrors } from '../contract/engine.ts';
 import type { DefinitionCaller, Definitions } from '../services/definitions/create-definitions.ts';
@@ -125,7 +126,9 @@ export function definitionRoutes(definitions: Definitions): readonly Route[] {
       schema: {
         params: IdParams,
         headers: IfMatch,
-        responses: { 200: DefinitionSchema },
+        responses: {
+          200: withExample(DefinitionSchema, { status: 'archived', latest_version: 1, revision: 3 }),
+        },
         answerHeaders: Revision,
       },
       handle: async (call) => {

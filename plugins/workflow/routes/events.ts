@@ -17,7 +17,13 @@ export function eventRoutes(engine: WorkflowEngine): readonly Route[] {
         'With `Accept: text/event-stream` the answer is a stream of all events after `Last-Event-ID` (or `after`), those to come too: ' +
         '`id` is the `seq`, `event` the type, `data` the event. It closes after `run.completed` or `run.cancelled`.',
       countsAsStream: ({ headers }) => wantsStream(headers),
-      schema: { params: RunParams, query: EventQuery, headers: EventHeaders, responses: { 200: EventList } },
+      schema: {
+        params: RunParams,
+        query: EventQuery,
+        headers: EventHeaders,
+        responses: { 200: EventList },
+        stream: EventStream,
+      },
       handle: async ({ headers, params, query, tenant }) => {
         const place = { tenantId: tenant.id, runId: params.id };
         const after = lastSeen(headers, query);
@@ -63,8 +69,16 @@ const EventHeaders = Type.Object({
 /** The events of an answer, oldest first. */
 const EventList = Type.Object({
   events: Type.Array(RunEventSchema),
-  total: Type.Integer({ description: 'Events of the run so far' }),
-  limit: Type.Integer(),
+  total: Type.Integer({ description: 'Events of the run so far', examples: [1] }),
+  limit: Type.Integer({ examples: [100] }),
+});
+
+const EventStream = Type.String({
+  description: 'Server-sent events: `id` is the `seq`, `event` the type, `data` the event',
+  examples: [
+    'event: run.started\nid: 1\ndata: {"seq":1,"type":"run.started","data":{"by":"01a209b6-2688-7509-9c34-9e59379066ee"},"created_at":"2030-01-31T08:30:00.000Z"}\n\n' +
+      'event: run.completed\nid: 8\ndata: {"seq":8,"type":"run.completed","data":{},"created_at":"2030-01-31T08:31:00.000Z"}\n\n',
+  ],
 });
 
 /** True when a client asks for an event stream, and not for JSON before it. */

@@ -1,10 +1,18 @@
-import { type FieldError, KernelErrors, pageQuery, parseAuditTime, Type } from 'agent-gateway';
+import {
+  AnyId,
+  type FieldError,
+  Id,
+  KernelErrors,
+  listOf,
+  pageQuery,
+  parseAuditTime,
+  Timestamp,
+  Type,
+} from 'agent-gateway';
 import type { Static, TSchema } from 'typebox';
 import type { RunQuery } from '../contract/engine.ts';
 import { RUN_EVENT_TYPES, RUN_STATUSES } from '../contract/runs.ts';
 
-/** A moment on the wire. */
-export const Timestamp = Type.String({ format: 'date-time' });
 const Moment = Type.String({
   maxLength: 40,
   description: 'RFC 3339, or a date (UTC), which as `to` includes that day',
@@ -24,15 +32,15 @@ export function nullable<S extends TSchema & { type: string }>(schema: S) {
 
 /** A run on the wire (decisions 2.3). */
 export const RunSchema = Type.Object({
-  id: Type.String(),
-  definition_id: Type.String(),
-  version_id: Type.String(),
-  version: Type.Integer(),
-  status: Type.String({ enum: [...RUN_STATUSES] }),
-  input: Data,
+  id: Id,
+  definition_id: AnyId,
+  version_id: AnyId,
+  version: Type.Integer({ examples: [1] }),
+  status: Type.String({ enum: [...RUN_STATUSES], examples: ['waiting'] }),
+  input: { ...Data, examples: [{ customer: 'Acme' }] },
   variables: Data,
   error: nullable(StepError),
-  started_by: Type.String(),
+  started_by: AnyId,
   started_at: Timestamp,
   completed_at: nullable(Timestamp),
   updated_at: Timestamp,
@@ -40,23 +48,24 @@ export const RunSchema = Type.Object({
 
 /** A step run on the wire (decisions 2.3). */
 export const StepSchema = Type.Object({
-  id: Type.String(),
-  run_id: Type.String(),
-  node_id: Type.String(),
-  node_name: Type.String(),
-  node_type: Type.String(),
+  id: Id,
+  run_id: Id,
+  node_id: Type.String({ examples: ['approve'] }),
+  node_name: Type.String({ examples: ['approve'] }),
+  node_type: Type.String({ examples: ['human_task'] }),
   status: Type.String({
     enum: ['pending', 'running', 'waiting', 'completed', 'failed', 'skipped', 'cancelled'],
+    examples: ['waiting'],
   }),
   attempt: Type.Integer(),
   assignee: nullable(Type.String()),
-  input: nullable(Data),
+  input: nullable({ ...Data, examples: [{ instructions: 'May Acme have a discount?' }] }),
   output: nullable(Data),
   outcome: nullable(Type.String()),
   error: nullable(StepError),
   due_at: nullable(Timestamp),
   created_at: Timestamp,
-  started_at: nullable(Timestamp),
+  started_at: nullable({ ...Timestamp, examples: ['2030-01-31T08:30:00.000Z'] }),
   completed_at: nullable(Timestamp),
 });
 
@@ -73,7 +82,7 @@ export const StepWithAttempts = Type.Object({
       status: Type.String({ enum: ['running', 'completed', 'failed', 'cancelled', 'interrupted'] }),
       started_at: Timestamp,
       completed_at: nullable(Timestamp),
-      error: nullable(Data),
+      error: nullable(StepError),
       record: nullable(Data),
     }),
   ),
@@ -81,11 +90,11 @@ export const StepWithAttempts = Type.Object({
 
 /** An event of a run on the wire (decisions 2.7). */
 export const RunEventSchema = Type.Object({
-  seq: Type.Integer({ description: 'Counts from 1 in its run, without gaps' }),
+  seq: Type.Integer({ description: 'Counts from 1 in its run, without gaps', examples: [1] }),
   type: Type.String({ enum: [...RUN_EVENT_TYPES] }),
   node_id: Type.Optional(Type.String()),
-  step_run_id: Type.Optional(Type.String()),
-  data: Data,
+  step_run_id: Type.Optional(Id),
+  data: { ...Data, examples: [{ by: '01a209b6-2688-7509-9c34-9e59379066ee' }] },
   created_at: Timestamp,
 });
 
@@ -99,12 +108,20 @@ export const StepParams = Type.Object({ ...RunParams.properties, step_run_id: Ty
 export const StartRun = Type.Object(
   {
     definition_id: Type.String({
+      ...AnyId,
       minLength: 1,
       maxLength: 128,
       description: 'Id of a published definition, or the name of a workflow of agents.d',
     }),
     input: Type.Optional(
-      Type.Object({}, { additionalProperties: true, description: '512 KiB of JSON at most' }),
+      Type.Object(
+        {},
+        {
+          additionalProperties: true,
+          description: '512 KiB of JSON at most',
+          examples: [{ customer: 'Acme' }],
+        },
+      ),
     ),
   },
   { additionalProperties: false },
@@ -149,12 +166,7 @@ export const RunListQuery = Type.Object({
 });
 
 /** The runs of an answer. */
-export const RunList = Type.Object({
-  workflow_runs: Type.Array(RunSchema),
-  total: Type.Integer(),
-  limit: Type.Integer(),
-  offset: Type.Integer(),
-});
+export const RunList = listOf('workflow_runs', RunSchema);
 
 /** The filter in a query. Throws 400 naming every end of the period that is no moment. */
 export function toRunFilter(query: Static<typeof RunListQuery>): Omit<RunQuery, 'limit' | 'offset'> {

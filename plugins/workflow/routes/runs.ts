@@ -1,4 +1,13 @@
-import { access, type Call, GatewayError, pageOf, type Route, reply, route } from 'agent-gateway';
+import {
+  access,
+  type Call,
+  GatewayError,
+  pageOf,
+  type Route,
+  reply,
+  route,
+  withExample,
+} from 'agent-gateway';
 import { type StartableVersion, type WorkflowEngine, WorkflowErrors } from '../contract/engine.ts';
 import type { RunRecord } from '../contract/runs.ts';
 import { fingerprintOf } from '../services/engine/create-engine.ts';
@@ -117,7 +126,12 @@ export function runRoutes({ engine, resolve }: RunRoutesParts): readonly Route[]
       method: 'POST',
       path: `${PATH}/{id}/cancel`,
       summary: 'Cancel a run: what is under way is aborted, what waits is closed',
-      schema: { params: RunParams, responses: { 200: RunSchema } },
+      schema: {
+        params: RunParams,
+        responses: {
+          200: withExample(RunSchema, { status: 'cancelled', completed_at: '2030-01-31T08:31:00.000Z' }),
+        },
+      },
       handle: async (call) => {
         const run = await engine.cancel({ ...placeOf(call), by: call.identity.id });
         auditChange(call, run);
@@ -129,7 +143,7 @@ export function runRoutes({ engine, resolve }: RunRoutesParts): readonly Route[]
       method: 'POST',
       path: `${PATH}/{id}/retry`,
       summary: 'Run every failed step of a paused run again',
-      schema: { params: RunParams, responses: { 200: RunSchema } },
+      schema: { params: RunParams, responses: { 200: withExample(RunSchema, { status: 'running' }) } },
       handle: async (call) => {
         const run = await engine.retry({ ...placeOf(call), by: call.identity.id });
         auditChange(call, run);

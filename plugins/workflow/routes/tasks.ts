@@ -1,8 +1,21 @@
-import { access, hasAnyScope, pageOf, pageQuery, ROLES, type Route, route, Type } from 'agent-gateway';
+import {
+  AnyId,
+  access,
+  hasAnyScope,
+  Id,
+  pageOf,
+  pageQuery,
+  ROLES,
+  type Route,
+  route,
+  Timestamp,
+  Type,
+  withExample,
+} from 'agent-gateway';
 import { type WorkflowEngine, WorkflowErrors } from '../contract/engine.ts';
 import type { TaskCompletion } from '../contract/runs.ts';
 import { isTaskAdmin } from '../services/engine/refusals.ts';
-import { Data, nullable, StepSchema, Timestamp } from './run-schemas.ts';
+import { Data, nullable, StepSchema } from './run-schemas.ts';
 
 const MAX_PAGE = 500;
 const tag = 'workflow-tasks';
@@ -41,7 +54,7 @@ export function taskRoutes(engine: WorkflowEngine): readonly Route[] {
       summary: 'Complete a human task; the first completion counts',
       // Most tasks have one way on and ask for no words.
       bodyOptional: true,
-      schema: { params: TaskParams, body: CompleteTask, responses: { 200: StepSchema } },
+      schema: { params: TaskParams, body: CompleteTask, responses: { 200: Completed } },
       handle: async (call) => {
         const { body, identity, params, tenant } = call;
         const step = await engine.completeTask({
@@ -70,19 +83,29 @@ const TaskParams = Type.Object({ step_run_id: Type.String() });
 /** The bare list of the specification (specification 2, Endpoints). */
 const TaskList = Type.Array(
   Type.Object({
-    step_run_id: Type.String(),
-    run_id: Type.String(),
-    node_id: Type.String(),
-    node_name: Type.String(),
+    step_run_id: Id,
+    run_id: Id,
+    node_id: Type.String({ examples: ['approve'] }),
+    node_name: Type.String({ examples: ['approve'] }),
     status: Type.Literal('waiting'),
     created_at: Timestamp,
-    definition_id: Type.String(),
+    definition_id: AnyId,
     assignee: nullable(Type.String()),
-    instructions: nullable(Type.String()),
-    outcomes: Type.Array(Type.String(), { description: 'Those that lead on; empty where any will do' }),
+    instructions: nullable(Type.String({ examples: ['May Acme have a discount?'] })),
+    outcomes: Type.Array(Type.String(), {
+      description: 'Those that lead on; empty where any will do',
+      examples: [['approved', 'refused']],
+    }),
     due_at: nullable(Timestamp),
   }),
 );
+
+const Completed = withExample(StepSchema, {
+  status: 'completed',
+  output: {},
+  outcome: 'approved',
+  completed_at: '2030-01-31T08:31:00.000Z',
+});
 
 /** What a person says of a task. */
 const CompleteTask = Type.Object(
@@ -93,6 +116,7 @@ const CompleteTask = Type.Object(
         pattern: '^[^\\u0000\\p{Cs}]*$',
         patternErrorMessage: 'must not hold the character U+0000, or half of a surrogate pair',
         description: 'Decides which edge is taken',
+        examples: ['approved'],
       }),
     ),
     output: Type.Optional(Object.assign({ ...Data }, { description: 'Becomes the output of the step' })),

@@ -50,7 +50,7 @@ export function definitionTable(name: string) {
   return defineEntity({
     name: entityName(name, 'definition'),
     tableName: `${name}_definitions`,
-    indexes: [{ name: `${name}_definitions_created`, properties: ['tenantId', 'createdAt'] }],
+    indexes: [{ name: `${name}_definitions_created`, properties: ['tenantId', 'createdAt', 'id'] }],
     properties: {
       tenantId: column.tenant().primary(),
       id: column.id().primary(),

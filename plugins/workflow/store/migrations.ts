@@ -153,6 +153,38 @@ export function definitionsMigration(name: string): Migration {
   };
 }
 
+/**
+ * Runs are read in the order of their lists, whatever they are filtered by. Each index ends with the id, so that it alone says where a page far behind begins. A
+ * released migration never changes.
+ */
+export function runListsMigration(name: string): Migration {
+  const table = `${name}_runs`;
+  return {
+    name: '003-run-lists',
+    up: (schema) => [
+      schema.dropIndex(`${table}_started`, table),
+      schema.dropIndex(`${table}_definition`, table),
+      schema.dropIndex(`${table}_status`, table),
+      index(schema, table, 'started', ['tenant_id', 'started_at', 'id']),
+      index(schema, table, 'definition', ['tenant_id', 'definition_id', 'started_at', 'id']),
+      index(schema, table, 'status', ['tenant_id', 'status', 'started_at', 'id']),
+      index(schema, table, 'definition_status', ['tenant_id', 'definition_id', 'status', 'started_at', 'id']),
+    ],
+  };
+}
+
+/** The same of definitions. A released migration never changes. */
+export function definitionListsMigration(name: string): Migration {
+  const table = `${name}_definitions`;
+  return {
+    name: '004-definition-lists',
+    up: (schema) => [
+      schema.dropIndex(`${table}_created`, table),
+      index(schema, table, 'created', ['tenant_id', 'created_at', 'id']),
+    ],
+  };
+}
+
 /** The index `<table>_<name>`. */
 const index = (schema: MigrationSchema, table: string, name: string, columns: string[]) =>
   schema.createIndex(`${table}_${name}`).on(table).columns(columns);

@@ -17,6 +17,24 @@ const BATCH = 200;
 /** Events that are read at one time. */
 const EVENTS = 1_000;
 
+/**
+ * Deletes runs with their steps, events, idempotency keys and undelivered events, in the caller's transaction; gives how many of each. The runs first: a commit that is
+ * under way ends before, so that what it added is deleted too; one that comes later finds nothing.
+ */
+export async function deleteRuns(
+  entities: TenantEntityManager,
+  tables: WorkflowTables,
+  ids: readonly string[],
+) {
+  const ofRuns = { runId: { $in: [...ids] } };
+  const runs = await entities.delete(tables.runs, { id: { $in: [...ids] } });
+  const steps = await entities.erase(tables.steps, ofRuns);
+  const events = await entities.erase(tables.events, ofRuns);
+  await entities.erase(tables.starts, ofRuns);
+  await entities.erase(tables.outbox, ofRuns);
+  return { runs, steps, events };
+}
+
 /** Runs in tables of the database, for data protection: taking them out and deleting them. */
 export function createRunArchive({
   database,
@@ -75,13 +93,10 @@ export function createRunArchive({
     async erase(entities: TenantEntityManager, scope: ArchiveScope) {
       const erased = { runs: 0, steps: 0, events: 0, versions: 0 };
       for await (const ids of idsOf(entities, scope)) {
-        const ofRuns = { runId: { $in: ids } };
-        // The runs first: a commit that is under way ends before, so that what it added is deleted too; one that comes later finds nothing.
-        erased.runs += await entities.delete(tables.runs, { id: { $in: ids } });
-        erased.steps += await entities.erase(tables.steps, ofRuns);
-        erased.events += await entities.erase(tables.events, ofRuns);
-        await entities.erase(tables.starts, ofRuns);
-        await entities.erase(tables.outbox, ofRuns);
+        const { runs, steps, events } = await deleteRuns(entities, tables, ids);
+        erased.runs += runs;
+        erased.steps += steps;
+        erased.events += events;
       }
       if (scope.startedBy === undefined) erased.versions = await entities.erase(tables.versions, {});
       return erased;

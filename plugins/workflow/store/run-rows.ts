@@ -18,9 +18,13 @@ export function runTable(name: string) {
     name: entityName(name, 'run'),
     tableName: `${name}_runs`,
     indexes: [
-      { name: `${name}_runs_started`, properties: ['tenantId', 'startedAt'] },
-      { name: `${name}_runs_definition`, properties: ['tenantId', 'definitionId', 'startedAt'] },
-      { name: `${name}_runs_status`, properties: ['tenantId', 'status', 'startedAt'] },
+      { name: `${name}_runs_started`, properties: ['tenantId', 'startedAt', 'id'] },
+      { name: `${name}_runs_definition`, properties: ['tenantId', 'definitionId', 'startedAt', 'id'] },
+      { name: `${name}_runs_status`, properties: ['tenantId', 'status', 'startedAt', 'id'] },
+      {
+        name: `${name}_runs_definition_status`,
+        properties: ['tenantId', 'definitionId', 'status', 'startedAt', 'id'],
+      },
       { name: `${name}_runs_wake`, properties: ['wakeAt'] },
       { name: `${name}_runs_owner`, properties: ['owner'] },
     ],

@@ -1,7 +1,12 @@
 import type { EntityRegistration, Migration } from 'agent-gateway';
 import { definitionTable } from './definition-store.ts';
 import { eventTable } from './event-rows.ts';
-import { definitionsMigration, runsMigration } from './migrations.ts';
+import {
+  definitionListsMigration,
+  definitionsMigration,
+  runListsMigration,
+  runsMigration,
+} from './migrations.ts';
 import { outboxTable } from './outbox-rows.ts';
 import { runTable } from './run-rows.ts';
 import { startTable } from './run-writes.ts';
@@ -35,7 +40,7 @@ export function workflowTables(name: string) {
     { entity: outbox, impersonal: 'ids of runs, and numbers of events' },
     { entity: workers, tenancy: 'shared' },
   ];
-  const migrations: readonly Migration[] = [runsMigration(name)];
+  const migrations: readonly Migration[] = [runsMigration(name), runListsMigration(name)];
   // Entities and migrations are for `database.register`, under an owner of the engine's own.
   return { name, ...owned, workers, entities, migrations };
 }
@@ -47,7 +52,7 @@ export type DefinitionTables = ReturnType<typeof definitionTables>;
 export function definitionTables(name: string) {
   const definitions = definitionTable(name);
   const entities: readonly EntityRegistration[] = [definitions];
-  const migrations: readonly Migration[] = [definitionsMigration(name)];
+  const migrations: readonly Migration[] = [definitionsMigration(name), definitionListsMigration(name)];
   return { definitions, entities, migrations };
 }
 
@@ -66,4 +71,4 @@ export const entities: readonly EntityRegistration[] = [
 export const migrations: readonly Migration[] = [
   ...gatewayTables.migrations,
   ...gatewayDefinitions.migrations,
-];
+].toSorted((a, b) => (a.name < b.name ? -1 : 1));

@@ -2,5 +2,7 @@ import type { ConformanceOptions } from 'agent-gateway/testing';
 
 /** What the conformance suite cannot find out by itself: `{marker}` stands for a word of the tenant's own. */
 export default {
+  //#if routes
   samples: { 'POST /v1/kebab-name': { body: { text: 'an item of {marker}' } } },
+  //#end
 } satisfies ConformanceOptions;

@@ -7,15 +7,22 @@ export interface ItemRecord {
   readonly createdAt: Date;
 }
 
-/** What a new item says: its own text, or that of a preset. */
+/** What a new item says. */
 export interface NewItem {
   readonly text?: string;
+  //#if kind
+  /** The name of the preset whose text it gets, where it has none of its own. */
   readonly preset?: string;
+  //#end
 }
 
 /** The items of one tenant: the one that the given entity manager is bound to. */
 export interface PascalName {
+  //#if kind
   /** Throws `kebab-name.full`, `kebab-name.empty` and `kebab-name.preset-not-found`. */
+  //#else
+  /** Throws `kebab-name.full` and `kebab-name.empty`. */
+  //#end
   add(entities: TenantEntityManager, item: NewItem): Promise<ItemRecord>;
   /** Throws `kebab-name.not-found`. */
   get(entities: TenantEntityManager, id: string): Promise<ItemRecord>;
@@ -31,8 +38,10 @@ export interface PascalName {
 /** What can go wrong. */
 export const PascalNameErrors = defineErrors({
   notFound: { code: 'kebab-name.not-found', kind: 'not-found', title: 'There is no such item' },
+  //#if kind
   presetNotFound: { code: 'kebab-name.preset-not-found', kind: 'invalid', title: 'There is no such preset' },
-  empty: { code: 'kebab-name.empty', kind: 'invalid', title: 'An item needs a text or a preset' },
+  //#end
+  empty: { code: 'kebab-name.empty', kind: 'invalid', title: 'An item needs a text' },
   full: { code: 'kebab-name.full', kind: 'conflict', title: 'The tenant keeps as many items as it may' },
 });
 

@@ -56,6 +56,11 @@ export const ACCESS_MATRIX: Readonly<Record<string, readonly string[]>> = {
     'GET /admin/v1/tenants/{id}/sandbox-policy',
     'POST /admin/v1/tenants/{id}/sandbox-policy',
     'DELETE /admin/v1/tenants/{id}/sandbox-policy',
+    'GET /admin/v1/retention',
+    'GET /admin/v1/retention/{kind}/preview',
+    'GET /admin/v1/tenants/{id}/retention',
+    'PUT /admin/v1/tenants/{id}/retention/{kind}',
+    'DELETE /admin/v1/tenants/{id}/retention/{kind}',
   ],
   'admin break-glass owner': [
     'GET /api/v2/admin/agents',

@@ -35,7 +35,12 @@ export const adminSuccesses: readonly Step[] = [
   ['PUT /api/v2/admin/users/{id}', (known) => ({ ...user(known), body: { role: 'editor' } })],
   ['DELETE /api/v2/admin/users/{id}', user],
   ['POST /api/v2/admin/mcp/servers', () => ({ body: { ...server, args } })],
+  [
+    'POST /api/v2/admin/mcp/servers',
+    () => ({ body: { name: 'far', transport: 'http', url: 'https://mcp.example/' } }),
+  ],
   ['GET /api/v2/admin/mcp/servers', none],
   ['GET /api/v2/admin/mcp/servers/{name}/tools', () => ({ params: { name: 'sums' } })],
   ['DELETE /api/v2/admin/mcp/servers/{name}', () => ({ params: { name: 'sums' } })],
+  ['DELETE /api/v2/admin/mcp/servers/{name}', () => ({ params: { name: 'far' } })],
 ];

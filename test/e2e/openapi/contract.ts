@@ -11,11 +11,17 @@ export interface Parameter {
   readonly schema: Schema;
 }
 
+/** One content type of a body. */
+export interface Content {
+  readonly schema: Schema;
+  readonly example?: unknown;
+}
+
 /** An answer of an operation: content types with their schemas, or a reference to a shared one. */
 interface Answer {
   readonly $ref?: string;
   readonly headers?: Readonly<Record<string, unknown>>;
-  readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
+  readonly content?: Readonly<Record<string, Content>>;
 }
 
 /** What the document says of an operation. */
@@ -24,10 +30,14 @@ export interface Operation {
   readonly key: string;
   readonly method: string;
   readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tags: readonly string[];
   readonly parameters: readonly Parameter[];
   readonly requestBody?: {
     readonly required: boolean;
-    readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
+    readonly content: Readonly<Record<string, Content>>;
   };
   readonly responses: Readonly<Record<string, Answer>>;
   readonly security: readonly Readonly<Record<string, unknown>>[];
@@ -96,7 +106,7 @@ function headerDifferences(answer: Answer, { status, headers }: Received): reado
   ];
 }
 
-function check(document: Document, schema: Schema, value: unknown): readonly string[] {
+export function check(document: Document, schema: Schema, value: unknown): readonly string[] {
   let whole = checked.get(schema);
   if (whole === undefined) {
     whole = toJsonSchema({ ...schema, components: document.components }) as Schema;

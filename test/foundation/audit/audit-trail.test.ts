@@ -198,6 +198,13 @@ test('an entry that the database will never take is set aside and the others are
   t.deepEqual(kept.sort(), bad.map(({ id }) => id).sort());
   t.is(statSync(file).mode & 0o777, 0o600);
   t.is(log.lines.filter((line) => line.includes('refused')).length, 3);
+
+  t.is(await trail.forgetRejected(new Date(Date.now() - 60_000)), 0, 'it is young');
+  t.is(await trail.forgetRejected(new Date(Date.now() + 60_000)), 1);
+  t.deepEqual(
+    filesOf(folder).filter((found) => found.endsWith('.rejected')),
+    [],
+  );
 });
 
 test('entries that fail while nothing at all can be written are not set aside', async (t) => {

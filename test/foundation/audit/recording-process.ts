@@ -24,7 +24,7 @@ const trail = createAuditTrail({
 });
 
 for (;;) {
-  const some = Array.from({ length: 20 }, () => entry());
+  const some = Array.from({ length: 20 }, () => entry({ createdAt: new Date() }));
   await Promise.all(some.map((one) => trail.record(one)));
   for (const { id } of some) appendFileSync(1, `${id}\n`);
 }

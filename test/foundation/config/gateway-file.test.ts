@@ -10,7 +10,12 @@ import Type from 'typebox';
 import { ConfigurationError } from '../../../foundation/config/configuration-error.ts';
 import { redactConfig } from '../../../foundation/config/describe-config.ts';
 import { field } from '../../../foundation/config/field.ts';
-import { loadGatewayFile, parseGatewayFile, pluginSources } from '../../../foundation/config/gateway-file.ts';
+import {
+  defaultEntry,
+  loadGatewayFile,
+  parseGatewayFile,
+  pluginSources,
+} from '../../../foundation/config/gateway-file.ts';
 import { gatewayFileSchema } from '../../../foundation/config/gateway-file-schema.ts';
 import { readConfig } from '../../../foundation/config/read-config.ts';
 
@@ -42,15 +47,26 @@ test('a missing file means all defaults', async (t) => {
 test('an entry is decoded, and what it leaves out is the default', async (t) => {
   await writeFile(
     t.context.file,
-    'plugins:\n  workflow:\n    enabled: false\n    onFailure: abort\n    drainTimeout: 5s\n    config: { max_steps: 7 }\n  console:\n',
+    'plugins:\n  notes: { package: "@acme/gateway-plugin-notes" }\n  local: { path: ./local }\n  workflow:\n    enabled: false\n    onFailure: abort\n    drainTimeout: 5s\n    config: { max_steps: 7 }\n  console:\n',
   );
   const file = await loadGatewayFile(t.context.file);
   t.true(file.exists);
   t.deepEqual(
     [...file.plugins],
     [
-      ['workflow', { enabled: false, config: { max_steps: 7 }, onFailure: 'abort', drainTimeout: 5000 }],
-      ['console', { enabled: true, config: undefined, onFailure: undefined, drainTimeout: undefined }],
+      ['notes', { ...defaultEntry, package: '@acme/gateway-plugin-notes' }],
+      ['local', { ...defaultEntry, path: './local' }],
+      [
+        'workflow',
+        {
+          ...defaultEntry,
+          enabled: false,
+          config: { max_steps: 7 },
+          onFailure: 'abort',
+          drainTimeout: 5000,
+        },
+      ],
+      ['console', defaultEntry],
     ],
   );
 });
@@ -108,6 +124,20 @@ for (const text of [
     t.notRegex(problemOf(text), /geheim/);
   });
 }
+
+for (const name of ['../notes', '/notes', 'Notes', '@acme', '@acme/a/b', '.notes', 'a b']) {
+  test(`${name} is no package`, (t) => {
+    const text = `plugins:\n  notes:\n    package: '${name}'\n`;
+    t.is(problemOf(text), 'gateway.yaml:3: plugins.notes.package: is not the name of an npm package');
+  });
+}
+
+test('a plugin has a package or a path', (t) => {
+  t.is(
+    problemOf('plugins:\n  notes:\n    package: notes\n    path: ./notes\n'),
+    'gateway.yaml:4: plugins.notes.path: is where the plugin lies, and so is its package: state one of them',
+  );
+});
 
 test('a bomb of aliases is refused', (t) => {
   const levels = Array.from(

@@ -9,6 +9,8 @@ import { openDatabase } from '../../../foundation/data/database.ts';
 import { kernelRegistration } from '../../../foundation/gateway-tables.ts';
 import { BodyBudget } from '../../../foundation/http/body-budget.ts';
 import { createSourceAddress } from '../../../foundation/http/source-address.ts';
+import { createRateLimits } from '../../../foundation/limits/rate-limits.ts';
+import { createStreamLimit } from '../../../foundation/limits/stream-limit.ts';
 import { openEvents } from '../../../foundation/messages/events/open-events.ts';
 import { createLogger } from '../../../foundation/observability/logger.ts';
 import { createMetrics } from '../../../foundation/observability/metrics.ts';
@@ -26,8 +28,6 @@ import { GrpcServer, type GrpcServerOptions } from '../../../kernel/grpc/server.
 import { compileRoute } from '../../../kernel/http/compiled-route.ts';
 import { Listeners } from '../../../kernel/http/listeners.ts';
 import { createRefuseConnection } from '../../../kernel/http/refusals.ts';
-import { createRateLimits } from '../../../kernel/limits/rate-limits.ts';
-import { createStreamLimit } from '../../../kernel/limits/stream-limit.ts';
 import { type GrpcClient, type GrpcClientOptions, grpcClient } from '../../../testing/grpc-client.ts';
 import { unreadMetrics } from '../../support/metrics.ts';
 
@@ -177,6 +177,7 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
   const listeners = new Listeners({
     handler: createApplication({
       hasStarted: () => true,
+      isStrict: true,
       bodies: new BodyBudget(1_000_000),
       ...parts,
       http: metrics.http,

@@ -24,6 +24,76 @@ test('an existing router serves behind one access rule, and goes with its plugin
   t.is((await gateway.request('/legacy/hello/koa')).status, 404);
 });
 
+test('a router of paths without the prefix is asked for what follows it', async (t) => {
+  const router = new Router();
+  router.get('/', (context) => {
+    context.body = 'root';
+  });
+  router.get('/hello/:name', (context) => {
+    context.body = { hello: context.params.name, path: context.path };
+  });
+  const plugin = testPlugin('legacy', {
+    setup: (scope) => scope.mount('/legacy', router, { access: access.public(), summary: 'legacy' }),
+  });
+  await using gateway = await startTestGateway({ plugins: [plugin] });
+  t.deepEqual((await gateway.request('/legacy/hello/koa?x=1')).body, {
+    hello: 'koa',
+    path: '/legacy/hello/koa',
+  });
+  t.is((await gateway.request('/legacy')).body, 'root');
+  t.is((await gateway.request('/legacy/legacy/hello/koa')).status, 404);
+});
+
+test('a router has limits of its own, and a place in the document', async (t) => {
+  const router = new Router();
+  router.post('/in/:hook', async (context) => {
+    let size = 0;
+    for await (const piece of context.req) size += piece.length;
+    context.body = { size };
+  });
+  const openapi = {
+    '/in/{hook}': { post: { summary: 'Take it', responses: { 200: { description: 'Taken' } } } },
+  };
+  const plugin = testPlugin('legacy', {
+    setup(scope) {
+      scope.mount('/legacy', router, {
+        access: access.role('user'),
+        summary: 'legacy',
+        bodyLimit: 1_000,
+        rateLimit: { perMinute: 4, by: ({ identity }) => identity.tenantId },
+        openapi,
+      });
+      scope.mount('/quiet', new Router(), { access: access.public(), summary: 'says nothing' });
+    },
+  });
+  await using gateway = await startTestGateway({ plugins: [plugin] });
+  const post = (body: string) => gateway.request('/legacy/in/x', { method: 'POST', body });
+  t.deepEqual((await post('x'.repeat(1_000))).body, { size: 1_000 });
+  t.is((await post('x'.repeat(1_001))).status, 413);
+  const pieces = new ReadableStream({
+    start(controller) {
+      for (let sent = 0; sent < 10; sent += 1) controller.enqueue(Buffer.alloc(500));
+      controller.close();
+    },
+  });
+  const chunked = await fetch(`${gateway.url}/legacy/in/x`, {
+    method: 'POST',
+    body: pieces,
+    duplex: 'half',
+    headers: { authorization: `Bearer ${gateway.token}` },
+  } as RequestInit);
+  t.is(chunked.status, 413);
+  t.is((await post('x')).status, 200);
+  t.is((await post('x')).status, 429);
+  const { paths } = gateway.gateway.services.openapi();
+  t.like(paths['/legacy/in/{hook}']?.post as object, {
+    summary: 'Take it',
+    tags: ['legacy'],
+    'x-access': { kind: 'roles' },
+  });
+  t.is(paths['/quiet']?.summary, 'says nothing');
+});
+
 test('open streams of one user are bounded by SVC_MAX_STREAMS_PER_USER, for each X-Svc-User-Id', async (t) => {
   const { open, opened } = gate();
   const plugin = testPlugin('streams', {

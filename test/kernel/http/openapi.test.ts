@@ -48,7 +48,7 @@ test('the document describes the routes with parameters, answers and access', (t
   const { get } = document.paths['/v1/things/{id}'] as { get: Record<string, unknown> };
   t.like(get, {
     summary: 'Read a thing',
-    operationId: 'get_v1_things_id',
+    operationId: 'getV1ThingsById',
     tags: ['plugin'],
     description: 'Access: one of the roles `user`, `admin`, `owner`, and the scope `read`.',
     'x-access': { kind: 'roles', roles: ['user'], scopes: [] },
@@ -80,7 +80,10 @@ test('the document describes the routes with parameters, answers and access', (t
   );
   const { put } = document.paths['/v1/notes/{rest}'] as { put: Record<string, unknown> };
   t.deepEqual(put.security, []);
-  t.deepEqual(put.requestBody, { required: true, content: { 'text/plain': { schema: { type: 'string' } } } });
+  t.deepEqual(put.requestBody, {
+    required: true,
+    content: { 'text/plain': { schema: { type: 'string' }, example: 'string' } },
+  });
   const responses = put.responses as Record<string, Record<string, unknown>>;
   t.is(responses['204']?.description, 'Success without content');
   t.false('content' in responses['204']!);
@@ -120,6 +123,11 @@ const statuses: readonly (readonly [string, Partial<Route>, string])[] = [
     'a body and a precondition',
     { access: user, method: 'POST', schema: { body, headers } },
     '200 400 401 403 409 412 413 415 429 500 503 default',
+  ],
+  [
+    'a POST that reads',
+    { access: access.open(['read']), method: 'POST', schema: { body } },
+    '200 400 401 403 413 415 429 500 503 default',
   ],
   [
     'failures of its own',
@@ -177,8 +185,24 @@ const conversions = [
   [Type.Union([Type.String(), Type.Null()]), { type: 'string', nullable: true }],
   [
     Type.Unsafe({ type: ['string', 'number', 'null'] }),
-    { anyOf: [{ type: 'string' }, { type: 'number' }], nullable: true },
+    { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'string', nullable: true, enum: [null] }] },
   ],
+  [Type.Null(), { type: 'string', nullable: true, enum: [null] }],
+  [Type.Enum(['a', 'b']), { type: 'string', enum: ['a', 'b'] }],
+  [
+    Type.Union([Type.Enum(['a']), Type.Null()], { description: 'd' }),
+    { type: 'string', enum: ['a'], nullable: true, description: 'd' },
+  ],
+  [Type.Unsafe({ type: ['array', 'null'] }), { type: 'array', items: {}, nullable: true }],
+  [
+    Type.Tuple([Type.String(), Type.Number()]),
+    { type: 'array', minItems: 2, items: { anyOf: [{ type: 'string' }, { type: 'number' }] } },
+  ],
+  [
+    Type.Unsafe({ properties: { a: true }, additionalProperties: false, contains: {} }),
+    { properties: { a: {} }, additionalProperties: false },
+  ],
+  [Type.Unsafe({ documentedAs: Type.String() }), { type: 'string' }],
   [Type.Integer({ exclusiveMinimum: 0 }), { type: 'integer', minimum: 0, exclusiveMinimum: true }],
   [
     Type.Object({ const: Type.String() }),
@@ -211,4 +235,56 @@ test('a route that may answer with an event stream says so beside its JSON', (t)
   });
   t.deepEqual(streams, [['application/json', 'text/event-stream'], ['application/json']]);
   t.deepEqual(plain, [['application/json'], ['application/json']]);
+});
+
+test('what a path names and no schema does is a parameter; names that meet are told apart', (t) => {
+  const made = { method: 'GET', summary: 'A', access: access.public(), handle: () => undefined } as const;
+  const routes = ['/a-b/{id}', '/a/b/{id}', '/'].map((path) =>
+    compileRoute({ ...made, path } as Route, 'plugin', new InFlight()),
+  );
+  const { paths } = openApiDocument(routes, '1', KINDS);
+  const operations = Object.entries(paths).map(
+    ([path, { get }]) => [path, get as Record<string, unknown>] as const,
+  );
+  t.deepEqual(
+    operations.map(([path, { operationId, parameters }]) => [path, operationId, parameters]),
+    [
+      ['/', 'getRoot', undefined],
+      ['/a-b/{id}', 'getABById', [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }]],
+      ['/a/b/{id}', 'getABById2', [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }]],
+    ],
+  );
+});
+
+test('bodies and answers have examples, and the document only the answers that are referred to', (t) => {
+  const body = Type.Object({
+    name: Type.String({ examples: ['Acme'] }),
+    code: Type.String({ pattern: '^\\d+$' }),
+  });
+  const made = route({
+    ...{ method: 'POST', path: '/v1/things', access: access.role('user'), summary: 'Make a thing' },
+    countsAsStream: () => true,
+    schema: {
+      body,
+      responses: { 201: Type.Object({ name: body.properties.name }) },
+      stream: Type.String({ examples: ['data: 1\n\n'] }),
+    },
+    handle: () => undefined,
+  });
+  const document = openApiDocument([compileRoute(made, 'plugin', new InFlight())], '1', KINDS);
+  const { post } = document.paths['/v1/things'] as { post: Record<string, Record<string, unknown>> };
+  t.like(post.responses, {
+    200: { content: { 'text/event-stream': { example: 'data: 1\n\n' } } },
+    201: { content: { 'application/json': { example: { name: 'Acme' } } } },
+  });
+  const [content] = Object.values(post.requestBody!.content as Record<string, object>);
+  t.false('example' in content!, 'no example is better than a wrong one');
+  const { responses, schemas } = document.components as Record<string, Record<string, { content: object }>>;
+  t.is(
+    Object.keys(responses!).join(' '),
+    '400 401 403 409 413 415 429 500 503 default'.replaceAll(/\w+/g, 'problem-$&'),
+  );
+  t.deepEqual(Object.keys(schemas!), ['Problem']);
+  const [refused] = Object.values(responses!['problem-401']!.content) as { example: object }[];
+  t.like(refused!.example, { status: 401, code: 'auth.required' });
 });

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createStreamLimit, type StreamLimit } from '../../../kernel/limits/stream-limit.ts';
+import { createStreamLimit, type StreamLimit } from '../../../foundation/limits/stream-limit.ts';
 
 const call = { identity: { id: 'key', tenantId: 't1' } } as Parameters<StreamLimit['acquire']>[0];
 const refused = { code: 'limit.streams', message: 'No more than 2 streams may be open at one time' };

@@ -17,6 +17,7 @@ import {
   context,
   guard,
   memoryReceipts,
+  openGuards,
   says,
   scriptedModels,
   user,
@@ -40,7 +41,7 @@ function engine(models: ReturnType<typeof scriptedModels>) {
     setup(scope) {
       const { clock, egress, database } = scope.services;
       made.agents = createAgents({
-        ...{ guard, clock, database, ids: createIds(systemClock), models: models.models },
+        ...{ guard, openGuards, clock, database, ids: createIds(systemClock), models: models.models },
         toolCatalog: createToolCatalog({
           sources: () => [builtinTools({ clock, egress })],
           policies: { of: () => ({ allowedTools: null }) as never },

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { removeExpired } from '../../../plugins/channels/services/expiry.ts';
+import { deleteExpired } from '../../../plugins/channels/store/logins.ts';
 import { manualClock } from '../../../testing/index.ts';
 import { eachDatabase } from '../../support/databases.ts';
 import { eraseFrom, exportedBy, readerPlugin } from '../../support/personal-data.ts';
@@ -108,16 +108,17 @@ eachDatabase(
       values.map(([id, channelAppId]) => ({ id, channelAppId, createdAt: at, expiresAt: at })),
     );
     await linkOf(gateway, app);
+    const removeExpired = (signal: AbortSignal) => deleteExpired(database, new Date(clock.now()), signal);
     t.deepEqual(await counts(), [1_201, 1, 1]);
-    await removeExpired({ database, clock }, AbortSignal.abort());
+    await removeExpired(AbortSignal.abort());
     t.deepEqual(await counts(), [1_201, 1, 1]);
-    await removeExpired({ database, clock }, never);
+    await removeExpired(never);
     t.deepEqual(await counts(), [1, 1, 1]);
     clock.advance(600_000);
-    await removeExpired({ database, clock }, never);
+    await removeExpired(never);
     t.deepEqual(await counts(), [0, 0, 1]);
     clock.advance(8 * 3_600_000);
-    await removeExpired({ database, clock }, never);
+    await removeExpired(never);
     t.deepEqual(await counts(), [0, 0, 0]);
     t.is(await rows('channel_bindings'), 1);
   },

@@ -1,8 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { eraseExpired } from '../../../foundation/data/database.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
-import { deleteEventsBefore } from '../../../plugins/runtime/store/chat-events.ts';
+import { ChatEventsTable } from '../../../plugins/runtime/store/chat-events.ts';
 import { eachDatabase } from '../../support/databases.ts';
 import { type ProviderScript, sse, startFakeProvider, stream } from '../../support/fake-provider.ts';
 import { ACP_TOKEN, startGatewayProcess, temporaryFolder } from '../../support/gateway-process.ts';
@@ -270,7 +271,8 @@ eachDatabase(
     t.deepEqual([await status('s1'), await status('s2')], [404, 200]);
     t.is((await gateway.request('/api/v2/sessions/s2', { method: 'DELETE' })).status, 204);
     t.deepEqual([await status('s2'), await status('s3')], [404, 200]);
-    await deleteEventsBefore(gateway.database, Date.now() + 1);
+    const old = { createdAt: { $lt: Date.now() + 1 } };
+    await eraseExpired(gateway.database, ChatEventsTable, old, new AbortController().signal);
     t.is(await status('s3'), 404);
   },
 );

@@ -1,17 +1,17 @@
-import { access, pageOf, pageQuery, type Route, reply, route } from 'agent-gateway';
+import { access, Id, listOf, pageOf, pageQuery, type Route, reply, route, Timestamp } from 'agent-gateway';
 import Type, { type Static } from 'typebox';
 import type { NoteRecord, Notes } from '../contract.ts';
 
 const MAX_PAGE = 100;
 const common = { access: access.role('user'), tag: 'notes' } as const;
 
-const NoteBody = Type.Object({ text: Type.String({ minLength: 1, maxLength: 2000 }) });
-const NoteView = Type.Object({ id: Type.String(), text: Type.String(), created_at: Type.String() });
-const NoteList = Type.Object({
-  notes: Type.Array(NoteView),
-  total: Type.Integer(),
-  limit: Type.Integer(),
-  offset: Type.Integer(),
+const NoteBody = Type.Object({
+  text: Type.String({ minLength: 1, maxLength: 2000, examples: ['Buy milk'] }),
+});
+const NoteView = Type.Object({
+  id: Id,
+  text: Type.String({ examples: ['Buy milk'] }),
+  created_at: Timestamp,
 });
 
 /** The notes of the caller's tenant: `read` lists, `write` keeps and deletes. */
@@ -30,7 +30,7 @@ export function noteRoutes(notes: Notes): readonly Route[] {
       method: 'GET',
       path: '/v1/notes',
       summary: 'List the notes, newest first',
-      schema: { query: pageQuery({ defaultLimit: 20 }), responses: { 200: NoteList } },
+      schema: { query: pageQuery({ defaultLimit: 20 }), responses: { 200: listOf('notes', NoteView) } },
       handle: async (call) => {
         const page = pageOf(call.query, MAX_PAGE);
         const found = await notes.list(call.entities(), page);

@@ -22,6 +22,9 @@ import { assistantMessage } from './step.ts';
 /** Tokens that are left for the answer where the caller sets no limit. */
 const FOR_ANSWER = 4_096;
 
+/** Members of an answer that are shown to no client, and go back to the provider as they are. */
+const FOR_PROVIDER = ['reasoning_details'];
+
 /**
  * Asks the frame's model for the next answer. Text and reasoning of the outermost agent leave as they come; those of sub-agents, which may work
  * side by side, do not. Throws errors of `ModelErrors`, and `guard.output-blocked`, which cancels the call.
@@ -67,7 +70,7 @@ export async function askModel(
     },
   };
   const endSpan = beginSpan(context, clock);
-  for await (const chunk of model.stream(request, context)) {
+  for await (const chunk of turn.guards.stream(model.stream(request, context), FOR_PROVIDER)) {
     const added = joined.add(chunk);
     if (added.reasoning !== '') {
       isReasoning = true;

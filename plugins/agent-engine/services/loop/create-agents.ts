@@ -5,7 +5,9 @@ import {
   type AgentResumeRequest,
   type AgentRunRequest,
   type Agents,
+  type ChatGuarding,
   type ChatMessage,
+  type Decision,
   MAX_ITERATIONS,
   ModelErrors,
   type RunContext,
@@ -30,11 +32,20 @@ export interface AgentsParts extends LoopParts {
 }
 
 /** Everything about a turn but its frame. */
-type TurnStart = Pick<Turn, 'pauses' | 'modelCalls' | 'maxModelCalls'>;
+type TurnStart = Pick<Turn, 'pauses' | 'guards' | 'modelCalls' | 'maxModelCalls'>;
 
 /** Makes the agents of the deployment. Nothing is kept between turns. */
 export function createAgents(parts: AgentsParts): Agents {
-  const { agents, guard } = parts;
+  const { agents, guard, openGuards } = parts;
+
+  const openFor = (
+    context: RunContext,
+    agent: string,
+    model: string,
+  ): ChatGuarding | Promise<ChatGuarding> => {
+    const { principal, sessionId, requestId, signal } = context;
+    return openGuards({ ...principal, agent: agent || undefined, model, sessionId, requestId, signal });
+  };
 
   function events(given: RunContext, start: TurnStart, frame: Frame): AsyncGenerator<AgentEvent, void> {
     return eventsOf<AgentEvent>(given.signal, async (emit, end) => {
@@ -67,23 +78,29 @@ export function createAgents(parts: AgentsParts): Agents {
     check: agents.check,
     async *run(request) {
       using lease = await agents.acquire(request.context.principal.tenantId, request.agent);
-      const { context, pauses, messages } = request;
-      await guard.inspect(messages);
+      const { context, pauses } = request;
       const frame = outermostFrame(lease.value, request);
+      const guards = request.guards ?? (await openFor(context, frame.agent.name, frame.model));
+      if (request.guards === undefined) {
+        await guard.inspect(request.messages);
+        frame.messages.splice(0, frame.known, ...(await guards.input(request.messages)));
+      }
       const maxModelCalls = frame.maxModelCalls;
-      yield* events(context, { pauses, modelCalls: 0, maxModelCalls }, frame);
+      yield* events(context, { pauses, guards, modelCalls: 0, maxModelCalls }, frame);
     },
     checkDecisions(checkpoint, decisions) {
       checkDecisions(asState(checkpoint).frame, decisions, parts.checkArguments);
     },
-    async *resume({ checkpoint, decisions, context }: AgentResumeRequest) {
+    async *resume({ checkpoint, decisions, context, guards: opened }: AgentResumeRequest) {
       // A copy: a resume that fails leaves the checkpoint as it was.
       const { frame, modelCalls, maxModelCalls } = structuredClone(asState(checkpoint));
       checkDecisions(frame, decisions, parts.checkArguments);
-      await guard.inspect(wordsOf(decisions));
-      decide(frame, decisions);
+      const guards = opened ?? (await openFor(context, frame.agent.name, frame.model));
+      const words = wordsOf(decisions);
+      await guard.inspect(words);
+      decide(frame, withWords(decisions, await guards.input(words)));
       const again = { ...context, idempotencyId: context.idempotencyId ?? checkpoint.id };
-      yield* events(again, { pauses: 'allow', modelCalls, maxModelCalls }, frame);
+      yield* events(again, { pauses: 'allow', guards, modelCalls, maxModelCalls }, frame);
     },
   };
 }
@@ -134,6 +151,24 @@ function wordsOf(decisions: AgentResumeRequest['decisions']): readonly ChatMessa
     return decision.decision === 'reject' ? [decision.message] : [];
   });
   return words.flatMap((content) => (typeof content === 'string' ? [{ role: 'user', content }] : []));
+}
+
+/** The decisions with other words, in the order of `wordsOf`. */
+function withWords(
+  decisions: AgentResumeRequest['decisions'],
+  words: readonly ChatMessage[],
+): AgentResumeRequest['decisions'] {
+  const rest = words.values();
+  const word = (given: unknown) => (typeof given === 'string' ? rest.next().value?.content : given);
+  const entries = Object.entries(decisions).map(([id, decision]): [string, Decision] => {
+    if ('answers' in decision) {
+      const answers = Object.entries(decision.answers).map(([name, given]) => [name, word(given)]);
+      return [id, { answers: Object.fromEntries(answers) }];
+    }
+    if (decision.decision !== 'reject' || decision.message === undefined) return [id, decision];
+    return [id, { ...decision, message: String(word(decision.message)) }];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** An answer as it may be shown and kept; results of tools were redacted before the model saw them. Signed thoughts are the provider's alone. */

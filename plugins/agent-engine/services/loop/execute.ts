@@ -30,7 +30,7 @@ export type ExecutionParts = Pick<LoopParts, 'receipts' | 'database' | 'clock' |
  */
 export async function execute(
   parts: ExecutionParts,
-  turn: Pick<Turn, 'context' | 'pauses'>,
+  turn: Pick<Turn, 'context' | 'pauses' | 'guards'>,
   frame: Pick<Frame, 'path'>,
   { call, position }: StepCall,
   tool: Tool,
@@ -44,7 +44,7 @@ export async function execute(
   if (idempotencyId !== null) {
     const earlier = await receipts.findByIdempotencyId(entities, idempotencyId);
     if (earlier !== undefined)
-      return { outcome: await outcomeOf(parts, earlier, { toolName: tool.name, input: written }) };
+      return { outcome: await outcomeOf(parts, turn, earlier, { toolName: tool.name, input: written }) };
   }
   context.signal.throwIfAborted();
   const startedAt = new Date(clock.now());
@@ -67,7 +67,7 @@ export async function execute(
     context.signal.throwIfAborted();
   }
   const recorded = await receipts.submit(entities, { ...receipt, idempotencyId });
-  return { outcome: await outcomeOf(parts, recorded, { toolName: tool.name, input: written }) };
+  return { outcome: await outcomeOf(parts, turn, recorded, { toolName: tool.name, input: written }) };
 }
 
 /** Records a person's answers as the result of the call that asked. */
@@ -88,7 +88,7 @@ export async function recordAnswers(
     durationMs: Math.min(2 ** 31 - 1, Math.max(0, clock.now() - askedAt)),
     idempotencyId: idempotencyIdOf(turn, position),
   });
-  return outcomeOf(parts, receipt, asked);
+  return outcomeOf(parts, turn, receipt, asked);
 }
 
 function receiptOf({ context }: Pick<Turn, 'context'>, toolName: string, input: string) {
@@ -123,6 +123,7 @@ function kept({ redact }: LoopParts['guard'], text: string): string {
  */
 async function outcomeOf(
   { guard }: ExecutionParts,
+  { guards, context }: Pick<Turn, 'guards' | 'context'>,
   { toolName, input, output, status }: Receipt,
   wanted: { readonly toolName: string; readonly input: string },
 ): Promise<Outcome> {
@@ -137,7 +138,13 @@ async function outcomeOf(
       content: `Error: The result is withheld: the rule "${finding.rule}" of the guardrails refused it.`,
       isError: true,
     };
-  return { content: shown, isError: status !== 'success' };
+  try {
+    return { content: cut(await guards.toolResult(shown), MAX_RESULT), isError: status !== 'success' };
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (!(error instanceof GatewayError)) throw error;
+    return { content: cut(`Error: The result is withheld: ${error.detail}`, MAX_RESULT), isError: true };
+  }
 }
 
 /** How an execution of a tool ended. */

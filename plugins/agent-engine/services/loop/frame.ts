@@ -4,6 +4,7 @@ import {
   AgentErrors,
   type AgentEvent,
   type AgentRunRequest,
+  type ChatGuarding,
   type ChatMessage,
   type Checkpoint,
   type Guard,
@@ -15,6 +16,7 @@ import {
   type RunContext,
   type ToolCall,
 } from '../../contract.ts';
+import type { OpenChatGuards } from '../guard/chat/chat-guards.ts';
 import { type ArgumentCheck, isObject } from '../tools/argument-check.ts';
 import type { ToolCatalog } from '../tools/tool-catalog.ts';
 import type { AgentDefinition } from './agent-resource.ts';
@@ -26,6 +28,7 @@ export interface LoopParts {
   readonly toolCatalog: ToolCatalog;
   readonly receipts: Receipts;
   readonly guard: Guard;
+  readonly openGuards: OpenChatGuards;
   readonly checkArguments: ArgumentCheck;
   readonly database: Pick<Database, 'forTenant'>;
   readonly clock: Clock;
@@ -37,6 +40,8 @@ export interface Turn {
   /** Its signal is the turn's own: it also ends when the reader of the events leaves. */
   readonly context: RunContext;
   readonly pauses: AgentRunRequest['pauses'];
+  /** The guards of plugins that the turn began with. */
+  readonly guards: ChatGuarding;
   readonly emit: Emit<AgentEvent>;
   /** Ends everything of the turn that is under way. */
   readonly stop: (reason: unknown) => void;

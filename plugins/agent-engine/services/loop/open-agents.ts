@@ -25,7 +25,7 @@ import { openTools } from './open-tools.ts';
 const MCP_SWEEP_MS = 60_000;
 
 /** What agents work with. */
-interface AgentParts extends Pick<LoopParts, 'models' | 'guard' | 'receipts'> {
+interface AgentParts extends Pick<LoopParts, 'models' | 'guard' | 'openGuards' | 'receipts'> {
   readonly policies: SandboxPolicies;
   /** Tools beside those that need nothing but the kernel. */
   readonly tools: readonly ToolSource[];
@@ -58,10 +58,11 @@ export function openAgents(
     policies: parts.policies,
     log,
   });
-  const { models, guard, receipts } = parts;
+  const { models, guard, openGuards, receipts } = parts;
   const loop = {
     models,
     guard,
+    openGuards,
     receipts,
     toolCatalog,
     agents: createAgentCatalog({

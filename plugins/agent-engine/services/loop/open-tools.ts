@@ -1,5 +1,6 @@
 import type { Ids, ResourceView } from 'agent-gateway';
 import { ToolErrors, type Tools } from '../../contract.ts';
+import { NO_GUARDS } from '../guard/chat/chat-guards.ts';
 import type { ArgumentCheck } from '../tools/argument-check.ts';
 import { matchesRef, type ToolCatalog } from '../tools/tool-catalog.ts';
 import type { AgentDefinition } from './agent-resource.ts';
@@ -56,7 +57,7 @@ export function openTools(parts: ToolsParts): Tools {
       // `allow`: a question comes back as one, and is not taken for a result.
       const done = await execute(
         parts,
-        { context, pauses: 'allow' },
+        { context, pauses: 'allow', guards: NO_GUARDS },
         { path: [] },
         step,
         tool,

@@ -1,6 +1,6 @@
 import type { Clock, Ids, Logger } from 'agent-gateway';
 import type { AgentEngineSettings } from '../../config.ts';
-import type { ModelClient } from '../../contract.ts';
+import type { ModelClient, ModelProvider } from '../../contract.ts';
 import { AI_SDK_PROVIDERS, type ModelSpec, OPENAI_URL } from '../../kinds/model.ts';
 import type { Circuit, Circuits } from './circuit.ts';
 import { createOpenAIClient } from './openai-client.ts';
@@ -8,6 +8,8 @@ import { createOpenAIClient } from './openai-client.ts';
 /** How a model's provider is reached: by our own client, by the built-in model, or through a package of the AI SDK. */
 type ProviderKind =
   | { readonly client: 'demo'; readonly name: 'demo' }
+  /** Of a plugin; `name` is without `plugin/`. */
+  | { readonly client: 'plugin'; readonly name: string; readonly url: string | undefined }
   | { readonly client: 'openai'; readonly name: 'openai'; readonly url: string }
   | {
       readonly client: 'ai-sdk';
@@ -20,10 +22,15 @@ type ProviderKind =
       readonly needsKey: boolean;
     };
 
+/** What the names of plugins’ providers begin with. */
+const PLUGIN = 'plugin/';
+
 /** Reads `provider` and `base_url` of a Model. `@ai-sdk/anthropic` is the same as `anthropic`. Pure. */
 export function providerKind({ provider, base_url }: Pick<ModelSpec, 'provider' | 'base_url'>): ProviderKind {
   if (provider === 'demo') return { client: 'demo', name: 'demo' };
   if (provider === 'openai') return { client: 'openai', name: 'openai', url: base_url ?? OPENAI_URL };
+  if (provider.startsWith(PLUGIN))
+    return { client: 'plugin', name: provider.slice(PLUGIN.length), url: base_url };
   const packageName = AI_SDK_PROVIDERS[provider]?.package ?? provider.replace(/^npm:/, '');
   const known = Object.entries(AI_SDK_PROVIDERS).find(([, entry]) => entry.package === packageName);
   return {
@@ -52,6 +59,8 @@ export interface ConnectParts {
   readonly ids: Ids;
   /** Breakers before the providers; without them every call is made. */
   readonly circuits?: Circuits | undefined;
+  /** The providers that plugins contribute now; none where absent. */
+  readonly providers?: (() => readonly ModelProvider[]) | undefined;
   /** Throws where no outbound call may be made. */
   readonly beforeCall: () => void;
 }
@@ -71,7 +80,7 @@ export async function connectModel(
   spec: ModelSpec,
   apiKey: string | undefined,
   log: Logger,
-  { settings, demo, circuits, clock, ids, beforeCall }: ConnectParts,
+  { settings, demo, circuits, providers = () => [], clock, ids, beforeCall }: ConnectParts,
 ): Promise<ConnectedModel> {
   const kind = providerKind(spec);
   if (kind.client === 'demo') return { client: demo, close: async () => {} };
@@ -88,6 +97,12 @@ export async function connectModel(
   if (kind.client === 'openai') {
     const client = createOpenAIClient({ ...common, apiUrl: kind.url, includeUsage: settings.include_usage });
     return { client, circuit, close: async () => client[Symbol.asyncDispose]() };
+  }
+  if (kind.client === 'plugin') {
+    const timeouts = { totalMs: timeout, idleMs: idle_timeout };
+    const { createProvidedClient } = await import('./provided-client.ts');
+    const client = createProvidedClient({ spec, apiKey, providers, timeouts, beforeCall, clock, log });
+    return { client, circuit, close: async () => {} };
   }
   const { loadProvider } = await import('./ai-sdk/load-provider.ts');
   const { createAISDKClient } = await import('./ai-sdk/ai-sdk-client.ts');

@@ -55,6 +55,7 @@ const WORTH_A_FALLBACK = new Set(
     ModelErrors.insufficientQuota,
     ModelErrors.overloaded,
     ModelErrors.unavailable,
+    ModelErrors.providerMissing,
     ModelErrors.unknownToProvider,
   ].map(({ definition }) => definition.code),
 );

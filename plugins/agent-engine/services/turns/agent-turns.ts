@@ -105,17 +105,18 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
     async begin(call, { store, source, also, ...request }) {
       const { agent, messages, pauses } = request;
       const model = await aliasOf(call, agent, request.model);
-      const opening = { messages, store, contextLength: contextLength(model) };
+      const opening = { messages, store, agent, model, contextLength: contextLength(model) };
       const conversation = await conversations.open(call, opening);
       const place = { sessionId: conversation.sessionId ?? '', agent: agent ?? '' };
       const run = async function* () {
         if (pauses === 'allow') await assertNothingOpen(call, place);
         yield* agents.run({
           ...request,
-          messages: composeConversation(conversation.history, messages),
+          messages: composeConversation(conversation.history, conversation.messages),
           preamble: conversation.preamble,
           secretPreamble: conversation.secretPrompt,
           context: contextOf(call, conversation),
+          guards: conversation.guards,
         });
       };
       return begun(call, { conversation, place, source, model, also }, run);
@@ -131,7 +132,7 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
       const decisions = decide(checkpoint.interrupts);
       agents.checkDecisions(checkpoint, decisions);
       const model = await aliasOf(call, agent);
-      const opening = { messages: [], store: true, contextLength: undefined };
+      const opening = { messages: [], store: true, agent, model, contextLength: undefined };
       const conversation = await conversations.open({ ...call, sessionId }, opening);
       const running = {
         conversation,
@@ -145,7 +146,8 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
         // While this call waited for its turn another one may have taken it.
         const still = await checkpoints.find(entities(), place);
         if (still?.checkpoint.id !== checkpoint.id) throw TurnErrors.notInterrupted();
-        yield* agents.resume({ checkpoint, decisions, context: contextOf(call, conversation) });
+        const { guards } = conversation;
+        yield* agents.resume({ checkpoint, decisions, context: contextOf(call, conversation), guards });
       };
       return begun(call, running, run);
     },

@@ -1,6 +1,14 @@
 import { type Database, GatewayError } from 'agent-gateway';
 import type { ChatMessage, Metering, Preamble, Preambles, Turn, Turns } from '../../../records/contract.ts';
-import type { ChatCall, Conversation, Conversations, Guard, KeptAnswer } from '../../contract.ts';
+import type {
+  ChatCall,
+  Conversation,
+  ConversationRequest,
+  Conversations,
+  Guard,
+  KeptAnswer,
+} from '../../contract.ts';
+import type { OpenChatGuards } from '../guard/chat/chat-guards.ts';
 import { keptMessages } from './kept-messages.ts';
 
 /** How much of a model's context the gateway fills by itself, in estimated tokens. */
@@ -18,6 +26,7 @@ export interface ConversationParts {
   readonly turns: Turns;
   readonly preambles: Preambles;
   readonly guard: Guard;
+  readonly openGuards: OpenChatGuards;
   readonly metering: Metering;
   readonly database: Pick<Database, 'forTenant'>;
   readonly budget: ContextBudget;
@@ -25,7 +34,7 @@ export interface ConversationParts {
 
 /** Opens conversations: takes the session's turn, and collects what the model has to know. */
 export function createConversations(parts: ConversationParts): Conversations {
-  const { turns, preambles, guard, metering, database, budget } = parts;
+  const { turns, preambles, guard, openGuards, metering, database, budget } = parts;
 
   async function write(
     { principal }: ChatCall,
@@ -51,12 +60,12 @@ export function createConversations(parts: ConversationParts): Conversations {
 
   const open: Conversations['open'] = async (call, request) => {
     const { principal, isAdmin, sessionId, maxSessions, signal } = call;
-    if (!request.store) return conversation(call, undefined, [], []);
-    const said = keptMessages(request.messages, guard);
+    await guard.inspect(request.messages);
+    if (!request.store) return conversation(call, undefined, request);
+    const kept = keptMessages(request.messages, guard);
     const turn = await turns.begin({ principal, isAdmin, sessionId, maxSessions, signal });
     try {
-      const history = turn.isNew ? [] : await turn.history(historyTokens(request.contextLength, budget));
-      return await conversation(call, turn, said, history);
+      return await conversation(call, turn, request, kept);
     } catch (error) {
       await turn[Symbol.asyncDispose]();
       throw error;
@@ -66,13 +75,22 @@ export function createConversations(parts: ConversationParts): Conversations {
   async function conversation(
     call: ChatCall,
     turn: Turn | undefined,
-    said: readonly ChatMessage[],
-    history: readonly ChatMessage[],
+    { messages: given, agent, model, contextLength }: ConversationRequest,
+    kept: readonly ChatMessage[] = [],
   ): Promise<Conversation> {
+    const { principal, requestId } = call;
     const signal = turn?.signal ?? call.signal;
+    const opening = openGuards({ ...principal, agent, model, sessionId: turn?.sessionId, requestId, signal });
+    const guards = opening instanceof Promise ? await opening : opening;
+    const messages = await guards.input(given);
+    const said = messages === given ? kept : keptMessages(messages, guard);
+    const isFirst = turn === undefined || turn.isNew;
+    const history = isFirst ? [] : await turn.history(historyTokens(contextLength, budget));
     const known = call.context === 'none' ? NOTHING : preambles.of(call.principal, budget.preambleTokens);
     const { text, secret } = known instanceof Promise ? await known : known;
     return {
+      messages,
+      guards,
       sessionId: turn?.sessionId,
       signal,
       preamble: text,

@@ -1,9 +1,12 @@
 import {
   type Clock,
   column,
+  type Database,
   defineEntity,
   eachRow,
   type Ids,
+  type RetainedRecords,
+  retainedRows,
   type TenantEntityManager,
   writes,
 } from 'agent-gateway';
@@ -92,6 +95,16 @@ export async function eraseCheckpoints(
   let erased = 0;
   for (const where of ofOwner(name)) erased += await entities.erase(AgentCheckpoint, where);
   return erased;
+}
+
+/** Runs that are paused, and that nobody goes on with. */
+export function retainedCheckpoints(database: Pick<Database, 'forTenant' | 'system'>): RetainedRecords {
+  return retainedRows(database, {
+    name: 'agent_checkpoints',
+    summary: 'Paused runs of agents whose question nobody has answered, by the time of the question',
+    entity: AgentCheckpoint,
+    older: (before) => ({ createdAt: { $lt: before } }),
+  });
 }
 
 /** Removes all checkpoints of a session; returns how many there were. */

@@ -61,15 +61,16 @@ export function createChatCompletions(parts: ChatParts) {
     const errors = requestProblems(request);
     if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
     const model = models.resolve(request.model);
-    await guard.inspect(request.messages);
     const conversation = await conversations.open(call, {
       messages: request.messages,
       store: store !== false,
+      agent: undefined,
+      model: request.model,
       contextLength: model.info.context_length,
     });
     const messages = withPreamble(
       conversation.preamble,
-      composeConversation(conversation.history, request.messages),
+      composeConversation(conversation.history, conversation.messages),
     );
     const asked: Asked = {
       model,
@@ -110,7 +111,9 @@ export function createChatCompletions(parts: ChatParts) {
     await using conversation = asked.conversation;
     const head = answerHead(clientRequest.model, parts);
     try {
-      const completion = await asked.model.complete(asked.request, asked.context);
+      const completion = await conversation.guards.completion(
+        await asked.model.complete(asked.request, asked.context),
+      );
       const { choices: raw, usage: counted } = completion;
       const choices = guardedChoices(raw, guard, conversation.secretPrompt);
       const usage = await keep(asked, choices[0]!.message, counted);
@@ -138,7 +141,8 @@ export function createChatCompletions(parts: ChatParts) {
       for (const choices of held) await sink.data(writer.choices(choices));
       for (const text of writer.end(usage)) await sink.data(text);
     }
-    return streamed(conversation, asked.model.stream(asked.request, asked.context), send, {
+    const chunks = conversation.guards.stream(asked.model.stream(asked.request, asked.context));
+    return streamed(conversation, chunks, send, {
       empty: () => ModelErrors.upstream('The model provider gave an empty answer.'),
       failure: conversation.failure,
     });

@@ -2,16 +2,23 @@ import { PersonalDataPoint, type Scope, StoredObjectsPoint } from 'agent-gateway
 import { createDataProtection, haltAll, RenameInAudit, renameInAudit } from './data-protection.ts';
 import { createObjectCleanup } from './object-cleanup.ts';
 
-/** Opens data protection over what all plugins contribute, and has deleted tenants purged as long as the plugin lives. */
-export function openDataProtection(scope: Scope<{ readonly purge_interval: number }>) {
-  const { services, config } = scope;
-  const { protection, audit } = services;
+/** Milliseconds between two looks for audit records that are to be moved. */
+const ARCHIVE_EVERY_MS = 3_600_000;
+
+/**
+ * Opens data protection over what all plugins contribute. As long as the plugin lives, deleted tenants are purged, and old audit records are moved to the object
+ * storage.
+ */
+export function openDataProtection(
+  scope: Scope<{ readonly purge_interval: number; readonly audit_retention: number }>,
+) {
+  const { services, config, log } = scope;
+  const { protection, audit, clock } = services;
   const contributions = scope.contributions(PersonalDataPoint);
   const references = scope.contributions(StoredObjectsPoint);
 
   scope.contribute(PersonalDataPoint, protection.own);
   scope.worker(RenameInAudit, renameInAudit(audit));
-  // At once too: processes that live for less than the interval would never purge.
   scope.every(
     'tenant-purge',
     config.purge_interval,
@@ -23,6 +30,19 @@ export function openDataProtection(scope: Scope<{ readonly purge_interval: numbe
           for (const one of contributions()) await one.purge?.(tenantId, alive);
         },
       }),
+    { immediately: true, replicas: 'one' },
+  );
+  scope.every(
+    'audit-archive',
+    ARCHIVE_EVERY_MS,
+    async (signal) => {
+      const before = new Date(clock.now() - config.audit_retention);
+      const forgotten = await audit.forgetRejected(before);
+      if (forgotten > 0)
+        log.warn({ files: forgotten }, 'files of audit records that the database refused were deleted');
+      const moved = await audit.archive(before, signal);
+      if (moved > 0) log.info({ records: moved }, 'old audit records were moved to the object storage');
+    },
     { immediately: true },
   );
   return {

@@ -3,6 +3,7 @@ import {
   type Database,
   eachRow,
   GatewayError,
+  type Ids,
   type Jobs,
   type Leases,
   type Objects,
@@ -17,6 +18,7 @@ import { MemoryEntity, ProfileEntity } from '../../store/memories.ts';
 import { ExecutionReceipt } from '../../store/receipts.ts';
 import { isDeletedMessage, Session, SessionMessageEntity, type SessionRow } from '../../store/sessions.ts';
 import { UsageRecordRow } from '../../store/usage.ts';
+import { addUpAgain } from '../metering/usage-rollup.ts';
 import { toRecord } from '../metering/usage-row.ts';
 import { toReceipt } from '../receipts.ts';
 import { ForgetSkills } from '../skills/tenant-objects.ts';
@@ -34,6 +36,7 @@ interface PersonalDataParts {
   readonly skills: Pick<Skills, 'list' | 'read'>;
   readonly souls: Pick<Souls, 'read'>;
   readonly clock: Clock;
+  readonly ids: Pick<Ids, 'uuid'>;
 }
 
 /**
@@ -41,7 +44,7 @@ interface PersonalDataParts {
  * and SOUL.md, which are objects and follow an erasure in a job. The built-in ones come back by themselves.
  */
 export function createPersonalData(parts: PersonalDataParts): PersonalData {
-  const { database, objects, leases, jobs, skills, souls, clock } = parts;
+  const { database, objects, leases, jobs, skills, souls, clock, ids } = parts;
 
   /** A section of rows of the tenant, or of what `whose` says of the user. */
   const section = (
@@ -100,6 +103,7 @@ export function createPersonalData(parts: PersonalDataParts): PersonalData {
     async erase(entities, { userId }) {
       const user = userId === undefined ? undefined : { userId, storedName: storedName(userId) };
       const erased = await eraseRecords(entities, user);
+      if (erased.usage_records > 0) await addUpAgain(entities, ids);
       if (user === undefined && objects.available)
         await jobs.publish(entities, ForgetSkills, { before: clock.now() });
       return erased;

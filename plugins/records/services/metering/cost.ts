@@ -1,9 +1,7 @@
-import type { ModelUse } from '../../contract.ts';
+import { dollarsOf, type ModelUse, picosOf } from '../../contract.ts';
 
 /** Billionths of a dollar in a dollar: how fine prices are. */
 const NANOS = 1_000_000_000;
-/** Decimals of a cost: a price of nine decimals for a thousand tokens, of one token. */
-const COST_DECIMALS = 12;
 /** Trillionths of a dollar in a millionth. */
 const PICOS_OF_MICRO = 1_000_000n;
 
@@ -53,28 +51,13 @@ export function priceOf(nanos: number): number {
   return nanos / NANOS;
 }
 
-/** Trillionths of a dollar as decimal text without trailing zeros (`0.000412`, `0`, `12`). */
-export function dollarsOf(picos: bigint): string {
-  const digits = picos.toString().padStart(COST_DECIMALS + 1, '0');
-  const whole = digits.slice(0, -COST_DECIMALS);
-  const fraction = withoutTrailingZeros(digits.slice(-COST_DECIMALS));
-  return fraction === '' ? whole : `${whole}.${fraction}`;
-}
-
-/** Decimal text of a cost, as `dollarsOf` writes it, in parts. */
+/** Decimal text of a cost, as `dollarsOf` writes it, in parts. Exact below nine billion dollars. */
 export function partsOf(dollars: string): CostParts {
-  const [whole = '0', fraction = ''] = dollars.split('.');
-  const picos = BigInt(whole + fraction.padEnd(COST_DECIMALS, '0').slice(0, COST_DECIMALS));
+  const picos = picosOf(dollars);
   return { micros: Number(picos / PICOS_OF_MICRO), picos: Number(picos % PICOS_OF_MICRO) };
 }
 
 /** Parts, of one cost or added up, as decimal text. */
 export function dollarsOfParts({ micros, picos }: CostParts): string {
   return dollarsOf(BigInt(micros) * PICOS_OF_MICRO + BigInt(picos));
-}
-
-function withoutTrailingZeros(digits: string): string {
-  let end = digits.length;
-  while (end > 0 && digits[end - 1] === '0') end -= 1;
-  return digits.slice(0, end);
 }

@@ -2,45 +2,104 @@ import type { Database } from 'agent-gateway';
 import {
   storedName,
   type UsageGranularity,
-  type UsagePeriod,
   type UsageReports,
   type UsageRow,
   type UsageTotals,
 } from '../../contract.ts';
 import { storableText } from '../../store/storable-text.ts';
 import {
+  countSessions,
   findUsage,
+  type OfTenants,
+  sumAcrossTenants,
   sumByDay,
-  sumByDayOfAll,
-  sumByTenant,
   USAGE_LENGTHS,
   type UsageSums,
-  type UsageWindow,
 } from '../../store/usage.ts';
+import {
+  findResetDay,
+  findResetDays,
+  findThroughDay,
+  readDays,
+  readDaysAcrossTenants,
+  readSessions,
+} from '../../store/usage-days.ts';
 import { dollarsOfParts } from './cost.ts';
-import { dayOf, toRecord } from './usage-row.ts';
+import { daysFrom, momentsOf, splitWindow, toWindow, type UsageParts } from './usage-period.ts';
+import { toRecord } from './usage-row.ts';
 
-/** Makes the reports. */
+/** Makes the reports. Days that are added up are read as they are, the others from records; a tenant whose records were erased is read apart. */
 export function createUsageReports({
   database,
 }: {
   readonly database: Pick<Database, 'system'>;
 }): UsageReports {
+  /** Sums across tenants, in groups. */
+  async function sumAcross<By extends 'day' | 'tenantId'>(by: By, tenantId: OfTenants, parts: UsageParts) {
+    const { added, open } = parts;
+    const ofDays = added === undefined ? [] : await readDaysAcrossTenants(database, by, tenantId, added);
+    const ofRecords = await inOrder(open, (window) => sumAcrossTenants(database, by, tenantId, window));
+    return [...ofDays, ...ofRecords];
+  }
+
+  /** How many different sessions tenants had: those of whole days, and those of the rest that had no call on the days before, or on the whole days after. */
+  async function sessionsAcross(tenantIds: readonly string[], { added, open }: UsageParts) {
+    if (added === undefined) return inOrder(open, (window) => countSessions(database, tenantIds, window));
+    const days = momentsOf(added);
+    const ofDays = await readSessions(database, tenantIds, added);
+    let known = days;
+    const ofRecords = await inOrder(open, async (window) => {
+      const found = await countSessions(database, tenantIds, window, known);
+      // What is left after the days is told apart from all before it.
+      known = { ...days, from: window.from };
+      return found;
+    });
+    return [...ofDays, ...ofRecords];
+  }
+
   return {
     async ofTenant(entities, period, granularity) {
-      return toLines(await sumByDay(entities, toWindow(period)), LINES[granularity]);
+      const reset = await findResetDay(entities);
+      const { added, open } = splitWindow(toWindow(period), dayBefore(await findThroughDay(database), reset));
+      const ofDays = added === undefined ? [] : await readDays(entities, added);
+      const ofRecords = await inOrder(open, (window) => sumByDay(entities, window));
+      return toLines([...ofDays, ...ofRecords], LINES[granularity]);
     },
     async ofAll(period, granularity) {
-      return toLines(await sumByDayOfAll(database, toWindow(period)), LINES[granularity]);
+      const window = toWindow(period);
+      const through = await findThroughDay(database);
+      const resets = await findResetDays(database);
+      const others = { $nin: [...resets.keys()] };
+      const days = await sumAcross('day', others, splitWindow(window, through));
+      const apart = await inOrder([...resets], ([tenantId, reset]) =>
+        sumAcross('day', { $in: [tenantId] }, splitWindow(window, dayBefore(through, reset))),
+      );
+      return toLines([...days, ...apart], LINES[granularity]);
     },
     async byTenant(tenantIds, period) {
       if (tenantIds.length === 0) return [];
-      const found = await sumByTenant(database, tenantIds, toWindow(period));
-      const sums = new Map(found.map((row) => [row.tenantId, row]));
-      return tenantIds.map((tenantId) => {
-        const own = sums.get(tenantId);
-        return { tenantId, sessions: own?.sessions ?? 0, ...toTotals(own ?? NO_USAGE) };
-      });
+      const window = toWindow(period);
+      const through = await findThroughDay(database);
+      const resets = await findResetDays(database);
+      const apart = tenantIds.filter((id) => resets.has(id));
+      const groups = [
+        { ids: tenantIds.filter((id) => !resets.has(id)), until: through },
+        ...apart.map((id) => ({ ids: [id], until: dayBefore(through, resets.get(id)) })),
+      ];
+      const sums = new Map<string, UsageSums>();
+      const sessions = new Map<string, number>();
+      for (const { ids, until } of groups) {
+        const parts = splitWindow(window, until);
+        for (const { tenantId, ...more } of await sumAcross('tenantId', { $in: ids }, parts))
+          sums.set(tenantId, plus(sums.get(tenantId) ?? NO_USAGE, more));
+        for (const { tenantId, sessions: more } of await sessionsAcross(ids, parts))
+          sessions.set(tenantId, (sessions.get(tenantId) ?? 0) + more);
+      }
+      return tenantIds.map((tenantId) => ({
+        tenantId,
+        sessions: sessions.get(tenantId) ?? 0,
+        ...toTotals(sums.get(tenantId) ?? NO_USAGE),
+      }));
     },
     async calls(entities, { sessionId, requestId }, { identityId, userId }, page) {
       const where = {
@@ -55,21 +114,22 @@ export function createUsageReports({
   };
 }
 
+/** What reading each of them gives, one after the other. */
+async function inOrder<T, R>(items: readonly T[], read: (item: T) => Promise<readonly R[]>): Promise<R[]> {
+  const found: R[] = [];
+  for (const item of items) found.push(...(await read(item)));
+  return found;
+}
+
+/** The last day whose sums are to be believed: before a reset, and not after `through`. */
+function dayBefore(through: string, reset: string | undefined): string {
+  return reset === undefined || reset > through ? through : daysFrom(reset, -1);
+}
+
 const LINES: Readonly<Record<UsageGranularity, (day: string) => string>> = {
   day: (day) => day,
   month: (day) => day.slice(0, 7),
 };
-
-const FIRST = Date.UTC(1970, 0, 1);
-const LAST = Date.UTC(9999, 11, 31);
-
-/** The window of a period. Databases refuse years of more than four digits, in which there are no records anyway. */
-function toWindow(period: UsagePeriod): UsageWindow {
-  const [from, to] = [period.from, period.to].map(
-    (moment) => new Date(Math.min(Math.max(moment.getTime(), FIRST), LAST)),
-  ) as [Date, Date];
-  return { firstDay: dayOf(from), lastDay: dayOf(to), from, to };
-}
 
 /** Sums of no records. */
 const NO_USAGE: UsageSums = Object.freeze({

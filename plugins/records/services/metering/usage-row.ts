@@ -1,14 +1,15 @@
 import {
   type CallSpan,
+  isUsageSource,
   type PricedUse,
   storedName,
   type UsageOwner,
   type UsageRecord,
-  type UsageSource,
 } from '../../contract.ts';
 import { storableText } from '../../store/storable-text.ts';
 import { USAGE_LENGTHS, type UsageRow } from '../../store/usage.ts';
 import { dollarsOfParts, partsOf } from './cost.ts';
+import { dayOf } from './usage-period.ts';
 
 /** The row of a use. Names that clients and providers chose become text that every database keeps; users are named as in sessions. */
 export function toRow(
@@ -16,6 +17,7 @@ export function toRow(
   { principal, sessionId, source }: UsageOwner,
   { id, createdAt }: Pick<UsageRow, 'id' | 'createdAt'>,
 ): Omit<UsageRow, 'tenantId'> {
+  if (!isUsageSource(source)) throw new TypeError(`"${source}" is no source of usage`);
   const { micros, picos } = partsOf(use.costUsd);
   return {
     id,
@@ -60,7 +62,7 @@ export function toRecord(row: UsageRow): UsageRecord {
     sessionId: row.sessionId,
     userId: row.userId,
     identityId: row.identityId,
-    source: row.source as UsageSource,
+    source: row.source,
     model: row.model,
     provider: row.provider,
     providerModel: row.providerModel,
@@ -77,9 +79,4 @@ export function toRecord(row: UsageRow): UsageRecord {
     durationMs: row.durationMs,
     status: row.status as UsageRecord['status'],
   };
-}
-
-/** The day of a moment in UTC, `YYYY-MM-DD`. */
-export function dayOf(moment: Date): string {
-  return moment.toISOString().slice(0, 10);
 }

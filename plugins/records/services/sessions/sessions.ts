@@ -13,14 +13,13 @@ import {
 import {
   blankMessage,
   countMessages,
-  deleteMessages,
-  deleteSession,
   findMessages,
   findSession,
   findSessions,
   type SessionMessageRow,
   type SessionRow,
 } from '../../store/sessions.ts';
+import { deleteWholeSession } from './delete-session.ts';
 import { isSessionId } from './session-access.ts';
 import { takeIdleSession } from './session-lease.ts';
 
@@ -30,9 +29,6 @@ export interface SessionsParts {
   /** What goes with a session. */
   readonly data: () => readonly SessionData[];
 }
-
-/** How often a deletion that lost a race in the database is tried again. */
-const RETRIES = 5;
 
 /** Stored sessions. */
 export function createSessions({ leases, data }: SessionsParts): Sessions {
@@ -63,14 +59,7 @@ export function createSessions({ leases, data }: SessionsParts): Sessions {
     async remove(entities, reader, id) {
       await get(entities, reader, id);
       await using _ = await takeIdle(entities, id);
-      await entities.transaction(
-        async (inside) => {
-          await deleteMessages(inside, id);
-          for (const { remove } of data()) await remove(inside, id);
-          if (!(await deleteSession(inside, id))) throw SessionErrors.notFound();
-        },
-        { retries: RETRIES },
-      );
+      if (!(await deleteWholeSession(entities, id, data()))) throw SessionErrors.notFound();
     },
   };
 

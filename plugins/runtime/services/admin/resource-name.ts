@@ -7,6 +7,7 @@ const NAME = new RegExp(PATTERN);
 export const ResourceName = Type.String({
   pattern: PATTERN,
   patternErrorMessage: 'must be 1 to 63 letters, digits, dots, underscores and dashes',
+  examples: ['sums'],
 });
 
 /** Can a resource have this name? Pure. */

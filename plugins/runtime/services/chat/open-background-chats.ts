@@ -1,7 +1,7 @@
-import type { Scope } from 'agent-gateway';
+import { eraseExpired, type Scope } from 'agent-gateway';
 import { SessionDataPoint } from '../../../records/contract.ts';
 import type { RuntimeSettings } from '../../config.ts';
-import { deleteEventsBefore, deleteEventsIn } from '../../store/chat-events.ts';
+import { ChatEventsTable, deleteEventsIn } from '../../store/chat-events.ts';
 import { type BackgroundChats, createBackgroundChats } from './background-chats.ts';
 
 const EXPIRY_EVERY_MS = 10 * 60_000;
@@ -12,9 +12,10 @@ export function openBackgroundChats(scope: Scope<RuntimeSettings>): BackgroundCh
   const { database, clock } = services;
   const chats = createBackgroundChats(services);
   scope.drain('chats in the background', chats.close);
-  scope.every('chat-event-expiry', EXPIRY_EVERY_MS, () =>
-    deleteEventsBefore(database, clock.now() - config.chat_event_retention),
-  );
+  scope.every('chat-event-expiry', EXPIRY_EVERY_MS, (signal) => {
+    const before = clock.now() - config.chat_event_retention;
+    return eraseExpired(database, ChatEventsTable, { createdAt: { $lt: before } }, signal);
+  });
   scope.contribute(SessionDataPoint, { remove: deleteEventsIn });
   return chats;
 }

@@ -24,6 +24,7 @@ import {
   type FileRecord,
   findFile,
   findFiles,
+  findFilesBefore,
   findFilesOf,
   insertFile,
 } from '../../store/files.ts';
@@ -180,6 +181,12 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
         const file = await find(unit, reader, id);
         if ((await removeAll(unit, [file])) === 0) throw FileErrors.notFound();
       });
+    },
+
+    /** Deletes files that are older, some of them, in the caller's transaction; how many there were. */
+    async removeBefore(entities: TenantEntityManager, before: Date): Promise<number> {
+      const files = await findFilesBefore(entities, before, BATCH);
+      return files.length === 0 ? 0 : removeAll(entities, files);
     },
 
     /** Deletes all files of the tenant, or of one identity or user, in the caller's transaction; how many there were. */

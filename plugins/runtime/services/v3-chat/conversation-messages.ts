@@ -54,7 +54,8 @@ export function createConversationMessages({
     /** Keeps messages as a turn without an answer. */
     async say(call: ChatCall, messages: readonly ChatMessage[]): Promise<void> {
       if (messages.length === 0) return;
-      await using opened = await openings.open(call, { messages, store: true, contextLength: undefined });
+      const opening = { messages, store: true, contextLength: undefined, agent: undefined, model: 'default' };
+      await using opened = await openings.open(call, opening);
       await opened.keep({ model: 'default', source: 'runtime', messages: [], uses: [] });
     },
 

@@ -1,8 +1,16 @@
-import { ConfigurationError, createSeal, PersonalDataPoint, parseDuration, type Scope } from 'agent-gateway';
+import {
+  ConfigurationError,
+  createSeal,
+  eraseExpired,
+  PersonalDataPoint,
+  parseDuration,
+  RetentionPoint,
+  type Scope,
+} from 'agent-gateway';
 import type { Guard } from '../../../agent-engine/contract.ts';
 import { EventSinksPoint } from '../../../workflow/contract.ts';
 import type { RuntimeSettings } from '../../config.ts';
-import { deleteOld } from '../../store/webhooks.ts';
+import { DeliveryTable, retainedLogs } from '../../store/webhooks.ts';
 import { type AttemptResult, CONCURRENCY, createDeliveries, DeliverWebhook } from './deliveries.ts';
 import { createWebhookData } from './personal-data.ts';
 import { createSend } from './send.ts';
@@ -12,8 +20,7 @@ import { workflowEventSink } from './workflow-events.ts';
 
 const EXPIRY_EVERY_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
-/** Milliseconds for which attempts stay in the log, and events may be on their way. */
-const KEEP_LOGS_MS = 30 * DAY_MS;
+/** Milliseconds for which events may be on their way. */
 const KEEP_DELIVERIES_MS = 3 * DAY_MS;
 
 /** Attempts after the first, and the longest delay before one. */
@@ -52,12 +59,11 @@ export function openWebhooks(
   scope.on(WebhooksChanged, ({ tenant_id }) => events.forget(tenant_id));
   scope.defer(services.events.onMissed(() => events.forget()));
   scope.worker(DeliverWebhook, deliveries.handle, { concurrency: CONCURRENCY });
-  scope.every('webhook-expiry', EXPIRY_EVERY_MS, () =>
-    deleteOld(database, {
-      logs: clock.now() - KEEP_LOGS_MS,
-      deliveries: clock.now() - KEEP_DELIVERIES_MS,
-    }),
-  );
+  scope.every('webhook-expiry', EXPIRY_EVERY_MS, (signal) => {
+    const before = clock.now() - KEEP_DELIVERIES_MS;
+    return eraseExpired(database, DeliveryTable, { createdAt: { $lt: before } }, signal);
+  });
+  scope.contribute(RetentionPoint, retainedLogs(database));
   scope.contribute(EventSinksPoint, workflowEventSink(events));
   scope.contribute(PersonalDataPoint, createWebhookData({ database, changed: events.changed }));
   return { webhooks, events };

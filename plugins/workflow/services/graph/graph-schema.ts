@@ -160,6 +160,22 @@ const EdgeSchema = Type.Object(
   { description: 'What comes after a node' },
 );
 
+const EXAMPLE = {
+  nodes: [
+    { id: 'start', type: 'start' },
+    {
+      id: 'approve',
+      type: 'human_task',
+      config: { instructions: 'May {{input.customer}} have a discount?' },
+    },
+    { id: 'end', type: 'end' },
+  ],
+  edges: [
+    { from: 'start', to: 'approve' },
+    { from: 'approve', to: 'end' },
+  ],
+};
+
 /**
  * The shape of a graph, for the OpenAPI document and for editors. It allows whatever `checkGraph` allows; the rules themselves, with their codes, are there.
  */
@@ -168,16 +184,14 @@ export const GraphSchema = Type.Object(
     nodes: Type.Array(NodeSchema, { maxItems: GRAPH_LIMITS.nodes }),
     edges: Type.Array(EdgeSchema, { maxItems: GRAPH_LIMITS.edges }),
   },
-  { description: 'A directed graph without cycles: what is done, and what comes after what' },
+  {
+    description: 'A directed graph without cycles: what is done, and what comes after what',
+    examples: [EXAMPLE],
+  },
 );
 
 /**
  * The same for bodies of requests: it documents the shape and lets everything pass, so that `checkGraph` reports all problems at once, each with its code.
  * Its static type is what should be there; only `checkGraph` checks it.
  */
-export const GraphInput = Type.Unsafe<Static<typeof GraphSchema>>(
-  Type.Union([
-    GraphSchema,
-    Type.Unknown({ description: 'Anything else is refused with all problems of the graph' }),
-  ]),
-);
+export const GraphInput = Type.Unsafe<Static<typeof GraphSchema>>({ documentedAs: GraphSchema });

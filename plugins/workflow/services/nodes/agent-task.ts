@@ -1,6 +1,6 @@
 import type { Database, TenantEntityManager } from 'agent-gateway';
 import type { Agents, ModelUse, Principal } from '../../../agent-engine/contract.ts';
-import type { Metering, Preambles, PricedUse } from '../../../records/contract.ts';
+import { addDollars, type Metering, type Preambles, type PricedUse } from '../../../records/contract.ts';
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import { type NodeType, StepFailure, type StepTask } from '../../contract/node-types.ts';
 import { AgentTaskConfig, agentTaskTemplates, checkAgentTask } from '../graph/builtin-config.ts';
@@ -141,8 +141,8 @@ function usageOf(uses: readonly PricedUse[]): JsonObject {
     cache_read_tokens: sum((use) => use.cacheReadTokens),
     cache_write_tokens: sum((use) => use.cacheWriteTokens),
     total_tokens: input + output,
-    // The exact decimals are in the usage records; here the noise of adding up is cut off.
-    cost_usd: Number(sum((use) => Number(use.costUsd)).toFixed(12)),
+    // The number that is nearest to the exact sum: it prints as the same decimal, up to 15 digits.
+    cost_usd: Number(addDollars(uses.map((use) => use.costUsd))),
     requests: uses.length,
   };
 }

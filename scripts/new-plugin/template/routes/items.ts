@@ -1,4 +1,4 @@
-import { access, pageOf, pageQuery, type Route, reply, route } from 'agent-gateway';
+import { access, Id, listOf, pageOf, pageQuery, type Route, reply, route, Timestamp } from 'agent-gateway';
 import Type, { type Static } from 'typebox';
 import type { ItemRecord, PascalName } from '../contract.ts';
 
@@ -6,16 +6,12 @@ const MAX_PAGE = 100;
 const common = { access: access.role('user'), tag: 'kebab-name' } as const;
 
 const NewItem = Type.Object({
-  text: Type.Optional(Type.String({ minLength: 1, maxLength: 2000 })),
+  text: Type.Optional(Type.String({ minLength: 1, maxLength: 2000, examples: ['Sunny'] })),
+  //#if kind
   preset: Type.Optional(Type.String({ maxLength: 64 })),
+  //#end
 });
-const ItemView = Type.Object({ id: Type.String(), text: Type.String(), created_at: Type.String() });
-const ItemList = Type.Object({
-  items: Type.Array(ItemView),
-  total: Type.Integer(),
-  limit: Type.Integer(),
-  offset: Type.Integer(),
-});
+const ItemView = Type.Object({ id: Id, text: Type.String({ examples: ['Sunny'] }), created_at: Timestamp });
 const ItemId = Type.Object({ id: Type.String({ maxLength: 36 }) });
 
 /** The items of the caller's tenant: `read` lists and shows, `write` adds and deletes. */
@@ -34,7 +30,7 @@ export function itemRoutes(items: PascalName): readonly Route[] {
       method: 'GET',
       path: '/v1/kebab-name',
       summary: 'List the items, newest first',
-      schema: { query: pageQuery({ defaultLimit: 20 }), responses: { 200: ItemList } },
+      schema: { query: pageQuery({ defaultLimit: 20 }), responses: { 200: listOf('items', ItemView) } },
       handle: async (call) => {
         const page = pageOf(call.query, MAX_PAGE);
         const found = await items.list(call.entities(), page);

@@ -39,6 +39,13 @@ export async function findItems(entities: TenantEntityManager, { limit, offset }
   return { items, total };
 }
 
+//#if job
+/** Changes the text of an item of the tenant. */
+export async function setText(entities: TenantEntityManager, id: string, text: string): Promise<void> {
+  await entities.update(Item, { id }, { text });
+}
+
+//#end
 /** False when the tenant has no such item. */
 export async function deleteItem(entities: TenantEntityManager, id: string): Promise<boolean> {
   return (await entities.delete(Item, { id })) > 0;

@@ -104,3 +104,33 @@ eachDatabase(test, 'rows come in order, from an offset, and no more than the lim
     await t.throwsAsync(ids(1, wrong), { message: /offset of rows/ });
   }
 });
+
+eachDatabase(test, 'pages far behind are parts of the same order', async (t, fresh) => {
+  const database = await openDatabase(fresh.options);
+  t.teardown(() => database.close());
+  await database.register(specimens);
+  const a = database.forTenant(TENANT_A);
+  const rows = Array.from({ length: 600 }, (_, n) => specimen(n % 200, { id: `a${n}`, integer: n % 7 }));
+  await a.insertMany(Specimen, rows);
+  await database.forTenant(TENANT_B).insertMany(
+    Specimen,
+    rows.map(({ id, ...row }) => ({ ...row, id: `b${id}` })),
+  );
+  const orderBy = { integer: 'desc', id: 'asc' } as const;
+  const where = { integer: { $lt: 6 } };
+  const all = await a.rows(Specimen, where, { orderBy, limit: 600 });
+  t.is(all.length, 515);
+  for (const offset of [0, 499, 500, 501, 513, 514, 515, 10_000]) {
+    const [page, total] = await a.page(Specimen, where, { orderBy, limit: 10, offset });
+    t.deepEqual(page, all.slice(offset, offset + 10), `from ${offset} on`);
+    t.is(total, 515);
+    const fields = ['string', 'time'] as const;
+    const parts = await a.rows(Specimen, where, { orderBy, limit: 10, offset, fields });
+    t.deepEqual(
+      parts,
+      page.map(({ string, time }) => ({ string, time })),
+      `columns of rows from ${offset} on`,
+    );
+    t.is((await a.rows(Specimen, where, { limit: 10, offset })).length, page.length, 'in any order');
+  }
+});

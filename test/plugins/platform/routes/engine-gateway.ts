@@ -14,10 +14,13 @@ import { createMetering } from '../../../../plugins/records/services/metering/me
 import { createPricing } from '../../../../plugins/records/services/metering/pricing.ts';
 import { createUsageReports } from '../../../../plugins/records/services/metering/usage-reports.ts';
 import { createReceipts } from '../../../../plugins/records/services/receipts.ts';
+import { usageDayEntities } from '../../../../plugins/records/store/entities.ts';
 import {
+  receiptIndexes,
   receiptSpans,
   receipts as receiptsMigration,
   usage,
+  usageDays,
   usageSpans,
 } from '../../../../plugins/records/store/migrations.ts';
 import { PricingRuleRow } from '../../../../plugins/records/store/pricing-rules.ts';
@@ -55,10 +58,19 @@ export async function startEngineGateway(
     entities: [
       ExecutionReceipt,
       UsageRecordRow,
+      ...usageDayEntities,
       SandboxPolicyRow,
       { entity: PricingRuleRow, tenancy: 'shared' },
     ],
-    migrations: [receiptsMigration, usage, sandboxPolicies, receiptSpans, usageSpans],
+    migrations: [
+      receiptsMigration,
+      usage,
+      sandboxPolicies,
+      receiptSpans,
+      usageSpans,
+      receiptIndexes,
+      usageDays,
+    ],
     setup(scope) {
       const { clock, database, events, ids, tenants } = scope.services;
       const receipts = createReceipts({ clock, ids });

@@ -83,6 +83,36 @@ eachDatabase(test, 'a tenant sees its usage by day and by month', async (t, { en
   t.is((await gateway.request(`${OWN}?from=0000-01-01&to=9999-12-31`, { token })).body.data.length, 2);
 });
 
+eachDatabase(test, 'costs are numbers of as many digits as they have', async (t, { environment }) => {
+  const gateway = await startEngineGateway(t, { env: environment });
+  const tenant = await gateway.tenant();
+  const { token } = await gateway.key({ tenant_id: tenant, roles: ['user', 'admin', 'billing'] });
+  for (const [model, input_per_1k] of [
+    ['huge', 1_000_000],
+    ['tiny', 0.000000001],
+  ] as const) {
+    const body = { input_per_1k, output_per_1k: 0 };
+    const rule = await gateway.request(`/admin/v1/pricing-rules/${model}`, { method: 'PUT', body });
+    t.is(rule.body.input_per_1k, input_per_1k);
+  }
+  const none = { outputTokens: 0, cacheReadTokens: 0 };
+  await spend(gateway, tenant, { use: { ...USE, ...none, providerModel: 'huge', inputTokens: 1_000_000 } });
+  await spend(gateway, tenant, { use: { ...USE, ...none, providerModel: 'tiny', inputTokens: 49_951 } });
+  const text = async (path: string) => {
+    const answer = await fetch(`${gateway.url}${path}`, { headers: { authorization: `Bearer ${token}` } });
+    return answer.text();
+  };
+  // Twenty-two digits: a binary number has sixteen.
+  const expected = '"cost_usd":1000000000.000000049951,';
+  for (const path of [OWN, `${OWN}?granularity=month`, ALL, TENANTS]) {
+    const body = await text(path);
+    t.true(body.replace(/}/g, ',').includes(expected), `${path}: ${body}`);
+  }
+  const details = await text(`${DETAILS}?session_id=s1`);
+  t.true(details.includes('"cost_usd":0.000000049951,'), details);
+  t.true(details.includes('"cost_usd":1000000000,'), details);
+});
+
 test('periods and granularities that are none are told by field', async (t) => {
   const gateway = await startEngineGateway(t);
   const cases: readonly [string, readonly string[]][] = [

@@ -205,7 +205,7 @@ test('a tenant whose objects cannot be deleted is not marked, and tried again', 
       ...real.all(),
       deleteAll: async (prefix) => {
         failures += 1;
-        if (failures <= 2) throw new Error('the store is away');
+        if (failures <= 5) throw new Error('the store is away');
         return real.all().deleteAll(prefix);
       },
     }),
@@ -225,38 +225,25 @@ test('a tenant whose objects cannot be deleted is not marked, and tried again', 
   t.true(gateway.logs().some((line) => line.includes('a deleted tenant could not be purged')));
 });
 
-test('one replica at a time purges, and what a plugin keeps elsewhere goes first', async (t) => {
+test('what a plugin keeps elsewhere goes first, also where its work does not end', async (t) => {
   const gateway = await startProtected(t, { env: BY_HAND });
   const tenant = await gateway.makeTenant('one');
   await remove(t, gateway, tenant.id);
   const { purge } = gateway.gateway.services.protection;
-  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   const asked: string[] = [];
-  const run = (name: string) =>
-    purge.run({
-      signal: new AbortController().signal,
-      async halt(id) {
-        asked.push(`${name} halts ${id === tenant.id}`);
-        await gate;
-        throw new Error('it does not end');
-      },
-      removeElsewhere: async () => void asked.push(`${name} removes`),
-    });
   await until(
     async () =>
       (await gateway.request(`/v1/tenants/${tenant.id}`)).body.purge_after < new Date().toISOString(),
   );
-  const first = run('first');
-  await until(() => asked.length === 1);
-  await run('second');
-  t.deepEqual(asked, ['first halts true']);
-  open();
-  await first;
-  t.deepEqual(
-    asked,
-    ['first halts true', 'first removes'],
-    'work that does not end is no reason to keep data',
-  );
+  await purge.run({
+    signal: new AbortController().signal,
+    async halt(id) {
+      asked.push(`halts ${id === tenant.id}`);
+      throw new Error('it does not end');
+    },
+    removeElsewhere: async () => void asked.push('removes'),
+  });
+  t.deepEqual(asked, ['halts true', 'removes'], 'work that does not end is no reason to keep data');
   await purged(gateway, tenant.id);
 });
 

@@ -1,7 +1,11 @@
 import test, { type ExecutionContext } from 'ava';
 import { MAX_RECEIPT_TEXT, type NewReceipt, storedName } from '../../../../plugins/records/contract.ts';
 import { createReceipts } from '../../../../plugins/records/services/receipts.ts';
-import { receipts as migration, receiptSpans } from '../../../../plugins/records/store/migrations.ts';
+import {
+  receipts as migration,
+  receiptIndexes,
+  receiptSpans,
+} from '../../../../plugins/records/store/migrations.ts';
 import { ExecutionReceipt } from '../../../../plugins/records/store/receipts.ts';
 import { eachDatabase, type FreshDatabase } from '../../../support/databases.ts';
 import { engineTables } from '../../agent-engine/engine-tables.ts';
@@ -11,7 +15,7 @@ const B = '01900000-0000-7000-8000-00000000000b';
 const PAGE = { limit: 50, offset: 0 };
 
 async function open(t: ExecutionContext, fresh: FreshDatabase) {
-  const tables = { entities: [ExecutionReceipt], migrations: [migration, receiptSpans] };
+  const tables = { entities: [ExecutionReceipt], migrations: [migration, receiptSpans, receiptIndexes] };
   const engine = await engineTables(t, fresh, tables);
   return {
     ...engine,

@@ -15,6 +15,7 @@ import type {
   ToolResult,
   Usage,
 } from '../../../../../plugins/agent-engine/contract.ts';
+import { NO_GUARDS } from '../../../../../plugins/agent-engine/services/guard/chat/chat-guards.ts';
 import { inspectInput } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
 import { createAgentCatalog } from '../../../../../plugins/agent-engine/services/loop/agent-catalog.ts';
 import type { AgentDefinition } from '../../../../../plugins/agent-engine/services/loop/agent-resource.ts';
@@ -247,6 +248,9 @@ export function catalogOf(files: ResourceView<AgentDefinition>) {
   return createAgentCatalog({ files, sources: () => [], resources: { read } });
 }
 
+/** No plugin guards chats. */
+export const openGuards = () => NO_GUARDS;
+
 /** What a test of the loop is made of. */
 export interface LoopFixture {
   readonly script?: Script;
@@ -271,7 +275,7 @@ export function loop({ script = [], scripts, info, tools = [], agents = [] }: Lo
       log,
     }),
     receipts: memory.receipts,
-    ...{ guard, clock, ids: fakeIds(), checkArguments: createArgumentCheck() },
+    ...{ guard, openGuards, clock, ids: fakeIds(), checkArguments: createArgumentCheck() },
     database: { forTenant: (tenantId: string) => ({ tenantId }) as never },
     agents: catalogOf(resources.view),
   });

@@ -9,13 +9,17 @@ import { createArgumentCheck } from '../../../../../plugins/agent-engine/service
 import { builtinTools } from '../../../../../plugins/agent-engine/services/tools/builtin-tools.ts';
 import { createToolCatalog } from '../../../../../plugins/agent-engine/services/tools/tool-catalog.ts';
 import { createReceipts } from '../../../../../plugins/records/services/receipts.ts';
-import { receipts as migration, receiptSpans } from '../../../../../plugins/records/store/migrations.ts';
+import {
+  receipts as migration,
+  receiptIndexes,
+  receiptSpans,
+} from '../../../../../plugins/records/store/migrations.ts';
 import { ExecutionReceipt } from '../../../../../plugins/records/store/receipts.ts';
 import { fakeEgress } from '../../../../../testing/fakes/fake-egress.ts';
 import { eachDatabase } from '../../../../support/databases.ts';
 import { engineTables } from '../../engine-tables.ts';
 import { fakeMetrics } from '../../fake-metrics.ts';
-import { catalogOf, collect, context, liveAgents, tool, user } from './fakes.ts';
+import { catalogOf, collect, context, liveAgents, openGuards, tool, user } from './fakes.ts';
 
 const TENANT = '01900000-0000-7000-8000-00000000000a';
 
@@ -28,14 +32,14 @@ eachDatabase(
   async (t, fresh) => {
     const engine = await engineTables(t, fresh, {
       entities: [ExecutionReceipt],
-      migrations: [migration, receiptSpans],
+      migrations: [migration, receiptSpans, receiptIndexes],
     });
     const { clock, ids, database } = engine;
     const receipts = createReceipts(engine);
     const guard = createGuard({ input: 'block', output: 'block', onFinding: () => {} });
     const vault = tool('vault', () => ({ content: JSON.stringify({ token: secret }) }));
     const agents = createAgents({
-      ...{ guard, receipts, database, clock, ids, checkArguments: createArgumentCheck() },
+      ...{ guard, openGuards, receipts, database, clock, ids, checkArguments: createArgumentCheck() },
       models: createModelRegistry({
         metrics: modelMetrics(fakeMetrics()),
         timeout: 1000,

@@ -144,7 +144,7 @@ test('what cannot work is told with its place, and never with a key', async (t) 
   const cases: [object, RegExp][] = [
     [
       { ...good, provider: 'mystery' },
-      /^\/spec\/provider: must be openai, anthropic, google, demo, or the package/,
+      /^\/spec\/provider: must be openai, anthropic, google, demo, the package .* or plugin\/<plugin>\/<name>/,
     ],
     [{ provider: 'openai' }, /^\/spec\/model: is required$/],
     [{ ...good, base_url: 'ftp://there' }, /^\/spec\/base_url: must be an http:\/\/ or https:\/\/ URL$/],

@@ -7,6 +7,7 @@ import type {
   ModelUse,
   StreamRedactor,
 } from '../../../../../plugins/agent-engine/contract.ts';
+import { NO_GUARDS } from '../../../../../plugins/agent-engine/services/guard/chat/chat-guards.ts';
 import { inspectInput } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
 import type { ConversationParts } from '../../../../../plugins/agent-engine/services/turns/conversations.ts';
 import type { EventSink } from '../../../../../plugins/platform/services/chat/chat-call.ts';
@@ -86,6 +87,7 @@ export function conversationParts(turns: Turns, preamble = '', secret?: string) 
   const parts: ConversationParts = {
     turns,
     guard: testGuard,
+    openGuards: () => NO_GUARDS,
     preambles: { of: () => ({ text: preamble, secret }) },
     metering: testMetering(recorded),
     database: { forTenant: () => ({}) as never },

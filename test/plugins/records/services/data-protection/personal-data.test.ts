@@ -40,7 +40,7 @@ eachDatabase(
     });
     const absent = {} as never;
     const data = createPersonalData({
-      ...{ database, clock, objects: { available: false } },
+      ...{ database, clock, ids, objects: { available: false } },
       ...{ leases: absent, jobs: absent, skills: absent, souls: absent },
     });
     const exported = await exportedBy(

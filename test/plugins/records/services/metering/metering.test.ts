@@ -1,9 +1,8 @@
 import test from 'ava';
 import fc from 'fast-check';
-import type { MeasuredCall } from '../../../../../plugins/records/contract.ts';
+import { addDollars, dollarsOf, type MeasuredCall } from '../../../../../plugins/records/contract.ts';
 import {
   costOf,
-  dollarsOf,
   dollarsOfParts,
   type NanoPrices,
   nanosOf,
@@ -124,6 +123,19 @@ test('the cost is linear in the tokens, to the last digit', (t) => {
       const one = picosOf(costOf(a, price));
       t.is(picosOf(costOf(both, price)), one + picosOf(costOf(b, price)));
       t.is(picosOf(costOf(scaled, price)), one * BigInt(factor));
+    }),
+  );
+});
+
+test('costs are added as the decimals that they are', (t) => {
+  t.is(addDollars([]), '0');
+  t.is(addDollars(['0.1', '0.2']), '0.3', 'not 0.30000000000000004');
+  t.is(addDollars(['999999999.999999999999', '0.000000000001']), '1000000000');
+  const pico = fc.bigInt({ min: 0n, max: 10n ** 24n });
+  fc.assert(
+    fc.property(fc.array(pico), (picos) => {
+      const sum = picos.reduce((all, one) => all + one, 0n);
+      t.is(addDollars(picos.map(dollarsOf)), dollarsOf(sum));
     }),
   );
 });

@@ -3,7 +3,12 @@ import type { ModelUse, UsageOwner } from '../../../../../plugins/records/contra
 import { createMetering } from '../../../../../plugins/records/services/metering/metering.ts';
 import { createPricing } from '../../../../../plugins/records/services/metering/pricing.ts';
 import { createUsageReports } from '../../../../../plugins/records/services/metering/usage-reports.ts';
-import { usage as migration, usageSpans } from '../../../../../plugins/records/store/migrations.ts';
+import { usageDayEntities } from '../../../../../plugins/records/store/entities.ts';
+import {
+  usage as migration,
+  usageDays,
+  usageSpans,
+} from '../../../../../plugins/records/store/migrations.ts';
 import { PricingRuleRow } from '../../../../../plugins/records/store/pricing-rules.ts';
 import { UsageRecordRow } from '../../../../../plugins/records/store/usage.ts';
 import type { FreshDatabase } from '../../../../support/databases.ts';
@@ -15,8 +20,8 @@ export const B = '01900000-0000-7000-8000-00000000000b';
 /** Metering, prices and reports over a database of the test. */
 export async function usageTables(t: ExecutionContext, fresh: FreshDatabase) {
   const engine = await engineTables(t, fresh, {
-    entities: [UsageRecordRow, { entity: PricingRuleRow, tenancy: 'shared' }],
-    migrations: [migration, usageSpans],
+    entities: [UsageRecordRow, ...usageDayEntities, { entity: PricingRuleRow, tenancy: 'shared' }],
+    migrations: [migration, usageSpans, usageDays],
   });
   const told: string[] = [];
   const events = { emit: ({ id }: { id: string }) => void told.push(id) };

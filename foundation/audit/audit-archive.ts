@@ -1,0 +1,193 @@
+import type { Database } from '../data/database.ts';
+import type { Leases } from '../leases/leases.ts';
+import type { Objects } from '../objects/objects.ts';
+import { AuditLog, type AuditLogRow } from '../tables/audit-log.ts';
+import type { AuditEntry } from './audit-entry.ts';
+import { entryOf } from './audit-query.ts';
+import { type Pseudonymized, renamedRecord } from './audit-traces.ts';
+
+/**
+ * Old audit records, in the object storage: JSON lines, one record each as the audit routes show it, below `_system/audit/<tenant>/<day>/`; `none` stands for the tenant
+ * of records that have none. A record may be there twice, or also in the database, where a process has died between the two: its id tells.
+ */
+export interface AuditArchive {
+  /**
+   * Moves records of whole days (UTC) that are older there, and returns how many; at once where another replica is at it, or a name is being replaced. The rest is for
+   * the next call. Without object storage none are moved.
+   *
+   * @throws the signal's reason when it aborts, and `objects.unavailable`
+   */
+  move(before: Date, signal: AbortSignal): Promise<number>;
+  /** The archived records of a tenant, or of one identity of it, oldest first. */
+  records(tenantId: string, userId: string | undefined): AsyncIterable<AuditEntry>;
+  /**
+   * Puts a pseudonym in the place of a name in archived records; returns how many it changed. Waits for who moves records at this moment.
+   *
+   * @throws the signal's reason when it aborts
+   */
+  rename(tenantId: string, whom: Pseudonymized, signal: AbortSignal): Promise<number>;
+}
+
+/** What the archive works with. */
+export interface AuditArchiveParts {
+  readonly database: Pick<Database, 'system'>;
+  readonly objects: Pick<Objects, 'available' | 'all'>;
+  readonly leases: Pick<Leases, 'acquire' | 'tryAcquire'>;
+}
+
+const ROOT = '_system/audit/';
+const NO_TENANT = 'none';
+const CONTENT_TYPE = 'application/x-ndjson';
+/** Records of one object. */
+const CHUNK = 2_000;
+/** The largest object that is read back. A record has some kilobytes at most. */
+const MAX_BYTES = 256 * 1024 * 1024;
+/** Tenants that are asked for at one time. */
+const TENANTS = 500;
+/** Who moves records, and who changes archived ones, does so alone. */
+const LEASE = 'audit-archive';
+/** Milliseconds: longer than one chunk takes. */
+const WAIT_MS = 60_000;
+
+/** Makes the archive. */
+export function createAuditArchive({ database, objects, leases }: AuditArchiveParts): AuditArchive {
+  /** Tenants with records that are older, after `after` by id. */
+  async function tenantsAfter(after: string | undefined, before: Date): Promise<readonly string[]> {
+    const rows = await database
+      .system()
+      .createQueryBuilder(AuditLog, 'log')
+      .select('tenantId', true)
+      .where({ createdAt: { $lt: before }, ...(after !== undefined && { tenantId: { $gt: after } }) })
+      .orderBy({ tenantId: 'asc' })
+      .limit(TENANTS)
+      .execute<{ readonly tenantId: string }[]>('all');
+    return rows.map(({ tenantId }) => tenantId);
+  }
+
+  /** The oldest records of a tenant, all of one day. */
+  async function oldest(tenantId: string, before: Date): Promise<readonly AuditLogRow[]> {
+    const query = {
+      orderBy: { createdAt: 'asc', id: 'asc' },
+      limit: CHUNK,
+      disableIdentityMap: true,
+    } as const;
+    const rows = await database.system().find(AuditLog, { tenantId, createdAt: { $lt: before } }, query);
+    const day = rows[0] && dayOf(rows[0].createdAt);
+    return rows.filter(({ createdAt }) => dayOf(createdAt) === day);
+  }
+
+  /**
+   * Moves one chunk; how many records it had. First the object, then, in one statement, the rows: what dies in between leaves both, and the next call writes the same object
+   * again, or one more.
+   */
+  async function moveChunk(tenantId: string, before: Date, signal: AbortSignal): Promise<number> {
+    const rows = await oldest(tenantId, before);
+    const [first] = rows;
+    if (first === undefined) return 0;
+    const key = `${folderOf(tenantId)}${dayOf(first.createdAt)}/${first.id}.jsonl`;
+    const text = rows.map((row) => `${lineOf(entryOf(row))}\n`).join('');
+    await objects.all().put(key, text, { contentType: CONTENT_TYPE, signal });
+    await database.system().nativeDelete(AuditLog, { id: { $in: rows.map(({ id }) => id) } });
+    return rows.length;
+  }
+
+  /** The keys of a tenant's objects, oldest day first. */
+  async function* keysOf(tenantId: string): AsyncGenerator<string> {
+    if (!objects.available) return;
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      const page = await objects.all().list(folderOf(tenantId), after === '' ? {} : { after });
+      for (const { key } of page.objects) yield key;
+      after = page.next;
+    }
+  }
+
+  const linesOf = async (key: string) =>
+    ((await objects.all().text(key, MAX_BYTES)) ?? '').split('\n').filter((line) => line !== '');
+
+  return {
+    async move(end, signal) {
+      if (!objects.available) return 0;
+      const before = new Date(`${dayOf(end)}T00:00:00Z`);
+      let moved = 0;
+      for (let after: string | undefined; ; ) {
+        const tenants = await tenantsAfter(after, before);
+        for (const tenantId of tenants) {
+          let count: number;
+          do {
+            signal.throwIfAborted();
+            const lease = await leases.tryAcquire(LEASE, { strict: true });
+            if (typeof lease === 'string') return moved;
+            await using _ = lease;
+            count = await moveChunk(tenantId, before, signal);
+            moved += count;
+          } while (count > 0);
+        }
+        after = tenants.at(-1);
+        if (tenants.length < TENANTS) return moved;
+      }
+    },
+
+    async *records(tenantId, userId) {
+      for await (const key of keysOf(tenantId)) {
+        for (const line of await linesOf(key)) {
+          const entry = entryOfLine(line);
+          if (userId === undefined || entry.userId === userId) yield entry;
+        }
+      }
+    },
+
+    async rename(tenantId, whom, signal) {
+      if (!objects.available) return 0;
+      await using lease = await leases.acquire(LEASE, { strict: true, wait: WAIT_MS, signal });
+      const alive = AbortSignal.any([signal, lease.signal]);
+      let renamed = 0;
+      for await (const key of keysOf(tenantId)) {
+        alive.throwIfAborted();
+        const before = await linesOf(key);
+        const after = before.map((line) => renamedLine(line, whom));
+        const changed = after.filter((line, index) => line !== before[index]).length;
+        if (changed === 0) continue;
+        const text = after.map((line) => `${line}\n`).join('');
+        await objects.all().put(key, text, { contentType: CONTENT_TYPE, signal: alive });
+        renamed += changed;
+      }
+      return renamed;
+    },
+  };
+}
+
+const folderOf = (tenantId: string) => `${ROOT}${tenantId === '' ? NO_TENANT : tenantId}/`;
+
+const dayOf = (time: Date) => time.toISOString().slice(0, 10);
+
+/** A record as a line, without its end. Pure. */
+export function lineOf(entry: AuditEntry): string {
+  return JSON.stringify({
+    ...{ id: entry.id, tenant_id: entry.tenantId, user_id: entry.userId, action: entry.action },
+    ...{ detail: entry.detail, request_id: entry.requestId, status_code: entry.statusCode },
+    ...{ latency_ms: entry.latencyMs, created_at: entry.createdAt, session_id: entry.sessionId },
+    ...{ source_ip: entry.sourceIp, user_agent: entry.userAgent, error_code: entry.errorCode },
+    auth_method: entry.authMethod,
+  });
+}
+
+/** The record of a line. Pure. */
+export function entryOfLine(line: string): AuditEntry {
+  const is = JSON.parse(line);
+  return {
+    ...{ id: is.id, tenantId: is.tenant_id, userId: is.user_id, action: is.action, detail: is.detail },
+    ...{ requestId: is.request_id, statusCode: is.status_code, latencyMs: is.latency_ms },
+    ...{ createdAt: new Date(is.created_at), sessionId: is.session_id, sourceIp: is.source_ip },
+    ...{ userAgent: is.user_agent, errorCode: is.error_code, authMethod: is.auth_method },
+  };
+}
+
+/** The line with a pseudonym in the place of a name; the same line where it does not name them. */
+function renamedLine(line: string, whom: Pseudonymized): string {
+  const entry = entryOfLine(line);
+  if (whom.before !== undefined && entry.createdAt > whom.before) return line;
+  const changes = renamedRecord({ ...entry, detail: { ...entry.detail } }, whom);
+  if (changes === undefined) return line;
+  const { actionKey: _, ...renamed } = changes;
+  return lineOf({ ...entry, ...renamed });
+}

@@ -1,0 +1,67 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import type { Clock } from '../base/clock.ts';
+
+/** So many errors that nobody handled, within so many milliseconds, and a plugin is left out of the next start. */
+const TOO_MANY = 3;
+const WITHIN_MS = 10 * 60_000;
+
+/** What is on the disk: by plugin, the times (milliseconds) at which it ended the process lately. */
+type Times = Readonly<Record<string, readonly number[]>>;
+
+/** Which plugins ended the process with errors that nobody handled, remembered over its ends. */
+export interface CrashRecord {
+  /** Plugins that ended it three times within ten minutes, with the time of the last. They stay here until they are forgiven. */
+  leftOut(): ReadonlyMap<string, Date>;
+  /** Written at once, since the process ends: never throws. */
+  note(plugin: string): void;
+  forgive(plugin: string): void;
+}
+
+/** Opens the record in a file, which need not be there. One that cannot be read counts as empty: it is no reason not to start. */
+export function openCrashRecord(file: string, clock: Pick<Clock, 'now'>): CrashRecord {
+  let times = read(file);
+
+  function write(next: Times): void {
+    times = next;
+    try {
+      writeFileSync(`${file}.tmp`, JSON.stringify(next), { mode: 0o600 });
+      renameSync(`${file}.tmp`, file);
+    } catch {
+      // A disk that takes nothing is told by those who need it more.
+    }
+  }
+
+  return {
+    leftOut: () =>
+      new Map(
+        Object.entries(times).flatMap(([plugin, all]) =>
+          isTooMuch(all) ? [[plugin, new Date(all.at(-1)!)] as const] : [],
+        ),
+      ),
+    note(plugin) {
+      const before = times[plugin] ?? [];
+      write({ ...times, [plugin]: [...before, clock.now()].slice(-TOO_MANY) });
+    },
+    forgive(plugin) {
+      if (times[plugin] === undefined) return;
+      const { [plugin]: _, ...others } = times;
+      write(others);
+    },
+  };
+}
+
+function isTooMuch(times: readonly number[]): boolean {
+  return times.length >= TOO_MANY && times.at(-1)! - times.at(-TOO_MANY)! <= WITHIN_MS;
+}
+
+function read(file: string): Times {
+  try {
+    const parsed: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    const entries = Object.entries(parsed as object).filter(
+      ([, times]) => Array.isArray(times) && times.every((time) => Number.isFinite(time)),
+    );
+    return Object.fromEntries(entries);
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,65 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Server } from 'node:net';
+import { placeOf } from './error-place.ts';
+
+/** What keeps on after the code that began it is gone: intervals, and servers that listen. */
+export interface OwnedHandles {
+  /** Runs `work`: what it begins, or what follows from it, is noted. */
+  run<T>(work: () => T): T;
+  /** Ends what was not ended, and says what it was, as sentences. */
+  end(): readonly string[];
+}
+
+interface Handle {
+  readonly what: string;
+  readonly place: string | undefined;
+  /** False where it has ended by itself, or was ended. */
+  isOpen(): boolean;
+  end(): void;
+}
+
+const owners = new AsyncLocalStorage<(handle: Omit<Handle, 'place'>) => void>();
+let isWatching = false;
+
+/** Notes the handles that code in `folder` begins. Timers and servers are watched from the first use on; others than those of `run` are never looked at. */
+export function ownHandles(folder: string): OwnedHandles {
+  watch();
+  const handles: Handle[] = [];
+  const note = (handle: Omit<Handle, 'place'>) => {
+    const place = placeOf(new Error(handle.what), folder);
+    handles.push({ ...handle, place });
+  };
+  return {
+    run: (work) => owners.run(note, work),
+    end() {
+      const left = handles.splice(0).filter((handle) => handle.isOpen());
+      for (const handle of left) handle.end();
+      return left.map(({ what, place }) => `${what} was left${place === undefined ? '' : ` (${place})`}`);
+    },
+  };
+}
+
+function watch(): void {
+  if (isWatching) return;
+  isWatching = true;
+  const { setInterval: begin } = globalThis;
+  globalThis.setInterval = ((...args: Parameters<typeof begin>) => {
+    const timer = begin(...args);
+    owners.getStore()?.({
+      what: `an interval of ${args[1] ?? 0} ms`,
+      // Node says it of timers that were cleared, by whatever way.
+      isOpen: () => (timer as unknown as { readonly _destroyed: boolean })._destroyed !== true,
+      end: () => clearInterval(timer),
+    });
+    return timer;
+  }) as typeof begin;
+  const { listen } = Server.prototype;
+  Server.prototype.listen = function (this: Server, ...args: never[]) {
+    owners.getStore()?.({
+      what: 'a server that listens',
+      isOpen: () => this.listening,
+      end: () => void this.close(),
+    });
+    return (listen as (...args: never[]) => Server).apply(this, args);
+  } as typeof listen;
+}

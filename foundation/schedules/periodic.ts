@@ -1,0 +1,41 @@
+import type { Logger } from '../observability/logger.ts';
+
+/** A task that runs again and again. */
+export interface PeriodicTask {
+  readonly name: string;
+  readonly milliseconds: number;
+  readonly task: (signal: AbortSignal) => Promise<void>;
+  /** The first run comes at once, not after one period. */
+  readonly immediately: boolean;
+}
+
+/** A task that runs. */
+export interface RunningTask {
+  /** No further run begins; resolves when the one under way has ended. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Runs a task every so often, the first time at once or after one period. A run that takes longer than the period delays the next
+ * one, so two never overlap. A failure is logged, and the task goes on.
+ */
+export function runPeriodically(task: PeriodicTask, signal: AbortSignal, log: Logger): RunningTask {
+  let running: Promise<void> | undefined;
+  const run = () => {
+    running ??= task
+      .task(signal)
+      .catch((err: unknown) => log.error({ err, task: task.name }, 'a periodic task failed'))
+      .finally(() => {
+        running = undefined;
+      });
+  };
+  const timer = setInterval(run, task.milliseconds);
+  timer.unref();
+  if (task.immediately) run();
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}

@@ -1,0 +1,21 @@
+import { didYouMean } from '../../foundation/base/nearest-name.ts';
+import type { Logger } from '../../foundation/observability/logger.ts';
+import type { Slot } from './slot.ts';
+
+/**
+ * Warns of contributions that nobody can ever read, since no plugin that was found declares their point. Called when everything has started: a point may
+ * belong to a plugin that comes later, so it is no error.
+ */
+export function warnOfUnread(slots: readonly Slot[], log: Logger): void {
+  const points = new Set(slots.flatMap(({ plugin }) => plugin?.points ?? []).map(({ id }) => id));
+  for (const { name: plugin, current } of slots) {
+    const given = new Set(current?.effects.contributions.map(({ pointId }) => pointId));
+    for (const point of given) {
+      if (points.has(point)) continue;
+      log.warn(
+        { plugin, point },
+        `no plugin has the extension point ${point}${didYouMean(point, [...points])}`,
+      );
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import type { CompiledRoute } from './compiled-route.ts';
+import { describedAccess } from './openapi-access.ts';
+
+type PathItem = Readonly<Record<string, unknown>>;
+
+const METHODS: ReadonlySet<string> = new Set([
+  'get',
+  'put',
+  'post',
+  'delete',
+  'options',
+  'head',
+  'patch',
+  'trace',
+]);
+
+/**
+ * What the document says of mounted routers: what they say of themselves, with the access rule; of one that says nothing, that it answers below its
+ * prefix.
+ */
+export function mountedPaths(
+  routes: readonly CompiledRoute[],
+  schemes: readonly string[],
+): Readonly<Record<string, PathItem>> {
+  return Object.fromEntries(
+    routes.flatMap((route) => {
+      const { openapi, pattern, summary } = route;
+      if (openapi === undefined) return [];
+      const prefix = pattern.slice(0, -'/{rest*}'.length);
+      const items = Object.entries(openapi);
+      if (items.length === 0) return [[prefix || '/', { summary, description: BELOW }]];
+      return items.map(([path, item]) => [`${prefix}${path}`, withAccess(item, route, schemes)]);
+    }),
+  );
+}
+
+const BELOW = 'A router answers here and below, and says no more of its paths.';
+
+function withAccess(item: PathItem, { access, owner }: CompiledRoute, schemes: readonly string[]): PathItem {
+  return Object.fromEntries(
+    Object.entries(item).map(([method, operation]) => {
+      if (!METHODS.has(method)) return [method, operation];
+      const { members } = describedAccess(access, method.toUpperCase(), schemes, access.kind !== 'public');
+      return [method, { tags: [owner], ...(operation as object), ...members }];
+    }),
+  );
+}

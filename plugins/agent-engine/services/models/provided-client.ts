@@ -1,0 +1,113 @@
+import { type Clock, DeadlineError, GatewayError, type Logger, orAborted, within } from 'agent-gateway';
+import {
+  type ChatChunk,
+  type ChatCompletion,
+  type ModelClient,
+  ModelErrors,
+  type ModelProvider,
+} from '../../contract.ts';
+import type { ModelSpec } from '../../kinds/model.ts';
+import { type Lifetime, startLifetime } from './deadlines.ts';
+
+/** What the client of a plugin's provider is made of. */
+export interface ProvidedClientParts {
+  readonly spec: ModelSpec;
+  readonly apiKey: string | undefined;
+  /** The providers that plugins contribute now. */
+  readonly providers: () => readonly ModelProvider[];
+  /** Milliseconds of a call, and of silence before the next chunk. */
+  readonly timeouts: { readonly totalMs: number; readonly idleMs: number };
+  readonly beforeCall: () => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/**
+ * A model of a plugin's provider, which may come and go: it is looked up at each call. Holds the plugin to the promises of `ModelClient`: deadlines, errors
+ * of `ModelErrors`, answers that are whole. Throws `model.provider-missing` while no plugin offers the provider.
+ */
+export function createProvidedClient(parts: ProvidedClientParts): ModelClient {
+  const { spec, apiKey, providers, timeouts, beforeCall, clock, log } = parts;
+  let connected: { readonly provider: ModelProvider; readonly client: Promise<ModelClient> } | undefined;
+
+  function client(): Promise<ModelClient> {
+    const provider = providers().find(({ name }) => name === spec.provider);
+    if (provider === undefined) throw ModelErrors.providerMissing();
+    if (connected?.provider !== provider) {
+      const connecting = { provider, client: connect(provider) };
+      connected = connecting;
+      connecting.client.catch(() => {
+        // The next call tries again.
+        if (connected === connecting) connected = undefined;
+      });
+    }
+    return connected.client;
+  }
+
+  async function connect(provider: ModelProvider): Promise<ModelClient> {
+    return provider.connect({ model: spec.model, baseUrl: spec.base_url, apiKey, log });
+  }
+
+  function explained(thrown: unknown, { signal }: Lifetime): unknown {
+    if (signal.aborted) return signal.reason;
+    if (thrown instanceof GatewayError && KNOWN.has(thrown.code)) return thrown;
+    if (thrown instanceof DeadlineError) return ModelErrors.timeout(undefined, { cause: thrown });
+    log.warn({ err: thrown, provider: spec.provider }, 'the model provider of a plugin failed');
+    return ModelErrors.upstream(undefined, { cause: thrown });
+  }
+
+  return {
+    async complete(request, context) {
+      beforeCall();
+      using life = startLifetime(context.signal, timeouts.totalMs, clock);
+      const { signal } = life;
+      try {
+        const asked = client().then((ready) => ready.complete(request, { ...context, signal }));
+        return whole(await orAborted(asked, signal));
+      } catch (error) {
+        throw explained(error, life);
+      }
+    },
+    async *stream(request, context) {
+      beforeCall();
+      using life = startLifetime(context.signal, timeouts.totalMs, clock);
+      const { signal } = life;
+      const next = <T>(work: Promise<T>) =>
+        within(timeouts.idleMs, 'the model provider', orAborted(work, signal));
+      let open: AsyncIterator<ChatChunk> | undefined;
+      let hasFinished = false;
+      try {
+        const ready = await next(client());
+        const chunks = ready.stream(request, { ...context, signal })[Symbol.asyncIterator]();
+        open = chunks;
+        for (;;) {
+          const { done, value: chunk } = await next(chunks.next());
+          if (done) break;
+          if (!Array.isArray(chunk?.choices)) throw new Error('a chunk has no list of choices');
+          hasFinished ||= chunk.choices.some(({ finish_reason: reason }) => !!reason);
+          yield chunk;
+        }
+        open = undefined;
+        if (!hasFinished) throw ModelErrors.upstream('The answer of the model broke off.');
+      } catch (error) {
+        throw explained(error, life);
+      } finally {
+        // Not waited for: the provider may be what hangs. It learns from its signal, too.
+        open?.return?.().catch((err: unknown) => log.debug({ err }, 'a model call did not end well'));
+      }
+    },
+  };
+}
+
+const KNOWN: ReadonlySet<string> = new Set(
+  Object.values(ModelErrors).map(({ definition }) => definition.code),
+);
+
+/** Throws for what is no answer. */
+function whole(completion: ChatCompletion): ChatCompletion {
+  const choice: unknown = completion?.choices?.[0];
+  const isWhole =
+    typeof choice === 'object' && choice !== null && 'message' in choice && 'finish_reason' in choice;
+  if (!isWhole) throw new Error('the answer has no choice with a message and a finish_reason');
+  return completion;
+}

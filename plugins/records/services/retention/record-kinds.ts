@@ -1,0 +1,112 @@
+import {
+  type Database,
+  eachRow,
+  type Leases,
+  type RetainedRecords,
+  retainedRows,
+  rowsByTenant,
+} from 'agent-gateway';
+import type { SessionData } from '../../contract.ts';
+import { ExecutionReceipt } from '../../store/receipts.ts';
+import { Session, SessionMessageEntity } from '../../store/sessions.ts';
+import { UsageRecordRow } from '../../store/usage.ts';
+import { UsageDayRow, UsageDaySessionsRow } from '../../store/usage-days.ts';
+import { dayOf } from '../metering/usage-period.ts';
+import { deleteWholeSession } from '../sessions/delete-session.ts';
+import { takeIdleSession } from '../sessions/session-lease.ts';
+
+/** Sessions that are looked at together, and messages that one statement deletes. */
+const SESSIONS = 200;
+const MESSAGES = 1_000;
+
+/** What of the records grows without end. Memories do not: a user has a thousand at most. */
+export function recordKinds(parts: {
+  readonly database: Pick<Database, 'forTenant' | 'system'>;
+  readonly leases: Leases;
+  /** What goes with a session. */
+  readonly data: () => readonly SessionData[];
+}): readonly RetainedRecords[] {
+  const { database, leases, data } = parts;
+
+  const sessions: RetainedRecords = {
+    name: 'sessions',
+    summary: 'Sessions by their last turn, with their messages; receipts and usage stay',
+    sizes: () => rowsByTenant(database, Session),
+    count: (tenantId, before) =>
+      database.forTenant(tenantId).count(Session, before === undefined ? {} : { updatedAt: { $lt: before } }),
+    async *deleteBefore(tenantId, before, signal) {
+      const entities = database.forTenant(tenantId);
+      const query = { by: ['updatedAt', 'id'], fields: ['id', 'updatedAt'], page: SESSIONS } as const;
+      for await (const { id, updatedAt } of eachRow(entities, Session, {}, query)) {
+        signal.throwIfAborted();
+        if (updatedAt >= before) return;
+        await using lease = await takeIdleSession(leases, tenantId, id);
+        // A turn of it is in flight: it is not old any more.
+        if (lease === undefined) continue;
+        yield (await deleteWholeSession(entities, id, data(), before)) ? 1 : 0;
+      }
+    },
+  };
+
+  const messages: RetainedRecords = {
+    name: 'session_messages',
+    summary: 'Messages of sessions that go on: whole turns, by their end',
+    sizes: () => rowsByTenant(database, SessionMessageEntity),
+    count: (tenantId, before) =>
+      database
+        .forTenant(tenantId)
+        .count(SessionMessageEntity, before === undefined ? {} : { createdAt: { $lt: before } }),
+    async *deleteBefore(tenantId, before, signal) {
+      const entities = database.forTenant(tenantId);
+      const query = { by: ['id'], fields: ['id', 'createdAt'], page: SESSIONS } as const;
+      let old: string[] = [];
+      const deleteOld = async () => {
+        const theirs = { sessionId: { $in: old }, createdAt: { $lt: before } };
+        const deleted = await entities.erase(SessionMessageEntity, theirs, MESSAGES);
+        // A statement that is full may have left some.
+        if (deleted < MESSAGES) old = [];
+        return deleted;
+      };
+      for await (const { id, createdAt } of eachRow(entities, Session, {}, query)) {
+        signal.throwIfAborted();
+        if (createdAt < before) old.push(id);
+        while (old.length >= SESSIONS) yield await deleteOld();
+      }
+      while (old.length > 0) {
+        signal.throwIfAborted();
+        yield await deleteOld();
+      }
+    },
+  };
+
+  const byDay = (before: Date) => ({ day: { $lt: dayOf(before) } });
+  const records = retainedRows(database, {
+    name: 'usage_records',
+    summary:
+      'Records of model calls and their cost, by whole days (UTC), with what reports say of these days',
+    entity: UsageRecordRow,
+    older: byDay,
+  });
+  const usage: RetainedRecords = {
+    ...records,
+    async *deleteBefore(tenantId, before, signal) {
+      yield* records.deleteBefore(tenantId, before, signal);
+      // The sums go last: where the process dies before, the next sweep comes here again.
+      const entities = database.forTenant(tenantId);
+      await entities.erase(UsageDayRow, byDay(before));
+      await entities.erase(UsageDaySessionsRow, byDay(before));
+    },
+  };
+
+  return [
+    sessions,
+    messages,
+    usage,
+    retainedRows(database, {
+      name: 'execution_receipts',
+      summary: 'Receipts of what agents did with tools, by their end',
+      entity: ExecutionReceipt,
+      older: (before) => ({ createdAt: { $lt: before } }),
+    }),
+  ];
+}

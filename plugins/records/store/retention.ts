@@ -1,0 +1,103 @@
+import { type InferEntity, raw } from '@mikro-orm/core';
+import { column, type Database, defineEntity, type TenantEntityManager } from 'agent-gateway';
+
+/** Characters of the name of a kind; the migration `012-retention` has the same. */
+const KIND_LENGTH = 64;
+
+/** How long a tenant keeps its records of a kind, where it decided that itself. */
+export const RetentionRuleRow = defineEntity({
+  name: 'RetentionRule',
+  tableName: 'retention_rules',
+  properties: {
+    tenantId: column.tenant().primary(),
+    kind: column.string(KIND_LENGTH).primary(),
+    /** Milliseconds; null: for good. */
+    keepMs: column.bigint().strictNullable(),
+    /** Until then nothing is deleted. */
+    deletesFrom: column.time(),
+  },
+});
+
+/** How many records of a kind a tenant had when they were counted last. */
+export const RetentionSizeRow = defineEntity({
+  name: 'RetentionSize',
+  tableName: 'retention_sizes',
+  indexes: [{ name: 'retention_sizes_largest', properties: ['kind', 'records'] }],
+  properties: {
+    tenantId: column.tenant().primary(),
+    kind: column.string(KIND_LENGTH).primary(),
+    records: column.bigint(),
+    countedAt: column.time(),
+  },
+});
+
+/** A rule as it is stored. */
+export type StoredRule = Pick<InferEntity<typeof RetentionRuleRow>, 'keepMs' | 'deletesFrom'>;
+
+/** More than there are kinds. */
+const ALL_KINDS = 1_000;
+/** Sizes that one statement writes. */
+const BATCH = 200;
+
+/** The tenant's own rules, by kind. */
+export async function findRules(entities: TenantEntityManager): Promise<ReadonlyMap<string, StoredRule>> {
+  const rows = await entities.rows(RetentionRuleRow, {}, { limit: ALL_KINDS });
+  return new Map(rows.map((row) => [row.kind, row]));
+}
+
+/** The rules of all tenants for a kind, by tenant. */
+export async function findRulesOf(
+  database: Pick<Database, 'system'>,
+  kind: string,
+): Promise<ReadonlyMap<string, StoredRule>> {
+  const rows = await database.system().find(RetentionRuleRow, { kind }, { disableIdentityMap: true });
+  return new Map(rows.map((row) => [row.tenantId, row]));
+}
+
+/** Writes a rule, over the one that is there. */
+export function saveRule(entities: TenantEntityManager, kind: string, rule: StoredRule): Promise<void> {
+  return entities.upsert(RetentionRuleRow, { kind, ...rule }, { conflict: ['kind'] });
+}
+
+/** False where there is none. */
+export async function deleteRule(entities: TenantEntityManager, kind: string): Promise<boolean> {
+  return (await entities.delete(RetentionRuleRow, { kind })) > 0;
+}
+
+/** Notes how many records of a kind there are, by tenant, in the place of what was noted before. */
+export async function saveSizes(
+  database: Pick<Database, 'transaction'>,
+  kind: string,
+  sizes: ReadonlyMap<string, number>,
+  countedAt: Date,
+): Promise<void> {
+  const rows = [...sizes].map(([tenantId, records]) => ({ tenantId, kind, records, countedAt }));
+  await database.transaction(
+    async (em) => {
+      await em.nativeDelete(RetentionSizeRow, { kind });
+      for (let start = 0; start < rows.length; start += BATCH)
+        await em.insertMany(RetentionSizeRow, rows.slice(start, start + BATCH));
+    },
+    { retries: 5 },
+  );
+}
+
+/** The largest sizes of a kind, `most` of them, with the sum of all. */
+export async function largestSizes(
+  database: Pick<Database, 'system'>,
+  kind: string,
+  most: number,
+): Promise<{
+  readonly largest: readonly { readonly tenantId: string; readonly records: number }[];
+  readonly all: number;
+}> {
+  const query = { orderBy: { records: 'desc' }, limit: most, disableIdentityMap: true } as const;
+  const largest = await database.system().find(RetentionSizeRow, { kind }, query);
+  const [sum] = await database
+    .system()
+    .createQueryBuilder(RetentionSizeRow, 'size')
+    .select([raw('coalesce(sum(records), 0) as records')] as never)
+    .where({ kind })
+    .execute<{ readonly records: number | string }[]>('all', false);
+  return { largest, all: Number(sum?.records ?? 0) };
+}

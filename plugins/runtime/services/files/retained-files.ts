@@ -1,0 +1,32 @@
+import { type Database, type RetainedRecords, rowsByTenant } from 'agent-gateway';
+import { FileEntity } from '../../store/files.ts';
+import type { Files } from './files.ts';
+
+/** How often a deletion that lost a race in the database is tried again. */
+const RETRIES = 5;
+
+/** Uploaded files, which go with their contents. */
+export function retainedFiles(
+  database: Pick<Database, 'forTenant' | 'system'>,
+  files: Pick<Files, 'removeBefore'>,
+): RetainedRecords {
+  return {
+    name: 'files',
+    summary: 'Uploaded files, by the time of their upload, with their contents',
+    sizes: () => rowsByTenant(database, FileEntity),
+    count: (tenantId, before) =>
+      database
+        .forTenant(tenantId)
+        .count(FileEntity, before === undefined ? {} : { createdAt: { $lt: before } }),
+    async *deleteBefore(tenantId, before, signal) {
+      const entities = database.forTenant(tenantId);
+      for (let deleted = -1; deleted !== 0; ) {
+        signal.throwIfAborted();
+        deleted = await entities.transaction((inside) => files.removeBefore(inside, before), {
+          retries: RETRIES,
+        });
+        yield deleted;
+      }
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import {
+  type Database,
+  eachRow,
+  type RetainedRecords,
+  rowsByTenant,
+  type TenantEntityManager,
+} from 'agent-gateway';
+import { deleteRuns } from './run-archive.ts';
+import type { WorkflowTables } from './tables.ts';
+
+/** Runs that are deleted in one transaction, and events that one statement deletes. */
+const RUNS = 50;
+const EVENTS = 1_000;
+/** How often a transaction that lost a race is tried again. */
+const RETRIES = 5;
+
+/** Statuses of runs that have ended, with the event that ended them. Such runs never change. */
+const ENDED = [
+  { status: 'completed', last: 'run.completed' },
+  { status: 'cancelled', last: 'run.cancelled' },
+] as const;
+
+/** Runs that have ended, and their events: what of workflows grows without end. Runs that go on, wait or are paused are kept, whatever their age. */
+export function retainedRuns(
+  database: Pick<Database, 'forTenant' | 'system'>,
+  tables: WorkflowTables,
+): readonly RetainedRecords[] {
+  const { runs, events } = tables;
+
+  /** Pages of ended runs that are older, oldest start first: those that go on after their start for longer than the others come late, and not too early. */
+  async function* endedBefore(entities: TenantEntityManager, before: Date, signal: AbortSignal) {
+    const end = before.getTime();
+    const query = { by: ['startedAt', 'id'], fields: ['id', 'startedAt', 'completedAt'] } as const;
+    for (const { status, last } of ENDED) {
+      let ids: string[] = [];
+      for await (const run of eachRow(entities, runs, { status }, query)) {
+        signal.throwIfAborted();
+        if (run.startedAt >= end) break;
+        if (run.completedAt != null && run.completedAt < end) ids.push(run.id);
+        if (ids.length < RUNS) continue;
+        yield { ids, last };
+        ids = [];
+      }
+      if (ids.length > 0) yield { ids, last };
+    }
+  }
+
+  /** Rows of a table that are older, whatever has become of their runs. */
+  async function countEnded(tenantId: string, before: Date): Promise<number> {
+    const entities = database.forTenant(tenantId);
+    const end = before.getTime();
+    const [completed, cancelled] = await Promise.all(
+      ENDED.map(({ status }) =>
+        entities.count(runs, { status, startedAt: { $lt: end }, completedAt: { $lt: end } }),
+      ),
+    );
+    return completed! + cancelled!;
+  }
+
+  return [
+    {
+      name: 'workflow_runs',
+      summary: 'Workflow runs that have ended, by their end, with their steps and events',
+      sizes: () => rowsByTenant(database, runs),
+      count: (tenantId, before) =>
+        before === undefined ? database.forTenant(tenantId).count(runs) : countEnded(tenantId, before),
+      async *deleteBefore(tenantId, before, signal) {
+        const entities = database.forTenant(tenantId);
+        for await (const { ids } of endedBefore(entities, before, signal)) {
+          const deleted = await entities.transaction((inside) => deleteRuns(inside, tables, ids), {
+            retries: RETRIES,
+          });
+          yield deleted.runs;
+        }
+      },
+    },
+    {
+      name: 'workflow_events',
+      summary: 'Events of workflow runs that have ended, by the end of the run, but the last of each',
+      sizes: () => rowsByTenant(database, events),
+      async count(tenantId, before) {
+        const entities = database.forTenant(tenantId);
+        if (before === undefined) return entities.count(events, {});
+        let found = 0;
+        for await (const { ids, last } of endedBefore(entities, before, new AbortController().signal))
+          found += await entities.count(events, { runId: { $in: ids }, type: { $ne: last } });
+        return found;
+      },
+      async *deleteBefore(tenantId, before, signal) {
+        const entities = database.forTenant(tenantId);
+        for await (const { ids, last } of endedBefore(entities, before, signal)) {
+          for (let deleted = EVENTS; deleted === EVENTS; ) {
+            signal.throwIfAborted();
+            // The last one stays: who follows the run sees by it that nothing is to come.
+            const theirs = { runId: { $in: ids }, type: { $ne: last } };
+            deleted = await entities.erase(events, theirs, EVENTS);
+            yield deleted;
+          }
+        }
+      },
+    },
+  ];
+}

@@ -1,0 +1,92 @@
+import test from 'ava';
+import { Type } from '../../../foundation/base/type.ts';
+import { access } from '../../../kernel/api/access.ts';
+import { extensionPoint } from '../../../kernel/api/refs.ts';
+import { reply } from '../../../kernel/api/reply.ts';
+import { type Route, route } from '../../../kernel/api/route.ts';
+import { startTestGateway } from '../../../testing/index.ts';
+import { publicRoute, testPlugin } from '../../support/plugins.ts';
+
+const declared = (path: string, handle: Route['handle']) =>
+  route({
+    method: 'GET',
+    path,
+    access: access.public(),
+    summary: 'test',
+    schema: { responses: { 200: Type.Object({}) } },
+    handle,
+  });
+
+const MISTAKES: readonly (readonly [string, Route, RegExp])[] = [
+  ['a function', publicRoute('/x/{id}', () => () => ({})), /a function, which is no JSON/],
+  ['a symbol in a reply', publicRoute('/x/{id}', () => reply.json(200, Symbol('x'))), /a symbol/],
+  ['the status 799', publicRoute('/x/{id}', () => reply.json(799, {})), /200 to 599, not 799/],
+  ['the status 101', publicRoute('/x/{id}', () => reply.empty(101)), /200 to 599, not 101/],
+  ['nothing where a body is declared', declared('/x/{id}', () => undefined), /returned nothing/],
+];
+
+for (const [what, mistaken, reason] of MISTAKES) {
+  test(`${what} is a 500, with a line that names plugin and route`, async (t) => {
+    const plugin = testPlugin('acme', { setup: (scope) => scope.route(mistaken) });
+    await using gateway = await startTestGateway({ plugins: [plugin] });
+    const { status, headers } = await gateway.request('/x/4711');
+    t.is(status, 500);
+    t.is(headers.get('content-type'), 'application/problem+json');
+    const line = gateway
+      .logs()
+      .map((text) => JSON.parse(text))
+      .find(({ level, route }) => route && level !== 'info');
+    t.like(line, { plugin: 'acme', route: '/x/{id}' });
+    t.regex(line.err.message, reason);
+  });
+}
+
+test('in production a handler without an answer answers null', async (t) => {
+  const plugin = testPlugin('acme', { setup: (scope) => scope.route(declared('/x', () => undefined)) });
+  await using gateway = await startTestGateway({ plugins: [plugin], env: { NODE_ENV: 'production' } });
+  const { status, body } = await gateway.request('/x');
+  t.deepEqual([status, body], [200, null]);
+});
+
+test('a handler may take its call apart', async (t) => {
+  const taken = route({
+    method: 'GET',
+    path: '/x',
+    access: access.role('user'),
+    summary: 'test',
+    handle: ({ entities, audit, traceHeaders }) => {
+      audit({ sessionId: 's1' });
+      return { tenant: entities().tenantId, trace: Object.keys(traceHeaders()) };
+    },
+  });
+  const plugin = testPlugin('acme', { setup: (scope) => scope.route(taken) });
+  await using gateway = await startTestGateway({ plugins: [plugin] });
+  t.is((await gateway.request('/x')).status, 200);
+});
+
+test('a contribution to a point that no plugin has is one warning with the nearest name', async (t) => {
+  const point = extensionPoint<number>('acme.tools');
+  const plugins = [
+    testPlugin('acme', { points: [point], setup: (scope) => void scope.contributions(point) }),
+    testPlugin('mistaken', {
+      setup(scope) {
+        scope.contribute(extensionPoint('acme.toolz'), 1);
+        scope.contribute(extensionPoint('acme.toolz'), 2);
+        scope.contribute(extensionPoint('elsewhere.things'), 3);
+        scope.contribute(point, 4);
+      },
+    }),
+  ];
+  await using gateway = await startTestGateway({ plugins });
+  const warnings = gateway
+    .logs()
+    .map((line) => JSON.parse(line))
+    .filter(({ point }) => point !== undefined);
+  t.deepEqual(
+    warnings.map(({ plugin, msg }) => [plugin, msg]),
+    [
+      ['mistaken', 'no plugin has the extension point acme.toolz, did you mean acme.tools?'],
+      ['mistaken', 'no plugin has the extension point elsewhere.things'],
+    ],
+  );
+});
