@@ -42,8 +42,6 @@ const CONTENT_TYPE = 'application/x-ndjson';
 const CHUNK = 2_000;
 /** The largest object that is read back. A record has some kilobytes at most. */
 const MAX_BYTES = 256 * 1024 * 1024;
-/** Tenants that are asked for at one time. */
-const TENANTS = 500;
 /** Who moves records, and who changes archived ones, does so alone. */
 const LEASE = 'audit-archive';
 /** Milliseconds: longer than one chunk takes. */
@@ -51,17 +49,13 @@ const WAIT_MS = 60_000;
 
 /** Makes the archive. */
 export function createAuditArchive({ database, objects, leases }: AuditArchiveParts): AuditArchive {
-  /** Tenants with records that are older, after `after` by id. */
-  async function tenantsAfter(after: string | undefined, before: Date): Promise<readonly string[]> {
-    const rows = await database
+  /** The next tenant by id that has records, and the time of its oldest: one entry of the index, however many records there are. */
+  async function nextTenant(from: { $gte: string } | { $gt: string }): Promise<AuditLogRow | undefined> {
+    const orderBy = { tenantId: 'asc', createdAt: 'asc', id: 'asc' } as const;
+    const [row] = await database
       .system()
-      .createQueryBuilder(AuditLog, 'log')
-      .select('tenantId', true)
-      .where({ createdAt: { $lt: before }, ...(after !== undefined && { tenantId: { $gt: after } }) })
-      .orderBy({ tenantId: 'asc' })
-      .limit(TENANTS)
-      .execute<{ readonly tenantId: string }[]>('all');
-    return rows.map(({ tenantId }) => tenantId);
+      .find(AuditLog, { tenantId: from }, { orderBy, limit: 1, disableIdentityMap: true });
+    return row;
   }
 
   /** The oldest records of a tenant, all of one day. */
@@ -109,22 +103,21 @@ export function createAuditArchive({ database, objects, leases }: AuditArchivePa
       if (!objects.available) return 0;
       const before = new Date(`${dayOf(end)}T00:00:00Z`);
       let moved = 0;
-      for (let after: string | undefined; ; ) {
-        const tenants = await tenantsAfter(after, before);
-        for (const tenantId of tenants) {
-          let count: number;
-          do {
-            signal.throwIfAborted();
-            const lease = await leases.tryAcquire(LEASE, { strict: true });
-            if (typeof lease === 'string') return moved;
-            await using _ = lease;
-            count = await moveChunk(tenantId, before, signal);
-            moved += count;
-          } while (count > 0);
-        }
-        after = tenants.at(-1);
-        if (tenants.length < TENANTS) return moved;
+      let row = await nextTenant({ $gte: '' });
+      for (; row !== undefined; row = await nextTenant({ $gt: row.tenantId })) {
+        signal.throwIfAborted();
+        if (row.createdAt >= before) continue;
+        let count: number;
+        do {
+          signal.throwIfAborted();
+          const lease = await leases.tryAcquire(LEASE, { strict: true });
+          if (typeof lease === 'string') return moved;
+          await using _ = lease;
+          count = await moveChunk(row.tenantId, before, signal);
+          moved += count;
+        } while (count > 0);
       }
+      return moved;
     },
 
     async *records(tenantId, userId) {
