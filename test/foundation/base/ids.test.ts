@@ -10,8 +10,27 @@ test('ids are UUIDs v7, ordered by creation, also within a millisecond', (t) => 
   t.deepEqual(made, [...new Set(made)].sort());
 });
 
+test('ids that outrun a millisecond stay in order, and the clock catches up', (t) => {
+  const clock = manualClock();
+  const ids = createIds(clock);
+  const made = Array.from({ length: 20_000 }, () => ids.uuid());
+  clock.advance(1_000);
+  made.push(ids.uuid());
+  t.deepEqual(made, [...new Set(made)].sort());
+  t.is(millisecondOf(made.at(-1)!), clock.now());
+});
+
+test('a clock that is set back is followed', (t) => {
+  const clock = manualClock();
+  createIds(clock).uuid();
+  const earlier = { ...systemClock, now: () => clock.now() - 3_600_000 };
+  t.is(millisecondOf(createIds(earlier).uuid()), earlier.now());
+});
+
 test('an id tells its millisecond', (t) => {
   const clock = manualClock();
   const id = createIds(clock).uuid();
-  t.is(Number.parseInt(id.replace('-', '').slice(0, 12), 16), clock.now());
+  t.is(millisecondOf(id), clock.now());
 });
+
+const millisecondOf = (id: string) => Number.parseInt(id.replace('-', '').slice(0, 12), 16);

@@ -39,7 +39,8 @@ for (const family of FAMILIES) {
       const [row] = await fresh.ask(`select count(*) as n from agent_states where tenant_id = '${id}'`);
       return Number(row!.n);
     };
-    const first = await startGatewayProcess(t, folder, env);
+    const often = { ...env, SVC_PURGE_INTERVAL: '1s' };
+    const first = await startGatewayProcess(t, folder, often);
     await until(async () => (await rowsOf(gone.id)) < ROWS, 60_000);
     await first.stop('SIGKILL');
     const left = await rowsOf(gone.id);
@@ -51,7 +52,7 @@ for (const family of FAMILIES) {
     t.is(killed!.purged_at, null);
 
     // Where the dead process still holds the lease, a later run has it.
-    const second = await startGatewayProcess(t, folder, { ...env, SVC_PURGE_INTERVAL: '1s' });
+    const second = await startGatewayProcess(t, folder, often);
     const purgedAt = async () => (await second.request(`/v1/tenants/${gone.id}`)).body.purged_at;
     await until(async () => (await purgedAt()) !== null, 60_000);
     t.deepEqual([await rowsOf(gone.id), await rowsOf(kept.id)], [0, 1]);

@@ -6,7 +6,7 @@ import { openLeases } from '../../../../../foundation/leases/open-leases.ts';
 import { createMetricRegistry } from '../../../../../foundation/observability/metric-registry.ts';
 import { createPluginMetrics } from '../../../../../foundation/observability/plugin-metrics.ts';
 import { createTurns } from '../../../../../plugins/records/services/sessions/turns.ts';
-import { sessions } from '../../../../../plugins/records/store/migrations.ts';
+import { sessionIndexes, sessions } from '../../../../../plugins/records/store/migrations.ts';
 import { Session, SessionMessageEntity } from '../../../../../plugins/records/store/sessions.ts';
 import { wanted } from './turn-replicas.ts';
 
@@ -19,7 +19,7 @@ const database = await openDatabase({ driver, url, log, clock });
 await database.register({
   owner: 'agent-engine',
   entities: [Session, SessionMessageEntity],
-  migrations: [sessions],
+  migrations: [sessions, sessionIndexes],
 });
 const common = { redis: undefined, prefix: 'unused', database, clock, ids: createIds(clock), log };
 const leases = await openLeases({

@@ -14,7 +14,10 @@ import type {
 } from '../../../../../plugins/records/contract.ts';
 import { createSessions } from '../../../../../plugins/records/services/sessions/sessions.ts';
 import { createTurns } from '../../../../../plugins/records/services/sessions/turns.ts';
-import { sessions as sessionTables } from '../../../../../plugins/records/store/migrations.ts';
+import {
+  sessionIndexes,
+  sessions as sessionTables,
+} from '../../../../../plugins/records/store/migrations.ts';
 import { Session, SessionMessageEntity } from '../../../../../plugins/records/store/sessions.ts';
 import { connect, newMetrics, onEnd, silent } from '../../../../foundation/leases/forms.ts';
 import { type FreshDatabase, freshDatabase } from '../../../../support/databases.ts';
@@ -73,7 +76,7 @@ async function replica(
   await database.register({
     owner: 'agent-engine',
     entities: [Session, SessionMessageEntity],
-    migrations: [sessionTables],
+    migrations: [sessionTables, sessionIndexes],
   });
   const clock = systemClock;
   const redis = redisPort === undefined ? undefined : await connect(t, redisPort);
