@@ -1,10 +1,11 @@
 import test, { type ExecutionContext } from 'ava';
-import { systemClock } from '../../../../foundation/base/clock.ts';
+import { type Clock, systemClock } from '../../../../foundation/base/clock.ts';
 import { unwrap } from '../../../../foundation/data/tenancy.ts';
 import { egressRegistration } from '../../../../foundation/egress/rule.ts';
 import { kernelRegistration } from '../../../../foundation/gateway-tables.ts';
 import { jobRegistration } from '../../../../foundation/messages/jobs/job-table.ts';
 import type { Objects } from '../../../../foundation/objects/objects.ts';
+import { ScheduleRow } from '../../../../foundation/schedules/schedule-table.ts';
 import { AuditLog } from '../../../../foundation/tables/audit-log.ts';
 import { Tenant } from '../../../../foundation/tables/tenant.ts';
 import { AgentStateEntity } from '../../../../plugins/runtime/store/agent-states.ts';
@@ -24,6 +25,16 @@ const AT_ONCE = { SVC_TENANT_RETENTION: '1ms', SVC_PURGE_INTERVAL: '100ms' };
 
 /** They are purged when the test says so. */
 const BY_HAND = { SVC_TENANT_RETENTION: '1ms', SVC_PURGE_INTERVAL: '500h' };
+
+/** A gateway whose first purge is over: it would take what a test deletes meanwhile. */
+async function startByHand(t: ExecutionContext, clock?: Clock): Promise<TestGateway> {
+  const gateway = await startProtected(t, { ...(clock && { clock }), env: BY_HAND });
+  const schedules = () => gateway.gateway.services.database.system().find(ScheduleRow, {});
+  const isOver = ({ name, nextAt }: { name: string; nextAt: number }) =>
+    name === 'platform.tenant-purge' && nextAt > Date.now() + HOUR_MS;
+  await until(async () => (await schedules()).some(isOver));
+  return gateway;
+}
 
 const TABLES = {
   sqlite: `select m.name as name from sqlite_master m join pragma_table_info(m.name) c on c.name = 'tenant_id' where m.type = 'table'`,
@@ -154,7 +165,7 @@ eachDatabase(
 
 test('what comes late for a purged tenant is removed by a later look, for two days', async (t) => {
   const clock = manualClock();
-  const gateway = await startProtected(t, { clock, env: BY_HAND });
+  const gateway = await startByHand(t, clock);
   const tenant = await gateway.makeTenant('one');
   await remove(t, gateway, tenant.id);
   const { database, objects, tenants } = gateway.gateway.services;
@@ -226,7 +237,7 @@ test('a tenant whose objects cannot be deleted is not marked, and tried again', 
 });
 
 test('what a plugin keeps elsewhere goes first, also where its work does not end', async (t) => {
-  const gateway = await startProtected(t, { env: BY_HAND });
+  const gateway = await startByHand(t);
   const tenant = await gateway.makeTenant('one');
   await remove(t, gateway, tenant.id);
   const { purge } = gateway.gateway.services.protection;
@@ -248,7 +259,7 @@ test('what a plugin keeps elsewhere goes first, also where its work does not end
 });
 
 test('a run that is stopped leaves the rest to the next one', async (t) => {
-  const gateway = await startProtected(t, { env: BY_HAND });
+  const gateway = await startByHand(t);
   const tenants = [await gateway.makeTenant('one'), await gateway.makeTenant('two')];
   for (const { id } of tenants) await remove(t, gateway, id);
   const { protection, tenants: records } = gateway.gateway.services;
@@ -276,7 +287,7 @@ test('a run that is stopped leaves the rest to the next one', async (t) => {
 });
 
 test('a tenant that is restored while others are purged stays', async (t) => {
-  const gateway = await startProtected(t, { env: BY_HAND });
+  const gateway = await startByHand(t);
   const both = [await gateway.makeTenant('one'), await gateway.makeTenant('two')];
   for (const { id } of both) await remove(t, gateway, id);
   const { protection, tenants, database } = gateway.gateway.services;
