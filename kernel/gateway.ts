@@ -5,6 +5,7 @@ import type { CrashRecord } from '../foundation/code/crash-record.ts';
 import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import { assertOutsideTransaction, openDatabase } from '../foundation/data/database.ts';
 import { BodyBudget } from '../foundation/http/body-budget.ts';
+import { createRefuseConnection } from '../foundation/http/refusals.ts';
 import { createSourceAddress } from '../foundation/http/source-address.ts';
 import { createRateLimits } from '../foundation/limits/rate-limits.ts';
 import { createStreamLimit } from '../foundation/limits/stream-limit.ts';
@@ -20,6 +21,7 @@ import { type Authentication, openAuthentication } from './auth/open-authenticat
 import { createApplication } from './chain/application.ts';
 import { InFlight } from './chain/in-flight.ts';
 import { RequestLimits } from './chain/rate-limit.ts';
+import { renderProblem } from './errors/render.ts';
 import { createGrpc } from './grpc/grpc.ts';
 import { pluginRoutes, pluginStatus } from './host/admin-routes.ts';
 import { createConfiguration } from './host/gateway-configuration.ts';
@@ -33,7 +35,6 @@ import { compileRoute } from './http/compiled-route.ts';
 import { kernelRoutes, readinessRoute } from './http/kernel-routes.ts';
 import { Listeners } from './http/listeners.ts';
 import { openApiDocument } from './http/openapi.ts';
-import { createRefuseConnection } from './http/refusals.ts';
 import { type Infrastructure, type InfrastructureOptions, openInfrastructure } from './infrastructure.ts';
 import { BUNDLED_PLUGINS, VERSION } from './version.ts';
 
@@ -193,7 +194,7 @@ async function openKernel(
     metrics: () => metrics.text(),
     metricsType: metrics.contentType,
   }).map((route) => compileRoute(route, 'kernel', new InFlight()));
-  const refuse = createRefuseConnection({ ...infrastructure, http: metrics.http });
+  const refuse = createRefuseConnection({ ...infrastructure, http: metrics.http, render: renderProblem });
   const listeners = new Listeners({ handler, everywhere, refuse, log });
   const publication = createPublication({
     listeners,

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../foundation/base/clock.ts';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import { refusalOf } from '../../foundation/http/refusals.ts';
 import type { AddressedRequest } from '../../foundation/http/source-address.ts';
-import { refusalOf } from '../http/refusals.ts';
 import { sendAnswer } from '../http/respond.ts';
 import type { Match, RouteTable } from '../http/route-table.ts';
 import type { CallState } from './call-state.ts';

@@ -21,6 +21,10 @@ export function renderError(error: GatewayError, dialect: ErrorDialect, requestI
   };
 }
 
+/** An error as a problem document. */
+export const renderProblem = (error: GatewayError, requestId: string): RenderedError =>
+  renderError(error, 'problem', requestId);
+
 /** The content type of errors. */
 export const ERROR_TYPES: Readonly<Record<ErrorDialect, string>> = {
   problem: 'application/problem+json',

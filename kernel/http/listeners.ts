@@ -2,9 +2,9 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import type { Socket } from 'node:net';
 import { type Address, listen, reachableAt } from '../../foundation/http/address.ts';
 import { GatewayResponse, linger } from '../../foundation/http/early-answers.ts';
+import type { RefuseConnection } from '../../foundation/http/refusals.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { CompiledRoute } from './compiled-route.ts';
-import type { RefuseConnection } from './refusals.ts';
 import { RouteTable } from './route-table.ts';
 
 /** What listeners are made of. */

@@ -4,9 +4,10 @@ import pino from 'pino';
 import { systemClock } from '../../foundation/base/clock.ts';
 import { createIds } from '../../foundation/base/ids.ts';
 import { readJson } from '../../foundation/http/body.ts';
+import { createRefuseConnection } from '../../foundation/http/refusals.ts';
 import { createMetrics } from '../../foundation/observability/metrics.ts';
+import { renderProblem } from '../../kernel/errors/render.ts';
 import { Listeners } from '../../kernel/http/listeners.ts';
-import { createRefuseConnection } from '../../kernel/http/refusals.ts';
 import { startTestGateway } from '../../testing/index.ts';
 import { endlessStream, startFakeProvider } from '../support/fake-provider.ts';
 import { connect, statusOf } from '../support/raw-http.ts';
@@ -38,6 +39,7 @@ async function start(t: ExecutionContext) {
     },
     everywhere: [],
     refuse: createRefuseConnection({
+      render: renderProblem,
       clock: systemClock,
       ids: createIds(systemClock),
       http: createMetrics({ version: 'test', process: false }).http,

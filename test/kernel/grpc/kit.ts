@@ -8,6 +8,7 @@ import { createIds } from '../../../foundation/base/ids.ts';
 import { openDatabase } from '../../../foundation/data/database.ts';
 import { kernelRegistration } from '../../../foundation/gateway-tables.ts';
 import { BodyBudget } from '../../../foundation/http/body-budget.ts';
+import { createRefuseConnection } from '../../../foundation/http/refusals.ts';
 import { createSourceAddress } from '../../../foundation/http/source-address.ts';
 import { createRateLimits } from '../../../foundation/limits/rate-limits.ts';
 import { createStreamLimit } from '../../../foundation/limits/stream-limit.ts';
@@ -23,11 +24,11 @@ import { openAuthentication } from '../../../kernel/auth/open-authentication.ts'
 import { createApplication } from '../../../kernel/chain/application.ts';
 import { InFlight } from '../../../kernel/chain/in-flight.ts';
 import { RequestLimits } from '../../../kernel/chain/rate-limit.ts';
+import { renderProblem } from '../../../kernel/errors/render.ts';
 import { type CompiledService, compileService } from '../../../kernel/grpc/compiled-service.ts';
 import { GrpcServer, type GrpcServerOptions } from '../../../kernel/grpc/server.ts';
 import { compileRoute } from '../../../kernel/http/compiled-route.ts';
 import { Listeners } from '../../../kernel/http/listeners.ts';
-import { createRefuseConnection } from '../../../kernel/http/refusals.ts';
 import { type GrpcClient, type GrpcClientOptions, grpcClient } from '../../../testing/grpc-client.ts';
 import { unreadMetrics } from '../../support/metrics.ts';
 
@@ -184,7 +185,7 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
       origins: [],
       times: { heartbeat: 15_000, slowClient: 60_000 },
     }),
-    refuse: createRefuseConnection({ clock, ids, http: metrics.http, log }),
+    refuse: createRefuseConnection({ clock, ids, http: metrics.http, log, render: renderProblem }),
     everywhere: (options.routes ?? []).map((route) => compileRoute(route, 'notes', new InFlight())),
     log,
   });
