@@ -21,7 +21,6 @@ import { type Authentication, openAuthentication } from './auth/open-authenticat
 import { createApplication } from './chain/application.ts';
 import { InFlight } from './chain/in-flight.ts';
 import { RequestLimits } from './chain/rate-limit.ts';
-import { renderProblem } from './errors/render.ts';
 import { createGrpc } from './grpc/grpc.ts';
 import { pluginRoutes, pluginStatus } from './host/admin-routes.ts';
 import { createConfiguration } from './host/gateway-configuration.ts';
@@ -169,6 +168,7 @@ async function openKernel(
     ...chain,
     bodies,
     hasStarted: () => phase.hasStarted,
+    stages: () => publication.stages(),
     isStrict: !settings.production,
     http: metrics.http,
     origins: settings.allowedOrigins === '*' ? ['*'] : settings.allowedOrigins,
@@ -194,7 +194,7 @@ async function openKernel(
     metrics: () => metrics.text(),
     metricsType: metrics.contentType,
   }).map((route) => compileRoute(route, 'kernel', new InFlight()));
-  const refuse = createRefuseConnection({ ...infrastructure, http: metrics.http, render: renderProblem });
+  const refuse = createRefuseConnection({ ...infrastructure, http: metrics.http });
   const listeners = new Listeners({ handler, everywhere, refuse, log });
   const publication = createPublication({
     listeners,

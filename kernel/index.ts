@@ -89,6 +89,8 @@ export type {
 export { EGRESS_DENIED, EgressErrors } from '../foundation/egress/errors.ts';
 export type { EgressRule } from '../foundation/egress/rule.ts';
 export type { EgressRulePage, EgressRuleSettings, EgressRules } from '../foundation/egress/rules.ts';
+export type { ErrorDialect } from '../foundation/errors/render.ts';
+export { cozeCode, problemOf } from '../foundation/errors/render.ts';
 export { byteRange } from '../foundation/http/byte-range.ts';
 export { cookieOf, type NewCookie, setCookie } from '../foundation/http/cookies.ts';
 export { precondition, rangeCounts } from '../foundation/http/preconditions.ts';
@@ -212,7 +214,6 @@ export type { ExtensionPoint, ServiceRef } from './api/refs.ts';
 export { extensionPoint, serviceRef } from './api/refs.ts';
 export { Reply, type ReplyHeaders, reply } from './api/reply.ts';
 export type {
-  ErrorDialect,
   LimitedCall,
   MountOptions,
   Route,
@@ -224,6 +225,7 @@ export type {
 export { route } from './api/route.ts';
 export type { Scope } from './api/scope.ts';
 export type { KernelServices } from './api/services.ts';
+export type { RequestStage, StagedCaller, StagedRequest } from './api/stage.ts';
 export type { ApiKeyPage, ApiKeyRecord, ApiKeyStore, NewApiKey } from './auth/api-key-store.ts';
 export type {
   AnyAuthenticator,
@@ -234,7 +236,6 @@ export type {
 } from './auth/authenticator.ts';
 export { ApiKeyErrors, AuthErrors } from './auth/errors.ts';
 export { createTokenComparison } from './auth/static-token.ts';
-export { cozeCode, problemOf } from './errors/render.ts';
 export type { OpenApiDocument } from './http/openapi.ts';
 export type { TenantRecord } from './tenancy/tenants.ts';
 export {

@@ -6,6 +6,7 @@ import { KernelErrors } from '../base/error-catalogue.ts';
 import type { GatewayError } from '../base/gateway-error.ts';
 import type { Ids } from '../base/ids.ts';
 import { throttledLog } from '../base/throttle.ts';
+import { renderError } from '../errors/render.ts';
 import type { HttpMetrics } from '../observability/call-metrics.ts';
 import type { Logger } from '../observability/logger.ts';
 import { isAnswered, linger, REFUSED } from './early-answers.ts';
@@ -16,16 +17,6 @@ export interface RefusalParts {
   readonly ids: Ids;
   readonly http: HttpMetrics;
   readonly log: Logger;
-  /** The problem document of an error, and what goes with it. */
-  render(error: GatewayError, requestId: string): RefusalAnswer;
-}
-
-/** An answer before it is written. */
-export interface RefusalAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly contentType: string;
-  readonly body: unknown;
 }
 
 /** Handles `clientError`: `open` are the answers of the connection that have not ended, oldest first. */
@@ -35,7 +26,7 @@ export type RefuseConnection = (cause: unknown, socket: Socket, open: readonly S
  * Answers what the HTTP parser refuses, and requests that do not come to their end in time. Such a request has a status, a problem document, a request id, its
  * place in the metrics (path `unmatched`) and a log line once a minute, but neither an identity nor a path: it is not audited.
  */
-export function createRefuseConnection({ clock, ids, http, log, render }: RefusalParts): RefuseConnection {
+export function createRefuseConnection({ clock, ids, http, log }: RefusalParts): RefuseConnection {
   const logRefusal = throttledLog<object>(clock, (fields, count) =>
     log.info({ ...fields, count }, 'requests that are not well-formed HTTP were refused'),
   );
@@ -45,7 +36,7 @@ export function createRefuseConnection({ clock, ids, http, log, render }: Refusa
       socket.destroy();
       return;
     }
-    const { status, headers, contentType, body } = render(error, requestId);
+    const { status, headers, contentType, body } = renderError(error, 'problem', requestId);
     const text = JSON.stringify(body);
     const fields = {
       ...headers,

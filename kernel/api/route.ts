@@ -1,14 +1,12 @@
 import type { Static, TSchema } from 'typebox';
 import type { ErrorKind, FieldError, GatewayError } from '../../foundation/base/gateway-error.ts';
+import type { ErrorDialect } from '../../foundation/errors/render.ts';
 import type { Identity } from '../access/identity.ts';
 import type { Access } from './access.ts';
 import type { Call } from './call.ts';
 
 /** The HTTP methods that a route may have. HEAD is answered from GET, OPTIONS by the kernel. */
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-
-/** In which shape errors are told (decisions 0.1). */
-export type ErrorDialect = 'problem' | 'openai' | 'coze';
 
 /**
  * The schemas of a route's input and answers; what is named here is validated, documented and typed. `patternErrorMessage` beside a pattern is told

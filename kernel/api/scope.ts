@@ -11,6 +11,7 @@ import type { GrpcService } from './grpc.ts';
 import type { ExtensionPoint, ServiceRef } from './refs.ts';
 import type { MountOptions, Route } from './route.ts';
 import type { KernelServices } from './services.ts';
+import type { RequestStage } from './stage.ts';
 
 /**
  * How a plugin touches the world. What a verb does becomes visible when `setup` has resolved, and is undone by itself,
@@ -45,6 +46,8 @@ export interface Scope<C = unknown> {
   kind<S extends TSchema, T>(definition: KindDefinition<S, T>): ResourceView<T>;
   /** Adds a kind of credential to the chain, after the kernel's own. With `needsBody: true` it sees the body, of requests that have one of its `places`. */
   authenticate(authenticator: AnyAuthenticator): void;
+  /** Asks the plugin about every HTTP request, of every plugin: headers, tenants by host name, what is refused besides the access rules. */
+  stage(stage: RequestStage): void;
   /** Offers the value behind one of the plugin's `offers`. */
   provide<T>(ref: ServiceRef<T>, value: T): void;
   /** Adds to an extension point, also of a plugin that is not there (yet). */

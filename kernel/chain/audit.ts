@@ -5,8 +5,8 @@ import { auditDetail } from '../../foundation/audit/sanitize.ts';
 import type { Clock } from '../../foundation/base/clock.ts';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
+import { HTTP_STATUS } from '../../foundation/errors/status.ts';
 import { redactText } from '../../foundation/observability/redact-text.ts';
-import { HTTP_STATUS } from '../errors/status.ts';
 import type { CallState, Outcome } from './call-state.ts';
 import type { Context, Middleware } from './request-state.ts';
 

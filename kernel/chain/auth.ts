@@ -1,11 +1,11 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { GatewayError } from '../../foundation/base/gateway-error.ts';
+import { HTTP_STATUS } from '../../foundation/errors/status.ts';
 import type { BodyBudget } from '../../foundation/http/body-budget.ts';
 import { actingIdentity } from '../access/identity.ts';
 import type { Access } from '../api/access.ts';
 import type { PresentedCredentials } from '../auth/authenticator.ts';
 import type { AuthenticationChain, AuthenticationResult } from '../auth/chain.ts';
-import { HTTP_STATUS } from '../errors/status.ts';
 import { HeaderCredentials } from '../http/credentials.ts';
 import type { CallState } from './call-state.ts';
 import { readAhead } from './request-body.ts';

@@ -1,7 +1,7 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { GatewayError } from '../../foundation/base/gateway-error.ts';
+import { HTTP_STATUS } from '../../foundation/errors/status.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
-import { HTTP_STATUS } from '../errors/status.ts';
 import { respondError } from '../http/respond.ts';
 import type { CallState } from './call-state.ts';
 import type { Middleware } from './request-state.ts';

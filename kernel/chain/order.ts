@@ -20,6 +20,7 @@ import { type RequestLimits, rateLimit } from './rate-limit.ts';
 import { createAuthorize, rbac } from './rbac.ts';
 import { requestId } from './request-id.ts';
 import type { Middleware } from './request-state.ts';
+import { type PluginStage, stages } from './stages.ts';
 import { createBindTenant, tenant } from './tenant.ts';
 import { tracing } from './tracing.ts';
 
@@ -38,12 +39,14 @@ export interface ChainServices extends HandlerServices {
   readonly clock: Clock;
   readonly ids: Ids;
   sourceAddress(request: AddressedRequest): string;
+  /** Those of plugins, in order. */
+  stages(): readonly PluginStage[];
 }
 
 /**
  * The way of a request, in the specification's order: Tracing, Metrics, RequestID, Auth, Tenant, Logging, Audit, RBAC,
  * RateLimit, Handler. Before them the route is found, since all of them ask for it; errors become answers, and CORS is
- * settled, as soon as the request has its id.
+ * settled, as soon as the request has its id. The stages of plugins are asked twice: before anything is known of the caller, and when he is admitted.
  */
 export function chain(table: () => RouteTable, services: ChainServices): readonly Middleware[] {
   const { clock, ids, log, limits, anonymousAllowed } = services;
@@ -54,11 +57,13 @@ export function chain(table: () => RouteTable, services: ChainServices): readonl
     requestId(ids),
     errors(log),
     cors(services.origins),
+    stages(services.stages, 'before'),
     auth(createIdentify(services.authentication, anonymousAllowed), services.bodies),
     tenant(createBindTenant(services.tenants)),
     logging(services.access),
     audit(services.trail, ids, clock),
     rbac(createAuthorize(anonymousAllowed, limits)),
+    stages(services.stages, 'admitted'),
     rateLimit(limits),
     handler(services),
   ];

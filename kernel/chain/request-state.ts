@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Next, ParameterizedContext } from 'koa';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
-import type { ErrorDialect } from '../api/route.ts';
+import type { ErrorDialect } from '../../foundation/errors/render.ts';
 import type { PresentedCredentials } from '../auth/authenticator.ts';
 import type { Match } from '../http/route-table.ts';
 import { CallState } from './call-state.ts';

@@ -4,12 +4,12 @@ import type { AuditTrail } from '../../foundation/audit/audit-trail.ts';
 import type { Clock } from '../../foundation/base/clock.ts';
 import { GRPC_CODES } from '../../foundation/base/grpc-status.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
+import { type GrpcErrorStatus, renderGrpcError } from '../../foundation/errors/render-grpc.ts';
+import { HTTP_STATUS } from '../../foundation/errors/status.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import { auditEntry, concernsAudit } from '../chain/audit.ts';
 import type { Outcome } from '../chain/call-state.ts';
 import { logFailure } from '../chain/errors.ts';
-import { type GrpcErrorStatus, renderGrpcError } from '../errors/render-grpc.ts';
-import { HTTP_STATUS } from '../errors/status.ts';
 import type { GrpcState } from './grpc-state.ts';
 
 /** What the end of a call needs. */

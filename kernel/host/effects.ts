@@ -5,6 +5,7 @@ import type { KindRegistration } from '../../foundation/resources/resources.ts';
 import type { RunningTask } from '../../foundation/schedules/periodic.ts';
 import type { GrpcService } from '../api/grpc.ts';
 import type { AnyAuthenticator } from '../auth/authenticator.ts';
+import type { PluginStage } from '../chain/stages.ts';
 import type { DeclaredService } from '../grpc/declared-service.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
 
@@ -49,6 +50,7 @@ export class Effects {
   grpc: readonly DeclaredService[] = [];
   readonly kinds: KindRegistration[] = [];
   readonly authenticators: AnyAuthenticator[] = [];
+  readonly stages: PluginStage[] = [];
   readonly provided = new Map<string, unknown>();
   readonly contributions: Contribution[] = [];
   readonly tasks: Task[] = [];
@@ -69,6 +71,7 @@ export interface EffectReport {
   readonly services: readonly string[];
   readonly contributions: readonly string[];
   readonly authenticators: readonly string[];
+  readonly stages: readonly string[];
   readonly tasks: readonly string[];
   readonly probes: readonly string[];
   readonly events: readonly string[];
@@ -87,6 +90,7 @@ export function reportEffects(effects: Effects): EffectReport {
     services: [...effects.provided.keys()],
     contributions: effects.contributions.map((c) => c.pointId),
     authenticators: effects.authenticators.map((a) => a.name),
+    stages: effects.stages.map((s) => s.stage.name),
     tasks: effects.tasks.map((t) => t.name),
     probes: effects.probes.map((p) => p.name),
     events: effects.listeners.map((l) => l.name),

@@ -17,6 +17,7 @@ import type { ExtensionPoint } from '../api/refs.ts';
 import type { Scope } from '../api/scope.ts';
 import type { KernelServices } from '../api/services.ts';
 import type { InFlight } from '../chain/in-flight.ts';
+import { checkStage } from '../chain/stages.ts';
 import { compileMount, compileRoute } from '../http/compiled-route.ts';
 import type { Effects, Task } from './effects.ts';
 
@@ -103,6 +104,14 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
       if (authenticator.needsBody === true && authenticator.places.length === 0)
         throw new Error(`${name}: ${authenticator.name} sees bodies, and names no place`);
       open('authenticate').authenticators.push(authenticator);
+    },
+
+    stage(stage) {
+      checkStage(name, stage);
+      const { stages } = open('stage');
+      if (stages.some((known) => known.stage.name === stage.name))
+        throw new Error(`${name} has two stages named ${stage.name}`);
+      stages.push({ plugin: name, stage, log, inFlight });
     },
 
     provide(ref, value) {

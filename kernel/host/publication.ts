@@ -1,6 +1,7 @@
 import type { Probe } from '../../foundation/observability/readiness.ts';
 import { byKind, type ResourceHost } from '../../foundation/resources/resources.ts';
 import type { AuthenticationChain } from '../auth/chain.ts';
+import { inOrder, type PluginStage } from '../chain/stages.ts';
 import type { Grpc } from '../grpc/grpc.ts';
 import type { CompiledRoute } from '../http/compiled-route.ts';
 import type { Listeners } from '../http/listeners.ts';
@@ -41,6 +42,7 @@ export type Publication = ReturnType<typeof createPublication>;
 export function createPublication(parts: PublicationParts) {
   const { listeners, grpc, resources, authentication, onePort } = parts;
   let live: ReadonlyMap<string, Published> = new Map();
+  let stages: readonly PluginStage[] = [];
   /** Those that have left, while background work of what left with them goes on. By name, the latest of each. */
   const departed = new Map<string, PluginInstance>();
   const kernelRoutes = new Map<string, readonly CompiledRoute[]>();
@@ -110,6 +112,9 @@ export function createPublication(parts: PublicationParts) {
         .map((contribution) => contribution.value);
     },
 
+    /** What is asked about requests now; the same array until plugins come or go. */
+    stages: () => stages,
+
     probes(): readonly Probe[] {
       return [...live.values()].flatMap(({ instance }) => instance.effects.probes);
     },
@@ -136,6 +141,7 @@ export function createPublication(parts: PublicationParts) {
           next.set(name, { instance, address, withdraw });
         }
         live = next;
+        stages = inOrder([...next.values()].flatMap(({ instance }) => instance.effects.stages));
         kinds.publish();
         swap();
       };

@@ -12,11 +12,12 @@ import {
 import { toOpenApiContent, toOpenApiSchema } from '../../foundation/base/openapi-schema.ts';
 import { Type } from '../../foundation/base/type.ts';
 import { EgressErrors } from '../../foundation/egress/errors.ts';
+import type { ErrorDialect } from '../../foundation/errors/render.ts';
+import { ERROR_TYPES, renderError } from '../../foundation/errors/render.ts';
+import { HTTP_STATUS } from '../../foundation/errors/status.ts';
 import { TenantErrors } from '../../foundation/tables/tenant.ts';
-import type { ErrorDialect, RouteSchema } from '../api/route.ts';
+import type { RouteSchema } from '../api/route.ts';
 import { AuthErrors } from '../auth/errors.ts';
-import { ERROR_TYPES, renderError } from '../errors/render.ts';
-import { HTTP_STATUS } from '../errors/status.ts';
 import type { CompiledRoute } from './compiled-route.ts';
 
 const ref = (part: string, name: string) => ({ $ref: `#/components/${part}/${name}` });

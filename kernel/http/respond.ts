@@ -1,8 +1,8 @@
+import { type RenderedError, renderError } from '../../foundation/errors/render.ts';
 import { type SseTimes, SseWriter } from '../../foundation/http/sse-writer.ts';
 import { redactLine } from '../../foundation/observability/redact-text.ts';
 import { Reply, type ReplyBody } from '../api/reply.ts';
 import type { Answer, Context } from '../chain/request-state.ts';
-import { type RenderedError, renderError } from '../errors/render.ts';
 
 /** Puts what a handler returned on the wire. Resolves when a stream of events has ended. */
 export async function respond(context: Context, result: unknown, times: SseTimes): Promise<void> {

@@ -6,7 +6,6 @@ import { createIds } from '../../foundation/base/ids.ts';
 import { readJson } from '../../foundation/http/body.ts';
 import { createRefuseConnection } from '../../foundation/http/refusals.ts';
 import { createMetrics } from '../../foundation/observability/metrics.ts';
-import { renderProblem } from '../../kernel/errors/render.ts';
 import { Listeners } from '../../kernel/http/listeners.ts';
 import { startTestGateway } from '../../testing/index.ts';
 import { endlessStream, startFakeProvider } from '../support/fake-provider.ts';
@@ -39,7 +38,6 @@ async function start(t: ExecutionContext) {
     },
     everywhere: [],
     refuse: createRefuseConnection({
-      render: renderProblem,
       clock: systemClock,
       ids: createIds(systemClock),
       http: createMetrics({ version: 'test', process: false }).http,

@@ -24,7 +24,6 @@ import { openAuthentication } from '../../../kernel/auth/open-authentication.ts'
 import { createApplication } from '../../../kernel/chain/application.ts';
 import { InFlight } from '../../../kernel/chain/in-flight.ts';
 import { RequestLimits } from '../../../kernel/chain/rate-limit.ts';
-import { renderProblem } from '../../../kernel/errors/render.ts';
 import { type CompiledService, compileService } from '../../../kernel/grpc/compiled-service.ts';
 import { GrpcServer, type GrpcServerOptions } from '../../../kernel/grpc/server.ts';
 import { compileRoute } from '../../../kernel/http/compiled-route.ts';
@@ -182,10 +181,11 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
       bodies: new BodyBudget(1_000_000),
       ...parts,
       http: metrics.http,
+      stages: () => [],
       origins: [],
       times: { heartbeat: 15_000, slowClient: 60_000 },
     }),
-    refuse: createRefuseConnection({ clock, ids, http: metrics.http, log, render: renderProblem }),
+    refuse: createRefuseConnection({ clock, ids, http: metrics.http, log }),
     everywhere: (options.routes ?? []).map((route) => compileRoute(route, 'notes', new InFlight())),
     log,
   });

@@ -1,6 +1,8 @@
-import type { ErrorKind, FieldError, GatewayError } from '../../foundation/base/gateway-error.ts';
-import type { ErrorDialect } from '../api/route.ts';
+import type { ErrorKind, FieldError, GatewayError } from '../base/gateway-error.ts';
 import { HTTP_STATUS } from './status.ts';
+
+/** In which shape errors are told (decisions 0.1). */
+export type ErrorDialect = 'problem' | 'openai' | 'coze';
 
 /** An error as it goes over the wire. */
 export interface RenderedError {
@@ -20,10 +22,6 @@ export function renderError(error: GatewayError, dialect: ErrorDialect, requestI
     body: BODIES[dialect](error, status, requestId),
   };
 }
-
-/** An error as a problem document. */
-export const renderProblem = (error: GatewayError, requestId: string): RenderedError =>
-  renderError(error, 'problem', requestId);
 
 /** The content type of errors. */
 export const ERROR_TYPES: Readonly<Record<ErrorDialect, string>> = {

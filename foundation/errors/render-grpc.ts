@@ -1,6 +1,6 @@
-import type { FieldError, GatewayError } from '../../foundation/base/gateway-error.ts';
-import { GRPC_CODES, grpcStatusOf } from '../../foundation/base/grpc-status.ts';
-import { redactText } from '../../foundation/observability/redact-text.ts';
+import type { FieldError, GatewayError } from '../base/gateway-error.ts';
+import { GRPC_CODES, grpcStatusOf } from '../base/grpc-status.ts';
+import { redactText } from '../observability/redact-text.ts';
 import { errorHeaders, fieldPath } from './render.ts';
 
 /** An error as the end of a gRPC call tells it. */

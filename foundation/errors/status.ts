@@ -1,4 +1,4 @@
-import type { ErrorKind } from '../../foundation/base/gateway-error.ts';
+import type { ErrorKind } from '../base/gateway-error.ts';
 
 /** HTTP status of each kind of error (specification 1, Errors; decisions 0.1). 499: the client closed the request. */
 export const HTTP_STATUS: Readonly<Record<ErrorKind, number>> = {

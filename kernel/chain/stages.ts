@@ -1,0 +1,100 @@
+import { within } from '../../foundation/base/deadline.ts';
+import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import { GatewayError } from '../../foundation/base/gateway-error.ts';
+import type { Logger } from '../../foundation/observability/logger.ts';
+import type { RequestStage, StagedRequest } from '../api/stage.ts';
+import type { InFlight } from './in-flight.ts';
+import type { Context, Middleware } from './request-state.ts';
+
+/** A stage of a plugin. */
+export interface PluginStage {
+  readonly plugin: string;
+  readonly stage: RequestStage;
+  /** The plugin's. */
+  readonly log: Logger;
+  /** A plugin that stops waits for the hooks that are under way. */
+  readonly inFlight: InFlight;
+}
+
+const DEFAULT_TIMEOUT = 2_000;
+const MAX_TIMEOUT = 30_000;
+/** What the gateway alone may say of an answer. */
+const RESERVED = /^(?:content-|transfer-encoding$|connection$|trailer$|upgrade$|x-request-id$|x-ratelimit-)/;
+
+/** @throws Error for a stage that is none */
+export function checkStage(plugin: string, { name, timeoutMs, order }: RequestStage): void {
+  if (name === '') throw new Error(`${plugin} has a stage without a name`);
+  if (timeoutMs !== undefined && !(timeoutMs >= 1 && timeoutMs <= MAX_TIMEOUT))
+    throw new Error(`${plugin}: the stage ${name} has 1 to ${MAX_TIMEOUT} ms, not ${timeoutMs}`);
+  if (order !== undefined && !Number.isFinite(order))
+    throw new Error(`${plugin}: the order of the stage ${name} is no number`);
+}
+
+/** In the order in which they are asked. Pure. */
+export function inOrder(stages: readonly PluginStage[]): readonly PluginStage[] {
+  const place = ({ plugin, stage }: PluginStage) => `${plugin} ${stage.name}`;
+  return [...stages].sort(
+    (one, other) => (one.stage.order ?? 0) - (other.stage.order ?? 0) || (place(one) < place(other) ? -1 : 1),
+  );
+}
+
+/** Asks one hook of the plugins' stages. Without a stage it costs a look at an empty list. */
+export function stages(live: () => readonly PluginStage[], hook: 'before' | 'admitted'): Middleware {
+  return function askStages(context, next) {
+    const asked = live();
+    const { match } = context.state;
+    if (asked.length === 0 || match.kind !== 'route' || match.route.owner === 'kernel') return next();
+    return askEach(asked, hook, context).then(next);
+  };
+}
+
+async function askEach(
+  asked: readonly PluginStage[],
+  hook: 'before' | 'admitted',
+  context: Context,
+): Promise<void> {
+  const request = requestOf(context);
+  const { identity, tenant } = context.state;
+  const call = { abort: (reason: Error) => context.state.abort(reason) };
+  for (const { plugin, stage, log, inFlight } of asked) {
+    const ask = stage[hook];
+    if (ask === undefined) continue;
+    const what = `the stage ${stage.name} of ${plugin}`;
+    inFlight.enter(call);
+    try {
+      await within(
+        stage.timeoutMs ?? DEFAULT_TIMEOUT,
+        what,
+        (async () => ask(request, { identity, tenant }))(),
+      );
+    } catch (err) {
+      if (err instanceof GatewayError) throw err;
+      const { requestId } = context.state;
+      log.error({ err, stage: stage.name, hook, requestId }, 'a stage around requests failed');
+      if (stage.onFailure !== 'pass') throw KernelErrors.unavailable('A check of this request failed');
+    } finally {
+      inFlight.leave(call);
+    }
+  }
+}
+
+function requestOf({ req, res, state }: Context): StagedRequest {
+  const header = (name: string) => {
+    const value = req.headers[name.toLowerCase()];
+    return Array.isArray(value) ? value[0] : value;
+  };
+  return {
+    method: req.method ?? 'GET',
+    path: state.path,
+    route: state.pattern,
+    host: (header('host') ?? '').toLowerCase().replace(/:\d+$/, ''),
+    address: state.sourceAddress,
+    requestId: state.requestId,
+    signal: state.signal,
+    header,
+    setHeader(name, value) {
+      if (RESERVED.test(name.toLowerCase())) throw new TypeError(`A stage cannot set the header ${name}`);
+      if (!res.headersSent) res.setHeader(name, value);
+    },
+  };
+}
