@@ -7,6 +7,7 @@ import { pluginSources } from '../../foundation/config/gateway-file.ts';
 import { type Environment, readConfig } from '../../foundation/config/read-config.ts';
 import type { Address } from '../../foundation/config/units.ts';
 import type { Plugin } from '../api/plugin.ts';
+import { KERNEL_VERSION } from '../version.ts';
 import type { Desired } from './desired.ts';
 import type { ListenAddress } from './publication.ts';
 
@@ -48,9 +49,6 @@ function listenAddress(
     address && { ...address, variable: annotation.env ?? `plugins.${plugin.name}.config.${plugin.listen}` }
   );
 }
-
-/** The version of the plugin contract that this kernel offers. */
-const KERNEL_VERSION = '1.0.0';
 
 /** @throws Error when the plugin was written for another version of the contract. */
 export function checkKernelRange(plugin: Plugin): void {
