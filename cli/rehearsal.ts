@@ -79,8 +79,9 @@ export async function rehearse({
   };
   const infrastructure = await openInfrastructure(options, opened, () => Number.POSITIVE_INFINITY);
   const { acpToken = settings.production ? undefined : 'made at the first start', jwt } = settings;
-  const { events } = infrastructure.services;
-  const authentication = await openAuthentication({ ...infrastructure, acpToken, events, jwt });
+  const { events, durableEvents } = infrastructure.services;
+  const messages = { events, durableEvents };
+  const authentication = await openAuthentication({ ...infrastructure, ...messages, acpToken, jwt });
   opened.defer(() => authentication.close());
 
   const { metrics } = infrastructure;

@@ -147,8 +147,9 @@ async function openKernel(
 ) {
   const { settings, acpToken } = options;
   const { log, metrics, database, resources, services: parts } = infrastructure;
-  const { events } = parts;
-  const authentication = await openAuthentication({ ...infrastructure, acpToken, events, jwt: settings.jwt });
+  const { events, durableEvents } = parts;
+  const messages = { events, durableEvents };
+  const authentication = await openAuthentication({ ...infrastructure, ...messages, acpToken, jwt: settings.jwt });
   opened.defer(() => authentication.close());
   const chain = chainServices(options, infrastructure, authentication);
   const bodies = new BodyBudget(settings.maxBodyBytes, collectGarbage());
@@ -216,7 +217,7 @@ async function openKernel(
   return {
     ...infrastructure,
     services,
-    events,
+    ...messages,
     hints,
     jobs,
     listeners,

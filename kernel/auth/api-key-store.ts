@@ -4,7 +4,9 @@ import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { Clock } from '../../foundation/base/clock.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import type { Database } from '../../foundation/data/database.ts';
+import type { DurableEventsHost } from '../../foundation/messages/durable-events/durable-events.ts';
 import { ApiKey } from '../../foundation/tables/api-key.ts';
+import { ApiKeyCreated, ApiKeyRevoked, ApiKeyRotated } from '../../foundation/tables/lifecycle-events.ts';
 import { type BootstrapSettings, bootstrapKey, hasUsableAdmin } from './bootstrap.ts';
 import { ApiKeyErrors } from './errors.ts';
 import type { IdentityCache } from './identity-cache.ts';
@@ -124,11 +126,13 @@ export function createApiKeyStore({
   clock,
   ids,
   identities,
+  durableEvents,
 }: {
   readonly database: Pick<Database, 'system' | 'transaction' | 'pageOfAll'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly identities: Pick<IdentityCache, 'forget'>;
+  readonly durableEvents: Pick<DurableEventsHost, 'publishOf'>;
 }): ApiKeyStore {
   async function insert(entities: SqlEntityManager, settings: ApiKeySettings): Promise<NewApiKey> {
     const { raw, hash, prefix } = generateApiKey(ids);
@@ -149,8 +153,16 @@ export function createApiKeyStore({
     return { record, key: raw };
   }
 
+  async function create(entities: SqlEntityManager, settings: ApiKeySettings): Promise<NewApiKey> {
+    const made = await insert(entities, settings);
+    const { id: key_id, tenantId, roles, expiresAt } = made.record;
+    const payload = { key_id, roles: [...roles], expires_at: expiresAt?.toISOString() ?? null };
+    await durableEvents.publishOf(entities, tenantId, ApiKeyCreated, payload);
+    return made;
+  }
+
   return {
-    create: (settings) => insert(database.system(), settings),
+    create: (settings) => database.transaction((entities) => create(entities, settings)),
     async find(id, tenantId) {
       const row = await database.system().findOne(ApiKey, within({ id }, tenantId));
       return row === null ? undefined : toRecord(row);
@@ -166,7 +178,11 @@ export function createApiKeyStore({
       const row = await entities.findOne(ApiKey, within({ id }, tenantId));
       if (row === null) return false;
       try {
-        await entities.nativeUpdate(ApiKey, { id, revokedAt: null }, { revokedAt: new Date(clock.now()) });
+        await database.transaction(async (inside) => {
+          const change = { revokedAt: new Date(clock.now()) };
+          if ((await inside.nativeUpdate(ApiKey, { id, revokedAt: null }, change)) === 0) return;
+          await durableEvents.publishOf(inside, row.tenantId, ApiKeyRevoked, { key_id: id });
+        }, RACES);
       } finally {
         // Also after a failure: a commit whose answer was lost has happened.
         identities.forget(row.hash);
@@ -186,7 +202,10 @@ export function createApiKeyStore({
           if (old.expiresAt !== null && old.expiresAt <= now) throw ApiKeyErrors.expired();
           hash = old.hash;
           await entities.nativeUpdate(ApiKey, { id }, { revokedAt: now });
-          return insert(entities, { ...toRecord(old), createdBy });
+          const made = await insert(entities, { ...toRecord(old), createdBy });
+          const payload = { key_id: id, new_key_id: made.record.id };
+          await durableEvents.publishOf(entities, old.tenantId, ApiKeyRotated, payload);
+          return made;
         }, RACES);
       } finally {
         if (hash !== undefined) identities.forget(hash);
@@ -195,7 +214,7 @@ export function createApiKeyStore({
     hasUsableAdmin: (tenantId) => hasUsableAdmin(database.system(), tenantId, new Date(clock.now())),
     bootstrap: (settings) =>
       database.transaction(
-        (entities) => bootstrapKey(entities, settings, new Date(clock.now()), (key) => insert(entities, key)),
+        (entities) => bootstrapKey(entities, settings, new Date(clock.now()), (key) => create(entities, key)),
         RACES,
       ),
   };

@@ -4,6 +4,7 @@ import type { Ids } from '../../foundation/base/ids.ts';
 import { Type } from '../../foundation/base/type.ts';
 import type { KernelSettings } from '../../foundation/config/kernel-settings.ts';
 import type { Database } from '../../foundation/data/database.ts';
+import type { DurableEventsHost } from '../../foundation/messages/durable-events/durable-events.ts';
 import type { Events } from '../../foundation/messages/events/events.ts';
 import { defineEvent } from '../../foundation/messages/events/events.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
@@ -36,6 +37,7 @@ interface AuthenticationParts {
   readonly acpToken: string | undefined;
   /** Over which the replicas tell each other of revocations. */
   readonly events: Events;
+  readonly durableEvents: Pick<DurableEventsHost, 'publishOf'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
@@ -43,7 +45,7 @@ interface AuthenticationParts {
 
 /** Puts the kernel's kinds of credential into the specification's order: static token, API key, JWT. */
 export async function openAuthentication(parts: AuthenticationParts): Promise<Authentication> {
-  const { database, events, clock, ids, log } = parts;
+  const { database, events, durableEvents, clock, ids, log } = parts;
   const identities = createIdentityCache(createApiKeyLookup(database), clock);
   const onError = (err: unknown) => log.warn({ err }, 'the last use of API keys could not be noted');
   const lastUsed = createLastUsed({ database, clock, onError });
@@ -57,6 +59,7 @@ export async function openAuthentication(parts: AuthenticationParts): Promise<Au
     database,
     clock,
     ids,
+    durableEvents,
     forgetIdentities: identities.forgetTenant,
     onChanged: (id) => events.emit(TenantChanged, { id }),
   });
@@ -70,7 +73,7 @@ export async function openAuthentication(parts: AuthenticationParts): Promise<Au
   return {
     chain: createAuthenticationChain({ builtin: builtin.filter((one) => one !== undefined) }),
     tenants,
-    apiKeys: createApiKeyStore({ database, clock, ids, identities: keys }),
+    apiKeys: createApiKeyStore({ database, clock, ids, durableEvents, identities: keys }),
     close() {
       unfollow();
       // A database that is away must not keep the gateway from ending in order.

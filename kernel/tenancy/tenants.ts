@@ -3,6 +3,8 @@ import { createSharedCache } from '../../foundation/base/cache.ts';
 import type { Clock } from '../../foundation/base/clock.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import type { Database } from '../../foundation/data/database.ts';
+import type { DurableEventRef, DurableEventsHost } from '../../foundation/messages/durable-events/durable-events.ts';
+import * as happened from '../../foundation/tables/lifecycle-events.ts';
 import { type ChatContext, Tenant, TenantErrors } from '../../foundation/tables/tenant.ts';
 import { DEFAULT_TENANT_ID } from '../access/identity.ts';
 
@@ -99,11 +101,12 @@ export function createTenants(options: {
   readonly database: Pick<Database, 'system' | 'transaction'>;
   readonly clock: Clock;
   readonly ids: Ids;
+  readonly durableEvents: Pick<DurableEventsHost, 'publishOf'>;
   readonly forgetIdentities: (tenantId: string) => void;
   /** Told of each change that was made through this object. */
   readonly onChanged?: (tenantId: string) => void;
 }): Tenants {
-  const { database, clock, ids, forgetIdentities, onChanged = () => {} } = options;
+  const { database, clock, ids, durableEvents, forgetIdentities, onChanged = () => {} } = options;
   const cache = createSharedCache<TenantRecord | undefined>({
     load: read,
     clock,
@@ -121,9 +124,11 @@ export function createTenants(options: {
     forgetIdentities(id);
   }
 
-  /** Writes what `decide` says about the current record, or nothing when it says `undefined`; one writer at a time. */
-  async function change(
+  /** Writes what `decide` says about the current record, and the event of it, or nothing when it says `undefined`; one writer at a time. */
+  async function change<T>(
     id: string,
+    event: DurableEventRef<T>,
+    payloadOf: (changes: Partial<TenantRecord>) => T,
     decide: (current: TenantRecord, now: Date) => Partial<TenantRecord> | undefined,
   ): Promise<TenantRecord> {
     try {
@@ -135,6 +140,7 @@ export function createTenants(options: {
         const changes = decide(current, now);
         if (changes === undefined) return current;
         await entities.nativeUpdate(Tenant, { id }, { ...changes, updatedAt: now });
+        await durableEvents.publishOf(entities, id, event, payloadOf(changes) as NoInfer<T>);
         return { ...current, ...changes, updatedAt: now };
       }, RACES);
     } finally {
@@ -161,7 +167,10 @@ export function createTenants(options: {
         purgeStartedAt: null,
         purgedAt: null,
       };
-      await database.system().insert(Tenant, record);
+      await database.transaction(async (entities) => {
+        await entities.insert(Tenant, record);
+        await durableEvents.publishOf(entities, record.id, happened.TenantCreated, { plan: record.plan });
+      });
       return record;
     },
     async list({ limit, offset, includeDeleted = false, only }) {
@@ -176,19 +185,20 @@ export function createTenants(options: {
       return { records: rows.map(toRecord), total };
     },
     update: (id, settings) =>
-      change(id, (current) => {
+      change(id, happened.TenantUpdated, changedNames, (current) => {
         if (current.deletedAt !== null) throw TenantErrors.isDeleted();
         const changes = withoutUndefined(settings);
         return Object.keys(changes).length === 0 ? undefined : changes;
       }),
     async scheduleDelete(id, purgeAfter) {
       if (id === DEFAULT_TENANT_ID) throw TenantErrors.isDefault();
-      return change(id, (current, now) =>
+      const payload = () => ({ purge_after: purgeAfter.toISOString() });
+      return change(id, happened.TenantDeleted, payload, (current, now) =>
         current.deletedAt === null ? { deletedAt: now, purgeAfter } : undefined,
       );
     },
     restore: (id) =>
-      change(id, (current, now) => {
+      change(id, happened.TenantRestored, () => ({}), (current, now) => {
         if (current.deletedAt === null) throw TenantErrors.isNotDeleted();
         const { purgeAfter, purgeStartedAt } = current;
         if (purgeAfter === null || purgeAfter <= now || purgeStartedAt !== null)
@@ -218,6 +228,11 @@ function toRecord(row: TenantRecord): TenantRecord {
     purgeStartedAt: row.purgeStartedAt ?? null,
     purgedAt: row.purgedAt ?? null,
   };
+}
+
+/** The names of settings, as the API has them. */
+function changedNames(changes: Partial<TenantRecord>) {
+  return { changed: Object.keys(changes).map((name) => name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)) };
 }
 
 /** The settings that were given: an absent field is never blanked, and no other one is written. */
