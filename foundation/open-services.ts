@@ -85,7 +85,9 @@ export async function openServices(parts: ServicesParts) {
   return {
     services: { events, leases, hints, jobs, durableEvents, objects, egress, secrets },
     async close() {
-      const closed = [egress, objects, hints, durableEvents, jobs, leases].map(async (service) => service.close());
+      const closed = [egress, objects, hints, durableEvents, jobs, leases].map(async (service) =>
+        service.close(),
+      );
       await Promise.allSettled(closed);
       await events.close();
       await Promise.all(closed);

@@ -149,7 +149,12 @@ async function openKernel(
   const { log, metrics, database, resources, services: parts } = infrastructure;
   const { events, durableEvents } = parts;
   const messages = { events, durableEvents };
-  const authentication = await openAuthentication({ ...infrastructure, ...messages, acpToken, jwt: settings.jwt });
+  const authentication = await openAuthentication({
+    ...infrastructure,
+    ...messages,
+    acpToken,
+    jwt: settings.jwt,
+  });
   opened.defer(() => authentication.close());
   const chain = chainServices(options, infrastructure, authentication);
   const bodies = new BodyBudget(settings.maxBodyBytes, collectGarbage());

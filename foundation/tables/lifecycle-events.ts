@@ -2,22 +2,25 @@ import { Type } from '../base/type.ts';
 import { Timestamp } from '../base/wire.ts';
 import { defineDurableEvent } from '../messages/durable-events/durable-events.ts';
 
-const KeyId = Type.String({ maxLength: 64 });
+const KeyId = Type.String();
 
 /** A tenant was made. The default tenant, which every deployment has, never is. */
 export const TenantCreated = defineDurableEvent(
   'kernel.tenant-created',
-  Type.Object({ plan: Type.String({ maxLength: 32 }) }),
+  Type.Object({ plan: Type.String() }),
 );
 
 /** Settings of a tenant were changed; `changed` names them. */
 export const TenantUpdated = defineDurableEvent(
   'kernel.tenant-updated',
-  Type.Object({ changed: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 32 }) }),
+  Type.Object({ changed: Type.Array(Type.String()) }),
 );
 
 /** A tenant was deleted: none of its credentials is accepted any more. Its data stays, and it may be restored, until `purge_after`. */
-export const TenantDeleted = defineDurableEvent('kernel.tenant-deleted', Type.Object({ purge_after: Timestamp }));
+export const TenantDeleted = defineDurableEvent(
+  'kernel.tenant-deleted',
+  Type.Object({ purge_after: Timestamp }),
+);
 
 /** The deletion of a tenant was taken back. Its keys work again. */
 export const TenantRestored = defineDurableEvent('kernel.tenant-restored', Type.Object({}));
@@ -30,7 +33,7 @@ export const ApiKeyCreated = defineDurableEvent(
   'kernel.api-key-created',
   Type.Object({
     key_id: KeyId,
-    roles: Type.Array(Type.String({ maxLength: 64 })),
+    roles: Type.Array(Type.String()),
     expires_at: Type.Union([Timestamp, Type.Null()]),
   }),
 );

@@ -1,6 +1,9 @@
 import type { Middleware } from 'koa';
 import type { TSchema } from 'typebox';
-import { type DurableEventsHost, subscription } from '../../foundation/messages/durable-events/durable-events.ts';
+import {
+  type DurableEventsHost,
+  subscription,
+} from '../../foundation/messages/durable-events/durable-events.ts';
 import type { Events } from '../../foundation/messages/events/events.ts';
 import { checkHintOptions } from '../../foundation/messages/hints/create-hints.ts';
 import type { Hints } from '../../foundation/messages/hints/hints.ts';

@@ -3,7 +3,10 @@ import { createSharedCache } from '../../foundation/base/cache.ts';
 import type { Clock } from '../../foundation/base/clock.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import type { Database } from '../../foundation/data/database.ts';
-import type { DurableEventRef, DurableEventsHost } from '../../foundation/messages/durable-events/durable-events.ts';
+import type {
+  DurableEventRef,
+  DurableEventsHost,
+} from '../../foundation/messages/durable-events/durable-events.ts';
 import * as happened from '../../foundation/tables/lifecycle-events.ts';
 import { type ChatContext, Tenant, TenantErrors } from '../../foundation/tables/tenant.ts';
 import { DEFAULT_TENANT_ID } from '../access/identity.ts';
@@ -198,13 +201,18 @@ export function createTenants(options: {
       );
     },
     restore: (id) =>
-      change(id, happened.TenantRestored, () => ({}), (current, now) => {
-        if (current.deletedAt === null) throw TenantErrors.isNotDeleted();
-        const { purgeAfter, purgeStartedAt } = current;
-        if (purgeAfter === null || purgeAfter <= now || purgeStartedAt !== null)
-          throw TenantErrors.isPurged();
-        return { deletedAt: null, purgeAfter: null };
-      }),
+      change(
+        id,
+        happened.TenantRestored,
+        () => ({}),
+        (current, now) => {
+          if (current.deletedAt === null) throw TenantErrors.isNotDeleted();
+          const { purgeAfter, purgeStartedAt } = current;
+          if (purgeAfter === null || purgeAfter <= now || purgeStartedAt !== null)
+            throw TenantErrors.isPurged();
+          return { deletedAt: null, purgeAfter: null };
+        },
+      ),
   };
 }
 
@@ -232,7 +240,9 @@ function toRecord(row: TenantRecord): TenantRecord {
 
 /** The names of settings, as the API has them. */
 function changedNames(changes: Partial<TenantRecord>) {
-  return { changed: Object.keys(changes).map((name) => name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)) };
+  return {
+    changed: Object.keys(changes).map((name) => name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)),
+  };
 }
 
 /** The settings that were given: an absent field is never blanked, and no other one is written. */

@@ -4,7 +4,13 @@ import { Type } from '../../base/type.ts';
 import type { RowWrite, TenantEntityManager } from '../../data/database.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { checkWorkerOptions } from '../jobs/job-worker.ts';
-import { defineJob, type JobRef, type JobSettings, type JobWorker, type WorkerOptions } from '../jobs/jobs.ts';
+import {
+  defineJob,
+  type JobRef,
+  type JobSettings,
+  type JobWorker,
+  type WorkerOptions,
+} from '../jobs/jobs.ts';
 
 /** A typed name for something that happened to a tenant, and that nobody may miss. Compare by `id`; the type parameter exists at compile time only. */
 export interface DurableEventRef<T> {
@@ -54,11 +60,7 @@ export interface DurableEvents {
    *
    * @throws job.payload-invalid, job.payload-too-large, where there is a subscriber
    */
-  publish<T>(
-    entities: TenantEntityManager,
-    event: DurableEventRef<T>,
-    payload: NoInfer<T>,
-  ): Promise<void>;
+  publish<T>(entities: TenantEntityManager, event: DurableEventRef<T>, payload: NoInfer<T>): Promise<void>;
   /** The same as writes for `entities.writeTogether`, with the tenant of these; none without a subscriber. */
   writes<T>(event: DurableEventRef<T>, payload: NoInfer<T>): readonly RowWrite[];
   /** Whether somebody subscribes: what is costly to say need not be collected for nobody. */

@@ -6,7 +6,12 @@ import type { Database } from '../../data/database.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Events } from '../events/events.ts';
 import type { JobsHost } from '../jobs/jobs.ts';
-import { type DurableEventRef, type DurableEventsHost, deliveryJob, type Envelope } from './durable-events.ts';
+import {
+  type DurableEventRef,
+  type DurableEventsHost,
+  deliveryJob,
+  type Envelope,
+} from './durable-events.ts';
 import { openSubscriptions, type SubscriptionTimes } from './subscriptions.ts';
 
 export interface OpenDurableEventsOptions {

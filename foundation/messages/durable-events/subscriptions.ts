@@ -111,9 +111,7 @@ export async function openSubscriptions({ database, events, onTrouble, times }: 
 
     /** From now on this process works on it. Returns what ends that; it stays known until it was not seen for an hour. */
     add(one: SubscribedQueue): () => void {
-      const isNew = !stored.some(
-        ({ queue, attempts }) => queue === one.queue && attempts === one.attempts,
-      );
+      const isNew = !stored.some(({ queue, attempts }) => queue === one.queue && attempts === one.attempts);
       own.push(one);
       regroup();
       if (isNew) void lookSoon().then(() => events.emit(SubscriptionsChanged, {}));

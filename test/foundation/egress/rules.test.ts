@@ -23,7 +23,13 @@ const rulesOf = (database: Database, clock: ManualClock) =>
   createEgressRules(database, clock, createIds(clock));
 
 const newTenant = async (database: Database, clock: ManualClock) =>
-  createTenants({ database, clock, ids: createIds(clock), durableEvents: fakeDurableEvents(), forgetIdentities: () => {} }).create({
+  createTenants({
+    database,
+    clock,
+    ids: createIds(clock),
+    durableEvents: fakeDurableEvents(),
+    forgetIdentities: () => {},
+  }).create({
     name: 'Acme',
   });
 
@@ -142,7 +148,13 @@ eachDatabase(test, 'a tenant that is not there, or not any more, gets no rules',
   await using database = await open(fresh);
   const clock = manualClock();
   const rules = rulesOf(database, clock);
-  const tenants = createTenants({ database, clock, ids: createIds(clock), durableEvents: fakeDurableEvents(), forgetIdentities: () => {} });
+  const tenants = createTenants({
+    database,
+    clock,
+    ids: createIds(clock),
+    durableEvents: fakeDurableEvents(),
+    forgetIdentities: () => {},
+  });
   const { id: tenantId } = await tenants.create({ name: 'Acme' });
   await tenants.scheduleDelete(tenantId, new Date(clock.now() + 1000));
   await t.throwsAsync(rules.create({ tenantId, hostPattern: '*', action: 'deny' }), {

@@ -22,7 +22,13 @@ const OTHER = '0198c0de-0000-7000-8000-00000000000b';
 /** One replica of the gateway, as far as keys are concerned. */
 function replica(database: Database, clock: ManualClock) {
   const identities = createIdentityCache(createApiKeyLookup(database), clock);
-  const keys = createApiKeyStore({ database, clock, ids: createIds(clock), identities, durableEvents: fakeDurableEvents() });
+  const keys = createApiKeyStore({
+    database,
+    clock,
+    ids: createIds(clock),
+    identities,
+    durableEvents: fakeDurableEvents(),
+  });
   const apiKeys = createApiKeyAuthenticator({ identities, clock, touch: () => {} });
   const chain = createAuthenticationChain({ builtin: [apiKeys] });
   /** `ok`, or why the key does not hold. */
@@ -292,7 +298,13 @@ eachDatabase(test, 'the raw value of a key is nowhere in the database and in no 
   const bytes = Buffer.alloc(32, 7);
   const raw = `hk_${bytes.toString('base64url')}`;
   const ids = { ...createIds(manualClock()), bytes: () => bytes };
-  const fixed = createApiKeyStore({ database, clock: manualClock(), ids, identities: { forget: () => {} }, durableEvents: fakeDurableEvents() });
+  const fixed = createApiKeyStore({
+    database,
+    clock: manualClock(),
+    ids,
+    identities: { forget: () => {} },
+    durableEvents: fakeDurableEvents(),
+  });
   await fixed.create(settings());
   const error = await t.throwsAsync(fixed.create(settings()), undefined, 'the hash is unique');
   t.false(error instanceof GatewayError);
@@ -310,7 +322,13 @@ test('without randomness no key is made', async (t) => {
   const inserted: unknown[] = [];
   const entities = { insert: (...row: unknown[]) => inserted.push(row) };
   const database = { transaction: (work: (inside: object) => unknown) => work(entities) } as never;
-  const keys = createApiKeyStore({ database, clock: manualClock(), ids, identities: { forget: () => {} }, durableEvents: fakeDurableEvents() });
+  const keys = createApiKeyStore({
+    database,
+    clock: manualClock(),
+    ids,
+    identities: { forget: () => {} },
+    durableEvents: fakeDurableEvents(),
+  });
   await t.throwsAsync(async () => keys.create(settings()), { message: 'no entropy' });
   t.deepEqual(inserted, []);
 });
