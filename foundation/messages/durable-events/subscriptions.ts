@@ -37,8 +37,6 @@ const SubscriptionsChanged = defineEvent('kernel.subscriptions-changed', Type.Ob
 
 const NOBODY: readonly SubscribedQueue[] = [];
 
-export type Subscriptions = Awaited<ReturnType<typeof openSubscriptions>>;
-
 /**
  * Who subscribes to what, in the whole deployment: a replica publishes also for plugins that it does not run, or that are being set up. Known from memory; the
  * table is read at the start, every minute, and when another replica tells of a change.
@@ -47,6 +45,8 @@ export async function openSubscriptions({ database, events, onTrouble, times }: 
   const { refresh: every, live, keep } = { ...TIMES, ...times };
   /** The subscriptions that this process works on, each as often as somebody does: of two generations of a plugin both for a moment. */
   const own: SubscribedQueue[] = [];
+  /** Those that the table does not have yet, by queue: also when their plugin is gone again before it does. */
+  const unnoted = new Map<string, SubscribedQueue>();
   let stored: readonly SubscribedQueue[] = [];
   let byEvent: ReadonlyMap<string, readonly SubscribedQueue[]> = new Map();
   let isClosed = false;
@@ -55,16 +55,18 @@ export async function openSubscriptions({ database, events, onTrouble, times }: 
 
   function regroup(): void {
     // The own ones last: of one queue they know best.
-    const byQueue = new Map([...stored, ...own].map((one) => [one.queue, one]));
+    const byQueue = new Map([...stored, ...unnoted.values(), ...own].map((one) => [one.queue, one]));
     byEvent = Map.groupBy(byQueue.values(), ({ event }) => event);
   }
 
   /** Says that the own subscriptions are there, and reads all. */
   async function look(): Promise<void> {
     const now = await database.now();
-    for (const one of new Map(own.map((one) => [one.queue, one])).values()) await note(one, now);
+    const noted = new Map([...unnoted.values(), ...own].map((one) => [one.queue, one]));
+    for (const one of noted.values()) await note(one, now);
     const rows = await database.system().find(SubscriptionRow, {}, { disableIdentityMap: true });
     stored = rows.filter(({ seenAt }) => Number(seenAt) > now - live);
+    for (const [queue, one] of noted) if (unnoted.get(queue) === one) unnoted.delete(queue);
     regroup();
     for (const { queue, seenAt } of rows) if (Number(seenAt) <= now - keep) await forget(queue, now - keep);
   }
@@ -113,6 +115,7 @@ export async function openSubscriptions({ database, events, onTrouble, times }: 
     add(one: SubscribedQueue): () => void {
       const isNew = !stored.some(({ queue, attempts }) => queue === one.queue && attempts === one.attempts);
       own.push(one);
+      if (isNew) unnoted.set(one.queue, one);
       regroup();
       if (isNew) void lookSoon().then(() => events.emit(SubscriptionsChanged, {}));
       return () => {
