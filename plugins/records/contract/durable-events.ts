@@ -9,7 +9,7 @@ const SessionId = Type.String({ maxLength: 128 });
 const NullableText = Type.Union([Type.String(), Type.Null()]);
 
 /**
- * A turn came to its end and is stored, with its usage: of a chat, an agent, a channel, the runtime, a plugin, or an agent task of a workflow. `session_id` is null where
+ * A turn came to its end and is stored, with its usage: of a chat, an agent, the runtime, a plugin, or an agent task of a workflow. `session_id` is null where
  * nothing is kept of what was said.
  */
 export const TurnFinished = defineDurableEvent(
