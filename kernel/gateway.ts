@@ -147,11 +147,10 @@ async function openKernel(
 ) {
   const { settings, acpToken } = options;
   const { log, metrics, database, resources, services: parts } = infrastructure;
-  const { events, durableEvents } = parts;
-  const messages = { events, durableEvents };
+  const { events } = parts;
   const authentication = await openAuthentication({
     ...infrastructure,
-    ...messages,
+    ...parts,
     acpToken,
     jwt: settings.jwt,
   });
@@ -218,13 +217,14 @@ async function openKernel(
     followLog: options.logging.follow,
   };
   const services = kernelServices(options, infrastructure, authentication, listeners, deployment);
-  const { hints, jobs } = parts;
+  const { hints, jobs, durableEvents } = parts;
   return {
     ...infrastructure,
     services,
-    ...messages,
+    events,
     hints,
     jobs,
+    durableEvents,
     listeners,
     grpc,
     publication,

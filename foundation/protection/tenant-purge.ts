@@ -6,7 +6,7 @@ import type { DurableEventsHost } from '../messages/durable-events/durable-event
 import type { Objects } from '../objects/objects.ts';
 import type { Logger } from '../observability/logger.ts';
 import { AuditLog, actionKey } from '../tables/audit-log.ts';
-import { TenantPurged } from '../tables/lifecycle-events.ts';
+import { tellLifecycle } from '../tables/tell-lifecycle.ts';
 import { Tenant } from '../tables/tenant.ts';
 
 /** The action under which purges are found in the audit log (decisions 1.1). */
@@ -136,7 +136,7 @@ export function createTenantPurge(parts: TenantPurgeParts): TenantPurge {
         errorCode: null,
         authMethod: null,
       });
-      await durableEvents.publishOf(entities, id, TenantPurged, {});
+      await tellLifecycle(durableEvents).tenantPurged(entities, id);
     });
   }
 

@@ -4,9 +4,8 @@ import type { SqlEntityManager } from '@mikro-orm/sql';
 import type { Clock } from '../../foundation/base/clock.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import type { Database } from '../../foundation/data/database.ts';
-import type { DurableEventsHost } from '../../foundation/messages/durable-events/durable-events.ts';
 import { ApiKey } from '../../foundation/tables/api-key.ts';
-import { ApiKeyCreated, ApiKeyRevoked, ApiKeyRotated } from '../../foundation/tables/lifecycle-events.ts';
+import type { Lifecycle } from '../../foundation/tables/tell-lifecycle.ts';
 import { type BootstrapSettings, bootstrapKey, hasUsableAdmin } from './bootstrap.ts';
 import { ApiKeyErrors } from './errors.ts';
 import type { IdentityCache } from './identity-cache.ts';
@@ -126,13 +125,14 @@ export function createApiKeyStore({
   clock,
   ids,
   identities,
-  durableEvents,
+  lifecycle,
 }: {
   readonly database: Pick<Database, 'system' | 'transaction' | 'pageOfAll'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly identities: Pick<IdentityCache, 'forget'>;
-  readonly durableEvents: Pick<DurableEventsHost, 'publishOf'>;
+  /** Publishes what happens, together with it. */
+  readonly lifecycle: Pick<Lifecycle, 'keyCreated' | 'keyRotated' | 'keyRevoked'>;
 }): ApiKeyStore {
   async function insert(entities: SqlEntityManager, settings: ApiKeySettings): Promise<NewApiKey> {
     const { raw, hash, prefix } = generateApiKey(ids);
@@ -155,9 +155,7 @@ export function createApiKeyStore({
 
   async function create(entities: SqlEntityManager, settings: ApiKeySettings): Promise<NewApiKey> {
     const made = await insert(entities, settings);
-    const { id: key_id, tenantId, roles, expiresAt } = made.record;
-    const payload = { key_id, roles: [...roles], expires_at: expiresAt?.toISOString() ?? null };
-    await durableEvents.publishOf(entities, tenantId, ApiKeyCreated, payload);
+    await lifecycle.keyCreated(entities, made.record);
     return made;
   }
 
@@ -174,14 +172,13 @@ export function createApiKeyStore({
       return { records: rows.map(toRecord), total };
     },
     async revoke(id, tenantId) {
-      const entities = database.system();
-      const row = await entities.findOne(ApiKey, within({ id }, tenantId));
+      const row = await database.system().findOne(ApiKey, within({ id }, tenantId));
       if (row === null) return false;
+      const revoked = { revokedAt: new Date(clock.now()) };
       try {
-        await database.transaction(async (inside) => {
-          const change = { revokedAt: new Date(clock.now()) };
-          if ((await inside.nativeUpdate(ApiKey, { id, revokedAt: null }, change)) === 0) return;
-          await durableEvents.publishOf(inside, row.tenantId, ApiKeyRevoked, { key_id: id });
+        await database.transaction(async (entities) => {
+          const isNew = (await entities.nativeUpdate(ApiKey, { id, revokedAt: null }, revoked)) > 0;
+          if (isNew) await lifecycle.keyRevoked(entities, row);
         }, RACES);
       } finally {
         // Also after a failure: a commit whose answer was lost has happened.
@@ -203,8 +200,7 @@ export function createApiKeyStore({
           hash = old.hash;
           await entities.nativeUpdate(ApiKey, { id }, { revokedAt: now });
           const made = await insert(entities, { ...toRecord(old), createdBy });
-          const payload = { key_id: id, new_key_id: made.record.id };
-          await durableEvents.publishOf(entities, old.tenantId, ApiKeyRotated, payload);
+          await lifecycle.keyRotated(entities, old, made.record.id);
           return made;
         }, RACES);
       } finally {

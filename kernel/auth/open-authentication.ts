@@ -9,6 +9,7 @@ import type { Events } from '../../foundation/messages/events/events.ts';
 import { defineEvent } from '../../foundation/messages/events/events.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import { createLastUsed } from '../../foundation/tables/api-key-use.ts';
+import { tellLifecycle } from '../../foundation/tables/tell-lifecycle.ts';
 import { createTenants, type Tenants } from '../tenancy/tenants.ts';
 import { createApiKeyAuthenticator } from './api-key.ts';
 import { type ApiKeyStore, createApiKeyStore } from './api-key-store.ts';
@@ -45,7 +46,7 @@ interface AuthenticationParts {
 
 /** Puts the kernel's kinds of credential into the specification's order: static token, API key, JWT. */
 export async function openAuthentication(parts: AuthenticationParts): Promise<Authentication> {
-  const { database, events, durableEvents, clock, ids, log } = parts;
+  const { database, events, clock, ids, log } = parts;
   const identities = createIdentityCache(createApiKeyLookup(database), clock);
   const onError = (err: unknown) => log.warn({ err }, 'the last use of API keys could not be noted');
   const lastUsed = createLastUsed({ database, clock, onError });
@@ -55,11 +56,12 @@ export async function openAuthentication(parts: AuthenticationParts): Promise<Au
       events.emit(KeyChanged, { hash });
     },
   };
+  const lifecycle = tellLifecycle(parts.durableEvents);
   const tenants = createTenants({
+    lifecycle,
     database,
     clock,
     ids,
-    durableEvents,
     forgetIdentities: identities.forgetTenant,
     onChanged: (id) => events.emit(TenantChanged, { id }),
   });
@@ -73,7 +75,7 @@ export async function openAuthentication(parts: AuthenticationParts): Promise<Au
   return {
     chain: createAuthenticationChain({ builtin: builtin.filter((one) => one !== undefined) }),
     tenants,
-    apiKeys: createApiKeyStore({ database, clock, ids, durableEvents, identities: keys }),
+    apiKeys: createApiKeyStore({ database, clock, ids, lifecycle, identities: keys }),
     close() {
       unfollow();
       // A database that is away must not keep the gateway from ending in order.

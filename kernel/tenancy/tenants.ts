@@ -3,11 +3,7 @@ import { createSharedCache } from '../../foundation/base/cache.ts';
 import type { Clock } from '../../foundation/base/clock.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import type { Database } from '../../foundation/data/database.ts';
-import type {
-  DurableEventRef,
-  DurableEventsHost,
-} from '../../foundation/messages/durable-events/durable-events.ts';
-import * as happened from '../../foundation/tables/lifecycle-events.ts';
+import type { Lifecycle } from '../../foundation/tables/tell-lifecycle.ts';
 import { type ChatContext, Tenant, TenantErrors } from '../../foundation/tables/tenant.ts';
 import { DEFAULT_TENANT_ID } from '../access/identity.ts';
 
@@ -104,12 +100,13 @@ export function createTenants(options: {
   readonly database: Pick<Database, 'system' | 'transaction'>;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly durableEvents: Pick<DurableEventsHost, 'publishOf'>;
+  /** Publishes what happens, together with it. */
+  readonly lifecycle: Pick<Lifecycle, 'tenantCreated' | 'tenantChanged'>;
   readonly forgetIdentities: (tenantId: string) => void;
   /** Told of each change that was made through this object. */
   readonly onChanged?: (tenantId: string) => void;
 }): Tenants {
-  const { database, clock, ids, durableEvents, forgetIdentities, onChanged = () => {} } = options;
+  const { database, clock, ids, lifecycle, forgetIdentities, onChanged = () => {} } = options;
   const cache = createSharedCache<TenantRecord | undefined>({
     load: read,
     clock,
@@ -127,11 +124,9 @@ export function createTenants(options: {
     forgetIdentities(id);
   }
 
-  /** Writes what `decide` says about the current record, and the event of it, or nothing when it says `undefined`; one writer at a time. */
-  async function change<T>(
+  /** Writes what `decide` says about the current record, or nothing when it says `undefined`; one writer at a time. */
+  async function change(
     id: string,
-    event: DurableEventRef<T>,
-    payloadOf: (changes: Partial<TenantRecord>) => T,
     decide: (current: TenantRecord, now: Date) => Partial<TenantRecord> | undefined,
   ): Promise<TenantRecord> {
     try {
@@ -143,7 +138,7 @@ export function createTenants(options: {
         const changes = decide(current, now);
         if (changes === undefined) return current;
         await entities.nativeUpdate(Tenant, { id }, { ...changes, updatedAt: now });
-        await durableEvents.publishOf(entities, id, event, payloadOf(changes) as NoInfer<T>);
+        await lifecycle.tenantChanged(entities, id, changes);
         return { ...current, ...changes, updatedAt: now };
       }, RACES);
     } finally {
@@ -172,7 +167,7 @@ export function createTenants(options: {
       };
       await database.transaction(async (entities) => {
         await entities.insert(Tenant, record);
-        await durableEvents.publishOf(entities, record.id, happened.TenantCreated, { plan: record.plan });
+        await lifecycle.tenantCreated(entities, record);
       });
       return record;
     },
@@ -188,31 +183,25 @@ export function createTenants(options: {
       return { records: rows.map(toRecord), total };
     },
     update: (id, settings) =>
-      change(id, happened.TenantUpdated, changedNames, (current) => {
+      change(id, (current) => {
         if (current.deletedAt !== null) throw TenantErrors.isDeleted();
         const changes = withoutUndefined(settings);
         return Object.keys(changes).length === 0 ? undefined : changes;
       }),
     async scheduleDelete(id, purgeAfter) {
       if (id === DEFAULT_TENANT_ID) throw TenantErrors.isDefault();
-      const payload = () => ({ purge_after: purgeAfter.toISOString() });
-      return change(id, happened.TenantDeleted, payload, (current, now) =>
+      return change(id, (current, now) =>
         current.deletedAt === null ? { deletedAt: now, purgeAfter } : undefined,
       );
     },
     restore: (id) =>
-      change(
-        id,
-        happened.TenantRestored,
-        () => ({}),
-        (current, now) => {
-          if (current.deletedAt === null) throw TenantErrors.isNotDeleted();
-          const { purgeAfter, purgeStartedAt } = current;
-          if (purgeAfter === null || purgeAfter <= now || purgeStartedAt !== null)
-            throw TenantErrors.isPurged();
-          return { deletedAt: null, purgeAfter: null };
-        },
-      ),
+      change(id, (current, now) => {
+        if (current.deletedAt === null) throw TenantErrors.isNotDeleted();
+        const { purgeAfter, purgeStartedAt } = current;
+        if (purgeAfter === null || purgeAfter <= now || purgeStartedAt !== null)
+          throw TenantErrors.isPurged();
+        return { deletedAt: null, purgeAfter: null };
+      }),
   };
 }
 
@@ -235,13 +224,6 @@ function toRecord(row: TenantRecord): TenantRecord {
     purgeAfter: row.purgeAfter ?? null,
     purgeStartedAt: row.purgeStartedAt ?? null,
     purgedAt: row.purgedAt ?? null,
-  };
-}
-
-/** The names of settings, as the API has them. */
-function changedNames(changes: Partial<TenantRecord>) {
-  return {
-    changed: Object.keys(changes).map((name) => name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)),
   };
 }
 

@@ -4,6 +4,7 @@ import { createIds } from '../../../foundation/base/ids.ts';
 import type { Database } from '../../../foundation/data/database.ts';
 import { EgressRuleTable, egressRegistration, evaluate } from '../../../foundation/egress/rule.ts';
 import { createEgressRules, MAX_RULES } from '../../../foundation/egress/rules.ts';
+import { tellLifecycle } from '../../../foundation/tables/tell-lifecycle.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { createTenants } from '../../../kernel/tenancy/tenants.ts';
 import { fakeDurableEvents } from '../../../testing/fakes/fake-durable-events.ts';
@@ -27,7 +28,7 @@ const newTenant = async (database: Database, clock: ManualClock) =>
     database,
     clock,
     ids: createIds(clock),
-    durableEvents: fakeDurableEvents(),
+    lifecycle: tellLifecycle(fakeDurableEvents()),
     forgetIdentities: () => {},
   }).create({
     name: 'Acme',
@@ -152,7 +153,7 @@ eachDatabase(test, 'a tenant that is not there, or not any more, gets no rules',
     database,
     clock,
     ids: createIds(clock),
-    durableEvents: fakeDurableEvents(),
+    lifecycle: tellLifecycle(fakeDurableEvents()),
     forgetIdentities: () => {},
   });
   const { id: tenantId } = await tenants.create({ name: 'Acme' });

@@ -5,6 +5,7 @@ import test from 'ava';
 import { GatewayError } from '../../../foundation/base/gateway-error.ts';
 import { createIds } from '../../../foundation/base/ids.ts';
 import type { Database } from '../../../foundation/data/database.ts';
+import { tellLifecycle } from '../../../foundation/tables/tell-lifecycle.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { createApiKeyAuthenticator } from '../../../kernel/auth/api-key.ts';
 import { type ApiKeySettings, createApiKeyStore, hashApiKey } from '../../../kernel/auth/api-key-store.ts';
@@ -27,7 +28,7 @@ function replica(database: Database, clock: ManualClock) {
     clock,
     ids: createIds(clock),
     identities,
-    durableEvents: fakeDurableEvents(),
+    lifecycle: tellLifecycle(fakeDurableEvents()),
   });
   const apiKeys = createApiKeyAuthenticator({ identities, clock, touch: () => {} });
   const chain = createAuthenticationChain({ builtin: [apiKeys] });
@@ -303,7 +304,7 @@ eachDatabase(test, 'the raw value of a key is nowhere in the database and in no 
     clock: manualClock(),
     ids,
     identities: { forget: () => {} },
-    durableEvents: fakeDurableEvents(),
+    lifecycle: tellLifecycle(fakeDurableEvents()),
   });
   await fixed.create(settings());
   const error = await t.throwsAsync(fixed.create(settings()), undefined, 'the hash is unique');
@@ -327,7 +328,7 @@ test('without randomness no key is made', async (t) => {
     clock: manualClock(),
     ids,
     identities: { forget: () => {} },
-    durableEvents: fakeDurableEvents(),
+    lifecycle: tellLifecycle(fakeDurableEvents()),
   });
   await t.throwsAsync(async () => keys.create(settings()), { message: 'no entropy' });
   t.deepEqual(inserted, []);

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { createIds } from '../../../foundation/base/ids.ts';
 import type { Database } from '../../../foundation/data/database.ts';
+import { tellLifecycle } from '../../../foundation/tables/tell-lifecycle.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { createTenants, isLive } from '../../../kernel/tenancy/tenants.ts';
 import { fakeDurableEvents } from '../../../testing/fakes/fake-durable-events.ts';
@@ -14,7 +15,7 @@ function replica(database: Database, clock: ManualClock) {
     database,
     clock,
     ids: createIds(clock),
-    durableEvents: fakeDurableEvents(),
+    lifecycle: tellLifecycle(fakeDurableEvents()),
     forgetIdentities: (id) => forgotten.push(id),
   });
   return { tenants, forgotten };
