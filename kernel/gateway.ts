@@ -148,12 +148,8 @@ async function openKernel(
   const { settings, acpToken } = options;
   const { log, metrics, database, resources, services: parts } = infrastructure;
   const { events } = parts;
-  const authentication = await openAuthentication({
-    ...infrastructure,
-    ...parts,
-    acpToken,
-    jwt: settings.jwt,
-  });
+  const { jwt } = settings;
+  const authentication = await openAuthentication({ ...infrastructure, ...parts, acpToken, jwt });
   opened.defer(() => authentication.close());
   const chain = chainServices(options, infrastructure, authentication);
   const bodies = new BodyBudget(settings.maxBodyBytes, collectGarbage());

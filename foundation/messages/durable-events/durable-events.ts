@@ -25,8 +25,9 @@ export interface DurableEventRef<T> {
 
 /** Words of lower-case letters, digits and hyphens, two at least, joined by points. */
 const ID = /^[a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)+$/;
-/** Its subscribers' queues are named after it, in 100 characters. */
+/** Its subscribers' queues are named after it. */
 const MAX_ID = 48;
+const MAX_QUEUE = 100;
 
 /**
  * Declares a durable event in a plugin's contract. It is published in the transaction of what it reports, and delivered to each subscriber at least once, as a
@@ -172,5 +173,10 @@ function queueOf(plugin: string, event: DurableEventRef<unknown>, name: string |
     throw new TypeError(
       `The name of a subscription is 1 to 16 lower-case letters, digits and hyphens, not "${name}"`,
     );
-  return [plugin, 'on', event.id, ...(name === undefined ? [] : [name])].join('.');
+  const queue = [plugin, 'on', event.id, ...(name === undefined ? [] : [name])].join('.');
+  if (queue.length > MAX_QUEUE)
+    throw new TypeError(
+      `"${queue}" is above ${MAX_QUEUE} characters: the name of the plugin is too long to subscribe`,
+    );
+  return queue;
 }

@@ -1,8 +1,9 @@
 import { defineDurableEvent, Type } from 'agent-gateway';
 
 /**
- * A turn of a model or an agent began, and nothing of it is stored: it failed, was refused by a guard, or was aborted. It changed nothing in the database, so this is published when it
- * ends, and not together with anything: a process that is killed takes its turns along without it. An agent task of a workflow tells by its run.
+ * A turn of a model or an agent began, and nothing of it is stored: it failed, its answer was refused, or it was aborted. What is refused before (by limits, the input check, guards of
+ * what goes in) is no turn. It changed nothing in the database, so this is published when it ends, and not together with anything: a process that is killed takes its turns along
+ * without it. An agent task of a workflow tells by its run.
  */
 export const TurnFailed = defineDurableEvent(
   'agent-engine.turn-failed',

@@ -29,6 +29,8 @@ interface ContextBudget {
   readonly historyTokens: number;
 }
 
+const AGENT_NAME = /^[\w.-]{1,128}$/;
+
 const NOTHING: Preamble = { text: '', secret: undefined };
 
 /** What conversations are made of. */
@@ -74,7 +76,9 @@ export function createConversations(parts: ConversationParts): Conversations {
   ): Promise<void> {
     if (!durableEvents.hasSubscribers(TurnFailed)) return;
     const payload = {
-      ...{ session_id: sessionId ?? null, agent: agent ?? null, model, request_id: requestId },
+      // Whatever a client asked for: there may be no such agent.
+      agent: agent !== undefined && AGENT_NAME.test(agent) ? agent : null,
+      ...{ session_id: sessionId ?? null, model, request_id: requestId },
       reason: isAborted ? ('aborted' as const) : ('failed' as const),
       error: error instanceof GatewayError ? error.code : null,
     };

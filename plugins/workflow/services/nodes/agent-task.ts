@@ -40,7 +40,7 @@ export function agentTask(parts: AgentTaskParts): NodeType {
     parts;
 
   /** A turn that came to its end. Records have the tenant and the identity of the principal, and no session. */
-  async function priced(task: StepTask, principal: Principal, { model, uses }: AgentResult) {
+  async function finished(task: StepTask, principal: Principal, { model, uses }: AgentResult) {
     const prices = await metering.price(uses);
     const agent = textOf(task.input.agent);
     const turn = { agent, model, source: 'workflow', runId: task.runId, uses: prices };
@@ -103,7 +103,7 @@ export function agentTask(parts: AgentTaskParts): NodeType {
         await recordFailure(task, principal, result);
         throw failure;
       }
-      const turn = await priced(task, principal, result);
+      const turn = await finished(task, principal, result);
       const succeeded = { output: { text, usage: usageOf(turn.prices) }, record };
       if (commitsWithStep) return { ...succeeded, also: turn.record };
       await turn.record(database.forTenant(principal.tenantId));
@@ -115,7 +115,7 @@ export function agentTask(parts: AgentTaskParts): NodeType {
   async function recordFailure(task: StepTask, principal: Principal, result: AgentResult) {
     if (result.uses.length === 0) return;
     try {
-      const { record } = await priced(task, principal, result);
+      const { record } = await finished(task, principal, result);
       await record(database.forTenant(principal.tenantId));
     } catch (err) {
       task.log.error(
