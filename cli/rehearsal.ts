@@ -79,8 +79,8 @@ export async function rehearse({
   };
   const infrastructure = await openInfrastructure(options, opened, () => Number.POSITIVE_INFINITY);
   const { acpToken = settings.production ? undefined : 'made at the first start', jwt } = settings;
-  const { events } = infrastructure.services;
-  const authentication = await openAuthentication({ ...infrastructure, acpToken, events, jwt });
+  const { services } = infrastructure;
+  const authentication = await openAuthentication({ ...infrastructure, ...services, acpToken, jwt });
   opened.defer(() => authentication.close());
 
   const { metrics } = infrastructure;

@@ -2,6 +2,7 @@ import type { Database, Registration } from './data/database.ts';
 import type { Migration } from './data/migration.ts';
 import { egressRegistration } from './egress/rule.ts';
 import { leaseRegistration } from './leases/lease-tables.ts';
+import { subscriptionRegistration } from './messages/durable-events/subscription-table.ts';
 import { jobRegistration } from './messages/jobs/job-table.ts';
 import { scheduleRegistration } from './schedules/schedule-table.ts';
 import { ApiKey } from './tables/api-key.ts';
@@ -114,7 +115,8 @@ const auditActions: Migration = {
 
 /** Makes the tables of the kernel and its services, or brings them to their newest form. */
 export async function registerKernelTables(database: Database): Promise<void> {
-  const services = [egressRegistration, leaseRegistration, jobRegistration, scheduleRegistration];
+  const messages = [jobRegistration, subscriptionRegistration];
+  const services = [egressRegistration, leaseRegistration, ...messages, scheduleRegistration];
   for (const registration of [kernelRegistration, ...services]) await database.register(registration);
 }
 

@@ -7,6 +7,7 @@ import type { Database } from './data/database.ts';
 import { openEgress } from './egress/open-egress.ts';
 import { eventSignals } from './leases/lease-signals.ts';
 import { openLeases } from './leases/open-leases.ts';
+import { openDurableEvents } from './messages/durable-events/open-durable-events.ts';
 import { openEvents } from './messages/events/open-events.ts';
 import { openHints } from './messages/hints/open-hints.ts';
 import { openJobs } from './messages/jobs/open-jobs.ts';
@@ -66,6 +67,8 @@ export async function openServices(parts: ServicesParts) {
   opened.defer(() => hints.close());
   const jobs = openJobs({ ...common, database, events, metrics });
   opened.defer(() => jobs.close());
+  const durableEvents = await openDurableEvents({ ...common, database, events, jobs });
+  opened.defer(() => durableEvents.close());
   const observe = createObjectMetrics(prometheus);
   const objects = await openObjects({ ...common, url: settings.objectStore, observe });
   opened.defer(() => objects.close());
@@ -80,9 +83,11 @@ export async function openServices(parts: ServicesParts) {
 
   opened.move();
   return {
-    services: { events, leases, hints, jobs, objects, egress, secrets },
+    services: { events, leases, hints, jobs, durableEvents, objects, egress, secrets },
     async close() {
-      const closed = [egress, objects, hints, jobs, leases].map(async (service) => service.close());
+      const closed = [egress, objects, hints, durableEvents, jobs, leases].map(async (service) =>
+        service.close(),
+      );
       await Promise.allSettled(closed);
       await events.close();
       await Promise.all(closed);

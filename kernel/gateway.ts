@@ -148,7 +148,8 @@ async function openKernel(
   const { settings, acpToken } = options;
   const { log, metrics, database, resources, services: parts } = infrastructure;
   const { events } = parts;
-  const authentication = await openAuthentication({ ...infrastructure, acpToken, events, jwt: settings.jwt });
+  const { jwt } = settings;
+  const authentication = await openAuthentication({ ...infrastructure, ...parts, acpToken, jwt });
   opened.defer(() => authentication.close());
   const chain = chainServices(options, infrastructure, authentication);
   const bodies = new BodyBudget(settings.maxBodyBytes, collectGarbage());
@@ -213,13 +214,14 @@ async function openKernel(
     followLog: options.logging.follow,
   };
   const services = kernelServices(options, infrastructure, authentication, listeners, deployment);
-  const { hints, jobs } = parts;
+  const { hints, jobs, durableEvents } = parts;
   return {
     ...infrastructure,
     services,
     events,
     hints,
     jobs,
+    durableEvents,
     listeners,
     grpc,
     publication,

@@ -105,6 +105,14 @@ export type {
   Leases,
   LeaseWaitOptions,
 } from '../foundation/leases/leases.ts';
+export {
+  type DurableEventContext,
+  type DurableEventHandler,
+  type DurableEventRef,
+  type DurableEvents,
+  defineDurableEvent,
+  type SubscribeOptions,
+} from '../foundation/messages/durable-events/durable-events.ts';
 export type { EventListener, EventMeta, Events } from '../foundation/messages/events/events.ts';
 export { defineEvent, EventErrors, type EventRef } from '../foundation/messages/events/events.ts';
 export type {
@@ -186,6 +194,7 @@ export { createSeal, type Seal } from '../foundation/secrets/seal.ts';
 export { SecretErrors } from '../foundation/secrets/secret-file.ts';
 export type { SecretOrigin, Secrets, TenantSecretUse } from '../foundation/secrets/secrets.ts';
 export { isSecretReference } from '../foundation/secrets/secrets.ts';
+export * from '../foundation/tables/lifecycle-events.ts';
 export { TenantErrors } from '../foundation/tables/tenant.ts';
 export { type Grant, GrantErrors, grantProblems, requireGrant } from './access/grants.ts';
 export type { Identity } from './access/identity.ts';

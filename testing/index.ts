@@ -6,6 +6,11 @@ export type {
   RouteSample,
   SampleTenant,
 } from './conformance/gateway-of.ts';
+export {
+  type FakeDurableEvents,
+  fakeDurableEvents,
+  type PublishedEvent,
+} from './fakes/fake-durable-events.ts';
 export { type FakeAnswer, type FakeEgress, fakeEgress, type SentRequest } from './fakes/fake-egress.ts';
 export { fakeIds } from './fakes/fake-ids.ts';
 export { type FakeJobs, fakeJobs, type PublishedJob } from './fakes/fake-jobs.ts';

@@ -2,9 +2,11 @@ import type { AuditLogs } from '../audit/audit-logs.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Database } from '../data/database.ts';
+import type { DurableEventsHost } from '../messages/durable-events/durable-events.ts';
 import type { Objects } from '../objects/objects.ts';
 import type { Logger } from '../observability/logger.ts';
 import { AuditLog, actionKey } from '../tables/audit-log.ts';
+import { tellLifecycle } from '../tables/tell-lifecycle.ts';
 import { Tenant } from '../tables/tenant.ts';
 
 /** The action under which purges are found in the audit log (decisions 1.1). */
@@ -33,6 +35,7 @@ export interface TenantPurgeParts {
   readonly database: Pick<Database, 'system' | 'transaction' | 'tenantTables'>;
   readonly objects: Pick<Objects, 'available' | 'all'>;
   readonly audit: Pick<AuditLogs, 'renameInDetails'>;
+  readonly durableEvents: Pick<DurableEventsHost, 'publishOf'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
@@ -65,7 +68,7 @@ const PURGED_NAME = 'Purged tenant';
 
 /** Makes the purge. Its steps can all be done again, so that whatever dies, the next run goes on. */
 export function createTenantPurge(parts: TenantPurgeParts): TenantPurge {
-  const { database, objects, audit, clock, ids, log } = parts;
+  const { database, objects, audit, durableEvents, clock, ids, log } = parts;
 
   /** Those that are due after `after`, with those that were purged a short while ago. */
   async function dueAfter(after: string): Promise<readonly DueTenant[]> {
@@ -133,6 +136,7 @@ export function createTenantPurge(parts: TenantPurgeParts): TenantPurge {
         errorCode: null,
         authMethod: null,
       });
+      await tellLifecycle(durableEvents).tenantPurged(entities, id);
     });
   }
 

@@ -1,5 +1,10 @@
 import type Router from '@koa/router';
 import type { TSchema } from 'typebox';
+import type {
+  DurableEventHandler,
+  DurableEventRef,
+  SubscribeOptions,
+} from '../../foundation/messages/durable-events/durable-events.ts';
 import type { EventListener, EventRef } from '../../foundation/messages/events/events.ts';
 import type { HintHandler, HintOptions, HintRef } from '../../foundation/messages/hints/hints.ts';
 import type { JobHandler, JobRef, WorkerOptions } from '../../foundation/messages/jobs/jobs.ts';
@@ -73,6 +78,18 @@ export interface Scope<C = unknown> {
    * they go back. A job that the plugin lists in `jobs` needs its worker.
    */
   worker<T>(job: JobRef<T>, handle: JobHandler<NoInfer<T>>, options?: WorkerOptions): void;
+  /**
+   * Handles every durable event of one kind, from the first activation on: each at least once, by one replica, wherever it was published. While no replica runs the plugin,
+   * what happens is kept for it for an hour. In what order is not promised. An attempt that fails is tried again, as with jobs; the handler recognizes what it has done by
+   * `context.id`.
+   *
+   * @throws TypeError for options out of their bounds
+   */
+  subscribe<T>(
+    event: DurableEventRef<T>,
+    handle: DurableEventHandler<NoInfer<T>>,
+    options?: SubscribeOptions,
+  ): void;
   /**
    * Runs `task` every `milliseconds` (never two at once) until the plugin stops; a failure is logged. The first time after one period, or
    * `immediately`: when the plugin was published, at the start of the gateway when all were. A `name` is unique in the plugin.

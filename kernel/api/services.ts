@@ -4,6 +4,7 @@ import type { Ids } from '../../foundation/base/ids.ts';
 import type { Database } from '../../foundation/data/database.ts';
 import type { Egress } from '../../foundation/egress/egress.ts';
 import type { Leases } from '../../foundation/leases/leases.ts';
+import type { DurableEvents } from '../../foundation/messages/durable-events/durable-events.ts';
 import type { Events } from '../../foundation/messages/events/events.ts';
 import type { Hints } from '../../foundation/messages/hints/hints.ts';
 import type { Jobs } from '../../foundation/messages/jobs/jobs.ts';
@@ -35,6 +36,8 @@ export interface KernelServices {
   readonly hints: Pick<Hints, 'send' | 'delivers' | 'form'>;
   /** Durable work: done at least once, whatever dies. `scope.worker` does it. */
   readonly jobs: Jobs;
+  /** What happened, for whoever subscribes: in the transaction of its data. `scope.subscribe` handles it. */
+  readonly durableEvents: DurableEvents;
   /** Object storage. */
   readonly objects: Objects;
   /** The way out to addresses that a tenant, a model or a remote party chose. */

@@ -5,6 +5,7 @@ import type { Clock } from '../../foundation/base/clock.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import type { Database } from '../../foundation/data/database.ts';
 import { ApiKey } from '../../foundation/tables/api-key.ts';
+import type { Lifecycle } from '../../foundation/tables/tell-lifecycle.ts';
 import { type BootstrapSettings, bootstrapKey, hasUsableAdmin } from './bootstrap.ts';
 import { ApiKeyErrors } from './errors.ts';
 import type { IdentityCache } from './identity-cache.ts';
@@ -124,11 +125,14 @@ export function createApiKeyStore({
   clock,
   ids,
   identities,
+  lifecycle,
 }: {
   readonly database: Pick<Database, 'system' | 'transaction' | 'pageOfAll'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly identities: Pick<IdentityCache, 'forget'>;
+  /** Publishes what happens, together with it. */
+  readonly lifecycle: Pick<Lifecycle, 'keyCreated' | 'keyRotated' | 'keyRevoked'>;
 }): ApiKeyStore {
   async function insert(entities: SqlEntityManager, settings: ApiKeySettings): Promise<NewApiKey> {
     const { raw, hash, prefix } = generateApiKey(ids);
@@ -149,8 +153,14 @@ export function createApiKeyStore({
     return { record, key: raw };
   }
 
+  async function create(entities: SqlEntityManager, settings: ApiKeySettings): Promise<NewApiKey> {
+    const made = await insert(entities, settings);
+    await lifecycle.keyCreated(entities, made.record);
+    return made;
+  }
+
   return {
-    create: (settings) => insert(database.system(), settings),
+    create: (settings) => database.transaction((entities) => create(entities, settings)),
     async find(id, tenantId) {
       const row = await database.system().findOne(ApiKey, within({ id }, tenantId));
       return row === null ? undefined : toRecord(row);
@@ -162,11 +172,14 @@ export function createApiKeyStore({
       return { records: rows.map(toRecord), total };
     },
     async revoke(id, tenantId) {
-      const entities = database.system();
-      const row = await entities.findOne(ApiKey, within({ id }, tenantId));
+      const row = await database.system().findOne(ApiKey, within({ id }, tenantId));
       if (row === null) return false;
+      const revoked = { revokedAt: new Date(clock.now()) };
       try {
-        await entities.nativeUpdate(ApiKey, { id, revokedAt: null }, { revokedAt: new Date(clock.now()) });
+        await database.transaction(async (entities) => {
+          const isNew = (await entities.nativeUpdate(ApiKey, { id, revokedAt: null }, revoked)) > 0;
+          if (isNew) await lifecycle.keyRevoked(entities, row);
+        }, RACES);
       } finally {
         // Also after a failure: a commit whose answer was lost has happened.
         identities.forget(row.hash);
@@ -186,7 +199,9 @@ export function createApiKeyStore({
           if (old.expiresAt !== null && old.expiresAt <= now) throw ApiKeyErrors.expired();
           hash = old.hash;
           await entities.nativeUpdate(ApiKey, { id }, { revokedAt: now });
-          return insert(entities, { ...toRecord(old), createdBy });
+          const made = await insert(entities, { ...toRecord(old), createdBy });
+          await lifecycle.keyRotated(entities, old, made.record.id);
+          return made;
         }, RACES);
       } finally {
         if (hash !== undefined) identities.forget(hash);
@@ -195,7 +210,7 @@ export function createApiKeyStore({
     hasUsableAdmin: (tenantId) => hasUsableAdmin(database.system(), tenantId, new Date(clock.now())),
     bootstrap: (settings) =>
       database.transaction(
-        (entities) => bootstrapKey(entities, settings, new Date(clock.now()), (key) => insert(entities, key)),
+        (entities) => bootstrapKey(entities, settings, new Date(clock.now()), (key) => create(entities, key)),
         RACES,
       ),
   };

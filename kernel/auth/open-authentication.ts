@@ -4,10 +4,12 @@ import type { Ids } from '../../foundation/base/ids.ts';
 import { Type } from '../../foundation/base/type.ts';
 import type { KernelSettings } from '../../foundation/config/kernel-settings.ts';
 import type { Database } from '../../foundation/data/database.ts';
+import type { DurableEventsHost } from '../../foundation/messages/durable-events/durable-events.ts';
 import type { Events } from '../../foundation/messages/events/events.ts';
 import { defineEvent } from '../../foundation/messages/events/events.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import { createLastUsed } from '../../foundation/tables/api-key-use.ts';
+import { tellLifecycle } from '../../foundation/tables/tell-lifecycle.ts';
 import { createTenants, type Tenants } from '../tenancy/tenants.ts';
 import { createApiKeyAuthenticator } from './api-key.ts';
 import { type ApiKeyStore, createApiKeyStore } from './api-key-store.ts';
@@ -36,6 +38,7 @@ interface AuthenticationParts {
   readonly acpToken: string | undefined;
   /** Over which the replicas tell each other of revocations. */
   readonly events: Events;
+  readonly durableEvents: Pick<DurableEventsHost, 'publishOf'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
@@ -53,7 +56,9 @@ export async function openAuthentication(parts: AuthenticationParts): Promise<Au
       events.emit(KeyChanged, { hash });
     },
   };
+  const lifecycle = tellLifecycle(parts.durableEvents);
   const tenants = createTenants({
+    lifecycle,
     database,
     clock,
     ids,
@@ -70,7 +75,7 @@ export async function openAuthentication(parts: AuthenticationParts): Promise<Au
   return {
     chain: createAuthenticationChain({ builtin: builtin.filter((one) => one !== undefined) }),
     tenants,
-    apiKeys: createApiKeyStore({ database, clock, ids, identities: keys }),
+    apiKeys: createApiKeyStore({ database, clock, ids, lifecycle, identities: keys }),
     close() {
       unfollow();
       // A database that is away must not keep the gateway from ending in order.

@@ -17,7 +17,10 @@ const ABORT_GRACE = 2_000;
 
 /** What the host gives to a new instance. */
 interface InstanceParts
-  extends Pick<ScopeParts, 'services' | 'events' | 'hints' | 'jobs' | 'resources' | 'log' | 'contributions'> {
+  extends Pick<
+    ScopeParts,
+    'services' | 'events' | 'hints' | 'jobs' | 'durableEvents' | 'resources' | 'log' | 'contributions'
+  > {
   readonly plugin: Plugin;
   readonly config: unknown;
   readonly configHash: string;

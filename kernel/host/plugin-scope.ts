@@ -1,5 +1,9 @@
 import type { Middleware } from 'koa';
 import type { TSchema } from 'typebox';
+import {
+  type DurableEventsHost,
+  subscription,
+} from '../../foundation/messages/durable-events/durable-events.ts';
 import type { Events } from '../../foundation/messages/events/events.ts';
 import { checkHintOptions } from '../../foundation/messages/hints/create-hints.ts';
 import type { Hints } from '../../foundation/messages/hints/hints.ts';
@@ -34,6 +38,7 @@ export interface ScopeParts {
   readonly events: Pick<Events, 'on'>;
   readonly hints: Pick<Hints, 'listen'>;
   readonly jobs: Pick<JobsHost, 'work'>;
+  readonly durableEvents: Pick<DurableEventsHost, 'subscribe'>;
   readonly resources: Pick<ResourceHost, 'register'>;
   readonly metric: PluginMetrics;
   readonly effects: Effects;
@@ -156,6 +161,14 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
       if (workers.some((known) => known.name === job.id))
         throw new Error(`${name} has two workers for ${job.id}`);
       workers.push({ name: job.id, start: () => jobs.work(job, handle, options) });
+    },
+
+    subscribe(event, handle, options) {
+      const { workers } = open('subscribe');
+      const one = subscription(name, event, handle, options);
+      if (workers.some((known) => known.name === one.job.id))
+        throw new Error(`${name} subscribes to ${event.id} twice: name one of the two`);
+      workers.push({ name: one.job.id, start: () => parts.durableEvents.subscribe(one) });
     },
 
     every(task, milliseconds, run, { immediately = false, replicas = 'all' } = {}) {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../foundation/base/clock.ts';
 import { Mutex } from '../../foundation/base/semaphore.ts';
 import type { Environment } from '../../foundation/config/read-config.ts';
+import type { DurableEventsHost } from '../../foundation/messages/durable-events/durable-events.ts';
 import type { Events } from '../../foundation/messages/events/events.ts';
 import type { Hints } from '../../foundation/messages/hints/hints.ts';
 import type { JobsHost } from '../../foundation/messages/jobs/jobs.ts';
@@ -25,6 +26,7 @@ export interface SwapParts {
   readonly events: Pick<Events, 'on'>;
   readonly hints: Pick<Hints, 'listen'>;
   readonly jobs: Pick<JobsHost, 'work'>;
+  readonly durableEvents: Pick<DurableEventsHost, 'subscribe'>;
   readonly resources: Pick<ResourceHost, 'register'>;
   readonly publication: Publication;
   /** Read by plugins for their own variables. */

@@ -3,6 +3,7 @@ import { createSharedCache } from '../../foundation/base/cache.ts';
 import type { Clock } from '../../foundation/base/clock.ts';
 import type { Ids } from '../../foundation/base/ids.ts';
 import type { Database } from '../../foundation/data/database.ts';
+import type { Lifecycle } from '../../foundation/tables/tell-lifecycle.ts';
 import { type ChatContext, Tenant, TenantErrors } from '../../foundation/tables/tenant.ts';
 import { DEFAULT_TENANT_ID } from '../access/identity.ts';
 
@@ -99,11 +100,13 @@ export function createTenants(options: {
   readonly database: Pick<Database, 'system' | 'transaction'>;
   readonly clock: Clock;
   readonly ids: Ids;
+  /** Publishes what happens, together with it. */
+  readonly lifecycle: Pick<Lifecycle, 'tenantCreated' | 'tenantChanged'>;
   readonly forgetIdentities: (tenantId: string) => void;
   /** Told of each change that was made through this object. */
   readonly onChanged?: (tenantId: string) => void;
 }): Tenants {
-  const { database, clock, ids, forgetIdentities, onChanged = () => {} } = options;
+  const { database, clock, ids, lifecycle, forgetIdentities, onChanged = () => {} } = options;
   const cache = createSharedCache<TenantRecord | undefined>({
     load: read,
     clock,
@@ -135,6 +138,7 @@ export function createTenants(options: {
         const changes = decide(current, now);
         if (changes === undefined) return current;
         await entities.nativeUpdate(Tenant, { id }, { ...changes, updatedAt: now });
+        await lifecycle.tenantChanged(entities, id, changes);
         return { ...current, ...changes, updatedAt: now };
       }, RACES);
     } finally {
@@ -161,7 +165,10 @@ export function createTenants(options: {
         purgeStartedAt: null,
         purgedAt: null,
       };
-      await database.system().insert(Tenant, record);
+      await database.transaction(async (entities) => {
+        await entities.insert(Tenant, record);
+        await lifecycle.tenantCreated(entities, record);
+      });
       return record;
     },
     async list({ limit, offset, includeDeleted = false, only }) {

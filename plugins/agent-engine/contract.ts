@@ -23,3 +23,4 @@ export * from './contract/redact-value.ts';
 export * from './contract/run-context.ts';
 export * from './contract/sandbox.ts';
 export * from './contract/tools.ts';
+export * from './contract/turn-failed.ts';

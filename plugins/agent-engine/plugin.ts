@@ -82,7 +82,7 @@ export default definePlugin({
   ],
   async setup(scope, records) {
     const { memories, receipts, skills } = records;
-    const { clock, ids, database, objects } = scope.services;
+    const { clock, ids, database, objects, durableEvents } = scope.services;
     const sandbox = await startSandbox(scope);
     const guard = openGuard(scope);
     const openGuards = openChatGuards(scope);
@@ -103,7 +103,9 @@ export default definePlugin({
 
     const { preamble_tokens: preambleTokens, history_tokens: historyTokens } = scope.config;
     const budget = { preambleTokens, historyTokens };
-    const conversations = createConversations({ ...records, guard, openGuards, database, budget });
+    const conversations = createConversations({
+      ...{ ...records, guard, openGuards, database, durableEvents, budget },
+    });
     const checkpoints = createCheckpoints({ clock, ids });
     const turns = createAgentTurns({ ...records, agents, models, conversations, checkpoints, database });
 

@@ -2,6 +2,7 @@
 export * from './contract/call-spans.ts';
 export * from './contract/chat.ts';
 export * from './contract/dollars.ts';
+export * from './contract/durable-events.ts';
 export * from './contract/embeddings.ts';
 export * from './contract/memories.ts';
 export * from './contract/metering.ts';

@@ -60,14 +60,14 @@ export default definePlugin({
     RetentionRef,
   ],
   async setup(scope) {
-    const { clock, ids, database, leases } = scope.services;
+    const { clock, ids, database, leases, durableEvents } = scope.services;
     const { metering, pricing } = openMetering(scope);
     const catalog = await readCatalog(BUILTIN_FOLDER);
     const context = openTenantContext(scope, catalog);
     const data = scope.contributions(SessionDataPoint);
 
-    scope.provide(SessionsRef, createSessions({ leases, data }));
-    scope.provide(TurnsRef, createTurns({ database, leases, metering, clock, ids }));
+    scope.provide(SessionsRef, createSessions({ leases, data, durableEvents }));
+    scope.provide(TurnsRef, createTurns({ database, leases, metering, durableEvents, clock, ids }));
     scope.provide(ReceiptsRef, createReceipts({ clock, ids }));
     scope.provide(MeteringRef, metering);
     scope.provide(UsageReportsRef, createUsageReports({ database }));
@@ -82,7 +82,8 @@ export default definePlugin({
     scope.provide(PreamblesRef, context.preambles);
     scope.provide(ProvisioningRef, context.provisioning);
     scope.provide(RetentionRef, openRetention(scope));
-    for (const kind of recordKinds({ database, leases, data })) scope.contribute(RetentionPoint, kind);
+    for (const kind of recordKinds({ database, leases, data, durableEvents }))
+      scope.contribute(RetentionPoint, kind);
     scope.contribute(PersonalDataPoint, createPersonalData({ ...scope.services, ...context }));
     await context.provisioning.kick(DEFAULT_TENANT_ID);
   },

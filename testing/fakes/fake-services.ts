@@ -10,6 +10,7 @@ import { createMetricRegistry } from '../../foundation/observability/metric-regi
 import { createPluginMetrics } from '../../foundation/observability/plugin-metrics.ts';
 import type { KernelServices } from '../../kernel/api/services.ts';
 import { type ManualClock, manualClock } from '../manual-clock.ts';
+import { type FakeDurableEvents, fakeDurableEvents } from './fake-durable-events.ts';
 import { fakeEgress } from './fake-egress.ts';
 import { fakeIds } from './fake-ids.ts';
 import { type FakeJobs, fakeJobs } from './fake-jobs.ts';
@@ -23,6 +24,7 @@ export interface FakeServices
   readonly clock: ManualClock;
   readonly hints: Hints;
   readonly jobs: FakeJobs;
+  readonly durableEvents: FakeDurableEvents;
   readonly events: Events;
 }
 
@@ -48,6 +50,7 @@ export function fakeServices(given: Partial<Omit<FakeServices, symbol>> = {}): F
     hints,
     events,
     jobs: given.jobs ?? fakeJobs(),
+    durableEvents: given.durableEvents ?? fakeDurableEvents(),
     leases: given.leases ?? leases,
     objects: given.objects ?? memoryObjects(clock),
     egress: given.egress ?? fakeEgress(() => undefined),

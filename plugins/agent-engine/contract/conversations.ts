@@ -5,6 +5,7 @@ import {
   type ModelUse,
   type Principal,
   principalOf,
+  type TurnStatus,
   type UsageSource,
 } from '../../records/contract.ts';
 import type { ChatGuarding } from './chat-guards.ts';
@@ -84,6 +85,8 @@ export const MAX_KEPT = 8 * 1024 * 1024;
 export interface KeptAnswer {
   readonly model: string;
   readonly source: UsageSource;
+  /** Default `completed`. */
+  readonly status?: TurnStatus;
   /** Redacted. */
   readonly messages: readonly ChatMessage[];
   readonly uses: readonly ModelUse[];

@@ -82,8 +82,13 @@ export interface Metering {
   price(uses: readonly ModelUse[]): readonly PricedUse[] | Promise<readonly PricedUse[]>;
   /** The write of usage records, for `writeTogether` with what they belong to. Throws `TypeError` for a source that is no name. */
   write(owner: UsageOwner, uses: readonly PricedUse[]): RowWrite;
-  /** Writes usage records in one statement, in the transaction of `entities` where one is open. */
-  record(entities: TenantEntityManager, owner: UsageOwner, uses: readonly PricedUse[]): Promise<void>;
+  /** Writes usage records in one statement, together with `also`, in the transaction of `entities` where one is open. */
+  record(
+    entities: TenantEntityManager,
+    owner: UsageOwner,
+    uses: readonly PricedUse[],
+    also?: readonly RowWrite[],
+  ): Promise<void>;
 }
 
 /** From the first moment to the last, both included. */

@@ -7,6 +7,7 @@ import {
   type TenantEntityManager,
 } from 'agent-gateway';
 import type { ChatMessage } from './chat.ts';
+import type { TurnStatus } from './durable-events.ts';
 import type { PricedUse, UsageSource } from './metering.ts';
 import type { OwnerReader } from './ownership.ts';
 import type { Principal } from './principal.ts';
@@ -90,6 +91,10 @@ export interface TurnOutcome {
   /** The alias that answered. */
   readonly model: string;
   readonly source: UsageSource;
+  /** Where one was named. */
+  readonly agent?: string | undefined;
+  /** Default `completed`. */
+  readonly status?: TurnStatus | undefined;
   /** The caller's new messages and the answer, in order, redacted. */
   readonly messages: readonly ChatMessage[];
   readonly uses: readonly PricedUse[];

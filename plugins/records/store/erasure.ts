@@ -1,12 +1,12 @@
 import type { PlainWhere, TenantEntityManager } from 'agent-gateway';
-import { ofOwner } from '../contract.ts';
+import { ofOwner, SESSIONS_OF_EVENT } from '../contract.ts';
 import { MemoryEntity, ProfileEntity } from './memories.ts';
 import { ExecutionReceipt } from './receipts.ts';
 import { Session, SessionMessageEntity, type SessionRow } from './sessions.ts';
 import { UsageRecordRow } from './usage.ts';
 
 /** Sessions that are deleted together, with what hangs on them. */
-const BATCH = 200;
+const BATCH = SESSIONS_OF_EVENT;
 
 /** A name as rows hold it: of sessions, receipts and usage the stored form, of memories the user id itself. */
 export interface ErasedUser {
@@ -18,13 +18,18 @@ export interface ErasedUser {
  * Deletes sessions with their messages and receipts, in the caller's transaction. The sessions first: a turn that commits at this moment ends before, and its
  * messages go too; one that commits later finds no session.
  */
-async function eraseSessions(entities: TenantEntityManager, where: PlainWhere<SessionRow>) {
+async function eraseSessions(
+  entities: TenantEntityManager,
+  where: PlainWhere<SessionRow>,
+  onErased: (sessionIds: readonly string[]) => Promise<void>,
+) {
   const erased = { sessions: 0, messages: 0, execution_receipts: 0 };
   for (;;) {
     const page = await entities.rows(Session, where, { fields: ['id'], limit: BATCH });
     if (page.length === 0) return erased;
     const ids = page.map(({ id }) => id);
     erased.sessions += await entities.delete(Session, { id: { $in: ids } });
+    await onErased(ids);
     const ofSessions = { sessionId: { $in: ids } };
     erased.messages += await entities.erase(SessionMessageEntity, ofSessions);
     erased.execution_receipts += await entities.erase(ExecutionReceipt, ofSessions);
@@ -36,10 +41,11 @@ type Erased = Readonly<
   Record<'sessions' | 'messages' | 'memories' | 'profiles' | 'execution_receipts' | 'usage_records', number>
 >;
 
-/** Deletes what is kept of a user, or of all of the tenant, in the caller's transaction; says how many of each. */
+/** Deletes what is kept of a user, or of all of the tenant, in the caller's transaction; says how many of each. `onErased` is called in it with the sessions of each batch. */
 export async function eraseRecords(
   entities: TenantEntityManager,
   user: ErasedUser | undefined,
+  onErased: (sessionIds: readonly string[]) => Promise<void>,
 ): Promise<Erased> {
   const erased = {
     ...{ sessions: 0, messages: 0, memories: 0, profiles: 0 },
@@ -49,7 +55,7 @@ export async function eraseRecords(
     for (const [kind, count] of Object.entries(more)) erased[kind as keyof typeof erased] += count;
   };
   for (const theirs of ofOwner(user?.storedName)) {
-    add(await eraseSessions(entities, theirs));
+    add(await eraseSessions(entities, theirs, onErased));
     add({ usage_records: await entities.erase(UsageRecordRow, theirs) });
   }
   const named = user === undefined ? {} : { userId: user.storedName };

@@ -2,6 +2,7 @@ import { type Database, isUniqueViolation } from 'agent-gateway';
 import { sql } from 'kysely';
 import type { RunPlace } from '../contract/engine.ts';
 import type { Commit, Creation, RunStore } from '../services/ports/run-store.ts';
+import { NO_RUN_EVENTS, type RunEventWrites } from './durable-run-events.ts';
 import { createEngineSql, nowSql } from './engine-sql.ts';
 import { findRow } from './rows.ts';
 import { readRun } from './run-rows.ts';
@@ -26,9 +27,12 @@ const place = ({ tenant_id, id }: PlaceRow): RunPlace => ({ tenantId: tenant_id,
 export function createRunStore({
   database,
   tables,
+  runEvents = NO_RUN_EVENTS,
 }: {
   readonly database: Database;
   readonly tables: WorkflowTables;
+  /** More writes of each commit; default: none. */
+  readonly runEvents?: RunEventWrites;
 }): RunStore {
   const run = createEngineSql(database);
   const runs = sql.table(tables.runs.meta.tableName);
@@ -42,11 +46,16 @@ export function createRunStore({
     return idempotency && findStart(entities, tables, idempotency.key);
   }
 
+  const writesOf = (commit: Commit) => [
+    ...commitWrites(tables, commit),
+    ...runEvents(commit.after, commit.events),
+  ];
+
   /** With writes of others: they need a transaction that is open while they run. */
   async function commitWith(commit: Commit, also: NonNullable<Commit['also']>): Promise<boolean> {
     try {
       await database.forTenant(commit.before.tenantId).transaction(async (entities) => {
-        if (!(await entities.writeTogether(commitWrites(tables, commit)))) throw UNDO;
+        if (!(await entities.writeTogether(writesOf(commit)))) throw UNDO;
         await also(entities);
       });
       return true;
@@ -60,7 +69,9 @@ export function createRunStore({
   function store(creation: Creation): Promise<boolean> {
     const { tenantId, id } = creation.state;
     const options = creation.idempotency === undefined ? { shareAs: id } : {};
-    return database.forTenant(tenantId).writeTogether(creationWrites(tables, creation), options);
+    const { state, events } = creation;
+    const writes = [...creationWrites(tables, creation), ...runEvents(state, events)];
+    return database.forTenant(tenantId).writeTogether(writes, options);
   }
 
   return {
@@ -91,7 +102,7 @@ export function createRunStore({
     commit(commit) {
       if (commit.also !== undefined) return commitWith(commit, commit.also);
       const { tenantId, id } = commit.before;
-      return database.forTenant(tenantId).writeTogether(commitWrites(tables, commit), { shareAs: id });
+      return database.forTenant(tenantId).writeTogether(writesOf(commit), { shareAs: id });
     },
 
     // Over all tenants. Read without locks: a commit is guarded by the run's revision anyway.

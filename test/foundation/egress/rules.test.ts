@@ -4,8 +4,10 @@ import { createIds } from '../../../foundation/base/ids.ts';
 import type { Database } from '../../../foundation/data/database.ts';
 import { EgressRuleTable, egressRegistration, evaluate } from '../../../foundation/egress/rule.ts';
 import { createEgressRules, MAX_RULES } from '../../../foundation/egress/rules.ts';
+import { tellLifecycle } from '../../../foundation/tables/tell-lifecycle.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { createTenants } from '../../../kernel/tenancy/tenants.ts';
+import { fakeDurableEvents } from '../../../testing/fakes/fake-durable-events.ts';
 import { type ManualClock, manualClock } from '../../../testing/manual-clock.ts';
 import { openKernelDatabase } from '../../kernel/tenancy/open-kernel-database.ts';
 import { eachDatabase, type FreshDatabase } from '../../support/databases.ts';
@@ -22,7 +24,13 @@ const rulesOf = (database: Database, clock: ManualClock) =>
   createEgressRules(database, clock, createIds(clock));
 
 const newTenant = async (database: Database, clock: ManualClock) =>
-  createTenants({ database, clock, ids: createIds(clock), forgetIdentities: () => {} }).create({
+  createTenants({
+    database,
+    clock,
+    ids: createIds(clock),
+    lifecycle: tellLifecycle(fakeDurableEvents()),
+    forgetIdentities: () => {},
+  }).create({
     name: 'Acme',
   });
 
@@ -141,7 +149,13 @@ eachDatabase(test, 'a tenant that is not there, or not any more, gets no rules',
   await using database = await open(fresh);
   const clock = manualClock();
   const rules = rulesOf(database, clock);
-  const tenants = createTenants({ database, clock, ids: createIds(clock), forgetIdentities: () => {} });
+  const tenants = createTenants({
+    database,
+    clock,
+    ids: createIds(clock),
+    lifecycle: tellLifecycle(fakeDurableEvents()),
+    forgetIdentities: () => {},
+  });
   const { id: tenantId } = await tenants.create({ name: 'Acme' });
   await tenants.scheduleDelete(tenantId, new Date(clock.now() + 1000));
   await t.throwsAsync(rules.create({ tenantId, hostPattern: '*', action: 'deny' }), {

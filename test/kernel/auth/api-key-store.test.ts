@@ -5,11 +5,13 @@ import test from 'ava';
 import { GatewayError } from '../../../foundation/base/gateway-error.ts';
 import { createIds } from '../../../foundation/base/ids.ts';
 import type { Database } from '../../../foundation/data/database.ts';
+import { tellLifecycle } from '../../../foundation/tables/tell-lifecycle.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { createApiKeyAuthenticator } from '../../../kernel/auth/api-key.ts';
 import { type ApiKeySettings, createApiKeyStore, hashApiKey } from '../../../kernel/auth/api-key-store.ts';
 import { createAuthenticationChain } from '../../../kernel/auth/chain.ts';
 import { createApiKeyLookup, createIdentityCache } from '../../../kernel/auth/identity-cache.ts';
+import { fakeDurableEvents } from '../../../testing/fakes/fake-durable-events.ts';
 import { type ManualClock, manualClock } from '../../../testing/manual-clock.ts';
 import { eachDatabase, type FreshDatabase } from '../../support/databases.ts';
 import { openKernelDatabase } from '../tenancy/open-kernel-database.ts';
@@ -21,7 +23,13 @@ const OTHER = '0198c0de-0000-7000-8000-00000000000b';
 /** One replica of the gateway, as far as keys are concerned. */
 function replica(database: Database, clock: ManualClock) {
   const identities = createIdentityCache(createApiKeyLookup(database), clock);
-  const keys = createApiKeyStore({ database, clock, ids: createIds(clock), identities });
+  const keys = createApiKeyStore({
+    database,
+    clock,
+    ids: createIds(clock),
+    identities,
+    lifecycle: tellLifecycle(fakeDurableEvents()),
+  });
   const apiKeys = createApiKeyAuthenticator({ identities, clock, touch: () => {} });
   const chain = createAuthenticationChain({ builtin: [apiKeys] });
   /** `ok`, or why the key does not hold. */
@@ -291,7 +299,13 @@ eachDatabase(test, 'the raw value of a key is nowhere in the database and in no 
   const bytes = Buffer.alloc(32, 7);
   const raw = `hk_${bytes.toString('base64url')}`;
   const ids = { ...createIds(manualClock()), bytes: () => bytes };
-  const fixed = createApiKeyStore({ database, clock: manualClock(), ids, identities: { forget: () => {} } });
+  const fixed = createApiKeyStore({
+    database,
+    clock: manualClock(),
+    ids,
+    identities: { forget: () => {} },
+    lifecycle: tellLifecycle(fakeDurableEvents()),
+  });
   await fixed.create(settings());
   const error = await t.throwsAsync(fixed.create(settings()), undefined, 'the hash is unique');
   t.false(error instanceof GatewayError);
@@ -307,8 +321,15 @@ test('without randomness no key is made', async (t) => {
     },
   };
   const inserted: unknown[] = [];
-  const database = { system: () => ({ insert: (...row: unknown[]) => inserted.push(row) }) } as never;
-  const keys = createApiKeyStore({ database, clock: manualClock(), ids, identities: { forget: () => {} } });
+  const entities = { insert: (...row: unknown[]) => inserted.push(row) };
+  const database = { transaction: (work: (inside: object) => unknown) => work(entities) } as never;
+  const keys = createApiKeyStore({
+    database,
+    clock: manualClock(),
+    ids,
+    identities: { forget: () => {} },
+    lifecycle: tellLifecycle(fakeDurableEvents()),
+  });
   await t.throwsAsync(async () => keys.create(settings()), { message: 'no entropy' });
   t.deepEqual(inserted, []);
 });

@@ -28,6 +28,8 @@ import { type CompiledService, compileService } from '../../../kernel/grpc/compi
 import { GrpcServer, type GrpcServerOptions } from '../../../kernel/grpc/server.ts';
 import { compileRoute } from '../../../kernel/http/compiled-route.ts';
 import { Listeners } from '../../../kernel/http/listeners.ts';
+import { createRefuseConnection } from '../../../kernel/http/refusals.ts';
+import { fakeDurableEvents } from '../../../testing/fakes/fake-durable-events.ts';
 import { type GrpcClient, type GrpcClientOptions, grpcClient } from '../../../testing/grpc-client.ts';
 import { unreadMetrics } from '../../support/metrics.ts';
 
@@ -136,6 +138,7 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
     database,
     jwt: { publicKey: undefined, jwksUrl: undefined, audience: undefined, issuer: undefined },
     acpToken: TOKEN,
+    durableEvents: fakeDurableEvents(),
     events: openEvents({ clock, ids, log, metrics: unreadMetrics() }),
     clock,
     ids,

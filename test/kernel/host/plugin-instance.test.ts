@@ -15,6 +15,7 @@ function parts(setup: (scope: Scope) => void | Promise<void>, log: string[] = []
     events: {} as never,
     hints: {} as never,
     jobs: {} as never,
+    durableEvents: {} as never,
     resources: {} as never,
     log: { error: note, info: note } as never,
     metric: { dispose: () => void log.push('metrics disposed') } as never,

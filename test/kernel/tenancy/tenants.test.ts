@@ -1,8 +1,10 @@
 import test from 'ava';
 import { createIds } from '../../../foundation/base/ids.ts';
 import type { Database } from '../../../foundation/data/database.ts';
+import { tellLifecycle } from '../../../foundation/tables/tell-lifecycle.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import { createTenants, isLive } from '../../../kernel/tenancy/tenants.ts';
+import { fakeDurableEvents } from '../../../testing/fakes/fake-durable-events.ts';
 import { type ManualClock, manualClock } from '../../../testing/manual-clock.ts';
 import { eachDatabase } from '../../support/databases.ts';
 import { openKernelDatabase } from './open-kernel-database.ts';
@@ -13,6 +15,7 @@ function replica(database: Database, clock: ManualClock) {
     database,
     clock,
     ids: createIds(clock),
+    lifecycle: tellLifecycle(fakeDurableEvents()),
     forgetIdentities: (id) => forgotten.push(id),
   });
   return { tenants, forgotten };

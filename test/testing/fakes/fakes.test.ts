@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import test from 'ava';
 import Type from 'typebox';
+import { defineDurableEvent } from '../../../foundation/messages/durable-events/durable-events.ts';
 import { defineEvent } from '../../../foundation/messages/events/events.ts';
 import { defineHint } from '../../../foundation/messages/hints/hints.ts';
 import { defineJob } from '../../../foundation/messages/jobs/jobs.ts';
@@ -106,4 +107,31 @@ test('fake jobs note what was published, and do it when they are told to', async
   await jobs.run(Charge, async ({ id }, { attempt }) => void done.push(`${id} ${attempt}`));
   t.deepEqual(done, ['one 1', 'two 1']);
   t.deepEqual(jobs.published, []);
+});
+
+test('fake durable events note what was published, and hand it to a handler', async (t) => {
+  const Paid = defineDurableEvent('shop.order-paid', Type.Object({ n: Type.Integer() }));
+  const { durableEvents } = fakeServices();
+  t.deepEqual(durableEvents.writes(Paid, { n: 1 }), []);
+  await durableEvents.publishOf({} as never, 'acme', Paid, { n: 2 });
+  await durableEvents.publishOf({} as never, 'acme', defineDurableEvent('shop.closed', Type.Object({})), {});
+  t.deepEqual(
+    durableEvents.published.map(({ event, payload }) => [event, payload]),
+    [
+      ['shop.order-paid', { n: 1 }],
+      ['shop.order-paid', { n: 2 }],
+      ['shop.closed', {}],
+    ],
+  );
+  await t.throwsAsync(durableEvents.publish({} as never, Paid, { n: 'x' } as never), {
+    message: /order-paid/,
+  });
+  const handled: unknown[] = [];
+  await durableEvents.deliver(Paid, async ({ n }, { tenantId, attempt }) => {
+    handled.push([n, tenantId, attempt]);
+  });
+  t.deepEqual(handled, [
+    [1, 'tenant', 1],
+    [2, 'acme', 1],
+  ]);
 });

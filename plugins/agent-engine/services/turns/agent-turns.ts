@@ -91,7 +91,8 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
         const end = { result, usage: metering.total(uses) };
         const own = [taken, saved].filter((write) => write !== undefined);
         const also = [...own, ...((await more?.(end, conversation.sessionId)) ?? [])];
-        await conversation.keep({ model, source, messages, uses, ...(also.length > 0 && { also }) });
+        const status = result.finish === 'interrupted' ? 'interrupted' : 'completed';
+        await conversation.keep({ model, source, status, messages, uses, ...(also.length > 0 && { also }) });
         yield { type: 'end', ...end };
         return;
       }

@@ -1,12 +1,22 @@
-import { type Database, GatewayError } from 'agent-gateway';
-import type { ChatMessage, Metering, Preamble, Preambles, Turn, Turns } from '../../../records/contract.ts';
-import type {
-  ChatCall,
-  Conversation,
-  ConversationRequest,
-  Conversations,
-  Guard,
-  KeptAnswer,
+import { type Database, type DurableEvents, GatewayError } from 'agent-gateway';
+import {
+  type ChatMessage,
+  type Metering,
+  type Preamble,
+  type Preambles,
+  type Turn,
+  TurnFinished,
+  type Turns,
+  turnFinished,
+} from '../../../records/contract.ts';
+import {
+  type ChatCall,
+  type Conversation,
+  type ConversationRequest,
+  type Conversations,
+  type Guard,
+  type KeptAnswer,
+  TurnFailed,
 } from '../../contract.ts';
 import type { OpenChatGuards } from '../guard/chat/chat-guards.ts';
 import { keptMessages } from './kept-messages.ts';
@@ -19,6 +29,8 @@ interface ContextBudget {
   readonly historyTokens: number;
 }
 
+const AGENT_NAME = /^[\w.-]{1,128}$/;
+
 const NOTHING: Preamble = { text: '', secret: undefined };
 
 /** What conversations are made of. */
@@ -29,33 +41,52 @@ export interface ConversationParts {
   readonly openGuards: OpenChatGuards;
   readonly metering: Metering;
   readonly database: Pick<Database, 'forTenant'>;
+  readonly durableEvents: DurableEvents;
   readonly budget: ContextBudget;
 }
 
 /** Opens conversations: takes the session's turn, and collects what the model has to know. */
 export function createConversations(parts: ConversationParts): Conversations {
-  const { turns, preambles, guard, openGuards, metering, database, budget } = parts;
+  const { turns, preambles, guard, openGuards, metering, database, durableEvents, budget } = parts;
 
   async function write(
     { principal }: ChatCall,
     turn: Turn | undefined,
-    said: readonly ChatMessage[],
-    { model, source, messages, uses, also }: KeptAnswer,
+    { said, agent }: { readonly said: readonly ChatMessage[]; readonly agent: string | undefined },
+    { messages, uses, ...answer }: KeptAnswer,
   ): Promise<void> {
     const priced = await metering.price(uses);
     if (turn !== undefined) {
-      await turn.commit({
-        model,
-        source,
-        messages: [...said, ...messages],
-        uses: priced,
-        ...(also && { also }),
-      });
+      await turn.commit({ ...answer, agent, messages: [...said, ...messages], uses: priced });
       return;
     }
     // Nothing is stored of what was said; what it cost is.
-    const owner = { principal, source };
-    await metering.record(database.forTenant(principal.tenantId), owner, priced);
+    const { model, source, status } = answer;
+    const told = turnFinished({ agent, model, source, status, uses: priced });
+    const entities = database.forTenant(principal.tenantId);
+    await metering.record(entities, { principal, source }, priced, durableEvents.writes(TurnFinished, told));
+  }
+
+  /** Tells that nothing came of it. Never rejects: there is a failure to report already, and nothing was written with which this would have to agree. */
+  async function tellFailure(
+    { principal, requestId, log }: ChatCall,
+    { agent, model }: ConversationRequest,
+    sessionId: string | undefined,
+    { error, isAborted }: { readonly error: unknown; readonly isAborted: boolean },
+  ): Promise<void> {
+    if (!durableEvents.hasSubscribers(TurnFailed)) return;
+    const payload = {
+      // Whatever a client asked for: there may be no such agent.
+      agent: agent !== undefined && AGENT_NAME.test(agent) ? agent : null,
+      ...{ session_id: sessionId ?? null, model, request_id: requestId },
+      reason: isAborted ? ('aborted' as const) : ('failed' as const),
+      error: error instanceof GatewayError ? error.code : null,
+    };
+    try {
+      await durableEvents.publish(database.forTenant(principal.tenantId), TurnFailed, payload);
+    } catch (err) {
+      log.error({ err }, 'subscribers do not hear of a turn that failed');
+    }
   }
 
   const open: Conversations['open'] = async (call, request) => {
@@ -75,9 +106,10 @@ export function createConversations(parts: ConversationParts): Conversations {
   async function conversation(
     call: ChatCall,
     turn: Turn | undefined,
-    { messages: given, agent, model, contextLength }: ConversationRequest,
+    request: ConversationRequest,
     kept: readonly ChatMessage[] = [],
   ): Promise<Conversation> {
+    const { messages: given, agent, model, contextLength } = request;
     const { principal, requestId } = call;
     const signal = turn?.signal ?? call.signal;
     const opening = openGuards({ ...principal, agent, model, sessionId: turn?.sessionId, requestId, signal });
@@ -88,6 +120,8 @@ export function createConversations(parts: ConversationParts): Conversations {
     const history = isFirst ? [] : await turn.history(historyTokens(contextLength, budget));
     const known = call.context === 'none' ? NOTHING : preambles.of(call.principal, budget.preambleTokens);
     const { text, secret } = known instanceof Promise ? await known : known;
+    let end: 'open' | 'kept' | 'over' = 'open';
+    let failure: unknown;
     return {
       messages,
       guards,
@@ -96,9 +130,21 @@ export function createConversations(parts: ConversationParts): Conversations {
       preamble: text,
       secretPrompt: secret,
       history,
-      keep: (answer) => write(call, turn, said, answer),
-      failure: (error) => (signal.aborted && signal.reason instanceof GatewayError ? signal.reason : error),
-      [Symbol.asyncDispose]: async () => turn?.[Symbol.asyncDispose](),
+      async keep(answer) {
+        await write(call, turn, { said, agent }, answer);
+        end = 'kept';
+      },
+      failure(error) {
+        failure = signal.aborted && signal.reason instanceof GatewayError ? signal.reason : error;
+        return failure;
+      },
+      async [Symbol.asyncDispose]() {
+        const isFailed = end === 'open';
+        const isAborted = signal.aborted;
+        end = 'over';
+        await turn?.[Symbol.asyncDispose]();
+        if (isFailed) await tellFailure(call, request, turn?.sessionId, { error: failure, isAborted });
+      },
     };
   }
 

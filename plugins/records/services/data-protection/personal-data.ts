@@ -1,6 +1,7 @@
 import {
   type Clock,
   type Database,
+  type DurableEvents,
   eachRow,
   GatewayError,
   type Ids,
@@ -12,7 +13,14 @@ import {
   type PersonalSection,
   type TenantEntityManager,
 } from 'agent-gateway';
-import { ofOwner, SkillErrors, type Skills, type Souls, storedName } from '../../contract.ts';
+import {
+  ofOwner,
+  SessionsDeleted,
+  SkillErrors,
+  type Skills,
+  type Souls,
+  storedName,
+} from '../../contract.ts';
 import { eraseRecords } from '../../store/erasure.ts';
 import { MemoryEntity, ProfileEntity } from '../../store/memories.ts';
 import { ExecutionReceipt } from '../../store/receipts.ts';
@@ -33,6 +41,7 @@ interface PersonalDataParts {
   readonly objects: Pick<Objects, 'available'>;
   readonly leases: Leases;
   readonly jobs: Pick<Jobs, 'publish'>;
+  readonly durableEvents: Pick<DurableEvents, 'publish'>;
   readonly skills: Pick<Skills, 'list' | 'read'>;
   readonly souls: Pick<Souls, 'read'>;
   readonly clock: Clock;
@@ -44,7 +53,7 @@ interface PersonalDataParts {
  * and SOUL.md, which are objects and follow an erasure in a job. The built-in ones come back by themselves.
  */
 export function createPersonalData(parts: PersonalDataParts): PersonalData {
-  const { database, objects, leases, jobs, skills, souls, clock, ids } = parts;
+  const { database, objects, leases, jobs, durableEvents, skills, souls, clock, ids } = parts;
 
   /** A section of rows of the tenant, or of what `whose` says of the user. */
   const section = (
@@ -102,7 +111,9 @@ export function createPersonalData(parts: PersonalDataParts): PersonalData {
 
     async erase(entities, { userId }) {
       const user = userId === undefined ? undefined : { userId, storedName: storedName(userId) };
-      const erased = await eraseRecords(entities, user);
+      const erased = await eraseRecords(entities, user, (ids) =>
+        durableEvents.publish(entities, SessionsDeleted, { session_ids: [...ids], reason: 'erasure' }),
+      );
       if (erased.usage_records > 0) await addUpAgain(entities, ids);
       if (user === undefined && objects.available)
         await jobs.publish(entities, ForgetSkills, { before: clock.now() });

@@ -50,8 +50,8 @@ export function createMetering(options: {
       return book instanceof Promise ? book.then((prices) => priced(uses, prices)) : priced(uses, book);
     },
     write,
-    async record(entities, owner, uses) {
-      await entities.writeTogether([write(owner, uses)]);
+    async record(entities, owner, uses, also = []) {
+      await entities.writeTogether([write(owner, uses), ...also]);
     },
   };
 }

@@ -6,13 +6,12 @@ import {
   retainedRows,
   rowsByTenant,
 } from 'agent-gateway';
-import type { SessionData } from '../../contract.ts';
 import { ExecutionReceipt } from '../../store/receipts.ts';
 import { Session, SessionMessageEntity } from '../../store/sessions.ts';
 import { UsageRecordRow } from '../../store/usage.ts';
 import { UsageDayRow, UsageDaySessionsRow } from '../../store/usage-days.ts';
 import { dayOf } from '../metering/usage-period.ts';
-import { deleteWholeSession } from '../sessions/delete-session.ts';
+import { type DeletionParts, deleteWholeSession } from '../sessions/delete-session.ts';
 import { takeIdleSession } from '../sessions/session-lease.ts';
 
 /** Sessions that are looked at together, and messages that one statement deletes. */
@@ -20,13 +19,13 @@ const SESSIONS = 200;
 const MESSAGES = 1_000;
 
 /** What of the records grows without end. Memories do not: a user has a thousand at most. */
-export function recordKinds(parts: {
-  readonly database: Pick<Database, 'forTenant' | 'system'>;
-  readonly leases: Leases;
-  /** What goes with a session. */
-  readonly data: () => readonly SessionData[];
-}): readonly RetainedRecords[] {
-  const { database, leases, data } = parts;
+export function recordKinds(
+  parts: DeletionParts & {
+    readonly database: Pick<Database, 'forTenant' | 'system'>;
+    readonly leases: Leases;
+  },
+): readonly RetainedRecords[] {
+  const { database, leases } = parts;
 
   const sessions: RetainedRecords = {
     name: 'sessions',
@@ -43,7 +42,8 @@ export function recordKinds(parts: {
         await using lease = await takeIdleSession(leases, tenantId, id);
         // A turn of it is in flight: it is not old any more.
         if (lease === undefined) continue;
-        yield (await deleteWholeSession(entities, id, data(), before)) ? 1 : 0;
+        const deletion = { id, reason: 'retention', unusedSince: before } as const;
+        yield (await deleteWholeSession(parts, entities, deletion)) ? 1 : 0;
       }
     },
   };

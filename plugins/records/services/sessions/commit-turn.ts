@@ -1,4 +1,4 @@
-import { type Database, type Ids, isUniqueViolation } from 'agent-gateway';
+import { type Database, type DurableEvents, type Ids, isUniqueViolation } from 'agent-gateway';
 import {
   type ChatMessage,
   estimateMessageTokens,
@@ -6,8 +6,11 @@ import {
   type Owner,
   type PricedUse,
   type Principal,
+  SessionCreated,
   SessionErrors,
+  TurnFinished,
   type TurnOutcome,
+  turnFinished,
 } from '../../contract.ts';
 import {
   messageWrites,
@@ -23,6 +26,7 @@ import { storableText } from '../../store/storable-text.ts';
 export interface CommitParts {
   readonly database: Pick<Database, 'forTenant'>;
   readonly metering: Pick<Metering, 'write'>;
+  readonly durableEvents: Pick<DurableEvents, 'writes'>;
   readonly ids: Pick<Ids, 'uuid'>;
 }
 
@@ -38,11 +42,11 @@ interface FinishedTurn {
 }
 
 /**
- * Writes session, messages, usage and what the outcome adds, in one transaction. Throws `session.conflict` where another turn was
+ * Writes session, messages, usage, what the outcome adds, and for subscribers that it happened, in one transaction. Throws `session.conflict` where another turn was
  * written since this one began.
  */
 export async function commitTurn(
-  { database, metering, ids }: CommitParts,
+  { database, metering, durableEvents, ids }: CommitParts,
   turn: FinishedTurn,
 ): Promise<void> {
   const { sessionId, principal, session, outcome } = turn;
@@ -51,6 +55,8 @@ export async function commitTurn(
     sessionWrite(session, sessionRow(turn, messages)),
     ...messageWrites(messages),
     metering.write({ principal, sessionId, source: outcome.source }, outcome.uses),
+    ...(session === undefined ? durableEvents.writes(SessionCreated, { session_id: sessionId }) : []),
+    ...durableEvents.writes(TurnFinished, turnFinished({ sessionId, ...outcome })),
     ...(outcome.also ?? []),
   ];
   let isWritten: boolean;

@@ -1,26 +1,40 @@
-import type { TenantEntityManager } from 'agent-gateway';
-import type { SessionData } from '../../contract.ts';
+import type { DurableEvents, TenantEntityManager } from 'agent-gateway';
+import { type DeletionReason, type SessionData, SessionsDeleted } from '../../contract.ts';
 import { deleteMessages, deleteSession } from '../../store/sessions.ts';
 
 /** How often a deletion that lost a race in the database is tried again. */
 const RETRIES = 5;
+
+/** Which session goes, and why. */
+interface SessionDeletion {
+  readonly id: string;
+  readonly reason: DeletionReason;
+  readonly unusedSince?: Date;
+}
+
+/** What deletions are made of. */
+export interface DeletionParts {
+  /** What goes with a session. */
+  readonly data: () => readonly SessionData[];
+  readonly durableEvents: Pick<DurableEvents, 'publish'>;
+}
 
 /**
  * Deletes a session with its messages and what plugins keep of it, in one transaction. False, and nothing goes, where there is none, or one that was used since
  * `unusedSince`.
  */
 export function deleteWholeSession(
+  { data, durableEvents }: DeletionParts,
   entities: TenantEntityManager,
-  id: string,
-  data: readonly SessionData[],
-  unusedSince?: Date,
+  { id, reason, unusedSince }: SessionDeletion,
 ): Promise<boolean> {
   return entities.transaction(
     async (inside) => {
       // The session first: a turn that commits at this moment ends before, so that its messages go too.
       if (!(await deleteSession(inside, id, unusedSince))) return false;
       await deleteMessages(inside, id);
-      for (const { remove } of data) await remove(inside, id);
+      for (const { remove } of data()) await remove(inside, id);
+      await durableEvents.publish(inside, SessionsDeleted, { session_ids: [id], reason });
       return true;
     },
     { retries: RETRIES },

@@ -1,7 +1,6 @@
 import type { Leases, TenantEntityManager } from 'agent-gateway';
 import {
   maySee,
-  type SessionData,
   SessionErrors,
   type SessionMessage,
   type SessionReader,
@@ -19,19 +18,17 @@ import {
   type SessionMessageRow,
   type SessionRow,
 } from '../../store/sessions.ts';
-import { deleteWholeSession } from './delete-session.ts';
+import { type DeletionParts, deleteWholeSession } from './delete-session.ts';
 import { isSessionId } from './session-access.ts';
 import { takeIdleSession } from './session-lease.ts';
 
 /** What stored sessions are read and deleted with. */
-export interface SessionsParts {
+export interface SessionsParts extends DeletionParts {
   readonly leases: Leases;
-  /** What goes with a session. */
-  readonly data: () => readonly SessionData[];
 }
 
 /** Stored sessions. */
-export function createSessions({ leases, data }: SessionsParts): Sessions {
+export function createSessions({ leases, ...deletion }: SessionsParts): Sessions {
   return {
     async list(entities, reader, filter, page) {
       const users = [reader.userId, filter.userId].filter((user) => user !== undefined).map(storedName);
@@ -59,7 +56,8 @@ export function createSessions({ leases, data }: SessionsParts): Sessions {
     async remove(entities, reader, id) {
       await get(entities, reader, id);
       await using _ = await takeIdle(entities, id);
-      if (!(await deleteWholeSession(entities, id, data()))) throw SessionErrors.notFound();
+      const isDeleted = await deleteWholeSession(deletion, entities, { id, reason: 'requested' });
+      if (!isDeleted) throw SessionErrors.notFound();
     },
   };
 

@@ -1,6 +1,7 @@
 import {
   type Clock,
   type Database,
+  type DurableEvents,
   GatewayError,
   type Ids,
   type Lease,
@@ -29,6 +30,7 @@ interface TurnsParts {
   readonly database: Database;
   readonly leases: Leases;
   readonly metering: Pick<Metering, 'write'>;
+  readonly durableEvents: Pick<DurableEvents, 'writes'>;
   readonly clock: Clock;
   readonly ids: Ids;
 }

@@ -4,6 +4,7 @@ import type { WorkflowSettings } from '../../config.ts';
 import type { WorkflowEngine, WorkflowEngines, WorkflowLimits } from '../../contract/engine.ts';
 import type { EventSink } from '../../contract/event-sinks.ts';
 import type { WorkflowMetrics } from '../../metrics.ts';
+import { createRunEvents, NO_RUN_EVENTS } from '../../store/durable-run-events.ts';
 import { createOutbox } from '../../store/outbox.ts';
 import { createRunQueries } from '../../store/run-queries.ts';
 import { createRunStore } from '../../store/run-store.ts';
@@ -63,7 +64,9 @@ export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<
   const versions = createVersions({ database, tables, clock, ids });
   const queries = createRunQueries({ database, tables });
   const graphs = createGraphs({ versions, compile: (graph) => compileGraph(graph, types), clock });
-  const store = redactingStore(createRunStore({ database, tables }), redactor);
+  const isOfGateway = database === scope.services.database;
+  const runEvents = isOfGateway ? createRunEvents(scope.services.durableEvents) : NO_RUN_EVENTS;
+  const store = redactingStore(createRunStore({ database, tables, runEvents }), redactor);
   const followers = createFollowers({
     queries,
     events,

@@ -1,6 +1,13 @@
-import type { Database, TenantEntityManager } from 'agent-gateway';
-import type { Agents, ModelUse, Principal } from '../../../agent-engine/contract.ts';
-import { addDollars, type Metering, type Preambles, type PricedUse } from '../../../records/contract.ts';
+import type { Database, DurableEvents, TenantEntityManager } from 'agent-gateway';
+import type { AgentResult, Agents, Principal } from '../../../agent-engine/contract.ts';
+import {
+  addDollars,
+  type Metering,
+  type Preambles,
+  type PricedUse,
+  TurnFinished,
+  turnFinished,
+} from '../../../records/contract.ts';
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import { type NodeType, StepFailure, type StepTask } from '../../contract/node-types.ts';
 import { AgentTaskConfig, agentTaskTemplates, checkAgentTask } from '../graph/builtin-config.ts';
@@ -12,6 +19,7 @@ interface AgentTaskParts {
   readonly agents: Pick<Agents, 'run'>;
   readonly preambles: Pick<Preambles, 'of'>;
   readonly metering: Pick<Metering, 'price' | 'record'>;
+  readonly durableEvents: Pick<DurableEvents, 'writes'>;
   /** The gateway's database, where usage is kept. */
   readonly database: Pick<Database, 'forTenant'>;
   /** True where the engine's runs are in that database too: the usage of a step that succeeds then commits together with it. */
@@ -28,11 +36,23 @@ interface AgentTaskParts {
  * be asked: tools that need an approval are refused. A delivery that repeats an attempt does not repeat its tools.
  */
 export function agentTask(parts: AgentTaskParts): NodeType {
-  const { agents, preambles, metering, database, commitsWithStep, preambleTokens, nested } = parts;
+  const { agents, preambles, metering, durableEvents, database, commitsWithStep, preambleTokens, nested } =
+    parts;
 
-  /** Records have the tenant and the identity of the principal, and no session. */
-  const recordUsage = (entities: TenantEntityManager, principal: Principal, priced: readonly PricedUse[]) =>
-    metering.record(entities, { principal, source: 'workflow' }, priced);
+  /** A turn that came to its end. Records have the tenant and the identity of the principal, and no session. */
+  async function finished(task: StepTask, principal: Principal, { model, uses }: AgentResult) {
+    const prices = await metering.price(uses);
+    const agent = textOf(task.input.agent);
+    const turn = { agent, model, source: 'workflow', runId: task.runId, uses: prices };
+    const record = (entities: TenantEntityManager) =>
+      metering.record(
+        entities,
+        { principal, source: turn.source },
+        prices,
+        durableEvents.writes(TurnFinished, turnFinished(turn)),
+      );
+    return { prices, record };
+  }
 
   async function run(task: StepTask, principal: Principal) {
     const { prompt, agent, model, maxIterations } = readInput(task.input);
@@ -80,26 +100,28 @@ export function agentTask(parts: AgentTaskParts): NodeType {
       const record = { model: result.model, model_calls: uses.length, tool_calls: toolCalls, finish };
       const failure = finishFailure(finish, record);
       if (failure !== undefined) {
-        await recordFailure(task, principal, uses);
+        await recordFailure(task, principal, result);
         throw failure;
       }
-      const priced = await metering.price(uses);
-      const succeeded = { output: { text, usage: usageOf(priced) }, record };
-      if (commitsWithStep)
-        return { ...succeeded, also: (entities) => recordUsage(entities, principal, priced) };
-      await recordUsage(database.forTenant(principal.tenantId), principal, priced);
+      const turn = await finished(task, principal, result);
+      const succeeded = { output: { text, usage: usageOf(turn.prices) }, record };
+      if (commitsWithStep) return { ...succeeded, also: turn.record };
+      await turn.record(database.forTenant(principal.tenantId));
       return succeeded;
     },
   };
 
   /** As chats do: a turn that came to an end is metered, whatever the end. */
-  async function recordFailure(task: StepTask, principal: Principal, uses: readonly ModelUse[]) {
-    if (uses.length === 0) return;
+  async function recordFailure(task: StepTask, principal: Principal, result: AgentResult) {
+    if (result.uses.length === 0) return;
     try {
-      const priced = await metering.price(uses);
-      await recordUsage(database.forTenant(principal.tenantId), principal, priced);
+      const { record } = await finished(task, principal, result);
+      await record(database.forTenant(principal.tenantId));
     } catch (err) {
-      task.log.error({ err, model_calls: uses.length }, 'the usage of a failed agent task is not recorded');
+      task.log.error(
+        { err, model_calls: result.uses.length },
+        'the usage of a failed agent task is not recorded',
+      );
     }
   }
 }

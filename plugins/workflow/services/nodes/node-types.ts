@@ -71,11 +71,12 @@ export function openNodeTypes(scope: Scope<WorkflowSettings>, parts: NodeTypePar
   const { config, log, services } = scope;
   const { redactor, ...ofAgents } = parts;
   const contributed = scope.contributions(NodeTypesPoint);
-  const { egress, secrets } = services;
+  const { durableEvents, egress, secrets } = services;
   const service = serviceTask({ egress, secrets, redactor, timeoutMs: config.http_timeout });
   const agent = (database: Database) =>
     agentTask({
       ...ofAgents,
+      durableEvents,
       database: services.database,
       commitsWithStep: database === services.database,
       preambleTokens: config.preamble_tokens,

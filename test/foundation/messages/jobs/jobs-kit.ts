@@ -12,6 +12,7 @@ import {
   openDatabase,
   type Registration,
 } from '../../../../foundation/data/database.ts';
+import type { Events } from '../../../../foundation/messages/events/events.ts';
 import { openEvents } from '../../../../foundation/messages/events/open-events.ts';
 import { jobRegistration } from '../../../../foundation/messages/jobs/job-table.ts';
 import { defineJob, type JobSettings } from '../../../../foundation/messages/jobs/jobs.ts';
@@ -58,6 +59,7 @@ export type Jobs = ReturnType<typeof openJobs>;
 export interface Replica {
   readonly jobs: Jobs;
   readonly database: Database;
+  readonly events: Events;
   /** `<metric> <queue>`, each as often as it was counted. */
   readonly counts: string[];
   // biome-ignore lint/suspicious/noExplicitAny: tests look into it freely
@@ -96,5 +98,5 @@ export async function openReplica(
     redis?.close();
     await database.close();
   });
-  return { jobs, database, counts, lines };
+  return { jobs, database, events, counts, lines };
 }

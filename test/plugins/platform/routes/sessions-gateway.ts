@@ -39,10 +39,10 @@ export async function startSessionsGateway(
     entities: [Session, SessionMessageEntity],
     migrations: [sessionTables],
     setup(scope) {
-      const { database, leases, clock, ids } = scope.services;
+      const { database, leases, clock, ids, durableEvents } = scope.services;
       const metering = { write: () => writes.insert(SessionMessageEntity, []) };
-      const turns = createTurns({ database, leases, metering, clock, ids });
-      const sessions = createSessions({ leases, data: () => [] });
+      const turns = createTurns({ database, leases, metering, durableEvents, clock, ids });
+      const sessions = createSessions({ leases, data: () => [], durableEvents });
       services = { turns, sessions };
       scope.route(...sessionRoutes(sessions, turns));
       if (options.hasMocks === true) scope.route(mockSessionRoute(sessions, turns));

@@ -12,6 +12,7 @@ import { inspectInput } from '../../../../../plugins/agent-engine/services/guard
 import type { ConversationParts } from '../../../../../plugins/agent-engine/services/turns/conversations.ts';
 import type { EventSink } from '../../../../../plugins/platform/services/chat/chat-call.ts';
 import type { Turn, TurnOutcome, Turns } from '../../../../../plugins/records/contract.ts';
+import { fakeDurableEvents } from '../../../../../testing/fakes/fake-durable-events.ts';
 
 /** A guard for which `SECRET` is a credential, `ATTACK` an attack and `UNSAFE` an unsafe answer. */
 export const testGuard: Guard = {
@@ -90,6 +91,7 @@ export function conversationParts(turns: Turns, preamble = '', secret?: string) 
     openGuards: () => NO_GUARDS,
     preambles: { of: () => ({ text: preamble, secret }) },
     metering: testMetering(recorded),
+    durableEvents: fakeDurableEvents(),
     database: { forTenant: () => ({}) as never },
     budget: { preambleTokens: 1000, historyTokens: 1000 },
   };

@@ -41,7 +41,7 @@ eachDatabase(
     const absent = {} as never;
     const data = createPersonalData({
       ...{ database, clock, ids, objects: { available: false } },
-      ...{ leases: absent, jobs: absent, skills: absent, souls: absent },
+      ...{ leases: absent, jobs: absent, durableEvents: absent, skills: absent, souls: absent },
     });
     const exported = await exportedBy(
       data,

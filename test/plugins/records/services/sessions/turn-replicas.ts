@@ -90,12 +90,13 @@ async function replica(
       return writes.insert(SessionMessageEntity, []);
     },
   };
+  const durableEvents = { writes: () => [], publish: async () => {} };
   return {
     database,
     leases,
     recorded,
-    turns: createTurns({ ...common, leases, metering }),
-    sessions: createSessions({ leases, data: () => [] }),
+    turns: createTurns({ ...common, leases, metering, durableEvents }),
+    sessions: createSessions({ leases, data: () => [], durableEvents }),
   };
 }
 

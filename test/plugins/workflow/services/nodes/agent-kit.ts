@@ -54,9 +54,16 @@ export async function startAgents(
     },
     // biome-ignore lint/suspicious/noExplicitAny: what is needed is typed by `needs`, which this helper widens
     setup(scope, needed: any) {
-      const { database } = scope.services;
+      const { database, durableEvents } = scope.services;
       const { memories, pricing, receipts } = needed;
-      const type = agentTask({ ...needed, database, commitsWithStep, nested, preambleTokens: 2_000 });
+      const type = agentTask({
+        ...needed,
+        database,
+        durableEvents,
+        commitsWithStep,
+        nested,
+        preambleTokens: 2_000,
+      });
       made = { type, database, memories, pricing, receipts };
       scope.contribute(ToolsPoint, { prefix: 'builtin/', list: () => tools });
     },
