@@ -32,6 +32,13 @@ export {
   type SchemaOptions,
 } from '../foundation/base/json-schema.ts';
 export { nearestName } from '../foundation/base/nearest-name.ts';
+export {
+  isOfferName,
+  lacksOffer,
+  type Offer,
+  type OfferName,
+  offerNamed,
+} from '../foundation/base/offers.ts';
 export { type Page, type PageQuery, pageOf, pageQuery } from '../foundation/base/page.ts';
 export { withExample } from '../foundation/base/schema-example.ts';
 export {

@@ -18,6 +18,7 @@ import {
   ChatsRef,
   CheckpointsRef,
   ConversationsRef,
+  EmbeddersPoint,
   EmbeddingsRef,
   GuardRef,
   McpServersRef,
@@ -65,7 +66,7 @@ export default definePlugin({
     skills: SkillsRef,
     turns: TurnsRef,
   },
-  points: [ToolsPoint, TenantAgentsPoint, ChatGuardsPoint, ModelProvidersPoint],
+  points: [ToolsPoint, TenantAgentsPoint, ChatGuardsPoint, ModelProvidersPoint, EmbeddersPoint],
   offers: [
     ModelsRef,
     EmbeddingsRef,

@@ -1,8 +1,23 @@
-import { ConfigurationError, type Logger, type ResourceView, type Scope } from 'agent-gateway';
+import {
+  ConfigurationError,
+  isOfferName,
+  type Logger,
+  lacksOffer,
+  offerNamed,
+  type ResourceView,
+  type Scope,
+} from 'agent-gateway';
 import type { AgentEngineSettings } from '../config.ts';
-import { type Embeddings, ModelProvidersPoint, type Models } from '../contract.ts';
+import {
+  type Embedder,
+  EmbeddersPoint,
+  type Embeddings,
+  ModelProvidersPoint,
+  type Models,
+} from '../contract.ts';
 import { createHashEmbeddings } from './embeddings/hash-embeddings.ts';
 import { createOpenAIEmbeddings } from './embeddings/openai-embeddings.ts';
+import { createProvidedEmbeddings } from './embeddings/provided-embeddings.ts';
 import { createCircuits } from './models/circuit.ts';
 import { type ConnectParts, connectModel, endpointOf } from './models/connect-model.ts';
 import { createDemoModel } from './models/demo-model.ts';
@@ -34,10 +49,23 @@ export async function openModelService(
   logShadowedDefault(resources, settings.api_url, log);
   const opened = await openModels({ ...parts, resources });
   scope.defer(opened.close);
-  const { embeddings, close } = openEmbeddings(parts);
+  const embedders = scope.contributions(EmbeddersPoint);
+  const { embeddings, close } = openEmbeddings({ ...parts, embedders });
   scope.defer(close);
+  const { embedding_provider: provider } = settings;
+  if (isOfferName(provider)) {
+    // Searches go on by words without it, so that nobody might notice. It begins when all plugins had their chance.
+    const look = async () => {
+      if (offerNamed(provider, embedders()) !== undefined) return;
+      log.warn(lacksOffer('EMBEDDING_PROVIDER', provider, embedders()));
+    };
+    scope.every('embedding-provider', LOOK_MS, look, { immediately: true });
+  }
   return { models: opened.models, embeddings };
 }
+
+/** How often it is said that what a setting names is not there. */
+const LOOK_MS = 600_000;
 
 /** What the models are made of. */
 interface ModelParts extends ConnectParts {
@@ -78,14 +106,34 @@ function requireUsable(name: string, use: () => unknown): void {
 /** What embeddings are made with. `api_url` and `api_key` serve them too; the key goes to its own server alone. */
 interface EmbeddingParts extends Pick<ConnectParts, 'circuits' | 'clock' | 'ids' | 'beforeCall'> {
   readonly settings: Pick<AgentEngineSettings, 'max_retries'> & Partial<AgentEngineSettings>;
+  readonly embedders: () => readonly Embedder[];
+  readonly log: Logger;
 }
 
-/** The built-in embeddings, or those of a server where a model is named. Throws an Error that names the variable for settings that cannot work. */
-export function openEmbeddings({ settings, circuits, clock, ids, beforeCall }: EmbeddingParts): {
+/** The built-in embeddings, those of a server where a model is named, or those of a plugin where one is named. Throws an Error that names the variable for settings that cannot work. */
+export function openEmbeddings(parts: EmbeddingParts): {
   readonly embeddings: Embeddings;
   readonly close: () => Promise<void>;
 } {
-  const { embedding_model: model, api_url, max_retries } = settings;
+  const { settings, embedders, circuits, clock, ids, log, beforeCall } = parts;
+  const { embedding_provider: provider = 'openai', embedding_model: model, api_url, max_retries } = settings;
+  if (provider !== 'openai') {
+    const embeddings = createProvidedEmbeddings({
+      name: provider,
+      embedders,
+      settings: {
+        model,
+        baseUrl: settings.embedding_api_url,
+        apiKey: settings.embedding_api_key,
+        dimensions: settings.embedding_dimensions,
+      },
+      circuit: circuits?.of(`embeddings ${provider}`),
+      beforeCall,
+      clock,
+      log,
+    });
+    return { embeddings, close: async () => {} };
+  }
   if (!model) return { embeddings: createHashEmbeddings(), close: async () => {} };
   const apiUrl = settings.embedding_api_url || api_url;
   if (!apiUrl) throw new Error('EMBEDDING_MODEL needs a server: set EMBEDDING_API_URL, or LLM_API_URL');
