@@ -23,4 +23,5 @@ export * from './contract/models.ts';
 export * from './contract/redact-value.ts';
 export * from './contract/run-context.ts';
 export * from './contract/sandbox.ts';
+export * from './contract/sandbox-engines.ts';
 export * from './contract/tools.ts';

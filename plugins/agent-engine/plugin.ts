@@ -24,6 +24,7 @@ import {
   McpServersRef,
   ModelProvidersPoint,
   ModelsRef,
+  SandboxEnginesPoint,
   SandboxPoliciesRef,
   SandboxRef,
   TenantAgentsPoint,
@@ -66,7 +67,14 @@ export default definePlugin({
     skills: SkillsRef,
     turns: TurnsRef,
   },
-  points: [ToolsPoint, TenantAgentsPoint, ChatGuardsPoint, ModelProvidersPoint, EmbeddersPoint],
+  points: [
+    ToolsPoint,
+    TenantAgentsPoint,
+    ChatGuardsPoint,
+    ModelProvidersPoint,
+    EmbeddersPoint,
+    SandboxEnginesPoint,
+  ],
   offers: [
     ModelsRef,
     EmbeddingsRef,

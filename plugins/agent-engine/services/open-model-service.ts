@@ -1,12 +1,4 @@
-import {
-  ConfigurationError,
-  isOfferName,
-  type Logger,
-  lacksOffer,
-  offerNamed,
-  type ResourceView,
-  type Scope,
-} from 'agent-gateway';
+import { ConfigurationError, type Logger, type ResourceView, type Scope } from 'agent-gateway';
 import type { AgentEngineSettings } from '../config.ts';
 import {
   type Embedder,
@@ -25,6 +17,7 @@ import { type ModelMetrics, modelMetrics } from './models/metrics.ts';
 import { createModelRegistry } from './models/model-registry.ts';
 import { logShadowedDefault, type ModelResource, modelKind } from './models/model-resource.ts';
 import { createHeaders, providerEndpoint } from './models/openai-client.ts';
+import { watchOffer } from './watch-offer.ts';
 
 /** Registers the kind Model and opens the models and embeddings of the deployment; their connections close with the plugin. */
 export async function openModelService(
@@ -52,20 +45,10 @@ export async function openModelService(
   const embedders = scope.contributions(EmbeddersPoint);
   const { embeddings, close } = openEmbeddings({ ...parts, embedders });
   scope.defer(close);
-  const { embedding_provider: provider } = settings;
-  if (isOfferName(provider)) {
-    // Searches go on by words without it, so that nobody might notice. It begins when all plugins had their chance.
-    const look = async () => {
-      if (offerNamed(provider, embedders()) !== undefined) return;
-      log.warn(lacksOffer('EMBEDDING_PROVIDER', provider, embedders()));
-    };
-    scope.every('embedding-provider', LOOK_MS, look, { immediately: true });
-  }
+  // Searches go on by words without it, so that nobody might notice.
+  watchOffer(scope, 'EMBEDDING_PROVIDER', settings.embedding_provider, embedders);
   return { models: opened.models, embeddings };
 }
-
-/** How often it is said that what a setting names is not there. */
-const LOOK_MS = 600_000;
 
 /** What the models are made of. */
 interface ModelParts extends ConnectParts {
