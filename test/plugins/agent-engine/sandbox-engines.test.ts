@@ -28,7 +28,7 @@ const asking = definePlugin({
         path: '/v1/ask',
         access: access.role('user'),
         summary: 'Run a tool',
-        schema: { body: Type.Object({}, { additionalProperties: true }) },
+        schema: { body: Type.Record(Type.String(), Type.Unknown()) },
         handle: async ({ body, tenant, signal, identity, log, requestId }) => {
           const { id } = identity;
           const principal = { tenantId: tenant.id, identityId: id, userId: id };
