@@ -16,6 +16,7 @@ import type { Logger } from './observability/logger.ts';
 import type { MetricRegistry } from './observability/metric-registry.ts';
 import { createPluginMetrics } from './observability/plugin-metrics.ts';
 import type { Redis } from './redis/redis.ts';
+import { createStoredSecrets, SECRET_STORES, type SecretStore } from './secrets/secret-stores.ts';
 import { createSecrets } from './secrets/secrets.ts';
 
 /** What the services are opened with. */
@@ -34,6 +35,8 @@ export interface ServicesParts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
+  /** What plugins contribute to an extension point now. The services are there before the plugins, so they look at each use. */
+  readonly contributions: (pointId: string) => readonly unknown[];
   /** Hears of secrets that were read, before anybody else. */
   readonly onSecret: (value: string) => void;
 }
@@ -69,8 +72,10 @@ export async function openServices(parts: ServicesParts) {
   const observe = createObjectMetrics(prometheus);
   const objects = await openObjects({ ...common, url: settings.objectStore, observe });
   opened.defer(() => objects.close());
+  const stores = () => parts.contributions(SECRET_STORES) as readonly SecretStore[];
   const secrets = createSecrets({
     env,
+    stored: createStoredSecrets({ stores, clock, maxAge: settings.secretMaxAge }),
     folder: settings.secretsDir,
     tenantMayName: settings.tenantSecrets,
     onResolved: parts.onSecret,

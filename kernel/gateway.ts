@@ -202,6 +202,7 @@ async function openKernel(
     authentication: authentication.chain,
     onePort: settings.onePort,
   });
+  infrastructure.contributed.read = publication.contributions;
   const states: { read: () => readonly PluginStatus[] } = { read: () => [] };
   const startedAt = infrastructure.clock.monotonic();
   const deployment: Deployment = {

@@ -189,8 +189,15 @@ export type { ReloadSummary, ResourceSource, Resources } from '../foundation/res
 export { ResourceErrors } from '../foundation/resources/resources.ts';
 export { createSeal, type Seal } from '../foundation/secrets/seal.ts';
 export { SecretErrors } from '../foundation/secrets/secret-file.ts';
-export type { SecretOrigin, Secrets, TenantSecretUse } from '../foundation/secrets/secrets.ts';
-export { isSecretReference } from '../foundation/secrets/secrets.ts';
+export {
+  isSecretReference,
+  isStoreReference,
+  REFERENCE_FORMS,
+  REFERENCE_PATTERN,
+} from '../foundation/secrets/secret-reference.ts';
+export type { SecretStore, WantedSecret } from '../foundation/secrets/secret-stores.ts';
+export type { SecretOrigin, Secrets } from '../foundation/secrets/secrets.ts';
+export type { TenantSecretUse } from '../foundation/secrets/tenant-secrets.ts';
 export { TenantErrors } from '../foundation/tables/tenant.ts';
 export { type Grant, GrantErrors, grantProblems, requireGrant } from './access/grants.ts';
 export type { Identity } from './access/identity.ts';
@@ -214,7 +221,7 @@ export {
 } from './api/grpc.ts';
 export type { Plugin, PluginDefinition } from './api/plugin.ts';
 export { definePlugin } from './api/plugin.ts';
-export { PersonalDataPoint, RetentionPoint, StoredObjectsPoint } from './api/protection.ts';
+export { PersonalDataPoint, RetentionPoint, SecretStoresPoint, StoredObjectsPoint } from './api/points.ts';
 export type { ExtensionPoint, ServiceRef } from './api/refs.ts';
 export { extensionPoint, serviceRef } from './api/refs.ts';
 export { Reply, type ReplyHeaders, reply } from './api/reply.ts';

@@ -80,6 +80,7 @@ export async function openInfrastructure(
   const redis =
     redisUrl === undefined ? undefined : await openRedis({ url: redisUrl, deployment, clock, ids, log });
   opened.defer(() => redis?.close());
+  const contributed = { read: (_pointId: string): readonly unknown[] => [] };
   const { services, close } = await openServices({
     settings: settings.services,
     env,
@@ -92,10 +93,11 @@ export async function openInfrastructure(
     redisUrl,
     postgresUrl: settings.database.driver === 'postgres' ? settings.database.url : undefined,
     registry: metrics.registry,
+    contributions: (pointId) => contributed.read(pointId),
     onSecret: logging.hide,
   });
   opened.defer(close);
   const resources = await openResources({ folder: agentsDir, clock, log });
   opened.defer(() => resources.close());
-  return { clock, ids, log, metrics, traces, database, trail, redis, services, resources };
+  return { clock, ids, log, metrics, traces, database, trail, redis, services, resources, contributed };
 }
