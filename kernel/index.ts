@@ -145,6 +145,7 @@ export type {
   PutOptions,
   StoredObject,
 } from '../foundation/objects/objects.ts';
+export type { OfferedObjectStore, OfferedPut } from '../foundation/objects/offered-store.ts';
 export type { Logger, LogLevel } from '../foundation/observability/logger.ts';
 export type {
   HistogramOptions,
@@ -221,7 +222,13 @@ export {
 } from './api/grpc.ts';
 export type { Plugin, PluginDefinition } from './api/plugin.ts';
 export { definePlugin } from './api/plugin.ts';
-export { PersonalDataPoint, RetentionPoint, SecretStoresPoint, StoredObjectsPoint } from './api/points.ts';
+export {
+  ObjectStoresPoint,
+  PersonalDataPoint,
+  RetentionPoint,
+  SecretStoresPoint,
+  StoredObjectsPoint,
+} from './api/points.ts';
 export type { ExtensionPoint, ServiceRef } from './api/refs.ts';
 export { extensionPoint, serviceRef } from './api/refs.ts';
 export { Reply, type ReplyHeaders, reply } from './api/reply.ts';

@@ -97,7 +97,8 @@ export const SERVICE_VARIABLES = {
   objectStoreUrl: field.string({
     env: 'OBJECT_STORE_URL',
     unset: 'files below the data folder',
-    description: 'Where objects are kept: `file:<path>`, `s3://<bucket>?endpoint=…&region=…`, or `none`',
+    description:
+      'Where objects are kept: `file:<path>`, `s3://<bucket>?endpoint=…&region=…`, `plugin://<plugin>/<name>` for a store that a plugin brings, or `none`',
   }),
   secretsDir: field.string({
     env: 'SVC_SECRETS_DIR',

@@ -1,3 +1,4 @@
+import { OBJECT_STORES, type OfferedObjectStore } from '../../foundation/objects/offered-store.ts';
 import type { PersonalData, StoredObjects } from '../../foundation/protection/personal-data.ts';
 import type { RetainedRecords } from '../../foundation/protection/retained-records.ts';
 import { SECRET_STORES, type SecretStore } from '../../foundation/secrets/secret-stores.ts';
@@ -12,5 +13,8 @@ export const RetentionPoint = extensionPoint<RetainedRecords>('gateway.retained-
 /** Stores of secrets, which references name. */
 export const SecretStoresPoint = extensionPoint<SecretStore>(SECRET_STORES);
 
+/** Object storage, which `OBJECT_STORE_URL` names. */
+export const ObjectStoresPoint = extensionPoint<OfferedObjectStore>(OBJECT_STORES);
+
 /** What the gateway itself reads, whatever plugins there are. */
-export const GATEWAY_POINTS: readonly string[] = [SecretStoresPoint.id];
+export const GATEWAY_POINTS: readonly string[] = [SecretStoresPoint.id, ObjectStoresPoint.id];
