@@ -8,6 +8,7 @@ import type { Environment } from '../foundation/config/read-config.ts';
 import { createLogger } from '../foundation/observability/logger.ts';
 import { createPluginMetrics } from '../foundation/observability/plugin-metrics.ts';
 import { checkReadiness, type ReadinessParts } from '../foundation/observability/readiness.ts';
+import { type Infrastructure, openInfrastructure } from '../foundation/open-infrastructure.ts';
 import type { FileReport } from '../foundation/resources/report.ts';
 import type { Deployment } from '../kernel/api/deployment.ts';
 import type { Plugin } from '../kernel/api/plugin.ts';
@@ -27,7 +28,6 @@ import { createPublication, type ListenAddress } from '../kernel/host/publicatio
 import { type CompiledRoute, compileRoute } from '../kernel/http/compiled-route.ts';
 import { kernelRoutes, readinessRoute } from '../kernel/http/kernel-routes.ts';
 import { type OpenApiDocument, openApiDocument } from '../kernel/http/openapi.ts';
-import { type Infrastructure, openInfrastructure } from '../kernel/infrastructure.ts';
 import { VERSION } from '../kernel/version.ts';
 import { silentListeners } from './silent-listeners.ts';
 import { withoutOwnWork } from './without-own-work.ts';
@@ -77,7 +77,11 @@ export async function rehearse({
     logging,
     processMetrics: false,
   };
-  const infrastructure = await openInfrastructure(options, opened, () => Number.POSITIVE_INFINITY);
+  const infrastructure = await openInfrastructure(
+    { ...options, version: VERSION },
+    opened,
+    () => Number.POSITIVE_INFINITY,
+  );
   const { acpToken = settings.production ? undefined : 'made at the first start', jwt } = settings;
   const { services } = infrastructure;
   const authentication = await openAuthentication({ ...infrastructure, ...services, acpToken, jwt });

@@ -1,6 +1,7 @@
 import type { AuditTrail } from './audit/audit-trail.ts';
 import type { Clock } from './base/clock.ts';
 import type { Ids } from './base/ids.ts';
+import { lacksOffer, offerNamed } from './base/offers.ts';
 import type { Environment } from './config/read-config.ts';
 import type { ServiceSettings } from './config/service-settings.ts';
 import type { Database } from './data/database.ts';
@@ -11,12 +12,17 @@ import { openDurableEvents } from './messages/durable-events/open-durable-events
 import { openEvents } from './messages/events/open-events.ts';
 import { openHints } from './messages/hints/open-hints.ts';
 import { openJobs } from './messages/jobs/open-jobs.ts';
+import { ObjectErrors } from './objects/object-errors.ts';
 import { createObjectMetrics } from './objects/object-space.ts';
+import type { ObjectStoreUrl } from './objects/object-store-url.ts';
+import { OBJECT_STORES, type OfferedObjectStore } from './objects/offered-store.ts';
 import { openObjects } from './objects/open-objects.ts';
 import type { Logger } from './observability/logger.ts';
 import type { MetricRegistry } from './observability/metric-registry.ts';
 import { createPluginMetrics } from './observability/plugin-metrics.ts';
+import type { Probe } from './observability/readiness.ts';
 import type { Redis } from './redis/redis.ts';
+import { createStoredSecrets, SECRET_STORES, type SecretStore } from './secrets/secret-stores.ts';
 import { createSecrets } from './secrets/secrets.ts';
 
 /** What the services are opened with. */
@@ -35,6 +41,8 @@ export interface ServicesParts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
+  /** What plugins contribute to an extension point now. The services are there before the plugins, so they look at each use. */
+  readonly contributions: (pointId: string) => readonly unknown[];
   /** Hears of secrets that were read, before anybody else. */
   readonly onSecret: (value: string) => void;
 }
@@ -70,10 +78,14 @@ export async function openServices(parts: ServicesParts) {
   const durableEvents = await openDurableEvents({ ...common, database, events, jobs });
   opened.defer(() => durableEvents.close());
   const observe = createObjectMetrics(prometheus);
-  const objects = await openObjects({ ...common, url: settings.objectStore, observe });
+  const { objectStore: url } = settings;
+  const offered = () => parts.contributions(OBJECT_STORES) as readonly OfferedObjectStore[];
+  const objects = await openObjects({ ...common, url, stores: offered, observe });
   opened.defer(() => objects.close());
+  const stores = () => parts.contributions(SECRET_STORES) as readonly SecretStore[];
   const secrets = createSecrets({
     env,
+    stored: createStoredSecrets({ stores, clock, maxAge: settings.secretMaxAge }),
     folder: settings.secretsDir,
     tenantMayName: settings.tenantSecrets,
     onResolved: parts.onSecret,
@@ -84,6 +96,8 @@ export async function openServices(parts: ServicesParts) {
   opened.move();
   return {
     services: { events, leases, hints, jobs, durableEvents, objects, egress, secrets },
+    /** Of services that live in plugins: whether those are there. */
+    probes: probesOf(url, offered),
     async close() {
       const closed = [egress, objects, hints, durableEvents, jobs, leases].map(async (service) =>
         service.close(),
@@ -93,4 +107,15 @@ export async function openServices(parts: ServicesParts) {
       await Promise.all(closed);
     },
   };
+}
+
+/** Readiness says that the plugin with the object store is missing; whether a store answers it does not ask, with a plugin as with S3: a replica is of use without it. */
+function probesOf(url: ObjectStoreUrl, stores: () => readonly OfferedObjectStore[]): readonly Probe[] {
+  if (url.form !== 'plugin') return [];
+  const { name } = url;
+  const check = async () => {
+    if (offerNamed(name, stores()) === undefined)
+      throw ObjectErrors.unavailable(lacksOffer('OBJECT_STORE_URL', name, stores()));
+  };
+  return [{ name: 'objects', check }];
 }

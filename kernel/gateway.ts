@@ -12,6 +12,11 @@ import { createStreamLimit } from '../foundation/limits/stream-limit.ts';
 import { watchLoop } from '../foundation/observability/loop-watch.ts';
 import { createPluginMetrics } from '../foundation/observability/plugin-metrics.ts';
 import { checkReadiness, type Probe, type ReadinessParts } from '../foundation/observability/readiness.ts';
+import {
+  type Infrastructure,
+  type InfrastructureOptions,
+  openInfrastructure,
+} from '../foundation/open-infrastructure.ts';
 import { createProtection } from '../foundation/protection/protection.ts';
 import type { Deployment, PluginStatus } from './api/deployment.ts';
 import type { Plugin } from './api/plugin.ts';
@@ -34,7 +39,6 @@ import { compileRoute } from './http/compiled-route.ts';
 import { kernelRoutes, readinessRoute } from './http/kernel-routes.ts';
 import { Listeners } from './http/listeners.ts';
 import { openApiDocument } from './http/openapi.ts';
-import { type Infrastructure, type InfrastructureOptions, openInfrastructure } from './infrastructure.ts';
 import { BUNDLED_PLUGINS, VERSION } from './version.ts';
 
 /** Milliseconds that a database may take to answer readiness. */
@@ -48,7 +52,7 @@ const STREAM_TIMES = { heartbeat: 15_000, slowClient: 60_000 };
 export type FakedServices = Partial<Pick<KernelServices, 'leases' | 'objects' | 'egress' | 'secrets'>>;
 
 /** What a gateway is started with. */
-export interface GatewayOptions extends InfrastructureOptions {
+export interface GatewayOptions extends Omit<InfrastructureOptions, 'version'> {
   /** The static token; see `ensureAcpToken`. */
   readonly acpToken: string | undefined;
   /** Instead of the bundled plugins and those of `SVC_PLUGIN_DIRS`; for tests. */
@@ -107,7 +111,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   // Plugins are imported while the servers that the gateway needs are asked for connections.
   const code = findPlugins(options, file);
   code.found.catch(() => {});
-  const infrastructure = await openInfrastructure(options, opened, () => phase.closesBy);
+  const infrastructure = await openInfrastructure(
+    { ...options, version: VERSION },
+    opened,
+    () => phase.closesBy,
+  );
   const kernel = await openKernel(options, infrastructure, phase, opened);
   const host = openHost(options, kernel, { folders: code.folders, found: await code.found });
   const serving = await serve(options, kernel, host, file, phase, opened);
@@ -187,7 +195,7 @@ async function openKernel(
   const readiness: ReadinessParts = {
     isServing: () => phase.isServing,
     pingDatabase: () => database.ping(PING_TIMEOUT),
-    probes: (): readonly Probe[] => publication.probes(),
+    probes: (): readonly Probe[] => [...infrastructure.probes, ...publication.probes()],
     degraded: () => degraded.read(),
   };
   const everywhere = kernelRoutes({
@@ -204,6 +212,7 @@ async function openKernel(
     authentication: authentication.chain,
     onePort: settings.onePort,
   });
+  infrastructure.contributed.read = publication.contributions;
   const states: { read: () => readonly PluginStatus[] } = { read: () => [] };
   const startedAt = infrastructure.clock.monotonic();
   const deployment: Deployment = {

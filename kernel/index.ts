@@ -32,6 +32,13 @@ export {
   type SchemaOptions,
 } from '../foundation/base/json-schema.ts';
 export { nearestName } from '../foundation/base/nearest-name.ts';
+export {
+  isOfferName,
+  lacksOffer,
+  type Offer,
+  type OfferName,
+  offerNamed,
+} from '../foundation/base/offers.ts';
 export { type Page, type PageQuery, pageOf, pageQuery } from '../foundation/base/page.ts';
 export { withExample } from '../foundation/base/schema-example.ts';
 export {
@@ -148,6 +155,7 @@ export type {
   PutOptions,
   StoredObject,
 } from '../foundation/objects/objects.ts';
+export type { OfferedObjectStore, OfferedPut } from '../foundation/objects/offered-store.ts';
 export type { Logger, LogLevel } from '../foundation/observability/logger.ts';
 export type {
   HistogramOptions,
@@ -192,8 +200,15 @@ export type { ReloadSummary, ResourceSource, Resources } from '../foundation/res
 export { ResourceErrors } from '../foundation/resources/resources.ts';
 export { createSeal, type Seal } from '../foundation/secrets/seal.ts';
 export { SecretErrors } from '../foundation/secrets/secret-file.ts';
-export type { SecretOrigin, Secrets, TenantSecretUse } from '../foundation/secrets/secrets.ts';
-export { isSecretReference } from '../foundation/secrets/secrets.ts';
+export {
+  isSecretReference,
+  isStoreReference,
+  REFERENCE_FORMS,
+  REFERENCE_PATTERN,
+} from '../foundation/secrets/secret-reference.ts';
+export type { SecretStore, WantedSecret } from '../foundation/secrets/secret-stores.ts';
+export type { SecretOrigin, Secrets } from '../foundation/secrets/secrets.ts';
+export type { TenantSecretUse } from '../foundation/secrets/tenant-secrets.ts';
 export * from '../foundation/tables/lifecycle-events.ts';
 export { TenantErrors } from '../foundation/tables/tenant.ts';
 export { type Grant, GrantErrors, grantProblems, requireGrant } from './access/grants.ts';
@@ -218,7 +233,13 @@ export {
 } from './api/grpc.ts';
 export type { Plugin, PluginDefinition } from './api/plugin.ts';
 export { definePlugin } from './api/plugin.ts';
-export { PersonalDataPoint, RetentionPoint, StoredObjectsPoint } from './api/protection.ts';
+export {
+  ObjectStoresPoint,
+  PersonalDataPoint,
+  RetentionPoint,
+  SecretStoresPoint,
+  StoredObjectsPoint,
+} from './api/points.ts';
 export type { ExtensionPoint, ServiceRef } from './api/refs.ts';
 export { extensionPoint, serviceRef } from './api/refs.ts';
 export { Reply, type ReplyHeaders, reply } from './api/reply.ts';

@@ -26,6 +26,10 @@ export type {
 } from './grpc-client.ts';
 export { type ManualClock, manualClock } from './manual-clock.ts';
 export {
+  type ObjectStoreConformanceOptions,
+  objectStoreConformance,
+} from './object-store/object-store-conformance.ts';
+export {
   startTestGateway,
   type TestGateway,
   type TestGatewayOptions,

@@ -10,6 +10,11 @@ export interface SharedCacheOptions<T extends object | undefined> {
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Milliseconds for which a value is used, counted from the start of its load. */
   readonly maxAge: number;
+  /**
+   * Milliseconds after which a value that is asked for is read anew in the background, while it goes on being used. A failure leaves it, and is followed by another try a second
+   * later at the earliest. Default: never before `maxAge`.
+   */
+  readonly refreshAfter?: number;
   /** Values that are kept at most; as many answers of "there is none" are kept beside them. */
   readonly maxEntries: number;
   /** Characters that a value holds, roughly: all values together hold 16 Mi, so that long ones leave room for fewer. */
@@ -52,7 +57,12 @@ const MAX_WEIGHT = 16 * 1024 * 1024;
 interface Entry<T> {
   readonly value: T;
   readonly readAt: number;
+  /** When it is due to be read anew. */
+  refreshAt: number;
 }
+
+/** Milliseconds between two tries to read a value anew. */
+const RETRY_MS = 1000;
 
 interface Flight<T> {
   readonly startedAt: number;
@@ -64,6 +74,7 @@ export function createSharedCache<T extends object | undefined>(
   options: SharedCacheOptions<T>,
 ): SharedCache<T> {
   const { load, clock, maxAge, maxEntries, weigh, maxLoads = 256, deadline = 5000 } = options;
+  const { refreshAfter = maxAge } = options;
   const present = new LRUCache<string, Entry<NonNullable<T>>>({
     max: maxEntries,
     ...(weigh === undefined
@@ -114,14 +125,21 @@ export function createSharedCache<T extends object | undefined>(
 
   function keep(key: string, value: T, readAt: number): void {
     if (value === undefined) absent.set(key, readAt);
-    else present.set(key, { value: value as NonNullable<T>, readAt });
+    else present.set(key, { value: value as NonNullable<T>, readAt, refreshAt: readAt + refreshAfter });
   }
 
   return {
     get(key) {
       const now = clock.monotonic();
       const entry = present.get(key);
-      if (entry !== undefined && now - entry.readAt < maxAge) return entry.value;
+      if (entry !== undefined && now - entry.readAt < maxAge) {
+        if (now >= entry.refreshAt) {
+          entry.refreshAt = now + RETRY_MS;
+          // Whoever asks when the value is too old has the failure.
+          join(key, now).catch(() => {});
+        }
+        return entry.value;
+      }
       const missedAt = absent.get(key);
       if (missedAt !== undefined && now - missedAt < maxAge) return undefined as T;
       return join(key, now);

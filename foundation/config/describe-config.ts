@@ -1,7 +1,7 @@
 import { createHash, scryptSync } from 'node:crypto';
 import type { TSchema } from 'typebox';
 import { annotationOf, type FieldAnnotation, membersOf } from './field.ts';
-import { fieldCodecs, isMapping } from './field-codec.ts';
+import { choicesOf, fieldCodecs, isMapping } from './field-codec.ts';
 
 /** One setting as the documentation shows it. */
 export interface SettingDescription {
@@ -32,7 +32,7 @@ function describeField(key: string, annotation: FieldAnnotation): SettingDescrip
   return {
     env,
     key,
-    kind: choices === undefined ? kind : choices.join(' | '),
+    kind: choices === undefined ? kind : choicesOf(annotation).join(' | '),
     description,
     default: defaultText(annotation),
     hasDefault: annotation.default !== undefined && !isEmptyList(annotation.default),

@@ -1,3 +1,4 @@
+import { isOfferName, OFFER_PATTERN } from '../base/offers.ts';
 import type { FieldAnnotation, FieldKind } from './field.ts';
 import {
   ADDRESS_PATTERN,
@@ -123,9 +124,13 @@ export const fieldCodecs: Readonly<Record<FieldKind, FieldCodec>> = {
     jsonSchema: () => ({ type: 'boolean' }),
   },
   choice: textual({
-    parse: (value, { choices }) => (choices?.includes(value) ? value : undefined),
-    expected: ({ choices = [] }) => `one of ${choices.join(', ')}`,
-    jsonSchema: ({ choices }) => ({ enum: choices }),
+    parse: (value, { choices, offers }) =>
+      choices?.includes(value) || (offers && isOfferName(value)) ? value : undefined,
+    expected: (field) => `one of ${choicesOf(field).join(', ')}`,
+    jsonSchema: ({ choices, offers }) =>
+      offers
+        ? { anyOf: [{ enum: choices }, { type: 'string', pattern: `^${OFFER_PATTERN}$` }] }
+        : { enum: choices },
   }),
   duration: {
     fromText: parseDuration,
@@ -177,6 +182,11 @@ export const fieldCodecs: Readonly<Record<FieldKind, FieldCodec>> = {
     jsonSchema: () => ({ type: 'object' }),
   },
 };
+
+/** The words of a choice, and what stands for the names of what plugins offer. */
+export function choicesOf({ choices = [], offers }: FieldAnnotation): readonly string[] {
+  return offers ? [...choices, 'plugin/<plugin>/<name>'] : choices;
+}
 
 /** Is this an object with keys, not null and not a list? */
 export function isMapping(value: unknown): value is Record<string, unknown> {

@@ -1,4 +1,5 @@
 import type { TSchema, TUnsafe } from 'typebox';
+import type { OfferName } from '../base/offers.ts';
 import { Type } from '../base/type.ts';
 import { decodeValue } from './field-codec.ts';
 import { type Address, parseDuration, parseSize } from './units.ts';
@@ -29,6 +30,12 @@ interface StringOptions extends FieldOptions<string> {
   readonly max?: number;
 }
 
+/** Options of a choice. */
+interface ChoiceOptions<V extends string> extends FieldOptions<V | OfferName> {
+  /** Also the name of something that a plugin offers, `plugin/<plugin>/<name>`. */
+  readonly offers?: true;
+}
+
 /** Options of a URL. */
 interface UrlOptions extends FieldOptions<string> {
   /** Allowed schemes without the colon (`['https', 'http']`); any when absent. */
@@ -55,11 +62,12 @@ export const field = {
   number: <const O extends BoundedOptions<number>>(options: O) => define<number, O>('number', options),
   /** In variables also `1`, `yes`, `on` and their opposites. */
   boolean: <const O extends FieldOptions<boolean>>(options: O) => define<boolean, O>('boolean', options),
-  /** One of the given words. */
-  choice: <const V extends readonly string[], const O extends FieldOptions<V[number]>>(
+  /** One of the given words; with `offers` also what a plugin offers. */
+  choice: <const V extends readonly string[], const O extends ChoiceOptions<V[number]>>(
     choices: V,
     options: O,
-  ) => define<V[number], O>('choice', options, { choices }),
+  ) =>
+    define<V[number] | (O extends { offers: true } ? OfferName : never), O>('choice', options, { choices }),
   /** Milliseconds. Written `30s`, `5m`, `1h30m`, `720h`, `7d`, `250ms`; a bare number is seconds. */
   duration: <const O extends BoundedOptions<string>>(options: O) =>
     define<number, O>('duration', options, bounds(options, parseDuration)),
@@ -140,6 +148,7 @@ export interface FieldAnnotation {
   readonly min?: number;
   readonly max?: number;
   readonly choices?: readonly string[];
+  readonly offers?: true;
   readonly protocols?: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 import type { Static, TObject } from 'typebox';
 import { allowPrivateProblem } from '../egress/allow-private.ts';
 import { type ObjectStoreUrl, parseObjectStoreUrl } from '../objects/object-store-url.ts';
-import { isTenantSecretsEntry } from '../secrets/secrets.ts';
+import { isTenantSecretsEntry } from '../secrets/tenant-secrets.ts';
 import type { ConfigurationProblem } from './configuration-error.ts';
 import { field } from './field.ts';
 import { quoteValue } from './field-codec.ts';
@@ -16,6 +16,8 @@ export interface ServiceSettings {
   readonly objectStore: ObjectStoreUrl;
   readonly secretsDir: string;
   readonly tenantSecrets: readonly string[];
+  /** Milliseconds. */
+  readonly secretMaxAge: number;
   readonly egress: {
     /** What holds where no rule of the tenant speaks of a request. */
     readonly default: 'allow' | 'deny';
@@ -43,6 +45,7 @@ export function serviceSettings(variables: Variables, dataDir: string): ServiceS
     objectStore: 'url' in store ? store.url : { form: 'none' },
     secretsDir: variables.secretsDir,
     tenantSecrets: variables.tenantSecrets,
+    secretMaxAge: variables.secretMaxAge,
     egress: { default: variables.egressDefault, allowPrivate: variables.egressAllowPrivate },
     agentsDir: variables.agentsDir,
     grpc: {
@@ -68,7 +71,7 @@ export function serviceProblems(variables: Partial<Variables>): readonly Configu
     if (!isTenantSecretsEntry(entry))
       refuse(
         'SVC_TENANT_SECRETS',
-        `${quoteValue(entry)} is not a variable or a file, write ACME_* or file:acme/*, bound as <tenant id>@<host>=ACME_*`,
+        `${quoteValue(entry)} is not a variable, a file or a secret of a plugin's store, write ACME_*, file:acme/* or plugin/acme/vault:tenants/*, bound as <tenant id>@<host>=ACME_*`,
       );
   }
   for (const entry of egressAllowPrivate) {
@@ -94,7 +97,8 @@ export const SERVICE_VARIABLES = {
   objectStoreUrl: field.string({
     env: 'OBJECT_STORE_URL',
     unset: 'files below the data folder',
-    description: 'Where objects are kept: `file:<path>`, `s3://<bucket>?endpoint=…&region=…`, or `none`',
+    description:
+      'Where objects are kept: `file:<path>`, `s3://<bucket>?endpoint=…&region=…`, `plugin://<plugin>/<name>` for a store that a plugin brings, or `none`',
   }),
   secretsDir: field.string({
     env: 'SVC_SECRETS_DIR',
@@ -105,7 +109,15 @@ export const SERVICE_VARIABLES = {
     env: 'SVC_TENANT_SECRETS',
     default: [],
     description:
-      'Secrets that tenants may refer to through the API: variables (`ACME_KEY`, `ACME_*`) and files of the folder (`file:acme/*`), for every tenant and host, or bound to one tenant and host (`<tenant id>@api.acme.com=ACME_*`; `*` is any)',
+      'Secrets that tenants may refer to through the API: variables (`ACME_KEY`, `ACME_*`), files of the folder (`file:acme/*`) and secrets of stores that plugins bring (`plugin/acme/vault:tenants/*`), for every tenant and host, or bound to one tenant and host (`<tenant id>@api.acme.com=ACME_*`; `*` is any)',
+  }),
+  secretMaxAge: field.duration({
+    env: 'SVC_SECRET_MAX_AGE',
+    default: '1m',
+    min: '1s',
+    max: '1h',
+    description:
+      'Time for which a secret of a store that a plugin brings is used before it is read again; it is read anew in the background from half of it on',
   }),
   egressDefault: field.choice(['allow', 'deny'], {
     env: 'SVC_EGRESS_DEFAULT',

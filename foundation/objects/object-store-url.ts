@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { isOfferName, type OfferName } from '../base/offers.ts';
 
 /** Where objects are kept, as `OBJECT_STORE_URL` says (decisions 0.4). */
 export type ObjectStoreUrl =
@@ -17,12 +18,18 @@ export type ObjectStoreUrl =
       readonly region: string | undefined;
       /** The bucket in the path instead of the host name. */
       readonly pathStyle: boolean;
+    }
+  | {
+      readonly form: 'plugin';
+      /** `plugin/<plugin>/<name>`. */
+      readonly name: OfferName;
     };
 
 /** A setting that was read, or why it cannot be used; the reason repeats no value, which might be a secret. */
 export type ParsedObjectStoreUrl = { readonly url: ObjectStoreUrl } | { readonly problem: string };
 
-const FORM = 'write file:/path, s3://bucket?endpoint=https://…&region=…, or none';
+const FORM = 'write file:/path, s3://bucket?endpoint=https://…&region=…, plugin://plugin/name, or none';
+const PLUGIN = /^plugin:\/\/([^/]*\/[^/]*)$/i;
 const S3_KEYS = ['endpoint', 'region', 'path_style'];
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 const REGION = /^[A-Za-z0-9-]{1,64}$/;
@@ -33,7 +40,7 @@ const DEFAULT_REGION_AT_ENDPOINT = 'us-east-1';
 /**
  * Reads `OBJECT_STORE_URL`. Unset: files in `objects` below the data folder. `file:relative`, `file:/absolute` or
  * `file:///absolute`; `s3://bucket` with `endpoint` (any S3-compatible store), `region` (default with an endpoint
- * `us-east-1`, else what the AWS SDK finds) and `path_style` (default: true with an endpoint); `none`. Credentials are
+ * `us-east-1`, else what the AWS SDK finds) and `path_style` (default: true with an endpoint); `plugin://plugin/name`, a store that a plugin brings; `none`. Credentials are
  * not part of it.
  */
 export function parseObjectStoreUrl(text: string | undefined, dataDir: string): ParsedObjectStoreUrl {
@@ -41,6 +48,7 @@ export function parseObjectStoreUrl(text: string | undefined, dataDir: string): 
   if (text === 'none') return { url: { form: 'none' } };
   if (/^file:/i.test(text)) return fromFileUrl(text.slice('file:'.length));
   if (/^s3:\/\//i.test(text)) return fromS3Url(text);
+  if (/^plugin:/i.test(text)) return fromPluginUrl(text);
   return { problem: `is not the URL of an object store, ${FORM}` };
 }
 
@@ -57,6 +65,12 @@ function fromFileUrl(rest: string): ParsedObjectStoreUrl {
   }
   if (folder.includes('\0')) return { problem: 'holds a NUL character' };
   return { url: { form: 'files', folder } };
+}
+
+function fromPluginUrl(text: string): ParsedObjectStoreUrl {
+  const name = `plugin/${PLUGIN.exec(text)?.[1] ?? ''}`;
+  if (isOfferName(name)) return { url: { form: 'plugin', name } };
+  return { problem: 'names no store of a plugin, write plugin://plugin/name in lower-case letters' };
 }
 
 function fromS3Url(text: string): ParsedObjectStoreUrl {

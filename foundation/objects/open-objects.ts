@@ -8,6 +8,7 @@ import { createObjectSpace, type ObserveObjects } from './object-space.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { ObjectStoreUrl } from './object-store-url.ts';
 import type { Objects } from './objects.ts';
+import type { OfferedObjectStore } from './offered-store.ts';
 
 /** What object storage needs. */
 export interface ObjectsOptions {
@@ -16,6 +17,8 @@ export interface ObjectsOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Pick<Logger, 'info' | 'warn'>;
+  /** The stores that plugins contribute now; default none. */
+  readonly stores?: () => readonly OfferedObjectStore[];
   /** Told of every operation; default nobody. */
   readonly observe?: ObserveObjects;
 }
@@ -23,7 +26,7 @@ export interface ObjectsOptions {
 /**
  * Opens object storage. Files: makes the folder, and deletes temporary files that a crash has left more than an hour
  * ago; throws `ObjectStoreStartError`. S3: loads the AWS SDK and asks nothing of the store yet, so that a gateway
- * starts without it.
+ * starts without it. A plugin: looks for its store at each operation.
  */
 export async function openObjects(options: ObjectsOptions): Promise<Objects> {
   const { url, clock, observe = () => {} } = options;
@@ -42,9 +45,13 @@ export async function openObjects(options: ObjectsOptions): Promise<Objects> {
   };
 }
 
-async function openStore({ url, clock, ids, log }: ObjectsOptions): Promise<ObjectStore> {
+async function openStore({ url, stores = () => [], clock, ids, log }: ObjectsOptions): Promise<ObjectStore> {
   if (url.form === 'none') return noStore;
   if (url.form === 'files') return openFileStore({ folder: url.folder, clock, ids, log });
+  if (url.form === 'plugin') {
+    const { openProvidedStore } = await import('./provided-store.ts');
+    return openProvidedStore({ name: url.name, stores, log });
+  }
   const { openS3Store } = await import('./s3/s3-store.ts');
   return openS3Store(url, clock, ids, log);
 }

@@ -19,6 +19,12 @@ export const SecretErrors = defineErrors({
     kind: 'unavailable',
     title: 'The stored secret cannot be read with the key of this gateway',
   },
+  /** A plugin's store is named, and no plugin that runs contributes it. */
+  storeMissing: {
+    code: 'secret.store-missing',
+    kind: 'unavailable',
+    title: 'No plugin offers the store of the secret now',
+  },
   unreadable: { code: 'secret.unreadable', kind: 'unavailable', title: 'The secret cannot be read now' },
 });
 

@@ -42,7 +42,7 @@ export interface KernelServices {
   readonly objects: Objects;
   /** The way out to addresses that a tenant, a model or a remote party chose. */
   readonly egress: Egress;
-  /** What stands behind `env:NAME` and `file:PATH`. */
+  /** What stands behind `env:NAME`, `file:PATH` and `plugin/<plugin>/<store>:PATH#KEY`. */
   readonly secrets: Secrets;
   /** Events to all replicas; they may be lost. `scope.on` hears them. */
   readonly events: Pick<Events, 'emit' | 'onMissed' | 'reach'>;

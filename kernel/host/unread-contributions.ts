@@ -1,5 +1,6 @@
 import { didYouMean } from '../../foundation/base/nearest-name.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
+import { GATEWAY_POINTS } from '../api/points.ts';
 import type { Slot } from './slot.ts';
 
 /**
@@ -7,7 +8,8 @@ import type { Slot } from './slot.ts';
  * belong to a plugin that comes later, so it is no error.
  */
 export function warnOfUnread(slots: readonly Slot[], log: Logger): void {
-  const points = new Set(slots.flatMap(({ plugin }) => plugin?.points ?? []).map(({ id }) => id));
+  const declared = slots.flatMap(({ plugin }) => plugin?.points ?? []).map(({ id }) => id);
+  const points = new Set([...GATEWAY_POINTS, ...declared]);
   for (const { name: plugin, current } of slots) {
     const given = new Set(current?.effects.contributions.map(({ pointId }) => pointId));
     for (const point of given) {

@@ -48,21 +48,29 @@ export const AgentEngineConfig = Type.Object({
     description:
       'Time that the server may be silent before its first byte, and between the chunks of a stream',
   }),
+  embedding_provider: field.choice(['openai'], {
+    env: 'EMBEDDING_PROVIDER',
+    offers: true,
+    default: 'openai',
+    description:
+      'What turns texts into vectors: a server that speaks OpenAI’s `/embeddings`, or an embedder of a plugin, which gets the settings below',
+  }),
   embedding_model: field.string({
     env: 'EMBEDDING_MODEL',
     unset: 'built-in embeddings, which see words and not meaning',
-    description: 'Model that turns texts into vectors, as its server calls it',
+    max: 255,
+    description: 'Model that turns texts into vectors, as its provider calls it',
   }),
   embedding_api_url: field.url({
     env: 'EMBEDDING_API_URL',
     protocols: ['https', 'http'],
-    unset: '`LLM_API_URL`',
+    unset: '`LLM_API_URL`; an embedder of a plugin gets none',
     description: 'Base URL of the server for embeddings, to which `/embeddings` is appended',
   }),
   embedding_api_key: field.string({
     env: 'EMBEDDING_API_KEY',
     secret: true,
-    unset: '`LLM_API_KEY`, where the URL is the same',
+    unset: '`LLM_API_KEY`, where the URL is the same; an embedder of a plugin gets none',
     description: 'API key for that server',
   }),
   embedding_dimensions: field.integer({

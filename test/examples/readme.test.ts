@@ -45,6 +45,8 @@ for (const { name, blocks: all } of documents) {
     if (!own.some(isFollowed)) continue;
     // One after the other: each chapter has a process of its own.
     test.serial(`${isGuide ? '' : `${name}, `}${chapter}: its commands do what it says`, async (t) => {
+      // A guide is one test, and starts a gateway for each of its chapters.
+      t.timeout(600_000);
       const reader = new Reader(t, await readersFolder(t));
       for (const block of own) await reader.follow(block);
       await reader.leave();
@@ -161,7 +163,7 @@ class Reader {
   async #startWith(env: Readonly<Record<string, string>>): Promise<void> {
     this.#gateway = await startGatewayProcess(this.#t, this.#folder, { SVC_ACP_TOKEN: '', ...env });
     const { body } = await this.#gateway.request('/health/ready');
-    this.#t.deepEqual(body, { status: 'ready', database: 'ok' });
+    this.#t.like(body, { status: 'ready', database: 'ok' });
   }
 
   /** A shell that knows the gateway; started without variables where the section does not start one. */

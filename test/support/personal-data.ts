@@ -5,7 +5,7 @@ import type {
   PersonalScope,
 } from '../../foundation/protection/personal-data.ts';
 import type { Plugin } from '../../kernel/api/plugin.ts';
-import { PersonalDataPoint } from '../../kernel/api/protection.ts';
+import { PersonalDataPoint } from '../../kernel/api/points.ts';
 import { testPlugin } from './plugins.ts';
 
 /** A record of an export, with its section. */

@@ -5,7 +5,7 @@ import type {
   PersonalScope,
 } from '../../foundation/protection/personal-data.ts';
 import type { Plugin } from '../../kernel/api/plugin.ts';
-import { PersonalDataPoint } from '../../kernel/api/protection.ts';
+import { PersonalDataPoint } from '../../kernel/api/points.ts';
 import type { TestGateway } from '../start-test-gateway.ts';
 import { assertNone, type ConformanceOptions, gatewayOf, type SampleTenant } from './gateway-of.ts';
 import { makeData } from './made-data.ts';

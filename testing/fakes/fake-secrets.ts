@@ -1,5 +1,6 @@
 import { SecretErrors } from '../../foundation/secrets/secret-file.ts';
-import { isSecretReference, type Secrets } from '../../foundation/secrets/secrets.ts';
+import { isSecretReference } from '../../foundation/secrets/secret-reference.ts';
+import type { Secrets } from '../../foundation/secrets/secrets.ts';
 
 /** Secrets for tests, by their references: `fakeSecrets({ 'env:API_KEY': 'k' })`. Tenants may name all of them. */
 export function fakeSecrets(values: Readonly<Record<string, string>>): Secrets {

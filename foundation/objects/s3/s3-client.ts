@@ -1,11 +1,12 @@
-import { addAbortSignal, Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import type { S3, S3ClientConfig, S3ServiceException } from '@aws-sdk/client-s3';
-import { DeadlineError, orAborted, within } from '../../base/deadline.ts';
+import { DeadlineError, orAborted } from '../../base/deadline.ts';
 import { GatewayError } from '../../base/gateway-error.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { ObjectErrors } from '../object-errors.ts';
 import type { ObjectStoreUrl } from '../object-store-url.ts';
 import type { PutOptions } from '../objects.ts';
+import { readBody } from '../read-body.ts';
 
 /** A bucket. */
 export type S3Url = Extract<ObjectStoreUrl, { form: 's3' }>;
@@ -88,26 +89,7 @@ const SILENCE_MS = 60_000;
  * silence. Destroying it ends the connection.
  */
 export function s3Body(raw: Readable, signal: AbortSignal | undefined, silenceMs = SILENCE_MS): Readable {
-  const body = Readable.from(piecesOf(raw, silenceMs), { objectMode: false, highWaterMark: 64 * 1024 });
-  body.once('close', () => raw.destroy());
-  // Failures before anybody reads would end the process otherwise; readers are still told.
-  raw.on('error', () => {});
-  body.on('error', () => {});
-  if (signal !== undefined) addAbortSignal(signal, body);
-  return body;
-}
-
-async function* piecesOf(raw: Readable, silenceMs: number): AsyncGenerator<Buffer, void> {
-  const pieces = raw.iterator();
-  try {
-    for (;;) {
-      const { done, value } = await within(silenceMs, 'reading an object from S3', pieces.next());
-      if (done === true) return;
-      yield value;
-    }
-  } catch (error) {
-    throw s3Failure(error);
-  }
+  return readBody(raw, { silenceMs, what: 'reading an object from S3', signal, explain: s3Failure });
 }
 
 /** What the SDK's errors tell of a refusal. */

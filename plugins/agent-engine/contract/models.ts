@@ -231,6 +231,12 @@ export const ModelErrors = defineErrors({
     kind: 'unavailable',
     title: 'No plugin offers the provider of the model now',
   },
+  /** The model's key is in a secret store that does not give it. Nothing was sent. */
+  keyUnavailable: {
+    code: 'model.key-unavailable',
+    kind: 'unavailable',
+    title: 'The key of the model cannot be read now',
+  },
   /** The provider failed too often in a row and is left alone for a while. Nothing was sent. Carries `retry-after`. */
   unavailable: {
     code: 'model.circuit-open',

@@ -1,4 +1,11 @@
-import { defineErrors, defineEvent, serviceRef, type TenantEntityManager, Type } from 'agent-gateway';
+import {
+  defineErrors,
+  defineEvent,
+  type OfferName,
+  serviceRef,
+  type TenantEntityManager,
+  Type,
+} from 'agent-gateway';
 
 /** What a tenant's agents may do (specification 1, sandbox policy; decisions 1.8). */
 export interface SandboxPolicy {
@@ -80,7 +87,7 @@ export interface SandboxResult {
 /** Where code of models runs: away from the gateway. */
 export interface Sandbox {
   /** `SANDBOX_MODE`; undefined: every run throws `sandbox.disabled`. */
-  readonly mode: 'local' | 'docker' | 'k8s-job' | undefined;
+  readonly mode: 'local' | 'docker' | 'k8s-job' | OfferName | undefined;
   /** Runs code. Throws errors of `SandboxErrors`, and the signal's reason. */
   run(job: SandboxJob): Promise<SandboxResult>;
 }
@@ -91,7 +98,7 @@ export const SandboxErrors = defineErrors({
   disabled: { code: 'sandbox.disabled', kind: 'unavailable', title: 'Code execution is turned off' },
   /** The tenant's policy forbids it. */
   forbidden: { code: 'sandbox.forbidden', kind: 'forbidden', title: 'The sandbox policy forbids this' },
-  /** The engine (bubblewrap, Docker, Kubernetes) does not answer or refuses. */
+  /** The engine (bubblewrap, Docker, Kubernetes, a plugin's) does not answer, refuses, or is not there. */
   unavailable: { code: 'sandbox.unavailable', kind: 'unavailable', title: 'The sandbox is not available' },
   /** Code or stdin is larger than an engine takes. */
   tooLarge: { code: 'sandbox.too-large', kind: 'too-large', title: 'The code or its input is too large' },

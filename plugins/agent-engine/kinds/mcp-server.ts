@@ -1,11 +1,10 @@
-import { Type } from 'agent-gateway';
+import { REFERENCE_FORMS, REFERENCE_PATTERN, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
 
 const Reference = Type.String({
   maxLength: 1_000,
-  pattern: '^(env:[A-Za-z_][A-Za-z0-9_]*|file:.+)$',
-  patternErrorMessage:
-    'must be env:NAME or file:PATH, which say where the value is; the value itself does not belong here',
+  pattern: REFERENCE_PATTERN,
+  patternErrorMessage: `must be ${REFERENCE_FORMS}, which say where the value is; the value itself does not belong here`,
 });
 
 /** `spec` of the kind McpServer. */

@@ -1,4 +1,4 @@
-import { Type } from 'agent-gateway';
+import { REFERENCE_FORMS, REFERENCE_PATTERN, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
 
 /** Where provider `openai` is asked when a model names no server. */
@@ -43,11 +43,10 @@ export const ModelSpec = Type.Object(
     api_key: Type.Optional(
       Type.String({
         maxLength: 1_000,
-        pattern: '^(env:[A-Za-z_][A-Za-z0-9_]*|file:.+)$',
-        patternErrorMessage:
-          'must be env:NAME or file:PATH, which say where the key is; the key itself does not belong here',
+        pattern: REFERENCE_PATTERN,
+        patternErrorMessage: `must be ${REFERENCE_FORMS}, which say where the key is; the key itself does not belong here`,
         description:
-          'Where the key is: `env:NAME` for a variable, `file:PATH` for a file; without it openai is asked without a key',
+          'Where the key is: `env:NAME` for a variable, `file:PATH` for a file, `plugin/acme/vault:PATH` or `…#KEY` for the secret store of a plugin; without it openai is asked without a key',
       }),
     ),
     context_length: Type.Optional(

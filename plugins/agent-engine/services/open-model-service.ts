@@ -1,8 +1,15 @@
 import { ConfigurationError, type Logger, type ResourceView, type Scope } from 'agent-gateway';
 import type { AgentEngineSettings } from '../config.ts';
-import { type Embeddings, ModelProvidersPoint, type Models } from '../contract.ts';
+import {
+  type Embedder,
+  EmbeddersPoint,
+  type Embeddings,
+  ModelProvidersPoint,
+  type Models,
+} from '../contract.ts';
 import { createHashEmbeddings } from './embeddings/hash-embeddings.ts';
 import { createOpenAIEmbeddings } from './embeddings/openai-embeddings.ts';
+import { createProvidedEmbeddings } from './embeddings/provided-embeddings.ts';
 import { createCircuits } from './models/circuit.ts';
 import { type ConnectParts, connectModel, endpointOf } from './models/connect-model.ts';
 import { createDemoModel } from './models/demo-model.ts';
@@ -10,6 +17,7 @@ import { type ModelMetrics, modelMetrics } from './models/metrics.ts';
 import { createModelRegistry } from './models/model-registry.ts';
 import { logShadowedDefault, type ModelResource, modelKind } from './models/model-resource.ts';
 import { createHeaders, providerEndpoint } from './models/openai-client.ts';
+import { watchOffer } from './watch-offer.ts';
 
 /** Registers the kind Model and opens the models and embeddings of the deployment; their connections close with the plugin. */
 export async function openModelService(
@@ -34,8 +42,11 @@ export async function openModelService(
   logShadowedDefault(resources, settings.api_url, log);
   const opened = await openModels({ ...parts, resources });
   scope.defer(opened.close);
-  const { embeddings, close } = openEmbeddings(parts);
+  const embedders = scope.contributions(EmbeddersPoint);
+  const { embeddings, close } = openEmbeddings({ ...parts, embedders });
   scope.defer(close);
+  // Searches go on by words without it, so that nobody might notice.
+  watchOffer(scope, 'EMBEDDING_PROVIDER', settings.embedding_provider, embedders);
   return { models: opened.models, embeddings };
 }
 
@@ -78,14 +89,34 @@ function requireUsable(name: string, use: () => unknown): void {
 /** What embeddings are made with. `api_url` and `api_key` serve them too; the key goes to its own server alone. */
 interface EmbeddingParts extends Pick<ConnectParts, 'circuits' | 'clock' | 'ids' | 'beforeCall'> {
   readonly settings: Pick<AgentEngineSettings, 'max_retries'> & Partial<AgentEngineSettings>;
+  readonly embedders: () => readonly Embedder[];
+  readonly log: Logger;
 }
 
-/** The built-in embeddings, or those of a server where a model is named. Throws an Error that names the variable for settings that cannot work. */
-export function openEmbeddings({ settings, circuits, clock, ids, beforeCall }: EmbeddingParts): {
+/** The built-in embeddings, those of a server where a model is named, or those of a plugin where one is named. Throws an Error that names the variable for settings that cannot work. */
+export function openEmbeddings(parts: EmbeddingParts): {
   readonly embeddings: Embeddings;
   readonly close: () => Promise<void>;
 } {
-  const { embedding_model: model, api_url, max_retries } = settings;
+  const { settings, embedders, circuits, clock, ids, log, beforeCall } = parts;
+  const { embedding_provider: provider = 'openai', embedding_model: model, api_url, max_retries } = settings;
+  if (provider !== 'openai') {
+    const embeddings = createProvidedEmbeddings({
+      name: provider,
+      embedders,
+      settings: {
+        model,
+        baseUrl: settings.embedding_api_url,
+        apiKey: settings.embedding_api_key,
+        dimensions: settings.embedding_dimensions,
+      },
+      circuit: circuits?.of(`embeddings ${provider}`),
+      beforeCall,
+      clock,
+      log,
+    });
+    return { embeddings, close: async () => {} };
+  }
   if (!model) return { embeddings: createHashEmbeddings(), close: async () => {} };
   const apiUrl = settings.embedding_api_url || api_url;
   if (!apiUrl) throw new Error('EMBEDDING_MODEL needs a server: set EMBEDDING_API_URL, or LLM_API_URL');

@@ -6,6 +6,7 @@ import {
   listOf,
   pageOf,
   pageQuery,
+  REFERENCE_FORMS,
   type Route,
   reply,
   route,
@@ -22,7 +23,7 @@ const MAX_PAGE = 500;
 const reference = (use: string) =>
   Type.Optional(
     Type.Union([Type.String({ maxLength: 1024 }), Type.Null()], {
-      description: `${use}: env:NAME or file:PATH; never the secret itself`,
+      description: `${use}: ${REFERENCE_FORMS}; never the secret itself`,
     }),
   );
 

@@ -1,4 +1,10 @@
-import { type FieldError, isSecretReference, KernelErrors, type SecretOrigin } from 'agent-gateway';
+import {
+  type FieldError,
+  isSecretReference,
+  KernelErrors,
+  REFERENCE_FORMS,
+  type SecretOrigin,
+} from 'agent-gateway';
 import type { AppRow } from '../store/tables.ts';
 
 /** The secrets of an app: what each is called in tables, and on the wire. */
@@ -33,7 +39,7 @@ export function appProblems(body: unknown, isNew: boolean): readonly FieldError[
     if (typeof value === 'string' && !isSecretReference(value)) {
       problems.push({
         pointer: `/body/${field}`,
-        message: 'must be a reference to a secret: env:NAME or file:PATH',
+        message: `must be a reference to a secret: ${REFERENCE_FORMS}`,
       });
     }
   }

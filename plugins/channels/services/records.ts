@@ -1,4 +1,4 @@
-import { Id, Timestamp, Type, toWire } from 'agent-gateway';
+import { Id, REFERENCE_FORMS, Timestamp, Type, toWire } from 'agent-gateway';
 import { PLATFORMS } from '../contract.ts';
 
 const orNull = (description?: string) =>
@@ -15,11 +15,11 @@ export const AppSchema = Type.Object({
   platform: PlatformName,
   app_key: Type.String({ examples: ['cli_a1b2c3'] }),
   app_secret_ref: Type.Union([Type.String(), Type.Null()], {
-    description: 'env:NAME or file:PATH',
+    description: REFERENCE_FORMS,
     examples: ['env:FEISHU_SECRET'],
   }),
-  oauth_secret_ref: orNull('env:NAME or file:PATH'),
-  webhook_secret_ref: orNull('env:NAME or file:PATH'),
+  oauth_secret_ref: orNull(REFERENCE_FORMS),
+  webhook_secret_ref: orNull(REFERENCE_FORMS),
   enabled: Type.Boolean(),
   created_at: Timestamp,
   updated_at: Timestamp,

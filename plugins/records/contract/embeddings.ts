@@ -7,8 +7,12 @@ export interface Embeddings {
    * the size may be learnt from the first answer, and until then the id ends in `:?`, which equals no stored one.
    */
   readonly id: string;
-  /** One vector of length 1 for each text, in order. Rejects when the embeddings do not answer. */
-  embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]>;
+  /**
+   * One vector of length 1 for each text, in order. Rejects when the embeddings do not answer.
+   *
+   * @param tenantId whose texts they are, where that is known: an embedder of a plugin is told
+   */
+  embed(texts: readonly string[], signal: AbortSignal, tenantId?: string): Promise<readonly Float32Array[]>;
 }
 
 /** What memories are compared by. The latest contribution is used; without one memories are searched by words. */

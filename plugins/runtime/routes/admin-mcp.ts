@@ -1,4 +1,15 @@
-import { access, isOperator, listOf, pageOf, pageQuery, type Route, reply, route, Type } from 'agent-gateway';
+import {
+  access,
+  isOperator,
+  listOf,
+  pageOf,
+  pageQuery,
+  REFERENCE_FORMS,
+  type Route,
+  reply,
+  route,
+  Type,
+} from 'agent-gateway';
 import type { McpServerInfo } from '../../agent-engine/contract.ts';
 import type { McpAdministration } from '../services/admin/mcp-servers.ts';
 import { requireOperator } from '../services/admin/operator.ts';
@@ -7,7 +18,7 @@ import { MAX_PAGE } from './common.ts';
 
 const References = Type.Record(Type.String({ maxLength: 100 }), Type.String({ maxLength: 1_000 }), {
   maxProperties: 50,
-  description: 'Values are references to secrets, env:NAME or file:PATH',
+  description: `Values are references to secrets, ${REFERENCE_FORMS}`,
 });
 
 /** An MCP server (decisions 3.2). What belongs to which transport is the rule of the kind McpServer. */

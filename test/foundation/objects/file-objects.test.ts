@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import type { Objects } from '../../../foundation/objects/objects.ts';
-import { testObjects } from './conformance.ts';
+import { objectsConformance } from '../../../testing/object-store/object-store-conformance.ts';
 import { freshFolder, type Lifetime, openForTest } from './open-for-test.ts';
 
 const test = anyTest as TestFn;
@@ -20,8 +20,12 @@ test.after.always(async () => {
   for (const end of ends) await end();
 });
 
-testObjects(test, {
-  name: 'files',
+const form = {
   objects: () => objects,
   unfinished: async () => (await readdir(path.join(folder, 'tmp'))).length,
-});
+};
+for (const { title, run } of objectsConformance(form)) {
+  test.serial(title, async (t) => {
+    await t.notThrowsAsync(run);
+  });
+}

@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { isSecretReference, parseSecretReference } from '../../../foundation/secrets/secrets.ts';
+import { isSecretReference, parseSecretReference } from '../../../foundation/secrets/secret-reference.ts';
 
 const GOOD = [
   'env:A',

@@ -1,9 +1,6 @@
 import test from 'ava';
-import {
-  isTenantSecretsEntry,
-  parseSecretReference,
-  tenantSecrets,
-} from '../../../foundation/secrets/secrets.ts';
+import { parseSecretReference } from '../../../foundation/secrets/secret-reference.ts';
+import { isTenantSecretsEntry, tenantSecrets } from '../../../foundation/secrets/tenant-secrets.ts';
 
 const LISTED = ['ACME_KEY', 'env:SHARED_KEY', 'TENANT_*', 'file:acme/slack', 'file:tenants/*'];
 
@@ -85,7 +82,7 @@ test('an entry that cannot mean anything, or would mean every variable, is refus
     t.false(isTenantSecretsEntry(entry), entry);
     t.throws(() => tenantSecrets(['ACME_KEY', entry]), {
       instanceOf: TypeError,
-      message: `"${entry}" names no variable and no file for tenants`,
+      message: `"${entry}" names no variable, no file and no secret of a store for tenants`,
     });
   }
 });

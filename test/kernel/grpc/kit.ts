@@ -28,7 +28,6 @@ import { type CompiledService, compileService } from '../../../kernel/grpc/compi
 import { GrpcServer, type GrpcServerOptions } from '../../../kernel/grpc/server.ts';
 import { compileRoute } from '../../../kernel/http/compiled-route.ts';
 import { Listeners } from '../../../kernel/http/listeners.ts';
-import { createRefuseConnection } from '../../../kernel/http/refusals.ts';
 import { fakeDurableEvents } from '../../../testing/fakes/fake-durable-events.ts';
 import { type GrpcClient, type GrpcClientOptions, grpcClient } from '../../../testing/grpc-client.ts';
 import { unreadMetrics } from '../../support/metrics.ts';

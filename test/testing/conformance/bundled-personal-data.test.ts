@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { PersonalData } from '../../../foundation/protection/personal-data.ts';
-import { PersonalDataPoint } from '../../../kernel/api/protection.ts';
+import { PersonalDataPoint } from '../../../kernel/api/points.ts';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
 import platform from '../../../plugins/platform/plugin.ts';
 import records from '../../../plugins/records/plugin.ts';

@@ -23,7 +23,7 @@ import type {
 import { access } from '../../../kernel/api/access.ts';
 import { grpcMethod, grpcService } from '../../../kernel/api/grpc.ts';
 import type { Plugin } from '../../../kernel/api/plugin.ts';
-import { PersonalDataPoint } from '../../../kernel/api/protection.ts';
+import { PersonalDataPoint } from '../../../kernel/api/points.ts';
 import { route } from '../../../kernel/api/route.ts';
 import { type ConformanceOptions, pluginConformance } from '../../../testing/index.ts';
 import { testPlugin } from '../../support/plugins.ts';

@@ -51,6 +51,9 @@ function hash32(text: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
+/** What providers are sent of a text, in characters: models take 8,191 tokens or so and refuse longer texts as a whole. */
+export const SENT_CHARS = 8000;
+
 /** What is looked at of a text, in characters. Longer ones are told apart by their beginning. */
 const LOOKED_AT_CHARS = 100_000;
 /** Words from this length on count fully: the words that every text is full of are short. */

@@ -8,7 +8,7 @@ import {
   createProviderConnection,
 } from '../models/provider-connection.ts';
 import { malformed } from '../models/provider-errors.ts';
-import { toUnit } from './hash-embeddings.ts';
+import { SENT_CHARS, toUnit } from './hash-embeddings.ts';
 
 /** Settings and collaborators of embeddings of a server. */
 export interface OpenAIEmbeddingsOptions extends ConnectionOptions {
@@ -27,8 +27,6 @@ interface OpenAIEmbeddings extends Embeddings, AsyncDisposable {}
 
 /** Texts in one request; OpenAI takes more, other servers do not. */
 const BATCH = 128;
-/** What is sent of a text, in characters: models take 8,191 tokens or so and refuse longer texts as a whole. */
-const SENT_CHARS = 8000;
 const CONNECTIONS = 64;
 /** Somebody waits for what is looked up. */
 const TOTAL_MS = 60_000;

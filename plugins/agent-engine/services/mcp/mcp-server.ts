@@ -1,5 +1,11 @@
 import type { Client, Tool as McpTool } from '@modelcontextprotocol/client';
-import type { Clock, KindDefinition, Resource, ResourceProblem } from 'agent-gateway';
+import {
+  type Clock,
+  isStoreReference,
+  type KindDefinition,
+  type Resource,
+  type ResourceProblem,
+} from 'agent-gateway';
 import { McpServerKind, type McpServerSpec } from '../../kinds/mcp-server.ts';
 import {
   createMcpConnections,
@@ -65,7 +71,9 @@ function check({ spec }: Resource<McpServerSpec>, stdioAllow: readonly string[])
 }
 
 async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Promise<McpServer> {
-  const endpoint = await resolve(spec, parts.resolveSecret);
+  const references = Object.values({ ...spec.headers, ...spec.env });
+  // What is in a plugin's store is asked for by each connection: the plugin may come later, and the value may change.
+  const endpoint = references.some(isStoreReference) ? undefined : await resolve(spec, parts.resolveSecret);
   const end = new AbortController();
   // Loaded when the first tool is asked for: most deployments have no MCP server.
   const library = () => import('./connect-mcp.ts');
@@ -73,7 +81,10 @@ async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Pr
   const connections = createMcpConnections({
     server: name,
     // The operator chose this address, as he does a model's (decisions 1.12).
-    open: async () => (await library()).connectMcp(endpoint, parts.version, end.signal),
+    open: async () => {
+      const reached = endpoint ?? (await resolve(spec, parts.resolveSecret));
+      return (await library()).connectMcp(reached, parts.version, end.signal);
+    },
     failureOf,
     clock: parts.clock,
   });

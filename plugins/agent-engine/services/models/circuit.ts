@@ -67,7 +67,12 @@ export function learn(
 
 const REJECTED = ModelErrors.rejected.definition.code;
 const FAILURES = codes(ModelErrors.upstream, ModelErrors.timeout);
-const NOTHING_WAS_ASKED = codes(ModelErrors.aborted, ModelErrors.overloaded, ModelErrors.unavailable);
+const NOTHING_WAS_ASKED = codes(
+  ModelErrors.aborted,
+  ModelErrors.overloaded,
+  ModelErrors.unavailable,
+  ModelErrors.keyUnavailable,
+);
 
 /**
  * What an error of a call tells. A provider that refuses (400, 401, 404, 429) answers. A caller who left, a full queue of our

@@ -56,6 +56,7 @@ const WORTH_A_FALLBACK = new Set(
     ModelErrors.overloaded,
     ModelErrors.unavailable,
     ModelErrors.providerMissing,
+    ModelErrors.keyUnavailable,
     ModelErrors.unknownToProvider,
   ].map(({ definition }) => definition.code),
 );

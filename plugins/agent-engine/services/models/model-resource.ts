@@ -1,14 +1,21 @@
-import type {
-  BuildContext,
-  KindDefinition,
-  Logger,
-  Resource,
-  ResourceProblem,
-  ResourceView,
+import {
+  type BuildContext,
+  isStoreReference,
+  type KindDefinition,
+  type Logger,
+  type Resource,
+  type ResourceProblem,
+  type ResourceView,
 } from 'agent-gateway';
 import type { ModelInfo } from '../../contract.ts';
 import { ModelKind, type ModelSpec } from '../../kinds/model.ts';
-import { type ConnectParts, connectModel, providerKind } from './connect-model.ts';
+import {
+  type ConnectedModel,
+  type ConnectParts,
+  connectModel,
+  endpointOf,
+  providerKind,
+} from './connect-model.ts';
 import type { ModelEndpoint } from './model-call.ts';
 import { providerEndpoint } from './openai-client.ts';
 
@@ -20,11 +27,11 @@ export interface ModelResource extends ModelEndpoint, AsyncDisposable {
 
 /** What the models of agents.d are made with. */
 interface ModelKindParts extends ConnectParts {
-  /** The secret behind `env:NAME` or `file:PATH`, which the operator wrote. Rejects, saying why in words that may be shown. */
+  /** The secret behind a reference that the operator wrote. Rejects, saying why in words that may be shown. */
   readonly resolveSecret: (reference: string) => Promise<string>;
 }
 
-/** The kind Model of agents.d. A key is read when its model is built, and no connection is made before the first call. */
+/** The kind Model of agents.d. A key is read when its model is built, of a plugin's store at each call, and no connection is made before the first call. */
 export function modelKind(parts: ModelKindParts): KindDefinition<typeof ModelSpec, ModelResource> {
   return {
     ...ModelKind,
@@ -73,8 +80,7 @@ async function build(
   { log }: BuildContext,
   parts: ModelKindParts,
 ): Promise<ModelResource> {
-  const apiKey = spec.api_key === undefined ? undefined : await parts.resolveSecret(spec.api_key);
-  const { client, circuit, close } = await connectModel(spec, apiKey, log, parts);
+  const { client, circuit, close } = await connect(spec, log, parts);
   return {
     info: infoOf(metadata.name, spec, parts.clock.now()),
     client,
@@ -82,6 +88,24 @@ async function build(
     fallbacks: spec.fallbacks ?? [],
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** With a key of a plugin's store nothing is connected before the first call. */
+async function connect(spec: ModelSpec, log: Logger, parts: ModelKindParts): Promise<ConnectedModel> {
+  const { api_key: reference } = spec;
+  if (reference === undefined || !isStoreReference(reference)) {
+    const apiKey = reference === undefined ? undefined : await parts.resolveSecret(reference);
+    return connectModel(spec, apiKey, log, parts);
+  }
+  const { createKeyedClient } = await import('./keyed-client.ts');
+  const keyed = createKeyedClient({
+    resolveKey: () => parts.resolveSecret(reference),
+    connect: (apiKey) => connectModel(spec, apiKey, log, parts),
+    log,
+  });
+  const kind = providerKind(spec);
+  const url = kind.client === 'demo' ? undefined : kind.url;
+  return { ...keyed, circuit: parts.circuits?.of(endpointOf(kind.name, url)) };
 }
 
 /** What is shown of a model that was defined at `now` (Unix milliseconds). */

@@ -1,4 +1,4 @@
-import { type Clock, DeadlineError, GatewayError, type Logger, orAborted, within } from 'agent-gateway';
+import { type Clock, type Logger, lacksOffer, offerNamed, orAborted, within } from 'agent-gateway';
 import {
   type ChatChunk,
   type ChatCompletion,
@@ -7,7 +7,8 @@ import {
   type ModelProvider,
 } from '../../contract.ts';
 import type { ModelSpec } from '../../kinds/model.ts';
-import { type Lifetime, startLifetime } from './deadlines.ts';
+import { startLifetime } from './deadlines.ts';
+import { providedFailure } from './provided-failure.ts';
 
 /** What the client of a plugin's provider is made of. */
 export interface ProvidedClientParts {
@@ -31,8 +32,12 @@ export function createProvidedClient(parts: ProvidedClientParts): ModelClient {
   let connected: { readonly provider: ModelProvider; readonly client: Promise<ModelClient> } | undefined;
 
   function client(): Promise<ModelClient> {
-    const provider = providers().find(({ name }) => name === spec.provider);
-    if (provider === undefined) throw ModelErrors.providerMissing();
+    const offers = providers();
+    const provider = offerNamed(spec.provider, offers);
+    if (provider === undefined) {
+      const why = lacksOffer('spec.provider', spec.provider, offers);
+      throw ModelErrors.providerMissing(undefined, { cause: new Error(why) });
+    }
     if (connected?.provider !== provider) {
       const connecting = { provider, client: connect(provider) };
       connected = connecting;
@@ -48,14 +53,6 @@ export function createProvidedClient(parts: ProvidedClientParts): ModelClient {
     return provider.connect({ model: spec.model, baseUrl: spec.base_url, apiKey, log });
   }
 
-  function explained(thrown: unknown, { signal }: Lifetime): unknown {
-    if (signal.aborted) return signal.reason;
-    if (thrown instanceof GatewayError && KNOWN.has(thrown.code)) return thrown;
-    if (thrown instanceof DeadlineError) return ModelErrors.timeout(undefined, { cause: thrown });
-    log.warn({ err: thrown, provider: spec.provider }, 'the model provider of a plugin failed');
-    return ModelErrors.upstream(undefined, { cause: thrown });
-  }
-
   return {
     async complete(request, context) {
       beforeCall();
@@ -65,7 +62,7 @@ export function createProvidedClient(parts: ProvidedClientParts): ModelClient {
         const asked = client().then((ready) => ready.complete(request, { ...context, signal }));
         return whole(await orAborted(asked, signal));
       } catch (error) {
-        throw explained(error, life);
+        throw providedFailure(error, signal, spec.provider, log);
       }
     },
     async *stream(request, context) {
@@ -90,7 +87,7 @@ export function createProvidedClient(parts: ProvidedClientParts): ModelClient {
         open = undefined;
         if (!hasFinished) throw ModelErrors.upstream('The answer of the model broke off.');
       } catch (error) {
-        throw explained(error, life);
+        throw providedFailure(error, signal, spec.provider, log);
       } finally {
         // Not waited for: the provider may be what hangs. It learns from its signal, too.
         open?.return?.().catch((err: unknown) => log.debug({ err }, 'a model call did not end well'));
@@ -98,10 +95,6 @@ export function createProvidedClient(parts: ProvidedClientParts): ModelClient {
     },
   };
 }
-
-const KNOWN: ReadonlySet<string> = new Set(
-  Object.values(ModelErrors).map(({ definition }) => definition.code),
-);
 
 /** Throws for what is no answer. */
 function whole(completion: ChatCompletion): ChatCompletion {

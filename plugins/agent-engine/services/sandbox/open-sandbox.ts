@@ -1,6 +1,14 @@
-import { type Clock, ConfigurationError, type Ids, type Logger, type Scope } from 'agent-gateway';
+import {
+  type Clock,
+  ConfigurationError,
+  type Ids,
+  isOfferName,
+  type Logger,
+  type Scope,
+} from 'agent-gateway';
 import type { AgentEngineSettings } from '../../config.ts';
-import type { Sandbox } from '../../contract.ts';
+import { type OfferedSandboxEngine, type Sandbox, SandboxEnginesPoint } from '../../contract.ts';
+import { watchOffer } from '../watch-offer.ts';
 import type { SandboxEngine } from './engine.ts';
 import { type SandboxSettings, sandboxProblems } from './sandbox-config.ts';
 import { type SandboxMetrics, sandboxMetrics } from './sandbox-metrics.ts';
@@ -10,7 +18,9 @@ import { createSandboxRunner, disabledSandbox } from './sandbox-runner.ts';
 export async function startSandbox(scope: Scope<AgentEngineSettings>): Promise<Sandbox> {
   const { config, log, services, metric } = scope;
   const metrics = sandboxMetrics(metric);
-  const sandbox = await openSandbox({ ...services, settings: config.sandbox, log, metrics });
+  const engines = scope.contributions(SandboxEnginesPoint);
+  const sandbox = await openSandbox({ ...services, settings: config.sandbox, engines, log, metrics });
+  watchOffer(scope, 'SANDBOX_MODE', sandbox.mode, engines);
   scope.defer(async () => {
     await sandbox[Symbol.asyncDispose]();
   });
@@ -22,6 +32,8 @@ interface SandboxOptions {
   readonly settings: SandboxSettings;
   /** True with `NODE_ENV=production`. */
   readonly production: boolean;
+  /** The engines that plugins contribute now; none where absent. */
+  readonly engines?: () => readonly OfferedSandboxEngine[];
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
@@ -52,11 +64,16 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox & As
 
 async function openEngine(
   mode: NonNullable<Sandbox['mode']>,
-  { settings, clock, ids, log }: SandboxOptions,
+  { settings, engines = () => [], clock, ids, log }: SandboxOptions,
 ): Promise<SandboxEngine> {
   if (mode === 'local') {
     const { openLocalEngine } = await import('./local-engine.ts');
     return openLocalEngine({ memoryBytes: settings.memory, log });
+  }
+  if (isOfferName(mode)) {
+    const { openProvidedEngine } = await import('./provided-engine.ts');
+    const { allow_network: allowNetwork, memory: memoryBytes } = settings;
+    return openProvidedEngine({ name: mode, engines, allowNetwork, memoryBytes, log });
   }
   const common = {
     images: {

@@ -5,8 +5,10 @@ import type { Static } from 'typebox';
 export const SandboxConfig = Type.Object({
   mode: field.choice(['local', 'docker', 'k8s-job'], {
     env: 'SANDBOX_MODE',
+    offers: true,
     unset: 'code is not executed',
-    description: 'Where code of models runs; `local` is for development only',
+    description:
+      'Where code of models runs: `local` is for development only, `plugin/<plugin>/<name>` is the engine of a plugin',
   }),
   allow_local: field.boolean({
     env: 'SVC_ALLOW_LOCAL_SANDBOX',
@@ -106,7 +108,7 @@ export function sandboxProblems(
 }
 
 /** Milliseconds for ending what has run over its time, and for removing it. */
-const END_MS = 20_000;
+export const END_MS = 20_000;
 
 /** Milliseconds that an execution may take beyond the time of its code: the turn, the start of a container, and the end. */
 export function overheadOf({ start_timeout }: Pick<SandboxSettings, 'start_timeout'>): number {

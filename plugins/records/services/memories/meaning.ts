@@ -31,12 +31,17 @@ export function createMeaning(parts: {
     log.warn({ err }, 'vectors of memories could not be kept'),
   );
 
-  async function embed(embeddings: Embeddings, texts: readonly string[]): Promise<readonly Float32Array[]> {
+  async function embed(
+    embeddings: Embeddings,
+    tenantId: string,
+    texts: readonly string[],
+  ): Promise<readonly Float32Array[]> {
     if (texts.length === 0) return [];
     try {
       return await embeddings.embed(
         texts.map((text) => text.slice(0, MAX_TEXT).toWellFormed()),
         AbortSignal.timeout(DEADLINE_MS),
+        tenantId,
       );
     } catch (error) {
       warnOfEmbeddings(error);
@@ -75,9 +80,10 @@ export function createMeaning(parts: {
     }
     const fresh = stored.filter(({ embeddingId }) => embeddingId !== embeddings.id).slice(0, MAX_NEW);
     const [[vector], vectors] = await Promise.all([
-      embed(embeddings, [query]),
+      embed(embeddings, entities.tenantId, [query]),
       embed(
         embeddings,
+        entities.tenantId,
         fresh.map(({ memory }) => textOf(memory)),
       ),
     ]);

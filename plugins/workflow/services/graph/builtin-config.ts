@@ -75,7 +75,7 @@ export const ServiceTaskConfig = Type.Object(
       Type.Record(Type.String(), Type.String({ maxLength: 1_100 }), {
         maxProperties: 10,
         description:
-          'Headers whose values are secrets of the deployment: `{"Authorization": "Bearer env:ACME_TOKEN"}`, `{"X-API-Key": "file:acme/key"}`. The operator lists what may be named in SVC_TENANT_SECRETS. Templates are not filled in here',
+          'Headers whose values are secrets of the deployment: `{"Authorization": "Bearer env:ACME_TOKEN"}`, `{"X-API-Key": "file:acme/key"}`, or the secret store of a plugin (`plugin/acme/vault:team/api#key`). The operator lists what may be named in SVC_TENANT_SECRETS. Templates are not filled in here',
       }),
     ),
   },

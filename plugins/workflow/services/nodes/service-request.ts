@@ -1,6 +1,7 @@
 import {
   GatewayError,
   isSecretReference,
+  REFERENCE_FORMS,
   SecretErrors,
   type Secrets,
   type TenantSecretUse,
@@ -148,8 +149,12 @@ export interface ResolvedSecrets {
   hide(text: string): string;
 }
 
+/** Failures of a secret that another attempt may not have: of the machine, or of a plugin's store. */
+const MAY_PASS = new Set(
+  [SecretErrors.unreadable, SecretErrors.storeMissing].map(({ definition }) => definition.code),
+);
 /** A scheme may stand in front: `Bearer env:NAME`. */
-const FORM = /^(?:([A-Za-z][A-Za-z0-9_-]{0,31}) )?((?:env|file):.+)$/;
+const FORM = /^(?:([A-Za-z][A-Za-z0-9_-]{0,31}) )?((?:env:|file:|plugin\/).+)$/;
 /** What egress takes for credentials, and does not let travel when a redirect leads to another host. */
 const CREDENTIAL = /auth|cookie|credential|key|secret|session|signature|token/i;
 const NAME = /^[a-z0-9_-]{1,128}$/i;
@@ -171,8 +176,7 @@ export function secretHeaderProblems(
     return [
       {
         name,
-        message:
-          'is no reference: write env:NAME or file:PATH, with a scheme in front where one is needed (Bearer env:NAME).',
+        message: `is no reference: write ${REFERENCE_FORMS}, with a scheme in front where one is needed (Bearer env:NAME).`,
       },
     ];
   });
@@ -229,7 +233,7 @@ async function resolve(secrets: Secrets, reference: string, use: TenantSecretUse
       );
     }
     throw new StepFailure('secret_unavailable', `${error.detail}. The operator has to put that right.`, {
-      isRetryable: error.code === SecretErrors.unreadable.definition.code,
+      isRetryable: MAY_PASS.has(error.code),
       cause: error,
     });
   }

@@ -3,7 +3,7 @@ import { defineEntity } from '@mikro-orm/core';
 import test from 'ava';
 import { column, type Migration } from '../../../../foundation/data/database.ts';
 import type { PersonalData } from '../../../../foundation/protection/personal-data.ts';
-import { PersonalDataPoint } from '../../../../kernel/api/protection.ts';
+import { PersonalDataPoint } from '../../../../kernel/api/points.ts';
 import { manualClock } from '../../../../testing/index.ts';
 import { eachDatabase, freshDatabase } from '../../../support/databases.ts';
 import { plain, startFakeProvider } from '../../../support/fake-provider.ts';

@@ -2,6 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import { systemClock } from '../../../../../foundation/base/clock.ts';
 import { createIds } from '../../../../../foundation/base/ids.ts';
+import { createLogger } from '../../../../../foundation/observability/logger.ts';
 import {
   createHashEmbeddings,
   toUnit,
@@ -25,8 +26,9 @@ test('a vector of length 1 is like the one it was made of', (t) => {
 const { signal } = new AbortController();
 
 function opened(settings: Partial<Parameters<typeof openEmbeddings>[0]['settings']>) {
+  const { logger: log } = createLogger({ level: 'silent' });
   const common = { clock: systemClock, ids: createIds(systemClock), beforeCall: () => {} };
-  return openEmbeddings({ ...common, settings: { max_retries: 0, ...settings } });
+  return openEmbeddings({ ...common, log, embedders: () => [], settings: { max_retries: 0, ...settings } });
 }
 
 test('without a model the built-in embeddings answer, also where there is a server', (t) => {

@@ -149,7 +149,7 @@ test('what cannot work is told with its place, and never with a key', async (t) 
     [{ provider: 'openai' }, /^\/spec\/model: is required$/],
     [{ ...good, base_url: 'ftp://there' }, /^\/spec\/base_url: must be an http:\/\/ or https:\/\/ URL$/],
     [{ ...good, base_url: `https://me:${API_KEY}@there` }, /^\/spec\/base_url: .*must not hold credentials/],
-    [{ ...good, api_key: API_KEY }, /^\/spec\/api_key: must be env:NAME or file:PATH/],
+    [{ ...good, api_key: API_KEY }, /^\/spec\/api_key: must be env:NAME, file:PATH or plugin\//],
     [{ ...good, api_key: 'env:OTHER' }, /could not be built: env:OTHER is not set$/],
     [{ ...good, apikey: 'env:THE_KEY' }, /^\/spec\/apikey: is not known here, did you mean api_key\?$/],
     [{ ...good, context_length: 0 }, /^\/spec\/context_length: must be >= 1$/],

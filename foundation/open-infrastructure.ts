@@ -1,19 +1,18 @@
 import path from 'node:path';
-import { createAuditTrail } from '../foundation/audit/audit-trail.ts';
-import { createDatabaseSink } from '../foundation/audit/database-sink.ts';
-import { type Clock, systemClock } from '../foundation/base/clock.ts';
-import { createIds } from '../foundation/base/ids.ts';
-import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
-import type { Environment } from '../foundation/config/read-config.ts';
-import { openDatabase } from '../foundation/data/database.ts';
-import { registerKernelTables } from '../foundation/gateway-tables.ts';
-import type { Logging } from '../foundation/observability/logger.ts';
-import { createMetrics } from '../foundation/observability/metrics.ts';
-import { createTracing } from '../foundation/observability/tracing.ts';
-import { openServices } from '../foundation/open-services.ts';
-import { openRedis } from '../foundation/redis/open-redis.ts';
-import { openResources } from '../foundation/resources/open-resources.ts';
-import { VERSION } from './version.ts';
+import { createAuditTrail } from './audit/audit-trail.ts';
+import { createDatabaseSink } from './audit/database-sink.ts';
+import { type Clock, systemClock } from './base/clock.ts';
+import { createIds } from './base/ids.ts';
+import type { KernelSettings } from './config/kernel-settings.ts';
+import type { Environment } from './config/read-config.ts';
+import { openDatabase } from './data/database.ts';
+import { registerKernelTables } from './gateway-tables.ts';
+import type { Logging } from './observability/logger.ts';
+import { createMetrics } from './observability/metrics.ts';
+import { createTracing } from './observability/tracing.ts';
+import { openServices } from './open-services.ts';
+import { openRedis } from './redis/open-redis.ts';
+import { openResources } from './resources/open-resources.ts';
 
 /** Milliseconds that the last audit records get to reach the database at the end; those that do not are in the journal. */
 const AUDIT_DRAIN = 5_000;
@@ -26,6 +25,8 @@ export interface InfrastructureOptions {
   /** Read by plugins for their own variables. */
   readonly env: Environment;
   readonly logging: Logging;
+  /** Of this build, for metrics and traces. */
+  readonly version: string;
   readonly clock?: Clock;
   /** Reject transactions that wait for anything but the database; for tests. */
   readonly guardTransactions?: boolean;
@@ -45,16 +46,16 @@ export async function openInfrastructure(
   opened: AsyncDisposableStack,
   closesBy: () => number,
 ) {
-  const { settings, env, logging, clock = systemClock, guardTransactions = false } = options;
+  const { settings, env, logging, version, clock = systemClock, guardTransactions = false } = options;
   const { redisUrl } = settings;
   const { deployment, agentsDir } = settings.services;
   const ids = createIds(clock);
   const log = logging.logger;
-  const metrics = createMetrics({ version: VERSION, process: options.processMetrics ?? true });
+  const metrics = createMetrics({ version, process: options.processMetrics ?? true });
   const traces = await createTracing({
     endpoint: settings.tracing?.endpoint,
     serviceName: settings.tracing?.serviceName ?? '',
-    version: VERSION,
+    version,
     log,
   });
   opened.defer(() => traces.shutdown());
@@ -80,7 +81,8 @@ export async function openInfrastructure(
   const redis =
     redisUrl === undefined ? undefined : await openRedis({ url: redisUrl, deployment, clock, ids, log });
   opened.defer(() => redis?.close());
-  const { services, close } = await openServices({
+  const contributed = { read: (_pointId: string): readonly unknown[] => [] };
+  const { services, probes, close } = await openServices({
     settings: settings.services,
     env,
     database,
@@ -92,10 +94,24 @@ export async function openInfrastructure(
     redisUrl,
     postgresUrl: settings.database.driver === 'postgres' ? settings.database.url : undefined,
     registry: metrics.registry,
+    contributions: (pointId) => contributed.read(pointId),
     onSecret: logging.hide,
   });
   opened.defer(close);
   const resources = await openResources({ folder: agentsDir, clock, log });
   opened.defer(() => resources.close());
-  return { clock, ids, log, metrics, traces, database, trail, redis, services, resources };
+  return {
+    clock,
+    ids,
+    log,
+    metrics,
+    traces,
+    database,
+    trail,
+    redis,
+    services,
+    resources,
+    contributed,
+    probes,
+  };
 }

@@ -1,5 +1,7 @@
+import { OBJECT_STORES, type OfferedObjectStore } from '../../foundation/objects/offered-store.ts';
 import type { PersonalData, StoredObjects } from '../../foundation/protection/personal-data.ts';
 import type { RetainedRecords } from '../../foundation/protection/retained-records.ts';
+import { SECRET_STORES, type SecretStore } from '../../foundation/secrets/secret-stores.ts';
 import { extensionPoint } from './refs.ts';
 
 /** What plugins keep about people. Export, erasure and purge ask all of them. */
@@ -8,3 +10,11 @@ export const PersonalDataPoint = extensionPoint<PersonalData>('gateway.personal-
 export const StoredObjectsPoint = extensionPoint<StoredObjects>('gateway.stored-objects');
 /** Records that grow without end, and may go when they are old. The plugin `records` applies their retention. */
 export const RetentionPoint = extensionPoint<RetainedRecords>('gateway.retained-records');
+/** Stores of secrets, which references name. */
+export const SecretStoresPoint = extensionPoint<SecretStore>(SECRET_STORES);
+
+/** Object storage, which `OBJECT_STORE_URL` names. */
+export const ObjectStoresPoint = extensionPoint<OfferedObjectStore>(OBJECT_STORES);
+
+/** What the gateway itself reads, whatever plugins there are. */
+export const GATEWAY_POINTS: readonly string[] = [SecretStoresPoint.id, ObjectStoresPoint.id];

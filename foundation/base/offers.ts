@@ -1,0 +1,37 @@
+import { didYouMean } from './nearest-name.ts';
+
+/** Something that plugins offer under a name, which settings and files refer to. */
+export interface Offer {
+  /** `plugin/<plugin>/<name>`; see `isOfferName`. */
+  readonly name: string;
+}
+
+/** The name of something that a plugin offers. */
+export type OfferName = `plugin/${string}`;
+
+/** A regular expression for such names, without anchors. */
+export const OFFER_PATTERN = 'plugin/[a-z][a-z0-9-]*/[a-z0-9][a-z0-9._-]*';
+
+const OFFER = new RegExp(`^${OFFER_PATTERN}$`);
+/** Characters of a name: it becomes a part of what is stored and shown. */
+const MAX_NAME = 150;
+
+/** True for `plugin/<plugin>/<name>`, in lower-case letters, digits, `.`, `_` and `-`, 150 characters at most. */
+export function isOfferName(text: string): text is OfferName {
+  return text.length <= MAX_NAME && OFFER.test(text);
+}
+
+/** The offer of a name, of two the one that came first; undefined while no plugin that runs has it. */
+export function offerNamed<T extends Offer>(name: string, offers: readonly T[]): T | undefined {
+  return offers.find((offer) => offer?.name === name);
+}
+
+/**
+ * Why there is no offer of a name, for the operator.
+ *
+ * @param place where the name is written: a variable, or a file with its line
+ */
+export function lacksOffer(place: string, name: string, offers: readonly Offer[]): string {
+  const known = offers.map((offer) => String(offer?.name));
+  return `${place} names ${name}, which no plugin that runs offers${didYouMean(name, known)}`;
+}

@@ -1,0 +1,47 @@
+import { addAbortSignal, Readable } from 'node:stream';
+import { within } from '../base/deadline.ts';
+
+/** How a body that comes from elsewhere is read. */
+export interface BodyReading {
+  /** Milliseconds that it may be silent while somebody reads. */
+  readonly silenceMs: number;
+  /** Names it in the error of silence. */
+  readonly what: string;
+  /** Breaks it off. */
+  readonly signal: AbortSignal | undefined;
+  /** A failure as readers see it. */
+  readonly explain: (error: unknown) => unknown;
+  /** Bytes that it must have; default: however many come. */
+  readonly bytes?: number;
+}
+
+/** The body with those bounds. Destroying it destroys `raw`. */
+export function readBody(raw: Readable, reading: BodyReading): Readable {
+  const body = Readable.from(piecesOf(raw, reading), { objectMode: false, highWaterMark: 64 * 1024 });
+  body.once('close', () => raw.destroy());
+  // Failures before anybody reads would end the process otherwise; readers are still told.
+  raw.on('error', () => {});
+  body.on('error', () => {});
+  if (reading.signal !== undefined) addAbortSignal(reading.signal, body);
+  return body;
+}
+
+async function* piecesOf(
+  raw: Readable,
+  { silenceMs, what, explain, bytes }: BodyReading,
+): AsyncGenerator<Buffer, void> {
+  const pieces = raw.iterator();
+  let size = 0;
+  try {
+    for (;;) {
+      const { done, value } = await within(silenceMs, what, pieces.next());
+      if (done === true) break;
+      size += value.length;
+      yield value;
+    }
+    if (bytes !== undefined && size !== bytes)
+      throw new Error(`${what} gave ${size} bytes in the place of ${bytes}`);
+  } catch (error) {
+    throw explain(error);
+  }
+}

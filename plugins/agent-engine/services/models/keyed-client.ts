@@ -1,0 +1,98 @@
+import { type Logger, orAborted } from 'agent-gateway';
+import { type ModelClient, ModelErrors } from '../../contract.ts';
+import type { ConnectedModel } from './connect-model.ts';
+
+/** What a client is made of whose key may change. */
+interface KeyedClientParts {
+  /** The key now. Somebody else caches it. */
+  readonly resolveKey: () => Promise<string>;
+  readonly connect: (apiKey: string) => Promise<Pick<ConnectedModel, 'client' | 'close'>>;
+  readonly log: Logger;
+}
+
+interface Keyed {
+  readonly key: string;
+  readonly connected: ReturnType<KeyedClientParts['connect']>;
+  users: number;
+  isRetired: boolean;
+}
+
+/**
+ * A client whose key is asked for at each call, since it is in a plugin's store: the plugin may come later than the model, and the key may change. With another key the provider
+ * is connected anew; calls in flight end on the old connection. Throws `model.key-unavailable` while there is no key.
+ */
+export function createKeyedClient({ resolveKey, connect, log }: KeyedClientParts): {
+  readonly client: ModelClient;
+  readonly close: () => Promise<void>;
+} {
+  let current: Keyed | undefined;
+
+  async function acquire(
+    signal: AbortSignal,
+  ): Promise<{ readonly client: ModelClient; readonly used: Keyed }> {
+    let used: Keyed | undefined;
+    try {
+      const key = await orAborted(resolveKey(), signal);
+      if (current?.key !== key) {
+        retire(current);
+        current = { key, connected: connect(key), users: 0, isRetired: false };
+      }
+      used = current;
+      used.users += 1;
+      return { client: (await used.connected).client, used };
+    } catch (cause) {
+      if (used !== undefined) {
+        // It is no key that the provider's client takes; the next call tries again.
+        if (current === used) current = undefined;
+        used.isRetired = true;
+        release(used);
+      }
+      if (signal.aborted) throw ModelErrors.aborted(undefined, { cause });
+      log.warn({ err: cause }, 'the key of a model cannot be had');
+      throw ModelErrors.keyUnavailable(undefined, { cause });
+    }
+  }
+
+  function retire(old: Keyed | undefined): void {
+    if (old === undefined) return;
+    old.isRetired = true;
+    if (old.users === 0) closeAside(old);
+  }
+
+  function release(used: Keyed): void {
+    used.users -= 1;
+    if (used.isRetired && used.users === 0) closeAside(used);
+  }
+
+  /** Nobody waits for it. */
+  function closeAside({ connected }: Keyed): void {
+    connected
+      .then(({ close }) => close())
+      .catch((err: unknown) => log.debug({ err }, 'an old connection of a model did not close well'));
+  }
+
+  return {
+    client: {
+      async complete(request, context) {
+        const { client, used } = await acquire(context.signal);
+        try {
+          return await client.complete(request, context);
+        } finally {
+          release(used);
+        }
+      },
+      async *stream(request, context) {
+        const { client, used } = await acquire(context.signal);
+        try {
+          yield* client.stream(request, context);
+        } finally {
+          release(used);
+        }
+      },
+    },
+    close: async () => {
+      const open = await current?.connected.catch(() => undefined);
+      await open?.close();
+    },
+  };
+}
