@@ -14,6 +14,8 @@ Commands:
   plugins   list                every plugin, where it is from, its version and state as configured
             add <package>       install an npm package beside gateway.yaml, and write its entry
             remove <plugin>     take the entry and the package out; tables stay
+            remove <plugin> --with-data [--yes]
+                                drop the tables of a plugin that is disabled or gone, too; asks before, or takes --yes
   check     check variables, gateway.yaml, plugins and agents.d, and whether database, Redis and object store answer
 
 Options:
@@ -40,6 +42,8 @@ const COMMANDS = {
 
 /** What `plugins` is followed by. */
 const PLUGIN_VERBS = { list: [], add: ['<package>'], remove: ['<plugin>'] };
+/** Last of all, and only these. */
+const PLUGIN_OPTIONS = { remove: [[], ['--with-data'], ['--with-data', '--yes']] };
 
 /** Runs a command that ends by itself. It waits until all is written: a pipe takes what it likes. */
 async function run(load) {
@@ -76,11 +80,16 @@ if (args.some((arg) => arg === '--help' || arg === '-h') || command === 'help') 
   const { didYouMean } = await import('../foundation/base/nearest-name.ts');
   refuse(`saas-api has no command ${command}${didYouMean(command, Object.keys(COMMANDS))}`);
 } else if (command === 'plugins') {
-  const [verb = 'list', ...names] = rest;
+  const [verb = 'list', ...given] = rest;
+  const names = given.filter((one) => !one.startsWith('-'));
+  const options = given.filter((one) => one.startsWith('-'));
+  const allowed = (Object.hasOwn(PLUGIN_OPTIONS, verb) ? PLUGIN_OPTIONS[verb] : [[]]).map(String);
   const wanted = Object.hasOwn(PLUGIN_VERBS, verb) ? PLUGIN_VERBS[verb] : undefined;
-  if (wanted === undefined || names.length !== wanted.length || names.some((name) => name.startsWith('-'))) {
-    const forms = Object.entries(PLUGIN_VERBS).map(([name, given]) => [name, ...given].join(' '));
-    refuse(`saas-api plugins is followed by ${forms.join(', or ')}`);
+  if (wanted === undefined || names.length !== wanted.length || !allowed.includes(String(options))) {
+    const forms = Object.entries(PLUGIN_VERBS).map(([name, after]) => [name, ...after].join(' '));
+    refuse(
+      `saas-api plugins is followed by ${forms.join(', or ')}${verb === 'remove' ? ' [--with-data [--yes]]' : ''}`,
+    );
   } else {
     await COMMANDS.plugins();
   }

@@ -7,7 +7,12 @@ import { type CodeSource, findSources, importSource } from '../foundation/code/c
 import { declaredSources } from '../foundation/code/declared-sources.ts';
 import { changeGatewayFile } from '../foundation/config/change-gateway-file.ts';
 import { ConfigurationError } from '../foundation/config/configuration-error.ts';
-import { type GatewayFile, loadGatewayFile, parseGatewayFile } from '../foundation/config/gateway-file.ts';
+import {
+  type GatewayFile,
+  loadGatewayFile,
+  type PluginEntry,
+  parseGatewayFile,
+} from '../foundation/config/gateway-file.ts';
 import { type KernelSettings, readKernelSettings } from '../foundation/config/kernel-settings.ts';
 import { processEnvironment } from '../foundation/config/read-config.ts';
 import type { Plugin } from '../kernel/api/plugin.ts';
@@ -15,33 +20,39 @@ import { entryOf, restOf } from '../kernel/host/desired.ts';
 import { PluginFolders } from '../kernel/host/plugin-folders.ts';
 import { BUNDLED_PLUGINS } from '../kernel/version.ts';
 import type { Outcome } from './outcome.ts';
+import { PackageProblem } from './package-problem.ts';
+import { removeData } from './remove-data.ts';
 
 /** Milliseconds that npm may take. */
 const NPM_TIMEOUT = 600_000;
 /** Characters of what npm prints that are read. */
 const NPM_OUTPUT = 16 * 1024 * 1024;
 
-const VERBS: Readonly<Record<string, (settings: KernelSettings, name: string) => Promise<string>>> = {
+type Verb = (settings: KernelSettings, name: string, options: readonly string[]) => Promise<string>;
+
+const VERBS: Readonly<Record<string, Verb>> = {
   add,
   list,
   remove,
 };
 
 /**
- * `saas-api plugins add <package>`, `list` and `remove <name>`: the packages of a deployment, in the folder of its gateway.yaml. A running gateway
- * follows that file.
+ * `saas-api plugins add <package>`, `list` and `remove <name> [--with-data [--yes]]`: the packages of a deployment, in the folder of its gateway.yaml. A running
+ * gateway follows that file.
  */
-export async function main([verb = 'list', name = '']: readonly string[]): Promise<Outcome> {
+export async function main([verb = 'list', ...rest]: readonly string[]): Promise<Outcome> {
+  const [options, [name = '']] = [
+    rest.filter((one) => one.startsWith('--')),
+    rest.filter((one) => !one.startsWith('--')),
+  ];
   try {
-    return { code: 0, out: await VERBS[verb]!(readKernelSettings(processEnvironment()), name), err: '' };
+    const settings = readKernelSettings(processEnvironment());
+    return { code: 0, out: await VERBS[verb]!(settings, name, options), err: '' };
   } catch (error) {
     if (!(error instanceof ConfigurationError || error instanceof PackageProblem)) throw error;
     return { code: 1, out: '', err: `${error.message}\n` };
   }
 }
-
-/** What stands in the way, for the operator. */
-class PackageProblem extends Error {}
 
 /** Installs a package, asks it for the name of its plugin, and writes the entry. `spec` is what npm takes: a name with a version, a tarball, a folder. */
 async function add(settings: KernelSettings, spec: string): Promise<string> {
@@ -95,12 +106,22 @@ function stateOf(source: CodeSource, file: GatewayFile, only: readonly string[] 
   return declared?.problem ?? restOf(name, file, only)?.reason ?? 'enabled';
 }
 
-/** Takes the entry out, and then the package, where no other entry names it. What the plugin has stored stays. */
-async function remove(settings: KernelSettings, name: string): Promise<string> {
+/** Takes the entry out, and then the package, where no other entry names it. What the plugin has stored stays, unless `--with-data` is among the options. */
+async function remove(settings: KernelSettings, name: string, options: readonly string[]): Promise<string> {
   const before = await loadGatewayFile(settings.configFile);
   const entry = before.plugins.get(name);
+  if (options.includes('--with-data')) {
+    const removed = await removeData(settings, name, { isGiven: options.includes('--yes') });
+    // The entry of a plugin in a folder is what keeps it from running.
+    const isPlace = entry?.package !== undefined || entry?.path !== undefined;
+    return isPlace ? `${removed}${await takeOut(settings, name, entry)}\n` : removed;
+  }
   if (entry === undefined)
     throw new PackageProblem(`${settings.configFile} has no entry of ${name} that could be removed`);
+  return `${await takeOut(settings, name, entry)} Its tables stay.\n`;
+}
+
+async function takeOut(settings: KernelSettings, name: string, entry: PluginEntry): Promise<string> {
   const after = await changeGatewayFile(settings.configFile, { plugins: { [name]: null } });
   const folder = path.dirname(path.resolve(settings.configFile));
   const { dependencies = {} } = await manifestOf(folder);
@@ -109,7 +130,7 @@ async function remove(settings: KernelSettings, name: string): Promise<string> {
     await refuseOwnFolder(folder);
     await npm(folder, ['uninstall', ...(await peerOptions(folder)), '--', entry.package]);
   }
-  return `${name} is not in ${settings.configFile} any more. Its tables stay.\n`;
+  return `${name} is not in ${settings.configFile} any more.`;
 }
 
 async function refuseOwnFolder(folder: string): Promise<void> {

@@ -6,6 +6,7 @@ import { registerKernelTables } from '../foundation/gateway-tables.ts';
 import type { Logger } from '../foundation/observability/logger.ts';
 import { planRun } from './host/desired.ts';
 import { Catalogue } from './host/graph.ts';
+import { registrationOf } from './host/plugin-configuration.ts';
 import { PluginFolders } from './host/plugin-folders.ts';
 
 /** What a migration needs of the process. */
@@ -40,10 +41,7 @@ export async function migrateGateway({ settings, log }: MigrateOptions): Promise
   });
   try {
     await registerKernelTables(database);
-    for (const owner of run) {
-      const { entities = [], migrations = [] } = plugins.get(owner)!;
-      await database.register({ owner, entities, migrations });
-    }
+    for (const name of run) await database.register(registrationOf(plugins.get(name)!, desired, plugins));
     return ['kernel', ...run];
   } finally {
     await database.close();

@@ -8,6 +8,7 @@ import type { Family } from './family.ts';
 import type { Migration, MovedMigration } from './migration.ts';
 import type { PlainWhere } from './rows/conditions.ts';
 import type { PageQuery } from './rows/plain-rows.ts';
+import type { OwnedData } from './schema/owned-data.ts';
 import { SqlDatabase } from './sql-database.ts';
 import type { EntityRegistration } from './tenancy.ts';
 import type { TenantEntityManager } from './tenant-entity-manager.ts';
@@ -25,6 +26,7 @@ export { type EachRowQuery, eachRow } from './rows/each-row.ts';
 export { eraseExpired } from './rows/erase-expired.ts';
 export { type RowWrite, writes } from './rows/row-writes.ts';
 export type { RowsQuery } from './rows/statement.ts';
+export type { OwnedData } from './schema/owned-data.ts';
 export type { EntityRegistration } from './tenancy.ts';
 export type { TenantEntityManager } from './tenant-entity-manager.ts';
 export type { TenantData, TransactionOptions } from './tenant-rules.ts';
@@ -57,6 +59,8 @@ export interface DatabaseOptions {
 export interface Registration {
   /** Name of the plugin, or `kernel`. */
   readonly owner: string;
+  /** Names that the owner had before: what they have in the database, its parts (`<name>.<part>`) too, is taken over. Default: none. */
+  readonly formerly?: readonly string[];
   readonly entities: readonly EntityRegistration[];
   readonly migrations: readonly (Migration | MovedMigration)[];
 }
@@ -79,7 +83,7 @@ export interface Database {
    * new generation of the owner's code are known beside those of the old one, until that is released.
    *
    * @throws DatabaseDefect for an entity that is neither tenant-owned nor declared otherwise, or whose name or table is taken
-   * @throws DatabaseStartError when a migration fails
+   * @throws DatabaseStartError when a migration fails, or has changed since it was applied; when the tables are not as the entities need them
    */
   register(registration: Registration): Promise<Registered>;
   /** An entity manager that sees one tenant. Costs nothing until it is used. */
@@ -115,6 +119,14 @@ export interface Database {
   ping(timeoutMs: number): Promise<void>;
   /** The SQL that would make the tables equal to the registered entities; empty when they are. For tests. */
   schemaDrift(): Promise<string>;
+  /** What an owner, and its parts, have in the database, whether it is here or gone. For the operator's commands. */
+  ownedData(owner: string): Promise<OwnedData>;
+  /**
+   * Drops the tables of `ownedData`, and forgets the owner's migrations: when it comes back it begins anew. All or nothing, but on MySQL, where it can be called again.
+   *
+   * @throws the database's refusal where a table of another owner refers to one of these
+   */
+  dropOwner(owner: string): Promise<void>;
   /** Closes all connections. Calling again changes nothing. */
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 import { type EntityMetadata, EntitySchema } from '@mikro-orm/core';
 import type { MikroORM } from '@mikro-orm/sql';
 import { DatabaseDefect } from './errors.ts';
+import { renamed } from './schema/table-owners.ts';
 import {
   type AnyEntitySchema,
   checkRelations,
@@ -34,13 +35,13 @@ export class EntityRegistry {
   }
 
   /**
-   * Makes an owner's entities known; `metadata` in the order of the registrations. When they are refused, everything is as it was before. `release` ends
+   * Makes an owner's entities known, also beside those of the names that it had before, which may still run; `metadata` in the order of the registrations. When they are refused, everything is as it was before. `release` ends
    * the use: a generation that nobody uses and that another one has replaced is forgotten. Calling it again changes nothing.
    */
-  add(owner: string, registrations: readonly EntityRegistration[]) {
+  add(owner: string, registrations: readonly EntityRegistration[], formerly: readonly string[] = []) {
     const entities = registrations.map(unwrap);
     const schemas = entities.map(({ entity }) => entity);
-    this.#assertFree(owner, schemas);
+    this.#assertFree(owner, schemas, formerly);
     const known = this.#of(owner);
     const generation = known.find((one) => sameMembers(one.schemas, schemas)) ?? {
       schemas,
@@ -90,7 +91,8 @@ export class EntityRegistry {
         gone.map(({ meta }) => meta.class),
       );
     for (const { meta } of gone) this.#tenancies.delete(meta.className);
-    this.#applyRules(owner);
+    // Also of an owner that has taken over the names of this one.
+    for (const known of gone.length > 0 ? this.#owners.keys() : [owner]) this.#applyRules(known);
   }
 
   /** The newest generation's word counts last: the names are the same, and the older ones only end. */
@@ -104,11 +106,12 @@ export class EntityRegistry {
     return this.#owners.get(owner) ?? [];
   }
 
-  #assertFree(owner: string, schemas: readonly AnyEntitySchema[]): void {
+  /** What nobody uses any more is in nobody's way: its owner has gone, or stopped, and is forgotten where it would be. */
+  #assertFree(owner: string, schemas: readonly AnyEntitySchema[], formerly: readonly string[]): void {
     const taken = [...this.#owners]
-      .filter(([other]) => other !== owner)
+      .filter(([other]) => other !== owner && !formerly.includes(other))
       .flatMap(([other, generations]) =>
-        generations.flatMap((g) => g.schemas).map((s) => [other, s] as const),
+        generations.filter(({ uses }) => uses > 0).flatMap((g) => g.schemas.map((s) => [other, s] as const)),
       );
     const own: (readonly [string, AnyEntitySchema])[] = [];
     for (const schema of schemas) {
@@ -117,8 +120,10 @@ export class EntityRegistry {
       const { className: name, tableName: table } = schema.meta;
       if (table === undefined) refuse(`${name} has no tableName`);
       for (const [other, { meta }] of [...taken, ...own]) {
-        if (meta.className === name) refuse(`The entity name ${name} is taken by ${other}`);
-        if (meta.tableName === table) refuse(`The table ${table} is taken by ${meta.className} of ${other}`);
+        const advice = other === owner ? '' : `. ${renamed(owner, other)}`;
+        if (meta.className === name) refuse(`The entity name ${name} is taken by ${other}${advice}`);
+        if (meta.tableName === table)
+          refuse(`The table ${table} is taken by ${meta.className} of ${other}${advice}`);
       }
       own.push([owner, schema]);
     }

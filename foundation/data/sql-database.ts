@@ -16,7 +16,7 @@ import type { Connect, ConnectOptions, FamilyDriver } from './drivers/driver.ts'
 import { EntityRegistry } from './entity-registry.ts';
 import { DatabaseDefect, DatabaseErrors } from './errors.ts';
 import type { Family } from './family.ts';
-import { createNotes, JOURNAL, locked, type MigrationTarget, migrate } from './migrate.ts';
+import { migrate } from './migrate.ts';
 import { withRetries } from './retry.ts';
 import {
   APPLICATION_ROLE,
@@ -29,11 +29,16 @@ import {
 import type { PlainWhere } from './rows/conditions.ts';
 import { createPlainRows, type PageQuery, type PlainRows } from './rows/plain-rows.ts';
 import type { Place } from './rows/statement-runner.ts';
+import { assertNoDrift } from './schema/drift.ts';
+import { JOURNAL } from './schema/journal.ts';
+import { locked, type MigrationTarget } from './schema/locked.ts';
+import { dropOwner, type OwnedData, ownedData } from './schema/owned-data.ts';
+import { createNotes, NOTES, TABLE_OWNERS } from './schema/table-owners.ts';
 import { TENANT_FILTER, TENANT_PROPERTY, Tenancies } from './tenancy.ts';
 import { TenantEntityManager } from './tenant-entity-manager.ts';
 import type { TransactionOptions } from './tenant-rules.ts';
 import type { TenantSource } from './tenant-source.ts';
-import { createTenantTables, NOTES, type TenantTables } from './tenant-tables.ts';
+import { createTenantTables, type TenantTables } from './tenant-tables.ts';
 import { TransactionGuard } from './transaction-guard.ts';
 import { createWriteGroups, type WriteGroups } from './write-groups.ts';
 
@@ -224,6 +229,16 @@ export class SqlDatabase implements Database, TenantSource {
     return sql.trim();
   }
 
+  ownedData(owner: string): Promise<OwnedData> {
+    this.#assertOpen();
+    return ownedData(this.family, this.#kysely, owner);
+  }
+
+  dropOwner(owner: string): Promise<void> {
+    this.#assertOpen();
+    return dropOwner(this.#migrationTarget(), owner);
+  }
+
   close(): Promise<void> {
     this.#closing ??= within(CLOSE_TIMEOUT_MS, 'closing the database', this.#driver.orm.close(true)).catch(
       (error) => {
@@ -249,11 +264,12 @@ export class SqlDatabase implements Database, TenantSource {
     return this.#driver.orm.driver.getConnection().getClient();
   }
 
-  async #register({ owner, entities, migrations }: Registration): Promise<Registered> {
-    const lease = this.#registry.add(owner, entities);
+  async #register({ owner, formerly = [], entities, migrations }: Registration): Promise<Registered> {
+    const lease = this.#registry.add(owner, entities, formerly);
     try {
       const target = this.#migrationTarget();
-      await migrate(target, owner, migrations);
+      await migrate(target, { owner, formerly, migrations });
+      await assertNoDrift(target, { owner, metadata: lease.metadata, migrations });
       if (this.family === 'postgres') await this.#guard(target, lease.metadata);
       await this.#noteTables(owner, lease.metadata);
     } catch (error) {
@@ -329,7 +345,7 @@ function ormOptions({ log }: DatabaseOptions, tenancies: Tenancies): ConnectOpti
     // Two generations of one owner share their tables for a while; the registry refuses every other double.
     discovery: { warnWhenNoEntities: false, checkDuplicateTableNames: false },
     filters: { [TENANT_FILTER]: tenantFilter(tenancies) },
-    schemaGenerator: { skipTables: [JOURNAL, NOTES], ignorePolicies: true },
+    schemaGenerator: { skipTables: [JOURNAL, NOTES, TABLE_OWNERS], ignorePolicies: true },
     // Texts of statements, without the values in them, and only for those who want to see everything.
     debug: log.isLevelEnabled('trace') ? ['query', 'info'] : ['info'],
     logger: (message) => log.debug({ component: 'database' }, message),

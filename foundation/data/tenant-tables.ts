@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Family } from './family.ts';
 import type { MigrationQueries } from './migration.ts';
 import { withRetries } from './retry.ts';
+import { NOTES } from './schema/table-owners.ts';
 
 /** A table whose rows belong to tenants, by the column `tenant_id`. */
 export interface TenantOwnedTable {
@@ -30,8 +31,6 @@ export interface TenantTables {
   purge(table: string, tenantId: string, signal: AbortSignal): Promise<number>;
 }
 
-/** Where the tables are noted. */
-export const NOTES = 'schema_tenant_tables';
 /** Rows of one statement of a purge. */
 const BATCH = 500;
 /** How often a statement that lost a race is tried again. */

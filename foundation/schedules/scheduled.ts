@@ -9,6 +9,8 @@ import { ScheduleRow } from './schedule-table.ts';
 export interface ScheduledTask {
   /** Unique in the deployment: `<plugin>.<task>`. */
   readonly name: string;
+  /** Names that it had before: where it never ran under its own, the time of such a one is its own. */
+  readonly formerly?: readonly string[] | undefined;
   readonly plan: Plan;
   readonly task: (signal: AbortSignal) => Promise<void>;
   /** Where it never ran before it is due at once. */
@@ -37,7 +39,7 @@ const TTL_MS = { shortest: 5_000, longest: 20_000 };
  * lease next. Of the times that were missed, with no process there or during a run, one is made up for, at most.
  */
 export function runScheduled(
-  { name, plan, task, immediately }: ScheduledTask,
+  { name, formerly = [], plan, task, immediately }: ScheduledTask,
   signal: AbortSignal,
   { database, leases, log }: ScheduleParts,
 ): RunningTask {
@@ -47,7 +49,17 @@ export function runScheduled(
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> | undefined;
 
-  const find = () => database.system().findOne(ScheduleRow, { name }, { disableIdentityMap: true });
+  const find = (known = name) =>
+    database.system().findOne(ScheduleRow, { name: known }, { disableIdentityMap: true });
+
+  /** When it was due under a former name. */
+  async function inherited(): Promise<number | undefined> {
+    for (const former of formerly) {
+      const row = await find(former);
+      if (row !== null) return row.nextAt;
+    }
+    return undefined;
+  }
 
   /** Another one that moved it on meanwhile is right. */
   const move = (from: number, to: number) =>
@@ -67,8 +79,9 @@ export function runScheduled(
     const first = plan.after(now);
     const row = await find();
     if (row === null) {
-      await begin(immediately ? now : first);
-      return immediately ? 0 : first - now;
+      const due = (await inherited()) ?? (immediately ? now : first);
+      await begin(due);
+      return due - now;
     }
     // A plan that changed, and a clock that was set back.
     if (row.nextAt > first) await move(row.nextAt, first);

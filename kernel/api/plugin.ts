@@ -13,6 +13,11 @@ export interface PluginDefinition<
 > {
   /** Unique, `[a-z][a-z0-9-]*`, the name of the folder. */
   readonly name: string;
+  /**
+   * Names that the plugin had in earlier versions: its tables and migrations are taken over from them, and the times of its scheduled tasks. Keep the names
+   * for as long as a deployment may come from such a version.
+   */
+  readonly formerly?: readonly string[];
   /** One sentence for the operator. */
   readonly summary: string;
   /** The plugin's own version; default: the gateway's. */

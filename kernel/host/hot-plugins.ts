@@ -23,6 +23,8 @@ const DONE = { found: 'added', edited: 'reloaded', gone: 'stopped, though its fo
  */
 export function followPluginFolders({ folders, host, watchCode, log, signal }: HotPluginsOptions): void {
   const turns = new KeyedMutex();
+  /** Plugins that could not come, by name, with the names that they had before: one of those may be about to go. */
+  const heirs = new Map<string, readonly string[]>();
   const handle = async ({ kind, name }: FolderEvent) => {
     try {
       if (kind === 'gone') {
@@ -30,13 +32,18 @@ export function followPluginFolders({ folders, host, watchCode, log, signal }: H
         if ((await folders.sources()).has(name) || host.slot(name) === undefined) return;
         await host.change({ gone: [name] });
         log.info({ plugin: name }, 'a plugin was stopped: its folder is gone');
+        for (const [heir, formerly] of heirs) {
+          if (formerly.includes(name)) void handleLater({ kind: 'found', name: heir });
+        }
         return;
       }
       // What gateway.yaml names was loaded with it.
       if (host.slot(name)?.current !== undefined && !(await folders.isEdited(name))) return;
       const found = await folders.load(name);
       if (found === undefined) return;
+      heirs.set(name, ('plugin' in found && found.plugin.formerly) || []);
       await host.change({ found: [found] });
+      heirs.delete(name);
       log.info({ plugin: name, folder: found.folder }, `a plugin was ${DONE[kind]}`);
     } catch (err) {
       if (!signal.aborted)

@@ -1,11 +1,13 @@
 import satisfies from 'semver/functions/satisfies.js';
 import type { TSchema } from 'typebox';
 import { Type } from '../../foundation/base/type.ts';
+import { ConfigurationError } from '../../foundation/config/configuration-error.ts';
 import { configHash } from '../../foundation/config/describe-config.ts';
 import { annotationOf } from '../../foundation/config/field.ts';
 import { pluginSources } from '../../foundation/config/gateway-file.ts';
 import { type Environment, readConfig } from '../../foundation/config/read-config.ts';
 import type { Address } from '../../foundation/config/units.ts';
+import type { Registration } from '../../foundation/data/database.ts';
 import type { Plugin } from '../api/plugin.ts';
 import { KERNEL_VERSION } from '../version.ts';
 import type { Desired } from './desired.ts';
@@ -48,6 +50,31 @@ function listenAddress(
   return (
     address && { ...address, variable: annotation.env ?? `plugins.${plugin.name}.config.${plugin.listen}` }
   );
+}
+
+/**
+ * What a plugin keeps in the database, under its name.
+ *
+ * @param others the plugins that there are
+ * @throws Error where a plugin has a name that this one had before, or gateway.yaml still has its entry under that name: it would be ignored.
+ */
+export function registrationOf(
+  plugin: Plugin,
+  desired: Desired,
+  others: ReadonlyMap<string, Plugin>,
+): Registration {
+  const { name, formerly = [], entities = [], migrations = [] } = plugin;
+  for (const former of formerly) {
+    if (former === name || others.has(former))
+      throw new Error(`${name} was called ${former} before, says "formerly", and ${former} is here as well`);
+    if (!desired.plugins.has(former) || desired.plugins.has(name)) continue;
+    const [place, message] = [
+      `plugins.${former}`,
+      `the plugin is called ${name} now: call its entry plugins.${name}`,
+    ];
+    throw new ConfigurationError([{ name: place, message, ...desired.locate(['plugins', former]) }]);
+  }
+  return { owner: name, formerly, entities, migrations };
 }
 
 /** @throws Error when the plugin was written for another version of the contract. */

@@ -52,6 +52,10 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
   const { plugin, config, log, signal, services, metric, events, hints, jobs, inFlight } = parts;
   const { name } = plugin;
   const scheduling = { ...services, log };
+  const namesOf = (task: string) => ({
+    name: `${name}.${task}`,
+    formerly: plugin.formerly?.map((former) => `${former}.${task}`),
+  });
   let isClosed = false;
 
   function open(verb: string): Effects {
@@ -176,12 +180,12 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
       addTask('every', task, (signal) =>
         plan === undefined
           ? runPeriodically({ name: task, milliseconds, task: run, immediately }, signal, log)
-          : runScheduled({ name: `${name}.${task}`, plan, task: run, immediately }, signal, scheduling),
+          : runScheduled({ ...namesOf(task), plan, task: run, immediately }, signal, scheduling),
       );
     },
 
     cron(task, pattern, run, { timezone } = {}) {
-      const scheduled = { name: `${name}.${task}`, plan: cronPlan(pattern, timezone), task: run };
+      const scheduled = { ...namesOf(task), plan: cronPlan(pattern, timezone), task: run };
       addTask('cron', task, (signal) =>
         runScheduled({ ...scheduled, immediately: false }, signal, scheduling),
       );

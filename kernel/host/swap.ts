@@ -12,7 +12,7 @@ import type { KernelServices } from '../api/services.ts';
 import { type Desired, entryOf } from './desired.ts';
 import { PluginChangeError } from './errors.ts';
 import type { Catalogue } from './graph.ts';
-import { checkKernelRange, readSettings } from './plugin-configuration.ts';
+import { checkKernelRange, readSettings, registrationOf } from './plugin-configuration.ts';
 import { PluginInstance } from './plugin-instance.ts';
 import type { Arrival, ListenAddress, Publication } from './publication.ts';
 import type { Slot } from './slot.ts';
@@ -189,11 +189,10 @@ export class PluginSwap {
     if (slot.current === undefined) slot.status.set('starting', 'its set-up runs');
     checkKernelRange(plugin);
     const { config, hash, address } = readSettings(plugin, desired, this.#parts.env);
-    const { entities = [], migrations = [] } = plugin;
-    const hasTables = entities.length > 0 || migrations.length > 0;
-    const tables = hasTables
-      ? await services.database.register({ owner: name, entities, migrations })
-      : undefined;
+    const registration = registrationOf(plugin, desired, catalogue.plugins);
+    const { entities, migrations, formerly = [] } = registration;
+    const hasTables = [entities, migrations, formerly].some(({ length }) => length > 0);
+    const tables = hasTables ? await services.database.register(registration) : undefined;
     const lookUp = (id: string) => {
       const provider = catalogue.graph.providerOf(id);
       if (provider === undefined) return undefined;

@@ -1,6 +1,5 @@
 import test from 'ava';
 import { openDatabase, type Registration } from '../../../foundation/data/database.ts';
-import { unwrap } from '../../../foundation/data/tenancy.ts';
 import { AgentCheckpoint } from '../../../plugins/agent-engine/store/checkpoints/checkpoints.ts';
 import {
   entities as engineEntities,
@@ -21,17 +20,11 @@ const engine: Registration = {
 };
 const records: Registration = { owner: 'records', entities, migrations };
 
-/** Tables of later versions. */
-const NEWER = /^(?:usage_(?:day|rollup|reset)|retention_)/;
-
 /** What agent-engine registered while it kept the records, too. */
 const before: Registration = {
   owner: 'agent-engine',
-  entities: [
-    ...entities.filter((one) => !NEWER.test(unwrap(one).entity.meta.tableName)),
-    SandboxPolicyRow,
-    AgentCheckpoint,
-  ],
+  // Those that still have the form of then.
+  entities: [ProfileEntity, SandboxPolicyRow, AgentCheckpoint],
   migrations: engineMigrations.map((one) => {
     if (!('movedTo' in one)) return one;
     const { up, name } = migrations.find((moved) => moved.name === one.name)!;
