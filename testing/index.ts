@@ -5,7 +5,7 @@ export type {
   ConformanceOptions,
   RouteSample,
   SampleTenant,
-} from './conformance/gateway-of.ts';
+} from './conformance/options.ts';
 export { type FakeAnswer, type FakeEgress, fakeEgress, type SentRequest } from './fakes/fake-egress.ts';
 export { fakeIds } from './fakes/fake-ids.ts';
 export { type FakeJobs, fakeJobs, type PublishedJob } from './fakes/fake-jobs.ts';

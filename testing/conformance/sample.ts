@@ -1,6 +1,6 @@
 import type { CompiledRoute } from '../../kernel/http/compiled-route.ts';
-import type { TestGateway, TestResponse } from '../start-test-gateway.ts';
-import type { SampleTenant } from './gateway-of.ts';
+import type { TestGateway } from '../start-test-gateway.ts';
+import type { SampleTenant } from './options.ts';
 
 /** The path of a route with its parameters filled in; `marker` stands for those that nobody knows. */
 export function sampleParams(
@@ -31,12 +31,17 @@ export function marked(sample: unknown, marker: string): unknown {
   return JSON.parse(JSON.stringify(sample).replaceAll('{marker}', marker));
 }
 
+/** What clients of the suite choose for a key; letters and digits alone, so that most patterns take it. */
+const CHOSEN_KEY = 'conformance1';
+
 /** What is known to belong to the owner. */
 export class Made {
   readonly #marks: Set<string>;
   readonly #params: Record<string, string> = {};
   /** Ids by the path of the route that made them: `/v1/notes` gives the `{id}` of `/v1/notes/{id}`. */
   readonly #ids = new Map<string, string>();
+  /** Patterns whose last part the client names. */
+  readonly #chosen = new Set<string>();
 
   constructor(owner: SampleTenant) {
     this.#marks = new Set([owner.marker]);
@@ -47,12 +52,26 @@ export class Made {
     for (const value of Object.values(params)) this.#marks.add(value);
   }
 
-  learn(route: CompiledRoute, { status, body }: TestResponse): void {
+  learn(route: CompiledRoute, { status, body }: { readonly status: number; readonly body: unknown }): void {
     if (status >= 300) return;
     const id = idIn(body);
     if (id === undefined) return;
     this.#marks.add(id);
     this.#ids.set(route.pattern, id);
+  }
+
+  /** The last part of a path that is put to, where nothing has made one: a key that any tenant may choose, so that it belongs to none. */
+  chooseKey({ pattern }: CompiledRoute): void {
+    const [, parent, name] = /^(.*)\/\{(\w+)\*?\}$/.exec(pattern) ?? [];
+    if (parent === undefined || name === undefined) return;
+    if (this.#ids.has(parent) || name in this.#params) return;
+    this.#ids.set(parent, CHOSEN_KEY);
+    this.#chosen.add(pattern);
+  }
+
+  /** Whether whoever calls the route chooses the key: another tenant may have the same one. */
+  isChosen({ pattern }: CompiledRoute): boolean {
+    return this.#chosen.has(pattern);
   }
 
   paramsOf({ pattern }: CompiledRoute): Readonly<Record<string, string>> {
@@ -66,10 +85,10 @@ export class Made {
 
   /** The id of the first record that was made. */
   get id(): string | undefined {
-    return [...this.#ids.values()][0];
+    return [...this.#ids.values()].find((id) => id !== CHOSEN_KEY);
   }
 
-  occursIn({ body }: Pick<TestResponse, 'body'>): boolean {
+  occursIn({ body }: { readonly body: unknown }): boolean {
     const text = typeof body === 'string' ? body : JSON.stringify(body ?? null);
     return [...this.#marks].some((mark) => text.includes(mark));
   }

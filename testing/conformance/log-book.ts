@@ -1,0 +1,18 @@
+import type { TestGateway } from '../start-test-gateway.ts';
+import type { ConformanceOptions } from './options.ts';
+import { placed } from './subject.ts';
+
+interface LoggedFailure {
+  readonly requestId?: string;
+  readonly err?: { readonly message?: string; readonly stack?: string };
+}
+
+/** `: what went wrong (routes/items.ts:12)`: what the log of the gateway says of the failure of a call; empty where it says nothing. */
+export function failureIn(gateway: TestGateway, requestId: string, options: ConformanceOptions): string {
+  const line = gateway.logs().findLast((one) => one.includes(requestId) && one.includes('"err"'));
+  if (line === undefined) return '';
+  const { err = {} } = JSON.parse(line) as LoggedFailure;
+  const [message = ''] = (err.message ?? '').split('\n', 1);
+  const error = Object.assign(new Error(message), { stack: err.stack ?? '' });
+  return `: ${message}${placed(error, options)}`;
+}
