@@ -47,9 +47,18 @@ export class Made {
     this.#marks = new Set([owner.marker]);
   }
 
+  /** What `seed` has made: by names of parameters, or by the path before one. */
   know(params: Readonly<Record<string, string>> = {}): void {
-    Object.assign(this.#params, params);
-    for (const value of Object.values(params)) this.#marks.add(value);
+    for (const [name, value] of Object.entries(params)) {
+      this.#marks.add(value);
+      if (name.startsWith('/')) this.#ids.set(name, value);
+      else this.#params[name] = value;
+    }
+  }
+
+  /** Values that `seed` has made, by the names of parameters. */
+  get seeded(): Readonly<Record<string, string>> {
+    return this.#params;
   }
 
   learn(route: CompiledRoute, { status, body }: { readonly status: number; readonly body: unknown }): void {
