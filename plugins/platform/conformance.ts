@@ -7,12 +7,14 @@ const NONE = { params: { id: 'none', kid: 'none' } };
 /** What the conformance suite cannot find out by itself. */
 export default {
   samples: {
+    // All of it: on a page of the latest the calls of the suite itself would take the place of others.
+    'GET /v1/audit-logs': { query: { limit: '500' } },
+    'GET /admin/v1/audit-logs': { query: { limit: '500' } },
     'POST /v1/chat/completions': CHAT,
     'POST /v1/agent/chat': CHAT,
     'PUT /v1/skills/{name}': {
       body: '---\nname: conformance1\ndescription: About {marker}\nversion: 1.0.0\n---\nTea.\n',
     },
-    'GET /v1/usage/details': { query: { from: '2020-01-01T00:00:00Z' } },
     'POST /admin/v1/tenants/{id}/sandbox-policy': { body: { enabled: false } },
     'PUT /admin/v1/tenants/{id}/retention/{kind}': { params: { kind: 'sessions' }, body: { keep: '90d' } },
     'DELETE /admin/v1/tenants/{id}/retention/{kind}': { params: { kind: 'sessions' } },
@@ -38,6 +40,7 @@ export default {
     return {
       '/v1/tenants': id,
       '/admin/v1/tenants': id,
+      session_id: session.id,
       '/v1/sessions': session.id,
       '/v1/execution-receipts': receipt.id,
     };

@@ -35,7 +35,11 @@ export function requestOf(
 }
 
 /** The members of the query without which the route refuses a call, and those that "seed" has named. */
-function neededQuery({ definition }: CompiledRoute, marker: string, { seeded }: Made): Record<string, string> {
+function neededQuery(
+  { definition }: CompiledRoute,
+  marker: string,
+  { seeded }: Made,
+): Record<string, string> {
   const schema = definition?.schema?.query as { properties?: Record<string, object> } | undefined;
   if (schema === undefined) return {};
   const members = Object.entries(markedExampleOf(schema, marker) ?? {}).filter(
