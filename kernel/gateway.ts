@@ -57,6 +57,8 @@ export interface GatewayOptions extends Omit<InfrastructureOptions, 'version'> {
   readonly acpToken: string | undefined;
   /** Instead of the bundled plugins and those of `SVC_PLUGIN_DIRS`; for tests. */
   readonly plugins?: readonly Plugin[];
+  /** Where the code of such a plugin lies, for the file and line of what it does wrong; for tests. */
+  readonly codeOf?: (plugin: Plugin) => string | undefined;
   /** Folders of plugins, also beside `plugins`; for tests. */
   readonly pluginFolders?: readonly string[];
   /** Instead of the kernel's own, for the plugins; for tests. */
@@ -136,10 +138,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 const GIVEN = 'the test';
 
 /** The plugins of the folders, those that shall not run excepted; a test's plugins come as values. */
-function findPlugins({ settings, plugins, pluginFolders, crashes }: GatewayOptions, file: GatewayFile) {
+function findPlugins(
+  { settings, plugins, codeOf, pluginFolders, crashes }: GatewayOptions,
+  file: GatewayFile,
+) {
   const isTold = plugins !== undefined || pluginFolders !== undefined;
   const folders = isTold ? new PluginFolders(pluginFolders ?? [], settings) : PluginFolders.of(settings);
-  const given = (plugins ?? []).map((plugin) => ({ name: plugin.name, folder: GIVEN, plugin }));
+  const given = (plugins ?? []).map((plugin) => ({
+    name: plugin.name,
+    folder: codeOf?.(plugin) ?? GIVEN,
+    plugin,
+  }));
   const loading = folders.loadAll(file, settings.plugins, crashes?.leftOut());
   return { folders, found: loading.then((loaded) => [...given, ...loaded]) };
 }

@@ -5,7 +5,7 @@ export type {
   ConformanceOptions,
   RouteSample,
   SampleTenant,
-} from './conformance/gateway-of.ts';
+} from './conformance/options.ts';
 export {
   type FakeDurableEvents,
   fakeDurableEvents,

@@ -14,6 +14,8 @@ import { type GrpcClient, type GrpcClientOptions, grpcClient } from './grpc-clie
 export interface TestGatewayOptions {
   /** Exactly these plugins; default: the bundled ones. */
   readonly plugins?: readonly Plugin[];
+  /** Where the code of one of them lies, for the file and line of what it does wrong. */
+  readonly codeOf?: (plugin: Plugin) => string | undefined;
   /** Folders that hold plugins, each in a folder of its name; followed while the gateway runs. */
   readonly pluginFolders?: readonly string[];
   /** Variables of the gateway and its plugins (`DATABASE_URL`, `LLM_API_URL` …). The process's own are not read. */
@@ -132,6 +134,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
         guardTransactions: true,
         processMetrics: false,
         ...(options.plugins === undefined ? {} : { plugins: options.plugins }),
+        ...(options.codeOf === undefined ? {} : { codeOf: options.codeOf }),
         ...(options.pluginFolders === undefined ? {} : { pluginFolders: options.pluginFolders }),
         ...(options.clock === undefined ? {} : { clock: options.clock }),
         ...(options.services === undefined ? {} : { services: options.services }),

@@ -5,47 +5,70 @@ import { findSources } from '../../foundation/code/code-sources.ts';
 import type { Plugin } from '../../kernel/api/plugin.ts';
 import { loadPlugin, PluginFolders } from '../../kernel/host/plugin-folders.ts';
 import { BUNDLED_PLUGINS } from '../../kernel/version.ts';
+import { bundledPlugins, providersFor } from '../../testing/conformance/providers.ts';
+import { messageOf, placed } from '../../testing/conformance/subject.ts';
+import { watchErrors } from '../../testing/conformance/unhandled-errors.ts';
 import { type ConformanceOptions, pluginConformance } from '../../testing/index.ts';
 
 /** What came of one check. */
 export interface CheckResult {
   readonly title: string;
-  /** What is wrong, for the plugin's author. */
-  readonly problem?: string;
+  /** What is wrong, a line each; empty where nothing is. */
+  readonly findings: readonly string[];
+  /** There was nothing to check: the plugin does not run. */
+  readonly isSkipped?: boolean;
 }
 
-/** Checks the plugin in `folder`. What its own `conformance.ts` exports as default is taken into account. */
-export async function* checkPlugin(folder: string): AsyncGenerator<CheckResult> {
+/**
+ * Checks the plugin in `folder`, on each of `databases`. What its own `conformance.ts` exports as default is taken into account.
+ *
+ * @throws Error for a database that is none, and a `conformance.ts` that cannot be imported
+ */
+export async function* checkPlugin(
+  folder: string,
+  databases?: readonly string[],
+): AsyncGenerator<CheckResult> {
   const directory = path.resolve(folder);
   const name = path.basename(directory);
-  const source = await sourceOf(directory);
-  const title = `${name} can be loaded`;
-  const loaded = source && (await loadPlugin(source, 0));
-  if (loaded === undefined) {
-    yield { title, problem: `${directory} has no plugin.ts` };
-    return;
-  }
-  if ('error' in loaded) {
-    yield { title, problem: loaded.error.message };
-    return;
-  }
-  yield { title };
-  yield (await exists(path.join(directory, 'README.md')))
-    ? { title: 'it has a README' }
-    : { title: 'it has a README', problem: 'README.md says what it registers, its settings, and its errors' };
-  const options = await ownOptions(directory);
-  const needed = options.with ?? (await providersFor(loaded.plugin));
-  for (const check of pluginConformance(loaded.plugin, { ...options, with: needed })) {
-    yield await check.run().then(
-      () => ({ title: check.title }),
-      (failure: Error) => ({ title: check.title, problem: failure.message }),
+  using errors = watchErrors(directory);
+  const loaded = await load(directory);
+  yield { title: `${name} can be loaded`, findings: 'problem' in loaded ? [loaded.problem] : [] };
+  if ('problem' in loaded) return;
+  const hasReadme = await exists(path.join(directory, 'README.md'));
+  yield {
+    title: 'it has a README',
+    findings: hasReadme
+      ? []
+      : ['README.md is missing: it says what the plugin registers, its settings, and its errors'],
+  };
+  const own = await ownOptions(directory);
+  const options = {
+    folder: directory,
+    ...own,
+    with: own.with ?? (await needed(loaded.plugin, directory)),
+    ...(databases === undefined ? {} : { databases }),
+  };
+  for (const { title, run } of pluginConformance(loaded.plugin, options)) {
+    yield await run().then(
+      (outcome) => ({ title, findings: [], isSkipped: outcome === 'skipped' }),
+      (failure: Error) => ({ title, findings: failure.message.split('\n') }),
     );
   }
+  const late = errors.take();
+  if (late.length > 0) yield { title: 'no error is left to itself', findings: late };
 }
 
-async function sourceOf(directory: string) {
+/** The plugin of a folder, or why there is none. */
+async function load(directory: string): Promise<{ readonly plugin: Plugin } | { readonly problem: string }> {
+  const name = path.basename(directory);
   const sources = await findSources([path.dirname(directory)]).catch(() => undefined);
-  return sources?.get(path.basename(directory));
+  const source = sources?.get(name);
+  if (source === undefined) return { problem: `${directory} has no plugin.ts` };
+  if (path.dirname(directory) !== BUNDLED_PLUGINS && (await exists(path.join(BUNDLED_PLUGINS, name))))
+    return { problem: `the name ${name} is taken by a bundled plugin` };
+  const loaded = await loadPlugin(source, 0);
+  if ('plugin' in loaded) return loaded;
+  return { problem: `${messageOf(loaded.error)}${placed(loaded.error, { folder: directory })}` };
 }
 
 async function ownOptions(directory: string): Promise<ConformanceOptions> {
@@ -54,21 +77,15 @@ async function ownOptions(directory: string): Promise<ConformanceOptions> {
   return ((await import(pathToFileURL(file).href)) as { default: ConformanceOptions }).default;
 }
 
-/** The bundled plugins that offer what a plugin needs, with what they need themselves. */
-async function providersFor(plugin: Plugin): Promise<readonly Plugin[]> {
-  const found = await new PluginFolders([BUNDLED_PLUGINS]).loadAll();
-  const bundled = found.flatMap((one) => ('plugin' in one && one.name !== plugin.name ? [one.plugin] : []));
-  const chosen = new Set<Plugin>();
-  const choose = (dependent: Plugin) => {
-    for (const { id } of Object.values(dependent.needs ?? {}) as { id: string }[]) {
-      const provider = bundled.find(({ offers = [] }) => offers.some((ref) => ref.id === id));
-      if (provider === undefined || chosen.has(provider)) continue;
-      chosen.add(provider);
-      choose(provider);
-    }
-  };
-  choose(plugin);
-  return [...chosen];
+/** The plugins that offer what a plugin needs: bundled ones, or those of the folders beside it. */
+async function needed(plugin: Plugin, directory: string): Promise<readonly Plugin[]> {
+  const bundled = await bundledPlugins();
+  const offered = new Set(bundled.flatMap(({ offers = [] }) => offers.map(({ id }) => id)));
+  const needs = Object.values(plugin.needs ?? {}) as { id: string }[];
+  if (needs.every(({ id }) => offered.has(id))) return providersFor(plugin, bundled);
+  const beside = await new PluginFolders([path.dirname(directory)]).loadAll();
+  const siblings = beside.flatMap((one) => ('plugin' in one && one.folder !== directory ? [one.plugin] : []));
+  return providersFor(plugin, [...bundled, ...siblings]);
 }
 
 async function exists(file: string): Promise<boolean> {

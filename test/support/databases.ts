@@ -1,14 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MikroORM as MariaDb } from '@mikro-orm/mariadb';
-import { MikroORM as PostgreSql } from '@mikro-orm/postgresql';
 import type { ExecutionContext, TestFn } from 'ava';
 import pino from 'pino';
 import { systemClock } from '../../foundation/base/clock.ts';
 import type { DatabaseOptions } from '../../foundation/data/database.ts';
 import type { Family } from '../../foundation/data/family.ts';
+import { askDatabase, createDatabase } from '../../testing/fresh-database.ts';
 import { available } from './services.ts';
 
 export const FAMILIES: readonly Family[] = ['sqlite', 'postgres', 'mysql'];
@@ -43,23 +41,13 @@ export async function freshDatabase(t: ExecutionContext, family: Family): Promis
   await takePlace(t);
   if (family === 'sqlite') return freshFile(t);
   if (!(await available(t, family === 'postgres' ? 'postgres' : 'mariadb'))) return undefined;
-  const name = `gateway_test_${randomBytes(8).toString('hex')}`;
-  const server = family === 'postgres' ? POSTGRES : MARIADB;
-  await onServer(
-    family,
-    `${server}/${family === 'postgres' ? 'postgres' : 'mysql'}`,
-    `create database ${name}`,
-  );
-  const drop = family === 'postgres' ? `drop database ${name} with (force)` : `drop database ${name}`;
-  t.teardown(async () => {
-    await onServer(family, `${server}/${family === 'postgres' ? 'postgres' : 'mysql'}`, drop);
-  });
-  const url = `${server}/${name}`;
+  const { url, drop } = await createDatabase(family === 'postgres' ? POSTGRES : MARIADB);
+  t.teardown(drop);
   return {
     family,
     options: { driver: family, url, ...common },
     environment: { DATABASE_DRIVER: family, DATABASE_URL: url },
-    ask: (sql) => onServer(family, url, sql),
+    ask: (sql) => askDatabase(url, sql),
   };
 }
 
@@ -108,25 +96,13 @@ async function freshFile(t: ExecutionContext): Promise<FreshDatabase> {
     environment: { DATABASE_DRIVER: 'sqlite', SVC_DATA_DIR: folder },
     ask: async (sql) => {
       const { MikroORM } = await import('@mikro-orm/sqlite');
-      return withOrm(new MikroORM({ ...bare, dbName: file }), sql);
+      const orm = new MikroORM({ entities: [], discovery: { warnWhenNoEntities: false }, dbName: file });
+      try {
+        await orm.connect();
+        return await orm.driver.getConnection().execute(sql);
+      } finally {
+        await orm.close(true);
+      }
     },
   };
-}
-
-const bare = { entities: [], discovery: { warnWhenNoEntities: false } };
-
-function onServer(family: Family, clientUrl: string, sql: string): Promise<Record<string, unknown>[]> {
-  const settings = { ...bare, clientUrl };
-  return family === 'postgres' ? withOrm(new PostgreSql(settings), sql) : withOrm(new MariaDb(settings), sql);
-}
-
-type AnyOrm = PostgreSql | MariaDb | import('@mikro-orm/sqlite').MikroORM;
-
-async function withOrm(orm: AnyOrm, sql: string): Promise<Record<string, unknown>[]> {
-  try {
-    await orm.connect();
-    return await orm.driver.getConnection().execute(sql);
-  } finally {
-    await orm.close(true);
-  }
 }

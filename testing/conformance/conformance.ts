@@ -1,22 +1,44 @@
 import type { Plugin } from '../../kernel/api/plugin.ts';
+import { familyOf } from '../fresh-database.ts';
+import { answersCheck } from './answers-check.ts';
+import { besideCheck } from './beside-check.ts';
 import { drainCheck } from './drain-check.ts';
-import type { ConformanceOptions } from './gateway-of.ts';
 import { lifecycleCheck } from './lifecycle-check.ts';
+import type { ConformanceOptions } from './options.ts';
 import { personalDataCheck } from './personal-data-check.ts';
 import { routesCheck } from './routes-check.ts';
 import { schemaCheck } from './schema-check.ts';
+import { ConformanceError, messageOf, NotRunning, placed, type Subject } from './subject.ts';
 import { tenancyCheck } from './tenancy-check.ts';
+import { watchErrors } from './unhandled-errors.ts';
 
-/** One check; `run` rejects with what is wrong, said for the plugin's author. */
+/** One check. */
 export interface ConformanceCheck {
   readonly title: string;
-  run(): Promise<void>;
+  /**
+   * Rejects with a `ConformanceError` whose message says what is wrong, a line each. `skipped`: the plugin does not run, which an earlier check has said.
+   */
+  run(): Promise<'checked' | 'skipped'>;
 }
 
+type Check = (subject: Subject) => Promise<readonly string[]>;
+
+const CHECKS: readonly (readonly [title: string, check: Check])[] = [
+  ['it starts beside the bundled plugins', besideCheck],
+  ['set up and torn down twice, it leaves nothing', lifecycleCheck],
+  ['each route has access, a summary and schemas', routesCheck],
+  ['its migrations make the tables of its entities', schemaCheck],
+  ['each sample is answered as declared, also the second time', answersCheck],
+  ['no list, read or change crosses tenants', tenancyCheck],
+  ['what it keeps about people is exported and erased', personalDataCheck],
+  ['disabling it fails no request in flight', drainCheck],
+];
+
 /**
- * The checks that every plugin has to pass, for any test runner. Run them one after the other: what a plugin leaves behind
- * is measured on the process.
+ * The checks that every plugin has to pass, for any test runner. Run them one after the other, and nothing beside them: errors that no code handles are the
+ * findings of the check that runs.
  *
+ * @throws Error for a database that is none
  * @example
  * for (const { title, run } of pluginConformance(notes)) {
  *   test.serial(title, async (t) => { await t.notThrowsAsync(run); });
@@ -26,15 +48,31 @@ export function pluginConformance(
   plugin: Plugin,
   options: ConformanceOptions = {},
 ): readonly ConformanceCheck[] {
-  return [
-    { title: 'set up and torn down twice, it leaves nothing', run: () => lifecycleCheck(plugin, options) },
-    { title: 'each route has access, a summary and schemas', run: () => routesCheck(plugin, options) },
-    { title: 'its migrations make the tables of its entities', run: () => schemaCheck(plugin, options) },
-    { title: 'no list, read or change crosses tenants', run: () => tenancyCheck(plugin, options) },
-    {
-      title: 'what it keeps about people is exported and erased',
-      run: () => personalDataCheck(plugin, options),
-    },
-    { title: 'disabling it fails no request in flight', run: () => drainCheck(plugin, options) },
-  ];
+  const { databases = ['sqlite'] } = options;
+  return databases.flatMap((database) => {
+    const family = database === 'sqlite' ? database : familyOf(database);
+    const server = database === 'sqlite' ? undefined : database;
+    const subject: Subject = { plugin, options, server, silent: new Set(), isIdle: false };
+    return CHECKS.map(([title, check]) => ({
+      title: options.databases === undefined ? title : `${title} (${family})`,
+      run: () => run(check, subject),
+    }));
+  });
+}
+
+async function run(check: Check, subject: Subject): Promise<'checked' | 'skipped'> {
+  if (subject.isIdle) return 'skipped';
+  using errors = watchErrors(subject.options.folder);
+  const problems = await check(subject).catch((failure: unknown) => {
+    if (failure instanceof NotRunning) subject.isIdle = true;
+    return [failure instanceof ConformanceError ? failure.message : unexpected(failure, subject)];
+  });
+  const all = [...new Set([...problems, ...errors.take()])];
+  if (all.length > 0) throw new ConformanceError(all.join('\n'));
+  return 'checked';
+}
+
+/** What a check did not expect: of its gateway, or of the author's own functions. */
+function unexpected(failure: unknown, { options }: Subject): string {
+  return `the check cannot be made: ${messageOf(failure)}${placed(failure, options)}`;
 }

@@ -1,49 +1,41 @@
-import type { Plugin } from '../../kernel/api/plugin.ts';
-import { assertNone, type ConformanceOptions, gatewayOf, nameOf, routesOf, turn } from './gateway-of.ts';
-import { sampleParams, sampleTenant } from './sample.ts';
+import { Caller } from './caller.ts';
+import { nameOf, routesOf, turn, withGateway } from './gateway-of.ts';
+import { Made, sampleTenant } from './sample.ts';
+import type { Subject } from './subject.ts';
 
 /** Requests to each reading route while the plugin is disabled. */
 const REQUESTS = 10;
 
 /** Requests that are in flight when the plugin is disabled end like any other; later ones are 404. */
-export async function drainCheck(plugin: Plugin, options: ConformanceOptions): Promise<void> {
-  const gateway = await gatewayOf(plugin, options);
-  try {
+export async function drainCheck(subject: Subject): Promise<readonly string[]> {
+  return withGateway(subject, async (gateway) => {
+    const { plugin } = subject;
     const routes = routesOf(gateway, plugin).filter(
-      ({ methods, definition }) => methods.includes('GET') && definition !== undefined,
+      ({ methods, definition }) => methods.includes('GET') && definition?.deprecated === undefined,
     );
-    const { token, marker } = await sampleTenant(gateway, 'drain');
+    const reading = routes.filter(({ definition }) => definition !== undefined);
+    const tenant = await sampleTenant(gateway, 'drain');
+    const known = new Made(tenant);
+    const caller = new Caller(subject, gateway);
+    // What fails anyway, since something is missing, says nothing of the stop.
+    const before = new Map<string, number | undefined>();
+    for (const route of reading)
+      before.set(nameOf(route), (await caller.route(route, tenant, known))?.status);
     const problems: string[] = [];
-    const send = async (name: string, path: string) => {
-      try {
-        const response = await fetch(`${gateway.url}${path}`, {
-          headers: { authorization: `Bearer ${token}` },
-        });
-        await response.arrayBuffer();
-        if (response.status >= 500)
-          problems.push(`${name} answered ${response.status} while it was disabled`);
-        return response.status;
-      } catch (failure) {
-        problems.push(`${name} broke off while it was disabled: ${failure}`);
-        return undefined;
-      }
-    };
-    const targets = routes.map((route) => ({
-      name: nameOf(route),
-      path: sampleParams(route, options.samples?.[nameOf(route)]?.params ?? {}, marker),
-    }));
-    const inFlight = targets.flatMap(({ name, path }) =>
-      Array.from({ length: REQUESTS }, () => send(name, path)),
+    const inFlight = reading.flatMap((route) =>
+      Array.from({ length: REQUESTS }, async () => {
+        const status = (await caller.route(route, tenant, known))?.status ?? 0;
+        if (status >= 500 && status !== before.get(nameOf(route)))
+          problems.push(`${nameOf(route)} answers ${status} while it is disabled`);
+      }),
     );
     await turn(gateway, plugin, 'disable');
     await Promise.all(inFlight);
-    for (const { name, path } of targets) {
-      const status = await send(name, path);
+    for (const route of reading) {
+      const status = (await caller.route(route, tenant, known))?.status;
       if (status !== undefined && status !== 404)
-        problems.push(`${name} still answers (${status}) after its stop`);
+        problems.push(`${nameOf(route)} still answers (${status}) after its stop`);
     }
-    assertNone([...new Set(problems)]);
-  } finally {
-    await gateway.stop();
-  }
+    return [...new Set(problems), ...caller.problems];
+  });
 }

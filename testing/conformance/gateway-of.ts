@@ -1,25 +1,64 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { within } from '../../foundation/base/deadline.ts';
 import type { Plugin } from '../../kernel/api/plugin.ts';
 import type { CompiledRoute } from '../../kernel/http/compiled-route.ts';
+import { createDatabase } from '../fresh-database.ts';
 import { startTestGateway, type TestGateway } from '../start-test-gateway.ts';
+import { bundledPlugins, providersFor } from './providers.ts';
+import { ConformanceError, NotRunning, type Subject } from './subject.ts';
 
-/** Thrown by a check: what the plugin does wrong, and what to do about it. */
-export class ConformanceError extends Error {
-  override readonly name = 'ConformanceError';
+/** Milliseconds that a set-up may take where the options say nothing, and within which a gateway stops and answers its operator. */
+const SETUP_TIMEOUT = 30_000;
+const PATIENCE = 60_000;
+const BETWEEN_LOOKS = 10;
+
+/** Runs `work` with a gateway that has the plugin in it, and what it needs; or, `beside`, all bundled plugins. Stops it whatever happens. */
+export async function withGateway<T>(
+  subject: Subject,
+  work: (gateway: TestGateway) => Promise<T>,
+  beside: 'providers' | 'bundled' = 'providers',
+): Promise<T> {
+  await using stack = new AsyncDisposableStack();
+  return await work(await start(subject, beside, stack));
 }
 
-/** A gateway with the plugin in it. @throws ConformanceError when the plugin does not start. */
-export async function gatewayOf(plugin: Plugin, options: ConformanceOptions): Promise<TestGateway> {
+async function start(
+  { plugin, options, server }: Subject,
+  beside: 'providers' | 'bundled',
+  stack: AsyncDisposableStack,
+): Promise<TestGateway> {
+  const { env = {}, yaml, folder, setupTimeout = SETUP_TIMEOUT } = options;
+  const bundled = await bundledPlugins();
+  const given = options.with ?? providersFor(plugin, bundled);
+  const others = (beside === 'bundled' ? [...bundled, ...given] : given).filter(
+    ({ name }) => name !== plugin.name,
+  );
+  const database = server === undefined ? undefined : await createDatabase(server);
+  if (database !== undefined) stack.defer(() => database.drop());
   const gateway = await startTestGateway({
-    plugins: [...(options.with ?? []), plugin],
+    // The plugin comes last: what it shares with another one is said of it.
+    plugins: [...new Map(others.map((other) => [other.name, other])).values(), plugin],
+    codeOf: (one) => (one === plugin ? folder : undefined),
+    env: { ...(database && { DATABASE_URL: database.url }), ...env },
     // The suite tells of them in its own words, beside whatever else is wrong.
     allowLeaks: true,
-    ...(options.env === undefined ? {} : { env: options.env }),
-    ...(options.yaml === undefined ? {} : { yaml: options.yaml }),
+    setupTimeout,
+    ...(yaml === undefined ? {} : { yaml }),
   });
-  const { state, current } = gateway.gateway.host.slot(plugin.name)!.status;
-  if (state === 'active') return gateway;
-  await gateway.stop();
-  throw new ConformanceError(`${plugin.name} does not start, it is ${state}: ${current.reason}`);
+  stack.defer(() => within(PATIENCE, 'the stop of the gateway', gateway.stop()));
+  await settled(gateway, plugin, setupTimeout);
+  return gateway;
+}
+
+/** Waits for the plugin's set-up, which a start need not do. @throws NotRunning with the reason */
+async function settled({ gateway }: TestGateway, { name }: Plugin, setupTimeout: number): Promise<void> {
+  const { status } = gateway.host.slot(name)!;
+  const until = performance.now() + setupTimeout + PATIENCE;
+  while ((status.state === 'declared' || status.state === 'starting') && performance.now() < until)
+    await pause(BETWEEN_LOOKS);
+  if (status.state === 'active') return;
+  const { reason } = status.current;
+  throw new NotRunning(`${name} does not start, it is ${status.state}: ${reason.split('\n', 1)[0]}`);
 }
 
 /** The routes that the plugin serves now. */
@@ -34,43 +73,8 @@ export function nameOf(route: CompiledRoute): string {
 
 /** Enables or disables the plugin as an operator does. @throws ConformanceError with the gateway's own words. */
 export async function turn(gateway: TestGateway, plugin: Plugin, verb: 'enable' | 'disable'): Promise<void> {
-  const answer = await gateway.request(`/admin/v1/plugins/${plugin.name}/${verb}`, { method: 'POST' });
+  const where = `/admin/v1/plugins/${plugin.name}/${verb}`;
+  const answer = await gateway.request(where, { method: 'POST', signal: AbortSignal.timeout(PATIENCE) });
   if (answer.status !== 200)
     throw new ConformanceError(`${plugin.name} cannot be ${verb}d: ${answer.body.detail}`);
-}
-
-/** @throws ConformanceError with all the problems, when there are any. */
-export function assertNone(problems: readonly string[]): void {
-  if (problems.length > 0) throw new ConformanceError(problems.join('\n'));
-}
-
-/** What the suite cannot find out from the plugin itself; everything has a default. */
-export interface ConformanceOptions {
-  /** The plugins whose services it needs. */
-  readonly with?: readonly Plugin[];
-  /** Variables of the gateway and the plugin. */
-  readonly env?: Readonly<Record<string, string>>;
-  /** The text of gateway.yaml. */
-  readonly yaml?: string;
-  /** What to send to a route where values made from its schemas do not do: `{ 'POST /v1/notes': { body: { … } } }`. */
-  readonly samples?: Readonly<Record<string, RouteSample>>;
-  /** Reading routes that show every tenant the same (`GET /v1/models`), or nothing that is stored. */
-  readonly shared?: readonly string[];
-  /** Makes data of a tenant where no POST route does. What it returns are values of path parameters. */
-  seed?(gateway: TestGateway, tenant: SampleTenant): Promise<Readonly<Record<string, string>>>;
-}
-
-/** Values for one route; `{marker}` in a text of the body stands for a word of the tenant's own. */
-export interface RouteSample {
-  readonly params?: Readonly<Record<string, string>>;
-  readonly body?: unknown;
-}
-
-/** A tenant of the suite. */
-export interface SampleTenant {
-  readonly id: string;
-  /** Bearer token of a key that may do everything inside the tenant, and nothing outside. */
-  readonly token: string;
-  /** A word that occurs in what was made for this tenant, and nowhere else. */
-  readonly marker: string;
 }

@@ -1,17 +1,18 @@
 import type { TSchema } from 'typebox';
 import { markedExampleOf } from '../../foundation/base/schema-example.ts';
-import type { Plugin } from '../../kernel/api/plugin.ts';
 import { type CompiledMethod, compiledOf } from '../../kernel/grpc/compiled-service.ts';
 import type { GrpcClient } from '../grpc-client.ts';
 import type { TestGateway } from '../start-test-gateway.ts';
-import type { ConformanceOptions } from './gateway-of.ts';
+import type { Caller } from './caller.ts';
+import type { ConformanceOptions } from './options.ts';
 import { marked, type World } from './sample.ts';
+import type { Subject } from './subject.ts';
 
 /** Reads as the owner and as a stranger through every gRPC method that reads and takes one request. */
 export async function grpcReadProblems(
+  caller: Caller,
   gateway: TestGateway,
-  plugin: Plugin,
-  options: ConformanceOptions,
+  { plugin, options }: Subject,
   world: World,
 ): Promise<readonly string[]> {
   const problems: string[] = [];
@@ -21,7 +22,7 @@ export async function grpcReadProblems(
     const client = gateway.grpc({ proto, service, ...(includeDirs === undefined ? {} : { includeDirs }) });
     for (const method of methods) {
       if (!isReading(method) || options.shared?.includes(method.name)) continue;
-      problems.push(...(await problemsOf(client, method, options, world)));
+      problems.push(...(await problemsOf(caller, client, method, options, world)));
     }
   }
   return problems;
@@ -32,28 +33,39 @@ function isReading({ requestStream, access, definition }: CompiledMethod): boole
 }
 
 async function problemsOf(
+  caller: Caller,
   client: GrpcClient,
-  { name, definition }: CompiledMethod,
-  { samples }: ConformanceOptions,
+  method: CompiledMethod,
+  options: ConformanceOptions,
   { owner, stranger, made }: World,
 ): Promise<readonly string[]> {
-  const given = samples?.[name]?.body;
-  const request = (
-    given === undefined ? requestFor(definition.request, owner.marker, made.id) : marked(given, owner.marker)
-  ) as object;
-  const method = name.slice(name.lastIndexOf('/') + 1);
-  const shown = await client.call(method, request, { token: owner.token });
-  if (shown.code !== 'OK' || !made.occursIn({ body: shown.messages })) {
+  const { name } = method;
+  const request = grpcRequestFor(method, options, owner.marker, made.id);
+  const shown = await caller.method(client, method, request, owner.token, 'first');
+  if (shown === undefined) return [];
+  if (shown.code !== 'OK' || !made.occursIn(shown)) {
     return [
       `${name} shows its own tenant nothing (${shown.code}), so it proves nothing: give "samples" or "seed", or list it as "shared"`,
     ];
   }
-  const seen = await client.call(method, request, { token: stranger.token });
-  return made.occursIn({ body: seen.messages }) ? [`${name} shows a tenant what belongs to another one`] : [];
+  const seen = await caller.method(client, method, request, stranger.token);
+  return seen !== undefined && made.occursIn(seen)
+    ? [`${name} shows a tenant what belongs to another one`]
+    : [];
 }
 
-/** A request that fits the schema, with the id of what the owner made wherever it asks for one. */
-function requestFor(schema: TSchema | undefined, marker: string, id: string | undefined): unknown {
+/** The request of a method: its sample, or one that fits its schema, with `id` wherever it asks for one. */
+export function grpcRequestFor(
+  { name, definition }: CompiledMethod,
+  { samples }: ConformanceOptions,
+  marker: string,
+  id: string | undefined,
+): object {
+  const given = samples?.[name]?.body;
+  return (given === undefined ? made(definition.request, marker, id) : marked(given, marker)) as object;
+}
+
+function made(schema: TSchema | undefined, marker: string, id: string | undefined): unknown {
   if (schema === undefined) return {};
   const request = markedExampleOf(schema, marker) as Record<string, unknown>;
   for (const member of Object.keys(request)) {

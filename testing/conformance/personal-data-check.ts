@@ -1,3 +1,4 @@
+import { within } from '../../foundation/base/deadline.ts';
 import { type AnyEntitySchema, unwrap } from '../../foundation/data/tenancy.ts';
 import type {
   PersonalData,
@@ -7,15 +8,18 @@ import type {
 import type { Plugin } from '../../kernel/api/plugin.ts';
 import { PersonalDataPoint } from '../../kernel/api/points.ts';
 import type { TestGateway } from '../start-test-gateway.ts';
-import { assertNone, type ConformanceOptions, gatewayOf, type SampleTenant } from './gateway-of.ts';
+import { Caller } from './caller.ts';
+import { withGateway } from './gateway-of.ts';
 import { makeData } from './made-data.ts';
+import type { SampleTenant } from './options.ts';
 import type { Made } from './sample.ts';
 import { sampleTenant } from './sample.ts';
 import { sampleRow } from './sample-row.ts';
+import type { Subject } from './subject.ts';
 
 /** A user to whom nothing belongs. */
 const NOBODY = 'nobody-of-the-conformance-suite';
-/** Milliseconds that a contribution gets to end what is under way. */
+/** Milliseconds that a contribution gets to end what is under way, to read a section, and to erase. */
 const HALT_MS = 30_000;
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;
 const SECTION = /^[a-z][a-z0-9_]{0,63}$/;
@@ -24,24 +28,24 @@ const SECTION = /^[a-z][a-z0-9_]{0,63}$/;
  * All tables of the plugin whose rows belong to tenants are in what it contributes about people, or are called impersonal. What is made for one tenant through the plugin's own
  * routes is exported for it and for no other; and an erasure takes each row of the tenant, and none of another.
  */
-export async function personalDataCheck(plugin: Plugin, options: ConformanceOptions): Promise<void> {
-  const gateway = await gatewayOf(plugin, options);
-  try {
+export async function personalDataCheck(subject: Subject): Promise<readonly string[]> {
+  return withGateway(subject, async (gateway) => {
+    const { plugin } = subject;
     const data = contributed(gateway, plugin);
     const tables = personalTables(plugin);
-    const problems = [...nameProblems(data), ...uncovered(tables, data)];
+    const unnamed = [...nameProblems(data), ...uncovered(tables, data)];
     // Nothing else can be said of what is not even named.
-    assertNone(problems);
-    if (tables.length === 0) return;
+    if (unnamed.length > 0 || tables.length === 0) return unnamed;
     const owner = await sampleTenant(gateway, 'owner');
     const stranger = await sampleTenant(gateway, 'stranger');
-    const made = await makeData(gateway, plugin, options, owner);
-    problems.push(...(await exportProblems(gateway, data, { owner, stranger, made })));
-    problems.push(...(await erasureProblems(gateway, tables, data, [owner, stranger])));
-    assertNone(problems);
-  } finally {
-    await gateway.stop();
-  }
+    const caller = new Caller(subject, gateway);
+    const made = await makeData(caller, gateway, subject, owner);
+    return [
+      ...(await exportProblems(gateway, data, { owner, stranger, made })),
+      ...(await erasureProblems(gateway, tables, data, [owner, stranger])),
+      ...caller.problems,
+    ];
+  });
 }
 
 /** What the plugin contributes. */
@@ -97,7 +101,11 @@ async function exportProblems(
   const problems: string[] = [];
   for (const section of data.flatMap(({ sections }) => sections)) {
     const shown = (scope: PersonalScope) =>
-      whole(section.read({ ...scope, signal: new AbortController().signal }));
+      within(
+        HALT_MS,
+        `reading the section ${section.name}`,
+        whole(section.read({ ...scope, signal: AbortSignal.timeout(HALT_MS) })),
+      );
     const rows = await rowsOf(gateway, section.entities, owner);
     const own = await shown({ tenantId: owner.id });
     if (rows > 0 && own.length === 0)
@@ -137,10 +145,8 @@ async function erasureProblems(
   const erase = async (scope: PersonalScope) => {
     await database.forTenant(scope.tenantId).transaction(async (entities) => {
       for (const one of data) {
-        const erased = await one.erase(entities, {
-          userId: scope.userId,
-          pseudonym: 'erased-by-conformance',
-        });
+        const erasure = { userId: scope.userId, pseudonym: 'erased-by-conformance' };
+        const erased = await within(HALT_MS, `the erasure of ${one.name}`, one.erase(entities, erasure));
         const odd = Object.entries(erased).filter(([, of]) => !Number.isSafeInteger(of) || of < 0);
         for (const [kind] of odd) problems.push(`the number of erased ${kind} is no whole number`);
       }
@@ -149,7 +155,10 @@ async function erasureProblems(
   };
 
   // Before there are rows that are none.
-  for (const one of data) await one.halt?.({ tenantId: owner.id }, AbortSignal.timeout(HALT_MS));
+  for (const one of data) {
+    const halted = one.halt?.({ tenantId: owner.id }, AbortSignal.timeout(HALT_MS));
+    await within(HALT_MS, `the halt of ${one.name}`, Promise.resolve(halted));
+  }
   for (const [tenant, word] of [
     [owner, '4711081501'],
     [stranger, '4711081502'],

@@ -1,14 +1,13 @@
-import type { Plugin } from '../../kernel/api/plugin.ts';
-import { ConformanceError, type ConformanceOptions, gatewayOf } from './gateway-of.ts';
+import { withGateway } from './gateway-of.ts';
+import type { Subject } from './subject.ts';
 
 /** The tables that the migrations made are those that the entities describe. */
-export async function schemaCheck(plugin: Plugin, options: ConformanceOptions): Promise<void> {
-  const gateway = await gatewayOf(plugin, options);
-  try {
-    const drift = await gateway.gateway.services.database.schemaDrift();
-    if (drift !== '')
-      throw new ConformanceError(`entities and migrations differ; this would make them equal:\n${drift}`);
-  } finally {
-    await gateway.stop();
-  }
+export async function schemaCheck(subject: Subject): Promise<readonly string[]> {
+  return withGateway(subject, async ({ gateway }) => {
+    const drift = await gateway.services.database.schemaDrift();
+    const statements = drift.split('\n').map((line) => line.trim());
+    return statements
+      .filter((line) => line !== '')
+      .map((line) => `entities and migrations differ; this would make them equal: ${line}`);
+  });
 }

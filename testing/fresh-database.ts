@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto';
+import { MikroORM as MariaDb } from '@mikro-orm/mariadb';
+import { MikroORM as PostgreSql } from '@mikro-orm/postgresql';
+
+/** A database of one test, on a server. */
+export interface ServerDatabase {
+  /** Connects to it as the role that made it. */
+  readonly url: string;
+  /** Drops it, with whoever is connected. */
+  drop(): Promise<void>;
+}
+
+/** The database to connect to where a URL names none. */
+const MAINTENANCE = { postgres: 'postgres', mysql: 'mysql' } as const;
+
+/**
+ * Makes an empty database on the server that a URL names (`postgres://`, `mysql://`), beside the one that it names.
+ *
+ * @throws Error for a URL of another kind, a server that is away, and a role that may not create databases
+ */
+export async function createDatabase(server: string): Promise<ServerDatabase> {
+  const family = familyOf(server);
+  const url = new URL(server);
+  if (url.pathname.length < 2) url.pathname = MAINTENANCE[family];
+  const name = `gateway_test_${randomBytes(8).toString('hex')}`;
+  await askDatabase(url.href, `create database ${name}`);
+  const own = new URL(url);
+  own.pathname = name;
+  const drop = family === 'postgres' ? `drop database ${name} with (force)` : `drop database ${name}`;
+  return {
+    url: own.href,
+    drop: async () => {
+      await askDatabase(url.href, drop);
+    },
+  };
+}
+
+/** @throws Error for a URL of no server that is known */
+export function familyOf(url: string): 'postgres' | 'mysql' {
+  if (/^postgres(?:ql)?:/.test(url)) return 'postgres';
+  if (/^(?:mysql|mariadb):/.test(url)) return 'mysql';
+  throw new Error(`"${url}" is no database: say sqlite, or a URL that begins with postgres:// or mysql://`);
+}
+
+/** Asks a database past the gateway, as the role of the URL. */
+export function askDatabase(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const settings = { entities: [], discovery: { warnWhenNoEntities: false }, clientUrl: url };
+  return withOrm(familyOf(url) === 'postgres' ? new PostgreSql(settings) : new MariaDb(settings), sql);
+}
+
+async function withOrm(orm: PostgreSql | MariaDb, sql: string): Promise<Record<string, unknown>[]> {
+  try {
+    await orm.connect();
+    return await orm.driver.getConnection().execute(sql);
+  } finally {
+    await orm.close(true);
+  }
+}
