@@ -49,6 +49,7 @@ test('an empty environment gives the documented defaults', (t) => {
       objectStore: { form: 'files', folder: 'data/objects' },
       secretsDir: '/run/secrets',
       tenantSecrets: [],
+      secretMaxAge: 60_000,
       egress: { default: 'allow', allowPrivate: [] },
       agentsDir: 'agents.d',
       grpc: { address: { host: '0.0.0.0', port: 50_051 }, tls: undefined, maxMessage: 4 * 1024 * 1024 },
@@ -144,6 +145,7 @@ test('an environment in which every variable is set arrives completely', (t) => 
       },
       secretsDir: '/secrets',
       tenantSecrets: ['ACME_*', 'file:acme/*'],
+      secretMaxAge: 60_000,
       egress: { default: 'deny', allowPrivate: ['10.1.0.0/16', 'build.internal:8080'] },
       agentsDir: '/etc/agents.d',
       grpc: {
