@@ -292,7 +292,7 @@ const REFUSED: readonly { env: Record<string, string>; says: RegExp }[] = [
   { env: { SVC_DEPLOYMENT: 'Blue Green' }, says: /SVC_DEPLOYMENT.*lower-case letters/ },
   { env: { OBJECT_STORE_URL: 'ftp://x' }, says: /OBJECT_STORE_URL.*is not the URL of an object store/ },
   { env: { OBJECT_STORE_URL: 's3://bucket?endpont=x' }, says: /OBJECT_STORE_URL.*endpont/ },
-  { env: { SVC_TENANT_SECRETS: '*' }, says: /SVC_TENANT_SECRETS.*write ACME_\* or file:acme/ },
+  { env: { SVC_TENANT_SECRETS: '*' }, says: /SVC_TENANT_SECRETS.*write ACME_\*, file:acme/ },
   { env: { SVC_EGRESS_DEFAULT: 'maybe' }, says: /SVC_EGRESS_DEFAULT/ },
   { env: { SVC_EGRESS_ALLOW_PRIVATE: '10.0.0.0/99' }, says: /SVC_EGRESS_ALLOW_PRIVATE.*10\.0\.0\.0\/99/ },
   { env: { SVC_GRPC_ADDR: 'nowhere' }, says: /SVC_GRPC_ADDR/ },
