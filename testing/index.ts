@@ -6,6 +6,7 @@ export type {
   RouteSample,
   SampleTenant,
 } from './conformance/options.ts';
+export { bundledPlugins } from './conformance/providers.ts';
 export { type FakeAnswer, type FakeEgress, fakeEgress, type SentRequest } from './fakes/fake-egress.ts';
 export { fakeIds } from './fakes/fake-ids.ts';
 export { type FakeJobs, fakeJobs, type PublishedJob } from './fakes/fake-jobs.ts';
@@ -26,3 +27,4 @@ export {
   type TestGatewayOptions,
   type TestTenant,
 } from './start-test-gateway.ts';
+export { freshDatabase, type TestDatabase, testDatabases } from './test-databases.ts';
