@@ -39,7 +39,7 @@ async function run(cwd: string, command: string, args: readonly string[], env = 
 /** Packs a folder into `target`; returns the path of the tarball. */
 async function pack(folder: string, target: string): Promise<string> {
   const out = await run(folder, 'npm', ['pack', '--json', '--loglevel=error', '--pack-destination', target]);
-  const [{ filename }] = JSON.parse(out.slice(out.lastIndexOf('[\n'))) as [{ filename: string }];
+  const [{ filename }] = JSON.parse(out.slice(out.lastIndexOf('\n[') + 1)) as [{ filename: string }];
   return path.join(target, filename);
 }
 

@@ -12,6 +12,9 @@ import Type, { type Static } from 'typebox';
 /** How far the clock of a sender may be off. Inside of it the message's id tells a repetition. */
 const REPLAY_WINDOW_MS = 5 * 60_000;
 
+/** Where hooks are; nowhere else is their signature a credential. */
+const PREFIX = '/hooks/teams/';
+
 const HookSpec = Type.Object({
   tenant_id: Type.String({ format: 'uuid' }),
   secret: Type.String({ description: 'Where the shared secret is: `env:NAME` or `file:PATH`' }),
@@ -45,7 +48,8 @@ export function hookAuthenticator(
     needsBody: true,
     places: [{ in: 'header', name: 'x-teams-signature' }],
     async authenticate({ header, path, body }) {
-      const name = path.split('/').at(-1) ?? '';
+      if (!path.startsWith(PREFIX)) return undefined;
+      const name = path.slice(PREFIX.length);
       const hook = hooks.get(name);
       if (hook === undefined) return { failure: 'unknown' };
       const timestamp = header('x-teams-timestamp') ?? '';
