@@ -120,6 +120,7 @@ async function twice(
 
 function routeAnswerProblems(route: CompiledRoute, { status, body, headers, failure }: Answered) {
   if (status === 500) return [`answers 500${failure}`];
+  if (status < 500 && failure !== '') return [`fails after it has begun to answer${failure}`];
   if (!(status in answersOf(route))) {
     const where = status < 400 ? 'schema.responses' : '"failures" or schema.responses';
     return [`answers ${status}, which it does not declare: name it in ${where}`];

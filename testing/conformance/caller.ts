@@ -74,12 +74,13 @@ export class Caller {
         ...(body === undefined ? {} : { body }),
       });
       const isJson = /[/+]json/.test(response.headers.get('content-type') ?? '');
+      const isStream = !response.headers.has('content-length') && !isJson;
       const text =
-        response.headers.has('content-length') || isJson || response.body === null
-          ? await response.text()
-          : await this.#read(response.body, patience, cut);
-      const failure = response.status < 500 ? '' : failureIn(this.#gateway, requestId, this.#subject.options);
+        isStream && response.body !== null
+          ? await this.#read(response.body, patience, cut)
+          : await response.text();
       const { status } = response;
+      const failure = isStream || status >= 500 ? await this.#failure(requestId, route.inFlight) : '';
       return { status, headers: response.headers, body: isJson ? JSON.parse(text) : text, failure };
     });
   }
@@ -101,8 +102,8 @@ export class Caller {
       const messages = await this.#collect(call, patience, signal);
       if (messages.isCut) cut();
       const { code } = messages.isCut ? { code: 'OK' } : await call.answer;
-      const isFailure = !messages.isCut && (code === 'INTERNAL' || code === 'UNKNOWN');
-      const failure = isFailure ? failureIn(this.#gateway, requestId, this.#subject.options) : '';
+      const isFailure = code === 'INTERNAL' || code === 'UNKNOWN';
+      const failure = isFailure ? await this.#failure(requestId, inFlight) : '';
       return { code, body: messages.list, failure };
     });
   }
@@ -135,6 +136,12 @@ export class Caller {
       this.problems.add(`${name} breaks off its answer: ${messageOf(error)}`);
       return undefined;
     });
+  }
+
+  /** What the log says of a call's failure, of a stream also where it has begun well. */
+  async #failure(requestId: string, inFlight: InFlight): Promise<string> {
+    await inFlight.idle(FOLLOW);
+    return failureIn(this.#gateway, requestId, this.#subject.options);
   }
 
   /** The text of a body that may go on for ever. */

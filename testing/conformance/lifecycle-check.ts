@@ -20,7 +20,8 @@ export async function lifecycleCheck(subject: Subject): Promise<readonly string[
   const { name } = subject.plugin;
   using handles = watchHandles(subject.plugin, subject.options.folder);
   const { plugin } = handles;
-  return withGateway({ ...subject, plugin }, async (gateway) => {
+  // Waited for here: the handles are watched until then.
+  return await withGateway({ ...subject, plugin }, async (gateway) => {
     const effects = () => reportEffects(gateway.gateway.host.slot(name)!.current!.effects);
     const first = effects();
     await turn(gateway, plugin, 'disable');

@@ -28,7 +28,8 @@ export interface ConformanceOptions {
   /** Milliseconds that the set-up may take. Default 30,000, as in a gateway. */
   readonly setupTimeout?: number;
   /**
-   * Makes data of a tenant where no POST or PUT route does. What it returns are values of path parameters. `gateway.folder` holds `agents.d`, for resources
+   * Makes data of a tenant where no POST or PUT route does. What it returns are values of parameters of paths and queries that belong to the tenant, by their names (`id`), or, where a
+   * name means several things, by the path before them (`/v1/notes` for the `{id}` of `/v1/notes/{id}`). `gateway.folder` holds `agents.d`, for resources
    * that its routes need.
    */
   seed?(gateway: TestGateway, tenant: SampleTenant): Promise<Readonly<Record<string, string>>>;

@@ -1,41 +1,44 @@
 import type { Answered } from './caller.ts';
 
-/** What a reading route shows to the owner of a record, and whether that changes. Members that differ from call to call do not count. */
+/**
+ * What a reading route shows to the owner of a record, and whether some of it goes. Its texts count (ids and times are some): numbers, and places in a list, change with what
+ * else is kept.
+ */
 export class RecordView {
   /** Of the route: `GET /v1/notes`. */
   readonly name: string;
   readonly #read: () => Promise<Answered | undefined>;
-  #members: ReadonlyMap<string, string>;
+  #texts: ReadonlySet<string>;
 
   constructor(name: string, body: unknown, read: () => Promise<Answered | undefined>) {
     this.name = name;
     this.#read = read;
-    this.#members = membersOf(body);
+    this.#texts = textsOf(body);
   }
 
-  /** Looks again, so that what changes by itself is known. */
+  /** Looks again: what is another each time does not count. */
   async settle(): Promise<void> {
-    const now = await this.#look();
-    this.#members = new Map([...this.#members].filter(([pointer, value]) => now.get(pointer) === value));
+    this.#texts = this.#texts.intersection(await this.#look());
   }
 
-  /** Whether something that stood still is another now, or `word` has come in. */
+  /** Whether something that stood still is gone, or `word` has come in. */
   async isChanged(word: string): Promise<boolean> {
     const now = await this.#look();
-    const isKept = [...this.#members].every(([pointer, value]) => now.get(pointer) === value);
-    return !isKept || [...now.values()].some((value) => value.includes(word));
+    return !this.#texts.isSubsetOf(now) || [...now].some((text) => text.includes(word));
   }
 
-  async #look(): Promise<ReadonlyMap<string, string>> {
+  async #look(): Promise<ReadonlySet<string>> {
     const answer = await this.#read();
-    return answer === undefined ? this.#members : membersOf(answer.body);
+    return answer === undefined ? this.#texts : textsOf(answer.body);
   }
 }
 
-/** The values in a body by their JSON pointers. */
-function membersOf(body: unknown, pointer = ''): ReadonlyMap<string, string> {
-  if (typeof body !== 'object' || body === null) return new Map([[pointer, JSON.stringify(body)]]);
-  return new Map(
-    Object.entries(body).flatMap(([name, value]) => [...membersOf(value, `${pointer}/${name}`)]),
-  );
+/** The texts in a body, with the names of their members. */
+function textsOf(body: unknown, name = ''): ReadonlySet<string> {
+  if (typeof body === 'string') return new Set([`${name}=${body}`]);
+  if (typeof body !== 'object' || body === null) return new Set();
+  const inner = Object.entries(body).flatMap(([member, value]) => [
+    ...textsOf(value, Array.isArray(body) ? name : member),
+  ]);
+  return new Set(inner);
 }

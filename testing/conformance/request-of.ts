@@ -23,7 +23,7 @@ export function requestOf(
 ): SampleRequest {
   const sample = marked(samples?.[nameOf(route)] ?? {}, marker) as RouteSample;
   const where = sampleParams(route, { ...known.paramsOf(route), ...sample.params }, marker);
-  const query = new URLSearchParams(sample.query ?? neededQuery(route, marker)).toString();
+  const query = new URLSearchParams(sample.query ?? neededQuery(route, marker, known)).toString();
   const body = bodyOf(route, sample, marker);
   const type: Record<string, string> = typeof body === 'string' ? { 'content-type': typeOf(route) } : {};
   return {
@@ -34,14 +34,19 @@ export function requestOf(
   };
 }
 
-/** The members of the query without which the route refuses a call. */
-function neededQuery({ definition }: CompiledRoute, marker: string): Record<string, string> {
+/** The members of the query without which the route refuses a call, and those that "seed" has named. */
+function neededQuery(
+  { definition }: CompiledRoute,
+  marker: string,
+  { seeded }: Made,
+): Record<string, string> {
   const schema = definition?.schema?.query as { properties?: Record<string, object> } | undefined;
   if (schema === undefined) return {};
   const members = Object.entries(markedExampleOf(schema, marker) ?? {}).filter(
     ([name, value]) => typeof value !== 'object' && !('default' in (schema.properties?.[name] ?? {})),
   );
-  return Object.fromEntries(members.map(([name, value]) => [name, String(value)]));
+  const named = Object.entries(seeded).filter(([name]) => name in (schema.properties ?? {}));
+  return Object.fromEntries([...members.map(([name, value]) => [name, String(value)]), ...named]);
 }
 
 function bodyOf({ definition }: CompiledRoute, sample: RouteSample, marker: string): SampleRequest['body'] {

@@ -49,7 +49,8 @@ function problemsOf(route: CompiledRoute): readonly string[] {
   for (const parameter of declared) {
     if (!parameters.includes(parameter)) problems.push(`${name}: the path has no {${parameter}}`);
   }
-  if (Object.keys(definition.schema?.responses ?? {}).length === 0)
+  const isStream = definition.countsAsStream !== undefined;
+  if (!isStream && Object.keys(definition.schema?.responses ?? {}).length === 0)
     problems.push(`${name}: schema.responses is empty, so clients do not know what it answers`);
   return problems;
 }

@@ -40,16 +40,25 @@ export class Made {
   readonly #params: Record<string, string> = {};
   /** Ids by the path of the route that made them: `/v1/notes` gives the `{id}` of `/v1/notes/{id}`. */
   readonly #ids = new Map<string, string>();
-  /** Patterns whose last part the client names. */
-  readonly #chosen = new Set<string>();
+  /** What a stranger has asked for by its id. */
+  readonly #asked = new Set<string>();
 
   constructor(owner: SampleTenant) {
     this.#marks = new Set([owner.marker]);
   }
 
+  /** What `seed` has made: by names of parameters, or by the path before one. */
   know(params: Readonly<Record<string, string>> = {}): void {
-    Object.assign(this.#params, params);
-    for (const value of Object.values(params)) this.#marks.add(value);
+    for (const [name, value] of Object.entries(params)) {
+      this.#marks.add(value);
+      if (name.startsWith('/')) this.#ids.set(name, value);
+      else this.#params[name] = value;
+    }
+  }
+
+  /** Values that `seed` has made, by the names of parameters. */
+  get seeded(): Readonly<Record<string, string>> {
+    return this.#params;
   }
 
   learn(route: CompiledRoute, { status, body }: { readonly status: number; readonly body: unknown }): void {
@@ -66,12 +75,14 @@ export class Made {
     if (parent === undefined || name === undefined) return;
     if (this.#ids.has(parent) || name in this.#params) return;
     this.#ids.set(parent, CHOSEN_KEY);
-    this.#chosen.add(pattern);
   }
 
-  /** Whether whoever calls the route chooses the key: another tenant may have the same one. */
-  isChosen({ pattern }: CompiledRoute): boolean {
-    return this.#chosen.has(pattern);
+  /** Notes the path for which a stranger asks, and says whether it names what belongs to the owner. */
+  ask(path: string): { readonly isForOwners: boolean } {
+    const named = [...this.#marks].filter((mark) => path.includes(encodeURIComponent(mark)));
+    for (const mark of named) this.#asked.add(mark);
+    const where = path.split('?', 1)[0]!;
+    return { isForOwners: named.some((mark) => where.includes(encodeURIComponent(mark))) };
   }
 
   paramsOf({ pattern }: CompiledRoute): Readonly<Record<string, string>> {
@@ -91,6 +102,12 @@ export class Made {
   occursIn({ body }: { readonly body: unknown }): boolean {
     const text = typeof body === 'string' ? body : JSON.stringify(body ?? null);
     return [...this.#marks].some((mark) => text.includes(mark));
+  }
+
+  /** Whether a stranger's answer has it; what he has named himself may be repeated to him. */
+  isShownIn({ body }: { readonly body: unknown }): boolean {
+    const text = typeof body === 'string' ? body : JSON.stringify(body ?? null);
+    return [...this.#marks].some((mark) => !this.#asked.has(mark) && text.includes(mark));
   }
 }
 

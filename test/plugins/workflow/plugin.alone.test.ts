@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import test from 'ava';
-import agentEngine from '../../../plugins/agent-engine/plugin.ts';
-import records from '../../../plugins/records/plugin.ts';
+import conformance from '../../../plugins/workflow/conformance.ts';
 import type { JsonObject } from '../../../plugins/workflow/contract/graph.ts';
 import workflow from '../../../plugins/workflow/plugin.ts';
 import { pluginConformance } from '../../../testing/index.ts';
@@ -169,27 +168,7 @@ test('what workflows do is measured', async (t) => {
   t.regex(text, /svc_workflow_commits_total\{result="stored"\} \d/);
 });
 
-for (const { title, run } of pluginConformance(workflow, {
-  with: [records, agentEngine],
-  samples: {
-    [`POST ${DEFINITIONS}`]: { body: { name: '{marker}', graph: chain(ask) } },
-    [`GET ${DEFINITIONS}/{id}/versions/{version}`]: { params: { version: '1' } },
-    // What the suite looks at later has to be there still.
-    [`POST ${DEFINITIONS}/{id}/archive`]: { params: { id: 'none' } },
-    [`POST ${RUNS}/{id}/cancel`]: { params: { id: 'none' } },
-    [`POST ${TASKS}/{step_run_id}/complete`]: { params: { step_run_id: 'none' } },
-  },
-  async seed({ request }, { token, marker }) {
-    const post = async (path: string, body: object) =>
-      (await request(path, { method: 'POST', token, body })).body;
-    const graph = chain({ ...ask, config: { instructions: marker } });
-    const definition = await post(DEFINITIONS, { name: marker, graph });
-    await post(`${DEFINITIONS}/${definition.id}/publish`, {});
-    const { id } = await post(`${RUNS}?wait=10`, { definition_id: definition.id, input: { marker } });
-    const { steps } = (await request(`${RUNS}/${id}`, { token })).body;
-    return { id, step_run_id: steps[1].id };
-  },
-})) {
+for (const { title, run } of pluginConformance(workflow, conformance)) {
   test.serial(`conformance: ${title}`, async (t) => {
     await t.notThrowsAsync(run);
   });
