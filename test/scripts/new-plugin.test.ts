@@ -62,7 +62,7 @@ test('a plugin that does not conform is told what is wrong', async (t) => {
   t.regex(checked.text, /✘ it has a README/);
   t.regex(
     checked.text,
-    /✘ set up and torn down twice, it leaves nothing\n {4}an interval of \d+ ms was left/,
+    /✘ set up and torn down twice, it leaves nothing\n {4}after its stop: an interval of 1000 ms was left \(plugin\.ts:\d+\)/,
   );
 });
 

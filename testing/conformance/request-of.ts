@@ -23,7 +23,10 @@ export function requestOf(
 ): SampleRequest {
   const sample = marked(samples?.[nameOf(route)] ?? {}, marker) as RouteSample;
   const where = sampleParams(route, { ...known.paramsOf(route), ...sample.params }, marker);
-  const query = new URLSearchParams(sample.query ?? neededQuery(route, marker, known)).toString();
+  const query = new URLSearchParams({
+    ...neededQuery(route, marker, known),
+    ...sample.query,
+  }).toString();
   const body = bodyOf(route, sample, marker);
   const type: Record<string, string> = typeof body === 'string' ? { 'content-type': typeOf(route) } : {};
   return {

@@ -40,6 +40,8 @@ export class Made {
   readonly #params: Record<string, string> = {};
   /** Ids by the path of the route that made them: `/v1/notes` gives the `{id}` of `/v1/notes/{id}`. */
   readonly #ids = new Map<string, string>();
+  /** Paths for which `seed` has said an id, which stays. */
+  readonly #given = new Set<string>();
   /** What a stranger has asked for by its id. */
   readonly #asked = new Set<string>();
 
@@ -51,8 +53,12 @@ export class Made {
   know(params: Readonly<Record<string, string>> = {}): void {
     for (const [name, value] of Object.entries(params)) {
       this.#marks.add(value);
-      if (name.startsWith('/')) this.#ids.set(name, value);
-      else this.#params[name] = value;
+      if (name.startsWith('/')) {
+        this.#ids.set(name, value);
+        this.#given.add(name);
+      } else {
+        this.#params[name] = value;
+      }
     }
   }
 
@@ -66,7 +72,7 @@ export class Made {
     const id = idIn(body);
     if (id === undefined) return;
     this.#marks.add(id);
-    this.#ids.set(route.pattern, id);
+    if (!this.#given.has(route.pattern)) this.#ids.set(route.pattern, id);
   }
 
   /** The last part of a path that is put to, where nothing has made one: a key that any tenant may choose, so that it belongs to none. */
