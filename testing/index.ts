@@ -6,6 +6,7 @@ export type {
   RouteSample,
   SampleTenant,
 } from './conformance/options.ts';
+export { bundledPlugins } from './conformance/providers.ts';
 export {
   type FakeDurableEvents,
   fakeDurableEvents,
@@ -35,3 +36,4 @@ export {
   type TestGatewayOptions,
   type TestTenant,
 } from './start-test-gateway.ts';
+export { freshDatabase, type TestDatabase, testDatabases } from './test-databases.ts';

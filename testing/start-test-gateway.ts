@@ -9,10 +9,11 @@ import { DEFAULT_TENANT_ID } from '../kernel/access/identity.ts';
 import type { Plugin } from '../kernel/api/plugin.ts';
 import { type FakedServices, type Gateway, startGateway } from '../kernel/gateway.ts';
 import { type GrpcClient, type GrpcClientOptions, grpcClient } from './grpc-client.ts';
+import { freshDatabase, type TestDatabase } from './test-databases.ts';
 
 /** What a test may choose; everything has a default. */
 export interface TestGatewayOptions {
-  /** Exactly these plugins; default: the bundled ones. */
+  /** Exactly these plugins, `[...(await bundledPlugins()), mine]` for instance; default: the bundled ones. */
   readonly plugins?: readonly Plugin[];
   /** Where the code of one of them lies, for the file and line of what it does wrong. */
   readonly codeOf?: (plugin: Plugin) => string | undefined;
@@ -20,6 +21,11 @@ export interface TestGatewayOptions {
   readonly pluginFolders?: readonly string[];
   /** Variables of the gateway and its plugins (`DATABASE_URL`, `LLM_API_URL` …). The process's own are not read. */
   readonly env?: Readonly<Record<string, string>>;
+  /**
+   * A database of its own, dropped when it stops: `sqlite`, or the URL of a server (see `testDatabases`). Default: SQLite, or what `DATABASE_URL` in `env`
+   * names, which stays.
+   */
+  readonly database?: string;
   /** The text of gateway.yaml; default: no file. */
   readonly yaml?: string;
   readonly clock?: Clock;
@@ -101,6 +107,8 @@ const TOKEN = 'acp_static_token_of_a_test_gateway_0123456789';
  * const { status, body } = await gateway.request('/v1/weather');
  */
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const { database: server = 'sqlite' } = options;
+  const database = server === 'sqlite' ? undefined : await freshDatabase(server);
   const folder = await mkdtemp(path.join(tmpdir(), 'agent-gateway-test-'));
   const env = {
     SVC_HOST: '127.0.0.1',
@@ -111,10 +119,11 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     SVC_AGENTS_DIR: path.join(folder, 'agents.d'),
     SVC_SECRETS_DIR: path.join(folder, 'secrets'),
     SVC_GRPC_ADDR: '127.0.0.1:0',
-    SVC_DEPLOYMENT: deploymentOf(options.env?.DATABASE_URL ?? folder),
+    SVC_DEPLOYMENT: deploymentOf(database?.env.DATABASE_URL ?? options.env?.DATABASE_URL ?? folder),
     SVC_DRAIN_TIMEOUT: '5s',
     SVC_ACP_TOKEN: TOKEN,
     ...options.env,
+    ...database?.env,
   };
   const lines: string[] = [];
   try {
@@ -143,8 +152,9 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     );
     // The default tenant's own 120 requests a minute are soon used up by a test that asks until something is so.
     await gateway.services.tenants.update(DEFAULT_TENANT_ID, { rateLimitRpm: PLENTY });
-    return new RunningTestGateway(gateway, folder, lines, options.allowLeaks ?? false);
+    return new RunningTestGateway(gateway, { folder, database }, lines, options.allowLeaks ?? false);
   } catch (failure) {
+    await database?.[Symbol.asyncDispose]();
     await rm(folder, { recursive: true, force: true });
     throw failure;
   }
@@ -181,13 +191,21 @@ class RunningTestGateway implements TestGateway {
   readonly token = TOKEN;
   readonly gateway: Gateway;
   readonly folder: string;
+  readonly #database: TestDatabase | undefined;
   readonly #lines: readonly string[];
   readonly #allowLeaks: boolean;
   readonly #clients: GrpcClient[] = [];
+  #stopping: Promise<void> | undefined;
 
-  constructor(gateway: Gateway, folder: string, lines: readonly string[], allowLeaks: boolean) {
+  constructor(
+    gateway: Gateway,
+    places: { readonly folder: string; readonly database: TestDatabase | undefined },
+    lines: readonly string[],
+    allowLeaks: boolean,
+  ) {
     this.gateway = gateway;
-    this.folder = folder;
+    this.folder = places.folder;
+    this.#database = places.database;
     this.#lines = lines;
     this.#allowLeaks = allowLeaks;
   }
@@ -240,16 +258,22 @@ class RunningTestGateway implements TestGateway {
     return this.#lines;
   }
 
-  stop = async (): Promise<void> => {
+  stop = (): Promise<void> => {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  };
+
+  async #stop(): Promise<void> {
     for (const client of this.#clients) client.close();
     await this.gateway.stop();
+    await this.#database?.[Symbol.asyncDispose]();
     await rm(this.folder, { recursive: true, force: true });
     const leaks = this.gateway.host.slots.flatMap(({ name, leaks }) =>
       leaks.map((leak) => `${name}: ${leak}`),
     );
     if (leaks.length > 0 && !this.#allowLeaks)
       throw new Error(`plugins left something behind: ${leaks.join('; ')}`);
-  };
+  }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();

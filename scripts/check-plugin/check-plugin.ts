@@ -48,9 +48,10 @@ export async function* checkPlugin(
     with: own.with ?? (await needed(loaded.plugin, directory)),
     ...(databases === undefined ? {} : { databases }),
   };
-  for (const { title, run } of pluginConformance(loaded.plugin, options)) {
-    yield await run().then(
-      (outcome) => ({ title, findings: [], isSkipped: outcome === 'skipped' }),
+  for (const check of pluginConformance(loaded.plugin, options)) {
+    const { title } = check;
+    yield await check.run().then(
+      () => ({ title, findings: [], isSkipped: check.isSkipped }),
       (failure: Error) => ({ title, findings: failure.message.split('\n') }),
     );
   }

@@ -1,5 +1,5 @@
 import type { PersonalData } from '../../foundation/protection/personal-data.ts';
-import { PersonalDataPoint } from '../../kernel/api/protection.ts';
+import { PersonalDataPoint } from '../../kernel/api/points.ts';
 import { type EffectReport, reportEffects } from '../../kernel/host/effects.ts';
 import type { Slot } from '../../kernel/host/slot.ts';
 import { withGateway } from './gateway-of.ts';

@@ -15,10 +15,10 @@ import { watchErrors } from './unhandled-errors.ts';
 /** One check. */
 export interface ConformanceCheck {
   readonly title: string;
-  /**
-   * Rejects with a `ConformanceError` whose message says what is wrong, a line each. `skipped`: the plugin does not run, which an earlier check has said.
-   */
-  run(): Promise<'checked' | 'skipped'>;
+  /** Rejects with a `ConformanceError` whose message says what is wrong, a line each. It can be a test as it is: `test(title, run)`. */
+  run(): Promise<void>;
+  /** Of a check that was run: there was nothing to check, since the plugin does not run, which an earlier check has said. */
+  readonly isSkipped: boolean;
 }
 
 type Check = (subject: Subject) => Promise<readonly string[]>;
@@ -53,15 +53,23 @@ export function pluginConformance(
     const family = database === 'sqlite' ? database : familyOf(database);
     const server = database === 'sqlite' ? undefined : database;
     const subject: Subject = { plugin, options, server, silent: new Set(), isIdle: false };
-    return CHECKS.map(([title, check]) => ({
-      title: options.databases === undefined ? title : `${title} (${family})`,
-      run: () => run(check, subject),
-    }));
+    return CHECKS.map(([title, check]) => {
+      let isSkipped = false;
+      return {
+        title: options.databases === undefined ? title : `${title} (${family})`,
+        run: async () => {
+          isSkipped = subject.isIdle;
+          if (!isSkipped) await run(check, subject);
+        },
+        get isSkipped() {
+          return isSkipped;
+        },
+      };
+    });
   });
 }
 
-async function run(check: Check, subject: Subject): Promise<'checked' | 'skipped'> {
-  if (subject.isIdle) return 'skipped';
+async function run(check: Check, subject: Subject): Promise<void> {
   using errors = watchErrors(subject.options.folder);
   const problems = await check(subject).catch((failure: unknown) => {
     if (failure instanceof NotRunning) subject.isIdle = true;
@@ -69,7 +77,6 @@ async function run(check: Check, subject: Subject): Promise<'checked' | 'skipped
   });
   const all = [...new Set([...problems, ...errors.take()])];
   if (all.length > 0) throw new ConformanceError(all.join('\n'));
-  return 'checked';
 }
 
 /** What a check did not expect: of its gateway, or of the author's own functions. */
