@@ -15,6 +15,9 @@ import { readingChecks } from './reading.ts';
 import { refusingChecks } from './refusing.ts';
 import { storingChecks } from './storing.ts';
 
+/** One check of a store: rejects with what is wrong. */
+export type ObjectStoreCheck = Pick<ConformanceCheck, 'title' | 'run'>;
+
 /** What the checks of a store may be told. */
 export interface ObjectStoreConformanceOptions {
   /** Writes that were begun and neither ended nor cleaned up: checks wait until there are none. Absent: that is not looked at. */
@@ -35,7 +38,7 @@ export interface ObjectStoreConformanceOptions {
 export function objectStoreConformance(
   store: () => OfferedObjectStore,
   { unfinished }: ObjectStoreConformanceOptions = {},
-): readonly ConformanceCheck[] {
+): readonly ObjectStoreCheck[] {
   const { logger: log } = createLogger({ level: 'silent' });
   const open = async () => {
     const { name } = store();
@@ -55,9 +58,9 @@ export function objectStoreConformance(
 }
 
 /** The same checks for one form of object storage. */
-export function objectsConformance(form: Form): readonly ConformanceCheck[] {
+export function objectsConformance(form: Form): readonly ObjectStoreCheck[] {
   const { unfinished } = form;
-  const declared: ConformanceCheck[] = [];
+  const declared: ObjectStoreCheck[] = [];
   const checks: Checks = {
     form,
     each: (title, run) =>
