@@ -1,7 +1,6 @@
 import { type EntityMetadata, EntitySchema } from '@mikro-orm/core';
 import type { MikroORM } from '@mikro-orm/sql';
 import { DatabaseDefect } from './errors.ts';
-import { renamed } from './schema/table-owners.ts';
 import {
   type AnyEntitySchema,
   checkRelations,
@@ -120,10 +119,8 @@ export class EntityRegistry {
       const { className: name, tableName: table } = schema.meta;
       if (table === undefined) refuse(`${name} has no tableName`);
       for (const [other, { meta }] of [...taken, ...own]) {
-        const advice = other === owner ? '' : `. ${renamed(owner, other)}`;
-        if (meta.className === name) refuse(`The entity name ${name} is taken by ${other}${advice}`);
-        if (meta.tableName === table)
-          refuse(`The table ${table} is taken by ${meta.className} of ${other}${advice}`);
+        if (meta.className === name) refuse(`The entity name ${name} is taken by ${other}`);
+        if (meta.tableName === table) refuse(`The table ${table} is taken by ${meta.className} of ${other}`);
       }
       own.push([owner, schema]);
     }

@@ -279,7 +279,7 @@ eachDatabase(
     const advice =
       "If stranger is feedback under a new name, say so in its definition: formerly: ['feedback']";
     await t.throwsAsync(database.register(stranger), {
-      message: `The entity name Rating is taken by feedback. ${advice}`,
+      message: 'The entity name Rating is taken by feedback',
     });
     running.release();
     const belongs = `The table ratings, which the migrations of stranger make, is there already and belongs to feedback. ${advice}`;
