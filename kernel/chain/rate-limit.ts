@@ -1,5 +1,6 @@
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { KernelSettings } from '../../foundation/config/kernel-settings.ts';
+import { headerOf } from '../../foundation/http/headers.ts';
 import { addressGroup } from '../../foundation/http/source-address.ts';
 import type { Decision, RateLimits, RateWindow } from '../../foundation/limits/rate-limits.ts';
 import type { RouteLimit } from '../api/route.ts';
@@ -100,10 +101,7 @@ function countOwn(
 ): void | Promise<void> {
   const { match, identity, sourceAddress: address, owner, pattern } = state;
   const params = match.kind === 'route' ? namedParams(pattern, match.params) : {};
-  const header = (name: string) => {
-    const value = req.headers[name.toLowerCase()];
-    return Array.isArray(value) ? value[0] : value;
-  };
+  const header = (name: string) => headerOf(req.headers, name);
   const key = by({ identity, address, params, header });
   if (key === undefined) return limits.countTenant(state);
   return limits.countRoute(state, `${owner}:${req.method}:${pattern}:${key.slice(0, MAX_KEY)}`, perMinute);

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Next, ParameterizedContext } from 'koa';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { ErrorDialect } from '../../foundation/errors/render.ts';
+import { headerOf } from '../../foundation/http/headers.ts';
 import type { PresentedCredentials } from '../auth/authenticator.ts';
 import type { Match } from '../http/route-table.ts';
 import { CallState } from './call-state.ts';
@@ -55,8 +56,7 @@ export class RequestState extends CallState {
   }
 
   get userHeader(): string | undefined {
-    const value = this.#request.headers['x-svc-user-id'];
-    return Array.isArray(value) ? value[0] : value;
+    return headerOf(this.#request.headers, 'x-svc-user-id');
   }
 
   get userAgent(): string | undefined {

@@ -1,6 +1,7 @@
 import { within } from '../../foundation/base/deadline.ts';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { GatewayError } from '../../foundation/base/gateway-error.ts';
+import { headerOf } from '../../foundation/http/headers.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { RequestStage, StagedRequest } from '../api/stage.ts';
 import type { InFlight } from './in-flight.ts';
@@ -70,8 +71,12 @@ async function askEach(
     } catch (err) {
       if (err instanceof GatewayError) throw err;
       const { requestId } = context.state;
+      // A refusal is logged with its cause where it is answered; a request that passes has only this line.
+      if (stage.onFailure !== 'pass')
+        throw KernelErrors.unavailable('A check of this request failed', {
+          cause: new Error(`${what} failed`, { cause: err }),
+        });
       log.error({ err, stage: stage.name, hook, requestId }, 'a stage around requests failed');
-      if (stage.onFailure !== 'pass') throw KernelErrors.unavailable('A check of this request failed');
     } finally {
       inFlight.leave(call);
     }
@@ -79,10 +84,7 @@ async function askEach(
 }
 
 function requestOf({ req, res, state }: Context): StagedRequest {
-  const header = (name: string) => {
-    const value = req.headers[name.toLowerCase()];
-    return Array.isArray(value) ? value[0] : value;
-  };
+  const header = (name: string) => headerOf(req.headers, name);
   return {
     method: req.method ?? 'GET',
     path: state.path,

@@ -1,4 +1,5 @@
 import { cookieOf } from '../../foundation/http/cookies.ts';
+import { headerOf } from '../../foundation/http/headers.ts';
 import { type AddressedRequest, isLoopbackCaller } from '../../foundation/http/source-address.ts';
 import type { PresentedCredentials } from '../auth/authenticator.ts';
 
@@ -12,7 +13,7 @@ export class HeaderCredentials implements PresentedCredentials {
 
   constructor(request: AddressedRequest, method: string, path: string, readBody?: () => Promise<Buffer>) {
     this.#request = request;
-    this.bearer = bearerOf(first(request.headers.authorization));
+    this.bearer = bearerOf(headerOf(request.headers, 'authorization'));
     this.method = method;
     this.path = path;
     this.readBody = readBody;
@@ -23,13 +24,10 @@ export class HeaderCredentials implements PresentedCredentials {
   }
 
   // Not methods: authenticators take the credentials apart.
-  readonly header = (name: string): string | undefined => first(this.#request.headers[name.toLowerCase()]);
+  readonly header = (name: string): string | undefined => headerOf(this.#request.headers, name);
 
-  readonly cookie = (name: string): string | undefined => cookieOf(first(this.#request.headers.cookie), name);
-}
-
-function first(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value;
+  readonly cookie = (name: string): string | undefined =>
+    cookieOf(headerOf(this.#request.headers, 'cookie'), name);
 }
 
 /** The token of `Authorization: Bearer <token>` (RFC 6750); the scheme's case does not matter. */
