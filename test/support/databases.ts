@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ExecutionContext, TestFn } from 'ava';
+import type { ExecutionContext, SerialFn, TestFn } from 'ava';
 import pino from 'pino';
 import { systemClock } from '../../foundation/base/clock.ts';
 import type { DatabaseOptions } from '../../foundation/data/database.ts';
@@ -53,7 +53,7 @@ export async function freshDatabase(t: ExecutionContext, family: Family): Promis
 
 /** Defines one test per family; each run has an empty database of its own. */
 export function eachDatabase(
-  test: TestFn,
+  test: TestFn | SerialFn,
   title: string,
   run: (t: ExecutionContext, fresh: FreshDatabase) => Promise<void>,
 ): void {
