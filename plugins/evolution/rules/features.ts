@@ -1,0 +1,61 @@
+/** What a task is recognized by: hashes of its words, each once. They say nothing to a reader, and their number is bounded. */
+export type Features = readonly number[];
+
+/** Characters of a task that are looked at. */
+const MAX_TEXT = 4_000;
+const MAX_FEATURES = 64;
+
+/** What stands in a task and differs each time: addresses, names of files, quoted material, everything with a digit. */
+const VARIES = /```[\s\S]*?(?:```|$)|`[^`]*`|"[^"]*"|“[^”]*”|«[^»]*»|\S*(?:@|:\/\/)\S*|\S*\d\S*/gu;
+const WORDS = /\p{L}[\p{L}\p{M}'’]*/gu;
+/** Scripts that put no space between words: pairs of characters stand for words. */
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
+
+/** The features of a task's text, the same on every replica. Pure. */
+export function featuresOf(text: string): Features {
+  const known = new Set<number>();
+  const plain = text.slice(0, MAX_TEXT).normalize('NFKC').replace(VARIES, ' ').toLowerCase();
+  for (const [word] of plain.matchAll(WORDS)) {
+    if (STOP_WORDS.has(word)) continue;
+    for (const term of UNSPACED.test(word) ? pairs(word) : [stem(word)]) {
+      if (term.length > 1) known.add(hash(term));
+      if (known.size >= MAX_FEATURES) return [...known];
+    }
+  }
+  return [...known];
+}
+
+function pairs(word: string): readonly string[] {
+  const characters = [...word];
+  if (characters.length < 2) return characters;
+  return characters.slice(1).map((character, index) => `${characters[index]}${character}`);
+}
+
+/** A word without the most common endings of English: enough to bring its forms together, whatever becomes of other languages. */
+function stem(word: string): string {
+  if (word.length < 5) return word.replace(/['’]s?$/, '');
+  return word.replace(/['’]s?$/, '').replace(/(?:ings?|edly|ed|ies|es|s|e)$/, '');
+}
+
+/** FNV-1a over UTF-16 units, 32 bits. */
+function hash(text: string): number {
+  let value = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) {
+    value ^= text.charCodeAt(index);
+    value = Math.imul(value, 0x01000193);
+  }
+  return value >>> 0;
+}
+
+const STOP_WORDS: ReadonlySet<string> = new Set(
+  (
+    'the an and or of to in on at by for with from into is are was were be been being am do does did doing have has had having it its this that ' +
+    'these those you your yours we our ours us me my mine he him his she her hers they them their what which who whom when where why how can ' +
+    'could would should will shall may might must not no yes as if then than so but about there here also just only very please thank kindly ' +
+    'hi hello hey dear need want like give get tell let ' +
+    'der die das und oder von zu im ein eine einen ist sind war bitte ich du wir ihr sie mir mich uns auf mit für den dem ' +
+    'le la les un une des et ou de du en est sont je tu nous vous il elle pour avec dans sur que qui ' +
+    'el los las una unos y de del es son yo tú por para con en que'
+  ).split(' '),
+);

@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto';
+import { UndirectedGraph } from 'graphology';
+import louvainModule from 'graphology-communities-louvain';
+import type { Features } from './features.ts';
+import type { ClassWord, TaskClasses } from './task-classes.ts';
+
+/** Its types speak of an ES module, and it is none. */
+const louvain = louvainModule as unknown as typeof louvainModule.default;
+
+/** Classes of an agent at most: the most frequent ones. */
+export const MAX_CLASSES = 24;
+/** Below 1 there are fewer and larger communities: a kind of task is asked for in several ways, which have few words in common. */
+const RESOLUTION = 0.4;
+/** How much more often than by chance two words have to stand together (normalized pointwise mutual information, -1 to 1). */
+const BOUND = 0.1;
+/** What stood in one task alone is a name, or a mistake. */
+const MIN_COUNT = 2;
+/** What a rare word says at most: names do not outweigh what a task is about. */
+const MAX_WEIGHT = 1.5;
+
+/**
+ * Finds the kinds of task among the last tasks of an agent: words that stand together more often than by chance are of one kind, and a task belongs to
+ * the kind of its words. Nobody has to name them. A class keeps the id of the one before that had most of its words. Pure, and the same on every
+ * replica.
+ */
+export function findClasses(tasks: readonly Features[], before: TaskClasses): TaskClasses {
+  const counts = countsOf(tasks);
+  const communities = communitiesOf(tasks, counts).map((words) => ({
+    words,
+    uses: words.reduce((sum, word) => sum + counts.get(word)!, 0),
+  }));
+  const kept = communities.sort((one, other) => other.uses - one.uses).slice(0, MAX_CLASSES);
+  const weightOf = (word: number) => Math.min(MAX_WEIGHT, Math.log(1 + tasks.length / counts.get(word)!));
+  const ids = idsOf(
+    kept.map(({ words }) => words),
+    before,
+    weightOf,
+  );
+  const classes = new Map<number, ClassWord>();
+  for (const [index, { words }] of kept.entries())
+    for (const word of words) classes.set(word, { taskClass: ids[index]!, weight: weightOf(word) });
+  return classes;
+}
+
+/** By word: in how many tasks it stands. */
+function countsOf(tasks: readonly Features[]): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>();
+  for (const features of tasks)
+    for (const feature of features) counts.set(feature, (counts.get(feature) ?? 0) + 1);
+  return counts;
+}
+
+/** The words that go together, in the order of their smallest word. */
+function communitiesOf(
+  tasks: readonly Features[],
+  counts: ReadonlyMap<number, number>,
+): readonly (readonly number[])[] {
+  const graph = new UndirectedGraph<object, { weight: number }>();
+  for (const [pair, together] of [...pairsOf(tasks, counts)].sort(([one], [other]) =>
+    one < other ? -1 : 1,
+  )) {
+    if (together < MIN_COUNT) continue;
+    const [one, other] = pair.split(' ') as [string, string];
+    const both = together / tasks.length;
+    const chance = (counts.get(Number(one))! / tasks.length) * (counts.get(Number(other))! / tasks.length);
+    const bound = both === 1 ? 0 : Math.log(both / chance) / -Math.log(both);
+    if (bound > BOUND) graph.mergeEdge(one, other, { weight: bound * together });
+  }
+  if (graph.size === 0) return [];
+  const community = louvain(graph, { resolution: RESOLUTION, randomWalk: false });
+  const found = Map.groupBy(Object.keys(community), (word) => community[word]!);
+  return [...found.values()].map((words) => words.map(Number).sort((one, other) => one - other));
+}
+
+/** By two words, the smaller one first: in how many tasks both stand. */
+function pairsOf(
+  tasks: readonly Features[],
+  counts: ReadonlyMap<number, number>,
+): ReadonlyMap<string, number> {
+  const pairs = new Map<string, number>();
+  for (const features of tasks) {
+    const words = features.filter((word) => counts.get(word)! >= MIN_COUNT).sort((one, other) => one - other);
+    for (const [index, one] of words.entries())
+      for (const other of words.slice(index + 1)) {
+        const pair = `${one} ${other}`;
+        pairs.set(pair, (pairs.get(pair) ?? 0) + 1);
+      }
+  }
+  return pairs;
+}
+
+/** The ids of classes: of the one before that shares most, each given once; a new one is made of the words. */
+function idsOf(
+  classes: readonly (readonly number[])[],
+  before: TaskClasses,
+  weightOf: (word: number) => number,
+): readonly string[] {
+  const shared: { readonly index: number; readonly id: string; readonly weight: number }[] = [];
+  for (const [index, words] of classes.entries()) {
+    const weights = new Map<string, number>();
+    for (const word of words) {
+      const id = before.get(word)?.taskClass;
+      if (id !== undefined) weights.set(id, (weights.get(id) ?? 0) + weightOf(word));
+    }
+    for (const [id, weight] of weights) shared.push({ index, id, weight });
+  }
+  shared.sort((one, other) => other.weight - one.weight || (one.id < other.id ? -1 : 1));
+  const ids = new Map<number, string>();
+  const taken = new Set<string>();
+  for (const { index, id } of shared) {
+    if (ids.has(index) || taken.has(id)) continue;
+    ids.set(index, id);
+    taken.add(id);
+  }
+  return classes.map((words, index) => ids.get(index) ?? newId(words, taken));
+}
+
+function newId(words: readonly number[], taken: Set<string>): string {
+  for (let attempt = 0; ; attempt += 1) {
+    const id = createHash('sha256').update(`${words.join()} ${attempt}`).digest('hex').slice(0, 12);
+    if (taken.has(id)) continue;
+    taken.add(id);
+    return id;
+  }
+}
