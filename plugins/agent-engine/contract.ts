@@ -16,6 +16,7 @@ export * from './contract/chat-guards.ts';
 export * from './contract/chats.ts';
 export * from './contract/conversations.ts';
 export * from './contract/embedders.ts';
+export * from './contract/experience.ts';
 export * from './contract/guard.ts';
 export * from './contract/mcp-servers.ts';
 export * from './contract/model-providers.ts';

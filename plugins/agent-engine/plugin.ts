@@ -20,6 +20,7 @@ import {
   ConversationsRef,
   EmbeddersPoint,
   EmbeddingsRef,
+  ExperiencePoint,
   GuardRef,
   McpServersRef,
   ModelProvidersPoint,
@@ -74,6 +75,7 @@ export default definePlugin({
     ModelProvidersPoint,
     EmbeddersPoint,
     SandboxEnginesPoint,
+    ExperiencePoint,
   ],
   offers: [
     ModelsRef,

@@ -1,6 +1,6 @@
 import { Type } from 'agent-gateway';
 import type { Static } from 'typebox';
-import { MAX_ITERATIONS } from '../contract.ts';
+import { MAX_ITERATIONS, SIGNAL_TYPES } from '../contract.ts';
 
 /** The forms that `tools[].ref` takes, for people. */
 export const TOOL_REF_FORMS =
@@ -24,16 +24,13 @@ const SubAgentEntry = Type.Object({
   ),
 });
 
-/** Signals that evolution may collect; an empty list collects all. */
-const SIGNALS = ['tool_success', 'tool_error', 'model_invoke', 'node_done'] as const;
-
 const Evolution = Type.Object(
   {
     enabled: Type.Optional(Type.Boolean({ description: 'Default false' })),
     collect: Type.Optional(
-      Type.Array(Type.Enum([...SIGNALS]), {
+      Type.Array(Type.Enum([...SIGNAL_TYPES]), {
         uniqueItems: true,
-        description: 'Signals that are collected; empty: all',
+        description: 'Signals that are collected; empty, or absent: all',
       }),
     ),
     advise: Type.Optional(
@@ -47,7 +44,7 @@ const Evolution = Type.Object(
       }),
     ),
   },
-  { description: 'Learning from experience; read by the plugin evolution' },
+  { description: 'Learning from experience, where a plugin does' },
 );
 
 /** `spec` of the kind Agent. */

@@ -17,6 +17,7 @@ import {
   context,
   guard,
   memoryReceipts,
+  openExperience,
   openGuards,
   says,
   scriptedModels,
@@ -41,7 +42,15 @@ function engine(models: ReturnType<typeof scriptedModels>) {
     setup(scope) {
       const { clock, egress, database } = scope.services;
       made.agents = createAgents({
-        ...{ guard, openGuards, clock, database, ids: createIds(systemClock), models: models.models },
+        ...{
+          guard,
+          openGuards,
+          openExperience,
+          clock,
+          database,
+          ids: createIds(systemClock),
+          models: models.models,
+        },
         toolCatalog: createToolCatalog({
           sources: () => [builtinTools({ clock, egress })],
           policies: { of: () => ({ allowedTools: null }) as never },

@@ -5,7 +5,7 @@ import {
   ResourceErrors,
   type ResourceProblem,
 } from 'agent-gateway';
-import type { AgentInfo } from '../../contract.ts';
+import type { AgentInfo, AgentSignal } from '../../contract.ts';
 import { AgentKind, type AgentSpec, TOOL_REF_FORMS } from '../../kinds/agent.ts';
 import { ModelKind } from '../../kinds/model.ts';
 import { isToolRef, type ToolWish } from '../tools/tool-catalog.ts';
@@ -34,6 +34,16 @@ export interface AgentDefinition {
   readonly subAgents: readonly SubAgent[];
   /** Calls of the model in one run at most. */
   readonly maxIterations?: number;
+  /** Present where the agent learns from experience. */
+  readonly evolution?: AgentEvolution;
+}
+
+/** How an agent learns. */
+export interface AgentEvolution {
+  /** Kinds of signal that are collected; empty: all. */
+  readonly collect: readonly AgentSignal['type'][];
+  readonly minConfidence?: number;
+  readonly maxSuggestions?: number;
 }
 
 /** Who answers when a request names no agent: no instructions of its own, all tools. */
@@ -135,6 +145,7 @@ export function buildAgent(
     })),
     subAgents,
     ...(spec.max_iterations === undefined ? {} : { maxIterations: spec.max_iterations }),
+    ...(spec.evolution?.enabled === true ? { evolution: evolutionOf(spec.evolution) } : {}),
   };
   const count = countAgents(definition);
   if (count > MAX_AGENTS) {
@@ -142,6 +153,15 @@ export function buildAgent(
     return { problem: { pointer: '/spec/sub_agents', message } };
   }
   return { definition };
+}
+
+function evolutionOf({ collect = [], advise = {} }: NonNullable<AgentSpec['evolution']>): AgentEvolution {
+  const { min_confidence: minConfidence, max_suggestions: maxSuggestions } = advise;
+  return {
+    collect,
+    ...(minConfidence === undefined ? {} : { minConfidence }),
+    ...(maxSuggestions === undefined ? {} : { maxSuggestions }),
+  };
 }
 
 /** What lists show of a definition. */

@@ -16,7 +16,7 @@ import {
   type ToolDefinition,
 } from '../../contract.ts';
 import { type Answer, joinAnswer } from './answer.ts';
-import type { Frame, LoopParts, Turn } from './frame.ts';
+import { type Frame, joinTexts, type LoopParts, type Turn } from './frame.ts';
 import { assistantMessage } from './step.ts';
 
 /** Tokens that are left for the answer where the caller sets no limit. */
@@ -104,8 +104,9 @@ function withSafeNames(call: ToolCall, redact: (text: string) => string, newId: 
 /** What the model is asked, within its window where that is known. */
 function requestOf(frame: Frame, tools: readonly ToolDefinition[], info: ModelInfo): ChatRequest {
   const { parameters = {}, toolChoice } = frame.request;
+  const instructions = joinTexts(frame.system, frame.experience?.advice);
   const system: readonly ChatMessage[] =
-    frame.system === '' ? [] : [{ role: 'system', content: frame.system }];
+    instructions === '' ? [] : [{ role: 'system', content: instructions }];
   let messages: readonly ChatMessage[] = [...system, ...frame.messages];
   if (info.context_length !== undefined) {
     const most = parameters.max_completion_tokens ?? parameters.max_tokens;

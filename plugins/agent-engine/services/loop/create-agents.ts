@@ -21,6 +21,7 @@ import {
   type CheckpointState,
   type Frame,
   interruptsOf,
+  joinTexts,
   type LoopParts,
   type Turn,
 } from './frame.ts';
@@ -124,10 +125,6 @@ function outermostFrame(agent: AgentDefinition, request: AgentRunRequest): Frame
     maxModelCalls: Math.min(MAX_ITERATIONS, Math.max(1, Math.trunc(most) || 1)),
     request: { parameters, clientTools, toolChoice },
   };
-}
-
-function joinTexts(...texts: readonly (string | undefined)[]): string {
-  return texts.filter((text) => text !== undefined && text !== '').join('\n\n');
 }
 
 function checkpointOf({ ids, guard }: LoopParts, turn: Turn, frame: Frame) {

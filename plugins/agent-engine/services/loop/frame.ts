@@ -21,6 +21,7 @@ import { type ArgumentCheck, isObject } from '../tools/argument-check.ts';
 import type { ToolCatalog } from '../tools/tool-catalog.ts';
 import type { AgentDefinition } from './agent-resource.ts';
 import type { Emit } from './events.ts';
+import type { OpenExperience } from './experience.ts';
 
 /** What agents run with. */
 export interface LoopParts {
@@ -29,6 +30,7 @@ export interface LoopParts {
   readonly receipts: Receipts;
   readonly guard: Guard;
   readonly openGuards: OpenChatGuards;
+  readonly openExperience: OpenExperience;
   readonly checkArguments: ArgumentCheck;
   readonly database: Pick<Database, 'forTenant'>;
   readonly clock: Clock;
@@ -134,6 +136,8 @@ export interface Frame {
   /** Of the last answer. */
   text: string;
   step?: Step | undefined;
+  /** What those who learn from the run said when it began: text behind the system prompt, and by name what they keep with it. */
+  experience?: { readonly advice: string; readonly memos: Readonly<Record<string, unknown>> };
   /** Of the outermost frame alone. */
   readonly request: Pick<AgentRunRequest, 'parameters' | 'clientTools' | 'toolChoice'>;
 }
@@ -201,4 +205,9 @@ export function cut(text: string, most: number): string {
   if (text.length <= most) return text;
   const note = `\n[cut: ${text.length} characters in all]`;
   return text.slice(0, Math.max(0, most - note.length)).toWellFormed() + note;
+}
+
+/** The parts of a prompt that are there, with an empty line between them. */
+export function joinTexts(...texts: readonly (string | undefined)[]): string {
+  return texts.filter((text) => text !== undefined && text !== '').join('\n\n');
 }

@@ -2,6 +2,7 @@ import type { Scope } from 'agent-gateway';
 import type { AgentEngineSettings } from '../../config.ts';
 import {
   type Agents,
+  ExperiencePoint,
   type McpServers,
   type SandboxPolicies,
   TenantAgentsPoint,
@@ -18,6 +19,7 @@ import { createToolCatalog } from '../tools/tool-catalog.ts';
 import { createAgentCatalog } from './agent-catalog.ts';
 import { agentKind } from './agent-resource.ts';
 import { createAgents } from './create-agents.ts';
+import { createExperience } from './experience.ts';
 import type { LoopParts } from './frame.ts';
 import { openTools } from './open-tools.ts';
 
@@ -59,10 +61,12 @@ export function openAgents(
     log,
   });
   const { models, guard, openGuards, receipts } = parts;
+  const learners = scope.contributions(ExperiencePoint);
   const loop = {
     models,
     guard,
     openGuards,
+    openExperience: createExperience({ learners, guard, clock, log }),
     receipts,
     toolCatalog,
     agents: createAgentCatalog({

@@ -1,10 +1,11 @@
 import { redactJsonTextWith } from 'agent-gateway';
-import { type AgentFinish, MAX_ITERATIONS, type ToolCall } from '../../contract.ts';
+import { type AgentFinish, type AgentSignal, MAX_ITERATIONS, type ToolCall } from '../../contract.ts';
 import type { SubAgent } from './agent-resource.ts';
-import { MAX_CALLS } from './answer.ts';
+import { type Answer, MAX_CALLS } from './answer.ts';
 import { askModel } from './ask-model.ts';
 import { inParallel } from './events.ts';
 import { execute, recordAnswers } from './execute.ts';
+import type { FrameExperience } from './experience.ts';
 import {
   cut,
   type Frame,
@@ -35,11 +36,25 @@ const AT_LIMIT = notRun('The call was not made: the turn has reached its limit o
  */
 export async function runFrame(parts: LoopParts, turn: Turn, frame: Frame): Promise<FrameEnd> {
   const toolbox = await openToolbox(parts.toolCatalog, turn, frame);
+  const opening = parts.openExperience(turn, frame, toolbox);
+  const experience = opening instanceof Promise ? await opening : opening;
+  try {
+    const end = await runSteps({ parts, turn, frame, toolbox, experience });
+    if (end.finish !== 'interrupted') experience.tell({ type: 'node_done', finish: end.finish });
+    return end;
+  } catch (error) {
+    experience.tell({ type: 'node_done', finish: turn.context.signal.aborted ? 'aborted' : 'failed' });
+    throw error;
+  }
+}
+
+async function runSteps(run: StepRun): Promise<FrameEnd> {
+  const { turn, frame, toolbox } = run;
   for (;;) {
     turn.context.signal.throwIfAborted();
     if (frame.step === undefined) {
       if (isAtLimit(turn, frame)) return { finish: 'iteration_limit' };
-      const answer = await askModel(parts, turn, frame, toolbox.definitions);
+      const answer = await ask(run);
       frame.text = answer.text;
       const finish = finishOf(answer);
       if (finish !== undefined) {
@@ -54,7 +69,6 @@ export async function runFrame(parts: LoopParts, turn: Turn, frame: Frame): Prom
       const goesOn = frame.step.calls.some(({ status }) => status.is === 'client');
       if (isAtLimit(turn, frame) && !goesOn) answerAll(frame.step, AT_LIMIT);
     }
-    const run = { parts, turn, frame, toolbox };
     await inParallel(frame.step.calls, PARALLEL_CALLS, (call) => advance(run, call), turn.stop);
     const closed = closeStep(frame.step);
     if (closed === undefined) return { finish: 'interrupted' };
@@ -77,6 +91,25 @@ interface StepRun {
   readonly turn: Turn;
   readonly frame: Frame;
   readonly toolbox: Toolbox;
+  readonly experience: FrameExperience;
+}
+
+async function ask({ parts, turn, frame, toolbox, experience }: StepRun): Promise<Answer> {
+  const elapsed = stopwatch(parts);
+  let isError = true;
+  try {
+    const answer = await askModel(parts, turn, frame, toolbox.definitions);
+    isError = false;
+    return answer;
+  } finally {
+    experience.tell({ type: 'model_invoke', component: frame.model, durationMs: elapsed(), isError });
+  }
+}
+
+/** Milliseconds since now. */
+function stopwatch({ clock }: Pick<LoopParts, 'clock'>): () => number {
+  const start = clock.monotonic();
+  return () => Math.round(clock.monotonic() - start);
 }
 
 /** Brings a call as far as it goes: to its result, or to where somebody has to be asked. */
@@ -121,15 +154,29 @@ async function open(run: StepRun, step: StepCall): Promise<void> {
   step.status = { is: 'approval', interruptId: parts.ids.uuid(), ref, parameters };
 }
 
+/** What is told of something that was used. */
+function signalOf(component: string, isError: boolean, durationMs: number): AgentSignal {
+  return isError
+    ? { type: 'tool_error', component, durationMs, reason: 'failed' }
+    : { type: 'tool_success', component, durationMs };
+}
+
 async function invoke(run: StepRun, step: StepCall, ref: string): Promise<void> {
-  const { parts, turn, frame, toolbox } = run;
+  const { parts, turn, frame, toolbox, experience } = run;
   const { name, arguments: given } = step.call.function;
   const offered = toolbox.toolByRef(ref);
   if (offered === undefined) return finish(run, step, unknownTool(name, toolbox));
   const checked = parts.checkArguments(offered.tool, given);
-  if ('problems' in checked) return finish(run, step, notRun(checked.problems.join(' ')));
+  if ('problems' in checked) {
+    experience.tell({ type: 'tool_error', component: ref, durationMs: 0, reason: 'arguments' });
+    return finish(run, step, notRun(checked.problems.join(' ')));
+  }
+  const elapsed = stopwatch(parts);
   const done = await execute(parts, turn, frame, step, offered.tool, checked.input);
-  if ('outcome' in done) return finish(run, step, done.outcome);
+  if ('outcome' in done) {
+    experience.tell(signalOf(ref, done.outcome.isError, elapsed()));
+    return finish(run, step, done.outcome);
+  }
   const { question } = done;
   step.status = { is: 'question', interruptId: parts.ids.uuid(), question, askedAt: parts.clock.now() };
 }
@@ -162,12 +209,14 @@ async function delegate(run: StepRun, step: StepCall, { agent }: SubAgent): Prom
 }
 
 async function runNested(run: StepRun, step: StepCall, nested: Frame): Promise<void> {
-  const { parts, turn, frame } = run;
+  const { parts, turn, frame, experience } = run;
   const [from, to] = [frame.agent.name, nested.agent.name];
+  const elapsed = stopwatch(parts);
   await turn.emit({ type: 'agent_switch', from, to });
   const { finish: ended } = await runFrame(parts, turn, nested);
   await turn.emit({ type: 'agent_switch', from: to, to: from });
   if (ended === 'interrupted') return;
+  experience.tell(signalOf(`agent/${to}`, ended !== 'stop', elapsed()));
   await finish(run, step, answerOf(nested, ended, parts.guard.redact));
 }
 

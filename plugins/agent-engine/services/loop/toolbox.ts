@@ -59,6 +59,11 @@ export async function openToolbox(catalog: ToolCatalog, turn: Turn, frame: Frame
     toolByRef: (ref: string): OfferedTool | undefined => byRef.get(ref),
     /** For the model, when it calls what is not there. */
     names: [...delegates.keys(), ...byName.keys()],
+    /** What may be called, by ref; tools of the caller are his own. */
+    refs: () => [
+      ...[...delegates].map(([name, { agent: to }]) => ({ ref: `agent/${to.name}`, name })),
+      ...tools.map(({ name, tool }) => ({ ref: tool.ref, name })),
+    ],
     /** Refs of the agent's YAML that stand for no tool now. */
     missing: offer.missing,
   };

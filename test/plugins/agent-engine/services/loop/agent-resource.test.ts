@@ -78,6 +78,7 @@ test('an agent is plain JSON, with its sub-agents in it', async (t) => {
             { ref: 'mcp://search/*', requiresApproval: true },
           ],
           ...{ subAgents: [], maxIterations: 7 },
+          evolution: { collect: ['tool_error'], minConfidence: 0.5, maxSuggestions: 3 },
         },
       },
       {

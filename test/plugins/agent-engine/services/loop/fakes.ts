@@ -6,6 +6,7 @@ import type {
   ChatChunk,
   ChatDelta,
   ChatRequest,
+  Experience,
   Guard,
   ModelInfo,
   Models,
@@ -20,6 +21,10 @@ import { inspectInput } from '../../../../../plugins/agent-engine/services/guard
 import { createAgentCatalog } from '../../../../../plugins/agent-engine/services/loop/agent-catalog.ts';
 import type { AgentDefinition } from '../../../../../plugins/agent-engine/services/loop/agent-resource.ts';
 import { createAgents } from '../../../../../plugins/agent-engine/services/loop/create-agents.ts';
+import {
+  createExperience,
+  NO_EXPERIENCE,
+} from '../../../../../plugins/agent-engine/services/loop/experience.ts';
 import { createArgumentCheck } from '../../../../../plugins/agent-engine/services/tools/argument-check.ts';
 import { createToolCatalog } from '../../../../../plugins/agent-engine/services/tools/tool-catalog.ts';
 import type { NewReceipt, Receipt, Receipts } from '../../../../../plugins/records/contract.ts';
@@ -251,6 +256,9 @@ export function catalogOf(files: ResourceView<AgentDefinition>) {
 /** No plugin guards chats. */
 export const openGuards = () => NO_GUARDS;
 
+/** Nobody learns. */
+export const openExperience = () => NO_EXPERIENCE;
+
 /** What a test of the loop is made of. */
 export interface LoopFixture {
   readonly script?: Script;
@@ -258,10 +266,11 @@ export interface LoopFixture {
   readonly info?: Partial<ModelInfo>;
   readonly tools?: readonly Tool[];
   readonly agents?: readonly AgentDefinition[];
+  readonly learners?: readonly Experience[];
 }
 
 /** Agents over fakes. */
-export function loop({ script = [], scripts, info, tools = [], agents = [] }: LoopFixture) {
+export function loop({ script = [], scripts, info, tools = [], agents = [], learners = [] }: LoopFixture) {
   const models = scriptedModels(scripts ?? { default: script }, info);
   const memory = memoryReceipts();
   const resources = liveAgents(...agents);
@@ -275,6 +284,7 @@ export function loop({ script = [], scripts, info, tools = [], agents = [] }: Lo
       log,
     }),
     receipts: memory.receipts,
+    openExperience: createExperience({ learners: () => learners, guard, clock, log }),
     ...{ guard, openGuards, clock, ids: fakeIds(), checkArguments: createArgumentCheck() },
     database: { forTenant: (tenantId: string) => ({ tenantId }) as never },
     agents: catalogOf(resources.view),

@@ -19,7 +19,7 @@ import { fakeEgress } from '../../../../../testing/fakes/fake-egress.ts';
 import { eachDatabase } from '../../../../support/databases.ts';
 import { engineTables } from '../../engine-tables.ts';
 import { fakeMetrics } from '../../fake-metrics.ts';
-import { catalogOf, collect, context, liveAgents, openGuards, tool, user } from './fakes.ts';
+import { catalogOf, collect, context, liveAgents, openExperience, openGuards, tool, user } from './fakes.ts';
 
 const TENANT = '01900000-0000-7000-8000-00000000000a';
 
@@ -39,7 +39,16 @@ eachDatabase(
     const guard = createGuard({ input: 'block', output: 'block', onFinding: () => {} });
     const vault = tool('vault', () => ({ content: JSON.stringify({ token: secret }) }));
     const agents = createAgents({
-      ...{ guard, openGuards, receipts, database, clock, ids, checkArguments: createArgumentCheck() },
+      ...{
+        guard,
+        openGuards,
+        openExperience,
+        receipts,
+        database,
+        clock,
+        ids,
+        checkArguments: createArgumentCheck(),
+      },
       models: createModelRegistry({
         metrics: modelMetrics(fakeMetrics()),
         timeout: 1000,

@@ -1,0 +1,77 @@
+import { extensionPoint } from 'agent-gateway';
+import type { AgentFinish } from './agents.ts';
+
+/** The kinds of signal that an agent's `spec.evolution.collect` names. */
+export const SIGNAL_TYPES = ['tool_success', 'tool_error', 'model_invoke', 'node_done'] as const;
+
+/** What happened in the run of an agent. Holds no text of anybody. */
+export type AgentSignal =
+  /** `component` is the ref of the tool, or `agent/<name>` of a sub-agent that was handed work. `durationMs`: milliseconds. */
+  | { readonly type: 'tool_success'; readonly component: string; readonly durationMs: number }
+  | {
+      readonly type: 'tool_error';
+      readonly component: string;
+      readonly durationMs: number;
+      /** `arguments`: it was not run, since what the model gave it does not fit. */
+      readonly reason: 'failed' | 'arguments';
+    }
+  /** A call of the model; `component` is its alias. */
+  | {
+      readonly type: 'model_invoke';
+      readonly component: string;
+      readonly durationMs: number;
+      readonly isError: boolean;
+    }
+  /** The agent is done; nothing follows. `failed`: with an error, `aborted`: by whoever asked. */
+  | { readonly type: 'node_done'; readonly finish: AgentFinish | 'failed' | 'aborted' };
+
+/** Something that the agent may call. */
+export interface ExperiencedTool {
+  /** `builtin/calculator`, `mcp://server/tool`, `agent/<name>` for a sub-agent. */
+  readonly ref: string;
+  /** What the model calls it: `[a-zA-Z0-9_-]{1,64}`. */
+  readonly name: string;
+}
+
+/** A run of an agent whose `spec.evolution.enabled` is true, a sub-agent's too. */
+export interface ExperiencedRun {
+  readonly tenantId: string;
+  readonly agent: string;
+  /** The agents from the outermost to this one, by name. */
+  readonly agentPath: readonly string[];
+  /** Undefined for work that is not stored. */
+  readonly sessionId: string | undefined;
+  readonly requestId: string;
+  /** The last text of the caller, or what the supervisor handed over; not redacted: keep nothing of it that tells what was said. */
+  readonly task: string;
+  readonly tools: readonly ExperiencedTool[];
+  /** Of `spec.evolution.advise`. */
+  readonly minConfidence: number | undefined;
+  readonly maxSuggestions: number | undefined;
+  /** Of a run that was paused and goes on: the memo that it began with. The advice stays as it was, and is not asked for again. */
+  readonly memo: unknown;
+}
+
+/** What a plugin does in one run. */
+export interface RunExperience {
+  /** Stands behind the agent's own instructions, 6,000 characters at most; longer, it is left out. */
+  readonly advice?: string;
+  /** Plain JSON that is kept with a run that pauses, 16 KiB at most. */
+  readonly memo?: unknown;
+  /** Told of each signal of the kinds that the agent collects. Must not take time: what it writes it writes later. */
+  tell(signal: AgentSignal): void;
+}
+
+/**
+ * A plugin that learns from the runs of agents, and advises them: chats, workflows and runtimes alike. Asked at the beginning of each run, without waiting:
+ * what it knows it has at hand. What it throws is logged, and the run goes on without it.
+ */
+export interface Experience {
+  /** For logs and memos; begins with the plugin's name. */
+  readonly name: string;
+  /** Nothing: it leaves the run alone. */
+  begin(run: ExperiencedRun): RunExperience | undefined;
+}
+
+/** Plugins that learn from the runs of agents. */
+export const ExperiencePoint = extensionPoint<Experience>('agent-engine.experience');
