@@ -1,5 +1,7 @@
 import type { Middleware } from 'koa';
 import type { TSchema } from 'typebox';
+import { requireOwnName } from '../../foundation/base/offers.ts';
+import type { Claim } from '../../foundation/messages/claims.ts';
 import {
   type DurableEventsHost,
   subscription,
@@ -61,6 +63,12 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
   function open(verb: string): Effects {
     if (isClosed) throw new Error(`${name} called scope.${verb} after its set-up was over`);
     return parts.effects;
+  }
+
+  function claim(verb: string, { kind, id, schema }: Pick<Claim, 'kind' | 'id' | 'schema'>): Effects {
+    const effects = open(verb);
+    effects.claims.push({ plugin: name, kind, id, schema });
+    return effects;
   }
 
   function addTask(verb: string, task: string, start: Task['start']): void {
@@ -133,6 +141,7 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
     },
 
     contribute(point, value) {
+      requireOwnName(name, value);
       open('contribute').contributions.push({ pointId: point.id, value });
     },
 
@@ -150,25 +159,25 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
           if (await begun) await listener(payload, meta);
         });
       };
-      open('on').listeners.push({ name: event.id, start });
+      claim('on', event).listeners.push({ name: event.id, start });
     },
 
     onHint(hint, handle, options) {
       // Here, where a mistake is still the plugin's: listening begins when everything is published.
       checkHintOptions(options);
-      open('onHint').hints.push({ name: hint.id, start: () => hints.listen(hint, handle, options) });
+      claim('onHint', hint).hints.push({ name: hint.id, start: () => hints.listen(hint, handle, options) });
     },
 
     worker(job, handle, options) {
       checkWorkerOptions(options);
-      const { workers } = open('worker');
+      const { workers } = claim('worker', job);
       if (workers.some((known) => known.name === job.id))
         throw new Error(`${name} has two workers for ${job.id}`);
       workers.push({ name: job.id, start: () => jobs.work(job, handle, options) });
     },
 
     subscribe(event, handle, options) {
-      const { workers } = open('subscribe');
+      const { workers } = claim('subscribe', event);
       const one = subscription(name, event, handle, options);
       if (workers.some((known) => known.name === one.job.id))
         throw new Error(`${name} subscribes to ${event.id} twice: name one of the two`);
