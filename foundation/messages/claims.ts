@@ -1,15 +1,16 @@
 import type { TSchema } from 'typebox';
 
-/** What a plugin takes up of messages, by their id. */
+/** What a plugin takes up, by its id: of messages, or the credentials that it checks. */
 export interface Claim {
   readonly plugin: string;
-  readonly kind: 'job' | 'hint' | 'event' | 'durable-event';
+  readonly kind: 'job' | 'hint' | 'credential' | 'event' | 'durable-event';
   readonly id: string;
-  readonly schema: TSchema;
+  /** Of messages. */
+  readonly schema?: TSchema;
 }
 
 /**
- * The work of a queue, jobs or hints, is one plugin's: another one would take away what is not meant for it. Events are heard by as many as like to, but an id
+ * The work of a queue, jobs or hints, is one plugin's: another one would take away what is not meant for it. So is a kind of credential. Events are heard by as many as like to, but an id
  * means one thing: two definitions that no payload can fit are two events of one name.
  *
  * @throws Error naming both plugins, the one that comes first in the list first
@@ -21,12 +22,14 @@ export function requireUndisputed(claims: readonly Claim[]): void {
     const first = known.get(`${kind} ${id}`);
     if (first === undefined) known.set(`${kind} ${id}`, claim);
     else if (first.plugin === plugin) continue;
-    else if (kind === 'job' || kind === 'hint')
-      throw new Error(`the ${kind} ${id} is worked on by both ${first.plugin} and ${plugin}`);
-    else if (contradict(first.schema, schema))
+    else if (kind !== 'event' && kind !== 'durable-event')
+      throw new Error(`the ${kind} ${id} is ${DONE[kind]} by both ${first.plugin} and ${plugin}`);
+    else if (contradict(first.schema ?? {}, schema ?? {}))
       throw new Error(`the ${kind} ${id} has two meanings, one in ${first.plugin} and one in ${plugin}`);
   }
 }
+
+const DONE = { job: 'worked on', hint: 'worked on', credential: 'checked' } as const;
 
 /** What a schema of an object says. */
 interface ObjectSchema {

@@ -60,7 +60,7 @@ export class Effects {
   readonly listeners: Listener[] = [];
   readonly hints: Worker[] = [];
   readonly workers: Worker[] = [];
-  /** What the last three are of. */
+  /** What is one plugin's, or means one thing. */
   readonly claims: Claim[] = [];
   /** Run in reverse order at stop. */
   readonly undo: (() => void | Promise<void>)[] = [];

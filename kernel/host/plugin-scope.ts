@@ -65,9 +65,9 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
     return parts.effects;
   }
 
-  function claim(verb: string, { kind, id, schema }: Pick<Claim, 'kind' | 'id' | 'schema'>): Effects {
+  function claim(verb: string, { kind, id, schema }: Omit<Claim, 'plugin'>): Effects {
     const effects = open(verb);
-    effects.claims.push({ plugin: name, kind, id, schema });
+    effects.claims.push({ plugin: name, kind, id, ...(schema && { schema }) });
     return effects;
   }
 
@@ -120,7 +120,9 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
     authenticate(authenticator) {
       if (authenticator.needsBody === true && authenticator.places.length === 0)
         throw new Error(`${name}: ${authenticator.name} sees bodies, and names no place`);
-      open('authenticate').authenticators.push(authenticator);
+      claim('authenticate', { kind: 'credential', id: authenticator.name }).authenticators.push(
+        authenticator,
+      );
     },
 
     stage(stage) {

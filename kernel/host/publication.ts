@@ -1,4 +1,4 @@
-import { requireUndisputed } from '../../foundation/messages/claims.ts';
+import { type Claim, requireUndisputed } from '../../foundation/messages/claims.ts';
 import type { Probe } from '../../foundation/observability/readiness.ts';
 import { byKind, type ResourceHost } from '../../foundation/resources/resources.ts';
 import type { AuthenticationChain } from '../auth/chain.ts';
@@ -46,6 +46,9 @@ export function createPublication(parts: PublicationParts) {
   let stages: readonly PluginStage[] = [];
   /** Those that have left, while background work of what left with them goes on. By name, the latest of each. */
   const departed = new Map<string, PluginInstance>();
+  const own = authentication
+    .kinds()
+    .map(({ name: id }): Claim => ({ plugin: 'the gateway', kind: 'credential', id }));
   const kernelRoutes = new Map<string, readonly CompiledRoute[]>();
 
   /**
@@ -71,7 +74,7 @@ export function createPublication(parts: PublicationParts) {
         routes.set(place, [...(routes.get(place) ?? []), ...instance.effects.routes]);
       }
     }
-    requireUndisputed(next.flatMap(({ instance }) => instance.effects.claims));
+    requireUndisputed([...own, ...next.flatMap(({ instance }) => instance.effects.claims)]);
     byKind(next.flatMap(({ instance }) => instance.effects.kinds));
     const swaps = [
       listeners.prepare(routes),

@@ -52,6 +52,11 @@ const engine = testPlugin('engine', {
       defineKind({ kind: 'Engine', summary: 's', spec: Type.Object({}), build: () => ({}) }) as never,
     );
     scope.route(publicRoute('/engine', () => 'here'));
+    scope.authenticate({
+      name: 'engine_hook',
+      places: [{ in: 'header', name: 'x-engine' }],
+      authenticate: () => undefined,
+    });
     scope.worker(Work, async () => undefined);
     scope.onHint(Look, async () => undefined);
     scope.on(Changed, () => undefined);
@@ -114,6 +119,20 @@ const CULPRITS: readonly Culprit[] = [
     },
     says: { aservice: ['failed', /engine\.guard is offered by both engine and aservice/] },
   },
+  ...['engine_hook', 'api_key'].map((name) => ({
+    title: `checks a credential that is taken, ${name}`,
+    files: {
+      acredential: acme('acredential', {
+        setup: `scope.authenticate({ name: '${name}', places: [{ in: 'header', name: 'x-a' }], authenticate: () => undefined });`,
+      }),
+    },
+    says: {
+      acredential: [
+        'failed',
+        new RegExp(`the credential ${name} is checked by both (?:engine|the gateway) and acredential`),
+      ] as const,
+    },
+  })),
   {
     title: 'works on a job that is taken',
     files: {
