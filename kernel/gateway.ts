@@ -182,11 +182,12 @@ async function openKernel(
     kind: 'gauge',
     read: () => chain.streams.open,
   });
+  const stages = () => publication.stages();
   const handler = createApplication({
     ...chain,
     bodies,
     hasStarted: () => phase.hasStarted,
-    stages: () => publication.stages(),
+    stages,
     isStrict: !settings.production,
     http: metrics.http,
     origins: settings.allowedOrigins === '*' ? ['*'] : settings.allowedOrigins,
@@ -195,7 +196,7 @@ async function openKernel(
   const { address, tls, maxMessage } = settings.services.grpc;
   const grpc = createGrpc({
     address: { ...address, variable: 'SVC_GRPC_ADDR' },
-    chain: { ...chain, grpc: metrics.grpc },
+    chain: { ...chain, stages, grpc: metrics.grpc },
     isServing: () => phase.isServing,
     tls,
     maxMessage,

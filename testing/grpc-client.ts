@@ -6,9 +6,13 @@ import {
   type StatusObject,
 } from '@grpc/grpc-js';
 import { type GrpcStatusName, grpcStatusName } from '../foundation/base/grpc-status.ts';
+import {
+  decodeStatusDetails,
+  type ReadViolation,
+  STATUS_DETAILS,
+} from '../foundation/grpc/status-details.ts';
 import { loadProto, type ProtoSource } from '../foundation/protobuf/load-proto.ts';
 import type { MessageCodec } from '../foundation/protobuf/message-codec.ts';
-import { decodeStatusDetails, type ReadViolation, STATUS_DETAILS } from '../kernel/grpc/ending.ts';
 
 /** Which service a client calls, and as whom. */
 export interface GrpcClientOptions extends ProtoSource {

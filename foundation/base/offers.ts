@@ -21,6 +21,21 @@ export function isOfferName(text: string): text is OfferName {
   return text.length <= MAX_NAME && OFFER.test(text);
 }
 
+/**
+ * What plugins add to extension points is called after them: what is named `plugin/acme/…`, or has a prefix of that kind, comes from the plugin `acme`. What is
+ * named otherwise is left alone.
+ *
+ * @throws Error for a name of another plugin
+ */
+export function requireOwnName(plugin: string, value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  const own = `plugin/${plugin}/`;
+  const { name, prefix }: { readonly name?: unknown; readonly prefix?: unknown } = value;
+  for (const given of [name, prefix])
+    if (typeof given === 'string' && given.startsWith('plugin/') && !given.startsWith(own))
+      throw new Error(`${plugin} contributes ${given}: what it contributes is called ${own}…`);
+}
+
 /** The offer of a name, of two the one that came first; undefined while no plugin that runs has it. */
 export function offerNamed<T extends Offer>(name: string, offers: readonly T[]): T | undefined {
   return offers.find((offer) => offer?.name === name);

@@ -80,6 +80,11 @@ export class CallStream {
     return this.#call.getConnectionInfo().remoteAddress;
   }
 
+  /** `:authority`: what the client believes this address to be called, with its port. */
+  get host(): string | undefined {
+    return this.#call.getHost();
+  }
+
   get isHeaderSent(): boolean {
     return this.#isHeaderSent;
   }

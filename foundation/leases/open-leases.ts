@@ -31,8 +31,8 @@ export interface OpenLeasesParts {
 }
 
 /**
- * Opens the leases: in Redis with the database behind it where there is one, in the database on PostgreSQL and MySQL, and in memory on
- * SQLite, which then is for one process. Registers tables of its own, so a database must be there.
+ * Opens the leases: in Redis with the database behind it where there is one, in the database on PostgreSQL and MySQL, and on SQLite in memory, but for the
+ * strict ones: what other processes on the file must not do at the same time is in the database there, too. Registers tables of its own, so a database must be there.
  */
 export async function openLeases(parts: OpenLeasesParts): Promise<OpenLeases> {
   const { redis, prefix, database, clock, ids, log, metrics, signals } = parts;
@@ -41,23 +41,27 @@ export async function openLeases(parts: OpenLeasesParts): Promise<OpenLeases> {
     help: '1 while Redis grants leases to this process, 0 while the database does (always 0 without Redis)',
   });
   const common = { clock, ids, log, metrics };
-  if (redis === undefined && database.family === 'sqlite') {
-    return createLeases({ ...common, store: createMemoryStore() });
-  }
   await database.register(leaseRegistration);
   const table = createTableStore(database, clock);
   const sweep = setInterval(() => {
     table.sweep().catch((err: unknown) => log.debug({ err }, 'old leases could not be swept'));
   }, SWEEP_MS);
   sweep.unref();
-  const store =
-    redis === undefined
+  const isAlone = redis === undefined && database.family === 'sqlite';
+  const store = isAlone
+    ? createMemoryStore()
+    : redis === undefined
       ? table
       : createRedisFirstStore({ first: createRedisStore(redis, prefix), second: table, redis, clock });
   const observe = () => alone.set(redis?.isUp() === true ? 1 : 0);
   observe();
   const unobserve = redis?.onChange(observe);
-  const leases = createLeases({ ...common, store, strictStore: table, signals });
+  const leases = createLeases({
+    ...common,
+    store,
+    strictStore: table,
+    signals: isAlone ? undefined : signals,
+  });
   return {
     ...leases,
     async close() {

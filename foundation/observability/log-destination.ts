@@ -48,6 +48,7 @@ export function createLogDestination({
   let isFailing = false;
   /** The reader is gone for good. */
   let isClosed = false;
+  let isWatching = false;
   let timer: NodeJS.Timeout | undefined;
   let lost = 0;
   let reported = 0;
@@ -121,7 +122,16 @@ export function createLogDestination({
     notifyEmpty();
   }
 
+  /** What waits is written when the process ends. Where nothing does, there is no listener: a process has many logs in tests, and some are never closed. */
+  function watchExit(): void {
+    if (isWatching) return;
+    isWatching = true;
+    process.once('exit', flushSync);
+  }
+
   function notifyEmpty(): void {
+    process.off('exit', flushSync);
+    isWatching = false;
     const waiting = whenEmpty;
     whenEmpty = [];
     for (const notify of waiting) notify();
@@ -151,7 +161,6 @@ export function createLogDestination({
     if (!isWriting) current = undefined;
   }
 
-  process.once('exit', flushSync);
   return {
     flushSync,
     write(line: string): void {
@@ -161,6 +170,7 @@ export function createLogDestination({
         lost += 1;
         return;
       }
+      watchExit();
       queued.push(line);
       queuedBytes += bytes;
       if (queuedBytes >= WRITE_AT_BYTES && !isFailing) writeNext();

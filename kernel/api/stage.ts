@@ -1,25 +1,27 @@
 import type { Identity } from '../access/identity.ts';
 import type { TenantRecord } from '../tenancy/tenants.ts';
 
-/** What a stage sees of an HTTP request. */
+/** What a stage sees of an HTTP request or a gRPC call. */
 export interface StagedRequest {
+  /** `GET`, …; of a gRPC call `GRPC`. */
   readonly method: string;
-  /** As the client sent it, without the query. */
+  /** As the client sent it, without the query; of gRPC `/svc.notes.v1.NotesService/GetNote`. */
   readonly path: string;
-  /** Pattern of the route that will answer: `/v1/sessions/{id}`. */
+  /** Pattern of the route that will answer: `/v1/sessions/{id}`; of gRPC the method's full name: `svc.notes.v1.NotesService/GetNote`. */
   readonly route: string;
-  /** The header `Host` in lower case, without the port. A client says what it likes: trust it where a proxy in front checks it. */
+  /** The header `Host` (HTTP/2: `:authority`) in lower case, without the port. A client says what it likes: trust it where a proxy in front checks it. */
   readonly host: string;
   /** IP address of the caller, after trusted proxies were peeled off. */
   readonly address: string;
   readonly requestId: string;
   /** Aborts when the client is gone. */
   readonly signal: AbortSignal;
+  /** A header, or text of the metadata; of several the first. */
   header(name: string): string | undefined;
   /**
-   * Sets a header of the answer, whatever the answer is.
+   * Sets a header of the answer, whatever the answer is; of gRPC an entry of the initial metadata.
    *
-   * @throws TypeError for headers that say how the body is sent, and for the gateway's own: the request id and the rate limits
+   * @throws Error for headers that say how the body is sent, and for the gateway's own: the request id and the rate limits. gRPC keeps `grpc-…` and `…-bin`, too
    */
   setHeader(name: string, value: string): void;
 }
@@ -31,8 +33,8 @@ export interface StagedCaller {
 }
 
 /**
- * A stage around every HTTP request that a plugin answers; those of the kernel itself (health, metrics, plugin administration) have none, so that an
- * operator can switch off what refuses too much. A `GatewayError` that a hook throws is the answer. gRPC calls do not pass it.
+ * A stage around every HTTP request and gRPC call that a plugin answers; those of the kernel itself (health, metrics, plugin administration, reflection)
+ * have none, so that an operator can switch off what refuses too much. A `GatewayError` that a hook throws is the answer.
  */
 export interface RequestStage {
   /** For logs; unique in the plugin. */
@@ -45,6 +47,6 @@ export interface RequestStage {
   readonly onFailure?: 'refuse' | 'pass';
   /** Before any credential is looked at: no caller is known, and what is refused here is in no audit record. */
   readonly before?: (request: StagedRequest) => void | Promise<void>;
-  /** When the caller is known and the route's access rule lets him pass. It can refuse more; it cannot let more pass. */
+  /** When the caller is known and the access rule lets him pass. It can refuse more; it cannot let more pass. */
   readonly admitted?: (request: StagedRequest, caller: StagedCaller) => void | Promise<void>;
 }

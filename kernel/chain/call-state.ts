@@ -1,6 +1,7 @@
 import type { AuditExtra } from '../../foundation/audit/audit-entry.ts';
 import { asGatewayError } from '../../foundation/base/error-catalogue.ts';
 import { GatewayError } from '../../foundation/base/gateway-error.ts';
+import { type Headers, headerOf } from '../../foundation/http/headers.ts';
 import type { RequestTrace } from '../../foundation/observability/tracing.ts';
 import { ANONYMOUS, type Identity } from '../access/identity.ts';
 import type { AuthenticationFailure } from '../auth/authenticator.ts';
@@ -50,13 +51,25 @@ export abstract class CallState implements AbortableCall {
   abstract get owner(): string | undefined;
   /** The route's pattern, or the method's full name. */
   abstract get pattern(): string;
-  /** `X-Svc-User-Id` as it was sent; of a list the first. */
-  abstract get userHeader(): string | undefined;
-  /** `User-Agent` as it was sent. */
-  abstract get userAgent(): string | undefined;
+  /** As the client sent it, without the query. */
+  abstract get path(): string;
+  /** What the client sent; of gRPC its metadata, with `:authority` as `host`. */
+  abstract get headers(): Headers;
+  /** Sets a header of the answer, or of the initial metadata, unless they are on their way. @throws Error for one that cannot be sent */
+  abstract setHeader(name: string, value: string): void;
 
   /** Tells the caller how much of its window is left; of two windows the one that is closer to its end. */
   abstract tellLimit(limit: number, remaining: number): void;
+
+  /** `X-Svc-User-Id` as it was sent; of a list the first. */
+  get userHeader(): string | undefined {
+    return headerOf(this.headers, 'x-svc-user-id');
+  }
+
+  /** `User-Agent` as it was sent. */
+  get userAgent(): string | undefined {
+    return headerOf(this.headers, 'user-agent');
+  }
 
   /** Aborts when the client is gone or the plugin's drain time is over; made at the first use. */
   get signal(): AbortSignal {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Next, ParameterizedContext } from 'koa';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { ErrorDialect } from '../../foundation/errors/render.ts';
-import { headerOf } from '../../foundation/http/headers.ts';
+import type { Headers } from '../../foundation/http/headers.ts';
 import type { PresentedCredentials } from '../auth/authenticator.ts';
 import type { Match } from '../http/route-table.ts';
 import { CallState } from './call-state.ts';
@@ -18,7 +18,6 @@ export interface Answer {
 /** What the chain knows about one HTTP request; it is Koa's `context.state`. */
 export class RequestState extends CallState {
   readonly match: Match;
-  /** The path as the client sent it, without the query. */
   readonly path: string;
   /** What will be sent; `undefined` while that is open, and for what Koa or a stream sends. */
   answer: Answer | undefined;
@@ -55,12 +54,12 @@ export class RequestState extends CallState {
     return this.match.kind === 'route' ? this.match.route.errors : 'problem';
   }
 
-  get userHeader(): string | undefined {
-    return headerOf(this.#request.headers, 'x-svc-user-id');
+  get headers(): Headers {
+    return this.#request.headers;
   }
 
-  get userAgent(): string | undefined {
-    return this.#request.headers['user-agent'];
+  setHeader(name: string, value: string): void {
+    if (!this.#response.headersSent) this.#response.setHeader(name, value);
   }
 
   tellLimit(limit: number, remaining: number): void {

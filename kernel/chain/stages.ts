@@ -4,8 +4,9 @@ import { GatewayError } from '../../foundation/base/gateway-error.ts';
 import { headerOf } from '../../foundation/http/headers.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { RequestStage, StagedRequest } from '../api/stage.ts';
+import type { CallState } from './call-state.ts';
 import type { InFlight } from './in-flight.ts';
-import type { Context, Middleware } from './request-state.ts';
+import type { Middleware } from './request-state.ts';
 
 /** A stage of a plugin. */
 export interface PluginStage {
@@ -39,24 +40,42 @@ export function inOrder(stages: readonly PluginStage[]): readonly PluginStage[] 
   );
 }
 
-/** Asks one hook of the plugins' stages. Without a stage it costs a look at an empty list. */
-export function stages(live: () => readonly PluginStage[], hook: 'before' | 'admitted'): Middleware {
-  return function askStages(context, next) {
-    const asked = live();
-    const { match } = context.state;
-    if (asked.length === 0 || match.kind !== 'route' || match.route.owner === 'kernel') return next();
-    return askEach(asked, hook, context).then(next);
+type Hook = 'before' | 'admitted';
+
+/** Asks one hook of the plugins' stages about each request. */
+export function stages(live: () => readonly PluginStage[], hook: Hook): Middleware {
+  return function askAbout(context, next) {
+    const answer = askStages(live(), hook, context.state, context.req.method ?? 'GET');
+    return answer === undefined ? next() : answer.then(next);
   };
+}
+
+/**
+ * Asks one hook about a call of any transport, unless it is the kernel's own or leads nowhere. Without a stage it costs a look at an empty list.
+ *
+ * @param method as `StagedRequest.method`
+ * @throws what refuses the call
+ */
+export function askStages(
+  asked: readonly PluginStage[],
+  hook: Hook,
+  state: CallState,
+  method: string,
+): Promise<void> | undefined {
+  const { owner } = state;
+  if (asked.length === 0 || owner === undefined || owner === 'kernel') return undefined;
+  return askEach(asked, hook, state, method);
 }
 
 async function askEach(
   asked: readonly PluginStage[],
-  hook: 'before' | 'admitted',
-  context: Context,
+  hook: Hook,
+  state: CallState,
+  method: string,
 ): Promise<void> {
-  const request = requestOf(context);
-  const { identity, tenant } = context.state;
-  const call = { abort: (reason: Error) => context.state.abort(reason) };
+  const request = requestOf(state, method);
+  const { identity, tenant, requestId } = state;
+  const call = { abort: (reason: Error) => state.abort(reason) };
   for (const { plugin, stage, log, inFlight } of asked) {
     const ask = stage[hook];
     if (ask === undefined) continue;
@@ -70,7 +89,6 @@ async function askEach(
       );
     } catch (err) {
       if (err instanceof GatewayError) throw err;
-      const { requestId } = context.state;
       // A refusal is logged with its cause where it is answered; a request that passes has only this line.
       if (stage.onFailure !== 'pass')
         throw KernelErrors.unavailable('A check of this request failed', {
@@ -83,20 +101,20 @@ async function askEach(
   }
 }
 
-function requestOf({ req, res, state }: Context): StagedRequest {
-  const header = (name: string) => headerOf(req.headers, name);
+function requestOf(state: CallState, method: string): StagedRequest {
+  const { path, pattern, sourceAddress, requestId, signal, headers } = state;
   return {
-    method: req.method ?? 'GET',
-    path: state.path,
-    route: state.pattern,
-    host: (header('host') ?? '').toLowerCase().replace(/:\d+$/, ''),
-    address: state.sourceAddress,
-    requestId: state.requestId,
-    signal: state.signal,
-    header,
+    method,
+    path,
+    route: pattern,
+    host: (headerOf(headers, 'host') ?? '').toLowerCase().replace(/:\d+$/, ''),
+    address: sourceAddress,
+    requestId,
+    signal,
+    header: (name) => headerOf(headers, name),
     setHeader(name, value) {
       if (RESERVED.test(name.toLowerCase())) throw new TypeError(`A stage cannot set the header ${name}`);
-      if (!res.headersSent) res.setHeader(name, value);
+      state.setHeader(name, value);
     },
   };
 }

@@ -89,7 +89,8 @@ export class ServedCall extends StateCall<GrpcState> implements GrpcCall {
 const RESERVED =
   /^(?::.*|grpc-.*|connection|keep-alive|proxy-connection|transfer-encoding|upgrade|http2-settings|te|trailer|content-.*|.*-bin)$/i;
 
-function checkName(name: string): void {
+/** @throws Error for a name that no plugin may set */
+export function checkName(name: string): void {
   if (RESERVED.test(name)) throw new Error(`the metadata name ${name} is reserved, or for bytes`);
 }
 
@@ -117,7 +118,7 @@ export class GrpcRequest implements AddressedRequest {
   /** Bytes of all names and values. */
   readonly size: number;
 
-  constructor({ request, remoteAddress }: CallStream) {
+  constructor({ request, remoteAddress, host }: CallStream) {
     this.socket = { remoteAddress };
     const headers: Record<string, string | undefined> = {};
     const entries = request.getMap();
@@ -127,6 +128,7 @@ export class GrpcRequest implements AddressedRequest {
       size += name.length + value.length;
       if (typeof value === 'string') headers[name] = value;
     }
+    if (host !== undefined) headers.host = host;
     this.size = size;
     this.headers = headers;
   }

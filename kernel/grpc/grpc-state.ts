@@ -2,9 +2,10 @@ import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { GRPC_CODES } from '../../foundation/base/grpc-status.ts';
 import type { CallStream } from '../../foundation/grpc/call-stream.ts';
 import { GrpcErrors } from '../../foundation/grpc/errors.ts';
+import type { Headers } from '../../foundation/http/headers.ts';
 import { CallState } from '../chain/call-state.ts';
 import type { CompiledMethod } from './compiled-service.ts';
-import type { GrpcRequest } from './grpc-call.ts';
+import { checkName, type GrpcRequest } from './grpc-call.ts';
 
 /** What was sent at the end of a call. */
 interface SentStatus {
@@ -21,7 +22,7 @@ const LATE: SentStatus = { code: GRPC_CODES.DEADLINE_EXCEEDED, status: 504 };
 export class GrpcState extends CallState {
   /** `undefined`: no live service has it. */
   readonly method: CompiledMethod | undefined;
-  /** As the client sent it: `/svc.notes.v1.NotesService/GetNote`. */
+  /** `/svc.notes.v1.NotesService/GetNote` */
   readonly path: string;
   readonly request: GrpcRequest;
   readonly stream: CallStream;
@@ -54,12 +55,13 @@ export class GrpcState extends CallState {
     return this.method?.name ?? 'unmatched';
   }
 
-  get userHeader(): string | undefined {
-    return this.request.headers['x-svc-user-id'];
+  get headers(): Headers {
+    return this.request.headers;
   }
 
-  get userAgent(): string | undefined {
-    return this.request.headers['user-agent'];
+  setHeader(name: string, value: string): void {
+    checkName(name);
+    if (!this.stream.isHeaderSent) this.stream.header.set(name, value);
   }
 
   tellLimit(limit: number, remaining: number): void {

@@ -14,6 +14,7 @@ import { logCall } from '../chain/logging.ts';
 import type { ChainServices } from '../chain/order.ts';
 import { createAuthorize } from '../chain/rbac.ts';
 import { requestIdOf } from '../chain/request-id.ts';
+import { askStages } from '../chain/stages.ts';
 import { createBindTenant } from '../chain/tenant.ts';
 import { HeaderCredentials } from '../http/credentials.ts';
 import type { CompiledMethod, MethodTable } from './compiled-service.ts';
@@ -39,6 +40,7 @@ export interface GrpcChainServices
     | 'database'
     | 'streams'
     | 'credentials'
+    | 'stages'
   > {
   readonly grpc: GrpcMetrics;
 }
@@ -54,7 +56,7 @@ export type ServeCall = (table: MethodTable, path: string, stream: CallStream) =
 
 /**
  * The way of a gRPC call, in the specification's order, and with the very functions that the stages of HTTP are made of:
- * Tracing, Metrics, RequestID, Auth, Tenant, Logging, Audit, RBAC, RateLimit, Handler. Nothing of the call but its metadata
+ * Tracing, Metrics, RequestID, Auth, Tenant, Logging, Audit, RBAC, RateLimit, Handler, and the stages of plugins before Auth and after RBAC. Nothing of the call but its metadata
  * is read before it may go on.
  */
 export function createServeCall(services: GrpcChainServices): ServeCall {
@@ -69,6 +71,7 @@ export function createServeCall(services: GrpcChainServices): ServeCall {
     if (request.size > MAX_METADATA) {
       throw GrpcErrors.metadataTooLarge(`A call has no more than ${MAX_METADATA} bytes of metadata`);
     }
+    await askStages(services.stages(), 'before', state, 'GRPC');
     if (method === undefined || !isExempt(method)) {
       await identify(state, new HeaderCredentials(request, 'POST', state.path), method?.access);
     }
@@ -77,6 +80,7 @@ export function createServeCall(services: GrpcChainServices): ServeCall {
     if (room !== undefined) await waitForRoom(room);
     ending.beginAudit();
     if (method !== undefined) await authorize(state, method.access, method.scopeMethod, request);
+    await askStages(services.stages(), 'admitted', state, 'GRPC');
     await limits.count(state, method?.rateLimit ?? 'standard');
     if (method === undefined) throw KernelErrors.pathNotFound(`There is no method ${state.path}`);
     return method;

@@ -1,3 +1,4 @@
+import type { Claim } from '../../foundation/messages/claims.ts';
 import type { HintConsumer } from '../../foundation/messages/hints/hints.ts';
 import type { JobWorker } from '../../foundation/messages/jobs/jobs.ts';
 import type { Probe } from '../../foundation/observability/readiness.ts';
@@ -59,6 +60,8 @@ export class Effects {
   readonly listeners: Listener[] = [];
   readonly hints: Worker[] = [];
   readonly workers: Worker[] = [];
+  /** What is one plugin's, or means one thing. */
+  readonly claims: Claim[] = [];
   /** Run in reverse order at stop. */
   readonly undo: (() => void | Promise<void>)[] = [];
 }

@@ -1,5 +1,7 @@
 import type { Middleware } from 'koa';
 import type { TSchema } from 'typebox';
+import { requireOwnName } from '../../foundation/base/offers.ts';
+import type { Claim } from '../../foundation/messages/claims.ts';
 import {
   type DurableEventsHost,
   subscription,
@@ -63,6 +65,12 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
     return parts.effects;
   }
 
+  function claim(verb: string, { kind, id, schema }: Omit<Claim, 'plugin'>): Effects {
+    const effects = open(verb);
+    effects.claims.push({ plugin: name, kind, id, ...(schema && { schema }) });
+    return effects;
+  }
+
   function addTask(verb: string, task: string, start: Task['start']): void {
     const { tasks } = open(verb);
     if (!TASK_NAME.test(task)) throw new Error(`${name}: "${task}" is no name of a task`);
@@ -112,7 +120,9 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
     authenticate(authenticator) {
       if (authenticator.needsBody === true && authenticator.places.length === 0)
         throw new Error(`${name}: ${authenticator.name} sees bodies, and names no place`);
-      open('authenticate').authenticators.push(authenticator);
+      claim('authenticate', { kind: 'credential', id: authenticator.name }).authenticators.push(
+        authenticator,
+      );
     },
 
     stage(stage) {
@@ -133,6 +143,7 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
     },
 
     contribute(point, value) {
+      requireOwnName(name, value);
       open('contribute').contributions.push({ pointId: point.id, value });
     },
 
@@ -150,25 +161,25 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
           if (await begun) await listener(payload, meta);
         });
       };
-      open('on').listeners.push({ name: event.id, start });
+      claim('on', event).listeners.push({ name: event.id, start });
     },
 
     onHint(hint, handle, options) {
       // Here, where a mistake is still the plugin's: listening begins when everything is published.
       checkHintOptions(options);
-      open('onHint').hints.push({ name: hint.id, start: () => hints.listen(hint, handle, options) });
+      claim('onHint', hint).hints.push({ name: hint.id, start: () => hints.listen(hint, handle, options) });
     },
 
     worker(job, handle, options) {
       checkWorkerOptions(options);
-      const { workers } = open('worker');
+      const { workers } = claim('worker', job);
       if (workers.some((known) => known.name === job.id))
         throw new Error(`${name} has two workers for ${job.id}`);
       workers.push({ name: job.id, start: () => jobs.work(job, handle, options) });
     },
 
     subscribe(event, handle, options) {
-      const { workers } = open('subscribe');
+      const { workers } = claim('subscribe', event);
       const one = subscription(name, event, handle, options);
       if (workers.some((known) => known.name === one.job.id))
         throw new Error(`${name} subscribes to ${event.id} twice: name one of the two`);

@@ -1,3 +1,4 @@
+import { type Claim, requireUndisputed } from '../../foundation/messages/claims.ts';
 import type { Probe } from '../../foundation/observability/readiness.ts';
 import { byKind, type ResourceHost } from '../../foundation/resources/resources.ts';
 import type { AuthenticationChain } from '../auth/chain.ts';
@@ -45,13 +46,16 @@ export function createPublication(parts: PublicationParts) {
   let stages: readonly PluginStage[] = [];
   /** Those that have left, while background work of what left with them goes on. By name, the latest of each. */
   const departed = new Map<string, PluginInstance>();
+  const own = authentication
+    .kinds()
+    .map(({ name: id }): Claim => ({ plugin: 'the gateway', kind: 'credential', id }));
   const kernelRoutes = new Map<string, readonly CompiledRoute[]>();
 
   /**
    * Opens the addresses that a swap needs and builds its tables of routes and gRPC methods; the returned function swaps
    * them in.
    *
-   * @throws RouteCollision, ServiceCollision, what `byKind` throws, or the listener's error when a port is taken. Nothing has
+   * @throws RouteCollision, ServiceCollision, what `byKind` and `requireUndisputed` throw, or the listener's error when a port is taken. Nothing has
    * changed then but addresses that are open: see `abandon`.
    */
   async function check(
@@ -70,6 +74,7 @@ export function createPublication(parts: PublicationParts) {
         routes.set(place, [...(routes.get(place) ?? []), ...instance.effects.routes]);
       }
     }
+    requireUndisputed([...own, ...next.flatMap(({ instance }) => instance.effects.claims)]);
     byKind(next.flatMap(({ instance }) => instance.effects.kinds));
     const swaps = [
       listeners.prepare(routes),

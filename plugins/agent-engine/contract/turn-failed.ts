@@ -2,8 +2,9 @@ import { defineDurableEvent, Type } from 'agent-gateway';
 
 /**
  * A turn of a model or an agent began, and nothing of it is stored: it failed, its answer was refused, or it was aborted. What is refused before (by limits, the input check, guards of
- * what goes in) is no turn. It changed nothing in the database, so this is published when it ends, and not together with anything: a process that is killed takes its turns along
- * without it. An agent task of a workflow tells by its run.
+ * what goes in) is no turn. It changed nothing in the database, so there is no transaction that this could be part of: it is published when the turn ends, and delivered at least once from then on. It is lost where
+ * the process is killed before (with `kill -9`, in a crash), or the database does not take it at that moment, which the log says. Who must know each turn compares with `TurnFinished`, which is
+ * part of the transaction of what a turn leaves, or with the client's own word. An agent task of a workflow tells by its run.
  */
 export const TurnFailed = defineDurableEvent(
   'agent-engine.turn-failed',

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { Type } from 'typebox';
-import { isOfferName, lacksOffer, offerNamed } from '../../../foundation/base/offers.ts';
+import { isOfferName, lacksOffer, offerNamed, requireOwnName } from '../../../foundation/base/offers.ts';
 import { annotationOf, field } from '../../../foundation/config/field.ts';
 import { decodeText } from '../../../foundation/config/field-codec.ts';
 
@@ -37,4 +37,23 @@ test('a choice takes the names of offers only where it says so', (t) => {
   t.deepEqual(decodeText('plugin/acme/x', annotationOf(closed)!), {
     problem: '"plugin/acme/x" is not one of a',
   });
+});
+
+test('what a plugin offers is called after it', (t) => {
+  for (const value of [
+    { name: 'plugin/acme/llm' },
+    { prefix: 'plugin/acme/' },
+    { name: 'anything' },
+    { prefix: 'builtin/' },
+    { name: 3 },
+    'plugin/other/llm',
+    null,
+    undefined,
+  ])
+    t.notThrows(() => requireOwnName('acme', value));
+  for (const given of ['plugin/other/llm', 'plugin/acmes/llm', 'plugin/', 'plugin/ac'])
+    for (const value of [{ name: given }, { prefix: given }, { name: 'plugin/acme/x', prefix: given }])
+      t.throws(() => requireOwnName('acme', value), {
+        message: `acme contributes ${given}: what it contributes is called plugin/acme/…`,
+      });
 });

@@ -19,21 +19,20 @@ const PATIENT = 20_000;
 const common = { prefix: 'p', clock, ids, log: silent };
 
 for (const family of FAMILIES) {
-  test(`${family}: without Redis leases are in the database, and on SQLite in the process`, async (t) => {
+  test(`${family}: without Redis leases are in the database, and on SQLite in the process, but for strict ones`, async (t) => {
     const { database, fresh } = (await openTestDatabase(t, family)) ?? {};
     if (database === undefined) return;
     const leases = await openLeases({ ...common, redis: undefined, database, metrics: newMetrics() });
     onEnd(t, () => leases.close());
     granted(await leases.tryAcquire('k', { name: 'a', limit: 2 }));
     await leases.acquire('k2', { wait: 5_000 });
+    granted(await leases.tryAcquire('k3', { strict: true }));
     const rows = await fresh!.ask(
       'select lease_key, name from kernel_leases where name is not null order by 1',
     );
-    const held = [
-      { lease_key: 'k', name: 'a' },
-      { lease_key: 'k2', name: '' },
-    ];
-    t.deepEqual(rows, family === 'sqlite' ? [] : held);
+    const strict = { lease_key: 'k3', name: '' };
+    const held = [{ lease_key: 'k', name: 'a' }, { lease_key: 'k2', name: '' }, strict];
+    t.deepEqual(rows, family === 'sqlite' ? [strict] : held);
   });
 }
 

@@ -167,3 +167,20 @@ for (const [what, source] of Object.entries(CRASHES)) {
     t.deepEqual(messages, ['first', 'last']);
   });
 }
+
+test.serial('a log waits for the end of the process only while lines wait in it', async (t) => {
+  const descriptor = open(t, path.join(await temporaryFolder(t), 'log'));
+  const before = process.listenerCount('exit');
+  const logs = Array.from({ length: 20 }, () =>
+    createLogDestination({ descriptor, clock: systemClock, onRecovered: () => t.fail() }),
+  );
+  t.is(process.listenerCount('exit'), before, 'logs without a line');
+  logs[0]!.write('one\n');
+  logs[0]!.write('two\n');
+  t.is(process.listenerCount('exit'), before + 1);
+  await logs[0]!.flush();
+  t.is(process.listenerCount('exit'), before);
+  logs[0]!.write('three\n');
+  t.is(process.listenerCount('exit'), before + 1);
+  await until(() => process.listenerCount('exit') === before);
+});

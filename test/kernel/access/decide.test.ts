@@ -31,6 +31,10 @@ const MATRIX: readonly { rule: string; access: Access; method: string; pass: rea
   { rule: 'public', access: access.public(), method: 'POST', pass: ROLES },
   { rule: 'open', access: access.open(), method: 'GET', pass: ROLES },
   { rule: 'authenticated', access: access.authenticated(), method: 'GET', pass: ROLES },
+  { rule: "a key's own", access: access.credential('api_key'), method: 'POST', pass: ROLES },
+  { rule: 'a key or a hook', access: access.credential('acme_hook', 'api_key'), method: 'GET', pass: ROLES },
+  { rule: 'a hook', access: access.credential('acme_hook'), method: 'POST', pass: [] },
+  { rule: 'a credential of no kind', access: access.credential(), method: 'GET', pass: [] },
   {
     rule: '/v1/chat',
     access: access.role('user', { scopes: ['execute'] }),
@@ -162,6 +166,20 @@ test('authenticated needs neither role nor scope', (t) => {
   t.is(verdict(access.authenticated(), caller([], ['gdpr'])), 'allow');
 });
 
+test('a rule of credentials looks at the kind of the credential alone: neither role, scope, tenant nor loopback matters', (t) => {
+  const hook = access.credential('acme_hook');
+  const signed = (identity: Identity): Identity => ({ ...identity, method: 'acme_hook' });
+  for (const tenantId of [TENANT, DEFAULT_TENANT_ID])
+    for (const method of ['GET', 'POST']) {
+      t.is(verdict(hook, signed(caller([], [], tenantId)), method), 'allow');
+      t.is(verdict(hook, caller(['admin', 'owner'], ['admin', 'write'], tenantId), method), 'forbidden');
+    }
+  for (const from of [REMOTE, LOOPBACK, { loopback: true, anonymousAllowed: true }])
+    for (const nobody of [ANONYMOUS, LOCAL_ANONYMOUS, REJECTED])
+      t.is(verdict(hook, nobody, 'POST', from), 'unauthenticated');
+  t.is(verdict(access.credential('anonymous'), LOCAL_ANONYMOUS, 'GET', LOOPBACK), 'unauthenticated');
+});
+
 test('anonymous callers pass open routes from loopback, or as the operator says', (t) => {
   const cases: readonly [Caller, string][] = [
     [{ loopback: true, anonymousAllowed: undefined }, 'allow'],
@@ -199,6 +217,11 @@ test('the detail says which role or scope is missing', (t) => {
     'This needs one of the roles admin, owner, tenant.',
   );
   t.is(detail(access.role('user'), caller(['user'], ['read']), 'POST'), 'This needs the scope write.');
+  t.is(detail(access.credential('acme_hook'), caller(['user'])), 'This needs the credential acme_hook.');
+  t.is(
+    detail(access.credential('acme_hook', 'shop_hook'), caller(['user'])),
+    'This needs one of the credentials acme_hook, shop_hook.',
+  );
   t.is(
     detail(access.governance(['key:*', 'tenant:*']), caller(['admin']), 'POST'),
     'This needs one of the scopes key:write, tenant:write, admin.',
@@ -216,6 +239,7 @@ const anyIdentity = fc
   .map(([roles, scopes, tenant]) => caller(roles, scopes, tenant));
 const anyRule = fc.oneof(
   anyScopes.map((scopes) => access.open(scopes)),
+  fc.subarray(['api_key', 'acme_hook']).map((methods) => access.credential(...methods)),
   fc.tuple(anyRoles, anyScopes).map(([roles, scopes]) => access.role(roles, { scopes })),
   fc.tuple(anyScopes, fc.boolean()).map(([scopes, operator]) => access.governance(scopes, { operator })),
 );

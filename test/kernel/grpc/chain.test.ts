@@ -14,6 +14,7 @@ const RULES: readonly (readonly [name: string, rule: Access])[] = [
   ['open', access.open()],
   ['open-skills', access.open(['skills:*'])],
   ['authenticated', access.authenticated()],
+  ['credential', access.credential('static_token')],
   ['user', access.role('user')],
   ['auditor', access.role('auditor')],
   ['admin-execute', access.role('admin', { scopes: ['execute'] })],

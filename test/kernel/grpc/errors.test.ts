@@ -5,7 +5,7 @@ import { defineErrors, type ErrorKind, GatewayError } from '../../../foundation/
 import { GRPC_CODES, grpcStatusName, grpcStatusOf } from '../../../foundation/base/grpc-status.ts';
 import { renderGrpcError } from '../../../foundation/errors/render-grpc.ts';
 import { HTTP_STATUS } from '../../../foundation/errors/status.ts';
-import { decodeStatusDetails, encodeStatusDetails } from '../../../kernel/grpc/ending.ts';
+import { decodeStatusDetails, encodeStatusDetails } from '../../../foundation/grpc/status-details.ts';
 import { until } from '../../support/until.ts';
 import { notesService, startGrpc } from './kit.ts';
 

@@ -163,6 +163,7 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
     database,
     streams: createStreamLimit(options.maxStreamsPerUser ?? 0),
     credentials: createCredentialWatch(authentication.chain, authentication.tenants),
+    stages: () => [],
   };
   const server = new GrpcServer({
     address: { host: '127.0.0.1', port: 0, variable: 'SVC_GRPC_ADDR' },
@@ -183,7 +184,6 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
       bodies: new BodyBudget(1_000_000),
       ...parts,
       http: metrics.http,
-      stages: () => [],
       origins: [],
       times: { heartbeat: 15_000, slowClient: 60_000 },
     }),

@@ -1,18 +1,33 @@
 import test, { type ExecutionContext } from 'ava';
 import { column } from '../../../foundation/data/columns.ts';
-import { serviceRef } from '../../../kernel/api/refs.ts';
-import { defineEntity, defineKind, Type } from '../../../kernel/index.ts';
+import { extensionPoint, serviceRef } from '../../../kernel/api/refs.ts';
+import {
+  defineDurableEvent,
+  defineEntity,
+  defineEvent,
+  defineHint,
+  defineJob,
+  defineKind,
+  Type,
+} from '../../../kernel/index.ts';
 import { startTestGateway, type TestGateway } from '../../../testing/index.ts';
 import { type PluginFiles, pluginFolder } from '../../support/plugin-folder.ts';
 import { publicRoute, testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
 
 const Guard = serviceRef<object>('engine.guard');
+const Parts = extensionPoint<object>('engine.parts');
+const Run = Type.Object({ run_id: Type.String() });
+const Work = defineJob('engine.work', Run);
+const Look = defineHint('engine.look', Run);
+const Changed = defineEvent('engine.changed', Run);
+const Ended = defineDurableEvent('engine.ended', Run);
 
 /** What comes with the gateway, and claims one of each. */
 const engine = testPlugin('engine', {
   onFailure: 'abort',
   offers: [Guard],
+  points: [Parts],
   entities: [
     defineEntity({
       name: 'EngineSession',
@@ -37,6 +52,15 @@ const engine = testPlugin('engine', {
       defineKind({ kind: 'Engine', summary: 's', spec: Type.Object({}), build: () => ({}) }) as never,
     );
     scope.route(publicRoute('/engine', () => 'here'));
+    scope.authenticate({
+      name: 'engine_hook',
+      places: [{ in: 'header', name: 'x-engine' }],
+      authenticate: () => undefined,
+    });
+    scope.worker(Work, async () => undefined);
+    scope.onHint(Look, async () => undefined);
+    scope.on(Changed, () => undefined);
+    scope.subscribe(Ended, async () => undefined);
   },
 });
 
@@ -44,7 +68,8 @@ const engine = testPlugin('engine', {
 function acme(name: string, { parts = '', setup = '', async = '' }) {
   return {
     'plugin.ts': `
-      import { access, column, defineEntity, defineKind, definePlugin, route, serviceRef, Type } from 'agent-gateway';
+      import { access, column, defineDurableEvent, defineEntity, defineEvent, defineHint, defineJob, defineKind,
+        definePlugin, extensionPoint, route, serviceRef, Type } from 'agent-gateway';
       const open = (path) => route({ method: 'GET', path, access: access.public(), summary: 's', handle: () => '${name}' });
       export default definePlugin({
         name: '${name}', summary: 's', kernel: '^1.0.0', ${parts}
@@ -93,6 +118,88 @@ const CULPRITS: readonly Culprit[] = [
       }),
     },
     says: { aservice: ['failed', /engine\.guard is offered by both engine and aservice/] },
+  },
+  ...['engine_hook', 'api_key'].map((name) => ({
+    title: `checks a credential that is taken, ${name}`,
+    files: {
+      acredential: acme('acredential', {
+        setup: `scope.authenticate({ name: '${name}', places: [{ in: 'header', name: 'x-a' }], authenticate: () => undefined });`,
+      }),
+    },
+    says: {
+      acredential: [
+        'failed',
+        new RegExp(`the credential ${name} is checked by both (?:engine|the gateway) and acredential`),
+      ] as const,
+    },
+  })),
+  {
+    title: 'works on a job that is taken',
+    files: {
+      ajob: acme('ajob', {
+        setup:
+          "scope.worker(defineJob('engine.work', Type.Object({ run_id: Type.String() })), async () => {});",
+      }),
+    },
+    says: { ajob: ['failed', /the job engine\.work is worked on by both engine and ajob/] },
+  },
+  {
+    title: 'takes hints of another',
+    files: {
+      ahint: acme('ahint', {
+        setup:
+          "scope.onHint(defineHint('engine.look', Type.Object({ run_id: Type.String() })), async () => {});",
+      }),
+    },
+    says: { ahint: ['failed', /the hint engine\.look is worked on by both engine and ahint/] },
+  },
+  {
+    title: 'means something else by an event that is taken',
+    files: {
+      aevent: acme('aevent', {
+        setup: "scope.on(defineEvent('engine.changed', Type.Object({ run_id: Type.Number() })), () => {});",
+      }),
+    },
+    says: {
+      aevent: ['failed', /the event engine\.changed has two meanings, one in engine and one in aevent/],
+    },
+  },
+  {
+    title: 'means something else by a durable event that is taken',
+    files: {
+      adurable: acme('adurable', {
+        setup:
+          "scope.subscribe(defineDurableEvent('engine.ended', Type.Object({ order: Type.String() })), async () => {});",
+      }),
+    },
+    says: {
+      adurable: [
+        'failed',
+        /the durable-event engine\.ended has two meanings, one in engine and one in adurable/,
+      ],
+    },
+  },
+  {
+    title: 'reads an extension point that is taken',
+    files: { apoint: acme('apoint', { parts: "points: [extensionPoint('engine.parts')]," }) },
+    says: { apoint: ['failed', /the extension point engine\.parts is read by both engine and apoint/] },
+  },
+  {
+    title: "reads an extension point of the gateway's own",
+    files: { aspy: acme('aspy', { parts: "points: [extensionPoint('gateway.secret-stores')]," }) },
+    says: {
+      aspy: ['failed', /the extension point gateway\.secret-stores is read by both the gateway and aspy/],
+    },
+  },
+  {
+    title: 'contributes something in the name of another',
+    files: {
+      aname: acme('aname', {
+        setup:
+          "scope.contribute(extensionPoint('gateway.secret-stores'), { name: 'plugin/engine/vault', read: async () => 'x' });",
+      }),
+    },
+    says: { aname: ['failed', /aname contributes plugin\/engine\/vault: .* called plugin\/aname\/…/] },
   },
   {
     title: 'and another need each other',

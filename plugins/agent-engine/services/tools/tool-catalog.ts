@@ -47,13 +47,25 @@ export function createToolCatalog({ sources, policies, log, sourceTimeoutMs = 5_
   async function listed(source: ToolSource, { tenantId, signal }: ToolQuery): Promise<readonly Tool[]> {
     try {
       const tools = source.list(tenantId, signal);
-      if (!('then' in tools)) return tools;
-      return await orAborted(tools, AbortSignal.any([signal, AbortSignal.timeout(sourceTimeoutMs)]));
+      if (!('then' in tools)) return ofItsOwn(source, tools);
+      const late = AbortSignal.any([signal, AbortSignal.timeout(sourceTimeoutMs)]);
+      return ofItsOwn(source, await orAborted(tools, late));
     } catch (error) {
       signal.throwIfAborted();
       log.warn({ err: error, source: source.prefix, tenant_id: tenantId }, 'tools are left out');
       return [];
     }
+  }
+
+  /** A tool that passed for another source's would be what the agents of that one were given. */
+  function ofItsOwn({ prefix }: ToolSource, tools: readonly Tool[]): readonly Tool[] {
+    const foreign = tools.find(({ ref }) => !ref.startsWith(prefix));
+    if (foreign === undefined) return tools;
+    log.warn(
+      { source: prefix, ref: foreign.ref },
+      'a tool is left out: its ref does not begin as its source says',
+    );
+    return tools.filter(({ ref }) => ref.startsWith(prefix));
   }
 
   return {

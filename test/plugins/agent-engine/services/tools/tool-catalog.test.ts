@@ -102,6 +102,19 @@ for (const [title, list] of [
   });
 }
 
+test('tools that pass for those of another source are left out and logged', async (t) => {
+  for (const wait of [false, true]) {
+    const listed = [tool('plugin/acme/own'), tool('plugin/notes/add'), tool('builtin/a', 'mine')];
+    const acme: ToolSource = {
+      prefix: 'plugin/acme/',
+      list: () => (wait ? Promise.resolve(listed) : listed),
+    };
+    const made = catalog([acme, builtin]);
+    t.deepEqual(names(await made.offer({ tenantId: 't', signal })), ['own', 'a', 'b']);
+    t.like(made.lines[0], { source: 'plugin/acme/', ref: 'plugin/notes/add' });
+  }
+});
+
 test('an aborted caller does not wait for slow sources', async (t) => {
   const end = new AbortController();
   const offer = catalog([{ prefix: 'mcp://', list: () => new Promise<never>(() => {}) }]).offer({
