@@ -64,9 +64,11 @@ export interface TestTenant {
 
 /** A gateway of one test, on its own port, database and folder. */
 export interface TestGateway extends AsyncDisposable {
+  /** Of its HTTP listener, without a slash at the end: `http://127.0.0.1:41234`. */
   readonly url: string;
   /** The operator's static token. */
   readonly token: string;
+  /** The gateway itself, with its services. What it has besides `services` is no part of the contract. */
   readonly gateway: Gateway;
   /** Its temporary folder, which holds `gateway.yaml`, `agents.d` and the data folder. */
   readonly folder: string;
