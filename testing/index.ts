@@ -15,6 +15,12 @@ export {
 export { type FakeAnswer, type FakeEgress, fakeEgress, type SentRequest } from './fakes/fake-egress.ts';
 export { fakeIds } from './fakes/fake-ids.ts';
 export { type FakeJobs, fakeJobs, type PublishedJob } from './fakes/fake-jobs.ts';
+export {
+  type FakeModel,
+  type FakeModelAnswer,
+  type FakeModelRequest,
+  fakeModel,
+} from './fakes/fake-model.ts';
 export { fakeSecrets } from './fakes/fake-secrets.ts';
 export { type FakeServices, fakeServices } from './fakes/fake-services.ts';
 export { memoryObjects } from './fakes/memory-objects.ts';

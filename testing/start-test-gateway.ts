@@ -8,6 +8,7 @@ import { createLogger } from '../foundation/observability/logger.ts';
 import { DEFAULT_TENANT_ID } from '../kernel/access/identity.ts';
 import type { Plugin } from '../kernel/api/plugin.ts';
 import { type FakedServices, type Gateway, startGateway } from '../kernel/gateway.ts';
+import type { FakeModel } from './fakes/fake-model.ts';
 import { type GrpcClient, type GrpcClientOptions, grpcClient } from './grpc-client.ts';
 import { freshDatabase, type TestDatabase } from './test-databases.ts';
 
@@ -26,6 +27,8 @@ export interface TestGatewayOptions {
    * names, which stays.
    */
   readonly database?: string;
+  /** What answers chats, under every name but `demo`: `fakeModel('Hello')`. Default: the demo model, which repeats what it was asked. */
+  readonly model?: FakeModel;
   /** The text of gateway.yaml; default: no file. */
   readonly yaml?: string;
   readonly clock?: Clock;
@@ -64,9 +67,11 @@ export interface TestTenant {
 
 /** A gateway of one test, on its own port, database and folder. */
 export interface TestGateway extends AsyncDisposable {
+  /** Of its HTTP listener, without a slash at the end: `http://127.0.0.1:41234`. */
   readonly url: string;
   /** The operator's static token. */
   readonly token: string;
+  /** The gateway itself, with its services. What it has besides `services` is no part of the contract. */
   readonly gateway: Gateway;
   /** Its temporary folder, which holds `gateway.yaml`, `agents.d` and the data folder. */
   readonly folder: string;
@@ -109,6 +114,7 @@ const TOKEN = 'acp_static_token_of_a_test_gateway_0123456789';
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const { database: server = 'sqlite' } = options;
   const database = server === 'sqlite' ? undefined : await freshDatabase(server);
+  const model = await options.model?.listen();
   const folder = await mkdtemp(path.join(tmpdir(), 'agent-gateway-test-'));
   const env = {
     SVC_HOST: '127.0.0.1',
@@ -124,6 +130,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     SVC_ACP_TOKEN: TOKEN,
     ...options.env,
     ...database?.env,
+    ...(model === undefined ? {} : { LLM_API_URL: model.url }),
   };
   const lines: string[] = [];
   try {
@@ -152,8 +159,9 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     );
     // The default tenant's own 120 requests a minute are soon used up by a test that asks until something is so.
     await gateway.services.tenants.update(DEFAULT_TENANT_ID, { rateLimitRpm: PLENTY });
-    return new RunningTestGateway(gateway, { folder, database }, lines, options.allowLeaks ?? false);
+    return new RunningTestGateway(gateway, { folder, database, model }, lines, options.allowLeaks ?? false);
   } catch (failure) {
+    await model?.[Symbol.asyncDispose]();
     await database?.[Symbol.asyncDispose]();
     await rm(folder, { recursive: true, force: true });
     throw failure;
@@ -192,6 +200,7 @@ class RunningTestGateway implements TestGateway {
   readonly gateway: Gateway;
   readonly folder: string;
   readonly #database: TestDatabase | undefined;
+  readonly #model: AsyncDisposable | undefined;
   readonly #lines: readonly string[];
   readonly #allowLeaks: boolean;
   readonly #clients: GrpcClient[] = [];
@@ -199,13 +208,14 @@ class RunningTestGateway implements TestGateway {
 
   constructor(
     gateway: Gateway,
-    places: { readonly folder: string; readonly database: TestDatabase | undefined },
+    places: { folder: string; database: TestDatabase | undefined; model: AsyncDisposable | undefined },
     lines: readonly string[],
     allowLeaks: boolean,
   ) {
     this.gateway = gateway;
     this.folder = places.folder;
     this.#database = places.database;
+    this.#model = places.model;
     this.#lines = lines;
     this.#allowLeaks = allowLeaks;
   }
@@ -266,6 +276,7 @@ class RunningTestGateway implements TestGateway {
   async #stop(): Promise<void> {
     for (const client of this.#clients) client.close();
     await this.gateway.stop();
+    await this.#model?.[Symbol.asyncDispose]();
     await this.#database?.[Symbol.asyncDispose]();
     await rm(this.folder, { recursive: true, force: true });
     const leaks = this.gateway.host.slots.flatMap(({ name, leaks }) =>

@@ -8,8 +8,17 @@ const MODULES = /^agent-gateway(\/(testing|contracts\/[^/]+))?$/;
 /** This package's own files find themselves through `exports` of package.json. */
 const ROOT = new URL('../..', import.meta.url).href;
 
-/** Packages of their own, which lie in this one to be copied. */
-const EXAMPLES = new URL('examples/', ROOT).href;
+/** What of this package imports it by its own name. Other folders in it hold packages of somebody else: examples, and plugins in the making. */
+const PARTS = [
+  'kernel/',
+  'foundation/',
+  'plugins/',
+  'testing/',
+  'cli/',
+  'scripts/',
+  'test/',
+  'node_modules/',
+].map((folder) => new URL(folder, ROOT).href);
 
 /** What there is one instance of: no plugin, so no generation of a plugin. */
 const OWN = ['kernel/', 'foundation/', 'testing/'].map((folder) => new URL(folder, ROOT).href);
@@ -23,7 +32,7 @@ export function isOutside(file: string): boolean {
 }
 
 function isForeign(url: string): boolean {
-  return !url.startsWith(ROOT) || url.startsWith(EXAMPLES) || packageOf(url) !== undefined;
+  return !PARTS.some((part) => url.startsWith(part)) || packageOf(url) !== undefined;
 }
 
 function packageOf(url: string): string | undefined {

@@ -79,7 +79,7 @@ export interface MountOptions {
   readonly rateLimit?: RouteDefinition['rateLimit'];
   /** Bytes of body that the router may read of one request; default 1 MiB, above it 413. */
   readonly bodyLimit?: number;
-  /** Path items of OpenAPI 3.0 by the paths below the prefix (`/hello/{name}`). Without it the document has the prefix alone. */
+  /** Path items of OpenAPI 3.0 by the paths below the prefix (`/hello/{name}`). Without it the document has the prefix alone, and the conformance suite samples nothing. */
   readonly openapi?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 

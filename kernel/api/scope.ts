@@ -37,7 +37,7 @@ export interface Scope<C = unknown> {
   /** Serves HTTP routes on the plugin's address. A method and path that is taken fails the start and names both owners. */
   route(...routes: readonly Route[]): void;
   /**
-   * Serves everything below `prefix` through an existing @koa/router, behind one access rule. A router with paths that begin with the prefix is asked with the
+   * Serves everything below `prefix` through an existing `@koa/router`, behind one access rule. A router with paths that begin with the prefix is asked with the
    * whole path, any other with what follows the prefix.
    */
   mount(prefix: string, router: Router, options: MountOptions): void;

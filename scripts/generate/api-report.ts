@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
-import ts from 'typescript';
 import type { GeneratedFile } from './generated-file.ts';
+import { compilerOptions, type PublicDeclarations } from './public-declarations.ts';
 
 /**
  * What plugins and their tests may import: the `exports` of package.json. `whole`: with the types that are mentioned without being
@@ -20,22 +20,22 @@ const ENTRIES = [
  *
  * @throws Error when the declarations cannot be read.
  */
-export function apiReportFiles(root: string): readonly GeneratedFile[] {
+export function apiReportFiles(root: string, { texts }: PublicDeclarations): readonly GeneratedFile[] {
   let reports: ReadonlyMap<string, string> | undefined;
   return ENTRIES.map(({ report }) => ({
     path: `api/${report}`,
     render: () => {
-      reports ??= makeReports(root);
+      reports ??= makeReports(root, texts);
       return reports.get(report) as string;
     },
   }));
 }
 
-function makeReports(root: string): ReadonlyMap<string, string> {
+function makeReports(root: string, texts: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   // Beside the packages, which the declarations import from: they are linked into the folder.
   const folder = mkdtempSync(path.join(tmpdir(), 'api-report-'));
   try {
-    emitDeclarations(root, folder);
+    writeDeclarations(texts, folder);
     symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
     return new Map(ENTRIES.map((entry) => [entry.report, extract(root, folder, entry)]));
   } finally {
@@ -43,24 +43,12 @@ function makeReports(root: string): ReadonlyMap<string, string> {
   }
 }
 
-/** Types alone are written, and nothing is checked: `npm run types` does that. */
-function emitDeclarations(root: string, folder: string): void {
-  const { options } = ts.convertCompilerOptionsFromJson(compilerOptions(root), root);
-  const program = ts.createProgram(
-    ENTRIES.map(({ file }) => path.join(root, file)),
-    {
-      ...options,
-      noEmit: false,
-      noCheck: true,
-      declaration: true,
-      emitDeclarationOnly: true,
-      rootDir: root,
-      outDir: folder,
-    },
-  );
-  const { diagnostics } = program.emit();
-  const problems = diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
-  if (problems.length > 0) throw new Error(problems.join('\n'));
+function writeDeclarations(texts: ReadonlyMap<string, string>, folder: string): void {
+  for (const [file, text] of texts) {
+    const target = path.join(folder, file);
+    mkdirSync(path.dirname(target), { recursive: true });
+    writeFileSync(target, text);
+  }
 }
 
 function extract(root: string, folder: string, { file, report, whole }: (typeof ENTRIES)[number]): string {
@@ -103,8 +91,4 @@ function extract(root: string, folder: string, { file, report, whole }: (typeof 
   });
   if (!succeeded) throw new Error(`the API of ${file} cannot be read: ${problems.join('; ')}`);
   return readFileSync(path.join(reports, report), 'utf8');
-}
-
-function compilerOptions(root: string): unknown {
-  return ts.readConfigFile(path.join(root, 'tsconfig.json'), ts.sys.readFile).config.compilerOptions;
 }

@@ -21,6 +21,7 @@ async function foldersOf(folder: string): Promise<readonly string[]> {
 }
 
 test('every link inside the repository leads to a file, and to a heading where it names one', async (t) => {
+  const anchors = new Map<string, readonly string[]>();
   for (const document of await documents()) {
     for (const [, link = ''] of (await read(document)).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
       const [file = '', anchor] = link.split('#');
@@ -28,7 +29,8 @@ test('every link inside the repository leads to a file, and to a heading where i
       const found = file === '' ? document : target;
       t.true(existsSync(path.join(root, found)), `${document} links to ${link}`);
       if (anchor === undefined) continue;
-      t.true(anchorsOf(await read(found)).includes(anchor), `${document} links to the heading ${link}`);
+      if (!anchors.has(found)) anchors.set(found, anchorsOf(await read(found)));
+      t.true(anchors.get(found)?.includes(anchor), `${document} links to the heading ${link}`);
     }
   }
 });
@@ -111,13 +113,16 @@ test('every plugin has a README that tells its settings and every code of its er
   }
 });
 
-/** The anchors that GitHub gives to headings. */
+/** The anchors that GitHub gives to headings: of equal ones the second ends in `-1`. */
 function anchorsOf(markdown: string): readonly string[] {
-  const headings = [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading);
-  return headings.map((heading) =>
-    heading
+  const times = new Map<string, number>();
+  return [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => {
+    const anchor = heading
       .toLowerCase()
       .replace(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  );
+      .replaceAll(' ', '-');
+    const time = times.get(anchor) ?? 0;
+    times.set(anchor, time + 1);
+    return time === 0 ? anchor : `${anchor}-${time}`;
+  });
 }

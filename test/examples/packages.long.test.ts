@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -13,7 +13,7 @@ import { available } from '../support/services.ts';
  */
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
-const EXAMPLES = ['feedback', 'moderation', 'teams-bot', 'textkit'];
+const EXAMPLES = ['feedback', 'moderation', 'notes', 'teams-bot', 'textkit'];
 const MINUTE = 60_000;
 
 /** This Node before any other, and no variables of the test run's own npm. */
@@ -87,17 +87,23 @@ async function installExample(base: string, name: string): Promise<string> {
     'tsconfig.build.json',
     '--listFilesOnly',
   ]);
-  // What is not built from sources belongs to the tests, whose `./plugin.ts` is the installed one.
+  // What is not built from sources belongs to the tests, whose `./plugin.ts` is the installed one, as is whatever else the package exports.
   const isPublished = (file: string) => built.split('\n').includes(file) || file.endsWith('package.json');
   await cp(sources, folder, {
     recursive: true,
     force: false,
     filter: (file) => !isPublished(file) && !file.endsWith('/dist'),
   });
-  await writeFile(
-    path.join(folder, 'plugin.ts'),
-    `export { default } from '@example/gateway-plugin-${name}';\n`,
-  );
+  const installed = `@example/gateway-plugin-${name}`;
+  await writeFile(path.join(folder, 'plugin.ts'), `export { default } from '${installed}';\n`);
+  const { exports } = JSON.parse(await readFile(path.join(sources, 'package.json'), 'utf8')) as {
+    exports: Record<string, unknown>;
+  };
+  for (const module of Object.keys(exports).filter((place) => /^\.\/[a-z]+$/.test(place)))
+    await writeFile(
+      path.join(folder, `${module}.ts`),
+      `export * from '${path.posix.join(installed, module)}';\n`,
+    );
   return folder;
 }
 

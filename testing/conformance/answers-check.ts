@@ -7,7 +7,7 @@ import { answersOf } from '../../kernel/http/openapi-answers.ts';
 import type { TestGateway } from '../start-test-gateway.ts';
 import { type BusyLoop, meterLoop } from './busy-loop.ts';
 import { type Answered, Caller } from './caller.ts';
-import { nameOf, routesOf, withGateway } from './gateway-of.ts';
+import { nameOf, routesOf, schemaOf, withGateway } from './gateway-of.ts';
 import { grpcRequestFor } from './grpc-tenancy.ts';
 import { seeded } from './made-data.ts';
 import type { SampleTenant } from './options.ts';
@@ -122,7 +122,9 @@ function routeAnswerProblems(route: CompiledRoute, { status, body, headers, fail
   if (status === 500) return [`answers 500${failure}`];
   if (status < 500 && failure !== '') return [`fails after it has begun to answer${failure}`];
   if (!(status in answersOf(route))) {
-    const where = status < 400 ? 'schema.responses' : '"failures" or schema.responses';
+    const isMounted = route.middleware !== undefined;
+    const declared = `${schemaOf(route)}.responses`;
+    const where = status < 400 || isMounted ? declared : `"failures" or ${declared}`;
     return [`answers ${status}, which it does not declare: name it in ${where}`];
   }
   const schema = route.definition!.schema?.responses?.[status];

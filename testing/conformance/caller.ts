@@ -17,7 +17,7 @@ import { messageOf, type Subject } from './subject.ts';
 const DEADLINE = 10_000;
 /** Milliseconds that a stream is read on after its first message, and that one without any is waited for where it does not matter. */
 const FOLLOW = 500;
-/** Milliseconds in which a handler ends when its caller has left. */
+/** Milliseconds in which a handler ends when its caller has left, and not more than a call may take. */
 const CANCEL = 5_000;
 
 /**
@@ -128,7 +128,7 @@ export class Caller {
       this.problems.add(`${name} does not answer within ${this.#deadline / 1000} s`);
       return undefined;
     }
-    if (isCut && !(await inFlight.idle(CANCEL))) {
+    if (isCut && !(await inFlight.idle(Math.min(CANCEL, this.#deadline)))) {
       this.#subject.silent.add(name);
       this.problems.add(`${name} goes on after its caller has left: end it when call.signal aborts`);
     }

@@ -4,6 +4,7 @@ import type { Plugin } from '../../kernel/api/plugin.ts';
 import type { CompiledRoute } from '../../kernel/http/compiled-route.ts';
 import { createDatabase } from '../fresh-database.ts';
 import { startTestGateway, type TestGateway } from '../start-test-gateway.ts';
+import { mountedOperations } from './mounted-operations.ts';
 import { bundledPlugins, providersFor } from './providers.ts';
 import { ConformanceError, NotRunning, type Subject } from './subject.ts';
 
@@ -61,14 +62,22 @@ async function settled({ gateway }: TestGateway, { name }: Plugin, setupTimeout:
   throw new NotRunning(`${name} does not start, it is ${status.state}: ${reason.split('\n', 1)[0]}`);
 }
 
-/** The routes that the plugin serves now. */
+/** The routes that the plugin serves now, with each operation that its mounted routers declare. */
 export function routesOf(gateway: TestGateway, plugin: Plugin): readonly CompiledRoute[] {
-  return gateway.gateway.host.slot(plugin.name)?.current?.effects.routes ?? [];
+  const routes = gateway.gateway.host.slot(plugin.name)?.current?.effects.routes ?? [];
+  return routes.flatMap((route) =>
+    route.kind === 'router' ? [route, ...mountedOperations(route)] : [route],
+  );
 }
 
 /** How a route is named in samples and messages: `GET /v1/notes/{id}`. */
 export function nameOf(route: CompiledRoute): string {
   return `${route.methods[0]} ${route.pattern}`;
+}
+
+/** Where a route says what it takes and answers: for an operation of a mounted router that is the router's `openapi`. */
+export function schemaOf({ middleware }: CompiledRoute): 'schema' | 'openapi' {
+  return middleware === undefined ? 'schema' : 'openapi';
 }
 
 /** Enables or disables the plugin as an operator does. @throws ConformanceError with the gateway's own words. */

@@ -23,7 +23,7 @@ export interface ConformanceOptions {
   readonly samples?: Readonly<Record<string, RouteSample>>;
   /** Reading routes and gRPC methods, by their names, that show every tenant the same (`GET /v1/models`), or nothing that is stored. */
   readonly shared?: readonly string[];
-  /** Milliseconds in which a call has to be answered, or to send its first message. Default 10,000. */
+  /** Milliseconds in which a call has to be answered, or to send its first message, and has 5,000 at most to end when its caller has left. Default 10,000. */
   readonly deadline?: number;
   /** Milliseconds that the set-up may take. Default 30,000, as in a gateway. */
   readonly setupTimeout?: number;

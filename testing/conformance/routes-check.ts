@@ -1,7 +1,7 @@
 import type { Validator } from '../../foundation/base/json-schema.ts';
 import { compiledOf } from '../../kernel/grpc/compiled-service.ts';
 import type { CompiledRoute } from '../../kernel/http/compiled-route.ts';
-import { nameOf, routesOf, withGateway } from './gateway-of.ts';
+import { nameOf, routesOf, schemaOf, withGateway } from './gateway-of.ts';
 import type { Subject } from './subject.ts';
 
 /** A schema that cannot be compiled would only be found by the first request that needs it. */
@@ -40,17 +40,19 @@ function problemsOf(route: CompiledRoute): readonly string[] {
   if (!route.summary) problems.push(`${name} has no summary`);
   problems.push(...schemaProblems(name, route.validators));
   const { definition } = route;
+  const schema = schemaOf(route);
   if (definition === undefined) return problems;
   const parameters = [...route.pattern.matchAll(/\{(\w+)\*?\}/g)].map((match) => match[1]!);
   const declared = Object.keys((definition.schema?.params as { properties?: object })?.properties ?? {});
   for (const parameter of parameters) {
-    if (!declared.includes(parameter)) problems.push(`${name}: schema.params says nothing of {${parameter}}`);
+    if (!declared.includes(parameter))
+      problems.push(`${name}: ${schema}.params says nothing of {${parameter}}`);
   }
   for (const parameter of declared) {
     if (!parameters.includes(parameter)) problems.push(`${name}: the path has no {${parameter}}`);
   }
   const isStream = definition.countsAsStream !== undefined;
   if (!isStream && Object.keys(definition.schema?.responses ?? {}).length === 0)
-    problems.push(`${name}: schema.responses is empty, so clients do not know what it answers`);
+    problems.push(`${name}: ${schema}.responses is empty, so clients do not know what it answers`);
   return problems;
 }

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import {
   bundledPlugins,
+  fakeModel,
   freshDatabase,
   pluginConformance,
   startTestGateway,
@@ -54,16 +52,16 @@ test('questions are refused and redacted', async () => {
 });
 
 test('answers are redacted, streamed ones too, wherever they are cut', async () => {
-  await using model = await startModel('Call 555-0199 or 555-0123, please.');
-  await using gateway = await start({ env: model.env });
+  const pieces = 'Call 555-0199 or 555-0123, please.'.match(/.{1,3}/g) ?? [];
+  await using gateway = await start({ model: fakeModel({ pieces }) });
   const expected = 'Call [removed] or [removed], please.';
   assert.equal((await ask(gateway, 'Which number?')).body.choices[0].message.content, expected);
   assert.deepEqual(streamed(await ask(gateway, 'Which number?', true)), { text: expected, error: undefined });
 });
 
 test('an answer that is refused ends, and nothing of what is refused has left', async () => {
-  await using model = await startModel('The words that you look for are: open sesame. Use them well.');
-  await using gateway = await start({ env: model.env });
+  const says = 'The words that you look for are: open sesame. Use them well.';
+  await using gateway = await start({ model: fakeModel(says) });
   assert.equal((await ask(gateway, 'Which words?')).body.error.code, 'guard.output-blocked');
   const { text, error } = streamed(await ask(gateway, 'Which words?', true));
   assert.equal(error, 'guard.output-blocked');
@@ -139,32 +137,6 @@ async function copyOfAgents(change: (yaml: string) => string) {
     file,
     env: { SVC_AGENTS_DIR: folder },
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
-  };
-}
-
-/** A model that says this, in pieces of three characters. */
-async function startModel(says: string) {
-  const server = createServer(async (request, response) => {
-    const { stream } = JSON.parse(Buffer.concat(await request.toArray()).toString());
-    if (stream !== true) {
-      const choice = { index: 0, finish_reason: 'stop', message: { role: 'assistant', content: says } };
-      response.setHeader('content-type', 'application/json').end(JSON.stringify({ choices: [choice] }));
-      return;
-    }
-    const send = (delta: object, finish_reason: string | null) =>
-      response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`);
-    response.setHeader('content-type', 'text/event-stream');
-    for (const content of says.match(/.{1,3}/g) ?? []) send({ content }, null);
-    send({}, 'stop');
-    response.end('data: [DONE]\n\n');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    env: { LLM_API_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await once(server.close(), 'close');
-    },
   };
 }
 

@@ -10,7 +10,11 @@ export interface ChatRun {
   readonly userId: string;
   /** The identity that owns the session and its usage, as that of a credential would; default: `userId`. */
   readonly identityId?: string;
-  /** Goes on with a session; one that is not there yet is made under this name. Absent: a new one. */
+  /**
+   * Goes on with a session; one that is not there yet is made under this name. Absent: a new one. An id has 1 to 128 characters of `A-Z`, `a-z`, `0-9`, `.`, `_`
+   * and `-`, looks like no credential, and is unique in its tenant: hash what another system calls its conversations, where that may have other characters. Logs,
+   * usage and durable events carry it, so it should name nobody. Any other text is `session.invalid-id`, the session of another owner `session.forbidden`.
+   */
   readonly sessionId?: string;
   /** An agent of agents.d, or of the tenant; absent: the default agent, with every tool that the tenant may use. */
   readonly agent?: string;

@@ -35,14 +35,17 @@ export interface GraphEdge {
 /** When an edge is taken: by the outcome that a person chose, or by a comparison on the run's data. */
 export type Condition = OutcomeCondition | FieldCondition;
 
+/** Holds when the person who completed the node's task chose this outcome. */
 export interface OutcomeCondition {
   readonly outcome: string;
 }
 
+/** Holds when a field of the run's data compares with `value` as `op` says. Nothing is coerced. For a field that is not there only `ne` and `exists: false` hold. */
 export interface FieldCondition {
   /** `input.<field>`, `variables.<key>` or `steps.<nodeId>.output.<field>`, nested further by dots. */
   readonly field: string;
   readonly op: Operator;
+  /** What to compare with; true or false for `exists`. */
   readonly value?: Json;
 }
 
@@ -60,6 +63,7 @@ export const OPERATORS = [
   'endsWith',
 ] as const;
 
+/** One of them. */
 export type Operator = (typeof OPERATORS)[number];
 
 /** One thing that is wrong with a graph. */

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from './graph.ts';
 /** `completed` and `cancelled` are final (specification 2, Run). */
 export type RunStatus = 'running' | 'waiting' | 'paused' | 'completed' | 'cancelled';
 
+/** All states of a run. */
 export const RUN_STATUSES: readonly RunStatus[] = ['running', 'waiting', 'paused', 'completed', 'cancelled'];
 
 /** Where one step stands (decisions 2.3). `pending`: decided, and no worker has it yet. */
@@ -73,6 +74,7 @@ export const RUN_EVENT_TYPES = [
   'warning',
 ] as const;
 
+/** One of them. */
 export type RunEventType = (typeof RUN_EVENT_TYPES)[number];
 
 /** One event of a run. `seq` begins with 1 and has no gaps. Wire names. */

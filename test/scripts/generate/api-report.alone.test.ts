@@ -4,6 +4,14 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { apiReportFiles } from '../../../scripts/generate/api-report.ts';
+import { publicDeclarations } from '../../../scripts/generate/public-declarations.ts';
+
+/** Of a package with two entries. */
+const MANIFEST = JSON.stringify({
+  name: 'agent-gateway',
+  type: 'module',
+  exports: { '.': './kernel/index.ts', './testing': './testing/index.ts' },
+});
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -18,17 +26,17 @@ async function reportsOf(t: ExecutionContext, kernel: string, testing: string | 
   t.teardown(() => rm(root, { recursive: true, force: true }));
   await mkdir(path.join(root, 'kernel'));
   await mkdir(path.join(root, 'testing'));
-  await writeFile(path.join(root, 'package.json'), '{"name": "agent-gateway", "type": "module"}');
+  await writeFile(path.join(root, 'package.json'), MANIFEST);
   await writeFile(path.join(root, 'tsconfig.json'), COMPILER);
   await mkdir(path.join(root, 'node_modules'));
   await writeFile(path.join(root, 'kernel/index.ts'), kernel);
   if (testing !== null) await writeFile(path.join(root, 'testing/index.ts'), testing);
-  return () => apiReportFiles(root).map(({ render }) => render(''));
+  return () => apiReportFiles(root, publicDeclarations(root)).map(({ render }) => render(''));
 }
 
 test('the report of the gateway names every export, each with a docblock, and no place of this machine', (t) => {
   t.timeout(120_000);
-  const [kernel, testing] = apiReportFiles(ROOT);
+  const [kernel, testing] = apiReportFiles(ROOT, publicDeclarations(ROOT));
   t.is(kernel?.path, 'api/agent-gateway.api.md');
   t.is(testing?.path, 'api/agent-gateway-testing.api.md');
   for (const [file, names] of [

@@ -6,7 +6,7 @@ import { defineEntity } from '@mikro-orm/core';
 import test from 'ava';
 import { sql } from 'kysely';
 import Type from 'typebox';
-import notes from '../../../examples/plugins/notes/plugin.ts';
+import { resolveKernelForPlugins } from '../../../foundation/code/resolve-hook.ts';
 import {
   column,
   type Database,
@@ -28,9 +28,12 @@ import { route } from '../../../kernel/api/route.ts';
 import { type ConformanceOptions, pluginConformance } from '../../../testing/index.ts';
 import { testPlugin } from '../../support/plugins.ts';
 
-const options: ConformanceOptions = {};
+// The example is a package of its own.
+resolveKernelForPlugins();
+const example = new URL('../../../examples/plugins/notes/plugin.ts', import.meta.url).href;
+const { default: notes } = (await import(example)) as { default: Plugin };
 
-for (const { title, run } of pluginConformance(notes, options)) {
+for (const { title, run } of pluginConformance(notes)) {
   test.serial(`the example passes: ${title}`, async (t) => {
     await t.notThrowsAsync(run);
   });

@@ -1,0 +1,60 @@
+import ts from 'typescript';
+
+/** What a docblock says, as Markdown. */
+export interface Docblock {
+  /** The text before the first tag; empty where there is none. */
+  readonly text: string;
+  /** By the name of the parameter. */
+  readonly parameters: ReadonlyMap<string, string>;
+  /** Everything else, in its order: `throws`, `returns`, `example`, `deprecated`. */
+  readonly tags: readonly { readonly tag: string; readonly text: string }[];
+}
+
+/** The last docblock before a declaration or a member: of several, the others belong to the file. */
+export function docblockOf(node: ts.Node): Docblock | undefined {
+  const block = ts
+    .getJSDocCommentsAndTags(node)
+    .filter((comment) => ts.isJSDoc(comment))
+    .at(-1);
+  if (block === undefined) return undefined;
+  const parameters = new Map<string, string>();
+  const tags: { tag: string; text: string }[] = [];
+  for (const tag of block.tags ?? []) {
+    if (ts.isJSDocParameterTag(tag)) parameters.set(tag.name.getText(), proseOf(tag.comment));
+    else if (ts.isJSDocThrowsTag(tag))
+      tags.push({ tag: 'throws', text: `${thrown(tag)}${proseOf(tag.comment)}` });
+    else if (tag.tagName.text === 'example') tags.push({ tag: 'example', text: codeOf(tag) });
+    else tags.push({ tag: tag.tagName.text, text: proseOf(tag.comment) });
+  }
+  return { text: proseOf(block.comment), parameters, tags };
+}
+
+/** `@throws {RangeError} …` names a type, which the prose would not show. */
+function thrown(tag: ts.JSDocThrowsTag): string {
+  return tag.typeExpression === undefined ? '' : `\`${tag.typeExpression.type.getText()}\` `;
+}
+
+function proseOf(comment: string | ts.NodeArray<ts.JSDocComment> | undefined): string {
+  const text = ts.getTextOfJSDocComment(comment) ?? '';
+  return escapeProse(text.replace(SOURCES, '').trim().replace(/^- /, ''));
+}
+
+/** Where a rule comes from is for those who change it. */
+const SOURCES = /\s\((?:specification|decisions|DESIGN)\b[^)]*\)/g;
+
+/** An example is code, line by line as it is written; TypeScript's own reading of it loses what looks like a tag. */
+function codeOf(tag: ts.JSDocTag): string {
+  const [, ...lines] = tag.getText().split('\n');
+  return lines
+    .map((line) => line.replace(/^\s*\*(?: |$)/, ''))
+    .join('\n')
+    .replace(/\s*\*?\/?\s*$/, '');
+}
+
+/** Outside of code, `<plugin>` would be taken for HTML. */
+function escapeProse(text: string): string {
+  return text
+    .split(/(`[^`]*`)/)
+    .map((part, index) => (index % 2 === 0 ? part.replaceAll('<', '&lt;') : part))
+    .join('');
+}
