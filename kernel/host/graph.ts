@@ -1,7 +1,6 @@
 import type { Plugin } from '../api/plugin.ts';
-import { GATEWAY_POINTS } from '../api/points.ts';
 
-/** The plugins cannot be put in an order, or two claim the same service or extension point. */
+/** The plugins cannot be put in an order, or two claim the same service. */
 class PluginGraphError extends Error {
   override readonly name = 'PluginGraphError';
 }
@@ -19,7 +18,7 @@ export interface PluginGraph {
 /**
  * Builds the graph.
  *
- * @throws PluginGraphError that names the two providers of one service, the two readers of one extension point, or every member of a cycle.
+ * @throws PluginGraphError that names the two providers of one service, or every member of a cycle.
  */
 export function buildGraph(plugins: readonly Plugin[]): PluginGraph {
   const providers = providersOf(plugins);
@@ -42,18 +41,16 @@ export function buildGraph(plugins: readonly Plugin[]): PluginGraph {
 
 function providersOf(plugins: readonly Plugin[]): ReadonlyMap<string, string> {
   const providers = new Map<string, string>();
-  const points = new Map(GATEWAY_POINTS.map((id) => [id, 'the gateway']));
-  for (const { name, offers = [], points: read = [] } of plugins) {
-    for (const { id } of offers) claim(providers, id, name, `the service ${id} is offered`);
-    for (const { id } of read) claim(points, id, name, `the extension point ${id} is read`);
+  for (const plugin of plugins) {
+    for (const ref of plugin.offers ?? []) {
+      const other = providers.get(ref.id);
+      if (other !== undefined) {
+        throw new PluginGraphError(`the service ${ref.id} is offered by both ${other} and ${plugin.name}`);
+      }
+      providers.set(ref.id, plugin.name);
+    }
   }
   return providers;
-}
-
-function claim(owners: Map<string, string>, id: string, name: string, what: string): void {
-  const other = owners.get(id);
-  if (other !== undefined) throw new PluginGraphError(`${what} by both ${other} and ${name}`);
-  owners.set(id, name);
 }
 
 function upstreamOf(plugin: Plugin, providers: ReadonlyMap<string, string>): readonly string[] {

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { column } from '../../../foundation/data/columns.ts';
-import { extensionPoint, serviceRef } from '../../../kernel/api/refs.ts';
+import { serviceRef } from '../../../kernel/api/refs.ts';
 import {
   defineDurableEvent,
   defineEntity,
@@ -16,7 +16,6 @@ import { publicRoute, testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
 
 const Guard = serviceRef<object>('engine.guard');
-const Parts = extensionPoint<object>('engine.parts');
 const Run = Type.Object({ run_id: Type.String() });
 const Work = defineJob('engine.work', Run);
 const Look = defineHint('engine.look', Run);
@@ -27,7 +26,6 @@ const Ended = defineDurableEvent('engine.ended', Run);
 const engine = testPlugin('engine', {
   onFailure: 'abort',
   offers: [Guard],
-  points: [Parts],
   entities: [
     defineEntity({
       name: 'EngineSession',
@@ -177,18 +175,6 @@ const CULPRITS: readonly Culprit[] = [
         'failed',
         /the durable-event engine\.ended has two meanings, one in engine and one in adurable/,
       ],
-    },
-  },
-  {
-    title: 'reads an extension point that is taken',
-    files: { apoint: acme('apoint', { parts: "points: [extensionPoint('engine.parts')]," }) },
-    says: { apoint: ['failed', /the extension point engine\.parts is read by both engine and apoint/] },
-  },
-  {
-    title: "reads an extension point of the gateway's own",
-    files: { aspy: acme('aspy', { parts: "points: [extensionPoint('gateway.secret-stores')]," }) },
-    says: {
-      aspy: ['failed', /the extension point gateway\.secret-stores is read by both the gateway and aspy/],
     },
   },
   {

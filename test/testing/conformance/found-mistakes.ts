@@ -64,7 +64,10 @@ export const MISTAKES: readonly Mistake[] = [
     mistakes.takesPoint,
     'the extension point agent-engine.tools is claimed by both agent-engine and takes-point',
   ],
-  [mistakes.takesHint, /^the hint workflow.* is claimed by both workflow and takes-hint$/],
+  [
+    mistakes.takesHint,
+    /takes-hint does not start, it is failed: the hint workflow.* is worked on by both workflow and takes-hint/,
+  ],
 
   [mistakes.leavesTimer, `after its stop a timer is left${at('timer')}`],
   [mistakes.leavesInterval, `after its stop: an interval of 1000 ms was left${at('interval')}`],
