@@ -30,7 +30,7 @@ async function start(t: ExecutionContext, env: Readonly<Record<string, string>> 
   const gateway = await startTestGateway({ plugins: [evolution, asker], env });
   t.teardown(gateway.stop);
   const send = async (method: string, path: string, body: object, match?: string, token?: string) => {
-    const headers = match === undefined ? {} : { 'if-match': match };
+    const headers: Record<string, string> = match === undefined ? {} : { 'if-match': match };
     return gateway.request(path, { method, body, headers, ...(token === undefined ? {} : { token }) });
   };
   return {
