@@ -93,6 +93,7 @@ test('every plugin has a README that tells its settings and every code of its er
   for (const plugin of [
     'plugins/agent-engine',
     'plugins/channels',
+    'plugins/evolution',
     'plugins/pages',
     'plugins/platform',
     'plugins/records',

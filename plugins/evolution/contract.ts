@@ -1,0 +1,63 @@
+import { defineEvent, serviceRef, Type } from 'agent-gateway';
+import type { SharingMode } from './services/sharing/effective-mode.ts';
+
+export { effectiveMode, SHARING_MODES, type SharingMode } from './services/sharing/effective-mode.ts';
+
+/** What holds for all tenants: no tenant shares more than this (decisions 1.11). */
+export interface GlobalSharing {
+  readonly mode: SharingMode;
+  /** 0 where nobody has written a policy. */
+  readonly version: number;
+}
+
+/** What is in force for a tenant. */
+export interface TenantSharing {
+  readonly tenantId: string;
+  readonly globalMode: SharingMode;
+  /** What the tenant wants; see `mayConsume`. */
+  readonly consumeShared: boolean;
+  /** Whether its agents take what others share: it wants to, and sharing is not disabled for all. */
+  readonly mayConsume: boolean;
+  /** What the tenant wants. */
+  readonly contributionMode: SharingMode;
+  /** What counts when something is about to leave the tenant. */
+  readonly effectiveContributionMode: SharingMode;
+  readonly labels: readonly string[];
+  /** 0 where nobody has written a policy for the tenant. */
+  readonly version: number;
+}
+
+/** The sharing policies in force, at most a second old; a change counts on the replica that made it at once. */
+export interface SharingPolicies {
+  global(): Promise<GlobalSharing>;
+  /** Of a tenant without a policy, or that is unknown: nothing is shared. */
+  of(tenantId: string): Promise<TenantSharing>;
+}
+
+/** The sharing policies. */
+export const SharingPoliciesRef = serviceRef<SharingPolicies>('evolution.sharing-policies');
+
+/** Which shared knowledge is meant; what is absent does not narrow. */
+export interface SharedKnowledgeFilter {
+  /** The one tenant whose genes are looked at. Default: all. */
+  readonly tenantId?: string | undefined;
+  readonly taskClass?: string | undefined;
+  /** The tenant that contributed it. */
+  readonly sourceTenant?: string | undefined;
+  readonly source?: 'local' | 'hub' | undefined;
+  /** When it came to be here, both ends included. */
+  readonly from?: Date | undefined;
+  readonly to?: Date | undefined;
+}
+
+/** What tenants have learned from each other: genes of source `hub`, and those that name a contributor. */
+export interface SharedKnowledge {
+  /** Revokes what matches, for good: its content does not come back by import. Gives the number of genes. */
+  revoke(filter: SharedKnowledgeFilter, reason: string): Promise<number>;
+}
+
+/** A policy was written: of this tenant, or without one the global policy. */
+export const SharingChanged = defineEvent(
+  'evolution.sharing-changed',
+  Type.Object({ tenantId: Type.Optional(Type.String()) }),
+);

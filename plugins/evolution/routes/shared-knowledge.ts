@@ -1,0 +1,39 @@
+import { access, type Route, route } from 'agent-gateway';
+import type { SharedKnowledge } from '../contract.ts';
+import { reachOf } from '../services/sharing/reach.ts';
+import { badMember, Revoke, Revoked } from './sharing-schemas.ts';
+
+/** The revocation of what tenants have learned from each other (decisions 1.11). */
+export function sharedKnowledgeRoutes(knowledge: SharedKnowledge): readonly Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/admin/v1/evolution/shared-knowledge/revoke',
+      access: access.governance(['sharing:*', 'security:*']),
+      tag: 'shared-knowledge',
+      summary: 'Revoke shared knowledge by tenant, task class, source or time, for good',
+      description: 'Operators revoke it in all tenants, others in their own.',
+      schema: { body: Revoke, responses: { 200: Revoked } },
+      handle: async (call) => {
+        const { confirm_all, reason = '', ...filter } = call.body;
+        const { task_class: taskClass, source_tenant: sourceTenant, source } = filter;
+        const [from, to] = [momentOf(filter.from), momentOf(filter.to)];
+        if (Object.keys(filter).length === 0 && confirm_all !== true)
+          throw badMember('/body/confirm_all', 'must be true where nothing narrows what is revoked');
+        if (from !== undefined && to !== undefined && from > to)
+          throw badMember('/body/from', 'must not be after `to`');
+        const tenantId = reachOf(call.identity);
+        const deleted = await knowledge.revoke(
+          { tenantId, taskClass, sourceTenant, source, from, to },
+          reason,
+        );
+        call.audit({ changes: { ...filter, deleted } });
+        return { deleted };
+      },
+    }),
+  ];
+}
+
+function momentOf(text: string | undefined): Date | undefined {
+  return text === undefined ? undefined : new Date(text);
+}

@@ -1,0 +1,29 @@
+import { type Database, eachRow, type PersonalData } from 'agent-gateway';
+import { TenantSharingTable } from '../store/tables.ts';
+
+/** Sharing policies belong to the tenant; who wrote them is named there, and gets a pseudonym when he is erased. */
+export function createSharingData(database: Pick<Database, 'forTenant'>): PersonalData {
+  return {
+    name: 'evolution',
+    sections: [
+      {
+        name: 'sharing_policies',
+        entities: [TenantSharingTable],
+        async *read({ tenantId, userId }) {
+          if (userId !== undefined) return;
+          const entities = database.forTenant(tenantId);
+          for await (const row of eachRow(entities, TenantSharingTable, {}, { by: ['id'] })) {
+            const { version, labels, reason, updatedBy: updated_by, updatedAt: updated_at } = row;
+            const { consumeShared: consume_shared, contributionMode: contribution_mode } = row;
+            yield { version, consume_shared, contribution_mode, labels, reason, updated_by, updated_at };
+          }
+        },
+      },
+    ],
+    async erase(entities, { userId, pseudonym }): Promise<Record<string, number>> {
+      if (userId === undefined) return { sharing_policies: await entities.erase(TenantSharingTable, {}) };
+      await entities.update(TenantSharingTable, { updatedBy: userId }, { updatedBy: pseudonym });
+      return {};
+    },
+  };
+}

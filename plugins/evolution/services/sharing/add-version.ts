@@ -1,0 +1,61 @@
+import { isUniqueViolation, KernelErrors } from 'agent-gateway';
+import type { VersionStore } from '../../store/sharing-versions.ts';
+import { SharingErrors } from './errors.ts';
+
+/** How often a writer tries who loses each race. Of those who race for a version one gets it. */
+const ATTEMPTS = 32;
+
+/** Who writes, why, and over which version. */
+export interface Change {
+  /** Id of the identity. */
+  readonly by: string;
+  readonly reason: string | null;
+  /** Whether the version in force is the one that the change is meant for. */
+  readonly expects: (version: number) => boolean;
+}
+
+/** The version before a change, where there was one, and the one that it made. */
+export interface Written<Row> {
+  readonly before: Row | undefined;
+  readonly row: Row;
+}
+
+/**
+ * Adds the version that `make` makes of the one in force. Versions are unique: who comes second makes his of the first's, unless he expects another.
+ *
+ * @throws `sharing-policy.version-mismatch`, `sharing-policy.busy`
+ */
+export async function addVersion<Row extends { readonly version: number }>(
+  store: VersionStore<Row>,
+  expects: Change['expects'],
+  make: (version: number, before: Row | undefined) => Row | Promise<Row>,
+): Promise<Written<Row>> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const before = await store.latest();
+    const current = before?.version ?? 0;
+    if (!expects(current)) throw SharingErrors.mismatch(`The version in force is ${current}.`);
+    const row = await make(current + 1, before);
+    try {
+      await store.add(row);
+      return { before, row };
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+    }
+  }
+  throw SharingErrors.busy();
+}
+
+/** The version that a rollback brings back. Throws `request.invalid` for the current one, `sharing-policy.version-not-found`. */
+export async function formerVersion<Row extends { readonly version: number }>(
+  store: VersionStore<Row>,
+  wanted: number,
+  current: number,
+): Promise<Row> {
+  if (wanted === current) {
+    const message = 'must not be the version that is in force';
+    throw KernelErrors.invalidRequest(undefined, { errors: [{ pointer: '/body/version', message }] });
+  }
+  const row = await store.find(wanted);
+  if (row === undefined) throw SharingErrors.unknownVersion();
+  return row;
+}

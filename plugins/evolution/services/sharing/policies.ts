@@ -1,0 +1,145 @@
+import { createSharedCache, type Page, type Scope } from 'agent-gateway';
+import {
+  effectiveMode,
+  type GlobalSharing,
+  SharingChanged,
+  type SharingMode,
+  type SharingPolicies,
+  type TenantSharing,
+} from '../../contract.ts';
+import { globalVersions, tenantVersions } from '../../store/sharing-versions.ts';
+import type { GlobalSharingRow, TenantSharingRow } from '../../store/tables.ts';
+import { addVersion, type Change, formerVersion, type Written } from './add-version.ts';
+
+const MAX_AGE_MS = 1000;
+const MAX_TENANTS = 10_000;
+const GLOBAL = 'global';
+
+/** What a tenant decides. */
+export interface TenantChoice {
+  readonly consumeShared: boolean;
+  readonly contributionMode: SharingMode;
+  readonly labels: readonly string[];
+}
+
+/** In force for a tenant without a policy of its own: nothing goes out, nothing comes in. */
+export const NOTHING_SHARED: TenantChoice = {
+  consumeShared: false,
+  contributionMode: 'disabled',
+  labels: [],
+};
+
+export type Sharing = ReturnType<typeof openSharing>;
+
+/** Opens the sharing policies: what others ask at each turn (`policies`, kept for a second), and what administrators read and write. */
+export function openSharing(scope: Pick<Scope, 'services' | 'on' | 'defer'>) {
+  const { clock, database, events, ids } = scope.services;
+  const globals = globalVersions(database);
+  const versionsOf = (tenantId: string) => tenantVersions(database.forTenant(tenantId));
+  const cached = { clock, maxAge: MAX_AGE_MS };
+  const recentGlobal = createSharedCache<GlobalSharing>({
+    ...cached,
+    maxEntries: 1,
+    load: async () => toGlobal(await globals.latest()),
+  });
+  const recentTenants = createSharedCache<TenantChoice & { readonly version: number }>({
+    ...cached,
+    maxEntries: MAX_TENANTS,
+    load: async (tenantId) => (await versionsOf(tenantId).latest()) ?? { ...NOTHING_SHARED, version: 0 },
+    weigh: ({ labels }) => labels.join().length,
+  });
+  const forget = (tenantId: string | undefined) =>
+    tenantId === undefined ? recentGlobal.clear() : recentTenants.forget(tenantId);
+  scope.on(SharingChanged, ({ tenantId }) => forget(tenantId));
+  scope.defer(
+    events.onMissed(() => {
+      recentGlobal.clear();
+      recentTenants.clear();
+    }),
+  );
+
+  /** Also after a failure: a write whose answer was lost has happened. */
+  async function changing<T>(tenantId: string | undefined, write: Promise<T>): Promise<T> {
+    try {
+      return await write;
+    } finally {
+      forget(tenantId);
+      events.emit(SharingChanged, tenantId === undefined ? {} : { tenantId });
+    }
+  }
+
+  const signed = ({ by, reason }: Change) => ({ reason, updatedBy: by, updatedAt: new Date(clock.now()) });
+
+  const policies: SharingPolicies = {
+    global: async () => recentGlobal.get(GLOBAL),
+    async of(tenantId) {
+      const [{ mode }, choice] = await Promise.all([recentGlobal.get(GLOBAL), recentTenants.get(tenantId)]);
+      return inForce(tenantId, mode, choice);
+    },
+  };
+
+  return {
+    policies,
+    /** The global policy as it is stored; undefined where nobody has written one. */
+    readGlobal: () => globals.latest(),
+    globalHistory: (page: Page) => globals.page(page),
+    setGlobal: (mode: SharingMode, change: Change): Promise<Written<GlobalSharingRow>> =>
+      changing(
+        undefined,
+        addVersion(globals, change.expects, (version) => ({ version, mode, ...signed(change) })),
+      ),
+    rollBackGlobal: (wanted: number, change: Change): Promise<Written<GlobalSharingRow>> =>
+      changing(
+        undefined,
+        addVersion(globals, change.expects, async (version) => {
+          const { mode } = await formerVersion(globals, wanted, version - 1);
+          return { version, mode, ...signed(change) };
+        }),
+      ),
+
+    readTenant: (tenantId: string) => versionsOf(tenantId).latest(),
+    tenantHistory: (tenantId: string, page: Page) => versionsOf(tenantId).page(page),
+    /** What is absent stays as it is. */
+    setTenant(
+      tenantId: string,
+      changes: Partial<TenantChoice>,
+      change: Change,
+    ): Promise<Written<TenantSharingRow>> {
+      const make = (version: number, before: TenantSharingRow | undefined) => ({
+        ...choiceOf(before ?? NOTHING_SHARED),
+        ...changes,
+        ...{ id: ids.uuid(), tenantId, version, ...signed(change) },
+      });
+      return changing(tenantId, addVersion(versionsOf(tenantId), change.expects, make));
+    },
+    rollBackTenant(tenantId: string, wanted: number, change: Change): Promise<Written<TenantSharingRow>> {
+      const versions = versionsOf(tenantId);
+      const make = async (version: number) => ({
+        ...choiceOf(await formerVersion(versions, wanted, version - 1)),
+        ...{ id: ids.uuid(), tenantId, version, ...signed(change) },
+      });
+      return changing(tenantId, addVersion(versions, change.expects, make));
+    },
+  };
+}
+
+function toGlobal(row: GlobalSharingRow | undefined): GlobalSharing {
+  return { mode: row?.mode ?? 'disabled', version: row?.version ?? 0 };
+}
+
+function choiceOf({ consumeShared, contributionMode, labels }: TenantChoice): TenantChoice {
+  return { consumeShared, contributionMode, labels };
+}
+
+/** What a tenant's choice comes to below the global mode. Pure. */
+function inForce(
+  tenantId: string,
+  globalMode: SharingMode,
+  choice: TenantChoice & { readonly version: number },
+): TenantSharing {
+  return {
+    ...{ tenantId, globalMode, ...choiceOf(choice), version: choice.version },
+    mayConsume: choice.consumeShared && globalMode !== 'disabled',
+    effectiveContributionMode: effectiveMode(globalMode, choice.contributionMode),
+  };
+}

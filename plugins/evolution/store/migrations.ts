@@ -1,0 +1,88 @@
+import type { Migration } from 'agent-gateway';
+
+/** Genes, tombstones and sharing policies. A released migration never changes. */
+const initial: Migration = {
+  name: '001-initial',
+  up: (schema, types) => [
+    schema
+      .createTable('evolution_genes')
+      .addColumn('id', types.id, (is) => is.notNull().primaryKey())
+      .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+      .addColumn('label', types.string(200), (is) => is.notNull())
+      .addColumn('signal_type', types.string(32), (is) => is.notNull())
+      .addColumn('agent_name', types.string(128), (is) => is.notNull())
+      .addColumn('task_class', types.string(128), (is) => is.notNull())
+      .addColumn('component', types.string(128), (is) => is.notNull())
+      .addColumn('signals', types.json, (is) => is.notNull())
+      .addColumn('strategy', types.json, (is) => is.notNull())
+      .addColumn('validation', types.json, (is) => is.notNull())
+      .addColumn('confidence', types.double, (is) => is.notNull().defaultTo(0.5))
+      .addColumn('use_count', types.integer, (is) => is.notNull().defaultTo(0))
+      .addColumn('success_count', types.integer, (is) => is.notNull().defaultTo(0))
+      .addColumn('wins', types.double, (is) => is.notNull().defaultTo(0))
+      .addColumn('losses', types.double, (is) => is.notNull().defaultTo(0))
+      .addColumn('sessions', types.json, (is) => is.notNull())
+      .addColumn('state', types.string(16), (is) => is.notNull())
+      .addColumn('source', types.string(8), (is) => is.notNull())
+      .addColumn('contributor', types.string(128))
+      .addColumn('sender_id', types.string(128))
+      .addColumn('content_hash', types.string(64), (is) => is.notNull())
+      .addColumn('version', types.integer, (is) => is.notNull().defaultTo(1))
+      .addColumn('created_at', types.time, (is) => is.notNull())
+      .addColumn('updated_at', types.time, (is) => is.notNull()),
+    schema
+      .createIndex('evolution_genes_key')
+      .unique()
+      .on('evolution_genes')
+      .columns(['tenant_id', 'agent_name', 'task_class', 'component', 'source']),
+    schema
+      .createIndex('evolution_genes_confidence')
+      .on('evolution_genes')
+      .columns(['tenant_id', 'confidence', 'id']),
+    schema
+      .createIndex('evolution_genes_updated')
+      .on('evolution_genes')
+      .columns(['tenant_id', 'updated_at', 'id']),
+
+    schema
+      .createTable('evolution_tombstones')
+      .addColumn('id', types.id, (is) => is.notNull().primaryKey())
+      .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+      .addColumn('content_hash', types.string(64), (is) => is.notNull())
+      .addColumn('reason', types.string(500), (is) => is.notNull())
+      .addColumn('created_at', types.time, (is) => is.notNull()),
+    schema
+      .createIndex('evolution_tombstones_hash')
+      .unique()
+      .on('evolution_tombstones')
+      .columns(['tenant_id', 'content_hash']),
+
+    schema
+      .createTable('evolution_sharing_global')
+      .addColumn('version', types.integer, (is) => is.notNull().primaryKey())
+      .addColumn('mode', types.string(16), (is) => is.notNull())
+      .addColumn('reason', types.string(500))
+      .addColumn('updated_by', types.string(256), (is) => is.notNull())
+      .addColumn('updated_at', types.time, (is) => is.notNull()),
+
+    schema
+      .createTable('evolution_sharing_tenant')
+      .addColumn('id', types.id, (is) => is.notNull().primaryKey())
+      .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+      .addColumn('version', types.integer, (is) => is.notNull())
+      .addColumn('consume_shared', types.boolean, (is) => is.notNull())
+      .addColumn('contribution_mode', types.string(16), (is) => is.notNull())
+      .addColumn('labels', types.json, (is) => is.notNull())
+      .addColumn('reason', types.string(500))
+      .addColumn('updated_by', types.string(256), (is) => is.notNull())
+      .addColumn('updated_at', types.time, (is) => is.notNull()),
+    schema
+      .createIndex('evolution_sharing_tenant_version')
+      .unique()
+      .on('evolution_sharing_tenant')
+      .columns(['tenant_id', 'version']),
+  ],
+};
+
+/** The migrations of evolution, in order. */
+export const migrations: readonly Migration[] = [initial];

@@ -1,0 +1,77 @@
+import { LockMode } from '@mikro-orm/core';
+import type { Clock, Database, Ids } from 'agent-gateway';
+import type { SharedKnowledge, SharedKnowledgeFilter } from '../contract.ts';
+import { GeneTable, TombstoneTable } from './tables.ts';
+
+/** Genes of one transaction. */
+const BATCH = 200;
+
+/** The shared knowledge in the tables of genes. */
+export function createSharedKnowledge(options: {
+  readonly database: Pick<Database, 'system' | 'forTenant'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}): SharedKnowledge {
+  const { database, clock, ids } = options;
+
+  /** Revokes a batch of a tenant with its tombstones, all or none. Gives their number. */
+  function revokeBatch(tenantId: string, where: ReturnType<typeof matching>, reason: string) {
+    return database.forTenant(tenantId).transaction(
+      async (entities) => {
+        const lock = { lockMode: LockMode.PESSIMISTIC_WRITE, orderBy: { id: 'asc' }, limit: BATCH } as const;
+        const genes = await entities.find(GeneTable, where, lock);
+        const now = new Date(clock.now());
+        for (const { id, contentHash, version } of genes) {
+          const tombstone = { id: ids.uuid(), contentHash, reason, createdAt: now };
+          await entities.upsert(TombstoneTable, tombstone, { conflict: ['contentHash'], update: ['reason'] });
+          await entities.update(
+            GeneTable,
+            { id },
+            { state: 'revoked', version: version + 1, updatedAt: now },
+          );
+        }
+        return genes.length;
+      },
+      { retries: 3 },
+    );
+  }
+
+  /** The first tenant after this one that has genes that match. */
+  async function tenantAfter(last: string, where: ReturnType<typeof matching>): Promise<string | undefined> {
+    const next = { $and: [where, { tenantId: { $gt: last } }] };
+    const [gene] = await database
+      .system()
+      .find(GeneTable, next, { fields: ['tenantId'], orderBy: { tenantId: 'asc' }, limit: 1 });
+    return gene?.tenantId;
+  }
+
+  return {
+    async revoke(filter, reason) {
+      const where = matching(filter, new Date(clock.now()));
+      let revoked = 0;
+      const { tenantId: only } = filter;
+      let tenantId = only ?? (await tenantAfter('', where));
+      while (tenantId !== undefined) {
+        for (let batch = BATCH; batch === BATCH; ) {
+          batch = await revokeBatch(tenantId, where, reason);
+          revoked += batch;
+        }
+        tenantId = only === undefined ? await tenantAfter(tenantId, where) : undefined;
+      }
+      return revoked;
+    },
+  };
+}
+
+/** What comes in after the revocation began is not part of it, so that it ends. */
+function matching({ taskClass, sourceTenant, source, from, to }: SharedKnowledgeFilter, now: Date) {
+  const until = to === undefined || to > now ? now : to;
+  return {
+    state: { $ne: 'revoked' as const },
+    $or: [{ source: 'hub' as const }, { contributor: { $ne: null } }],
+    createdAt: from === undefined ? { $lte: until } : { $gte: from, $lte: until },
+    ...(taskClass === undefined ? {} : { taskClass }),
+    ...(sourceTenant === undefined ? {} : { contributor: sourceTenant }),
+    ...(source === undefined ? {} : { source }),
+  };
+}
