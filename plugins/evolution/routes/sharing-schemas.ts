@@ -30,8 +30,6 @@ export const IfMatch = Type.Object({
   'if-match': Type.Optional(
     Type.String({
       maxLength: 400,
-      pattern: '^\\s*(?:\\*|(?:(?:W/)?"[^"]*"|\\d{1,10})(?:\\s*,\\s*(?:(?:W/)?"[^"]*"|\\d{1,10}))*)\\s*$',
-      patternErrorMessage: 'must be the version, as the ETag says it ("3"), or *',
       description: 'The version that the change is meant for; else 412',
     }),
   ),
@@ -113,12 +111,21 @@ export function changeOf(by: string, reason: string | undefined, header: string 
   return { by, reason: reason ?? null, expects: (version) => matches(header, version) };
 }
 
-/** Weak tags count, which proxies that compress make of strong ones. */
+/** One version of an `If-Match`. Weak tags count, which proxies that compress make of strong ones. */
+const TAG = /^(?:(?:W\/)?"([^"]*)"|(\d{1,10}))$/;
+
 function matches(header: string | undefined, version: number): boolean {
   if (header === undefined || header.trim() === '*') return true;
-  return header
-    .split(',')
-    .some((part) => part.trim().replace(/^W\//, '').replaceAll('"', '') === `${version}`);
+  return header.split(',').some((part) => {
+    const tag = TAG.exec(part.trim());
+    if (tag === null)
+      throw KernelErrors.invalidRequest(undefined, {
+        errors: [
+          { pointer: '/headers/if-match', message: 'must be the version, as the ETag says it ("3"), or *' },
+        ],
+      });
+    return (tag[1] ?? tag[2]) === `${version}`;
+  });
 }
 
 /** The error that names a member of the body. */

@@ -26,6 +26,19 @@ export const ACCESS_MATRIX: Readonly<Record<string, readonly string[]>> = {
     'GET /admin/v1/egress/rules',
     'POST /admin/v1/egress/rules',
     'DELETE /admin/v1/egress/rules/{id}',
+    'POST /admin/v1/evolution/shared-knowledge/revoke',
+  ],
+  'break-glass security': [
+    'GET /admin/v1/evolution/sharing-policy',
+    'PUT /admin/v1/evolution/sharing-policy',
+    'GET /admin/v1/evolution/sharing-policy/history',
+    'POST /admin/v1/evolution/sharing-policy/rollback',
+  ],
+  'break-glass tenant platform security owner': [
+    'GET /admin/v1/evolution/tenants/{id}/sharing-policy',
+    'PUT /admin/v1/evolution/tenants/{id}/sharing-policy',
+    'GET /admin/v1/evolution/tenants/{id}/sharing-policy/history',
+    'POST /admin/v1/evolution/tenants/{id}/sharing-policy/rollback',
   ],
   'break-glass platform ops': [
     'GET /admin/v1/jobs',

@@ -12,6 +12,7 @@ import type { AllPlugins } from './all-plugins.ts';
 import { channelSuccesses } from './channel-successes.ts';
 import { cozeSuccesses } from './coze-successes.ts';
 import type { Input } from './inputs.ts';
+import { sharingSuccesses } from './sharing-successes.ts';
 
 const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
 const Lost = defineJob('story.lost', Type.Object({}), { attempts: 1, backoff: { first: 1, most: 1 } });
@@ -345,6 +346,7 @@ export function successes(gateway: AllPlugins, turns: () => Turns): readonly Ste
     ...cozeSuccesses(gateway),
     ...channelSuccesses(gateway),
     ...adminSuccesses,
+    ...sharingSuccesses,
     ['GET /admin/v1/jobs', none],
     ['GET /admin/v1/jobs/{id}', deadJob],
     ['POST /admin/v1/jobs/{id}/retry', deadJob],
