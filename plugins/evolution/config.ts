@@ -1,4 +1,71 @@
-import { Type } from 'agent-gateway';
+import { field, Type } from 'agent-gateway';
+import type { Static } from 'typebox';
+import { DISCOUNT } from './rules/confidence.ts';
 
-/** Settings of evolution: none so far, since what is shared is a policy that administrators write. */
-export const EvolutionConfig = Type.Object({});
+/** Settings of evolution. */
+export const EvolutionConfig = Type.Object({
+  enabled: field.boolean({
+    env: 'EVOLUTION_ENABLED',
+    default: false,
+    description:
+      'Whether agents with `spec.evolution.enabled` learn from their runs and are advised; false: nothing is recorded, and no prompt changes',
+  }),
+  sender_id: field.string({
+    env: 'EVOLUTION_SENDER_ID',
+    default: 'gateway-local',
+    min: 1,
+    max: 128,
+    description: 'Id of this deployment among those that share genes',
+  }),
+  min_confidence: field.number({
+    env: 'EVOLUTION_MIN_CONFIDENCE',
+    default: 0.5,
+    min: 0,
+    max: 1,
+    description: 'Confidence from which on a gene is recommended; an agent can name its own',
+  }),
+  max_suggestions: field.integer({
+    env: 'EVOLUTION_MAX_SUGGESTIONS',
+    default: 3,
+    min: 0,
+    max: 20,
+    description: 'Suggestions in the advice of one run at most; an agent can name fewer or more',
+  }),
+  holdout: field.number({
+    env: 'EVOLUTION_HOLDOUT',
+    default: 0.1,
+    min: 0,
+    max: 1,
+    description: 'Share of sessions that get no advice, so that the statistics can tell what advice brings',
+  }),
+  discount: field.number({
+    env: 'EVOLUTION_DISCOUNT',
+    default: DISCOUNT,
+    min: 0.5,
+    max: 1,
+    description: 'What an earlier use counts beside the one after it',
+  }),
+  distill_interval: field.duration({
+    env: 'EVOLUTION_DISTILL_INTERVAL',
+    default: '5s',
+    min: '100ms',
+    max: '1h',
+    description: 'Time between two distillations of what was recorded into genes',
+  }),
+  hub_url: field.url({
+    protocols: ['https', 'http'],
+    env: 'EVOLUTION_HUB_URL',
+    unset: 'genes stay in this deployment',
+    description: 'Address of the experience hub whose genes `/admin/evolution/federated` searches',
+  }),
+  hub_api_key: field.string({
+    env: 'EVOLUTION_HUB_API_KEY',
+    secret: true,
+    min: 1,
+    max: 1024,
+    unset: 'the hub is asked without a key',
+    description: 'Bearer key for the hub',
+  }),
+});
+
+export type EvolutionSettings = Static<typeof EvolutionConfig>;

@@ -61,3 +61,58 @@ export const SharingChanged = defineEvent(
   'evolution.sharing-changed',
   Type.Object({ tenantId: Type.Optional(Type.String()) }),
 );
+
+/** Somebody decided about a gene, or genes came from elsewhere; with `id` about that one alone. */
+export const GeneDecided = defineEvent(
+  'evolution.gene-decided',
+  Type.Object({ tenantId: Type.String(), id: Type.Optional(Type.String()) }),
+);
+
+/** A gene, as deployments tell each other of it (specification 3, hub gene). Structure alone: no text of anybody. */
+export interface SharedGene {
+  readonly geneId: string;
+  /** For people. */
+  readonly name: string;
+  readonly taskClass: string;
+  /** 0 to 1, as the contributor says. */
+  readonly confidence: number;
+  readonly strategy: { readonly component: string; readonly type: string };
+  /** Signals by type. */
+  readonly signals: Readonly<Record<string, number>>;
+  readonly validation: Readonly<Record<string, unknown>>;
+  /** 0 to 1: the share of uses that succeeded. */
+  readonly qualityScore: number;
+  readonly useCount: number;
+  readonly successCount: number;
+  /** The tenant that learned it, or `anonymous`. */
+  readonly contributorId: string;
+  readonly source: 'local' | 'hub';
+  readonly syncedAt: string | null;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** What came of genes that were offered. */
+export interface Imported {
+  readonly imported: number;
+  /** Those that were not taken: of an unknown form, revoked here, or known already. */
+  readonly refused: number;
+}
+
+/** Genes between tenants and deployments. The sharing policies are asked each time. */
+export interface GeneExchange {
+  /** Promoted genes of tenants that contribute, most trusted first, 100 at most; anonymous ones name nobody. */
+  published(filter: {
+    readonly text?: string | undefined;
+    readonly taskClass?: string | undefined;
+    readonly minConfidence?: number | undefined;
+  }): Promise<readonly SharedGene[]>;
+  /**
+   * Takes genes from elsewhere as candidates, at half of the confidence that they claim, 100 at most. Nothing for a tenant that does not consume. Nothing of them is
+   * believed: what has not the form of a gene is refused, and no text of theirs is kept.
+   */
+  offer(tenantId: string, genes: readonly unknown[]): Promise<Imported>;
+}
+
+/** The exchange of genes. */
+export const GeneExchangeRef = serviceRef<GeneExchange>('evolution.gene-exchange');

@@ -1,8 +1,10 @@
 import { definePlugin, PersonalDataPoint } from 'agent-gateway';
 import { EvolutionConfig } from './config.ts';
-import { SharingPoliciesRef } from './contract.ts';
+import { GeneExchangeRef, SharingPoliciesRef } from './contract.ts';
+import { geneRoutes } from './routes/genes.ts';
 import { sharedKnowledgeRoutes } from './routes/shared-knowledge.ts';
 import { globalSharingRoutes, tenantSharingRoutes } from './routes/sharing.ts';
+import { openGenes } from './services/open-evolution.ts';
 import { createSharingData } from './services/personal-data.ts';
 import { openSharing } from './services/sharing/policies.ts';
 import { migrations } from './store/migrations.ts';
@@ -11,21 +13,28 @@ import { entities } from './store/tables.ts';
 
 export default definePlugin({
   name: 'evolution',
-  summary: 'What agents learn, and what of it tenants share',
+  summary: 'Agents that learn from their runs, and what of it tenants share',
   kernel: '^1.0.0',
   config: EvolutionConfig,
   entities,
   migrations,
-  offers: [SharingPoliciesRef],
-  setup(scope) {
-    const { services } = scope;
+  offers: [SharingPoliciesRef, GeneExchangeRef],
+  async setup(scope) {
+    const { services, config: settings } = scope;
     const sharing = openSharing(scope);
     scope.provide(SharingPoliciesRef, sharing.policies);
     scope.contribute(PersonalDataPoint, createSharingData(services.database));
+    const genes = openGenes(scope, sharing.policies);
+    scope.provide(GeneExchangeRef, genes.exchange);
     scope.route(
       ...globalSharingRoutes(sharing),
       ...tenantSharingRoutes(sharing, services.tenants),
       ...sharedKnowledgeRoutes(createSharedKnowledge(services)),
+      ...geneRoutes({ ...genes, settings }),
     );
+    if (!settings.enabled) return;
+    // Loaded where agents learn alone: a deployment without pays nothing for it.
+    const { startLearning } = await import('./services/start-learning.ts');
+    startLearning(scope, genes.onServed);
   },
 });

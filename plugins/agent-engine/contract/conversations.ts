@@ -9,6 +9,7 @@ import {
   type UsageSource,
 } from '../../records/contract.ts';
 import type { ChatGuarding } from './chat-guards.ts';
+import { TASK_CLASS } from './experience.ts';
 import type { AuditChanges } from './run-context.ts';
 
 /** Everything about a chat request that is not in its body. */
@@ -24,6 +25,8 @@ export interface ChatCall {
   readonly context: ChatContext;
   readonly signal: AbortSignal;
   readonly requestId: string;
+  /** The kind of task, as the request names it. */
+  readonly taskClass?: string | undefined;
   readonly traceHeaders: Readonly<Record<string, string>>;
   /** Adds what tools made or changed to the audit record of the request. */
   readonly audit: (changes: AuditChanges) => void;
@@ -38,6 +41,17 @@ export const CONTEXT_HEADER = {
   'x-svc-context': Type.Optional(
     Type.Enum(['full', 'none'], {
       description: '`none`: no personality, profile, memories or skills in the prompt',
+    }),
+  ),
+};
+
+/** The header by which a request names the kind of its task, in schemas of routes. */
+export const TASK_CLASS_HEADER = {
+  'x-svc-task-class': Type.Optional(
+    Type.String({
+      pattern: TASK_CLASS,
+      patternErrorMessage: 'must have 1 to 64 of the characters a-z 0-9 -',
+      description: 'The kind of task, for agents that learn; absent: found by its words',
     }),
   ),
 };

@@ -4,6 +4,9 @@ import type { AgentFinish } from './agents.ts';
 /** The kinds of signal that an agent's `spec.evolution.collect` names. */
 export const SIGNAL_TYPES = ['tool_success', 'tool_error', 'model_invoke', 'node_done'] as const;
 
+/** The name of a kind of task: 1 to 64 of the characters a-z, 0-9 and `-`. */
+export const TASK_CLASS = '^[a-z0-9-]{1,64}$';
+
 /** What happened in the run of an agent. Holds no text of anybody. */
 export type AgentSignal =
   /** `component` is the ref of the tool, or `agent/<name>` of a sub-agent that was handed work. `durationMs`: milliseconds. */
@@ -44,6 +47,8 @@ export interface ExperiencedRun {
   readonly requestId: string;
   /** The last text of the caller, or what the supervisor handed over; not redacted: keep nothing of it that tells what was said. */
   readonly task: string;
+  /** The kind of task, as the request or the agent names it; undefined where nobody does. */
+  readonly taskClass: string | undefined;
   readonly tools: readonly ExperiencedTool[];
   /** Of `spec.evolution.advise`. */
   readonly minConfidence: number | undefined;
@@ -60,17 +65,19 @@ export interface RunExperience {
   readonly memo?: unknown;
   /** Told of each signal of the kinds that the agent collects. Must not take time: what it writes it writes later. */
   tell(signal: AgentSignal): void;
+  /** The run is over, or paused; nothing follows. Told whatever the agent collects. Must not take time either. */
+  end?(): void;
 }
 
 /**
- * A plugin that learns from the runs of agents, and advises them: chats, workflows and runtimes alike. Asked at the beginning of each run, without waiting:
- * what it knows it has at hand. What it throws is logged, and the run goes on without it.
+ * A plugin that learns from the runs of agents, and advises them: chats, workflows and runtimes alike. Asked at the beginning of each run, which waits for
+ * it: what it knows it has at hand nearly always, and a promise is given 250 ms. What it throws is logged, and the run goes on without it.
  */
 export interface Experience {
   /** For logs and memos; begins with the plugin's name. */
   readonly name: string;
   /** Nothing: it leaves the run alone. */
-  begin(run: ExperiencedRun): RunExperience | undefined;
+  begin(run: ExperiencedRun): RunExperience | undefined | Promise<RunExperience | undefined>;
 }
 
 /** Plugins that learn from the runs of agents. */

@@ -1,6 +1,6 @@
 import { Type } from 'agent-gateway';
 import type { Static } from 'typebox';
-import { MAX_ITERATIONS, SIGNAL_TYPES } from '../contract.ts';
+import { MAX_ITERATIONS, SIGNAL_TYPES, TASK_CLASS } from '../contract.ts';
 
 /** The forms that `tools[].ref` takes, for people. */
 export const TOOL_REF_FORMS =
@@ -31,6 +31,13 @@ const Evolution = Type.Object(
       Type.Array(Type.Enum([...SIGNAL_TYPES]), {
         uniqueItems: true,
         description: 'Signals that are collected; empty, or absent: all',
+      }),
+    ),
+    task_class: Type.Optional(
+      Type.String({
+        pattern: TASK_CLASS,
+        patternErrorMessage: 'must have 1 to 64 of the characters a-z 0-9 -',
+        description: 'The kind of all its tasks; absent: found by their words',
       }),
     ),
     advise: Type.Optional(

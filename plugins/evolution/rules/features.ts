@@ -1,9 +1,13 @@
-/** What a task is recognized by: hashes of its words, each once. They say nothing to a reader, and their number is bounded. */
+/**
+ * What a task is recognized by: hashes of its words, each once. Their number is bounded, and so is what they tell: each stands for many words and names of
+ * the world's languages, so that nobody can say which one was written.
+ */
 export type Features = readonly number[];
 
 /** Characters of a task that are looked at. */
 const MAX_TEXT = 4_000;
 const MAX_FEATURES = 64;
+const BITS = 20;
 
 /** What stands in a task and differs each time: addresses, names of files, quoted material, everything with a digit. */
 const VARIES = /```[\s\S]*?(?:```|$)|`[^`]*`|"[^"]*"|“[^”]*”|«[^»]*»|\S*(?:@|:\/\/)\S*|\S*\d\S*/gu;
@@ -38,14 +42,14 @@ function stem(word: string): string {
   return word.replace(/['’]s?$/, '').replace(/(?:ings?|edly|ed|ies|es|s|e)$/, '');
 }
 
-/** FNV-1a over UTF-16 units, 32 bits. */
+/** FNV-1a over UTF-16 units, folded to 20 bits. */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) {
     value ^= text.charCodeAt(index);
     value = Math.imul(value, 0x01000193);
   }
-  return value >>> 0;
+  return ((value >>> BITS) ^ value) & ((1 << BITS) - 1);
 }
 
 const STOP_WORDS: ReadonlySet<string> = new Set(

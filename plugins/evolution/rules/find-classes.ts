@@ -9,12 +9,13 @@ const louvain = louvainModule as unknown as typeof louvainModule.default;
 
 /** Classes of an agent at most: the most frequent ones. */
 export const MAX_CLASSES = 24;
-/** Below 1 there are fewer and larger communities: a kind of task is asked for in several ways, which have few words in common. */
-const RESOLUTION = 0.4;
 /** How much more often than by chance two words have to stand together (normalized pointwise mutual information, -1 to 1). */
 const BOUND = 0.1;
 /** What stood in one task alone is a name, or a mistake. */
 const MIN_COUNT = 2;
+/** Words of one task that are looked at, and words in all: the most frequent ones. Both bound the time that long tasks take. */
+const MAX_TASK_WORDS = 24;
+const MAX_WORDS = 256;
 /** What a rare word says at most: names do not outweigh what a task is about. */
 const MAX_WEIGHT = 1.5;
 
@@ -22,10 +23,12 @@ const MAX_WEIGHT = 1.5;
  * Finds the kinds of task among the last tasks of an agent: words that stand together more often than by chance are of one kind, and a task belongs to
  * the kind of its words. Nobody has to name them. A class keeps the id of the one before that had most of its words. Pure, and the same on every
  * replica.
+ *
+ * @param resolution below 1 there are fewer and larger classes: a kind of task is asked for in several ways, which have few words in common
  */
-export function findClasses(tasks: readonly Features[], before: TaskClasses): TaskClasses {
-  const counts = countsOf(tasks);
-  const communities = communitiesOf(tasks, counts).map((words) => ({
+export function findClasses(tasks: readonly Features[], before: TaskClasses, resolution = 0.4): TaskClasses {
+  const counts = frequent(countsOf(tasks));
+  const communities = communitiesOf(tasks, counts, resolution).map((words) => ({
     words,
     uses: words.reduce((sum, word) => sum + counts.get(word)!, 0),
   }));
@@ -50,39 +53,52 @@ function countsOf(tasks: readonly Features[]): ReadonlyMap<number, number> {
   return counts;
 }
 
+/** The words that are in more than one task: the most frequent ones, of equals the smaller. */
+function frequent(counts: ReadonlyMap<number, number>): ReadonlyMap<number, number> {
+  const several = [...counts].filter(([, count]) => count >= MIN_COUNT);
+  several.sort(([one, count], [other, otherCount]) => otherCount - count || one - other);
+  return new Map(several.slice(0, MAX_WORDS));
+}
+
 /** The words that go together, in the order of their smallest word. */
 function communitiesOf(
   tasks: readonly Features[],
   counts: ReadonlyMap<number, number>,
+  resolution: number,
 ): readonly (readonly number[])[] {
   const graph = new UndirectedGraph<object, { weight: number }>();
-  for (const [pair, together] of [...pairsOf(tasks, counts)].sort(([one], [other]) =>
-    one < other ? -1 : 1,
-  )) {
+  for (const [pair, together] of [...pairsOf(tasks, counts)].sort(([one], [other]) => one - other)) {
     if (together < MIN_COUNT) continue;
-    const [one, other] = pair.split(' ') as [string, string];
+    const [one, other] = [Math.floor(pair / PAIR), pair % PAIR];
     const both = together / tasks.length;
-    const chance = (counts.get(Number(one))! / tasks.length) * (counts.get(Number(other))! / tasks.length);
+    const chance = (counts.get(one)! / tasks.length) * (counts.get(other)! / tasks.length);
     const bound = both === 1 ? 0 : Math.log(both / chance) / -Math.log(both);
-    if (bound > BOUND) graph.mergeEdge(one, other, { weight: bound * together });
+    if (bound > BOUND) graph.mergeEdge(`${one}`, `${other}`, { weight: bound * together });
   }
   if (graph.size === 0) return [];
-  const community = louvain(graph, { resolution: RESOLUTION, randomWalk: false });
+  const community = louvain(graph, { resolution, randomWalk: false });
   const found = Map.groupBy(Object.keys(community), (word) => community[word]!);
   return [...found.values()].map((words) => words.map(Number).sort((one, other) => one - other));
 }
 
-/** By two words, the smaller one first: in how many tasks both stand. */
+/** Larger than any word, so that two of them make one number. */
+const PAIR = 2 ** 26;
+
+/** By two words as one number, the smaller one first: in how many tasks both stand. */
 function pairsOf(
   tasks: readonly Features[],
   counts: ReadonlyMap<number, number>,
-): ReadonlyMap<string, number> {
-  const pairs = new Map<string, number>();
+): ReadonlyMap<number, number> {
+  const pairs = new Map<number, number>();
   for (const features of tasks) {
-    const words = features.filter((word) => counts.get(word)! >= MIN_COUNT).sort((one, other) => one - other);
+    const words = features
+      .filter((word) => counts.has(word))
+      .sort((one, other) => counts.get(other)! - counts.get(one)! || one - other)
+      .slice(0, MAX_TASK_WORDS)
+      .sort((one, other) => one - other);
     for (const [index, one] of words.entries())
       for (const other of words.slice(index + 1)) {
-        const pair = `${one} ${other}`;
+        const pair = one * PAIR + other;
         pairs.set(pair, (pairs.get(pair) ?? 0) + 1);
       }
   }

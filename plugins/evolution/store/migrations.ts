@@ -1,6 +1,6 @@
 import type { Migration } from 'agent-gateway';
 
-/** Genes, tombstones and sharing policies. A released migration never changes. */
+/** Genes, tombstones, what genes are made of, and sharing policies. A released migration never changes. */
 const initial: Migration = {
   name: '001-initial',
   up: (schema, types) => [
@@ -56,6 +56,58 @@ const initial: Migration = {
       .unique()
       .on('evolution_tombstones')
       .columns(['tenant_id', 'content_hash']),
+
+    schema
+      .createTable('evolution_tasks')
+      .addColumn('id', types.id, (is) => is.notNull().primaryKey())
+      .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+      .addColumn('agent_name', types.string(128), (is) => is.notNull())
+      .addColumn('task_class', types.string(128))
+      .addColumn('features', types.json, (is) => is.notNull())
+      .addColumn('components', types.json, (is) => is.notNull())
+      .addColumn('session', types.string(64))
+      .addColumn('arm', types.string(8), (is) => is.notNull())
+      .addColumn('advised', types.json, (is) => is.notNull())
+      .addColumn('outcome', types.boolean)
+      .addColumn('is_counted', types.boolean, (is) => is.notNull())
+      .addColumn('created_at', types.time, (is) => is.notNull()),
+    schema
+      .createIndex('evolution_tasks_window')
+      .on('evolution_tasks')
+      .columns(['tenant_id', 'agent_name', 'id']),
+    schema
+      .createIndex('evolution_tasks_fresh')
+      .on('evolution_tasks')
+      .columns(['is_counted', 'tenant_id', 'agent_name', 'id']),
+
+    schema
+      .createTable('evolution_learners')
+      .addColumn('id', types.id, (is) => is.notNull().primaryKey())
+      .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+      .addColumn('agent_name', types.string(128), (is) => is.notNull())
+      .addColumn('classes', types.json, (is) => is.notNull())
+      .addColumn('tasks_since', types.integer, (is) => is.notNull().defaultTo(0))
+      .addColumn('updated_at', types.time, (is) => is.notNull()),
+    schema
+      .createIndex('evolution_learners_agent')
+      .unique()
+      .on('evolution_learners')
+      .columns(['tenant_id', 'agent_name']),
+
+    schema
+      .createTable('evolution_outcomes')
+      .addColumn('id', types.id, (is) => is.notNull().primaryKey())
+      .addColumn('tenant_id', types.tenant, (is) => is.notNull())
+      .addColumn('agent_name', types.string(128), (is) => is.notNull())
+      .addColumn('day', types.string(10), (is) => is.notNull())
+      .addColumn('arm', types.string(8), (is) => is.notNull())
+      .addColumn('tasks', types.integer, (is) => is.notNull().defaultTo(0))
+      .addColumn('successes', types.integer, (is) => is.notNull().defaultTo(0)),
+    schema
+      .createIndex('evolution_outcomes_key')
+      .unique()
+      .on('evolution_outcomes')
+      .columns(['tenant_id', 'agent_name', 'day', 'arm']),
 
     schema
       .createTable('evolution_sharing_global')

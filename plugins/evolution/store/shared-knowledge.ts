@@ -1,7 +1,8 @@
 import { LockMode } from '@mikro-orm/core';
 import type { Clock, Database, Ids } from 'agent-gateway';
 import type { SharedKnowledge, SharedKnowledgeFilter } from '../contract.ts';
-import { GeneTable, TombstoneTable } from './tables.ts';
+import { revokeGenes } from './genes.ts';
+import { GeneTable } from './tables.ts';
 
 /** Genes of one transaction. */
 const BATCH = 200;
@@ -20,16 +21,7 @@ export function createSharedKnowledge(options: {
       async (entities) => {
         const lock = { lockMode: LockMode.PESSIMISTIC_WRITE, orderBy: { id: 'asc' }, limit: BATCH } as const;
         const genes = await entities.find(GeneTable, where, lock);
-        const now = new Date(clock.now());
-        for (const { id, contentHash, version } of genes) {
-          const tombstone = { id: ids.uuid(), contentHash, reason, createdAt: now };
-          await entities.upsert(TombstoneTable, tombstone, { conflict: ['contentHash'], update: ['reason'] });
-          await entities.update(
-            GeneTable,
-            { id },
-            { state: 'revoked', version: version + 1, updatedAt: now },
-          );
-        }
+        await revokeGenes(entities, genes, reason, { clock, ids });
         return genes.length;
       },
       { retries: 3 },

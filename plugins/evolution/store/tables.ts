@@ -1,6 +1,7 @@
 import type { InferEntity } from '@mikro-orm/core';
 import { column, defineEntity, type EntityRegistration } from 'agent-gateway';
 import type { SharingMode } from '../contract.ts';
+import type { GeneState, Validation } from '../rules/gene.ts';
 
 /** Characters of a hash: 32 bytes in hexadecimal digits. */
 const HASH = 64;
@@ -8,6 +9,8 @@ const HASH = 64;
 export const REASON_LENGTH = 500;
 /** Characters of the names of agents, task classes, components, contributors and senders. */
 export const NAME_LENGTH = 128;
+/** The agent name of what holds for all agents of the tenant: genes of others. */
+export const ANY_AGENT = '*';
 /** Characters of the id of an identity. */
 const IDENTITY_LENGTH = 256;
 
@@ -33,28 +36,95 @@ export const GeneTable = defineEntity({
     agentName: column.string(NAME_LENGTH),
     taskClass: column.string(NAME_LENGTH),
     component: column.string(NAME_LENGTH),
-    signals: column.json<unknown>(),
+    signals: column.json<Readonly<Record<string, number>>>(),
     strategy: column.json<{ readonly component: string; readonly type: string }>(),
-    validation: column.json<unknown>(),
+    validation: column.json<Validation>(),
     /** 0 to 1. */
-    confidence: column.double().default(0.5),
+    confidence: column.double().$type<number>().default(0.5),
     useCount: column.integer().default(0),
     successCount: column.integer().default(0),
     /** Discounted evidence: later uses make earlier ones count less. */
-    wins: column.double().default(0),
-    losses: column.double().default(0),
+    wins: column.double().$type<number>().default(0),
+    losses: column.double().$type<number>().default(0),
     /** Hashes of two sessions at most in which it succeeded. */
     sessions: column.json<readonly string[]>(),
-    state: column.string(16).$type<'candidate' | 'promoted' | 'quarantined' | 'revoked'>(),
+    state: column.string(16).$type<GeneState>(),
     source: column.string(8).$type<'local' | 'hub'>(),
     /** The tenant that shared it; null where it is not shared, or shared without a name. */
     contributor: column.string(NAME_LENGTH).strictNullable(),
+    /** The deployment that it came from; null for the tenant's own, and for what came without a name. */
     senderId: column.string(NAME_LENGTH).strictNullable(),
     contentHash: column.string(HASH),
     /** Grows with each change. */
     version: column.integer().default(1),
     createdAt: column.time(),
     updatedAt: column.time(),
+  },
+});
+
+/** Which sessions are compared: those that had advice, those that would have had it, and all others. */
+export type Arm = 'advised' | 'holdout' | 'none';
+
+/** One of the last runs of an agent: hashes of words, names of components, and how they ended. */
+export const TaskTable = defineEntity({
+  name: 'EvolutionTask',
+  tableName: 'evolution_tasks',
+  indexes: [
+    { name: 'evolution_tasks_window', properties: ['tenantId', 'agentName', 'id'] },
+    { name: 'evolution_tasks_fresh', properties: ['isCounted', 'tenantId', 'agentName', 'id'] },
+  ],
+  properties: {
+    id: column.id().primary(),
+    tenantId: column.tenant(),
+    agentName: column.string(NAME_LENGTH),
+    /** The class that somebody named; null: its words say which. */
+    taskClass: column.string(NAME_LENGTH).strictNullable(),
+    features: column.json<readonly number[]>(),
+    /** By component: 1 where its last use succeeded, else 0. */
+    components: column.json<Readonly<Record<string, 0 | 1>>>(),
+    session: column.string(HASH).strictNullable(),
+    arm: column.string(8).$type<Arm>(),
+    /** Ids of the genes that stood in its advice. */
+    advised: column.json<readonly string[]>(),
+    /** Whether the agent did what it was asked for; null where that cannot be said. */
+    outcome: column.boolean().strictNullable(),
+    /** Whether it is in the counts of genes and arms. */
+    isCounted: column.boolean(),
+    createdAt: column.time(),
+  },
+});
+
+/** An agent that learns. */
+export const LearnerTable = defineEntity({
+  name: 'EvolutionLearner',
+  tableName: 'evolution_learners',
+  uniques: [{ name: 'evolution_learners_agent', properties: ['tenantId', 'agentName'] }],
+  properties: {
+    id: column.id().primary(),
+    tenantId: column.tenant(),
+    agentName: column.string(NAME_LENGTH),
+    /** By task class: the hashes of its words, each with what it says for the class. */
+    classes: column.json<Readonly<Record<string, readonly (readonly [number, number])[]>>>(),
+    /** Tasks that were counted since the classes were found. */
+    tasksSince: column.integer().default(0),
+    updatedAt: column.time(),
+  },
+});
+
+/** Tasks of one agent, day (UTC) and arm. */
+export const OutcomeTable = defineEntity({
+  name: 'EvolutionOutcome',
+  tableName: 'evolution_outcomes',
+  uniques: [{ name: 'evolution_outcomes_key', properties: ['tenantId', 'agentName', 'day', 'arm'] }],
+  properties: {
+    id: column.id().primary(),
+    tenantId: column.tenant(),
+    agentName: column.string(NAME_LENGTH),
+    /** `2030-01-31` */
+    day: column.string(10),
+    arm: column.string(8).$type<Arm>(),
+    tasks: column.integer().default(0),
+    successes: column.integer().default(0),
   },
 });
 
@@ -103,12 +173,20 @@ export const TenantSharingTable = defineEntity({
   },
 });
 
+export type GeneRow = InferEntity<typeof GeneTable>;
+export type TaskRow = InferEntity<typeof TaskTable>;
 export type GlobalSharingRow = InferEntity<typeof GlobalSharingTable>;
 export type TenantSharingRow = InferEntity<typeof TenantSharingTable>;
 
 /** The tables of evolution. */
 export const entities: readonly EntityRegistration[] = [
   { entity: GeneTable, impersonal: 'counts and hashes of what agents have learned, without texts' },
+  {
+    entity: TaskTable,
+    impersonal: 'hashes of words, each of which stands for many, and names of components',
+  },
+  { entity: LearnerTable, impersonal: 'hashes of words that many tasks have in common' },
+  { entity: OutcomeTable, impersonal: 'counts' },
   { entity: TombstoneTable, impersonal: 'hashes of what was revoked' },
   { entity: GlobalSharingTable, tenancy: 'shared' },
   TenantSharingTable,

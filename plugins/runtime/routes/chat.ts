@@ -14,7 +14,7 @@ import {
   withExample,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
-import { type ChatCall, CONTEXT_HEADER, chatCallOf } from '../../agent-engine/contract.ts';
+import { type ChatCall, CONTEXT_HEADER, chatCallOf, TASK_CLASS_HEADER } from '../../agent-engine/contract.ts';
 import { readerOf, SessionErrors } from '../../records/contract.ts';
 import type { BegunChat, Chats } from '../services/chat/chats.ts';
 import type { StreamMode } from '../services/chat/stream-format.ts';
@@ -73,7 +73,11 @@ const ModeQuery = Type.Object({
   a2ui: Type.Optional(Type.Boolean({ description: 'Named events with a JSON envelope' })),
 });
 const ModeHeaders = Type.Object({ 'x-a2ui': Type.Optional(Type.String({ maxLength: 16 })) });
-const ChatHeaders = Type.Object({ ...ModeHeaders.properties, ...CONTEXT_HEADER });
+const ChatHeaders = Type.Object({
+  ...ModeHeaders.properties,
+  ...CONTEXT_HEADER,
+  ...TASK_CLASS_HEADER,
+});
 
 /** The id of an event of a chat in the background: its chat, and its number there. */
 const LastEventId = Type.Optional(
@@ -273,7 +277,8 @@ function chatOf(
   call: Call & { readonly headers: Static<typeof ChatHeaders> },
   sessionId: string | undefined,
 ): ChatCall {
-  return chatCallOf(call, sessionId, call.headers['x-svc-context']);
+  const { 'x-svc-context': context, 'x-svc-task-class': taskClass } = call.headers;
+  return { ...chatCallOf(call, sessionId, context), taskClass };
 }
 
 function placeOf({ agent_id, session_id }: Static<typeof Place>) {

@@ -37,6 +37,7 @@ export async function startAll(
     SAAS_PUBLIC_URL: 'https://gateway.example',
     FEISHU_SECRET: messenger.secret,
     SAAS_STATIC_DIR: path.join(import.meta.dirname, 'pages'),
+    EVOLUTION_ENABLED: 'true',
     LOG_LEVEL: 'warn',
     ...environment,
   };

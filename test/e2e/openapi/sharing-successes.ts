@@ -1,4 +1,7 @@
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
+import { GeneTable } from '../../../plugins/evolution/store/tables.ts';
+import { geneRow } from '../../support/gene-rows.ts';
+import type { AllPlugins } from './all-plugins.ts';
 import type { Step } from './successes.ts';
 
 const GLOBAL = '/admin/v1/evolution/sharing-policy';
@@ -21,3 +24,27 @@ export const sharingSuccesses: readonly Step[] = [
   [`GET ${TENANT}/history`, () => ({ params })],
   ['POST /admin/v1/evolution/shared-knowledge/revoke', () => ({ body: { task_class: 'refunds' } })],
 ];
+
+const EVOLUTION = '/api/v2/admin/evolution';
+
+/** One success of each operation of genes. */
+export function geneSuccesses({ gateway }: AllPlugins): readonly Step[] {
+  const { database, ids } = gateway.services;
+  const made = async () => {
+    const id = ids.uuid();
+    const gene = geneRow({ id, agentName: `helper-${id.slice(-6)}`, label: 'Use it for sums' });
+    await database.forTenant(DEFAULT_TENANT_ID).insert(GeneTable, gene);
+    return { params: { id } };
+  };
+  const decided = async () => ({ ...(await made()), body: { reason: 'Tried' } });
+  return [
+    [`GET ${EVOLUTION}/genes/{id}`, made],
+    [`POST ${EVOLUTION}/genes/{id}/promote`, decided],
+    [`POST ${EVOLUTION}/genes/{id}/quarantine`, decided],
+    [`POST ${EVOLUTION}/genes/{id}/revoke`, decided],
+    [`GET ${EVOLUTION}/genes`, () => ({ query: { q: 'sums' } })],
+    [`GET ${EVOLUTION}/stats`, none],
+    [`POST ${EVOLUTION}/recommend`, () => ({ body: { query: 'sums' } })],
+    [`GET ${EVOLUTION}/federated`, () => ({ query: { q: 'sums' } })],
+  ];
+}

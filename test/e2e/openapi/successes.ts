@@ -12,7 +12,7 @@ import type { AllPlugins } from './all-plugins.ts';
 import { channelSuccesses } from './channel-successes.ts';
 import { cozeSuccesses } from './coze-successes.ts';
 import type { Input } from './inputs.ts';
-import { sharingSuccesses } from './sharing-successes.ts';
+import { geneSuccesses, sharingSuccesses } from './sharing-successes.ts';
 
 const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
 const Lost = defineJob('story.lost', Type.Object({}), { attempts: 1, backoff: { first: 1, most: 1 } });
@@ -347,6 +347,7 @@ export function successes(gateway: AllPlugins, turns: () => Turns): readonly Ste
     ...channelSuccesses(gateway),
     ...adminSuccesses,
     ...sharingSuccesses,
+    ...geneSuccesses(gateway),
     ['GET /admin/v1/jobs', none],
     ['GET /admin/v1/jobs/{id}', deadJob],
     ['POST /admin/v1/jobs/{id}/retry', deadJob],

@@ -11,6 +11,7 @@ import evolution from '../../../plugins/evolution/plugin.ts';
 import { GeneTable, TombstoneTable } from '../../../plugins/evolution/store/tables.ts';
 import { startTestGateway } from '../../../testing/index.ts';
 import { eachDatabase } from '../../support/databases.ts';
+import { geneRow } from '../../support/gene-rows.ts';
 import { until } from '../../support/until.ts';
 
 const GLOBAL = '/admin/v1/evolution/sharing-policy';
@@ -137,26 +138,9 @@ eachDatabase(
       source: 'hub' | 'local',
       contributor: string | null = null,
     ) =>
-      database.forTenant(tenantId).insert(GeneTable, {
-        ...{
-          id: ids.uuid(),
-          label: 'a',
-          signalType: 'tool_success',
-          agentName: 'a',
-          taskClass,
-          component: 'tool',
-        },
-        ...{ signals: [], strategy: { component: 'tool', type: 'prefer' }, validation: {}, sessions: [] },
-        ...{
-          state: 'candidate',
-          source,
-          contributor,
-          senderId: null,
-          contentHash: ids.uuid(),
-          createdAt,
-          updatedAt: createdAt,
-        },
-      });
+      database
+        .forTenant(tenantId)
+        .insert(GeneTable, geneRow({ id: ids.uuid(), taskClass, source, contributor, createdAt }));
     for (const { id } of [acme, other]) {
       await add(id, 'one', 'hub');
       await add(id, 'two', 'local', id);

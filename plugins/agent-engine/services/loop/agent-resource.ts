@@ -42,6 +42,8 @@ export interface AgentDefinition {
 export interface AgentEvolution {
   /** Kinds of signal that are collected; empty: all. */
   readonly collect: readonly AgentSignal['type'][];
+  /** The kind of all its tasks, unless a request names another. */
+  readonly taskClass?: string;
   readonly minConfidence?: number;
   readonly maxSuggestions?: number;
 }
@@ -155,10 +157,12 @@ export function buildAgent(
   return { definition };
 }
 
-function evolutionOf({ collect = [], advise = {} }: NonNullable<AgentSpec['evolution']>): AgentEvolution {
+function evolutionOf(spec: NonNullable<AgentSpec['evolution']>): AgentEvolution {
+  const { collect = [], advise = {}, task_class: taskClass } = spec;
   const { min_confidence: minConfidence, max_suggestions: maxSuggestions } = advise;
   return {
     collect,
+    ...(taskClass === undefined ? {} : { taskClass }),
     ...(minConfidence === undefined ? {} : { minConfidence }),
     ...(maxSuggestions === undefined ? {} : { maxSuggestions }),
   };

@@ -1,5 +1,12 @@
-import { type Clock, type Logger, throttledLog } from 'agent-gateway';
-import type { AgentSignal, ChatMessage, Experience, Guard, RunExperience } from '../../contract.ts';
+import { type Clock, type Logger, throttledLog, within } from 'agent-gateway';
+import type {
+  AgentSignal,
+  ChatMessage,
+  Experience,
+  ExperiencedRun,
+  Guard,
+  RunExperience,
+} from '../../contract.ts';
 import { textOf } from '../../contract.ts';
 import type { Frame, Turn } from './frame.ts';
 import type { Toolbox } from './toolbox.ts';
@@ -7,6 +14,8 @@ import type { Toolbox } from './toolbox.ts';
 /** What is told of a run, and to nobody where nobody learns. */
 export interface FrameExperience {
   tell(signal: AgentSignal): void;
+  /** The run is over, or paused. */
+  end(): void;
 }
 
 /** Begins a run with those who learn from it: the frame has their advice then. Not a promise where there is nobody. */
@@ -17,11 +26,13 @@ export type OpenExperience = (
 ) => FrameExperience | Promise<FrameExperience>;
 
 /** Nobody learns. */
-export const NO_EXPERIENCE: FrameExperience = { tell: () => {} };
+export const NO_EXPERIENCE: FrameExperience = { tell: () => {}, end: () => {} };
 
 /** Characters of one plugin's advice, and of its memo as JSON. */
 const MAX_ADVICE = 6_000;
 const MAX_MEMO = 16 * 1024;
+/** Milliseconds that a run waits for one plugin. */
+const BEGIN_MS = 250;
 
 /** What runs are told of with. */
 interface ExperienceParts {
@@ -39,12 +50,30 @@ export function createExperience({ learners, guard, clock, log }: ExperiencePart
       log.warn({ err, learner, count }, 'learning from the run of an agent failed'),
   );
 
-  function attempt<T>({ name }: Experience, work: () => T): T | undefined {
+  function attempt({ name }: Experience, work: () => void): void {
     try {
-      return work();
+      work();
     } catch (err) {
       logFailure({ err, learner: name });
+    }
+  }
+
+  /** Without a promise where the plugin has at hand what it knows. */
+  function begin(
+    learner: Experience,
+    run: ExperiencedRun,
+  ): RunExperience | undefined | Promise<RunExperience | undefined> {
+    const failed = (err: unknown) => {
+      logFailure({ err, learner: learner.name });
       return undefined;
+    };
+    try {
+      const begun = learner.begin(run);
+      return begun instanceof Promise
+        ? within(BEGIN_MS, 'what a plugin learned', begun).catch(failed)
+        : begun;
+    } catch (err) {
+      return failed(err);
     }
   }
 
@@ -70,23 +99,22 @@ export function createExperience({ learners, guard, clock, log }: ExperiencePart
     asked: readonly Experience[],
   ): Promise<FrameExperience> {
     const { agent, path, messages, experience: paused } = frame;
-    const { principal, sessionId, requestId } = turn.context;
+    const { principal, sessionId, requestId, taskClass } = turn.context;
     const begun: { readonly learner: Experience; readonly run: RunExperience }[] = [];
     for (const learner of asked) {
-      const run = attempt(learner, () =>
-        learner.begin({
-          tenantId: principal.tenantId,
-          agent: agent.name,
-          agentPath: path,
-          sessionId,
-          requestId,
-          task: taskOf(messages),
-          tools: toolbox.refs(),
-          minConfidence: agent.evolution?.minConfidence,
-          maxSuggestions: agent.evolution?.maxSuggestions,
-          memo: paused?.memos[learner.name],
-        }),
-      );
+      const run = await begin(learner, {
+        tenantId: principal.tenantId,
+        agent: agent.name,
+        agentPath: path,
+        sessionId,
+        requestId,
+        task: taskOf(messages),
+        taskClass: taskClass ?? agent.evolution?.taskClass,
+        tools: toolbox.refs(),
+        minConfidence: agent.evolution?.minConfidence,
+        maxSuggestions: agent.evolution?.maxSuggestions,
+        memo: paused?.memos[learner.name],
+      });
       if (run !== undefined) begun.push({ learner, run });
     }
     if (paused === undefined && begun.length > 0) {
@@ -103,6 +131,9 @@ export function createExperience({ learners, guard, clock, log }: ExperiencePart
       tell(signal) {
         if (wanted.length > 0 && !wanted.includes(signal.type)) return;
         for (const { learner, run } of begun) attempt(learner, () => run.tell(signal));
+      },
+      end() {
+        for (const { learner, run } of begun) attempt(learner, () => run.end?.());
       },
     };
   }

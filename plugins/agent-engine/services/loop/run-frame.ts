@@ -45,6 +45,8 @@ export async function runFrame(parts: LoopParts, turn: Turn, frame: Frame): Prom
   } catch (error) {
     experience.tell({ type: 'node_done', finish: turn.context.signal.aborted ? 'aborted' : 'failed' });
     throw error;
+  } finally {
+    experience.end();
   }
 }
 

@@ -175,6 +175,6 @@ function readerOf({ principal, isAdmin }: ChatCall): SessionReader {
 }
 
 function contextOf(call: ChatCall, { sessionId, signal }: Conversation): RunContext {
-  const { principal, requestId, traceHeaders, audit, log } = call;
-  return { principal, sessionId, requestId, signal, traceHeaders, audit, log };
+  const { principal, requestId, taskClass, traceHeaders, audit, log } = call;
+  return { principal, sessionId, requestId, taskClass, signal, traceHeaders, audit, log };
 }

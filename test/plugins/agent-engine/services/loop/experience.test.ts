@@ -52,6 +52,7 @@ test('who learns is asked at the beginning, is told of each signal, and advises 
         sessionId: 's1',
         requestId: 'r1',
         task: 'Hi',
+        taskClass: undefined,
       },
       tools: [
         { ref: 'builtin/look', name: 'look' },
@@ -182,6 +183,42 @@ test('a run that pauses keeps its advice and memo, also over another replica; on
   t.deepEqual(acme.runs[1]?.memo, { genes: ['g1'] });
   t.deepEqual(made.models.requests[1]?.messages[0], { role: 'system', content: 'Use look.' });
   t.deepEqual(acme.signals.at(-1), { type: 'node_done', finish: 'stop' });
+});
+
+test('the class that a request names stands before that of the agent', async (t) => {
+  const acme = learner();
+  const made = loop({
+    script: () => says('Done'),
+    agents: [agent('clerk', { evolution: { collect: [], taskClass: 'sums' } })],
+    learners: [acme.experience],
+  });
+  await collect(made.agents.run({ ...ask, agent: 'clerk' }));
+  await collect(made.agents.run({ ...ask, agent: 'clerk', context: context({ taskClass: 'refunds' }) }));
+  t.deepEqual(
+    acme.runs.map(({ taskClass }) => taskClass),
+    ['sums', 'refunds'],
+  );
+});
+
+test('who has to look something up is waited for, but not for long; the end is told whatever is collected', async (t) => {
+  const ended: string[] = [];
+  const slow = (name: string, milliseconds: number): Experience => ({
+    name,
+    begin: () =>
+      new Promise((resolve) => {
+        const run = { advice: `Advice of ${name}.`, tell() {}, end: () => void ended.push(name) };
+        setTimeout(resolve, milliseconds, run).unref();
+      }),
+  });
+  const made = loop({
+    script: () => says('Done'),
+    agents: [agent('clerk', { evolution: { collect: ['tool_error'] } })],
+    learners: [slow('acme.quick', 1), slow('acme.stuck', 60_000)],
+  });
+  const { result } = await collect(made.agents.run({ ...ask, agent: 'clerk' }));
+  t.is(result.text, 'Done');
+  t.deepEqual(made.models.requests[0]?.messages[0], { role: 'system', content: 'Advice of acme.quick.' });
+  t.deepEqual(ended, ['acme.quick']);
 });
 
 test('what goes wrong while somebody learns does not reach the run', async (t) => {

@@ -1,0 +1,47 @@
+import { afterOther, afterUse, type Evidence, expectedRate, NO_EVIDENCE } from './confidence.ts';
+import type { TaskOutcome } from './evidence.ts';
+import { findClasses } from './find-classes.ts';
+import { classOf, type TaskClasses } from './task-classes.ts';
+
+/** How coarse classes may be: below 1 there are fewer and larger ones. */
+const RESOLUTIONS = [0.2, 0.4];
+
+/**
+ * The kinds of task among the last tasks of an agent. Words alone do not tell how fine the kinds have to be: of a coarse and a fine division that one is taken by
+ * which the outcomes of these tasks could have been foretold best, each from those before it. Pure, and the same on every replica.
+ */
+export function chooseClasses(
+  tasks: readonly TaskOutcome[],
+  before: TaskClasses,
+  discount: number,
+): TaskClasses {
+  const features = tasks.map((task) => task.features);
+  const [first, ...others] = RESOLUTIONS.map((resolution) => findClasses(features, before, resolution));
+  let best = first!;
+  let most = foretold(tasks, best, discount);
+  for (const classes of others) {
+    const likelihood = foretold(tasks, classes, discount);
+    if (likelihood > most) [best, most] = [classes, likelihood];
+  }
+  return best;
+}
+
+/** The logarithm of the likelihood of all outcomes, as the evidence of each moment expected them. */
+function foretold(tasks: readonly TaskOutcome[], classes: TaskClasses, discount: number): number {
+  const known = new Map<string, Map<string, Evidence>>();
+  let likelihood = 0;
+  for (const { features, components } of tasks) {
+    const taskClass = classOf(classes, features) ?? '';
+    const ofClass = known.get(taskClass) ?? new Map<string, Evidence>();
+    known.set(taskClass, ofClass);
+    for (const [component, evidence] of ofClass)
+      if (!components.has(component)) ofClass.set(component, afterOther(evidence));
+    for (const [component, isSuccess] of components) {
+      const evidence = ofClass.get(component) ?? NO_EVIDENCE;
+      const rate = expectedRate(evidence);
+      likelihood += Math.log(isSuccess ? rate : 1 - rate);
+      ofClass.set(component, afterUse(evidence, isSuccess, discount));
+    }
+  }
+  return likelihood;
+}

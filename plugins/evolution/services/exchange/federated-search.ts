@@ -1,0 +1,45 @@
+import type { Database } from 'agent-gateway';
+import type { GeneExchange, SharingPolicies } from '../../contract.ts';
+import { type GeneRow, GeneTable } from '../../store/tables.ts';
+import type { HubClient } from './hub-client.ts';
+import { claimOf } from './shared-gene.ts';
+
+/** What a search in the hub came to. */
+export interface Federated {
+  /** The tenant's own copies of what was found, most trusted first. */
+  readonly genes: readonly GeneRow[];
+  /** Those of them that are new. */
+  readonly imported: number;
+}
+
+/** Searches the genes of other deployments for a tenant. */
+export type FederatedSearch = (tenantId: string, text: string, signal: AbortSignal) => Promise<Federated>;
+
+/** Genes of one search. */
+const MAX_GENES = 100;
+const NOTHING: Federated = { genes: [], imported: 0 };
+
+/** Makes the search; without a hub, and for a tenant that takes nothing from others, it finds nothing. */
+export function createFederatedSearch(parts: {
+  readonly database: Pick<Database, 'forTenant'>;
+  readonly policies: Pick<SharingPolicies, 'of'>;
+  readonly exchange: Pick<GeneExchange, 'offer'>;
+  readonly hub: HubClient | undefined;
+}): FederatedSearch {
+  const { database, policies, exchange, hub } = parts;
+  return async (tenantId, text, signal) => {
+    if (hub === undefined || !(await policies.of(tenantId)).mayConsume) return NOTHING;
+    const results = (await hub.search(text, signal)).slice(0, MAX_GENES);
+    const { imported } = await exchange.offer(tenantId, results);
+    const hashes = results.flatMap((gene) => claimOf(gene)?.contentHash ?? []);
+    if (hashes.length === 0) return NOTHING;
+    const genes = await database
+      .forTenant(tenantId)
+      .rows(
+        GeneTable,
+        { source: 'hub', state: { $ne: 'revoked' }, contentHash: { $in: hashes } },
+        { orderBy: { confidence: 'desc', id: 'desc' }, limit: MAX_GENES },
+      );
+    return { genes, imported };
+  };
+}

@@ -1,0 +1,16 @@
+import { defineErrors } from 'agent-gateway';
+
+/** What genes refuse. */
+export const GeneErrors = defineErrors({
+  notFound: { code: 'evolution.gene-not-found', kind: 'not-found', title: 'There is no such gene' },
+  revoked: {
+    code: 'evolution.gene-revoked',
+    kind: 'conflict',
+    title: 'The gene was revoked, for good',
+  },
+  hubFailed: {
+    code: 'evolution.hub-failed',
+    kind: 'upstream',
+    title: 'The experience hub did not answer as it should',
+  },
+});

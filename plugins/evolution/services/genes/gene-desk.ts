@@ -1,0 +1,150 @@
+import type { Clock, Database, Ids } from 'agent-gateway';
+import { GeneDecided } from '../../contract.ts';
+import { featuresOf } from '../../rules/features.ts';
+import { classOf } from '../../rules/task-classes.ts';
+import { type Uplift, upliftOf } from '../../rules/uplift.ts';
+import {
+  armsSince,
+  changeGene,
+  type GeneFilter,
+  type GeneTotals,
+  geneTotals,
+  listGenes,
+  revokeGenes,
+} from '../../store/genes.ts';
+import { classesOf } from '../../store/learners.ts';
+import { ANY_AGENT, type GeneRow, GeneTable, LearnerTable } from '../../store/tables.ts';
+import { dayOf } from '../learn/day.ts';
+import { GeneErrors } from './errors.ts';
+
+/** Days that the uplift looks back. */
+export const UPLIFT_DAYS = 30;
+const DAY_MS = 86_400_000;
+/** Genes, and agents, among which recommendations are looked for: the most trusted. */
+const SEARCHED = 1_000;
+const SEARCHED_AGENTS = 100;
+
+/** What an operator decides about a gene. */
+export type Decision = 'promoted' | 'quarantined' | 'revoked';
+
+/** What is asked for a recommendation. */
+export interface Wanted {
+  /** A task, in words. */
+  readonly query: string;
+  /** The one agent that is meant; absent: all. */
+  readonly agent?: string | undefined;
+  readonly minConfidence: number;
+  readonly limit: number;
+}
+
+/** What people see of genes, and decide about them. */
+export interface GeneDesk {
+  totals(tenantId: string): Promise<GeneTotals>;
+  uplift(tenantId: string): Promise<Uplift>;
+  list(tenantId: string, filter: GeneFilter): Promise<[GeneRow[], number]>;
+  /** Throws `evolution.gene-not-found`. */
+  get(tenantId: string, id: string): Promise<GeneRow>;
+  /** Holds until somebody decides otherwise; for a revoked gene for good. Throws `evolution.gene-not-found`, `evolution.gene-revoked`. */
+  decide(
+    tenantId: string,
+    id: string,
+    decision: Decision,
+    reason: string,
+  ): Promise<{ readonly before: GeneRow; readonly after: GeneRow }>;
+  /** Promoted genes for a task: those of its class first, then those whose words it names. */
+  recommend(tenantId: string, wanted: Wanted): Promise<readonly GeneRow[]>;
+}
+
+export function createGeneDesk(parts: {
+  readonly database: Pick<Database, 'forTenant'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly ids: Pick<Ids, 'uuid'>;
+  readonly events: { emit(event: typeof GeneDecided, data: { tenantId: string; id: string }): void };
+}): GeneDesk {
+  const { database, clock, ids, events } = parts;
+
+  return {
+    totals: (tenantId) => geneTotals(database.forTenant(tenantId)),
+
+    async uplift(tenantId) {
+      const since = dayOf(new Date(clock.now() - UPLIFT_DAYS * DAY_MS));
+      const { advised, holdout } = await armsSince(database.forTenant(tenantId), since);
+      return upliftOf(advised, holdout);
+    },
+
+    list: (tenantId, filter) => listGenes(database.forTenant(tenantId), filter),
+
+    async get(tenantId, id) {
+      const [gene] = await database.forTenant(tenantId).rows(GeneTable, { id }, { limit: 1 });
+      if (gene === undefined) throw GeneErrors.notFound();
+      return gene;
+    },
+
+    async decide(tenantId, id, decision, reason) {
+      const decided = await changeGene(
+        database,
+        tenantId,
+        id,
+        GeneErrors.notFound,
+        async (entities, gene) => {
+          if (gene.state === 'revoked') {
+            if (decision === 'revoked') return;
+            throw GeneErrors.revoked();
+          }
+          if (decision === 'revoked') return revokeGenes(entities, [gene], reason, { clock, ids });
+          await entities.update(
+            GeneTable,
+            { id },
+            {
+              state: decision,
+              validation: { ...gene.validation, decidedBy: 'operator' },
+              version: gene.version + 1,
+              updatedAt: new Date(clock.now()),
+            },
+          );
+        },
+      );
+      events.emit(GeneDecided, { tenantId, id });
+      return decided;
+    },
+
+    async recommend(tenantId, { query, agent, minConfidence, limit }) {
+      const entities = database.forTenant(tenantId);
+      const genes = await entities.rows(
+        GeneTable,
+        {
+          state: 'promoted',
+          confidence: { $gte: minConfidence },
+          signalType: { $in: ['tool_success', 'tool_error'] },
+          ...(agent === undefined ? {} : { agentName: { $in: [agent, ANY_AGENT] } }),
+        },
+        { orderBy: { confidence: 'desc', id: 'desc' }, limit: SEARCHED },
+      );
+      const agents = [...new Set(genes.map(({ agentName }) => agentName))].slice(0, SEARCHED_AGENTS);
+      const learners =
+        agents.length === 0
+          ? []
+          : await entities.rows(
+              LearnerTable,
+              { agentName: { $in: agents } },
+              { fields: ['agentName', 'classes'], limit: SEARCHED_AGENTS },
+            );
+      const features = featuresOf(query);
+      const classOfAgent = new Map(
+        learners.map(({ agentName, classes }) => [agentName, classOf(classesOf(classes), features)] as const),
+      );
+      const words = new Set(features);
+      const relevance = (gene: GeneRow) => {
+        if (classOfAgent.get(gene.agentName) === gene.taskClass) return 2;
+        const about = featuresOf(`${gene.label} ${gene.taskClass} ${gene.component} ${gene.agentName}`);
+        return about.some((word) => words.has(word)) ? 1 : 0;
+      };
+      return genes
+        .map((gene) => ({ gene, relevance: relevance(gene) }))
+        .filter((one) => one.relevance > 0)
+        .sort((one, other) => other.relevance - one.relevance || other.gene.confidence - one.gene.confidence)
+        .slice(0, limit)
+        .map(({ gene }) => gene);
+    },
+  };
+}

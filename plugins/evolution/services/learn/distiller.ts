@@ -1,0 +1,250 @@
+import { LockMode } from '@mikro-orm/core';
+import {
+  type Clock,
+  type Database,
+  type Ids,
+  type Leases,
+  type Logger,
+  type TenantEntityManager,
+  writes,
+} from 'agent-gateway';
+import { chooseClasses } from '../../rules/choose-classes.ts';
+import { evidenceOf } from '../../rules/evidence.ts';
+import { classesOf, toStored } from '../../store/learners.ts';
+import { type Arm, GeneTable, LearnerTable, OutcomeTable, TaskTable } from '../../store/tables.ts';
+import { dayOf } from './day.ts';
+import { type GeneChanges, geneChanges, type RecordedTask } from './gene-changes.ts';
+
+/** Last tasks of an agent from which its genes are made. */
+const WINDOW = 256;
+/** Tasks that one transaction counts. */
+const FRESH = 512;
+/** Classes are found anew after as many tasks, or a share of those from which they were found: it is most of the work. */
+const FOUND_AFTER = 8;
+const FOUND_AFTER_SHARE = 0.05;
+/** Agents of a tenant that learn; the one that has been quiet for longest makes room. */
+const MAX_AGENTS = 1_000;
+/** Genes of one agent: those of classes that no longer occur make room. */
+const MAX_GENES = 1_000;
+/** Days for which the counts of tasks are kept. */
+const KEPT_DAYS = 90;
+const DAY_MS = 86_400_000;
+const LEASE = 'evolution-distiller';
+
+/** Makes genes of what was recorded, on one replica at a time. */
+export interface Distiller {
+  /** Distils all that is there. Each agent is a transaction of its own, in which its tasks are marked as counted: nothing counts twice, whatever dies. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+interface DistillerParts {
+  readonly database: Pick<Database, 'system' | 'forTenant'>;
+  readonly leases: Pick<Leases, 'tryAcquire'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly ids: Pick<Ids, 'uuid'>;
+  readonly log: Logger;
+  readonly settings: { readonly min_confidence: number; readonly discount: number };
+}
+
+interface Learner {
+  readonly tenantId: string;
+  readonly agentName: string;
+}
+
+export function createDistiller(parts: DistillerParts): Distiller {
+  const { database, leases, clock, ids, log, settings } = parts;
+
+  /** The next agent, in order, of which something is not counted. */
+  async function nextAfter(last: Learner | undefined): Promise<Learner | undefined> {
+    const after =
+      last === undefined
+        ? {}
+        : {
+            $or: [
+              { tenantId: { $gt: last.tenantId } },
+              { tenantId: last.tenantId, agentName: { $gt: last.agentName } },
+            ],
+          };
+    const [task] = await database.system().find(
+      TaskTable,
+      { isCounted: false, ...after },
+      {
+        fields: ['tenantId', 'agentName'],
+        orderBy: { tenantId: 'asc', agentName: 'asc' },
+        limit: 1,
+      },
+    );
+    return task;
+  }
+
+  /** The agent's row, locked: nobody else distils what it did meanwhile. */
+  async function lock(entities: TenantEntityManager, agentName: string) {
+    const locked = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
+    const found = await entities.findOne(LearnerTable, { agentName }, locked);
+    if (found !== null) return found;
+    if ((await entities.count(LearnerTable)) >= MAX_AGENTS) await makeRoom(entities);
+    const [now, tasksSince] = [new Date(clock.now()), 0];
+    await entities.upsert(
+      LearnerTable,
+      { id: ids.uuid(), agentName, classes: {}, tasksSince, updatedAt: now },
+      { conflict: ['agentName'], update: [] },
+    );
+    return entities.findOneOrFail(LearnerTable, { agentName }, locked);
+  }
+
+  async function makeRoom(entities: TenantEntityManager): Promise<void> {
+    const [oldest] = await entities.rows(
+      LearnerTable,
+      {},
+      { fields: ['agentName'], orderBy: { updatedAt: 'asc', id: 'asc' }, limit: 1 },
+    );
+    if (oldest === undefined) return;
+    const { agentName } = oldest;
+    await entities.erase(TaskTable, { agentName });
+    await entities.erase(GeneTable, { agentName });
+    await entities.erase(OutcomeTable, { agentName });
+    await entities.erase(LearnerTable, { agentName });
+  }
+
+  /** Gives the number of tasks that were counted. */
+  function distil({ tenantId, agentName }: Learner): Promise<number> {
+    return database.forTenant(tenantId).transaction(
+      async (entities) => {
+        const learner = await lock(entities, agentName);
+        const fresh = await entities.rows(
+          TaskTable,
+          { agentName, isCounted: false },
+          { orderBy: { id: 'asc' }, limit: FRESH },
+        );
+        if (fresh.length === 0) return 0;
+        const window = (
+          await entities.rows(TaskTable, { agentName }, { orderBy: { id: 'desc' }, limit: WINDOW })
+        ).toReversed();
+        const before = classesOf(learner.classes);
+        const tasksSince = learner.tasksSince + fresh.length;
+        const isDue =
+          before.size === 0 || tasksSince >= Math.max(FOUND_AFTER, window.length * FOUND_AFTER_SHARE);
+        const outcomes = window.map(outcomeOf);
+        const unnamed = outcomes.filter(({ taskClass }) => taskClass === undefined);
+        const classes = isDue ? chooseClasses(unnamed, before, settings.discount) : before;
+        const now = new Date(clock.now());
+        const injected = [...new Set(fresh.flatMap(({ advised }) => advised))];
+        const changes = geneChanges(
+          {
+            ...{ tenantId, agentName, classes, fresh, now, minConfidence: settings.min_confidence },
+            evidence: evidenceOf(outcomes, classes, settings.discount),
+            discount: settings.discount,
+            foreign:
+              injected.length === 0
+                ? []
+                : await entities.rows(
+                    GeneTable,
+                    { source: 'hub', id: { $in: injected } },
+                    { limit: injected.length },
+                  ),
+            genes: await entities.rows(
+              GeneTable,
+              { agentName, source: 'local' },
+              { orderBy: { updatedAt: 'desc', id: 'asc' }, limit: MAX_GENES * 2 },
+            ),
+          },
+          ids,
+        );
+        await writeGenes(entities, changes);
+        await countOutcomes(entities, agentName, fresh);
+        await entities.update(TaskTable, { id: { $in: fresh.map(({ id }) => id) } }, { isCounted: true });
+        await prune(entities, agentName, window, changes.made.length);
+        await entities.update(
+          LearnerTable,
+          { agentName },
+          {
+            ...(isDue ? { classes: toStored(classes), tasksSince: 0 } : { tasksSince }),
+            updatedAt: now,
+          },
+        );
+        return fresh.length;
+      },
+      { retries: 3 },
+    );
+  }
+
+  async function writeGenes(entities: TenantEntityManager, { made, changed }: GeneChanges): Promise<void> {
+    await entities.insertMany(GeneTable, made);
+    if (changed.length === 0) return;
+    await entities.writeTogether(
+      changed.map(({ id, tenantId: _tenant, createdAt: _created, ...data }) =>
+        writes.update(GeneTable, { id }, data),
+      ),
+    );
+  }
+
+  /** Adds tasks to those of their day and arm. */
+  async function countOutcomes(
+    entities: TenantEntityManager,
+    agentName: string,
+    fresh: readonly RecordedTask[],
+  ): Promise<void> {
+    const counted = fresh.filter(({ arm, outcome }) => arm !== 'none' && outcome !== null);
+    const groups = Map.groupBy(counted, ({ arm, createdAt }) => `${dayOf(createdAt)} ${arm}`);
+    for (const [group, tasks] of groups) {
+      const [day, arm] = group.split(' ') as [string, Arm];
+      const key = { agentName, day, arm };
+      await entities.upsert(
+        OutcomeTable,
+        { id: ids.uuid(), ...key, tasks: 0, successes: 0 },
+        { conflict: ['agentName', 'day', 'arm'], update: [] },
+      );
+      const successes = tasks.filter(({ outcome }) => outcome === true).length;
+      await entities.increment(OutcomeTable, key, { tasks: tasks.length, successes });
+    }
+    const oldest = dayOf(new Date(clock.now() - KEPT_DAYS * DAY_MS));
+    if (groups.size > 0) await entities.erase(OutcomeTable, { agentName, day: { $lt: oldest } });
+  }
+
+  /** Forgets tasks that are behind the window, and, where there are too many, genes that have not changed for longest. */
+  async function prune(
+    entities: TenantEntityManager,
+    agentName: string,
+    window: readonly RecordedTask[],
+    made: number,
+  ): Promise<void> {
+    const [first] = window;
+    if (window.length === WINDOW && first !== undefined)
+      await entities.erase(TaskTable, { agentName, isCounted: true, id: { $lt: first.id } });
+    if (made === 0 || (await entities.count(GeneTable, { agentName, source: 'local' })) <= MAX_GENES) return;
+    const surplus = await entities.rows(
+      GeneTable,
+      { agentName, source: 'local', state: { $ne: 'revoked' } },
+      { fields: ['id'], orderBy: { updatedAt: 'desc', id: 'desc' }, limit: MAX_GENES, offset: MAX_GENES / 2 },
+    );
+    await entities.erase(GeneTable, { id: { $in: surplus.map(({ id }) => id) } });
+  }
+
+  return {
+    async run(signal) {
+      if ((await nextAfter(undefined)) === undefined) return;
+      const lease = await leases.tryAcquire(LEASE);
+      if (typeof lease === 'string') return;
+      await using held = lease;
+      const isOver = () => signal.aborted || held.signal.aborted;
+      let learner = await nextAfter(undefined);
+      while (learner !== undefined && !isOver()) {
+        const counted = await distil(learner).catch((err: unknown) => {
+          log.warn({ err, agent: learner?.agentName }, 'what an agent did could not be distilled');
+          return 0;
+        });
+        if (counted < FRESH) learner = await nextAfter(learner);
+      }
+    },
+  };
+}
+
+function outcomeOf({ features, taskClass, components }: RecordedTask) {
+  return {
+    features,
+    taskClass: taskClass ?? undefined,
+    components: new Map(
+      Object.entries(components).map(([component, succeeded]) => [component, succeeded === 1] as const),
+    ),
+  };
+}

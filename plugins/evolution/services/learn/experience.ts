@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto';
+import type { Clock, Ids } from 'agent-gateway';
+import type {
+  AgentSignal,
+  Experience,
+  ExperiencedRun,
+  RunExperience,
+} from '../../../agent-engine/contract.ts';
+import type { EvolutionSettings } from '../../config.ts';
+import { adviceBlock } from '../../rules/advice-block.ts';
+import { type Features, featuresOf } from '../../rules/features.ts';
+import { createRunRecord } from '../../rules/run-record.ts';
+import { type Suggestion, suggest } from '../../rules/suggestions.ts';
+import { classOf } from '../../rules/task-classes.ts';
+import { type Arm, NAME_LENGTH } from '../../store/tables.ts';
+import type { Playbook, Playbooks } from './playbooks.ts';
+import type { TaskWriter } from './task-writer.ts';
+
+/** What is measured of runs. */
+export interface RunMetrics {
+  signal(type: AgentSignal['type']): void;
+  served(suggestions: number): void;
+}
+
+interface ExperienceParts {
+  readonly playbooks: Playbooks;
+  readonly writer: TaskWriter;
+  readonly ids: Pick<Ids, 'uuid'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly settings: Pick<EvolutionSettings, 'min_confidence' | 'max_suggestions' | 'holdout'>;
+  readonly metrics: RunMetrics;
+}
+
+/** What a run that pauses keeps, so that it goes on as it began. */
+interface Memo {
+  readonly arm: Arm;
+  readonly genes: readonly string[];
+}
+
+/** Advises runs of agents by what is known, and records what comes of them. */
+export function createEvolutionExperience(parts: ExperienceParts): Experience {
+  const { playbooks, settings, metrics } = parts;
+
+  function advised(run: ExperiencedRun, features: Features, playbook: Playbook): RunExperience {
+    const taskClass = run.taskClass ?? classOf(playbook.classes, features);
+    const known = taskClass === undefined ? undefined : playbook.byClass.get(taskClass);
+    const suggestions =
+      known === undefined
+        ? []
+        : suggest(
+            known.own,
+            run.tools.map(({ ref }) => ref),
+            {
+              minConfidence: run.minConfidence ?? settings.min_confidence,
+              max: run.maxSuggestions ?? settings.max_suggestions,
+            },
+            known.foreign,
+          );
+    const advice = adviceBlock(suggestions, (component) => nameIn(run, component));
+    if (advice === '') return recorded(run, features, { arm: 'none', genes: [] });
+    if (isHeldOut(run, settings.holdout)) return recorded(run, features, { arm: 'holdout', genes: [] });
+    metrics.served(suggestions.length);
+    const genes = suggestions.flatMap(({ component }: Suggestion) => {
+      const gene = known?.own.get(component) ?? known?.foreign.get(component);
+      return gene === undefined ? [] : [gene.id];
+    });
+    return { advice, ...recorded(run, features, { arm: 'advised', genes }) };
+  }
+
+  /** Records what the run comes to. */
+  function recorded(run: ExperiencedRun, features: Features, memo: Memo): RunExperience {
+    const { tenantId, agent, sessionId } = run;
+    const record = createRunRecord(agent);
+    return {
+      memo,
+      tell(signal) {
+        metrics.signal(signal.type);
+        record.add(signal);
+      },
+      end() {
+        const { components, outcome } = record.result();
+        if (components.size === 0) return;
+        parts.writer.write({
+          id: parts.ids.uuid(),
+          tenantId,
+          agentName: agent,
+          taskClass: run.taskClass ?? null,
+          features,
+          components: Object.fromEntries(
+            [...components]
+              .filter(([component]) => component.length <= NAME_LENGTH)
+              .map(([component, isSuccess]) => [component, isSuccess ? 1 : 0] as const),
+          ),
+          session: sessionId === undefined ? null : hashOf(tenantId, sessionId).toString('hex'),
+          ...{ arm: memo.arm, advised: memo.genes },
+          outcome: outcome ?? null,
+          isCounted: false,
+          createdAt: new Date(parts.clock.now()),
+        });
+      },
+    };
+  }
+
+  return {
+    name: 'evolution',
+    begin(run) {
+      const features = featuresOf(run.task);
+      if (isMemo(run.memo)) return recorded(run, features, run.memo);
+      const playbook = playbooks.of(run.tenantId, run.agent);
+      return playbook instanceof Promise
+        ? playbook.then((read) => advised(run, features, read))
+        : advised(run, features, playbook);
+    },
+  };
+}
+
+function nameIn({ tools }: ExperiencedRun, component: string): string | undefined {
+  return tools.find(({ ref }) => ref === component)?.name;
+}
+
+/** One session is either advised or not, on every replica; work without a session is by itself. */
+function isHeldOut({ tenantId, sessionId, requestId }: ExperiencedRun, share: number): boolean {
+  return hashOf(tenantId, sessionId ?? requestId).readUInt32BE(0) < share * 2 ** 32;
+}
+
+function hashOf(tenantId: string, sessionId: string): Buffer {
+  return createHash('sha256').update(`${tenantId} ${sessionId}`).digest();
+}
+
+function isMemo(value: unknown): value is Memo {
+  if (typeof value !== 'object' || value === null) return false;
+  const { arm, genes } = value as Partial<Memo>;
+  return typeof arm === 'string' && Array.isArray(genes);
+}

@@ -1,0 +1,106 @@
+import { type Clock, createSharedCache, type Database } from 'agent-gateway';
+import type { Evidence } from '../../rules/confidence.ts';
+import type { KnownComponent } from '../../rules/suggestions.ts';
+import type { TaskClasses } from '../../rules/task-classes.ts';
+import { classesOf, type StoredClasses } from '../../store/learners.ts';
+import { ANY_AGENT, type GeneRow, GeneTable, LearnerTable } from '../../store/tables.ts';
+
+/** A gene, as runs are advised by it. */
+export interface KnownGene extends KnownComponent {
+  readonly id: string;
+}
+
+/** What is known of the components of one class of tasks. */
+export interface ClassKnowledge {
+  /** What the agent learned itself, by component. */
+  readonly own: ReadonlyMap<string, KnownGene>;
+  /** What others claim of components that it knows nothing of, by component. */
+  readonly foreign: ReadonlyMap<string, KnownGene>;
+}
+
+/** All that runs of an agent are advised by. */
+export interface Playbook {
+  readonly classes: TaskClasses;
+  readonly byClass: ReadonlyMap<string, ClassKnowledge>;
+}
+
+/** The playbooks of agents, at most some seconds old. */
+export interface Playbooks {
+  /** Without a promise when it is at hand. */
+  of(tenantId: string, agent: string): Playbook | Promise<Playbook>;
+  /** What is kept for a tenant is read anew: an operator has decided about a gene. */
+  forget(tenantId: string): void;
+  clear(): void;
+}
+
+const MAX_AGENTS = 2_000;
+const MAX_AGE_MS = 60_000;
+/** Genes of one agent that count: the most trusted. */
+const MAX_GENES = 1_000;
+/** Characters that a word and a gene hold, about. */
+const WORD_SIZE = 50;
+const GENE_SIZE = 300;
+
+/** @param refreshAfter milliseconds after which a playbook that is used is read anew beside its use */
+export function createPlaybooks(
+  { database, clock }: { readonly database: Pick<Database, 'forTenant'>; readonly clock: Clock },
+  refreshAfter: number,
+): Playbooks {
+  const cache = createSharedCache<Playbook & { readonly tenantId: string }>({
+    clock,
+    maxAge: MAX_AGE_MS,
+    refreshAfter,
+    maxEntries: MAX_AGENTS,
+    load: async (key) => {
+      const [tenantId, agent] = JSON.parse(key) as [string, string];
+      return { tenantId, ...(await read(database, tenantId, agent)) };
+    },
+    weigh: ({ classes, byClass }) => classes.size * WORD_SIZE + byClass.size * GENE_SIZE,
+  });
+  return {
+    of: (tenantId, agent) => cache.get(JSON.stringify([tenantId, agent])),
+    forget: (tenantId) => cache.forgetWhere((playbook) => playbook.tenantId === tenantId),
+    clear: () => cache.clear(),
+  };
+}
+
+async function read(
+  database: Pick<Database, 'forTenant'>,
+  tenantId: string,
+  agentName: string,
+): Promise<Playbook> {
+  const entities = database.forTenant(tenantId);
+  const [[learner], genes] = await Promise.all([
+    entities.rows(LearnerTable, { agentName }, { fields: ['classes'], limit: 1 }),
+    entities.rows(
+      GeneTable,
+      { agentName: { $in: [agentName, ANY_AGENT] } },
+      { orderBy: { confidence: 'desc', id: 'asc' }, limit: MAX_GENES },
+    ),
+  ]);
+  return playbookOf(learner?.classes ?? {}, genes);
+}
+
+/** A playbook of what is stored. Pure. */
+export function playbookOf(classes: StoredClasses, genes: readonly GeneRow[]): Playbook {
+  const byClass = new Map<string, { own: Map<string, KnownGene>; foreign: Map<string, KnownGene> }>();
+  for (const gene of genes) {
+    const of = byClass.get(gene.taskClass) ?? { own: new Map(), foreign: new Map() };
+    byClass.set(gene.taskClass, of);
+    const known = { id: gene.id, evidence: evidenceIn(gene), isHeld: isHeld(gene) };
+    if (gene.source === 'local') of.own.set(gene.component, known);
+    else if (gene.strategy.type === 'prefer') of.foreign.set(gene.component, known);
+  }
+  return { classes: classesOf(classes), byClass };
+}
+
+/** The evidence of a gene. */
+function evidenceIn({ wins, losses }: Pick<GeneRow, 'wins' | 'losses'>): Evidence {
+  return { wins, losses };
+}
+
+/** What an operator took out of the advice, and what was revoked; what the rule quarantined is still warned of. */
+function isHeld({ state, validation, source }: GeneRow): boolean {
+  if (state === 'revoked') return true;
+  return state === 'quarantined' && (validation.decidedBy === 'operator' || source === 'hub');
+}

@@ -1,0 +1,99 @@
+import { type Clock, type Database, type Logger, throttledLog, within } from 'agent-gateway';
+import { type TaskRow, TaskTable } from '../../store/tables.ts';
+
+/** Writes under way at one time; each writes what one tenant has waiting. */
+const WRITERS = 64;
+/** Tasks that wait; what comes then is dropped. */
+const MAX_WAITING = 4_096;
+/** Tasks of one write. */
+const BATCH = 64;
+/** Milliseconds after which a write is given up. */
+const GIVE_UP_MS = 5_000;
+/** Milliseconds in which tasks gather, so that they are written together. */
+const GATHER_MS = 50;
+
+/** What is measured of the writing. */
+export interface WriterMetrics {
+  /** The pool was full. */
+  dropped(tasks: number): void;
+  /** Not written in time, or not at all. */
+  failed(tasks: number): void;
+}
+
+/** Writes what came of runs, apart from the requests that they belong to. */
+export interface TaskWriter {
+  /** Takes no time. What does not fit is dropped and counted. */
+  write(task: TaskRow): void;
+  /** Writes what waits. Resolves when nothing does, or the signal aborts. */
+  finish(signal: AbortSignal): Promise<void>;
+}
+
+export function createTaskWriter(parts: {
+  readonly database: Pick<Database, 'forTenant'>;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly log: Logger;
+  readonly metrics: WriterMetrics;
+}): TaskWriter {
+  const { database, clock, log, metrics } = parts;
+  const waiting = new Map<string, TaskRow[]>();
+  const underWay = new Set<Promise<void>>();
+  let size = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const logFailure = throttledLog<unknown>(clock, (err, count) =>
+    log.warn({ err, count }, 'what came of runs of agents was not recorded'),
+  );
+
+  async function store(tenantId: string, batch: readonly TaskRow[]): Promise<void> {
+    try {
+      await within(
+        GIVE_UP_MS,
+        'the recording of runs',
+        database.forTenant(tenantId).insertMany(TaskTable, batch),
+      );
+    } catch (err) {
+      metrics.failed(batch.length);
+      logFailure(err);
+    }
+  }
+
+  /** The oldest tenant's tasks first; what it has more of goes behind the others. */
+  function nextBatch(): readonly [string, readonly TaskRow[]] | undefined {
+    const [first] = waiting;
+    if (first === undefined) return undefined;
+    const [tenantId, tasks] = first;
+    waiting.delete(tenantId);
+    const batch = tasks.splice(0, BATCH);
+    if (tasks.length > 0) waiting.set(tenantId, tasks);
+    size -= batch.length;
+    return [tenantId, batch];
+  }
+
+  function pump(): void {
+    timer = undefined;
+    while (underWay.size < WRITERS) {
+      const next = nextBatch();
+      if (next === undefined) return;
+      const write = store(...next).then(() => {
+        underWay.delete(write);
+        if (size > 0) pump();
+      });
+      underWay.add(write);
+    }
+  }
+
+  return {
+    write(task) {
+      if (size >= MAX_WAITING) return metrics.dropped(1);
+      const tasks = waiting.get(task.tenantId);
+      if (tasks === undefined) waiting.set(task.tenantId, [task]);
+      else tasks.push(task);
+      size += 1;
+      timer ??= setTimeout(pump, GATHER_MS).unref();
+    },
+    async finish(signal) {
+      clearTimeout(timer);
+      pump();
+      while (underWay.size > 0 && !signal.aborted) await Promise.race(underWay);
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import type { Scope } from 'agent-gateway';
+import type { EvolutionSettings } from '../config.ts';
+import type { SharingPolicies } from '../contract.ts';
+import { createFederatedSearch } from './exchange/federated-search.ts';
+import { createGeneExchange } from './exchange/gene-exchange.ts';
+import { createHubClient } from './exchange/hub-client.ts';
+import { createGeneDesk } from './genes/gene-desk.ts';
+
+type EvolutionScope = Scope<EvolutionSettings>;
+
+/** What people see of genes, decide about them, and exchange. */
+export function openGenes(
+  scope: Pick<EvolutionScope, 'services' | 'config' | 'metric'>,
+  policies: SharingPolicies,
+) {
+  const { services, config: settings, metric } = scope;
+  const shared = metric.counter({
+    name: 'evolution_genes_shared_total',
+    help: 'Genes that were given to others.',
+  });
+  const served = metric.counter({
+    name: 'evolution_recommendations_served_total',
+    help: 'Suggestions in the advice of runs, and recommendations that were asked for.',
+  });
+  const exchange = createGeneExchange({
+    ...services,
+    policies,
+    senderId: settings.sender_id,
+    onShared: (genes) => shared.inc(genes),
+  });
+  const hub =
+    settings.hub_url === undefined ? undefined : createHubClient(settings.hub_url, settings.hub_api_key);
+  return {
+    exchange,
+    isFederated: hub !== undefined,
+    federatedSearch: createFederatedSearch({ ...services, policies, exchange, hub }),
+    desk: createGeneDesk({ ...services }),
+    onServed: (genes: number) => served.inc(genes),
+  };
+}

@@ -1,0 +1,91 @@
+import type { GatewayDone } from './gateway-run.ts';
+import type { Done, World } from './world.ts';
+
+/** Tasks after the change, and at the end, that are looked at. */
+const PART = 500;
+/** Characters of a token, about. */
+const TOKEN = 4;
+
+/** One run of a world: with the plugin, and with each of the others on the same tasks. */
+export interface Compared {
+  readonly world: World;
+  readonly plugin: readonly GatewayDone[];
+  readonly none: readonly Done[];
+  readonly oracle: readonly Done[];
+}
+
+/** The numbers of one world. */
+export interface Scores {
+  /** Share of the distance from no evolution to the oracle that is closed. */
+  readonly gap: number;
+  /** Success in the tasks after the change, above that of no evolution; of a world that does not change, in the same tasks. */
+  readonly after: number;
+  /** Share of advice that stands on a neighbour's word alone. */
+  readonly poisoned: number;
+  /** Mean squared distance of what a gene says of itself from what came of following it. */
+  readonly brier: number;
+  /** Prompt tokens that advice adds to a task. */
+  readonly tokens: number;
+  /** Tasks and successes at the end, with the plugin and without, by agent and kind. */
+  readonly classes: ReadonlyMap<string, ClassEnd>;
+}
+
+export interface ClassEnd {
+  readonly plugin: readonly boolean[];
+  readonly none: readonly boolean[];
+}
+
+/** Success rate of a part of tasks. */
+export function successOf(done: readonly Done[], from = 0, to = done.length): number {
+  return mean(done.slice(from, to).map(({ isSuccess }) => (isSuccess ? 1 : 0)));
+}
+
+export function scoresOf({ world, plugin, none, oracle }: Compared, change: number): Scores {
+  const gain = successOf(plugin) - successOf(none);
+  const advised = plugin.filter(({ advice }) => advice.preferred !== undefined);
+  const followed = advised.filter(({ isFollowed, confidence }) => isFollowed && confidence !== undefined);
+  return {
+    gap: gain / (successOf(oracle) - successOf(none)),
+    after: successOf(plugin, change, change + PART) - successOf(none, change, change + PART),
+    poisoned: mean(advised.map(({ isForeign }) => (isForeign ? 1 : 0))),
+    brier: mean(followed.map(({ confidence = 0, isSuccess }) => (confidence - (isSuccess ? 1 : 0)) ** 2)),
+    tokens: mean(plugin.map(({ advice }) => advice.length / TOKEN)),
+    classes: endsOf(world, plugin, none),
+  };
+}
+
+function endsOf({ tasks }: World, plugin: readonly Done[], none: readonly Done[]) {
+  const ends = new Map<string, { plugin: boolean[]; none: boolean[] }>();
+  for (const { agent, kind, index } of tasks.slice(-PART)) {
+    const key = `${agent} ${kind}`;
+    const end = ends.get(key) ?? { plugin: [], none: [] };
+    ends.set(key, end);
+    end.plugin.push(plugin[index]!.isSuccess);
+    end.none.push(none[index]!.isSuccess);
+  }
+  return ends;
+}
+
+export function mean(values: readonly number[]): number {
+  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** Half of the width of the 95 % interval of a mean. */
+export function margin(values: readonly number[]): number {
+  if (values.length < 2) return Number.NaN;
+  const middle = mean(values);
+  const variance = values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1);
+  return 1.96 * Math.sqrt(variance / values.length);
+}
+
+/** Classes that end worse than without, beyond what chance does: 4 standard errors, since there are many of them. */
+export function worseClasses(all: readonly Scores[]): readonly string[] {
+  return all.flatMap(({ classes }, world) =>
+    [...classes].flatMap(([name, { plugin, none }]) => {
+      const rate = (of: readonly boolean[]) => mean(of.map((isSuccess) => (isSuccess ? 1 : 0)));
+      const [one, other] = [rate(plugin), rate(none)];
+      const spread = Math.sqrt((one * (1 - one) + other * (1 - other)) / plugin.length + 1e-6);
+      return other - one > 4 * spread ? [`world ${world}, agent and kind ${name}`] : [];
+    }),
+  );
+}

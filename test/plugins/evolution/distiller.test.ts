@@ -1,0 +1,160 @@
+import type { Database } from 'agent-gateway';
+import test, { type ExecutionContext } from 'ava';
+import evolution from '../../../plugins/evolution/plugin.ts';
+import { featuresOf } from '../../../plugins/evolution/rules/features.ts';
+import { createDistiller } from '../../../plugins/evolution/services/learn/distiller.ts';
+import {
+  GeneTable,
+  LearnerTable,
+  OutcomeTable,
+  type TaskRow,
+  TaskTable,
+} from '../../../plugins/evolution/store/tables.ts';
+import { startTestGateway } from '../../../testing/index.ts';
+import { eachDatabase } from '../../support/databases.ts';
+import { geneRow } from '../../support/gene-rows.ts';
+import { silent } from '../../support/silent.ts';
+
+const signal = new AbortController().signal;
+
+/** A gateway whose distiller the test runs itself. */
+async function start(t: ExecutionContext, env: Readonly<Record<string, string>>) {
+  const gateway = await startTestGateway({ plugins: [evolution], env });
+  t.teardown(gateway.stop);
+  const { services } = gateway.gateway;
+  const { database, ids } = services;
+  const settings = { min_confidence: 0.5, discount: 0.93 };
+  const distiller = (over: Partial<Pick<Database, 'forTenant' | 'system'>> = {}) =>
+    createDistiller({ ...services, ...silent, settings, database: { ...bound(database), ...over } });
+  const task = (more: Partial<TaskRow> = {}): Omit<TaskRow, 'tenantId'> =>
+    ({
+      ...{ id: ids.uuid(), agentName: 'clerk', taskClass: 'sums', features: featuresOf('add the numbers') },
+      ...{ components: { 'builtin/calculator': 1 }, session: 's1', arm: 'none', advised: [], outcome: true },
+      ...{ isCounted: false, createdAt: new Date() },
+      ...more,
+    }) as Omit<TaskRow, 'tenantId'>;
+  return { database, distiller, task, tenant: (await gateway.makeTenant()).id };
+}
+
+const bound = (database: Database) => ({
+  forTenant: database.forTenant.bind(database),
+  system: database.system.bind(database),
+});
+
+eachDatabase(test, 'several that distil at one time count each run once', async (t, fresh) => {
+  const { database, distiller, task, tenant } = await start(t, fresh.environment);
+  const entities = database.forTenant(tenant);
+  const all = Array.from({ length: 300 }, (_, n) =>
+    task({ session: `s${n % 7}`, arm: n % 2 === 0 ? 'advised' : 'holdout' }),
+  );
+  await entities.insertMany(TaskTable, all);
+  await Promise.all([distiller().run(signal), distiller().run(signal), distiller().run(signal)]);
+  for (let more = 0; more < 3; more += 1) await distiller().run(signal);
+  const [gene] = await entities.rows(GeneTable, { component: 'builtin/calculator' }, { limit: 2 });
+  t.like(gene, { useCount: 300, successCount: 300, state: 'promoted' });
+  const arms = await entities.rows(OutcomeTable, {}, { orderBy: { arm: 'asc' }, limit: 9 });
+  t.deepEqual(
+    arms.map(({ arm, tasks, successes }) => ({ arm, tasks, successes })),
+    [
+      { arm: 'advised', tasks: 150, successes: 150 },
+      { arm: 'holdout', tasks: 150, successes: 150 },
+    ],
+  );
+  t.is(await entities.count(TaskTable), 256, 'what is behind the window is forgotten');
+});
+
+eachDatabase(
+  test,
+  'a distillation that dies half-way has counted nothing, and is done again',
+  async (t, fresh) => {
+    const { database, distiller, task, tenant } = await start(t, fresh.environment);
+    const entities = database.forTenant(tenant);
+    await entities.insertMany(
+      TaskTable,
+      Array.from({ length: 5 }, () => task()),
+    );
+    const dying = distiller({
+      forTenant: (id: string) =>
+        new Proxy(database.forTenant(id), {
+          get(target, name) {
+            if (name !== 'transaction') return Reflect.get(target, name);
+            // All is written, and the process is gone before the commit.
+            return (work: (entities: unknown) => Promise<unknown>, options: object) =>
+              target.transaction(async (inside) => {
+                await work(inside);
+                throw new Error('killed');
+              }, options);
+          },
+        }),
+    });
+    await dying.run(signal);
+    t.is(await entities.count(GeneTable), 0);
+    t.is(await entities.count(TaskTable, { isCounted: false }), 5);
+    await distiller().run(signal);
+    t.like((await entities.rows(GeneTable, {}, { limit: 1 }))[0], { useCount: 5 });
+  },
+);
+
+test('only what stood in the advice, and was followed, is credited with what came of it', async (t) => {
+  const { database, distiller, task, tenant } = await start(t, {});
+  const entities = database.forTenant(tenant);
+  const both = { 'builtin/calculator': 1, 'builtin/current_time': 0 } as const;
+  await entities.insertMany(TaskTable, [task({ components: both }), task({ components: both })]);
+  await distiller().run(signal);
+  const [calculator] = await entities.rows(GeneTable, { component: 'builtin/calculator' }, { limit: 1 });
+  t.deepEqual(calculator!.validation, { advised: 0, succeeded: 0, decidedBy: 'rule' });
+  await entities.insertMany(TaskTable, [
+    task({ components: both, advised: [calculator!.id] }),
+    task({ components: { 'builtin/current_time': 1 }, advised: [calculator!.id] }),
+  ]);
+  await distiller().run(signal);
+  const genes = await entities.rows(GeneTable, {}, { orderBy: { component: 'asc' }, limit: 9 });
+  t.deepEqual(
+    genes.map(({ component, useCount, validation: { advised, succeeded } }) => ({
+      component,
+      useCount,
+      advised,
+      succeeded,
+    })),
+    [
+      { component: 'builtin/calculator', useCount: 3, advised: 1, succeeded: 1 },
+      { component: 'builtin/current_time', useCount: 4, advised: 0, succeeded: 0 },
+    ],
+  );
+});
+
+test('a gene from elsewhere is credited with the runs that followed it, and promoted when it works here', async (t) => {
+  const { database, distiller, task, tenant } = await start(t, {});
+  const entities = database.forTenant(tenant);
+  const gene = geneRow({
+    ...{ id: task().id, agentName: '*', source: 'hub', confidence: 0.475, wins: 0.95, losses: 1.05 },
+    ...{ label: 'As it came', contentHash: 'theirs' },
+  });
+  await entities.insert(GeneTable, gene);
+  const advised = [gene.id];
+  const runs = ['s1', 's2', 's3', 's4'].map((session) => task({ session, advised }));
+  await entities.insertMany(TaskTable, [...runs, task()]);
+  await distiller().run(signal);
+  const [after] = await entities.rows(GeneTable, { source: 'hub' }, { limit: 1 });
+  t.like(after, {
+    useCount: 4,
+    successCount: 4,
+    state: 'promoted',
+    label: 'As it came',
+    contentHash: 'theirs',
+  });
+  t.true(after!.confidence > 0.6);
+  t.is((await entities.rows(GeneTable, { source: 'local' }, { limit: 1 }))[0]?.useCount, 5);
+});
+
+test('what one tenant, or one agent, has too much of makes room, and others lose nothing', async (t) => {
+  const { database, distiller, task, tenant } = await start(t, {});
+  const entities = database.forTenant(tenant);
+  for (let block = 0; block < 11; block += 1) {
+    const agents = Array.from({ length: 100 }, (_, n) => task({ agentName: `agent${block}-${n}` }));
+    await entities.insertMany(TaskTable, agents);
+  }
+  await distiller().run(signal);
+  t.is(await entities.count(LearnerTable), 1_000);
+  t.is(await entities.count(GeneTable), 1_000);
+});

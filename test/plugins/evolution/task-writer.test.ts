@@ -1,0 +1,89 @@
+import type { Database } from 'agent-gateway';
+import test from 'ava';
+import pino from 'pino';
+import { createTaskWriter } from '../../../plugins/evolution/services/learn/task-writer.ts';
+import type { TaskRow } from '../../../plugins/evolution/store/tables.ts';
+import { manualClock } from '../../../testing/index.ts';
+
+/** A writer over a database that does what `insert` does. */
+function writerOver(insert: (tenantId: string, rows: readonly TaskRow[]) => Promise<void>) {
+  const counts = { dropped: 0, failed: 0 };
+  const writer = createTaskWriter({
+    database: {
+      forTenant: (tenantId: string) => ({
+        insertMany: (_table: unknown, rows: readonly TaskRow[]) => insert(tenantId, rows),
+      }),
+    } as unknown as Pick<Database, 'forTenant'>,
+    clock: manualClock(),
+    log: pino({ enabled: false }),
+    metrics: {
+      dropped: (tasks) => {
+        counts.dropped += tasks;
+      },
+      failed: (tasks) => {
+        counts.failed += tasks;
+      },
+    },
+  });
+  return { writer, counts };
+}
+
+const task = (tenantId: string, id: number) => ({ tenantId, id: `${id}` }) as TaskRow;
+const forever = new AbortController().signal;
+
+test('runs of one tenant are written together, and of all tenants in turn', async (t) => {
+  const batches: [string, number][] = [];
+  const { writer, counts } = writerOver(async (tenantId, rows) => void batches.push([tenantId, rows.length]));
+  for (let n = 0; n < 100; n += 1) writer.write(task('busy', n));
+  writer.write(task('quiet', 1));
+  await writer.finish(forever);
+  t.deepEqual(batches, [
+    ['busy', 64],
+    ['quiet', 1],
+    ['busy', 36],
+  ]);
+  t.deepEqual(counts, { dropped: 0, failed: 0 });
+});
+
+test('at most 64 writes are under way; what then does not fit is dropped and counted', async (t) => {
+  let underWay = 0;
+  const writes: (() => void)[] = [];
+  const { writer, counts } = writerOver(async () => {
+    underWay += 1;
+    t.true(underWay <= 64);
+    await new Promise<void>((resolve) => writes.push(resolve));
+    underWay -= 1;
+  });
+  for (let tenant = 0; tenant < 100; tenant += 1) writer.write(task(`${tenant}`, tenant));
+  const finished = writer.finish(forever);
+  t.is(underWay, 64);
+  for (let n = 0; n < 5_000; n += 1) writer.write(task('busy', n));
+  t.is(counts.dropped, 5_000 - (4_096 - 36));
+  const release = setInterval(() => {
+    for (const end of writes.splice(0)) end();
+  }, 1);
+  await finished;
+  clearInterval(release);
+  t.is(counts.failed, 0);
+});
+
+test('what the database refuses is counted, and the next is written all the same', async (t) => {
+  const stored: string[] = [];
+  const { writer, counts } = writerOver(async (tenantId) => {
+    if (tenantId === 'broken') throw new Error('no');
+    stored.push(tenantId);
+  });
+  writer.write(task('broken', 1));
+  writer.write(task('broken', 2));
+  writer.write(task('whole', 3));
+  await writer.finish(forever);
+  t.deepEqual([counts, stored], [{ dropped: 0, failed: 2 }, ['whole']]);
+});
+
+test('a write is given up after 5 s', async (t) => {
+  t.timeout(20_000);
+  const { writer, counts } = writerOver(() => new Promise(() => {}));
+  writer.write(task('slow', 1));
+  await writer.finish(forever);
+  t.is(counts.failed, 1);
+});
