@@ -61,6 +61,7 @@ function bench(verdict: Verdict = 'applied', parts: Partial<EngineParts> = {}) {
     },
     queries: {
       head: async ({ tenantId, runId }) => (isHere(tenantId, runId, 'run') ? run : undefined),
+      begun: async () => new Map(),
       list: async () => ({ runs: [run], total: 1 }),
       step: async ({ stepId }) => (stepId === 'step' ? step : undefined),
       openTasks: async () => [],
