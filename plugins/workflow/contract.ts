@@ -4,6 +4,7 @@ export * from './contract/engine.ts';
 export * from './contract/engine-archive.ts';
 export * from './contract/engines.ts';
 export * from './contract/event-sinks.ts';
+export * from './contract/fingerprint.ts';
 export * from './contract/graph.ts';
 export * from './contract/node-types.ts';
 export * from './contract/runs.ts';

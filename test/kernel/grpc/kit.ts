@@ -192,7 +192,7 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
     log,
   });
   const httpAddress = { host: '127.0.0.1', port: 0, variable: 'SAAS_API_PORT' };
-  if (options.routes !== undefined) await listeners.open(httpAddress, 'kernel');
+  if (options.routes !== undefined) await listeners.open(httpAddress, 'kernel', true);
 
   const clients: GrpcClient[] = [];
   return {

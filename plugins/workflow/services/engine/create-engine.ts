@@ -1,7 +1,6 @@
-import { hash } from 'node:crypto';
 import type { Clock } from 'agent-gateway';
 import { type RunPlace, type WorkflowEngine, WorkflowErrors } from '../../contract/engine.ts';
-import type { Json, JsonObject } from '../../contract/graph.ts';
+import type { JsonObject } from '../../contract/graph.ts';
 import type { RunRecord, TaskCompletion } from '../../contract/runs.ts';
 import type { RunQueries } from '../../store/run-queries.ts';
 import type { Versions } from '../../store/versions.ts';
@@ -228,17 +227,4 @@ function requireFittingInput(input: JsonObject): void {
   throw WorkflowErrors.contextTooLarge(
     `The input has ${bytes} bytes of JSON, ${MAX_INPUT} are allowed. Put large data where the steps can fetch them, and pass the address.`,
   );
-}
-
-/** Tells bodies apart: the same for the same JSON value, whatever the order of its members and the blanks between them. */
-export function fingerprintOf(body: Json): string {
-  return hash('sha256', JSON.stringify(sorted(body)), 'base64url');
-}
-
-function sorted(value: Json): Json {
-  if (value === null || typeof value !== 'object') return value;
-  if (Array.isArray(value)) return value.map(sorted);
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  // As a list, since an object puts members that look like numbers first; in an object of its own, which no list is mistaken for.
-  return { members: members.map(([name, item]) => [name, sorted(item)]) };
 }
