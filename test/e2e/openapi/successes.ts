@@ -12,6 +12,7 @@ import type { AllPlugins } from './all-plugins.ts';
 import { channelSuccesses } from './channel-successes.ts';
 import { cozeSuccesses } from './coze-successes.ts';
 import type { Input } from './inputs.ts';
+import { jobSuccesses } from './job-successes.ts';
 import { geneSuccesses, sharingSuccesses } from './sharing-successes.ts';
 
 const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
@@ -345,6 +346,7 @@ export function successes(gateway: AllPlugins, turns: () => Turns): readonly Ste
 
     ...cozeSuccesses(gateway),
     ...channelSuccesses(gateway),
+    ...jobSuccesses(gateway),
     ...adminSuccesses,
     ...sharingSuccesses,
     ...geneSuccesses(gateway),

@@ -20,6 +20,9 @@ import { chain } from '../../support/workflow-story.ts';
 import { hold, shout, typesPlugin } from '../workflow/plugin-kit.ts';
 import { openStream } from '../workflow/routes/event-stream.ts';
 
+/** The execution server and what is beside it. */
+export const PLUGINS = [records, agentEngine, platform, workflow, execution];
+
 /** Where the gateway keeps its data, and where the jobs are. */
 export const FORMS = [
   { name: 'sqlite, jobs in a file', family: 'sqlite', file: true, env: {} },
@@ -109,7 +112,7 @@ export async function startJobs(t: ExecutionContext, { env = {}, plugins = [] }:
       ...{ OBJECT_STORE_URL: 'none', WORKFLOW_SWEEP_INTERVAL: '200ms', SVC_DRAIN_TIMEOUT: '1s' },
       ...env,
     },
-    plugins: [records, agentEngine, platform, workflow, execution, acme.plugin, graphs, bad(), ...plugins],
+    plugins: [...PLUGINS, acme.plugin, graphs, bad(), ...plugins],
   });
   t.teardown(gateway.stop);
   await writeFile(path.join(gateway.folder, 'agents.d', 'filed.yaml'), FILE);

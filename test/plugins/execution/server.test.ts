@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { runGatewayProcess, startGatewayProcess, temporaryFolder } from '../../support/gateway-process.ts';
+import { startTestGateway } from '../../../testing/index.ts';
+import { startGatewayProcess, temporaryFolder } from '../../support/gateway-process.ts';
 import { send } from '../../support/request.ts';
-import { startJobs } from './jobs-kit.ts';
+import { PLUGINS, startJobs } from './jobs-kit.ts';
 
 const ALONE = { SVC_PLUGINS: 'agent-engine,workflow,execution', OBJECT_STORE_URL: 'none' };
 /** As if the operator had set neither. */
@@ -78,7 +79,6 @@ test('alone and without an address it is the gateway’s own server, on the loop
 
 test('a setting that is wrong stops the start, and is named', async (t) => {
   const taken = await takePort(t);
-  const folder = await temporaryFolder(t);
   for (const [env, ...words] of [
     [{ SVC_RUNTIME_BACKEND: 'oracle' }, 'execution', 'SVC_RUNTIME_BACKEND', 'sqlite, postgres'],
     [{ SVC_RUNTIME_BACKEND: 'postgres' }, 'execution', 'SVC_RUNTIME_BACKEND', 'DATABASE_URL'],
@@ -89,8 +89,7 @@ test('a setting that is wrong stops the start, and is named', async (t) => {
     ],
     [{ SVC_SQLITE_DB: '/dev/null/jobs.db' }, 'execution', 'SVC_SQLITE_DB', '/dev/null/jobs.db'],
   ] as const) {
-    const { code, stderr } = await runGatewayProcess(t, folder, { ...ALONE, ...env });
-    t.is(code, 1);
-    for (const word of words) t.true(stderr.includes(word), `${word}: ${stderr}`);
+    const { message } = (await t.throwsAsync(startTestGateway({ env, plugins: PLUGINS })))!;
+    for (const word of words) t.true(message.includes(word), `${word}: ${message}`);
   }
 });
