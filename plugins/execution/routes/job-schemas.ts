@@ -1,4 +1,4 @@
-import { AnyId, Id, listOf, pageQuery, Timestamp, Type } from 'agent-gateway';
+import { AnyId, Id, listOf, pageQuery, Timestamp, Type, withExample } from 'agent-gateway';
 import type { Static, TSchema } from 'typebox';
 import type { JsonObject } from '../../workflow/contract.ts';
 import { JOB_STATUSES, type JobStatus } from '../services/job-records.ts';
@@ -63,6 +63,18 @@ export const JobSchema = Type.Object({
   output: nullable({ ...Data, description: 'The merged outputs of the nodes that lead into an end' }),
   steps: Type.Array(StepSchema),
 });
+
+/** A job that has ended, with its step, for the examples of the document. */
+export function endedJob(status: 'completed' | 'cancelled') {
+  const ended = { ...Status, examples: [status] };
+  const step = Type.Object({
+    ...StepSchema.properties,
+    status: { ...StepSchema.properties.status, examples: [status] },
+  });
+  return withExample(Type.Object({ ...JobSchema.properties, status: ended, steps: Type.Array(step) }), {
+    completed_at: '2030-01-31T08:31:00.000Z',
+  });
+}
 
 /** Jobs of an answer: without what only their steps say. */
 export const JobList = listOf('jobs', Type.Object(LISTED));

@@ -2,6 +2,7 @@ import { access, type Call, pageOf, type Route, reply, route, withExample } from
 import type { JobRecord } from '../services/job-records.ts';
 import type { JobCaller, Jobs } from '../services/jobs.ts';
 import {
+  endedJob,
   JobList,
   JobParams,
   JobQuery,
@@ -36,7 +37,7 @@ export function jobRoutes(jobs: Jobs): readonly Route[] {
       schema: {
         headers: StartHeaders,
         body: StartJob,
-        responses: { 200: withExample(StartedJob, { status: 'running' }), 202: StartedJob },
+        responses: { 200: withExample(StartedJob, { status: 'waiting' }), 202: StartedJob },
       },
       handle: async (call) => {
         const { body, headers } = call;
@@ -99,9 +100,7 @@ export function jobRoutes(jobs: Jobs): readonly Route[] {
       summary: 'Cancel a job: what is under way is aborted, what waits is closed',
       schema: {
         params: JobParams,
-        responses: {
-          200: withExample(JobSchema, { status: 'cancelled', completed_at: '2030-01-31T08:31:00.000Z' }),
-        },
+        responses: { 200: endedJob('cancelled') },
       },
       handle: async (call) => {
         const job = await jobs.cancel(callerOf(call), call.params.job_id);
@@ -120,7 +119,7 @@ export function jobRoutes(jobs: Jobs): readonly Route[] {
       schema: {
         params: JobParams,
         body: ResumeJob,
-        responses: { 200: withExample(JobSchema, { status: 'running' }) },
+        responses: { 200: endedJob('completed') },
       },
       handle: async (call) => {
         const { node_id: nodeId, ...completion } = call.body;

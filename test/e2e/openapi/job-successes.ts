@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { until } from '../../support/until.ts';
@@ -17,13 +18,14 @@ spec:
     edges: [{ from: start, to: ask }, { from: ask, to: end }]
 `;
 const BODY = { graph_name: 'job-ask', input: { customer: 'Acme' } };
-const headers = { 'idempotency-key': 'asked-once' };
 
 /** One success of each operation of the execution server. */
 export function jobSuccesses({ request, folder, gateway }: AllPlugins): readonly Step[] {
+  let headers = {};
   async function begin(): Promise<Input> {
     await writeFile(path.join(folder, 'agents.d', 'job-ask.yaml'), GRAPH);
     await gateway.services.resources.reload();
+    headers = { 'idempotency-key': randomUUID() };
     return { body: BODY, headers };
   }
   const remember = async (known: Record<string, string>, { job_id }: { readonly job_id: string }) => {

@@ -11,7 +11,8 @@ import records from '../../../plugins/records/plugin.ts';
 import type { Graph } from '../../../plugins/workflow/contract/graph.ts';
 import { NodeTypesPoint, StepFailure } from '../../../plugins/workflow/contract.ts';
 import workflow from '../../../plugins/workflow/plugin.ts';
-import { startTestGateway, type TestRequest } from '../../../testing/index.ts';
+import { startTestGateway } from '../../../testing/index.ts';
+import type { TestRequest } from '../../../testing/start-test-gateway.ts';
 import { type FreshDatabase, freshDatabase } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/gateway-process.ts';
 import { testPlugin } from '../../support/plugins.ts';
@@ -159,7 +160,7 @@ export function jobsClient({ request, url, token }: JobsServer) {
     },
     /** Reads all events of a job that ends. */
     async eventsOf(id: string, after?: number) {
-      const headers = after === undefined ? {} : { 'last-event-id': String(after) };
+      const headers: Record<string, string> = after === undefined ? {} : { 'last-event-id': String(after) };
       const stream = await openStream(`${url}/jobs/${id}/stream`, token, headers);
       await stream.ended;
       return stream.events;
