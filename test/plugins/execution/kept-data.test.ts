@@ -1,9 +1,9 @@
 import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
 import type { PersonalData } from '../../../foundation/protection/personal-data.ts';
 import type { RetainedRecords } from '../../../foundation/protection/retained-records.ts';
 import { PersonalDataPoint, RetentionPoint } from '../../../kernel/api/points.ts';
-import { askDatabase } from '../../../testing/fresh-database.ts';
 import { temporaryFolder } from '../../support/gateway-process.ts';
 import { until } from '../../support/until.ts';
 import { FORMS, groundOf, startJobs } from './jobs-kit.ts';
@@ -94,11 +94,11 @@ test('nothing is left of a purged tenant in a database of jobs, also when it was
   const rows = async (tenantId: string) => {
     const counts = await Promise.all(
       TABLES.map(async (table) => {
-        const [row] = await askDatabase(
-          `sqlite:${file}`,
-          `select count(*) as n from execution_${table} where tenant_id = '${tenantId}'`,
-        );
-        return Number(row!.n);
+        const database = new DatabaseSync(file, { readOnly: true });
+        const sql = `select count(*) as n from execution_${table} where tenant_id = ?`;
+        const row = database.prepare(sql).get(tenantId) as unknown as { readonly n: number };
+        database.close();
+        return row.n;
       }),
     );
     return counts.reduce((sum, count) => sum + count, 0);

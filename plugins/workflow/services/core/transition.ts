@@ -248,7 +248,8 @@ export class Transition {
    */
   settle(): void {
     if (!isTerminal(this.#next.status)) this.#settleStatus(statusOf(this.#tally));
-    if (this.#next.status !== 'running' || this.#tally.running > 0) this.#next.begunAt ??= this.facts.now;
+    const { running, waiting } = this.#tally;
+    if (this.#next.status !== 'running' || running + waiting > 0) this.#next.begunAt ??= this.facts.now;
     if (this.#tally.running === 0) this.#next.owner = null;
   }
 
