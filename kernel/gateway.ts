@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createAuditLogs } from '../foundation/audit/audit-logs.ts';
 import { within } from '../foundation/base/deadline.ts';
@@ -312,6 +313,7 @@ export function kernelServices(
         guardTransactions,
         ...(file === undefined ? {} : { file }),
       }),
+    dataDir: path.resolve(settings.dataDir),
     openapi: () => openApiDocument(listeners.routes(), VERSION, chain.kinds()),
     assertOutsideTransaction,
     ...faked,
