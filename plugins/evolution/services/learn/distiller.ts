@@ -2,6 +2,7 @@ import { LockMode } from '@mikro-orm/core';
 import {
   type Clock,
   type Database,
+  type DurableEvents,
   type Ids,
   type Leases,
   type Logger,
@@ -12,6 +13,8 @@ import { chooseClasses } from '../../rules/choose-classes.ts';
 import { evidenceOf } from '../../rules/evidence.ts';
 import { classesOf, toStored } from '../../store/learners.ts';
 import { type Arm, GeneTable, LearnerTable, OutcomeTable, TaskTable } from '../../store/tables.ts';
+import { GeneMoved } from '../../contract.ts';
+import { createAnnounceMoves, statesBefore } from '../genes/gene-moves.ts';
 import { dayOf } from './day.ts';
 import { type GeneChanges, geneChanges, type RecordedTask } from './gene-changes.ts';
 
@@ -44,6 +47,7 @@ interface DistillerParts {
   readonly ids: Pick<Ids, 'uuid'>;
   readonly log: Logger;
   readonly settings: { readonly min_confidence: number; readonly discount: number };
+  readonly durableEvents: Pick<DurableEvents, 'publish' | 'hasSubscribers'>;
 }
 
 interface Learner {
@@ -52,7 +56,8 @@ interface Learner {
 }
 
 export function createDistiller(parts: DistillerParts): Distiller {
-  const { database, leases, clock, ids, log, settings } = parts;
+  const { database, leases, clock, ids, log, settings, durableEvents } = parts;
+  const announce = createAnnounceMoves(durableEvents);
 
   /** The next agent, in order, of which something is not counted. */
   async function nextAfter(last: Learner | undefined): Promise<Learner | undefined> {
@@ -150,6 +155,8 @@ export function createDistiller(parts: DistillerParts): Distiller {
           },
           ids,
         );
+        if (durableEvents.hasSubscribers(GeneMoved))
+          await announce(entities, await statesBefore(entities, [...changes.made, ...changes.changed]));
         await writeGenes(entities, changes);
         await countOutcomes(entities, agentName, fresh);
         await entities.update(TaskTable, { id: { $in: fresh.map(({ id }) => id) } }, { isCounted: true });
