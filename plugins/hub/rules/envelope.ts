@@ -59,10 +59,15 @@ export function envelopeProblem(
   return verify(null, text, key, signature) ? undefined : 'signature';
 }
 
-/** What is kept of an envelope that was accepted: neither its nonce nor what it signs is accepted again. */
-export function spentOf({ signer, nonce, timestamp }: Envelope, request: SignedRequest): readonly string[] {
+/** What is kept of an envelope that was accepted: neither its nonce nor what it signs is accepted again under the same key. */
+export function spentOf(
+  { signer, nonce, timestamp }: Envelope,
+  request: SignedRequest,
+  /** In base64. */
+  publicKey: string,
+): readonly string[] {
   const digest = (kind: string, text: string) =>
-    createHash('sha256').update(`${kind}\n${text}`).digest('hex');
+    createHash('sha256').update(`${kind}\n${publicKey}\n${text}`).digest('hex');
   // The text and not the signature: whether one text can have two signatures is no matter then.
   const text = signedText({ ...request, timestamp, signer });
   return [digest('nonce', `${signer}\n${nonce}`), digest('text', text)];

@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto';
 import type { Clock, GatewayError } from 'agent-gateway';
 import {
   CLOCK_SKEW_S,
@@ -53,17 +52,17 @@ export function createEnvelopes(parts: {
   async function check(
     request: SignedRequest,
     header: (name: string) => string | undefined,
-    keyOf: (signer: string) => Promise<{ readonly key: KeyObject; readonly kind: Signer['kind'] }>,
+    keyOf: (signer: string) => Promise<{ readonly key: string; readonly kind: Signer['kind'] }>,
   ): Promise<Signer> {
     const envelope = readEnvelope(header);
     if (typeof envelope === 'string') throw PROBLEMS[envelope]();
     const { key, kind } = await keyOf(envelope.signer);
     const now = clock.now();
-    const problem = envelopeProblem(envelope, request, key, now);
+    const problem = envelopeProblem(envelope, request, publicKeyOf(key), now);
     if (problem !== undefined) throw PROBLEMS[problem]();
     // Only what somebody known has signed is kept, so that nobody else fills the table. A timestamp may lie ahead: twice the skew, and it is refused by itself.
     const until = new Date(now + (2 * CLOCK_SKEW_S + 1) * 1000);
-    if (!(await nodes.spend(spentOf(envelope, request), until))) throw HubErrors.replayed();
+    if (!(await nodes.spend(spentOf(envelope, request, key), until))) throw HubErrors.replayed();
     return { id: envelope.signer, kind };
   }
 
@@ -71,16 +70,16 @@ export function createEnvelopes(parts: {
     verify: (request, header) =>
       check(request, header, async (signer) => {
         const node = await nodes.find(signer);
-        if (node !== undefined) return { key: publicKeyOf(node.publicKey), kind: 'node' };
+        if (node !== undefined) return { key: node.publicKey, kind: 'node' };
         const ofHub = await hubKey(signer);
-        if (ofHub !== undefined) return { key: publicKeyOf(ofHub), kind: 'hub' };
+        if (ofHub !== undefined) return { key: ofHub, kind: 'hub' };
         throw HubErrors.signerUnknown();
       }),
 
     async holdsUnder(publicKey, nodeId, request, header) {
       await check(request, header, async (signer) => {
         if (signer !== nodeId) throw HubErrors.foreignNode();
-        return { key: publicKeyOf(publicKey), kind: 'node' };
+        return { key: publicKey, kind: 'node' };
       });
     },
   };

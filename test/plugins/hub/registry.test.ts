@@ -4,7 +4,7 @@ import { eachDatabase } from '../../support/databases.ts';
 import { envelope, KEY, keyed, makeNode, register, send, signed, startHub } from './hub-kit.ts';
 
 const NODES = '/api/v1/nodes';
-const HERE = 'http://127.0.0.1:9';
+const HERE = 'http://127.0.0.1:4011';
 const beatOf = (id: string) => `${NODES}/${id}/heartbeat`;
 
 eachDatabase(test, 'a node registers, lives by its heartbeats, expires and comes back', async (t, fresh) => {
@@ -36,7 +36,7 @@ eachDatabase(
     const hub = await startHub(t, fresh.environment);
     const [first, second, third] = [makeNode('node-a'), makeNode('node-a'), makeNode('node-a')];
     await register(hub, first, HERE);
-    const refused = await register(hub, second, 'http://127.0.0.1:10');
+    const refused = await register(hub, second, 'http://127.0.0.1:4010');
     t.like(refused, { status: 409, body: { code: 'hub.node-conflict' } });
     for (const node of [first, second, third])
       t.is((await register(hub, node, HERE)).status, 409, 'every key has to wait');
@@ -45,7 +45,7 @@ eachDatabase(
     t.is(status, 'conflict');
     t.deepEqual(conflict.keys, [
       { public_key: first.publicKey, endpoint: HERE },
-      { public_key: second.publicKey, endpoint: 'http://127.0.0.1:10' },
+      { public_key: second.publicKey, endpoint: 'http://127.0.0.1:4010' },
     ]);
 
     const confirm = (publicKey: string, headers: Record<string, string>, id = 'node-a') =>
@@ -57,7 +57,7 @@ eachDatabase(
     t.is((await confirm(second.publicKey, operator, 'nobody')).status, 404);
     const confirmed = await confirm(second.publicKey, operator);
     t.like(confirmed, { status: 200, body: { public_key: second.publicKey, status: 'healthy' } });
-    t.is(confirmed.body.endpoint, 'http://127.0.0.1:10');
+    t.is(confirmed.body.endpoint, 'http://127.0.0.1:4010');
     t.is((await signed(hub, second, 'PUT', beatOf('node-a'))).status, 200);
     t.like(await signed(hub, first, 'PUT', beatOf('node-a')), {
       status: 401,
@@ -77,7 +77,7 @@ test('a node moves only by its own word, and leaves by it', async (t) => {
   const hub = await startHub(t);
   const node = makeNode('node-a');
   await register(hub, node, HERE);
-  const there = 'http://127.0.0.1:10';
+  const there = 'http://127.0.0.1:4010';
   t.like(await register(hub, node, there), { status: 401, body: { code: 'hub.envelope-incomplete' } });
   const claim = JSON.stringify({ node_id: 'node-a', endpoint: there, public_key: node.publicKey });
   const bearer = { authorization: `Bearer ${KEY}` };
@@ -139,6 +139,6 @@ test('without keys of the hub callers on the loopback interface register, with t
   for (const credential of [KEY, token])
     t.is((await send(closed, 'GET', NODES, { authorization: `Bearer ${credential}` })).status, 200);
   t.is((await send(closed, 'GET', NODES, { 'x-forwarded-for': '203.0.113.9' })).status, 401);
-  const elsewhere = await send(closed, 'GET', '/v1/tenants', { authorization: `Bearer ${KEY}` });
+  const elsewhere = await send(closed, 'GET', '/api/v2/admin/evolution/stats', { authorization: `Bearer ${KEY}` });
   t.is(elsewhere.status, 403, 'elsewhere a key of the hub is nobody');
 });
