@@ -94,6 +94,7 @@ test('every plugin has a README that tells its settings and every code of its er
     'plugins/agent-engine',
     'plugins/channels',
     'plugins/evolution',
+    'plugins/hub',
     'plugins/pages',
     'plugins/platform',
     'plugins/records',
