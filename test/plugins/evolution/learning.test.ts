@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import test from 'ava';
 import { GeneTable, TaskTable } from '../../../plugins/evolution/store/tables.ts';
 import { eachDatabase } from '../../support/databases.ts';
@@ -52,13 +53,15 @@ eachDatabase(
     t.deepEqual(one.body.signals, { tool_success: 9, tool_error: 0 });
     t.is((await request(`${GENES}/${good.id}`)).status, 404, 'another tenant has no such gene');
 
-    const told = async (session: string) =>
-      adviceIn(await chat(`${TASKS[1]}, please`, { session, token, taskClass }));
-    await until(async () => (await told('s9')).length > 0);
-    t.deepEqual(await told('s9'), [
-      '- Use good: it has worked well for such tasks.',
-      '- Avoid bad: it has mostly failed for such tasks.',
-    ]);
+    /** Resolves when the agent is told these lines: what was learned or decided counts within a moment. */
+    const isTold = (session: string, lines: readonly string[]) =>
+      until(async () => {
+        const prompt = await chat(`${TASKS[1]}, please`, { session, token, taskClass });
+        return isDeepStrictEqual(adviceIn(prompt), lines);
+      });
+    const useGood = '- Use good: it has worked well for such tasks.';
+    const avoidBad = '- Avoid bad: it has mostly failed for such tasks.';
+    await isTold('s9', [useGood, avoidBad]);
 
     const { body: stats } = await request(STATS, { token });
     t.like(stats, { enabled: true, mode: 'local', min_confidence: 0.5, max_suggestions: 3 });
@@ -76,8 +79,7 @@ eachDatabase(
       (await request(`${GENES}/${good.id}/quarantine`, { method: 'POST', body: {}, token })).body.state,
       'quarantined',
     );
-    await until(async () => !(await told('s10')).join().includes('Use good'));
-    t.deepEqual(await told('s10'), ['- Avoid bad: it has mostly failed for such tasks.']);
+    await isTold('s10', [avoidBad]);
     t.is(
       (await request(`${GENES}/${good.id}/promote`, { method: 'POST', body: {}, token })).body.state,
       'promoted',
@@ -87,8 +89,7 @@ eachDatabase(
         .state,
       'revoked',
     );
-    await until(async () => !(await told('s11')).join().includes('Avoid bad'));
-    t.deepEqual(await told('s11'), ['- Use good: it has worked well for such tasks.']);
+    await isTold('s11', [useGood]);
     const again = await request(`${GENES}/${bad.id}/promote`, { method: 'POST', body: {}, token });
     t.deepEqual([again.status, again.body.code], [409, 'evolution.gene-revoked']);
   },
@@ -111,9 +112,11 @@ test('classes of tasks are found by their words, and named by those that are com
       .join();
   t.regex(labels('plugin/world/good'), /^Use plugin\/world\/good for tasks about .*(?:invoice|customer)/);
   t.regex(labels('plugin/world/bad'), /^Avoid plugin\/world\/bad for tasks about .*(?:weather|rain|wind)/);
-  t.deepEqual(adviceIn(await chat(TASKS[2]!, { session: 'x', token })), [
-    '- Use good: it has worked well for such tasks.',
-  ]);
+  await until(async () =>
+    isDeepStrictEqual(adviceIn(await chat(TASKS[2]!, { session: 'x', token })), [
+      '- Use good: it has worked well for such tasks.',
+    ]),
+  );
   t.notRegex(adviceIn(await chat(WEATHER[2]!, { session: 'y', token })).join(), /Use bad|Avoid good/);
 });
 
