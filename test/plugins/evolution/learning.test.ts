@@ -139,17 +139,24 @@ test('a session that is held out gets no advice, and the statistics compare', as
 });
 
 test('a task class that the request names is kept apart from those that are found', async (t) => {
-  const { chat, distilled, database, makeTenant } = await startLearner(t);
+  const { chat, distilled, database, request, makeTenant } = await startLearner(t);
   const { id, token } = await makeTenant();
   for (let n = 0; n < 4; n += 1)
     await chat(`${TASKS[n]} [good]`, { session: `s${n}`, token, taskClass: 'billing' });
-  await distilled(id, 4);
+  const answer = await request('/v1/agent/chat', {
+    method: 'POST',
+    body: { agent: 'clerk', messages: [{ role: 'user', content: `${TASKS[0]} [good]` }] },
+    headers: { 'x-svc-task-class': 'billing' },
+    token,
+  });
+  t.is(answer.status, 200);
+  await distilled(id, 5);
   const genes = await database
     .forTenant(id)
     .rows(GeneTable, { component: 'plugin/world/good' }, { limit: 10 });
   t.deepEqual(
     genes.map(({ taskClass, useCount, state }) => ({ taskClass, useCount, state })),
-    [{ taskClass: 'billing', useCount: 4, state: 'promoted' }],
+    [{ taskClass: 'billing', useCount: 5, state: 'promoted' }],
   );
 });
 
