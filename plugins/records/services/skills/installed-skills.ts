@@ -5,6 +5,7 @@ import type { BuiltinSkill, SkillCatalog } from './skill-text.ts';
 /** A skill that a tenant has. */
 export interface InstalledSkill {
   readonly entry: SkillEntry;
+  readonly summary: SkillSummary;
   /** The text that all tenants share; undefined: the tenant has a text of its own. */
   readonly shared: BuiltinSkill | undefined;
 }
@@ -26,7 +27,7 @@ export function readInstalled(catalog: SkillCatalog): ReadInstalled {
     const found = known.get(manifest);
     if (found !== undefined) return found;
     const byName = installedSkills(manifest, catalog);
-    const installed = { byName, list: [...byName].map(([name, { entry }]) => summaryOf(name, entry)) };
+    const installed = { byName, list: [...byName.values()].map(({ summary }) => summary) };
     known.set(manifest, installed);
     return installed;
   };
@@ -44,13 +45,18 @@ export function installedSkills(
   const shared = [...catalog.skills.values()].filter(
     ({ name }) => !names.has(name) && !manifest.removed.has(name),
   );
-  const all: (readonly [string, InstalledSkill])[] = [
-    ...own.map(([name, entry]) => [name, { entry, shared: undefined }] as const),
+  const all = [
+    ...own.map(([name, entry]) => installed(name, entry, undefined)),
     ...shared
       .slice(0, MAX_SKILLS - own.length)
-      .map((builtin) => [builtin.name, { entry: builtinEntry(builtin), shared: builtin }] as const),
+      .map((builtin) => installed(builtin.name, builtinEntry(builtin), builtin)),
   ];
   return new Map(all.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function installed(name: string, entry: SkillEntry, shared: BuiltinSkill | undefined) {
+  const skill: InstalledSkill = { entry, summary: summaryOf(name, entry), shared };
+  return [name, skill] as const;
 }
 
 /** True for a built-in skill of which the tenant has a copy, untouched: earlier versions gave each tenant one. Pure. */

@@ -15,6 +15,8 @@ const Entry = Type.Object({
   user_modified: Type.Boolean(),
   /** Of the text that was stored. */
   sha256: Type.String(),
+  /** What the body says, for finding it (`keptTerms`). Absent in manifests of earlier versions. */
+  terms: Type.Optional(Type.String()),
 });
 
 const File = Type.Object({
@@ -83,7 +85,7 @@ export function withoutSkill(manifest: Manifest, name: string, isRemembered: boo
 /** The entry after an upload: a built-in skill stays one, but no synchronization touches it any more. */
 export function uploaded(
   previous: SkillEntry | undefined,
-  text: Pick<SkillEntry, 'description' | 'version' | 'sha256'>,
+  text: Pick<SkillEntry, 'description' | 'version' | 'sha256' | 'terms'>,
 ): SkillEntry {
   return { ...text, source: previous?.source ?? 'user', user_modified: true };
 }

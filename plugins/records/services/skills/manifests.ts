@@ -10,6 +10,7 @@ import {
   type Objects,
   type PutOptions,
 } from 'agent-gateway';
+import { LRUCache } from 'lru-cache';
 import { SkillsChanged } from '../../contract.ts';
 import { type Manifest, parseManifest, printManifest } from './manifest.ts';
 import { MANIFEST_KEY, manifestOfObjects, readVersion } from './skill-objects.ts';
@@ -19,8 +20,10 @@ const MAX_AGE_MS = 1000;
 const LOAD_MS = 120_000;
 /** Manifests that are kept in memory; one that changes nothing takes no room of its own. */
 const MAX_TENANTS = 500;
-/** Characters of an entry at most: the description, and what stands beside it. */
-const ENTRY_WEIGHT = 1500;
+/** Characters of an entry at most: the description, the terms of the body, and what stands beside them. */
+const ENTRY_WEIGHT = 2500;
+/** Characters of the manifests that are kept parsed. */
+const MAX_PARSED = 16 * 1024 * 1024;
 /** Above what 500 skills with the longest descriptions can take. */
 const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
 const LOCK_WAIT_MS = 15_000;
@@ -59,6 +62,10 @@ export interface ChangeContext {
   readonly signal: AbortSignal;
 }
 
+type Stored = NonNullable<Awaited<ReturnType<typeof readVersion>>>;
+
+const weightOf = ({ skills }: Manifest) => 1 + skills.size * ENTRY_WEIGHT;
+
 interface Loaded {
   readonly manifest: Manifest;
   /** What must still be so when it is replaced. */
@@ -83,12 +90,28 @@ export function createManifests(parts: ManifestsParts) {
     deadline: LOAD_MS,
     maxLoads: Number.POSITIVE_INFINITY,
     maxEntries: MAX_TENANTS,
-    weigh: ({ skills }) => skills.size * ENTRY_WEIGHT,
+    weigh: weightOf,
   });
+
+  // One that has not changed stays the same object, so that what others have made of it is still good.
+  const parsed = new LRUCache<string, { readonly etag: string; readonly manifest: Manifest }>({
+    max: MAX_TENANTS,
+    maxSize: MAX_PARSED,
+    sizeCalculation: ({ manifest }) => weightOf(manifest),
+  });
+
+  function parse(tenantId: string, { text, info: { etag } }: Stored): ReturnType<typeof parseManifest> {
+    const last = parsed.get(tenantId);
+    if (last?.etag === etag) return last.manifest;
+    const manifest = parseManifest(text);
+    if (typeof manifest === 'string') parsed.delete(tenantId);
+    else parsed.set(tenantId, { etag, manifest });
+    return manifest;
+  }
 
   async function load(tenantId: string, space: ObjectSpace): Promise<Loaded> {
     const found = await readVersion(space, MANIFEST_KEY, MAX_MANIFEST_BYTES);
-    const manifest = found === undefined ? 'damaged' : parseManifest(found.text);
+    const manifest = found === undefined ? 'damaged' : parse(tenantId, found);
     if (manifest === 'newer') {
       throw ObjectErrors.unavailable('A newer version of the gateway has written skills.json');
     }
@@ -150,6 +173,9 @@ export function createManifests(parts: ManifestsParts) {
     change,
     /** Drops what is cached of a tenant. */
     forget: recent.forget,
-    clear: recent.clear,
+    clear(): void {
+      recent.clear();
+      parsed.clear();
+    },
   };
 }

@@ -1,5 +1,6 @@
 import { forEachLimited, ObjectErrors, type ObjectInfo, type ObjectSpace } from 'agent-gateway';
 import { EMPTY_MANIFEST, MAX_SKILLS, type Manifest, type SkillEntry } from './manifest.ts';
+import { keptTerms } from './skill-search.ts';
 import { digestOf, isSkillName, MAX_SKILL_BYTES, readSkill, type SkillCatalog } from './skill-text.ts';
 
 /** The key of a tenant's manifest. */
@@ -94,6 +95,7 @@ async function entryOf(
   return {
     ...reading.head,
     sha256,
+    terms: keptTerms(reading.body),
     source: builtin === undefined ? 'user' : 'builtin',
     user_modified: builtin?.sha256 !== sha256,
   };

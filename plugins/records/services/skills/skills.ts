@@ -4,6 +4,7 @@ import { readInstalled } from './installed-skills.ts';
 import { MAX_SKILLS, summaryOf, uploaded, withoutSkill, withSkill } from './manifest.ts';
 import type { Manifests } from './manifests.ts';
 import { MARKDOWN, SOUL_KEY, skillKey } from './skill-objects.ts';
+import { createSkillSearch, foundFor, keptTerms, type SkillSearch } from './skill-search.ts';
 import { digestOf, isSkillName, MAX_SKILL_BYTES, readSkill, type SkillCatalog } from './skill-text.ts';
 
 /** What the skills are made of. */
@@ -17,8 +18,13 @@ interface SkillsParts {
 }
 
 /** Makes the service behind the routes, the tools and `SkillsRef`. */
-export function createSkills({ manifests, objects, catalog, log }: SkillsParts): Skills {
+export function createSkills({ manifests, objects, catalog, log }: SkillsParts): Skills & {
+  /** For finding skills again and again without a promise; at most a second old when it is made. */
+  search(tenantId: string): Promise<SkillSearch>;
+} {
   const installed = readInstalled(catalog);
+  const searchOf = createSkillSearch(catalog);
+  const search = async (tenantId: string) => searchOf(installed(await manifests.read(tenantId)));
 
   async function read(tenantId: string, name: string): Promise<string> {
     checkName(name);
@@ -34,6 +40,11 @@ export function createSkills({ manifests, objects, catalog, log }: SkillsParts):
     list: async (tenantId) => installed(await manifests.read(tenantId)).list,
 
     read,
+    search,
+
+    async find(tenantId, query) {
+      return foundFor(await search(tenantId), query);
+    },
 
     async instructions(tenantId, name) {
       const text = await read(tenantId, name);
@@ -48,7 +59,7 @@ export function createSkills({ manifests, objects, catalog, log }: SkillsParts):
       }
       const reading = readSkill(name, text);
       if ('problems' in reading) throw SkillErrors.invalid(undefined, { errors: reading.problems });
-      const content = { ...reading.head, sha256: digestOf(text) };
+      const content = { ...reading.head, sha256: digestOf(text), terms: keptTerms(reading.body) };
       return manifests.change(tenantId, async ({ manifest, space, signal }) => {
         const { byName } = installed(manifest);
         const previous = byName.get(name)?.entry;
