@@ -19,41 +19,31 @@ export interface UnreadableSkill {
   readonly problems: readonly string[];
 }
 
-/** The skills of some folders, by name. A folder that is not there has none. Rejects for a skill's folder without a SKILL.md. */
+/** The skills of a folder, each in a folder of its name; by name. */
 export async function readSkillFiles(
-  folders: readonly string[],
+  folder: string,
 ): Promise<{ readonly skills: readonly SkillFile[]; readonly unreadable: readonly UnreadableSkill[] }> {
   const skills: SkillFile[] = [];
   const unreadable: UnreadableSkill[] = [];
-  for (const folder of folders) {
-    for (const name of await foldersIn(folder)) {
-      const file = path.join(folder, name, 'SKILL.md');
-      const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== 'ENOENT') throw error;
-        return undefined;
-      });
-      if (text === undefined) {
-        unreadable.push({ name, problems: ['there is no SKILL.md'] });
-        continue;
-      }
-      const reading = readSkill(name, text);
-      if ('problems' in reading) {
-        unreadable.push({ name, problems: reading.problems.map(({ message }) => message) });
-      } else {
-        skills.push({ name, file, ...reading.head, body: reading.body.trim() });
-      }
-    }
+  const entries = await readdir(folder, { withFileTypes: true });
+  for (const { name } of entries.filter((entry) => entry.isDirectory())) {
+    const file = path.join(folder, name, 'SKILL.md');
+    const text = await textOf(file);
+    const reading = text === undefined ? undefined : readSkill(name, text);
+    if (reading === undefined) unreadable.push({ name, problems: ['there is no SKILL.md'] });
+    else if ('problems' in reading) {
+      unreadable.push({ name, problems: reading.problems.map(({ message }) => message) });
+    } else skills.push({ name, file, ...reading.head, body: reading.body.trim() });
   }
   const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1);
   return { skills: skills.sort(byName), unreadable: unreadable.sort(byName) };
 }
 
-async function foldersIn(folder: string): Promise<readonly string[]> {
+async function textOf(file: string): Promise<string | undefined> {
   try {
-    const entries = await readdir(folder, { withFileTypes: true });
-    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+    return await readFile(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
 }

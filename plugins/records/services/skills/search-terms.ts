@@ -45,12 +45,11 @@ const LEAST_STEM = 3;
 /** Characters of a word; a longer one is none. */
 const LONGEST = 40;
 
-/** Most words are said again and again. */
-const stems = new LRUCache<string, string>({ max: 10_000 });
+/** The terms of words: most words are said again and again. */
+const known = new LRUCache<string, string>({ max: 10_000 });
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII, which needs no folding
 const PLAIN = /^[\x00-\x7f]*$/;
-const APOSTROPHE = /['’]/;
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}'’]*/gu;
 /** Accents of Latin, Greek and Cyrillic letters. */
 const ACCENTS = /[\u0300-\u036f]/g;
@@ -63,17 +62,22 @@ export function termsOf(text: string): readonly string[] {
   const isPlain = PLAIN.test(text);
   const folded = (isPlain ? text : text.toWellFormed().normalize('NFKD').replace(ACCENTS, '')).toLowerCase();
   const terms: string[] = [];
-  for (const [found] of folded.matchAll(WORD)) {
-    const word = APOSTROPHE.test(found) ? found.replace(/['’]s?$|['’]/g, '') : found;
-    if (word.length < 2 || word.length > LONGEST || STOP_WORDS.has(word) || /^\d+$/.test(word)) continue;
-    let stem = stems.get(word);
-    if (stem === undefined) {
-      stem = stemOf(word);
-      stems.set(word, stem);
+  for (const word of folded.match(WORD) ?? []) {
+    let term = known.get(word);
+    if (term === undefined) {
+      term = termOf(word);
+      if (word.length <= LONGEST) known.set(word, term);
     }
-    terms.push(stem);
+    if (term !== '') terms.push(term);
   }
   return terms;
+}
+
+/** The term that a word is; the empty text for one that says nothing. */
+function termOf(found: string): string {
+  const word = found.replace(/['’]s?$|['’]/g, '');
+  const isEmpty = word.length < 2 || word.length > LONGEST || STOP_WORDS.has(word) || /^\d+$/.test(word);
+  return isEmpty ? '' : stemOf(word);
 }
 
 /** What the forms of a word have in common. Words of unlike meaning may share it: it is made for finding, not for reading. Pure. */

@@ -9,6 +9,7 @@ import { type FakeModelRequest, fakeModel, startTestGateway } from '../../../../
 const BUBBLEWRAP = '/usr/bin/bwrap';
 
 test('a model that loads a built-in skill and does its example gets the figures that the skill prints', async (t) => {
+  t.timeout(300_000, 'some 300 calls of tools in 81 chats');
   const runsCode = await access(BUBBLEWRAP).then(
     () => true,
     () => false,
@@ -19,7 +20,7 @@ test('a model that loads a built-in skill and does its example gets the figures 
     t.log(line);
   }
   const isRun = ({ tool }: ExampleCall) => REPEATABLE.has(tool) && (runsCode || tool !== 'execute_code');
-  const { skills } = await readSkillFiles([BUILTIN_FOLDER]);
+  const { skills } = await readSkillFiles(BUILTIN_FOLDER);
   const examples = new Map(skills.map(({ name, body }) => [name, partsOf(body).calls.filter(isRun)]));
 
   // A user names a skill; the model loads it, then makes the calls of its example, then says that it is done.
