@@ -11,7 +11,6 @@ import {
   SecretErrors,
   type SecretOrigin,
   type Secrets,
-  TenantErrors,
   type Tenants,
 } from 'agent-gateway';
 import type { Platform } from '../contract.ts';
@@ -21,7 +20,7 @@ import type { AppRow } from '../store/tables.ts';
 import { givenReferences, type References, requireLoginSecret, useOf, writersAfter } from './app-rules.ts';
 import { ChannelErrors } from './errors.ts';
 import type { Providers } from './providers/providers.ts';
-import { isId, narrowedTo, reachOf } from './reach.ts';
+import { isId, narrowedTo, reachOf, requireLiving } from './reach.ts';
 import type { EndedSessions } from './sessions-ended.ts';
 
 /** Channel apps of one tenant. */
@@ -86,9 +85,7 @@ export function createApps(parts: {
       const errors = [{ pointer: '/body/tenant_id', message: 'is not your own tenant' }];
       throw ChannelErrors.foreignTenant(undefined, { errors });
     }
-    const tenant = isId(tenantId) ? await tenants.get(tenantId) : undefined;
-    if (tenant === undefined) throw TenantErrors.notFound();
-    if (tenant.deletedAt !== null) throw TenantErrors.isDeleted();
+    await requireLiving(tenants, tenantId);
     return tenantId;
   }
 
@@ -128,10 +125,11 @@ export function createApps(parts: {
       return app;
     },
 
-    /** An app that is disabled ends its cookie sessions. Throws `channel.app-not-found`, `request.invalid`, `secret.refused`. */
+    /** An app that is disabled ends its cookie sessions. Throws `channel.app-not-found`, `tenant.deleted`, `request.invalid`, `secret.refused`. */
     async update(identity: Identity, id: string, wanted: AppChanges): Promise<AppRow> {
       const app = await get(identity, id);
       const { tenantId } = app;
+      await requireLiving(tenants, tenantId);
       const from = originOf(identity);
       await requireAllowed(wanted, from, app);
       try {

@@ -17,6 +17,7 @@ import { loginSecretOf, useOf } from './app-rules.ts';
 import type { Apps } from './apps.ts';
 import { ChannelErrors } from './errors.ts';
 import type { Providers } from './providers/providers.ts';
+import { requireLiving } from './reach.ts';
 import { returnPath } from './return-to.ts';
 import { hasHash, hashOf, isSecret, LOGIN_SECONDS, newSecret, SESSION_SECONDS, userHash } from './secrets.ts';
 
@@ -168,11 +169,12 @@ export function createLogins(parts: LoginsParts) {
   }
 
   return {
-    /** Makes a link for one login. Throws `channel.app-not-found`, `channel.app-disabled`, `channel.not-configured`. */
+    /** Makes a link for one login. Throws `channel.app-not-found`, `channel.app-disabled`, `channel.not-configured`, `tenant.deleted`. */
     async makeLink(identity: Identity, appId: string): Promise<Link> {
       const app = await apps.get(identity, appId);
       const { publicUrl } = configuration();
       if (!app.enabled) throw ChannelErrors.appDisabled();
+      await requireLiving(tenants, app.tenantId);
       const challenge = newSecret(ids);
       const createdAt = new Date(clock.now());
       const expiresAt = new Date(createdAt.getTime() + LOGIN_SECONDS * 1_000);

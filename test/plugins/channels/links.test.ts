@@ -231,6 +231,12 @@ test('an app that is disabled, or whose tenant is deleted, is no way in, at any 
   await gateway.request(`/v1/tenants/${tenant.id}`, { method: 'DELETE' });
   t.is(refusal(await new Browser().open(deleted.link, url)), '404 channel.app-not-found');
   t.is(refusal(await deleted.finish()), '404 channel.app-not-found');
+  for (const change of [
+    await gateway.request(`${APPS}/${app.id}/links`, { method: 'POST' }),
+    await gateway.request(`${APPS}/${app.id}`, { method: 'PATCH', body: { enabled: true } }),
+  ]) {
+    t.is(`${change.status} ${change.body.code}`, '409 tenant.deleted', 'it gets nothing new');
+  }
 
   await gateway.request(`/v1/tenants/${tenant.id}/restore`, { method: 'POST' });
   const gone = await open();
