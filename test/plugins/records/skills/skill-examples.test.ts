@@ -52,7 +52,7 @@ test('a model that loads a built-in skill and does its example gets the figures 
     const calls = examples.get(name)!;
     t.is(results.length, calls.length, name);
     for (const [index, { tool, line, result }] of calls.entries()) {
-      t.is(shownOf(tool, results[index]!), result, `${name}, line ${line} of the body`);
+      t.is(shownOf(tool, results[index]!), result!, `${name}, line ${line} of the body`);
     }
   }
 });
