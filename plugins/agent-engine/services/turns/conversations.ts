@@ -17,6 +17,7 @@ import {
   type Guard,
   type KeptAnswer,
   TurnFailed,
+  textOf,
 } from '../../contract.ts';
 import type { OpenChatGuards } from '../guard/chat/chat-guards.ts';
 import { keptMessages } from './kept-messages.ts';
@@ -118,7 +119,10 @@ export function createConversations(parts: ConversationParts): Conversations {
     const said = messages === given ? kept : keptMessages(messages, guard);
     const isFirst = turn === undefined || turn.isNew;
     const history = isFirst ? [] : await turn.history(historyTokens(contextLength, budget));
-    const known = call.context === 'none' ? NOTHING : preambles.of(call.principal, budget.preambleTokens);
+    const known =
+      call.context === 'none'
+        ? NOTHING
+        : preambles.of(call.principal, budget.preambleTokens, lastSaid(messages, history));
     const { text, secret } = known instanceof Promise ? await known : known;
     let end: 'open' | 'kept' | 'over' = 'open';
     let failure: unknown;
@@ -149,6 +153,21 @@ export function createConversations(parts: ConversationParts): Conversations {
   }
 
   return { open };
+}
+
+/** Texts of the user that say what a conversation is about now. */
+const LAST_SAID = 3;
+
+/** What the user said last, the latest last. Pure. */
+function lastSaid(messages: readonly ChatMessage[], history: readonly ChatMessage[]): readonly string[] {
+  const said: string[] = [];
+  for (const part of [messages, history]) {
+    for (let index = part.length - 1; index >= 0 && said.length < LAST_SAID; index -= 1) {
+      const message = part[index]!;
+      if (message.role === 'user') said.unshift(textOf(message));
+    }
+  }
+  return said;
 }
 
 /** History may have what is set, and never more than half of the model's context. Pure. */

@@ -55,6 +55,9 @@ interface Learner {
   readonly agentName: string;
 }
 
+/** Somebody decided about a gene while it was counted. Nothing of the agent is written; the next round counts it anew, from the gene as it is then. */
+class DecidedMeanwhile extends Error {}
+
 export function createDistiller(parts: DistillerParts): Distiller {
   const { database, leases, clock, ids, log, settings, durableEvents } = parts;
   const announce = createAnnounceMoves(durableEvents);
@@ -178,11 +181,13 @@ export function createDistiller(parts: DistillerParts): Distiller {
   async function writeGenes(entities: TenantEntityManager, { made, changed }: GeneChanges): Promise<void> {
     await entities.insertMany(GeneTable, made);
     if (changed.length === 0) return;
-    await entities.writeTogether(
+    // Whoever decides about a gene counts its version up, so that no decision is overwritten by what was read before it.
+    const areWritten = await entities.writeTogether(
       changed.map(({ id, tenantId: _tenant, createdAt: _created, ...data }) =>
-        writes.update(GeneTable, { id }, data),
+        writes.update(GeneTable, { id, version: data.version - 1 }, data, { expect: 1 }),
       ),
     );
+    if (!areWritten) throw new DecidedMeanwhile();
   }
 
   /** Adds tasks to those of their day and arm. */
@@ -237,7 +242,8 @@ export function createDistiller(parts: DistillerParts): Distiller {
       let learner = await nextAfter(undefined);
       while (learner !== undefined && !isOver()) {
         const counted = await distil(learner).catch((err: unknown) => {
-          log.warn({ err, agent: learner?.agentName }, 'what an agent did could not be distilled');
+          if (!(err instanceof DecidedMeanwhile))
+            log.warn({ err, agent: learner?.agentName }, 'what an agent did could not be distilled');
           return 0;
         });
         if (counted < FRESH) learner = await nextAfter(learner);

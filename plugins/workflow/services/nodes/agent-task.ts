@@ -56,7 +56,7 @@ export function agentTask(parts: AgentTaskParts): NodeType {
 
   async function run(task: StepTask, principal: Principal) {
     const { prompt, agent, model, maxIterations } = readInput(task.input);
-    const { text: preamble, secret } = await preambles.of(principal, preambleTokens);
+    const { text: preamble, secret } = await preambles.of(principal, preambleTokens, [prompt]);
     const counts = { toolCalls: 0 };
     const events = agents.run({
       agent,
