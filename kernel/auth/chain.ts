@@ -114,7 +114,15 @@ function askWithBody(
   const isThere = ({ in: place, name }: BodyAuthenticator['places'][number]) =>
     (place === 'header' ? header(name) : cookie(name)) !== undefined;
   if (readBody === undefined || !authenticator.places.some(isThere)) return undefined;
-  const signed = { ...(bearer === undefined ? {} : { bearer }), header, cookie, method, path, target, loopback };
+  const signed = {
+    ...(bearer === undefined ? {} : { bearer }),
+    header,
+    cookie,
+    method,
+    path,
+    target,
+    loopback,
+  };
   const ask = async (body: Buffer) => authenticator.authenticate({ ...signed, body });
   return readBody().then((body) => settle(authenticator, ask(body), deadline));
 }

@@ -26,7 +26,8 @@ export const HubConfig = Type.Object({
   delivery_backoff: field.list({
     env: 'HUB_DELIVERY_BACKOFF',
     default: ['1s', '5s', '30s', '2m', '10m'],
-    description: 'Delays before the second to the sixth attempt to deliver an event to a subscriber: five durations',
+    description:
+      'Delays before the second to the sixth attempt to deliver an event to a subscriber: five durations',
   }),
   key_overlap: field.duration({
     env: 'HUB_KEY_OVERLAP',
@@ -42,7 +43,8 @@ export const HubConfig = Type.Object({
     max: 1024,
     secret: true,
     unset: 'they are stored as they are',
-    description: 'Key that encrypts the private keys which the hub keeps in its database; the same on every replica',
+    description:
+      'Key that encrypts the private keys which the hub keeps in its database; the same on every replica',
   }),
   public_url: field.url({
     protocols: ['https', 'http'],

@@ -16,7 +16,8 @@ import { entities } from './store/tables.ts';
 
 export default definePlugin({
   name: 'hub',
-  summary: 'The experience hub: nodes, federated search of their genes, and subscriptions to what they report',
+  summary:
+    'The experience hub: nodes, federated search of their genes, and subscriptions to what they report',
   kernel: '^1.0.0',
   config: HubConfig,
   listen: 'address',
@@ -42,8 +43,12 @@ export default definePlugin({
     const isNode = (experience.addresses?.hubs.length ?? 0) > 0;
     runHub(scope, hub, isNode);
     if (isNode && experience.exchange !== undefined)
-      scope.subscribe(GeneMoved, async (move, context) => (await hub.load()).announcements?.heard(move, context), {
-        attempts: 30,
-      });
+      scope.subscribe(
+        GeneMoved,
+        async (move, context) => (await hub.load()).announcements?.heard(move, context),
+        {
+          attempts: 30,
+        },
+      );
   },
 });

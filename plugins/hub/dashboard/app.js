@@ -7,7 +7,11 @@ const MOST_PAUSE = 15_000;
 const at = (selector) => document.querySelector(selector);
 const time = (text) => (text === null ? 'never' : new Date(text).toLocaleString());
 
-const HEALTH = { healthy: ['healthy', 'good'], expired: ['expired', 'warn'], conflict: ['two keys: conflict', 'bad'] };
+const HEALTH = {
+  healthy: ['healthy', 'good'],
+  expired: ['expired', 'warn'],
+  conflict: ['two keys: conflict', 'bad'],
+};
 const STATES = { promoted: ['promoted', 'good'], revoked: ['revoked', 'bad'] };
 
 function delivery({ is_failing, dead, waiting }) {
@@ -97,7 +101,10 @@ async function* eventsOf(body) {
 /** Follows the stream to its end. Gives the status of the answer. */
 async function follow() {
   const key = sessionStorage.getItem(KEY);
-  const headers = { accept: 'text/event-stream', ...(key === null ? {} : { authorization: `Bearer ${key}` }) };
+  const headers = {
+    accept: 'text/event-stream',
+    ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+  };
   const response = await fetch(STREAM, { headers, cache: 'no-store' });
   if (!response.ok) return response.status;
   at('#login').hidden = true;

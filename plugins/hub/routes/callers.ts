@@ -1,4 +1,12 @@
-import { access, AuthErrors, DEFAULT_TENANT_ID, hasAnyScope, isOperator, type RouteCall, Type } from 'agent-gateway';
+import {
+  AuthErrors,
+  access,
+  DEFAULT_TENANT_ID,
+  hasAnyScope,
+  isOperator,
+  type RouteCall,
+  Type,
+} from 'agent-gateway';
 import type { SignedRequest } from '../rules/envelope.ts';
 import { HUB_KEY, HUB_NODE, HUB_PEER, HUB_READ, HUB_WRITE } from '../services/credentials.ts';
 import { HubErrors } from '../services/errors.ts';
@@ -41,7 +49,8 @@ const LOOPBACK = 'loopback';
 /** Who writes: the owner of a hub key, an operator, or, without hub keys, somebody on the loopback interface. @throws hub.key-required, auth.required */
 export function ownerOf({ identity, source, headers }: AnyCall, { hasKeys }: Gate): string {
   if (identity.method === HUB_KEY) return identity.id;
-  if (isOperator(identity) && hasAnyScope(identity.scopes, ['ops:write'])) return `operator ${identity.id}`.slice(0, 64);
+  if (isOperator(identity) && hasAnyScope(identity.scopes, ['ops:write']))
+    return `operator ${identity.id}`.slice(0, 64);
   if (identity.method !== 'anonymous') throw HubErrors.keyRequired();
   if (!hasKeys && isLoopback(source.address) && !isForwarded(headers)) return LOOPBACK;
   throw AuthErrors.required('Send a key of the hub in the Authorization header', {

@@ -35,7 +35,9 @@ export function dashboardRoutes({ load }: Gate): readonly Route[] {
         ...{ method: 'GET', path, tag, rateLimit: 'none', answerType, summary },
         schema: {
           responses: { 200: Type.String({ examples: ['…'] }) },
-          answerHeaders: Type.Object(Object.fromEntries(Object.keys(HEADERS).map((name) => [name, Type.String()]))),
+          answerHeaders: Type.Object(
+            Object.fromEntries(Object.keys(HEADERS).map((name) => [name, Type.String()])),
+          ),
         },
         handle: async () => reply.text(await contentOf(file), undefined, HEADERS),
       }),
@@ -47,7 +49,8 @@ export function dashboardRoutes({ load }: Gate): readonly Route[] {
       countsAsStream: () => true,
       schema: {
         stream: Type.String({
-          description: 'Events `state`, each with the whole state: `{nodes, genes, subscriptions}` of `{total, items}`',
+          description:
+            'Events `state`, each with the whole state: `{nodes, genes, subscriptions}` of `{total, items}`',
           examples: ['event: state\ndata: {"nodes":{"total":0,"items":[]}}\n\n'],
         }),
       },

@@ -4,7 +4,12 @@ import { INBOX } from '../services/membership.ts';
 import { EnvelopeHeaders, type Gate, HUB_LIMIT, signerOf } from './callers.ts';
 import * as schemas from './schemas.ts';
 
-const signed = { access: access.authenticated(), rawBody: true, bodyLimit: 256 * 1024, rateLimit: HUB_LIMIT } as const;
+const signed = {
+  access: access.authenticated(),
+  rawBody: true,
+  bodyLimit: 256 * 1024,
+  rateLimit: HUB_LIMIT,
+} as const;
 const tag = 'hub-events';
 
 /** @throws request.invalid */
@@ -20,7 +25,11 @@ export function eventRoutes(gate: Gate): readonly Route[] {
       ...signed,
       ...{ method: 'POST', path: '/api/v1/events', tag },
       summary: 'Report that a gene was promoted or revoked; signed by its node',
-      schema: { headers: EnvelopeHeaders, body: schemas.ReportEvent, responses: { 202: schemas.AcceptedEvent } },
+      schema: {
+        headers: EnvelopeHeaders,
+        body: schemas.ReportEvent,
+        responses: { 202: schemas.AcceptedEvent },
+      },
       handle: async (call) => {
         const nodeId = await signerOf('node', 'POST', call, gate);
         const { nodes, events } = await load();
@@ -34,7 +43,11 @@ export function eventRoutes(gate: Gate): readonly Route[] {
       ...signed,
       ...{ method: 'POST', path: INBOX, tag },
       summary: 'Take what a hub delivers to this gateway as its node; signed by the hub',
-      schema: { headers: EnvelopeHeaders, body: schemas.DeliveredEvent, responses: { 202: schemas.AcceptedEvent } },
+      schema: {
+        headers: EnvelopeHeaders,
+        body: schemas.DeliveredEvent,
+        responses: { 202: schemas.AcceptedEvent },
+      },
       handle: async (call) => {
         const hubId = await signerOf('hub', 'POST', call, gate);
         const { type, id: key } = call.body;

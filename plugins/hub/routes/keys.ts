@@ -24,7 +24,8 @@ export function keyRoutes({ load }: Gate): readonly Route[] {
       ...operable,
       ...{ method: 'POST', path: `${KEYS}/rotate`, tag },
       summary: 'Put another key in use; for operators',
-      description: 'The one before stays published, and signs for those who subscribed under it, for HUB_KEY_OVERLAP.',
+      description:
+        'The one before stays published, and signs for those who subscribed under it, for HUB_KEY_OVERLAP.',
       schema: { responses: { 201: schemas.PublishedKeys } },
       handle: async (call) => {
         const { id } = await (await load()).keys.rotate();

@@ -2,7 +2,17 @@ import { access, hasAnyScope, isOperator, pageOf, pageQuery, type Route, reply, 
 import { HEARTBEAT_S, type NodeStatus, TTL_S } from '../rules/registration.ts';
 import { HubErrors } from '../services/errors.ts';
 import type { NodeRow } from '../store/tables.ts';
-import { EnvelopeHeaders, type Gate, HUB_LIMIT, operable, ownerOf, readable, signedBy, signerOf, writable } from './callers.ts';
+import {
+  EnvelopeHeaders,
+  type Gate,
+  HUB_LIMIT,
+  operable,
+  ownerOf,
+  readable,
+  signedBy,
+  signerOf,
+  writable,
+} from './callers.ts';
 import * as schemas from './schemas.ts';
 
 const NODES = '/api/v1/nodes';
@@ -69,7 +79,11 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
       ...{ method: 'PUT', path: `${NODES}/{id}/heartbeat`, tag, rateLimit: HUB_LIMIT },
       ...{ bodyType: 'raw', bodyOptional: true, bodyLimit: 64 * 1024 },
       summary: 'Say that a node lives; signed by it',
-      schema: { headers: EnvelopeHeaders, params: schemas.NodeParams, responses: { 200: schemas.Registered } },
+      schema: {
+        headers: EnvelopeHeaders,
+        params: schemas.NodeParams,
+        responses: { 200: schemas.Registered },
+      },
       failures: ['conflict'],
       handle: async (call) => {
         const { id } = call.params;

@@ -49,7 +49,9 @@ export const Node = Type.Object({
   status: Type.Union([Type.Literal('healthy'), Type.Literal('expired'), Type.Literal('conflict')]),
   conflict: Type.Optional(
     Type.Object({
-      keys: Type.Array(Type.Object({ public_key: PublicKey, endpoint: Type.String({ examples: [ENDPOINT] }) })),
+      keys: Type.Array(
+        Type.Object({ public_key: PublicKey, endpoint: Type.String({ examples: [ENDPOINT] }) }),
+      ),
     }),
   ),
   registered_at: Timestamp,
@@ -69,7 +71,10 @@ export const Gene = Type.Object({
   taskClass: Type.String({ examples: ['refunds'] }),
   confidence: Type.Number({ minimum: 0, maximum: 1, examples: [0.8] }),
   strategy: Type.Object(
-    { component: Type.String({ examples: ['builtin/calculator'] }), type: Type.String({ examples: ['prefer'] }) },
+    {
+      component: Type.String({ examples: ['builtin/calculator'] }),
+      type: Type.String({ examples: ['prefer'] }),
+    },
     { additionalProperties: true },
   ),
   signals: Type.Record(Type.String(), Type.Unknown(), { examples: [{ tool_success: 9 }] }),
@@ -107,7 +112,11 @@ export const ReportEvent = Type.Object(
     type: EventType,
     gene: ReportedGene,
     event_id: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 128, description: 'Reported again with it, the event counts once' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 128,
+        description: 'Reported again with it, the event counts once',
+      }),
     ),
   },
   { additionalProperties: true },
@@ -127,7 +136,11 @@ const Filter = Type.Object(
 export const Subscribe = Type.Object(
   {
     callback_url: Url(CALLBACK),
-    events: Type.Array(EventType, { minItems: 1, maxItems: 16, examples: [['gene_promoted', 'gene_revoked']] }),
+    events: Type.Array(EventType, {
+      minItems: 1,
+      maxItems: 16,
+      examples: [['gene_promoted', 'gene_revoked']],
+    }),
     filter: Type.Optional(Filter),
   },
   { additionalProperties: true },

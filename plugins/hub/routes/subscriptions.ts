@@ -1,7 +1,7 @@
 import { pageOf, pageQuery, type Route, reply, route } from 'agent-gateway';
 import type { Shown } from '../services/subscriptions.ts';
 import type { DeadLetter } from '../store/deliveries.ts';
-import { type Gate, HUB_LIMIT, ownerOf, readable, reachOf, writable } from './callers.ts';
+import { type Gate, HUB_LIMIT, ownerOf, reachOf, readable, writable } from './callers.ts';
 import * as schemas from './schemas.ts';
 
 const SUBSCRIPTIONS = '/api/v1/subscriptions';

@@ -15,7 +15,10 @@ export interface Standing {
 }
 
 /** How a node stands at a time. Pure. */
-export function statusOf({ rivalKey, lastSeenAt }: Pick<Standing, 'rivalKey' | 'lastSeenAt'>, now: Date): NodeStatus {
+export function statusOf(
+  { rivalKey, lastSeenAt }: Pick<Standing, 'rivalKey' | 'lastSeenAt'>,
+  now: Date,
+): NodeStatus {
   if (rivalKey !== null) return 'conflict';
   return now.getTime() - lastSeenAt.getTime() <= TTL_S * 1000 ? 'healthy' : 'expired';
 }

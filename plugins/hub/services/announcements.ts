@@ -1,4 +1,11 @@
-import { defineJob, type DurableEventHandler, type JobHandler, type Jobs, type Logger, Type } from 'agent-gateway';
+import {
+  type DurableEventHandler,
+  defineJob,
+  type JobHandler,
+  type Jobs,
+  type Logger,
+  Type,
+} from 'agent-gateway';
 import type { GeneExchange, GeneMove, SharingPolicies } from '../../evolution/contract.ts';
 import type { HubEvent } from '../contract.ts';
 import { ANONYMOUS, contentOf, type HubGene } from '../rules/hub-gene.ts';
@@ -39,7 +46,12 @@ export function createAnnouncements(parts: {
   async function told(tenantId: string, { change, from, gene }: GeneMove): Promise<HubGene | undefined> {
     const { id: nodeId } = await node();
     const named = (contributorId: string) => (contributorId === ANONYMOUS ? ANONYMOUS : nodeId);
-    const noted = { nodeId, geneId: gene.geneId, content: contentOf(gene), updatedAt: new Date(gene.updatedAt) };
+    const noted = {
+      nodeId,
+      geneId: gene.geneId,
+      content: contentOf(gene),
+      updatedAt: new Date(gene.updatedAt),
+    };
     if (change === 'promoted') {
       // As it is now: meanwhile it may have lost its place, or its tenant may share no more.
       const current = await exchange.find(tenantId, gene.geneId);
@@ -78,11 +90,20 @@ export function createAnnouncements(parts: {
     const hub = hubs.find((one) => one.url === url);
     // It is no hub of this gateway any more.
     if (hub === undefined) return;
-    const { status, body } = await calls.signed(hub, 'POST', '/api/v1/events', { event_id, type, gene }, signal);
+    const { status, body } = await calls.signed(
+      hub,
+      'POST',
+      '/api/v1/events',
+      { event_id, type, gene },
+      signal,
+    );
     if (status >= 200 && status < 300) return;
     const code = String((body as { code?: unknown } | undefined)?.code ?? '').slice(0, 64);
     if (FINAL.has(status) || code === 'hub.gene-revoked') {
-      log.warn({ hub: url, gene: gene.geneId, type, status, code }, 'a hub does not take what this gateway reports');
+      log.warn(
+        { hub: url, gene: gene.geneId, type, status, code },
+        'a hub does not take what this gateway reports',
+      );
       return;
     }
     // The hub may not know this node (any more): the next attempt finds it registered.

@@ -30,7 +30,10 @@ function ownerOf(key: string): string {
 export function hubKeys(keys: readonly string[]): Authenticator {
   if (keys.length > MAX_KEYS || keys.some((key) => key.length < MIN_KEY))
     throw new ConfigurationError([
-      { name: 'HUB_API_KEYS', message: `must be up to ${MAX_KEYS} keys of ${MIN_KEY} characters or more each` },
+      {
+        name: 'HUB_API_KEYS',
+        message: `must be up to ${MAX_KEYS} keys of ${MIN_KEY} characters or more each`,
+      },
     ]);
   const owners = keys.map((key) => ({ id: ownerOf(key), digest: digestOf(key) }));
   return {
@@ -40,7 +43,9 @@ export function hubKeys(keys: readonly string[]): Authenticator {
       const digest = digestOf(bearer);
       // All are compared, so that the time does not say which one was near.
       const found = owners.filter((owner) => timingSafeEqual(owner.digest, digest))[0];
-      return found === undefined ? undefined : { identity: callerOf(found.id, HUB_KEY, [HUB_READ, HUB_WRITE]) };
+      return found === undefined
+        ? undefined
+        : { identity: callerOf(found.id, HUB_KEY, [HUB_READ, HUB_WRITE]) };
     },
   };
 }

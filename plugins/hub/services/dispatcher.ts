@@ -54,7 +54,10 @@ export function createDispatcher(parts: {
   const isSlow = (id: string) => (slowUntil.get(id) ?? 0) > clock.monotonic();
 
   /** One attempt. Gives how it went. */
-  async function attempt(delivery: DeliveryRow, event: EventRow): Promise<{ error: string | null; retryAfterMs: number }> {
+  async function attempt(
+    delivery: DeliveryRow,
+    event: EventRow,
+  ): Promise<{ error: string | null; retryAfterMs: number }> {
     const { subscriptionId, id, attempts } = delivery;
     if (subscriptionId === OWN) {
       try {
@@ -100,7 +103,8 @@ export function createDispatcher(parts: {
       return !isSlow(subscriptionId);
     } catch (err) {
       await deliveries.release(delivery);
-      if (!stop.signal.aborted) log.warn({ err, subscription: subscriptionId }, 'a delivery could not be attempted');
+      if (!stop.signal.aborted)
+        log.warn({ err, subscription: subscriptionId }, 'a delivery could not be attempted');
       return false;
     }
   }

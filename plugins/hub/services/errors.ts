@@ -18,7 +18,11 @@ export const HubErrors = defineErrors({
     title: 'The signature is from another time',
   },
   replayed: { code: 'hub.replayed', kind: 'unauthenticated', title: 'The envelope was used before' },
-  signerUnknown: { code: 'hub.signer-unknown', kind: 'unauthenticated', title: 'Nobody here knows who signs' },
+  signerUnknown: {
+    code: 'hub.signer-unknown',
+    kind: 'unauthenticated',
+    title: 'Nobody here knows who signs',
+  },
   keyRequired: {
     code: 'hub.key-required',
     kind: 'forbidden',
@@ -36,10 +40,18 @@ export const HubErrors = defineErrors({
     kind: 'conflict',
     title: 'Two keys want this node: an operator has to say which one is right',
   },
-  thirdKey: { code: 'hub.third-key', kind: 'conflict', title: 'The key is none of those that want this node' },
+  thirdKey: {
+    code: 'hub.third-key',
+    kind: 'conflict',
+    title: 'The key is none of those that want this node',
+  },
   tooManyNodes: { code: 'hub.too-many-nodes', kind: 'conflict', title: 'The hub has too many nodes' },
   geneRevoked: { code: 'hub.gene-revoked', kind: 'conflict', title: 'The gene was revoked, for good' },
-  tooManyGenes: { code: 'hub.too-many-genes', kind: 'conflict', title: 'The node has reported too many genes' },
+  tooManyGenes: {
+    code: 'hub.too-many-genes',
+    kind: 'conflict',
+    title: 'The node has reported too many genes',
+  },
   subscriptionNotFound: {
     code: 'hub.subscription-not-found',
     kind: 'not-found',

@@ -85,7 +85,8 @@ export function createEvents(parts: {
 
     async accept(nodeId, reported) {
       const { type, gene } = reported;
-      if (gene.contributorId !== nodeId && gene.contributorId !== ANONYMOUS) throw HubErrors.foreignContributor();
+      if (gene.contributorId !== nodeId && gene.contributorId !== ANONYMOUS)
+        throw HubErrors.foreignContributor();
       const before = await genes.find(nodeId, gene.geneId);
       if (before === undefined && (await genes.countOf(nodeId)) >= MAX_GENES) throw HubErrors.tooManyGenes();
       const now = new Date(clock.now());
@@ -94,13 +95,17 @@ export function createEvents(parts: {
       if (!(await genes.note({ nodeId, geneId: gene.geneId, content, gene, state, updatedAt: now })))
         throw HubErrors.geneRevoked();
       // By what it was trusted when it was promoted, too: who was told of it hears that it is gone.
-      const confidence = Math.max(gene.confidence, type === 'gene_revoked' ? (before?.gene.confidence ?? 0) : 0);
+      const confidence = Math.max(
+        gene.confidence,
+        type === 'gene_revoked' ? (before?.gene.confidence ?? 0) : 0,
+      );
       const event = eventOf(nodeId, reported, now);
       const full = await deliveries.full(MAX_WAITING);
       const rows: DeliveryRow[] = [];
       for await (const page of subscriptions.thatWant(type))
         for (const subscription of page)
-          if (wants(subscription, confidence)) rows.push(deliveryOf(event, subscription.id, full.has(subscription.id)));
+          if (wants(subscription, confidence))
+            rows.push(deliveryOf(event, subscription.id, full.has(subscription.id)));
       if (hasOwn) rows.push(deliveryOf(event, OWN, false));
       return store(event, rows);
     },

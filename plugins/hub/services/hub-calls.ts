@@ -26,9 +26,21 @@ export interface HubAnswer {
 /** Calls hubs in the name of this node. */
 export interface HubCalls {
   /** Signed with the node's key. Throws where there is no answer in time. */
-  signed(hub: JoinedHub, method: string, path: string, body: unknown, signal?: AbortSignal): Promise<HubAnswer>;
+  signed(
+    hub: JoinedHub,
+    method: string,
+    path: string,
+    body: unknown,
+    signal?: AbortSignal,
+  ): Promise<HubAnswer>;
   /** With the hub's bearer key alone. */
-  plain(hub: JoinedHub, method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<HubAnswer>;
+  plain(
+    hub: JoinedHub,
+    method: string,
+    path: string,
+    body?: unknown,
+    signal?: AbortSignal,
+  ): Promise<HubAnswer>;
   /** The key (base64) with this id of one of the hubs; undefined where none has it, as far as they can be asked. */
   hubKey(id: string): Promise<string | undefined>;
 }

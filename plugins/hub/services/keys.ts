@@ -77,9 +77,7 @@ export function createKeys(parts: {
 
   async function live(use: KeyRow['use']): Promise<readonly KeyRow[]> {
     const now = clock.now();
-    return (await cached.get(use)).filter(
-      ({ retiresAt }) => retiresAt === null || retiresAt.getTime() > now,
-    );
+    return (await cached.get(use)).filter(({ retiresAt }) => retiresAt === null || retiresAt.getTime() > now);
   }
 
   return {

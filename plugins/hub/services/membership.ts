@@ -45,14 +45,19 @@ export function createMembership(parts: {
     const claim = { node_id: id, endpoint, public_key: key.publicKey, capabilities: ['genes'] };
     const answer = await calls.signed(hub, 'POST', '/api/v1/nodes', claim, signal);
     require2xx(answer, 'the registration');
-    const { heartbeat_interval_seconds: seconds } = (answer.body ?? {}) as { heartbeat_interval_seconds?: unknown };
+    const { heartbeat_interval_seconds: seconds } = (answer.body ?? {}) as {
+      heartbeat_interval_seconds?: unknown;
+    };
     return (typeof seconds === 'number' && seconds >= 1 && seconds <= 3_600 ? seconds : HEARTBEAT_S) * 1_000;
   }
 
   /** Subscribes, unless it has before. */
   async function subscribe(hub: JoinedHub, signal: AbortSignal): Promise<void> {
     const path = `/api/v1/subscriptions?limit=${PAGE}`;
-    const { body } = require2xx(await calls.plain(hub, 'GET', path, undefined, signal), 'the list of subscriptions');
+    const { body } = require2xx(
+      await calls.plain(hub, 'GET', path, undefined, signal),
+      'the list of subscriptions',
+    );
     const { subscriptions } = (body ?? {}) as { subscriptions?: readonly { callback_url?: unknown }[] };
     if (subscriptions?.some(({ callback_url }) => callback_url === callbackUrl)) return;
     const wanted = { callback_url: callbackUrl, events: HUB_EVENTS };
@@ -78,7 +83,8 @@ export function createMembership(parts: {
     } catch (err) {
       // Also a member begins anew: the hub may have lost what it knew.
       standings.set(hub.url, { isMember: false, next: now + LOOK_EVERY_MS });
-      if (!signal.aborted) log.warn({ err, hub: hub.url }, 'the experience hub does not have this gateway as a node');
+      if (!signal.aborted)
+        log.warn({ err, hub: hub.url }, 'the experience hub does not have this gateway as a node');
     }
   }
 

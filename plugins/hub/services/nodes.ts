@@ -1,10 +1,5 @@
 import { type Clock, DEFAULT_TENANT_ID, type Egress, type Page } from 'agent-gateway';
-import {
-  decideConfirmation,
-  decideRegistration,
-  type NodeStatus,
-  statusOf,
-} from '../rules/registration.ts';
+import { decideConfirmation, decideRegistration, type NodeStatus, statusOf } from '../rules/registration.ts';
 import type { NodeStore } from '../store/nodes.ts';
 import type { NodeRow } from '../store/tables.ts';
 import { HubErrors } from './errors.ts';

@@ -59,7 +59,13 @@ export async function openHub(parts: {
   if (isAlone) await deliveries.releaseAll();
   const seal = createSeal(settings.secret_key);
   const keys = createKeys({ store: createKeyStore(database), seal, clock, overlap: settings.key_overlap });
-  const snapshots = createSnapshots({ nodes: nodeStore, genes, subscriptions: subscriptionStore, deliveries, clock });
+  const snapshots = createSnapshots({
+    nodes: nodeStore,
+    genes,
+    subscriptions: subscriptionStore,
+    deliveries,
+    clock,
+  });
   const changed = () => snapshots.changed();
 
   // The dispatcher begins with what is made below; until then there is nobody who could wake it.

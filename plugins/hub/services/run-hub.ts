@@ -15,7 +15,9 @@ export function runHub(
   isNode: boolean,
 ): void {
   const { services, config, log } = scope;
-  scope.every('deliveries', SWEEP_MS, async () => (await hub.inUse())?.dispatcher.sweep(), { immediately: true });
+  scope.every('deliveries', SWEEP_MS, async () => (await hub.inUse())?.dispatcher.sweep(), {
+    immediately: true,
+  });
   scope.every('expiry', EXPIRY_MS, async () => (await hub.inUse())?.expire());
   scope.worker(AnnounceGene, async (announcement, context) => {
     await (await hub.load()).announcements?.announce(announcement, context);
@@ -30,5 +32,10 @@ export function runHub(
   // One replica speaks for the node; alone it need not wait for the time of an earlier process.
   const replicas = services.database.family === 'sqlite' ? 'all' : 'one';
   const options = { immediately: true, replicas } as const;
-  scope.every('membership', LOOK_EVERY_MS, async (signal) => (await hub.load()).membership?.keep(signal), options);
+  scope.every(
+    'membership',
+    LOOK_EVERY_MS,
+    async (signal) => (await hub.load()).membership?.keep(signal),
+    options,
+  );
 }

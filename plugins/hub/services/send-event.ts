@@ -51,9 +51,17 @@ export function createSendEvent(parts: {
     });
     const key = await keys.current(subscription.signingKeyId);
     try {
-      const { status, headers, body: answer } = await send({
+      const {
+        status,
+        headers,
+        body: answer,
+      } = await send({
         ...{ url: new URL(subscription.callbackUrl), method: 'POST', body, key, signal },
-        ...{ timeout: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES, account: `hub/subscription/${subscription.id}` },
+        ...{
+          timeout: TIMEOUT_MS,
+          maxBytes: MAX_ANSWER_BYTES,
+          account: `hub/subscription/${subscription.id}`,
+        },
       });
       // The status has said it all: whatever becomes of the rest is no matter.
       await finished(answer.resume()).catch(() => {});

@@ -60,7 +60,11 @@ export function createSnapshots(parts: {
         total: subscriptionCount,
         items: subscribed.map((row) => ({
           ...{ id: row.id, callback: originOf(row.callbackUrl), events: row.events },
-          ...{ delivered: row.delivered, failed_attempts: row.failedAttempts, is_failing: row.lastError !== null },
+          ...{
+            delivered: row.delivered,
+            failed_attempts: row.failedAttempts,
+            is_failing: row.lastError !== null,
+          },
           ...{ waiting: counts.get(row.id)?.waiting ?? 0, dead: counts.get(row.id)?.dead ?? 0 },
           last_attempt_at: row.lastAttemptAt?.toISOString() ?? null,
         })),

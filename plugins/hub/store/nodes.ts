@@ -23,11 +23,13 @@ export function createNodeStore(database: Pick<Database, 'system' | 'transaction
 
     /** Nodes that may be asked: seen of late, and contested by nobody. */
     healthy: (now: Date, limit: number): Promise<NodeRow[]> =>
-      database.system().find(
-        NodeTable,
-        { rivalKey: null, lastSeenAt: { $gte: new Date(now.getTime() - TTL_S * 1000) } },
-        { orderBy: { id: 'asc' }, limit },
-      ),
+      database
+        .system()
+        .find(
+          NodeTable,
+          { rivalKey: null, lastSeenAt: { $gte: new Date(now.getTime() - TTL_S * 1000) } },
+          { orderBy: { id: 'asc' }, limit },
+        ),
 
     /** False where somebody else was first. */
     async insert(node: NodeRow): Promise<boolean> {

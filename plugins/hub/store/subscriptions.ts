@@ -13,12 +13,10 @@ export function createSubscriptionStore(database: Pick<Database, 'system' | 'tra
 
     /** Of one owner, or of all; newest first. */
     page: (owner: string | undefined, page: Page): Promise<[SubscriptionRow[], number]> =>
-      database
-        .system()
-        .findAndCount(SubscriptionTable, owner === undefined ? {} : { owner }, {
-          orderBy: { createdAt: 'desc', id: 'desc' },
-          ...page,
-        }),
+      database.system().findAndCount(SubscriptionTable, owner === undefined ? {} : { owner }, {
+        orderBy: { createdAt: 'desc', id: 'desc' },
+        ...page,
+      }),
 
     /** All that want events of a type, page by page. */
     async *thatWant(type: HubEvent): AsyncGenerator<readonly SubscriptionRow[]> {
@@ -74,9 +72,7 @@ export function createSubscriptionStore(database: Pick<Database, 'system' | 'tra
     /** Counts an attempt; without an error it was a delivery. */
     async note(id: string, at: Date, error: string | null): Promise<void> {
       const counted =
-        error === null
-          ? { delivered: raw('delivered + 1') }
-          : { failedAttempts: raw('failed_attempts + 1') };
+        error === null ? { delivered: raw('delivered + 1') } : { failedAttempts: raw('failed_attempts + 1') };
       await database
         .system()
         .nativeUpdate(SubscriptionTable, { id }, { ...counted, lastAttemptAt: at, lastError: error });

@@ -45,7 +45,11 @@ test('whatever of an envelope is altered, it is refused by the code of what is w
     ['the body', 'hub.signature-invalid', good(), `${body} `],
     ['the path', 'hub.signature-invalid', good(), body, `${EVENTS}?a=1`],
     ['the method', 'hub.signature-invalid', envelope(node, 'PUT', EVENTS, body)],
-    ['the signature', 'hub.signature-invalid', { ...good(), 'x-svc-signature': flipped(good()['x-svc-signature']!) }],
+    [
+      'the signature',
+      'hub.signature-invalid',
+      { ...good(), 'x-svc-signature': flipped(good()['x-svc-signature']!) },
+    ],
     ['no signature at all', 'hub.signature-invalid', { ...good(), 'x-svc-signature': 'AAAA' }],
     ['the time', 'hub.signature-invalid', { ...good(), 'x-svc-timestamp': String(now - 1) }],
     ['the node', 'hub.signature-invalid', { ...good(), 'x-svc-node-id': 'node-b' }],
@@ -62,26 +66,42 @@ test('whatever of an envelope is altered, it is refused by the code of what is w
     t.like(await send(hub, 'POST', target, headers, sent), { status: 401, body: { code } }, what);
   t.is((await send(hub, 'POST', EVENTS, {}, body)).status, 401, 'no envelope');
   const broken = '{"type": ';
-  t.is((await send(hub, 'POST', EVENTS, good(), broken)).body.code, 'hub.signature-invalid', 'before it is parsed');
+  t.is(
+    (await send(hub, 'POST', EVENTS, good(), broken)).body.code,
+    'hub.signature-invalid',
+    'before it is parsed',
+  );
   t.is((await send(hub, 'POST', EVENTS, envelope(node, 'POST', EVENTS, broken), broken)).status, 400);
   for (const timestamp of [now - 290, now + 290]) {
     const said = JSON.stringify({ type: 'gene_promoted', gene: gene(`g${timestamp}`) });
-    t.is((await send(hub, 'POST', EVENTS, envelope(node, 'POST', EVENTS, said, { timestamp }), said)).status, 202);
+    t.is(
+      (await send(hub, 'POST', EVENTS, envelope(node, 'POST', EVENTS, said, { timestamp }), said)).status,
+      202,
+    );
   }
   const operator = { authorization: `Bearer ${hub.token}` };
-  t.is((await send(hub, 'POST', EVENTS, operator, body)).status, 401, 'no other credential speaks for a node');
-  t.is((await send(hub, 'POST', EVENTS, { ...operator, ...good() }, body)).status, 202, 'nor hinders its envelope');
+  t.is(
+    (await send(hub, 'POST', EVENTS, operator, body)).status,
+    401,
+    'no other credential speaks for a node',
+  );
+  t.is(
+    (await send(hub, 'POST', EVENTS, { ...operator, ...good() }, body)).status,
+    202,
+    'nor hinders its envelope',
+  );
 });
 
 test('a node reports its own genes, and what was revoked does not return', async (t) => {
   const hub = await startHub(t);
   const node = makeNode('node-a');
   await register(hub, node, HERE);
-  const report = (type: string, more: object) => signed(hub, node, 'POST', EVENTS, { type, gene: gene('g1', more) });
+  const report = (type: string, more: object) =>
+    signed(hub, node, 'POST', EVENTS, { type, gene: gene('g1', more) });
   const foreign = await report('gene_promoted', { contributorId: 'node-b' });
   t.like(foreign, { status: 403, body: { code: 'hub.foreign-contributor' } });
   for (const contributorId of ['node-a', 'anonymous', undefined])
-    t.is((await report('gene_promoted', { contributorId, useCount: Math.random() * 1e9 | 0 })).status, 202);
+    t.is((await report('gene_promoted', { contributorId, useCount: (Math.random() * 1e9) | 0 })).status, 202);
   t.is((await report('gene_promoted', { confidence: 7 })).status, 400);
   t.is((await report('gene_cloned', {})).status, 400);
   t.is((await report('gene_promoted', { name: 'x', signals: { a: 'y'.repeat(20_000) } })).status, 400);

@@ -1,5 +1,4 @@
-import { createPublicKey, verify } from 'node:crypto';
-import { createHash } from 'node:crypto';
+import { createHash, createPublicKey, verify } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import test from 'ava';
 import { eachDatabase } from '../../support/databases.ts';
@@ -8,46 +7,52 @@ import { gene, genesAt, keyed, listen, makeNode, register, signed, startHub } fr
 const SEARCH = '/api/v1/federation/genes';
 const json = { 'content-type': 'application/json' };
 
-eachDatabase(test, 'one gene for each id: the most trusted, then the newest, with its contributor', async (t, fresh) => {
-  const hub = await startHub(t, fresh.environment);
-  const old = { confidence: 0.6, updatedAt: '2029-01-01T00:00:00.000Z' };
-  const a = await genesAt(t, () => [
-    gene('both', { ...old, contributorId: 'a' }),
-    gene('same', { contributorId: 'a', updatedAt: '2030-02-01T00:00:00.000Z' }),
-    gene('only-a', { contributorId: 'anonymous', taskClass: 'letters' }),
-    gene('weak', { confidence: 0.2 }),
-  ]);
-  const b = await genesAt(t, () => [
-    gene('both', { confidence: 0.9, contributorId: 'b' }),
-    gene('same', { contributorId: 'b' }),
-    { geneId: 'no confidence' },
-    gene('liar', { confidence: 7 }),
-    'nothing',
-  ]);
-  await register(hub, makeNode('node-a'), a);
-  await register(hub, makeNode('node-b'), b);
-  const found = await keyed(hub, 'GET', SEARCH);
-  t.is(found.status, 200);
-  t.like(found.body, { nodes_queried: 2, nodes_healthy: 2 });
-  const seen = found.body.results.map((one: { geneId: string; contributorId: string }) => [
-    one.geneId,
-    one.contributorId,
-  ]);
-  t.deepEqual(seen, [
-    ['both', 'b'],
-    ['only-a', 'anonymous'],
-    ['same', 'a'],
-    ['weak', 'anonymous'],
-  ]);
-  t.like(found.body.results[0], { source: 'hub', name: 'Use it (both)', useCount: 10 });
-  t.is(typeof found.body.results[0].syncedAt, 'string');
-  const ids = async (query: string) =>
-    (await keyed(hub, 'GET', `${SEARCH}?${query}`)).body.results.map(({ geneId }: { geneId: string }) => geneId);
-  t.deepEqual(await ids('min_confidence=0.85'), ['both'], 'also where nodes do not look');
-  t.deepEqual(await ids('task_class=letters'), ['only-a']);
-  t.deepEqual(await ids('limit=1'), ['both']);
-  t.is((await keyed(hub, 'GET', `${SEARCH}?min_confidence=2`)).status, 400);
-});
+eachDatabase(
+  test,
+  'one gene for each id: the most trusted, then the newest, with its contributor',
+  async (t, fresh) => {
+    const hub = await startHub(t, fresh.environment);
+    const old = { confidence: 0.6, updatedAt: '2029-01-01T00:00:00.000Z' };
+    const a = await genesAt(t, () => [
+      gene('both', { ...old, contributorId: 'a' }),
+      gene('same', { contributorId: 'a', updatedAt: '2030-02-01T00:00:00.000Z' }),
+      gene('only-a', { contributorId: 'anonymous', taskClass: 'letters' }),
+      gene('weak', { confidence: 0.2 }),
+    ]);
+    const b = await genesAt(t, () => [
+      gene('both', { confidence: 0.9, contributorId: 'b' }),
+      gene('same', { contributorId: 'b' }),
+      { geneId: 'no confidence' },
+      gene('liar', { confidence: 7 }),
+      'nothing',
+    ]);
+    await register(hub, makeNode('node-a'), a);
+    await register(hub, makeNode('node-b'), b);
+    const found = await keyed(hub, 'GET', SEARCH);
+    t.is(found.status, 200);
+    t.like(found.body, { nodes_queried: 2, nodes_healthy: 2 });
+    const seen = found.body.results.map((one: { geneId: string; contributorId: string }) => [
+      one.geneId,
+      one.contributorId,
+    ]);
+    t.deepEqual(seen, [
+      ['both', 'b'],
+      ['only-a', 'anonymous'],
+      ['same', 'a'],
+      ['weak', 'anonymous'],
+    ]);
+    t.like(found.body.results[0], { source: 'hub', name: 'Use it (both)', useCount: 10 });
+    t.is(typeof found.body.results[0].syncedAt, 'string');
+    const ids = async (query: string) =>
+      (await keyed(hub, 'GET', `${SEARCH}?${query}`)).body.results.map(
+        ({ geneId }: { geneId: string }) => geneId,
+      );
+    t.deepEqual(await ids('min_confidence=0.85'), ['both'], 'also where nodes do not look');
+    t.deepEqual(await ids('task_class=letters'), ['only-a']);
+    t.deepEqual(await ids('limit=1'), ['both']);
+    t.is((await keyed(hub, 'GET', `${SEARCH}?min_confidence=2`)).status, 400);
+  },
+);
 
 test('a node is asked what was asked, and the hub signs that with a key that it publishes', async (t) => {
   const hub = await startHub(t);
@@ -71,7 +76,9 @@ test('a node is asked what was asked, and the hub signs that with a key that it 
   const raw = keys.find(({ key_id }: { key_id: string }) => key_id === signer).public_key;
   const x = Buffer.from(raw, 'base64').toString('base64url');
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
-  const text = [headers['x-svc-timestamp'], 'GET', target, createHash('sha256').digest('hex'), signer].join('\n');
+  const text = [headers['x-svc-timestamp'], 'GET', target, createHash('sha256').digest('hex'), signer].join(
+    '\n',
+  );
   t.true(verify(null, Buffer.from(text), key, Buffer.from(String(headers['x-svc-signature']), 'base64')));
 });
 
@@ -103,7 +110,9 @@ test('slow, dead, lying, huge and redirecting nodes cost only themselves', async
   const redirecting = await listen(t, (_request, response) => {
     response.writeHead(302, { location: `${secret}/api/v1/genes` }).end();
   });
-  const many = await genesAt(t, () => Array.from({ length: 1_500 }, (_, n) => ({ geneId: `m${n}`, confidence: 0.1 })));
+  const many = await genesAt(t, () =>
+    Array.from({ length: 1_500 }, (_, n) => ({ geneId: `m${n}`, confidence: 0.1 })),
+  );
   const bad = { dead, slow, dripping, wrong, broken, failing, huge, redirecting };
   for (const [id, url] of Object.entries({ good, many, ...bad })) await register(hub, makeNode(id), url);
   const { status, body } = await keyed(hub, 'GET', SEARCH);
@@ -115,7 +124,11 @@ test('slow, dead, lying, huge and redirecting nodes cost only themselves', async
 
   for (let n = 0; n < 4; n += 1) await keyed(hub, 'GET', `${SEARCH}?q=${n}`);
   const later = await keyed(hub, 'GET', SEARCH);
-  t.like(later.body, { nodes_queried: 2, nodes_healthy: 2 }, 'after five failures in a row they are left alone');
+  t.like(
+    later.body,
+    { nodes_queried: 2, nodes_healthy: 2 },
+    'after five failures in a row they are left alone',
+  );
 });
 
 test('what a node has revoked is not found any more, whoever still tells of it', async (t) => {

@@ -141,7 +141,7 @@ export async function listen(t: ExecutionContext, answer: RequestListener): Prom
 }
 
 /** A node that answers with these genes. */
-export function genesAt(t: ExecutionContext, genes: () => readonly object[]): Promise<string> {
+export function genesAt(t: ExecutionContext, genes: () => readonly unknown[]): Promise<string> {
   return listen(t, (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ genes: genes() }));
   });

@@ -1,10 +1,10 @@
-import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import type { ExecutionContext } from 'ava';
+import { contentHashOf } from '../../../plugins/evolution/rules/content-hash.ts';
 import { GeneTable } from '../../../plugins/evolution/store/tables.ts';
 import type { TestGateway } from '../../../testing/index.ts';
 import { geneRow } from '../../support/gene-rows.ts';
-import { contentHashOf } from '../../../plugins/evolution/rules/content-hash.ts';
 import { startHub } from './hub-kit.ts';
 
 const GLOBAL = '/admin/v1/evolution/sharing-policy';
@@ -81,7 +81,12 @@ export async function addGene(member: Member, taskClass: string): Promise<string
   const { database, ids } = member.gateway.services;
   const id = ids.uuid();
   const content = { taskClass, component: 'builtin/calculator', type: 'prefer' };
-  const row = geneRow({ id, taskClass, label: `Use it for ${taskClass}`, contentHash: contentHashOf(content) });
+  const row = geneRow({
+    id,
+    taskClass,
+    label: `Use it for ${taskClass}`,
+    contentHash: contentHashOf(content),
+  });
   await database.forTenant(member.tenant.id).insert(GeneTable, row);
   return id;
 }

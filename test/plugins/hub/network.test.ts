@@ -15,7 +15,10 @@ eachDatabase(
     const [one, other, third] = members as [(typeof members)[0], (typeof members)[0], (typeof members)[0]];
     const names = members.map(({ id }) => id).sort();
     for (const member of members)
-      await until(async () => (await nodesOf(member)).join() === names.filter((id) => id !== member.id).join(), SOON);
+      await until(
+        async () => (await nodesOf(member)).join() === names.filter((id) => id !== member.id).join(),
+        SOON,
+      );
 
     const id = await addGene(one, 'refunds');
     t.is((await decide(one, id, 'promote')).status, 200);

@@ -82,14 +82,18 @@ test('a node moves only by its own word, and leaves by it', async (t) => {
   const claim = JSON.stringify({ node_id: 'node-a', endpoint: there, public_key: node.publicKey });
   const bearer = { authorization: `Bearer ${KEY}` };
   const stranger = { ...makeNode('node-a'), id: 'node-a' };
-  const move = (headers: Record<string, string>) => send(hub, 'POST', NODES, { ...bearer, ...headers }, claim);
+  const move = (headers: Record<string, string>) =>
+    send(hub, 'POST', NODES, { ...bearer, ...headers }, claim);
   t.is((await move(envelope(stranger, 'POST', NODES, claim))).body.code, 'hub.signature-invalid');
   t.is((await move(envelope(node, 'POST', NODES, claim))).status, 200);
   t.is((await keyed(hub, 'GET', NODES)).body.nodes[0].endpoint, there);
 
   const other = makeNode('node-b');
   await register(hub, other, HERE);
-  t.like(await signed(hub, other, 'DELETE', `${NODES}/node-a`), { status: 403, body: { code: 'hub.foreign-node' } });
+  t.like(await signed(hub, other, 'DELETE', `${NODES}/node-a`), {
+    status: 403,
+    body: { code: 'hub.foreign-node' },
+  });
   t.is((await keyed(hub, 'DELETE', `${NODES}/node-a`)).status, 401, 'a key of the hub is no signature');
   t.is((await signed(hub, node, 'DELETE', `${NODES}/node-a`)).status, 204);
   t.is((await keyed(hub, 'GET', NODES)).body.total, 1);
@@ -125,7 +129,8 @@ test('without keys of the hub callers on the loopback interface register, with t
   const open = await startHub(t, { HUB_API_KEYS: '' });
   const node = makeNode('node-a');
   const claim = JSON.stringify({ node_id: 'node-a', endpoint: HERE, public_key: node.publicKey });
-  const post = (hub: { url: string }, headers: Record<string, string> = {}) => send(hub, 'POST', NODES, headers, claim);
+  const post = (hub: { url: string }, headers: Record<string, string> = {}) =>
+    send(hub, 'POST', NODES, headers, claim);
   t.is((await post(open)).status, 201);
   t.is((await post(open, { 'x-forwarded-for': '203.0.113.9' })).status, 401);
   t.is((await send(open, 'GET', NODES)).status, 200);
@@ -134,11 +139,16 @@ test('without keys of the hub callers on the loopback interface register, with t
   t.is((await post(closed)).status, 401);
   t.is((await post(closed, { authorization: 'Bearer wrong' })).status, 401);
   const { token } = await closed.makeTenant();
-  t.like(await post(closed, { authorization: `Bearer ${token}` }), { status: 403, body: { code: 'hub.key-required' } });
+  t.like(await post(closed, { authorization: `Bearer ${token}` }), {
+    status: 403,
+    body: { code: 'hub.key-required' },
+  });
   t.is((await post(closed, { authorization: `Bearer ${KEY}` })).status, 201);
   for (const credential of [KEY, token])
     t.is((await send(closed, 'GET', NODES, { authorization: `Bearer ${credential}` })).status, 200);
   t.is((await send(closed, 'GET', NODES, { 'x-forwarded-for': '203.0.113.9' })).status, 401);
-  const elsewhere = await send(closed, 'GET', '/api/v2/admin/evolution/stats', { authorization: `Bearer ${KEY}` });
+  const elsewhere = await send(closed, 'GET', '/api/v2/admin/evolution/stats', {
+    authorization: `Bearer ${KEY}`,
+  });
   t.is(elsewhere.status, 403, 'elsewhere a key of the hub is nobody');
 });

@@ -130,14 +130,13 @@ export function createGeneExchange(parts: {
       const [gene] = await database.forTenant(tenantId).rows(GeneTable, { id: geneId }, { limit: 1 });
       if (gene === undefined || !isShareable(gene)) return undefined;
       const { effectiveContributionMode: mode } = await policies.of(tenantId);
-      return mode === 'disabled'
-        ? undefined
-        : toShared(gene, mode === 'trusted' ? tenantId : ANONYMOUS);
+      return mode === 'disabled' ? undefined : toShared(gene, mode === 'trusted' ? tenantId : ANONYMOUS);
     },
 
     async offerToAll(genes) {
       let copies = 0;
-      for await (const tenantId of consumers(database)) copies += (await exchange.offer(tenantId, genes)).imported;
+      for await (const tenantId of consumers(database))
+        copies += (await exchange.offer(tenantId, genes)).imported;
       return copies;
     },
 

@@ -9,11 +9,11 @@ import {
   type TenantEntityManager,
   writes,
 } from 'agent-gateway';
+import { GeneMoved } from '../../contract.ts';
 import { chooseClasses } from '../../rules/choose-classes.ts';
 import { evidenceOf } from '../../rules/evidence.ts';
 import { classesOf, toStored } from '../../store/learners.ts';
 import { type Arm, GeneTable, LearnerTable, OutcomeTable, TaskTable } from '../../store/tables.ts';
-import { GeneMoved } from '../../contract.ts';
 import { createAnnounceMoves, statesBefore } from '../genes/gene-moves.ts';
 import { dayOf } from './day.ts';
 import { type GeneChanges, geneChanges, type RecordedTask } from './gene-changes.ts';
