@@ -46,23 +46,19 @@ export function createTurns(parts: TurnsParts): Turns {
       const { tenantId } = principal;
       const owner = ownerOf(principal);
       const id = sessionId ?? ids.uuid();
-      await using acquired = new AsyncDisposableStack();
-      const lease = acquired.use(
-        await acquireSessionLease(leases, {
-          tenantId,
-          sessionId: id,
-          maxSessions,
-          mark: ownerMark(owner),
-          signal,
-        }),
-      );
-      const session =
-        sessionId === undefined
-          ? undefined
-          : ((await findSession(database.forTenant(tenantId), id)) ?? undefined);
-      if (session !== undefined && !isAdmin && !ownsSession(session, owner)) throw SessionErrors.forbidden();
-      acquired.move(); // the turn gives it back from now on
-      return openTurn(parts, request, { id, owner, session, lease });
+      const mark = ownerMark(owner);
+      const lease = await acquireSessionLease(leases, { tenantId, sessionId: id, maxSessions, mark, signal });
+      // The turn gives the lease back.
+      if (sessionId === undefined) return openTurn(parts, request, { id, owner, session: undefined, lease });
+      try {
+        const session = (await findSession(database.forTenant(tenantId), id)) ?? undefined;
+        if (session !== undefined && !isAdmin && !ownsSession(session, owner))
+          throw SessionErrors.forbidden();
+        return openTurn(parts, request, { id, owner, session, lease });
+      } catch (error) {
+        await lease.release();
+        throw error;
+      }
     },
 
     async abort(entities, reader, sessionId) {
