@@ -115,20 +115,20 @@ function openTurn(parts: TurnsParts, request: TurnRequest, { id, owner, session,
     },
     async [Symbol.asyncDispose]() {
       isOver = true;
-      following[Symbol.dispose]();
+      following.letGo();
       await lease.release();
     },
   };
 }
 
-/** One signal for the caller and the lease, with the reason that callers understand. Disposing lets go of both. */
+/** One signal for the caller and the lease, with the reason that callers understand. */
 function turnSignal({
   caller,
   lease,
 }: {
   readonly caller: AbortSignal;
   readonly lease: AbortSignal;
-}): { readonly signal: AbortSignal } & Disposable {
+}): { readonly signal: AbortSignal; readonly letGo: () => void } {
   const controller = new AbortController();
   const follow = (source: AbortSignal, reasonOf: (reason: unknown) => unknown) => {
     const abort = () => controller.abort(reasonOf(source.reason));
@@ -139,7 +139,7 @@ function turnSignal({
   const followed = [follow(caller, (reason) => reason), follow(lease, leaseReason)];
   return {
     signal: controller.signal,
-    [Symbol.dispose]: () => {
+    letGo: () => {
       for (const unfollow of followed) unfollow();
     },
   };
