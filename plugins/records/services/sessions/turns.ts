@@ -30,7 +30,7 @@ interface TurnsParts {
   readonly database: Database;
   readonly leases: Leases;
   readonly metering: Pick<Metering, 'write'>;
-  readonly durableEvents: Pick<DurableEvents, 'writes'>;
+  readonly durableEvents: Pick<DurableEvents, 'hasSubscribers' | 'writes'>;
   readonly clock: Clock;
   readonly ids: Ids;
 }
@@ -122,13 +122,10 @@ function openTurn(parts: TurnsParts, request: TurnRequest, { id, owner, session,
 }
 
 /** One signal for the caller and the lease, with the reason that callers understand. */
-function turnSignal({
-  caller,
-  lease,
-}: {
-  readonly caller: AbortSignal;
-  readonly lease: AbortSignal;
-}): { readonly signal: AbortSignal; readonly letGo: () => void } {
+function turnSignal({ caller, lease }: { readonly caller: AbortSignal; readonly lease: AbortSignal }): {
+  readonly signal: AbortSignal;
+  readonly letGo: () => void;
+} {
   const controller = new AbortController();
   const follow = (source: AbortSignal, reasonOf: (reason: unknown) => unknown) => {
     const abort = () => controller.abort(reasonOf(source.reason));
