@@ -79,7 +79,9 @@ export function chatCallOf(
       changes = { ...changes, ...more };
       call.audit({ changes });
     },
-    log: call.log,
+    get log() {
+      return call.log;
+    },
   };
 }
 

@@ -5,9 +5,8 @@ import {
   type Preamble,
   type Preambles,
   type Turn,
-  TurnFinished,
   type Turns,
-  turnFinished,
+  turnFinishedWrites,
 } from '../../../records/contract.ts';
 import {
   type ChatCall,
@@ -63,9 +62,9 @@ export function createConversations(parts: ConversationParts): Conversations {
     }
     // Nothing is stored of what was said; what it cost is.
     const { model, source, status } = answer;
-    const told = turnFinished({ agent, model, source, status, uses: priced });
+    const told = turnFinishedWrites(durableEvents, { agent, model, source, status, uses: priced });
     const entities = database.forTenant(principal.tenantId);
-    await metering.record(entities, { principal, source }, priced, durableEvents.writes(TurnFinished, told));
+    await metering.record(entities, { principal, source }, priced, told);
   }
 
   /** Tells that nothing came of it. Never rejects: there is a failure to report already, and nothing was written with which this would have to agree. */
