@@ -1,6 +1,6 @@
 import type { ConformanceOptions } from 'agent-gateway/testing';
 
-/** What the conformance suite cannot find out by itself: the network belongs to no tenant, and its routes are open to callers on this machine. */
+/** What the conformance suite cannot find out by itself: the network belongs to no tenant, and subscriptions to keys of the hub. */
 export default {
   env: { HUB_API_KEYS: 'a-key-of-the-hub-for-conformance' },
   shared: [
@@ -8,6 +8,9 @@ export default {
     'GET /api/v1/federation/genes',
     'GET /api/v1/genes',
     'GET /api/v1/keys',
+    'GET /api/v1/subscriptions',
+    'GET /api/v1/subscriptions/{id}',
+    'GET /api/v1/subscriptions/{id}/dead-letters',
     'GET /api/v1/dashboard/stream',
     'GET /dashboard',
     'GET /dashboard/app.js',

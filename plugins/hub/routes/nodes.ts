@@ -82,6 +82,7 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
       schema: {
         headers: EnvelopeHeaders,
         params: schemas.NodeParams,
+        body: schemas.AnyBody,
         responses: { 200: schemas.Registered },
       },
       failures: ['conflict'],
@@ -97,7 +98,12 @@ export function nodeRoutes(gate: Gate): readonly Route[] {
       ...{ method: 'DELETE', path: `${NODES}/{id}`, tag, rateLimit: HUB_LIMIT },
       ...{ bodyType: 'raw', bodyOptional: true, bodyLimit: 64 * 1024 },
       summary: 'Deregister a node; signed by it, or by an operator',
-      schema: { headers: EnvelopeHeaders, params: schemas.NodeParams, responses: { 204: null } },
+      schema: {
+        headers: EnvelopeHeaders,
+        params: schemas.NodeParams,
+        body: schemas.AnyBody,
+        responses: { 204: null },
+      },
       failures: ['conflict'],
       handle: async (call) => {
         const { id } = call.params;

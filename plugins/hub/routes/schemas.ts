@@ -27,11 +27,18 @@ export const RegisterNode = Type.Object(
     endpoint: Url(ENDPOINT),
     public_key: PublicKey,
     capabilities: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 32, examples: [['genes']] }),
+      Type.Array(Type.String({ pattern: '^[!-~]{1,64}$' }), {
+        maxItems: 32,
+        description: 'Printable characters of ASCII, 64 at most',
+        examples: [['genes']],
+      }),
     ),
   },
   { additionalProperties: true },
 );
+
+/** Where all is said by the path and the signature. */
+export const AnyBody = Type.String({ description: 'Anything, as it was signed', examples: ['{}'] });
 
 export const ConfirmNode = Type.Object({ public_key: PublicKey });
 
@@ -45,7 +52,7 @@ export const Node = Type.Object({
   node_id: NodeId,
   endpoint: Type.String({ examples: [ENDPOINT] }),
   public_key: PublicKey,
-  capabilities: Type.Array(Type.String()),
+  capabilities: Type.Array(Type.String(), { examples: [['genes']] }),
   status: Type.Union([Type.Literal('healthy'), Type.Literal('expired'), Type.Literal('conflict')]),
   conflict: Type.Optional(
     Type.Object({
@@ -67,7 +74,7 @@ export const GeneQuerySchema = Type.Object({
 
 export const Gene = Type.Object({
   geneId: Type.String({ examples: ['01a209b6-2688-7509-9c34-9e59379066ee'] }),
-  name: Type.String(),
+  name: Type.String({ examples: ['Use builtin/calculator for tasks about invoice, price'] }),
   taskClass: Type.String({ examples: ['refunds'] }),
   confidence: Type.Number({ minimum: 0, maximum: 1, examples: [0.8] }),
   strategy: Type.Object(
@@ -124,7 +131,11 @@ export const ReportEvent = Type.Object(
 export const AcceptedEvent = Type.Object({ id: Id, deliveries: Type.Integer({ examples: [2] }) });
 
 export const DeliveredEvent = Type.Object(
-  { id: Type.String({ minLength: 1, maxLength: 128 }), type: EventType, gene: ReportedGene },
+  {
+    id: Type.String({ minLength: 1, maxLength: 128, examples: ['01a209b6-2688-7509-9c34-9e59379066ee'] }),
+    type: EventType,
+    gene: ReportedGene,
+  },
   { additionalProperties: true },
 );
 
