@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { InFlight } from '../foundation/base/in-flight.ts';
 import { ConfigurationError } from '../foundation/config/configuration-error.ts';
 import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
@@ -14,7 +15,6 @@ import type { Deployment } from '../kernel/api/deployment.ts';
 import type { Plugin } from '../kernel/api/plugin.ts';
 import type { Route } from '../kernel/api/route.ts';
 import { openAuthentication } from '../kernel/auth/open-authentication.ts';
-import { InFlight } from '../kernel/chain/in-flight.ts';
 import { kernelServices } from '../kernel/gateway.ts';
 import { pluginRoutes, pluginStatus } from '../kernel/host/admin-routes.ts';
 import { entryOf, restOf } from '../kernel/host/desired.ts';

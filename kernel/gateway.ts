@@ -1,6 +1,9 @@
+import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createAuditLogs } from '../foundation/audit/audit-logs.ts';
 import { within } from '../foundation/base/deadline.ts';
+import { collectGarbage } from '../foundation/base/idle-memory.ts';
+import { InFlight } from '../foundation/base/in-flight.ts';
 import type { CrashRecord } from '../foundation/code/crash-record.ts';
 import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import { assertOutsideTransaction, openDatabase } from '../foundation/data/database.ts';
@@ -24,7 +27,6 @@ import type { KernelServices } from './api/services.ts';
 import { createCredentialWatch } from './auth/credential-watch.ts';
 import { type Authentication, openAuthentication } from './auth/open-authentication.ts';
 import { createApplication } from './chain/application.ts';
-import { InFlight } from './chain/in-flight.ts';
 import { RequestLimits } from './chain/rate-limit.ts';
 import { createGrpc } from './grpc/grpc.ts';
 import { pluginRoutes, pluginStatus } from './host/admin-routes.ts';
@@ -253,15 +255,6 @@ async function openKernel(
   };
 }
 
-/**
- * V8 collects when something is allocated, so an idle process would keep what large bodies have left behind. Node has a way to ask for it only with
- * `--expose-gc`, which `npm start` and the image set; without it memory comes back with later requests.
- */
-function collectGarbage(): (() => void) | undefined {
-  const { gc } = globalThis;
-  return gc === undefined ? undefined : () => void gc({ type: 'major', execution: 'async' });
-}
-
 /** What the chain needs, of HTTP and of gRPC. */
 function chainServices(
   { settings, logging }: GatewayOptions,
@@ -315,6 +308,7 @@ export function kernelServices(
         guardTransactions,
         ...(file === undefined ? {} : { file }),
       }),
+    dataDir: path.resolve(settings.dataDir),
     openapi: () => openApiDocument(listeners.routes(), VERSION, chain.kinds()),
     assertOutsideTransaction,
     ...faked,

@@ -4,6 +4,7 @@
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { BUILTIN_FOLDER, readCatalog } from '../plugins/records/services/skills/skill-text.ts';
 import { apiReportFiles } from './generate/api-report.ts';
 import { loadBundledPlugins } from './generate/bundled-plugins.ts';
 import { gatewaySchemaFile } from './generate/gateway-schema.ts';
@@ -14,6 +15,7 @@ import { publicContract } from './generate/reference/contract.ts';
 import { loadErrorCatalogues, referenceFiles } from './generate/reference.ts';
 import { loadBundledKinds, resourceSchemaFiles } from './generate/resource-schemas.ts';
 import { settingsTableFile } from './generate/settings-table.ts';
+import { skillsTableFile } from './generate/skills-table.ts';
 
 const root = path.dirname(import.meta.dirname);
 const plugins = await loadBundledPlugins(path.join(root, 'plugins'));
@@ -25,6 +27,7 @@ const files: readonly GeneratedFile[] = [
   gatewaySchemaFile(plugins),
   ...resourceSchemaFiles(kinds),
   settingsTableFile(plugins),
+  skillsTableFile(await readCatalog(BUILTIN_FOLDER)),
   lockFile,
   ...apiReportFiles(root, declarations),
   ...referenceFiles(contract, catalogues),

@@ -75,14 +75,10 @@ export function createSharedCache<T extends object | undefined>(
 ): SharedCache<T> {
   const { load, clock, maxAge, maxEntries, weigh, maxLoads = 256, deadline = 5000 } = options;
   const { refreshAfter = maxAge } = options;
-  const present = new LRUCache<string, Entry<NonNullable<T>>>({
-    max: maxEntries,
-    ...(weigh === undefined
-      ? {}
-      : { maxSize: MAX_WEIGHT, sizeCalculation: ({ value }: Entry<NonNullable<T>>) => 1 + weigh(value) }),
-  });
+  // Made with their first entry: a cache takes memory for all entries that it may ever hold.
+  let present: LRUCache<string, Entry<NonNullable<T>>> | undefined;
   // Apart from the values, so that a flood of made-up keys pushes out no real one.
-  const absent = new LRUCache<string, number>({ max: maxEntries });
+  let absent: LRUCache<string, number> | undefined;
   const flights = new Map<string, Flight<T>>();
   let running = 0;
 
@@ -124,14 +120,24 @@ export function createSharedCache<T extends object | undefined>(
   }
 
   function keep(key: string, value: T, readAt: number): void {
-    if (value === undefined) absent.set(key, readAt);
-    else present.set(key, { value: value as NonNullable<T>, readAt, refreshAt: readAt + refreshAfter });
+    if (value === undefined) {
+      absent ??= new LRUCache({ max: maxEntries });
+      absent.set(key, readAt);
+      return;
+    }
+    present ??= new LRUCache({
+      max: maxEntries,
+      ...(weigh === undefined
+        ? {}
+        : { maxSize: MAX_WEIGHT, sizeCalculation: (entry: Entry<NonNullable<T>>) => 1 + weigh(entry.value) }),
+    });
+    present.set(key, { value: value as NonNullable<T>, readAt, refreshAt: readAt + refreshAfter });
   }
 
   return {
     get(key) {
       const now = clock.monotonic();
-      const entry = present.get(key);
+      const entry = present?.get(key);
       if (entry !== undefined && now - entry.readAt < maxAge) {
         if (now >= entry.refreshAt) {
           entry.refreshAt = now + RETRY_MS;
@@ -140,23 +146,23 @@ export function createSharedCache<T extends object | undefined>(
         }
         return entry.value;
       }
-      const missedAt = absent.get(key);
+      const missedAt = absent?.get(key);
       if (missedAt !== undefined && now - missedAt < maxAge) return undefined as T;
       return join(key, now);
     },
     forget(key) {
-      present.delete(key);
-      absent.delete(key);
+      present?.delete(key);
+      absent?.delete(key);
       flights.delete(key);
     },
     forgetWhere(matches) {
-      for (const [key, entry] of present.entries()) if (matches(entry.value)) present.delete(key);
+      for (const [key, entry] of present?.entries() ?? []) if (matches(entry.value)) present?.delete(key);
       // What is being loaded is not known yet, so all of it is left to those who wait for it already.
       flights.clear();
     },
     clear() {
-      present.clear();
-      absent.clear();
+      present?.clear();
+      absent?.clear();
       flights.clear();
     },
   };

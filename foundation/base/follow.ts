@@ -1,3 +1,4 @@
+import { watch as watchDirectory } from 'node:fs';
 import { readlink, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -50,7 +51,7 @@ const MAX_WATCHED = 4_000;
  * Reports when it is time to look at some folders again. A report is a hint: it says neither what changed nor that something did. The caller
  * looks, and calls `follow` with the folders that matter now.
  *
- * The watches are chokidar's, one for each folder. Three things are done here, since it does not do them: a path that leads to another folder
+ * The watches are chokidar's, one for each folder, or plain ones where only some names matter. Three things are done here, since it does not do them: a path that leads to another folder
  * than before (a swapped link, a folder made anew) is watched anew at the next look, a folder that cannot be watched is polled and
  * tried again, and no more than a number of folders is watched.
  */
@@ -312,7 +313,27 @@ async function identities(targets: WatchTargets): Promise<Map<string, string>> {
   return result;
 }
 
-const watchFolder: WatchFolder = async (folder, names, { changed, lost }) => {
+const watchFolder: WatchFolder = async (folder, names, events) =>
+  names === undefined ? watchAll(folder, events) : watchNames(folder, names, events);
+
+type FolderEvents = Parameters<WatchFolder>[2];
+
+/**
+ * Where few names matter, as that of `gateway.yaml`, the gateway itself may write other files all the time: its database lies there by default.
+ * chokidar would do as much for each of those as for a change.
+ */
+function watchNames(folder: string, names: ReadonlySet<string>, { changed, lost }: FolderEvents) {
+  const watcher = watchDirectory(folder, { persistent: false });
+  watcher.on('change', (_, name) => {
+    // Nameless where the system does not say; under its own name the folder went away.
+    if (name === null || names.has(String(name))) changed();
+    else if (name === path.basename(folder)) lost();
+  });
+  watcher.on('error', lost);
+  return watcher;
+}
+
+async function watchAll(folder: string, { changed, lost }: FolderEvents) {
   const { watch } = await import('chokidar');
   const ready = Promise.withResolvers<void>();
   const watcher = watch(folder, {
@@ -321,7 +342,6 @@ const watchFolder: WatchFolder = async (folder, names, { changed, lost }) => {
     followSymlinks: false,
     atomic: false,
     persistent: false,
-    ...(names && { ignored: (file) => file !== folder && !names.has(path.basename(file)) }),
   });
   watcher.on('all', changed);
   watcher.once('ready', ready.resolve);
@@ -336,4 +356,4 @@ const watchFolder: WatchFolder = async (folder, names, { changed, lost }) => {
     throw error;
   }
   return watcher;
-};
+}

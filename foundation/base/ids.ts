@@ -13,19 +13,19 @@ export interface Ids {
 
 /** Ids from the operating system's random generator and the given clock. */
 export function createIds(clock: Clock): Ids {
-  let pool = randomBytes(POOL_BYTES);
+  let pool = '';
   let used = 0;
   // One system call serves 256 ids; a request needs several, and the call costs more than all the rest of an id.
-  const tenBytes = () => {
-    if (used + 10 > POOL_BYTES) {
-      pool = randomBytes(POOL_BYTES);
+  const twentyDigits = () => {
+    if (used === pool.length) {
+      pool = randomBytes(POOL_BYTES).toString('hex');
       used = 0;
     }
-    used += 10;
-    return pool.subarray(used - 10, used);
+    used += 20;
+    return pool.slice(used - 20, used);
   };
   return {
-    uuid: () => uuidV7(clock.now(), tenBytes()),
+    uuid: () => uuidV7(clock.now(), twentyDigits()),
     opaque: () => randomUUID(),
     bytes: (length) => randomBytes(length),
   };
@@ -45,22 +45,26 @@ const MAX_COUNTER = 0xfff;
 /** Milliseconds that ids may be ahead of the clock. A clock that is further behind was set back, and is followed. */
 const MAX_AHEAD = 1_000;
 
-function uuidV7(milliseconds: number, random: Buffer): string {
+/** All bytes in two digits. */
+const BYTES = Array.from({ length: 0x100 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+/** The variant of RFC 9562 with two random bits. */
+const VARIANTS = ['8', '9', 'a', 'b'];
+
+/** @param random twenty hexadecimal digits */
+function uuidV7(milliseconds: number, random: string): string {
   const isAhead = milliseconds < prefixTime && prefixTime - milliseconds <= MAX_AHEAD;
   if (milliseconds !== prefixTime && !isAhead) startMillisecond(milliseconds, random);
   else if (counter < MAX_COUNTER) counter += 1;
   else startMillisecond(prefixTime + 1, random);
-  // Version 7 and the variant of RFC 9562 in their bits; the rest is random.
-  random.writeUInt16BE(0x7000 | counter, 0);
-  random[2] = 0x80 | (random[2]! & 0x3f);
-  const hex = random.toString('hex');
-  return `${prefix}${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8)}`;
+  const variant = VARIANTS[Number.parseInt(random[4]!, 16) & 3]!;
+  const version = BYTES[0x70 | (counter >> 8)]! + BYTES[counter & 0xff]!;
+  return `${prefix}${version}-${variant}${random.slice(5, 8)}-${random.slice(8)}`;
 }
 
-function startMillisecond(milliseconds: number, random: Buffer): void {
+function startMillisecond(milliseconds: number, random: string): void {
   const time = milliseconds.toString(16).padStart(12, '0');
   prefixTime = milliseconds;
   prefix = `${time.slice(0, 8)}-${time.slice(8)}-`;
   // The upper half is room to count in.
-  counter = random.readUInt16BE(0) & (MAX_COUNTER >> 1);
+  counter = Number.parseInt(random.slice(0, 4), 16) & (MAX_COUNTER >> 1);
 }

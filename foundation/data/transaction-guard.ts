@@ -64,9 +64,12 @@ export class TransactionGuard {
   }
 
   /** Runs one operation of the database driver: its sockets, timers and pool are not foreign. */
-  async operation<T>(run: () => Promise<T>): Promise<T> {
+  operation<T>(run: () => Promise<T>): Promise<T> {
     const scope = this.#watch ? scopes.getStore() : undefined;
-    if (scope === undefined) return run();
+    return scope === undefined ? run() : this.#counted(scope, run);
+  }
+
+  async #counted<T>(scope: TransactionScope, run: () => Promise<T>): Promise<T> {
     scope.pending += 1;
     scope.turn += 1;
     try {

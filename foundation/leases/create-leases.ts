@@ -74,6 +74,26 @@ export function createLeases(parts: LeasesParts): OpenLeases {
   async function acquire(key: string, options?: LeaseWaitOptions): Promise<Lease> {
     const request = check(key, options);
     request.signal?.throwIfAborted();
+    return takeFree(request) ?? waitFor(request);
+  }
+
+  /** The lease where it is free and its store in this process: there is nothing to wait for then. */
+  function takeFree(request: LeaseRequest): Lease | undefined {
+    const { takeNow } = storeOf(request);
+    const leave = takeNow && line.tryEnter(labelOf(request));
+    if (takeNow === undefined || leave === undefined) return undefined;
+    const claim = newClaim(request);
+    if (takeNow(claim.ticket) !== 'granted') {
+      leave();
+      return undefined;
+    }
+    claim.asked = clock.monotonic();
+    claim.mayHold = true;
+    metrics.waited(undefined, 0);
+    return hold(claim, leave);
+  }
+
+  async function waitFor(request: LeaseRequest): Promise<Lease> {
     const started = clock.monotonic();
     using deadline = new WaitDeadline(request);
     waiting.add(deadline);
@@ -116,10 +136,13 @@ export function createLeases(parts: LeasesParts): OpenLeases {
     }
   }
 
-  function newClaim({ key, name, limit, ttl, note, strict }: LeaseRequest): Claim {
+  const storeOf = ({ strict }: LeaseRequest) => (strict ? strictStore : store);
+
+  function newClaim(request: LeaseRequest): Claim {
+    const { key, name, limit, ttl, note } = request;
     return {
       ticket: { id: ids.opaque(), key, name, limit, ttl, note },
-      store: strict ? strictStore : store,
+      store: storeOf(request),
       asked: Number.NEGATIVE_INFINITY,
       asking: Promise.resolve(),
       mayHold: false,

@@ -64,8 +64,9 @@ export function checkPlace(key: string, name: string | undefined): void {
 
 function checkText(what: string, text: unknown, least: number): void {
   if (typeof text !== 'string') throw LeaseErrors.invalid(`The ${what} must be text, not ${typeof text}`);
-  // A character takes two units at most; what is longer is not looked at.
-  const length = text.length > 2 * MAX_TEXT ? text.length : [...text].length;
+  // A character takes one unit or two: only between the bounds that this gives they have to be counted.
+  const isClear = text.length <= MAX_TEXT || text.length > 2 * MAX_TEXT;
+  const length = isClear ? text.length : [...text].length;
   if (length < least || length > MAX_TEXT) {
     throw LeaseErrors.invalid(`The ${what} must have ${least} to ${MAX_TEXT} characters`);
   }

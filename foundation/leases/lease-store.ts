@@ -15,6 +15,8 @@ export interface LeaseStore {
    * @param inLine keep a place in line for `PLACE_MS` where the name is held
    */
   take(ticket: LeaseTicket, inLine: boolean): Promise<'granted' | LeaseRefusal>;
+  /** Grants the lease or not, at once, with nothing kept of a refusal. Only where the store is in this process. */
+  takeNow?(ticket: LeaseTicket): 'granted' | LeaseRefusal;
   /**
    * Prolongs the lease to `ttl` from now. `revoked`: prolonged as well, but the holder is asked to end. `gone`: the ticket does not
    * hold it.

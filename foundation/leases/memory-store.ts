@@ -1,18 +1,22 @@
-import type { LeaseStore } from './lease-store.ts';
+import type { LeaseStore, LeaseTicket } from './lease-store.ts';
+import type { LeaseRefusal } from './leases.ts';
 
 /** The store of a single process, whose own line is all the line there is. Holders live as long as it does: nothing expires. */
 export function createMemoryStore(): LeaseStore {
   const keys = new Map<string, Map<string, { readonly id: string; readonly note: string }>>();
+  function takeNow({ key, name, id, note, limit }: LeaseTicket): 'granted' | LeaseRefusal {
+    const holders = keys.get(key) ?? new Map();
+    const holder = holders.get(name);
+    if (holder !== undefined) return holder.id === id ? 'granted' : 'held';
+    if (holders.size >= limit) return 'full';
+    keys.set(key, holders.set(name, { id, note }));
+    return 'granted';
+  }
+
   return {
     isLeased: false,
-    async take({ key, name, id, note, limit }) {
-      const holders = keys.get(key) ?? new Map();
-      const holder = holders.get(name);
-      if (holder !== undefined) return holder.id === id ? 'granted' : 'held';
-      if (holders.size >= limit) return 'full';
-      keys.set(key, holders.set(name, { id, note }));
-      return 'granted';
-    },
+    takeNow,
+    take: async (ticket) => takeNow(ticket),
     renew: async ({ key, name, id }) => (keys.get(key)?.get(name)?.id === id ? 'held' : 'gone'),
     async release({ key, name, id }) {
       const holders = keys.get(key);

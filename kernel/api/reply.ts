@@ -43,7 +43,7 @@ export const reply = {
   stream: (value: Readable, type?: string, headers?: ReplyHeaders) =>
     new Reply(200, { kind: 'stream', value }, typed(type, headers)),
   /**
-   * Answers with `text/event-stream`. The response starts when `run` is entered; an error it throws becomes the event
+   * Answers with `text/event-stream`. The response starts when `run` is entered, which HEAD never does; an error it throws becomes the event
    * `error` in the route's dialect, followed by `data: [DONE]`; or, where a format has one of its own, what `failure` makes of it, and nothing else.
    */
   sse: (

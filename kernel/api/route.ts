@@ -5,7 +5,7 @@ import type { Identity } from '../access/identity.ts';
 import type { Access } from './access.ts';
 import type { Call } from './call.ts';
 
-/** The HTTP methods that a route may have. HEAD is answered from GET, OPTIONS by the kernel. */
+/** The HTTP methods that a route may have. HEAD is answered from GET (but see `head`), OPTIONS by the kernel. */
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
@@ -43,6 +43,8 @@ export interface RouteCall<S extends RouteSchema = RouteSchema> extends Call {
   readonly query: Input<S, 'query'>;
   readonly headers: Input<S, 'headers'>;
   readonly body: Input<S, 'body'>;
+  /** The path with its query as it came: what callers sign. */
+  readonly target: string;
   /** The bytes of the body as they came; of routes with `bodyType: 'raw'` (empty without a body) or `rawBody: true`, `undefined` of others. */
   readonly rawBody: Buffer | undefined;
 }
@@ -127,6 +129,11 @@ export interface RouteDefinition<S extends RouteSchema = RouteSchema> {
    * has the successor alone.
    */
   readonly deprecated?: { readonly since: Date; readonly sunset: Date; readonly successor: string };
+  /**
+   * False, of a GET that uses something up, as a link that works once: HEAD, by which previews and scanners look at an address, is then 405 and uses up
+   * nothing. Default: HEAD is answered from GET.
+   */
+  readonly head?: false;
   /** An open event stream counts against `SVC_MAX_STREAMS_PER_USER`. A route that has this is documented as one that answers with a stream, or with what `responses` has for 200. */
   readonly countsAsStream?: (call: RouteCall<S>) => boolean;
   /**

@@ -50,6 +50,8 @@ export function createPublication(parts: PublicationParts) {
   const own = authentication
     .kinds()
     .map(({ name: id }): Claim => ({ plugin: 'the gateway', kind: 'credential', id }));
+  /** By point, until plugins come or go: each chat asks. */
+  const contributed = new Map<string, readonly unknown[]>();
   const kernelRoutes = new Map<string, readonly CompiledRoute[]>();
 
   /**
@@ -114,12 +116,16 @@ export function createPublication(parts: PublicationParts) {
 
     /** Of the live plugins, and of those that left until `forget` is told of them, unless they are back. */
     contributions(pointId: string): readonly unknown[] {
+      const known = contributed.get(pointId);
+      if (known !== undefined) return known;
       const running = [...live.values()].map(({ instance }) => instance);
       const left = [...departed].filter(([name]) => !live.has(name)).map(([, instance]) => instance);
-      return [...running, ...left]
+      const values = [...running, ...left]
         .flatMap((instance) => instance.effects.contributions)
         .filter((contribution) => contribution.pointId === pointId)
         .map((contribution) => contribution.value);
+      contributed.set(pointId, values);
+      return values;
     },
 
     /** What is asked about requests now; the same array until plugins come or go. */
@@ -151,6 +157,7 @@ export function createPublication(parts: PublicationParts) {
           next.set(name, { instance, address, withdraw });
         }
         live = next;
+        contributed.clear();
         stages = inOrder([...next.values()].flatMap(({ instance }) => instance.effects.stages));
         kinds.publish();
         swap();
@@ -160,6 +167,7 @@ export function createPublication(parts: PublicationParts) {
     /** From now on nothing of these instances, which left, is seen any more. */
     forget(instances: readonly PluginInstance[]): void {
       for (const [name, instance] of departed) if (instances.includes(instance)) departed.delete(name);
+      contributed.clear();
     },
 
     /** Gives up what was checked and not published: closes the addresses that were opened for it. */

@@ -17,7 +17,7 @@ export interface OpenApiDocument {
 
 const DESCRIPTION =
   'The routes that are live now. `X-Svc-User-Id` names the user that a credential speaks for: sessions, memories and profiles are his. ' +
-  '`X-Request-ID` may be sent, and is in every answer. GET is answered to HEAD as well.';
+  '`X-Request-ID` may be sent, and is in every answer. GET is answered to HEAD as well, where its operation does not say that it is not.';
 
 /** Describes the given routes, and the credentials that are taken. Pure. */
 export function openApiDocument(

@@ -90,6 +90,11 @@ async function streamEvents(
     // Nginx would otherwise collect the stream before it hands it on.
     'x-accel-buffering': 'no',
   });
+  // Who asks for the headers alone does not wait for events, nor hold the connection until there are none.
+  if (context.req.method === 'HEAD') {
+    res.end();
+    return;
+  }
   res.flushHeaders();
   const writer = new SseWriter(res, state.signal, (reason) => state.abort(reason), times);
   try {

@@ -54,18 +54,24 @@ export class RouteTable {
 
   /** Finds the route of a raw path (percent-encoded, without the query). */
   find(method: string, path: string): Match {
-    const found = this.#lookup(method, path) ?? (method === 'HEAD' ? this.#lookup('GET', path) : undefined);
+    const found = this.#lookup(method, path) ?? (method === 'HEAD' ? this.#lookOnly(path) : undefined);
     if (found !== undefined) return found;
     const allow = METHODS.filter((other) => this.#lookup(other, path) !== undefined);
     if (allow.length === 0) return NOTHING;
-    if (allow.includes('GET') && !allow.includes('HEAD')) allow.push('HEAD');
+    if (!allow.includes('HEAD') && this.#lookOnly(path) !== undefined) allow.push('HEAD');
     return { kind: 'wrong-method', allow: [...allow, 'OPTIONS'] };
   }
 
-  #lookup(method: string, path: string): Match | undefined {
+  #lookup(method: string, path: string): Extract<Match, { kind: 'route' }> | undefined {
     const result = this.#router.find(method as findMyWay.HTTPMethod, path);
     if (result === null) return undefined;
     return { kind: 'route', route: result.store, params: result.params as Record<string, string> };
+  }
+
+  /** The GET that answers HEAD, unless it uses something up. */
+  #lookOnly(path: string): Match | undefined {
+    const found = this.#lookup('GET', path);
+    return found?.route.definition?.head === false ? undefined : found;
   }
 }
 

@@ -2,13 +2,15 @@ import { describeConfig, type SettingDescription } from '../../foundation/config
 import type { ConfigurablePlugin } from '../../foundation/config/gateway-file-schema.ts';
 import { KernelVariables } from '../../foundation/config/kernel-variables.ts';
 import type { GeneratedFile } from './generated-file.ts';
-
-const START = '<!-- settings:start -->';
-const END = '<!-- settings:end -->';
+import { replaceMarked, tableRow } from './marked-part.ts';
 
 /** The table of all variables in docs/settings.md, between its two markers. */
 export function settingsTableFile(plugins: readonly ConfigurablePlugin[]): GeneratedFile {
-  return { path: 'docs/settings.md', render: (current) => replaceBetween(current, settingsTable(plugins)) };
+  const file = 'docs/settings.md';
+  return {
+    path: file,
+    render: (current) => replaceMarked(file, 'settings', current, settingsTable(plugins)),
+  };
 }
 
 /** The variables of the gateway, then of each plugin. A variable with several readers has one row that names them all. */
@@ -27,22 +29,11 @@ export function settingsTable(plugins: readonly ConfigurablePlugin[]): string {
     if (plugin.config !== undefined) add(`plugin \`${plugin.name}\``, describeConfig(plugin.config));
   }
   const lines = [...rows].map(([variable, { setting, readers }]) =>
-    row(`\`${variable}\``, setting.description, defaultCell(setting), readers.join(', ')),
+    tableRow(`\`${variable}\``, setting.description, defaultCell(setting), readers.join(', ')),
   );
-  return [row('Variable', 'Meaning', 'Default', 'Read by'), '|---|---|---|---|', ...lines].join('\n');
+  return [tableRow('Variable', 'Meaning', 'Default', 'Read by'), '|---|---|---|---|', ...lines].join('\n');
 }
 
 function defaultCell({ default: text, hasDefault }: SettingDescription): string {
   return hasDefault ? `\`${text}\`` : text;
-}
-
-function row(...cells: string[]): string {
-  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`;
-}
-
-function replaceBetween(text: string, content: string): string {
-  const start = text.indexOf(START);
-  const end = text.indexOf(END);
-  if (start < 0 || end < start) throw new Error(`docs/settings.md needs the markers ${START} and ${END}`);
-  return `${text.slice(0, start + START.length)}\n${content}\n${text.slice(end)}`;
 }

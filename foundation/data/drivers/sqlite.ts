@@ -1,8 +1,9 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { MikroORM } from '@mikro-orm/sqlite';
-import { CompiledQuery } from 'kysely';
+import type { Mutex } from '../../base/semaphore.ts';
 import { DatabaseErrors } from '../errors.ts';
+import type { TransactionGuard } from '../transaction-guard.ts';
 import { bindParameters } from './bound-parameters.ts';
 import {
   type BoundStatement,
@@ -14,7 +15,7 @@ import {
   type WriteAtOnce,
 } from './driver.ts';
 import { keepStatements, type PreparingDatabase } from './statement-cache.ts';
-import { isBusy } from './supervised-driver.ts';
+import { createTurn, whenFree } from './supervised-driver.ts';
 
 /** Milliseconds that SQLite itself waits for a lock; it blocks the process, so the supervised driver does the long waiting. */
 const BLOCKING_BUSY_MS = 20;
@@ -41,9 +42,10 @@ export async function connectSqlite(options: ConnectOptions): Promise<FamilyDriv
     dbName: file,
     driverOptions: { timeout: BLOCKING_BUSY_MS },
   });
+  const turn = createTurn(TURN_TIMEOUT_MS);
   superviseOrm(orm, {
     guard: options.guard,
-    turnTimeoutMs: TURN_TIMEOUT_MS,
+    turn,
     busyTimeoutMs: TURN_TIMEOUT_MS,
     // A transaction that reads first and writes later fails at once when somebody wrote in between: take the lock first.
     begin: BEGIN,
@@ -52,59 +54,60 @@ export async function connectSqlite(options: ConnectOptions): Promise<FamilyDriv
   bindParameters(connection, orm.driver.getPlatform());
   await orm.connect();
   const native = await connection.getNativeClient();
-  keepStatements(native);
+  const prepare = keepStatements(native);
   for (const pragma of PRAGMAS) {
     await connection.execute(`pragma ${pragma}`);
   }
-  const writeAtOnce = transactor(orm, native);
+  const writeAtOnce = transactor({ orm, native, prepare, turn, guard: options.guard });
   if (inMemory) return { orm, writeAtOnce };
   return { orm, writeAtOnce, probe: await sameFile(file) };
+}
+
+interface TransactorParts {
+  readonly orm: MikroORM;
+  readonly native: PreparingDatabase;
+  /** For statements without rows. */
+  readonly prepare: PreparingDatabase['prepare'];
+  readonly turn: Mutex;
+  readonly guard: TransactionGuard;
 }
 
 /**
  * Runs statements in a transaction of their own: their turn at the connection, and the lock of the file, are waited for; after that SQLite answers each
  * call at once, and nothing is gained by a promise for each.
  */
-function transactor(orm: MikroORM, native: PreparingDatabase): WriteAtOnce {
-  const { driver } = orm;
-  const end = (how: 'commit' | 'rollback') => native.prepare(how).run([]);
+function transactor({ orm, native, prepare, turn, guard }: TransactorParts): WriteAtOnce {
+  const run = (sql: string, bindings: readonly unknown[] = []) => prepare(sql).run(bindings);
   const runAll: (statements: readonly BoundStatement[]) => boolean = (statements) => {
     try {
       const isWritten = statements.every(({ sql, bindings, expect }) => {
-        const { changes } = native.prepare(sql).run(bindings);
+        const { changes } = run(sql, bindings);
         return expect === undefined || changes === expect;
       });
-      end(isWritten ? 'commit' : 'rollback');
+      run(isWritten ? 'commit' : 'rollback');
       return isWritten;
     } catch (error) {
       // A full disk ends the transaction by itself.
-      if (native.inTransaction) end('rollback');
+      if (native.inTransaction) run('rollback');
       throw error;
     }
   };
-  return async (statements) => {
+  const write: WriteAtOnce = async (statements) => {
+    const release = await turn.acquire();
     try {
-      const connection = driver.getConnection().getClient().connection();
-      return await connection.execute(async (own) => {
-        // Waits, without blocking, where another process writes.
-        if (!tryBegin(native)) await own.executeQuery(CompiledQuery.raw(BEGIN));
-        return runAll(statements);
-      });
+      // Waits, without blocking, where another process writes.
+      await whenFree(() => run(BEGIN), TURN_TIMEOUT_MS);
+      return runAll(statements);
     } catch (error) {
-      throw driver.convertException(error as Error);
+      throw orm.driver.convertException(error as Error);
+    } finally {
+      release();
     }
   };
-}
-
-/** False where another process has the lock. */
-function tryBegin(native: PreparingDatabase): boolean {
-  try {
-    native.prepare(BEGIN).run([]);
-    return true;
-  } catch (error) {
-    if (isBusy(error)) return false;
-    throw error;
-  }
+  return async (statements) => {
+    guard.assertNoTransaction();
+    return guard.operation(() => write(statements));
+  };
 }
 
 /** An open file survives its deletion, and its data would be lost with the process: the path must still lead to it. */

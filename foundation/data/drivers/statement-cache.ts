@@ -18,17 +18,16 @@ const CHANGES_SCHEMA = /^\s*(?:create|alter|drop|pragma|attach|detach|vacuum|rei
 
 /**
  * Lets `database` keep the statements that it has prepared: to prepare one costs more than to run it, and the gateway
- * says the same few again and again. What changes the schema is not kept, and forgets all others.
+ * says the same few again and again. What changes the schema is not kept, and forgets all others. Gives the same for statements
+ * without rows, through which nobody steps: whether they are busy costs more to ask than to find them.
  */
-export function keepStatements(database: PreparingDatabase): void {
+export function keepStatements(database: PreparingDatabase): PreparingDatabase['prepare'] {
   const prepare = database.prepare.bind(database);
   const kept = new LRUCache<string, PreparedStatement>({
     maxSize: MAX_SQL,
     sizeCalculation: (_, sql) => sql.length,
   });
-  database.prepare = (sql) => {
-    const known = kept.get(sql);
-    if (known !== undefined && !known.busy) return known;
+  const keep = (sql: string) => {
     if (CHANGES_SCHEMA.test(sql)) {
       kept.clear();
       return prepare(sql);
@@ -37,4 +36,9 @@ export function keepStatements(database: PreparingDatabase): void {
     kept.set(sql, statement);
     return statement;
   };
+  database.prepare = (sql) => {
+    const known = kept.get(sql);
+    return known === undefined || known.busy ? keep(sql) : known;
+  };
+  return (sql) => kept.get(sql) ?? keep(sql);
 }

@@ -17,8 +17,8 @@ import { assertStorable } from './values.ts';
 /** What is added to a family's own Kysely driver. */
 export interface Supervision {
   readonly guard: TransactionGuard;
-  /** One user of the connection at a time, and the milliseconds that a user waits for his turn (SQLite). */
-  readonly turnTimeoutMs?: number;
+  /** Where one user at a time has the connection (SQLite); see `createTurn`. */
+  readonly turn?: Mutex;
   /** Milliseconds after which waiting for a connection of the pool ends, where the pool has no such limit. */
   readonly poolTimeoutMs?: number;
   /** Replaces `begin` where a transaction may write. */
@@ -36,7 +36,7 @@ export function supervise(dialect: Dialect, supervision: Supervision): Dialect {
     createAdapter: () => {
       const adapter = dialect.createAdapter();
       // Kysely's own lock around a single connection has no deadline and cannot be looked at; the mutex here has one.
-      return supervision.turnTimeoutMs !== undefined
+      return supervision.turn !== undefined
         ? Object.create(adapter, { supportsMultipleConnections: { value: true } })
         : adapter;
     },
@@ -45,21 +45,20 @@ export function supervise(dialect: Dialect, supervision: Supervision): Dialect {
   };
 }
 
-const heldForTooLong = () =>
-  DatabaseErrors.unavailable('Another transaction has held the database for too long');
+/** Turns at the one connection that there is. @param timeoutMs milliseconds that a user waits for his turn */
+export function createTurn(timeoutMs: number): Mutex {
+  const expired = () => DatabaseErrors.unavailable('Another transaction has held the database for too long');
+  return new Mutex({ timeoutMs, expired });
+}
 
 class SupervisedDriver implements Driver {
   readonly #driver: Driver;
   readonly #supervision: Supervision;
-  /** Where one user at a time has the connection. */
-  readonly #mutex: Mutex | undefined;
   readonly #connections = new WeakMap<DatabaseConnection, SupervisedConnection>();
 
   constructor(driver: Driver, supervision: Supervision) {
     this.#driver = driver;
     this.#supervision = supervision;
-    const timeoutMs = supervision.turnTimeoutMs;
-    this.#mutex = timeoutMs === undefined ? undefined : new Mutex({ timeoutMs, expired: heldForTooLong });
   }
 
   init(): Promise<void> {
@@ -67,10 +66,10 @@ class SupervisedDriver implements Driver {
   }
 
   acquireConnection(): Promise<SupervisedConnection> {
-    const { guard } = this.#supervision;
+    const { guard, turn } = this.#supervision;
     guard.assertNoTransaction();
     return this.#operation(async () => {
-      const release = await this.#mutex?.acquire();
+      const release = await turn?.acquire();
       try {
         const connection = this.#supervised(await this.#acquire());
         connection.isReleased = false;
@@ -189,7 +188,7 @@ class SupervisedConnection implements DatabaseConnection {
       assertStorable(query.parameters);
       return busyTimeoutMs === undefined
         ? this.inTime(() => this.inner.executeQuery<R>(query))
-        : this.#executeWhenFree<R>(query, busyTimeoutMs);
+        : whenFree(() => this.inner.executeQuery<R>(query), busyTimeoutMs);
     });
   }
 
@@ -210,22 +209,6 @@ class SupervisedConnection implements DatabaseConnection {
     return this.#supervision.guard.operation(run).catch(asUnavailable);
   }
 
-  /**
-   * SQLite's own waiting blocks the whole process; here it is short, and the statement is tried again instead. A statement
-   * that failed with "busy" has changed nothing. Inside a transaction it cannot happen: those begin with the write lock.
-   */
-  async #executeWhenFree<R>(query: CompiledQuery, busyTimeoutMs: number): Promise<QueryResult<R>> {
-    const deadline = performance.now() + busyTimeoutMs;
-    for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
-      try {
-        return await this.inner.executeQuery<R>(query);
-      } catch (error) {
-        if (!isBusy(error) || performance.now() > deadline) throw error;
-        await sleep(pause);
-      }
-    }
-  }
-
   /** A server that went silent keeps the connection; the caller gets an error and the pool a free place. */
   async inTime<T>(run: () => Promise<T>): Promise<T> {
     const { answerTimeoutMs } = this.#supervision;
@@ -240,8 +223,24 @@ class SupervisedConnection implements DatabaseConnection {
   }
 }
 
+/**
+ * SQLite's own waiting blocks the whole process; there it is short, and the statement is tried again here instead, for so many milliseconds. A
+ * statement that failed with "busy" has changed nothing. Inside a transaction it cannot happen: those begin with the write lock.
+ */
+export async function whenFree<T>(run: () => T | Promise<T>, timeoutMs: number): Promise<T> {
+  const deadline = performance.now() + timeoutMs;
+  for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+      await sleep(pause);
+    }
+  }
+}
+
 /** True where another process has the lock of an SQLite file. */
-export function isBusy(error: unknown): boolean {
+function isBusy(error: unknown): boolean {
   return String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY');
 }
 

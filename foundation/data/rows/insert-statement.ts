@@ -1,6 +1,6 @@
 import type { PlainValue } from '../drivers/values.ts';
 import type { PlainColumn, PlainEntity } from './plain-entity.ts';
-import type { Statement } from './statement.ts';
+import type { Marks, Statement } from './statement.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -24,45 +24,47 @@ export function insertStatement(
 ): Statement | undefined {
   const shape = rows.length === 0 ? undefined : insertShape(entity, rows, common);
   if (shape === undefined) return undefined;
-  const tuples: Stored[][] = [];
+  const values: Stored[] = [];
+  const leftOut = defaultSql === undefined ? null : LEFT_OUT;
   for (const row of rows) {
-    const tuple: Stored[] = [];
-    if (!store(shape.own, row, tuple) || !store(shape.common, common, tuple)) return undefined;
-    tuples.push(tuple);
+    if (!store(shape.own, row, leftOut, values) || !store(shape.common, common, leftOut, values))
+      return undefined;
   }
   return Object.assign(
     (put: (value: PlainValue) => string) => {
-      const write = (value: Stored) => (value === LEFT_OUT ? (defaultSql ?? put(null)) : put(value));
-      return shape.head + tuples.map((tuple) => `(${tuple.map(write).join(', ')})`).join(', ');
+      const texts = values.map((value) => (value === LEFT_OUT ? defaultSql! : put(value)));
+      const width = texts.length / rows.length;
+      const tuple = (_: Row, index: number) =>
+        `(${texts.slice(index * width, (index + 1) * width).join(', ')})`;
+      return shape.head + rows.map(tuple).join(', ');
     },
     {
-      template() {
-        const values = tuples.flat();
+      template(marks: Marks) {
         if (!values.every((value) => value !== LEFT_OUT)) return undefined;
-        return { text: shape.template(tuples.length), values };
+        return { text: shape.template(rows.length, marks), values };
       },
     },
   );
 }
 
 /** Adds what is stored of a row; false where a value is not plain. */
-function store(columns: readonly PlainColumn[], row: Row, tuple: Stored[]): boolean {
+function store(columns: readonly PlainColumn[], row: Row, leftOut: Stored, values: Stored[]): boolean {
   for (const column of columns) {
-    const value = storedValue(column, row);
+    const value = storedValue(column, row, leftOut);
     if (value === undefined) return false;
-    tuple.push(value);
+    values.push(value);
   }
   return true;
 }
 
 /** As MikroORM decides: an explicit `undefined` is null, and null is the default where the column cannot be null. */
-function storedValue(column: PlainColumn, row: Row): Stored | undefined {
+function storedValue(column: PlainColumn, row: Row, leftOut: Stored): Stored | undefined {
   const given = row[column.name];
   if (given !== undefined && given !== null) return column.toDatabase(given);
   const isGiven = Object.hasOwn(row, column.name);
   if (isGiven && column.isNullable) return null;
   if (column.default !== undefined) return column.toDatabase(column.default);
-  return isGiven ? null : LEFT_OUT;
+  return isGiven ? null : leftOut;
 }
 
 /** What inserts of the same columns have in common. */
@@ -73,8 +75,8 @@ interface InsertShape {
   readonly common: readonly PlainColumn[];
   /** `insert into … values `. */
   readonly head: string;
-  /** The whole insert of so many rows, with `$1` and so on for its values. */
-  template(rows: number): string;
+  /** The whole insert of so many rows. */
+  template(rows: number, marks: Marks): string;
 }
 
 /** Shapes of an entity, and templates of a shape, that are kept. There are as many as the code has kinds of inserts: few. */
@@ -105,16 +107,17 @@ function makeShape(
   if (own === undefined || common === undefined) return undefined;
   const columns = [...own, ...common];
   const head = `insert into ${entity.table} (${columns.map(({ sql }) => sql).join(', ')}) values `;
-  const templates = new Map<number, string>();
+  const templates = new Map<string, string>();
   return {
     own,
     common,
     head,
-    template(rows) {
-      const known = templates.get(rows);
+    template(rows, marks) {
+      const key = marks + rows;
+      const known = templates.get(key);
       if (known !== undefined) return known;
-      const template = head + placeholders(rows, columns.length);
-      if (templates.size < MAX_KEPT) templates.set(rows, template);
+      const template = head + placeholders(rows, columns.length, marks);
+      if (templates.size < MAX_KEPT) templates.set(key, template);
       return template;
     },
   };
@@ -146,9 +149,10 @@ function columnsOf(entity: PlainEntity, names: Iterable<string>): readonly Plain
   return columns;
 }
 
-/** `($1, $2), ($3, $4)`. */
-function placeholders(rows: number, columns: number): string {
+/** `($1, $2), ($3, $4)`, or `(?, ?), (?, ?)`. */
+function placeholders(rows: number, columns: number, marks: Marks): string {
+  const mark = (index: number) => (marks === '?' ? marks : `$${index + 1}`);
   const tuple = (row: number) =>
-    `(${Array.from({ length: columns }, (_, column) => `$${row * columns + column + 1}`).join(', ')})`;
+    `(${Array.from({ length: columns }, (_, column) => mark(row * columns + column)).join(', ')})`;
   return Array.from({ length: rows }, (_, row) => tuple(row)).join(', ');
 }

@@ -97,10 +97,7 @@ export function createPlainRows({ orm, writeAtOnce }: FamilyDriver, family: Fami
     return entity === 'other' ? undefined : entity;
   };
 
-  const toBound = ({ statement, expect }: ReadyWrite): BoundStatement => {
-    const { sql, parameters } = bind(statement);
-    return { sql, bindings: parameters, expect };
-  };
+  const toBound = ({ statement, expect }: ReadyWrite): BoundStatement => ({ ...bind(statement), expect });
 
   /** The entity and what its rows have to meet. */
   const chosen = (meta: EntityMetadata, bound: Row, where: unknown) => {

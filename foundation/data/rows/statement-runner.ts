@@ -2,6 +2,7 @@ import type { SessionContext } from '@mikro-orm/core';
 import type { MikroORM } from '@mikro-orm/sql';
 import { CompiledQuery, type ControlledTransaction, type QueryResult } from 'kysely';
 import { MAX_BINDINGS } from '../drivers/bound-parameters.ts';
+import type { BoundStatement } from '../drivers/driver.ts';
 import { type FusedStatement, FusedStatements } from '../drivers/joining-client.ts';
 import { type PlainValue, sqliteBinding } from '../drivers/values.ts';
 import type { Family } from '../family.ts';
@@ -22,6 +23,9 @@ export interface Place {
 /** What a statement gave back. Stored values in `rows`, by column. */
 export type Answer = Pick<QueryResult<Record<string, unknown>>, 'rows' | 'numAffectedRows'>;
 
+/** A statement as a driver runs it. */
+type BoundText = Pick<BoundStatement, 'sql' | 'bindings'>;
+
 /** Runs statements as one message, which is one transaction. Only PostgreSQL takes such. */
 export type RunFused = (statements: readonly Statement[], place: Place) => Promise<Answer>;
 
@@ -40,23 +44,17 @@ export function createStatementRunner(orm: MikroORM, family: Family) {
       ? `'${value}'`
       : String(platform.quoteValue(value));
 
-  const compile = (statement: Statement): CompiledQuery => {
-    if (family !== 'sqlite') return CompiledQuery.raw(statement(literal));
-    const bindings: unknown[] = [];
-    const bind = (value: PlainValue) => {
-      bindings.push(sqliteBinding(value));
-      return '?';
-    };
-    const text = statement(bind);
-    return bindings.length > MAX_BINDINGS
-      ? CompiledQuery.raw(statement(literal))
-      : CompiledQuery.raw(text, bindings);
+  const compile = (statement: Statement): BoundText => {
+    const template = family === 'sqlite' ? templateOf(statement, '?') : undefined;
+    if (template === undefined || template.values.length > MAX_BINDINGS)
+      return { sql: statement(literal), bindings: [] };
+    return { sql: template.text, bindings: template.values.map(sqliteBinding) };
   };
 
   const fuse = (statement: Statement): FusedStatement => ({
     toText: () => statement(literal),
     toPlannable() {
-      const template = templateOf(statement);
+      const template = templateOf(statement, '$');
       if (template === undefined || !template.values.every(isSameAsParameter)) return undefined;
       return { text: template.text, args: template.values.map(literal) };
     },
@@ -91,7 +89,10 @@ export function createStatementRunner(orm: MikroORM, family: Family) {
   return {
     /** The statement as the driver runs it. */
     bind,
-    run: (statement: Statement, place: Place) => execute(bind(statement), place),
+    run: (statement: Statement, place: Place) => {
+      const { sql, bindings } = bind(statement);
+      return execute(CompiledQuery.raw(sql, [...bindings]), place);
+    },
     runFused,
   };
 }

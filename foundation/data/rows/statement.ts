@@ -7,7 +7,10 @@ import type { PlainColumn, PlainEntity } from './plain-entity.ts';
 /** Puts a value into a statement: gives the text that stands for it, a literal or a placeholder. */
 export type Put = (value: PlainValue) => string;
 
-/** A statement apart from its values: `$1` in the text stands for the first. */
+/** What stands for values in a text: `$1` and so on, or `?` for each. */
+export type Marks = '$' | '?';
+
+/** A statement apart from its values. */
 interface Template {
   readonly text: string;
   readonly values: readonly PlainValue[];
@@ -17,14 +20,17 @@ interface Template {
 export interface Statement {
   (put: Put): string;
   /** Its template, where that costs less than writing it; undefined where a value is none (`default`). */
-  readonly template?: () => Template | undefined;
+  readonly template?: (marks: Marks) => Template | undefined;
 }
 
 /** The template of a statement. */
-export function templateOf(statement: Statement): Template | undefined {
-  if (statement.template !== undefined) return statement.template();
+export function templateOf(statement: Statement, marks: Marks): Template | undefined {
+  if (statement.template !== undefined) return statement.template(marks);
   const values: PlainValue[] = [];
-  const text = statement((value) => `$${values.push(value)}`);
+  const text = statement((value) => {
+    const place = values.push(value);
+    return marks === '?' ? marks : `$${place}`;
+  });
   return { text, values };
 }
 

@@ -36,17 +36,13 @@ export interface ChatCall {
 /** What the gateway adds to a prompt. */
 export type ChatContext = TenantRecord['chatContext'];
 
-/** The header by which a request declines the context that the gateway adds, in schemas of routes. */
-export const CONTEXT_HEADER = {
+/** What a request says of its chat in headers, in schemas of routes; `chatCallOf` takes them. */
+export const CHAT_HEADERS = {
   'x-svc-context': Type.Optional(
     Type.Enum(['full', 'none'], {
       description: '`none`: no personality, profile, memories or skills in the prompt',
     }),
   ),
-};
-
-/** The header by which a request names the kind of its task, in schemas of routes. */
-export const TASK_CLASS_HEADER = {
   'x-svc-task-class': Type.Optional(
     Type.String({
       pattern: TASK_CLASS,
@@ -56,11 +52,17 @@ export const TASK_CLASS_HEADER = {
   ),
 };
 
+/** `CHAT_HEADERS`, as they came. */
+interface ChatHeaders {
+  readonly 'x-svc-context'?: ChatContext | undefined;
+  readonly 'x-svc-task-class'?: string | undefined;
+}
+
 /** The part of a request that is not in its body. */
 export function chatCallOf(
   call: Call,
   sessionId: string | undefined,
-  context: ChatContext = 'full',
+  { 'x-svc-context': context = 'full', 'x-svc-task-class': taskClass }: ChatHeaders = {},
 ): ChatCall {
   let changes: AuditChanges = {};
   return {
@@ -69,6 +71,7 @@ export function chatCallOf(
     maxSessions: call.tenant.maxSessions,
     sessionId,
     context,
+    taskClass,
     signal: call.signal,
     requestId: call.requestId,
     traceHeaders: call.traceHeaders(),
@@ -76,7 +79,9 @@ export function chatCallOf(
       changes = { ...changes, ...more };
       call.audit({ changes });
     },
-    log: call.log,
+    get log() {
+      return call.log;
+    },
   };
 }
 

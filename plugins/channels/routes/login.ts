@@ -70,7 +70,9 @@ export function loginRoutes(
       method: 'GET',
       path: '/auth/channel/{platform}/start',
       summary: 'Begin a login with a link, at the provider',
-      description: 'A link works once. No tenant is named: the app has one.',
+      description:
+        'A link works once, and HEAD, by which previews look at it, is 405 and uses nothing up. No tenant is named: the app has one.',
+      head: false,
       schema: { params, query: StartQuery, responses: { 302: null }, answerHeaders: Redirected },
       handle: async ({ params: { platform }, query }) => {
         const wanted = { appKey: query.app_key, challenge: query.challenge, returnTo: query.return_to };
@@ -86,8 +88,9 @@ export function loginRoutes(
       failures: ['forbidden', 'upstream', 'timeout'],
       summary: 'Come back from the provider; sets the session cookies',
       description:
-        'Needs the cookie of the browser that began. `svc_session` cannot be read by scripts; what `svc_csrf` holds belongs into `X-Svc-CSRF` of ' +
+        'Needs the cookie of the browser that began. HEAD is 405. `svc_session` cannot be read by scripts; what `svc_csrf` holds belongs into `X-Svc-CSRF` of ' +
         'calls that change something.',
+      head: false,
       schema: {
         params,
         query: CallbackQuery,

@@ -4,8 +4,10 @@ import {
   KernelErrors,
   REFERENCE_FORMS,
   type SecretOrigin,
+  type TenantSecretUse,
 } from 'agent-gateway';
 import type { AppRow } from '../store/tables.ts';
+import type { Providers } from './providers/providers.ts';
 
 /** The secrets of an app: what each is called in tables, and on the wire. */
 const REFERENCES = {
@@ -75,6 +77,15 @@ export function writersAfter(tenantRefs: string, given: References, from: Secret
   return NAMES.filter((name) =>
     given[REFERENCES[name].column] === undefined ? written.has(name) : from === 'tenant',
   ).join(',');
+}
+
+/** For what a reference is used that somebody wrote: what tenants wrote is sent to the provider for the tenant of the app, and for nobody else. */
+export function useOf(
+  writer: SecretOrigin,
+  { tenantId, platform }: Pick<AppRow, 'tenantId' | 'platform'>,
+  providers: Pick<Providers, 'apiOf'>,
+): 'operator' | TenantSecretUse {
+  return writer === 'operator' ? writer : { tenantId, url: providers.apiOf(platform) };
 }
 
 /** The secret with which people log in, and what its reference may name. */

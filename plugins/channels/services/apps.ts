@@ -11,16 +11,16 @@ import {
   SecretErrors,
   type SecretOrigin,
   type Secrets,
-  TenantErrors,
   type Tenants,
 } from 'agent-gateway';
 import type { Platform } from '../contract.ts';
 import { countApps, deleteApp, findApp, insertApp, lockApp, pageOfApps, updateApp } from '../store/apps.ts';
 import { deleteSessionsOfApp } from '../store/logins.ts';
 import type { AppRow } from '../store/tables.ts';
-import { givenReferences, type References, requireLoginSecret, writersAfter } from './app-rules.ts';
+import { givenReferences, type References, requireLoginSecret, useOf, writersAfter } from './app-rules.ts';
 import { ChannelErrors } from './errors.ts';
-import { isId, narrowedTo, reachOf } from './reach.ts';
+import type { Providers } from './providers/providers.ts';
+import { isId, narrowedTo, reachOf, requireLiving } from './reach.ts';
 import type { EndedSessions } from './sessions-ended.ts';
 
 /** Channel apps of one tenant. */
@@ -52,12 +52,18 @@ export function createApps(parts: {
   readonly secrets: Pick<Secrets, 'resolve'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly ids: Pick<Ids, 'uuid'>;
+  readonly providers: Pick<Providers, 'apiOf'>;
   readonly ended: (sessions: EndedSessions) => void;
 }) {
-  const { database, tenants, secrets, clock, ids, ended } = parts;
+  const { database, tenants, secrets, clock, ids, providers, ended } = parts;
 
-  /** Throws `secret.refused` for a reference that a tenant may not name. What is not there yet may come. */
-  async function requireAllowed(given: References, from: SecretOrigin): Promise<void> {
+  /** Throws `secret.refused` for a reference that the tenant of an app may not name, or not send there. What is not there yet may come. */
+  async function requireAllowed(
+    given: References,
+    writer: SecretOrigin,
+    app: Pick<AppRow, 'tenantId' | 'platform'>,
+  ): Promise<void> {
+    const from = useOf(writer, app, providers);
     for (const reference of Object.values(givenReferences(given))) {
       if (reference === null) continue;
       await secrets.resolve(reference, from).catch((error: GatewayError) => {
@@ -79,9 +85,7 @@ export function createApps(parts: {
       const errors = [{ pointer: '/body/tenant_id', message: 'is not your own tenant' }];
       throw ChannelErrors.foreignTenant(undefined, { errors });
     }
-    const tenant = isId(tenantId) ? await tenants.get(tenantId) : undefined;
-    if (tenant === undefined) throw TenantErrors.notFound();
-    if (tenant.deletedAt !== null) throw TenantErrors.isDeleted();
+    await requireLiving(tenants, tenantId);
     return tenantId;
   }
 
@@ -99,7 +103,7 @@ export function createApps(parts: {
     async create(identity: Identity, wanted: NewApp): Promise<AppRow> {
       const tenantId = await ownerOf(identity, wanted.tenantId);
       const from = originOf(identity);
-      await requireAllowed(wanted, from);
+      await requireAllowed(wanted, from, { tenantId, platform: wanted.platform });
       const entities = database.forTenant(tenantId);
       if ((await countApps(entities)) >= MAX_APPS) {
         throw ChannelErrors.tooManyApps(`A tenant can have ${MAX_APPS} channel apps.`);
@@ -121,11 +125,13 @@ export function createApps(parts: {
       return app;
     },
 
-    /** An app that is disabled ends its cookie sessions. Throws `channel.app-not-found`, `request.invalid`, `secret.refused`. */
+    /** An app that is disabled ends its cookie sessions. Throws `channel.app-not-found`, `tenant.deleted`, `request.invalid`, `secret.refused`. */
     async update(identity: Identity, id: string, wanted: AppChanges): Promise<AppRow> {
-      const { tenantId } = await get(identity, id);
+      const app = await get(identity, id);
+      const { tenantId } = app;
+      await requireLiving(tenants, tenantId);
       const from = originOf(identity);
-      await requireAllowed(wanted, from);
+      await requireAllowed(wanted, from, app);
       try {
         return await database.forTenant(tenantId).transaction(async (entities) => {
           const before = await lockApp(entities, id);

@@ -13,10 +13,11 @@ import { findApp, findAppByKey, lockApp } from '../store/apps.ts';
 import { noteLogin, reinstate } from '../store/bindings.ts';
 import { beginLogin, endLogin, findLink, findState, insertLink, insertSession } from '../store/logins.ts';
 import type { AppRow, StateRow } from '../store/tables.ts';
-import { loginSecretOf } from './app-rules.ts';
+import { loginSecretOf, useOf } from './app-rules.ts';
 import type { Apps } from './apps.ts';
 import { ChannelErrors } from './errors.ts';
 import type { Providers } from './providers/providers.ts';
+import { requireLiving } from './reach.ts';
 import { returnPath } from './return-to.ts';
 import { hasHash, hashOf, isSecret, LOGIN_SECONDS, newSecret, SESSION_SECONDS, userHash } from './secrets.ts';
 
@@ -62,7 +63,7 @@ interface LoginsParts {
   readonly tenants: Pick<Tenants, 'get'>;
   readonly secrets: Pick<Secrets, 'resolve'>;
   readonly apps: Pick<Apps, 'get'>;
-  readonly providers: Pick<Providers, 'authorizeUrl' | 'identify'>;
+  readonly providers: Pick<Providers, 'apiOf' | 'authorizeUrl' | 'identify'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly ids: Pick<Ids, 'bytes' | 'uuid'>;
   /** `SVC_CHANNEL_HASH_SECRET` and `SAAS_PUBLIC_URL`. */
@@ -99,7 +100,7 @@ export function createLogins(parts: LoginsParts) {
   async function secretOf(app: AppRow): Promise<string> {
     const { reference, from } = loginSecretOf(app);
     try {
-      return await secrets.resolve(reference, from);
+      return await secrets.resolve(reference, useOf(from, app, providers));
     } catch (cause) {
       throw ChannelErrors.secretUnavailable(undefined, { cause });
     }
@@ -168,11 +169,12 @@ export function createLogins(parts: LoginsParts) {
   }
 
   return {
-    /** Makes a link for one login. Throws `channel.app-not-found`, `channel.app-disabled`, `channel.not-configured`. */
+    /** Makes a link for one login. Throws `channel.app-not-found`, `channel.app-disabled`, `channel.not-configured`, `tenant.deleted`. */
     async makeLink(identity: Identity, appId: string): Promise<Link> {
       const app = await apps.get(identity, appId);
       const { publicUrl } = configuration();
       if (!app.enabled) throw ChannelErrors.appDisabled();
+      await requireLiving(tenants, app.tenantId);
       const challenge = newSecret(ids);
       const createdAt = new Date(clock.now());
       const expiresAt = new Date(createdAt.getTime() + LOGIN_SECONDS * 1_000);

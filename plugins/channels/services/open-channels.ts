@@ -28,7 +28,7 @@ export function openChannels(given: {
   const { services, config, publicUrl, counted } = given;
   const sessions = createSessions(services);
   const providers = createProviders(given.origins);
-  const parts = { ...services, ended: sessions.ended };
+  const parts = { ...services, providers, ended: sessions.ended };
   const apps = createApps(parts);
   return {
     apps,

@@ -1,4 +1,4 @@
-import { type Identity, isOperator } from 'agent-gateway';
+import { type Identity, isOperator, TenantErrors, type Tenants } from 'agent-gateway';
 
 /** The one tenant that an administrator reaches, or `undefined` for operators, who reach all (decisions 0.6). */
 export function reachOf(identity: Identity): string | undefined {
@@ -13,6 +13,13 @@ export function narrowedTo(identity: Identity, wanted: string | undefined): stri
   const reach = reachOf(identity);
   if (wanted === undefined) return reach;
   return isId(wanted) && (reach === undefined || reach === wanted) ? wanted : null;
+}
+
+/** Throws `tenant.not-found`, and `tenant.deleted` for one that gets nothing new. */
+export async function requireLiving(tenants: Pick<Tenants, 'get'>, tenantId: string): Promise<void> {
+  const tenant = isId(tenantId) ? await tenants.get(tenantId) : undefined;
+  if (tenant === undefined) throw TenantErrors.notFound();
+  if (tenant.deletedAt !== null) throw TenantErrors.isDeleted();
 }
 
 /** True for text that can be the id of a record. What cannot is unknown without asking a database, which may refuse it. */

@@ -1,8 +1,12 @@
 import { type Database, eachRow, type PersonalData } from 'agent-gateway';
+import { forgetContributor } from '../store/genes.ts';
 import { TenantSharingTable } from '../store/tables.ts';
 
-/** Sharing policies belong to the tenant; who wrote them is named there, and gets a pseudonym when he is erased. */
-export function createSharingData(database: Pick<Database, 'forTenant'>): PersonalData {
+/**
+ * Sharing policies belong to the tenant; who wrote them is named there, and gets a pseudonym when he is erased. Genes that others have from a
+ * tenant stay with them when it is purged, and name it no longer.
+ */
+export function createSharingData(database: Pick<Database, 'forTenant' | 'system'>): PersonalData {
   return {
     name: 'evolution',
     sections: [
@@ -25,5 +29,6 @@ export function createSharingData(database: Pick<Database, 'forTenant'>): Person
       await entities.update(TenantSharingTable, { updatedBy: userId }, { updatedBy: pseudonym });
       return {};
     },
+    purge: (tenantId, signal) => forgetContributor(database, tenantId, signal),
   };
 }

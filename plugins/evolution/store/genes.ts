@@ -96,6 +96,26 @@ export async function revokeGenes(
   }
 }
 
+/** Rows of one statement. */
+const BATCH = 500;
+
+/** Takes the name of a tenant, and of the deployment that told of it, from the genes that others have from it. The signal ends it early, by throwing. */
+export async function forgetContributor(
+  database: Pick<Database, 'system'>,
+  contributor: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    const query = { fields: ['id'], limit: BATCH, disableIdentityMap: true } as const;
+    const named = await database.system().find(GeneTable, { contributor }, query);
+    if (named.length === 0) return;
+    const ids = named.map(({ id }) => id);
+    const nameless = { contributor: null, senderId: null };
+    await database.system().nativeUpdate(GeneTable, { id: { $in: ids }, contributor }, nameless);
+  }
+}
+
 /** Changes a gene, locked meanwhile, and gives it as it was and is. `change` may throw; without a gene `missing()` is thrown. */
 export function changeGene(
   database: Pick<Database, 'forTenant'>,

@@ -17,7 +17,7 @@ import {
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import { type KeyAdministration, tenantOfNewKey, type WantedKey } from '../services/key-administration.ts';
-import { done, IdParams, MAX_PAGE, Name, nullable } from './common.ts';
+import { done, IdParams, MAX_PAGE, Name, nullable, refusing } from './common.ts';
 
 const Word = Type.String({ maxLength: 100 });
 
@@ -123,6 +123,7 @@ export function apiKeyRoutes(keys: KeyAdministration): readonly Route[] {
       failures: ['not-found'],
       summary: 'Make an API key; its raw value is shown once',
       schema: { body: CreateKey, responses: { 201: CreatedKey } },
+      refuse: refusing(keys.problems),
       handle: async ({ identity, body }) => {
         const tenantId = tenantOfNewKey(identity, body.tenant_id);
         return reply.created(
@@ -185,6 +186,7 @@ export function tenantApiKeyRoutes(keys: KeyAdministration): readonly Route[] {
       path: '/admin/v1/tenants/{id}/api-keys',
       summary: 'Make an API key of a tenant; its raw value is shown once',
       schema: { params: IdParams, body: CreateTenantKey, responses: { 201: CreatedKey } },
+      refuse: refusing(keys.problems),
       handle: async ({ identity, params, body }) => {
         const created = await keys.create(identity, params.id, toWantedKey(body));
         return reply.created(toCreatedKey(created), KEY_HEADERS);

@@ -1,5 +1,5 @@
 import { Type } from 'agent-gateway';
-import { type ChatRequest, CONTEXT_HEADER } from '../../agent-engine/contract.ts';
+import { CHAT_HEADERS, type ChatRequest } from '../../agent-engine/contract.ts';
 import type { AgentClientRequest } from '../services/chat/agent-chat.ts';
 import { nullable } from './common.ts';
 
@@ -114,7 +114,7 @@ export const SessionHeaders = Type.Object({
       description: 'The session to go on with, or the name of a new one; absent: a new session',
     }),
   ),
-  ...CONTEXT_HEADER,
+  ...CHAT_HEADERS,
 });
 
 /** The header that tells the session of an answer. */

@@ -80,8 +80,11 @@ async function answer<B extends { readonly stream?: boolean | null }>(
   usual: ChatContext,
 ) {
   const { body } = call;
-  const context = call.headers['x-svc-context'] ?? usual;
-  const chatCall = chatCallOf(call, call.headers[SESSION_HEADER], context);
+  const { 'x-svc-context': context = usual, 'x-svc-task-class': taskClass } = call.headers;
+  const chatCall = chatCallOf(call, call.headers[SESSION_HEADER], {
+    'x-svc-context': context,
+    'x-svc-task-class': taskClass,
+  });
   if (body.stream === true) {
     const begun = await service.stream(body, chatCall);
     return reply.sse(begun.answer, tellSession(call, begun.sessionId));

@@ -1,4 +1,12 @@
-import { AnyId, type Reply, reply, Type } from 'agent-gateway';
+import {
+  AnyId,
+  type FieldError,
+  type GatewayError,
+  KernelErrors,
+  type Reply,
+  reply,
+  Type,
+} from 'agent-gateway';
 import type { Static, TSchema } from 'typebox';
 
 /** The name of a record for people: 1 to 200 characters, not all blank, no control characters. */
@@ -38,6 +46,22 @@ export const MarkdownBody = Type.String({
 
 /** Markdown in an answer. */
 export const MarkdownText = Type.String({ description: 'Markdown', examples: ['Likes green tea.'] });
+
+/** The members of a body of which nothing is known yet. */
+export type UnreadBody = Readonly<Record<string, unknown>>;
+
+/**
+ * The `refuse` of a route that knows more of a body than its schema can say: what both say is told together, each place once (decisions 0.1). A
+ * member may have any type, also a wrong one.
+ */
+export function refusing(problemsOf: (body: UnreadBody) => readonly FieldError[]) {
+  return (errors: readonly FieldError[], body: unknown): GatewayError => {
+    const told = new Set(errors.map(({ pointer }) => pointer));
+    const isRead = typeof body === 'object' && body !== null && !Array.isArray(body);
+    const more = isRead ? problemsOf(body as UnreadBody).filter(({ pointer }) => !told.has(pointer)) : [];
+    return KernelErrors.invalidRequest(undefined, { errors: [...errors, ...more] });
+  };
+}
 
 /** 204 once the work is done. */
 export async function done(work: Promise<unknown>): Promise<Reply> {

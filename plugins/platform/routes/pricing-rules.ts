@@ -18,7 +18,7 @@ import {
 } from 'agent-gateway';
 import type { Static } from 'typebox';
 import type { Prices, PricingRule, PricingRules } from '../../records/contract.ts';
-import { MAX_PAGE, nullable } from './common.ts';
+import { MAX_PAGE, nullable, refusing, type UnreadBody } from './common.ts';
 
 /** Prices keep nine decimals; a smaller one would be kept as no price at all. */
 const SMALLEST = 1e-9;
@@ -67,12 +67,16 @@ const PricingRuleSchema = Type.Object({
 const read = fromWire(ReplacePricingRule);
 const write = toWire(PricingRuleSchema);
 
+/** The prices of a body that are too small to be kept. */
+function tooSmall(body: UnreadBody): readonly FieldError[] {
+  return Object.keys(ReplacePricingRule.properties)
+    .filter((name) => typeof body[name] === 'number' && body[name] > 0 && body[name] < SMALLEST)
+    .map((name) => ({ pointer: `/body/${name}`, message: 'must be 0, or 0.000000001 or more' }));
+}
+
 /** The prices in a body. Throws 400 naming those that are too small to be kept. */
 function toPrices(body: Static<typeof ReplacePricingRule>): Prices {
-  const given: Readonly<Record<string, unknown>> = body;
-  const errors: FieldError[] = Object.keys(ReplacePricingRule.properties)
-    .filter((name) => typeof given[name] === 'number' && given[name] > 0 && given[name] < SMALLEST)
-    .map((name) => ({ pointer: `/body/${name}`, message: 'must be 0, or 0.000000001 or more' }));
+  const errors = tooSmall(body);
   if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });
   const { inputPer1k, outputPer1k, cacheReadPer1k = null, cacheWritePer1k = null } = read(body);
   return { inputPer1k, outputPer1k, cacheReadPer1k, cacheWritePer1k };
@@ -124,6 +128,7 @@ export function pricingRuleRoutes(pricing: PricingRules): readonly Route[] {
       path: `${PATH}/{model}`,
       summary: 'Set the prices of a model, for calls from now on; for operators',
       schema: { params: ModelParams, body: ReplacePricingRule, responses: { 200: PricingRuleSchema } },
+      refuse: refusing(tooSmall),
       handle: async ({ identity, params, body }) => {
         requireOperator(identity);
         return toPricingRule(await pricing.replace(params.model, toPrices(body)));

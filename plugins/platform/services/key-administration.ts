@@ -44,6 +44,9 @@ export function createKeyAdministration(options: {
   const { apiKeys, tenants, clock, routeScopes } = options;
 
   return {
+    /** What is wrong with a new key whoever makes it, of a body that may be wrong in other ways: roles and scopes that there are not, and an expiry in the past. */
+    problems: (body: Readonly<Record<string, unknown>>): readonly FieldError[] =>
+      newKeyProblems(body, clock.now(), routeScopes()),
     /** Throws `tenant.not-found`, `tenant.deleted`, and what `requireNewKey` refuses. */
     async create(identity: Identity, tenantId: string, wanted: WantedKey): Promise<NewApiKey> {
       requireReach(identity, tenantId);
@@ -115,6 +118,22 @@ export function requireNewKey(
   const invalid = [...unknown, ...expiryProblems(key.expiresAt, now)];
   if (invalid.length > 0) throw KernelErrors.invalidRequest(undefined, { errors: [...invalid, ...refused] });
   if (refused.length > 0) throw GrantErrors.refused(undefined, { errors: refused });
+}
+
+/** What roles and scopes there are does not depend on who asks. */
+const ANYBODY: Identity = { id: '', tenantId: '', roles: [], scopes: new Set(), method: 'anonymous' };
+
+/** What is wrong with a key, apart from what its maker may grant. A member of another type than it should have is passed over. */
+function newKeyProblems(
+  { roles, scopes, expires_at: expiry }: Readonly<Record<string, unknown>>,
+  now: number,
+  also: ReadonlySet<string>,
+): readonly FieldError[] {
+  const texts = (value: unknown) => (Array.isArray(value) ? value.map(String) : []);
+  const { unknown } = grantProblems(ANYBODY, { roles: texts(roles), scopes: texts(scopes) }, also);
+  const moment = typeof expiry === 'string' ? new Date(expiry) : undefined;
+  const isMoment = moment !== undefined && !Number.isNaN(moment.getTime());
+  return [...unknown, ...expiryProblems(isMoment ? moment : null, now)];
 }
 
 /** What is wrong with the moment at which a new key is to expire; `null` is never. */

@@ -1,4 +1,4 @@
-import { defineDurableEvent, Type } from 'agent-gateway';
+import { type DurableEvents, defineDurableEvent, type RowWrite, Type } from 'agent-gateway';
 import { addDollars } from './dollars.ts';
 import type { PricedUse, UsageSource } from './metering.ts';
 
@@ -75,6 +75,16 @@ interface ToldTurn {
   readonly status?: TurnStatus | undefined;
   readonly runId?: string;
   readonly uses: readonly PricedUse[];
+}
+
+/** The writes by which `TurnFinished` tells of a turn; none without a subscriber. */
+export function turnFinishedWrites(
+  durableEvents: Pick<DurableEvents, 'hasSubscribers' | 'writes'>,
+  turn: ToldTurn,
+): readonly RowWrite[] {
+  return durableEvents.hasSubscribers(TurnFinished)
+    ? durableEvents.writes(TurnFinished, turnFinished(turn))
+    : [];
 }
 
 /** The payload of `TurnFinished`. Pure. */

@@ -18,6 +18,8 @@ export interface SkillSummary {
 export interface Skills {
   /** At most 500, by name. */
   list(tenantId: string): Promise<readonly SkillSummary[]>;
+  /** The skills that fit best what somebody says he wants, best first, 15 at most; the words of names, descriptions and texts decide. */
+  find(tenantId: string, query: string): Promise<readonly SkillSummary[]>;
   /** The SKILL.md text. Throws `skill.not-found`, `skill.invalid-name`. */
   read(tenantId: string, name: string): Promise<string>;
   /** What a model reads of it: the text without its front matter. Throws like `read`. */
@@ -37,7 +39,7 @@ export interface Souls {
 
 /** What stands in front of an agent's own instructions. */
 export interface Preamble {
-  /** Personality, profile, memories and a summary of the skills; the empty text where there is nothing. */
+  /** Personality, profile, memories and the skills that fit the conversation; the empty text where there is nothing. */
   readonly text: string;
   /** The tenant's SOUL.md where it has one of its own (not the default): an answer must not give it away. */
   readonly secret: string | undefined;
@@ -54,8 +56,10 @@ export interface Preambles {
   /**
    * The preamble of a user, within `maxTokens` (estimated). What cannot be read is left out and logged, never an error: a chat does not fail
    * for it. Without a promise when everything is at hand.
+   *
+   * @param said what the user said in the conversation, the latest last: the skills that are listed are chosen by the last of it
    */
-  of(principal: Principal, maxTokens: number): Preamble | Promise<Preamble>;
+  of(principal: Principal, maxTokens: number, said: readonly string[]): Preamble | Promise<Preamble>;
 }
 
 /** What can go wrong with skills and SOUL.md (decisions 1.7). */

@@ -9,7 +9,7 @@ import {
   redactText,
   Type,
 } from 'agent-gateway';
-import { agentFailure, type ChatContext, chatCallOf } from '../../agent-engine/contract.ts';
+import { agentFailure, type ChatContext, chatCallOf, TASK_CLASS } from '../../agent-engine/contract.ts';
 import { principalOf, readerOf } from '../../records/contract.ts';
 import type { Chats } from '../services/chat/chats.ts';
 import type { ConversationRecord, Conversations } from '../services/conversations.ts';
@@ -90,7 +90,7 @@ export function conversationService(chats: Chats, conversations: Conversations):
 async function chat(chats: Chats, call: GrpcCall, agent: string | undefined): Promise<void> {
   const sessionId: string = call.request.session_id;
   await using turn = await chats.begin(
-    chatCallOf(call, sessionId || undefined, contextOf(call)),
+    chatCallOf(call, sessionId || undefined, headersOf(call)),
     agent,
     call.request.message,
   );
@@ -112,11 +112,23 @@ async function chat(chats: Chats, call: GrpcCall, agent: string | undefined): Pr
 }
 
 /** As over HTTP, in the metadata. */
-function contextOf(call: GrpcCall): ChatContext {
+function headersOf(call: GrpcCall) {
   const context = call.metadata('x-svc-context') ?? 'full';
-  if (context === 'full' || context === 'none') return context;
-  const errors = [{ pointer: '/metadata/x-svc-context', message: 'must be full or none' }];
+  const taskClass = call.metadata('x-svc-task-class');
+  const isNamed = taskClass === undefined || new RegExp(TASK_CLASS).test(taskClass);
+  if (isContext(context) && isNamed) return { 'x-svc-context': context, 'x-svc-task-class': taskClass };
+  const errors = [];
+  if (!isContext(context))
+    errors.push({ pointer: '/metadata/x-svc-context', message: 'must be full or none' });
+  if (!isNamed) {
+    const message = 'must have 1 to 64 of the characters a-z 0-9 -';
+    errors.push({ pointer: '/metadata/x-svc-task-class', message });
+  }
   throw KernelErrors.invalidRequest(undefined, { errors });
+}
+
+function isContext(value: string): value is ChatContext {
+  return value === 'full' || value === 'none';
 }
 
 function one(conversation: ConversationRecord): GrpcMessage {

@@ -14,7 +14,7 @@ import {
   withExample,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
-import { type ChatCall, CONTEXT_HEADER, chatCallOf, TASK_CLASS_HEADER } from '../../agent-engine/contract.ts';
+import { CHAT_HEADERS, chatCallOf } from '../../agent-engine/contract.ts';
 import { readerOf, SessionErrors } from '../../records/contract.ts';
 import type { BegunChat, Chats } from '../services/chat/chats.ts';
 import type { StreamMode } from '../services/chat/stream-format.ts';
@@ -73,11 +73,7 @@ const ModeQuery = Type.Object({
   a2ui: Type.Optional(Type.Boolean({ description: 'Named events with a JSON envelope' })),
 });
 const ModeHeaders = Type.Object({ 'x-a2ui': Type.Optional(Type.String({ maxLength: 16 })) });
-const ChatHeaders = Type.Object({
-  ...ModeHeaders.properties,
-  ...CONTEXT_HEADER,
-  ...TASK_CLASS_HEADER,
-});
+const ChatHeaders = Type.Object({ ...ModeHeaders.properties, ...CHAT_HEADERS });
 
 /** The id of an event of a chat in the background: its chat, and its number there. */
 const LastEventId = Type.Optional(
@@ -180,7 +176,12 @@ export function chatRoutes(chats: Chats): readonly Route[] {
         const { agent_id, session_id, message, background: isBackground = false } = call.body;
         const mode = modeOf(call);
         const style = { mode, isBackground };
-        const begun = await chats.stream(chatOf(call, session_id), agent_id, message, style);
+        const begun = await chats.stream(
+          chatCallOf(call, session_id, call.headers),
+          agent_id,
+          message,
+          style,
+        );
         return answer(chats, call, begun, mode);
       },
     }),
@@ -222,7 +223,12 @@ export function chatRoutes(chats: Chats): readonly Route[] {
         const { session_id, input, background: isBackground = false } = call.body;
         const mode = modeOf(call);
         const style = { mode, isBackground };
-        const begun = await chats.resume(chatOf(call, session_id), placeOf(call.body), input, style);
+        const begun = await chats.resume(
+          chatCallOf(call, session_id, call.headers),
+          placeOf(call.body),
+          input,
+          style,
+        );
         return answer(chats, call, begun, mode);
       },
     }),
@@ -271,14 +277,6 @@ export function chatRoutes(chats: Chats): readonly Route[] {
       },
     }),
   ];
-}
-
-function chatOf(
-  call: Call & { readonly headers: Static<typeof ChatHeaders> },
-  sessionId: string | undefined,
-): ChatCall {
-  const { 'x-svc-context': context, 'x-svc-task-class': taskClass } = call.headers;
-  return { ...chatCallOf(call, sessionId, context), taskClass };
 }
 
 function placeOf({ agent_id, session_id }: Static<typeof Place>) {

@@ -12,7 +12,7 @@ import {
   withExample,
 } from 'agent-gateway';
 import type { Static } from 'typebox';
-import { CONTEXT_HEADER, chatCallOf } from '../../agent-engine/contract.ts';
+import { CHAT_HEADERS, chatCallOf } from '../../agent-engine/contract.ts';
 import { readerOf } from '../../records/contract.ts';
 import type { ChatEvent } from '../services/v3-chat/chat-run.ts';
 import { readMessages } from '../services/v3-chat/entered-messages.ts';
@@ -21,7 +21,7 @@ import { EnterMessages, Message, MetaData, ok, okSchema, Seconds, ToolCall } fro
 
 const GivenId = Type.String({ ...AnyId, minLength: 1, maxLength: 128 });
 const Place = Type.Object({ conversation_id: GivenId, chat_id: GivenId });
-const ContextHeader = Type.Object(CONTEXT_HEADER);
+const ChatHeaders = Type.Object(CHAT_HEADERS);
 
 const ChatBody = Type.Object({
   bot_id: Type.String({
@@ -141,7 +141,7 @@ export function v3ChatRoutes(chats: V3Chats): readonly Route[] {
       summary: 'Chat with an agent',
       schema: {
         query: Type.Object({ conversation_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })) }),
-        headers: ContextHeader,
+        headers: ChatHeaders,
         body: ChatBody,
         responses: OneChat,
         stream: V3Stream,
@@ -150,7 +150,7 @@ export function v3ChatRoutes(chats: V3Chats): readonly Route[] {
         const { body, query } = call;
         const conversationId = query.conversation_id ?? body.conversation_id;
         refuseUnfit(body, conversationId);
-        const begun = await chats.begin(chatCallOf(call, undefined, call.headers['x-svc-context']), {
+        const begun = await chats.begin(chatCallOf(call, undefined, call.headers), {
           botId: body.bot_id,
           conversationId,
           messages: readMessages(body.additional_messages ?? [], '/body/additional_messages'),
@@ -167,7 +167,7 @@ export function v3ChatRoutes(chats: V3Chats): readonly Route[] {
         'Answer what a chat waits for: `approve` or `reject` for an approval, the answer of a question',
       schema: {
         query: Place,
-        headers: ContextHeader,
+        headers: ChatHeaders,
         body: SubmitBody,
         responses: OneChat,
         stream: V3Stream,
@@ -176,7 +176,7 @@ export function v3ChatRoutes(chats: V3Chats): readonly Route[] {
         const outputs = call.body.tool_outputs.map(({ tool_call_id: toolCallId, output }) => ({
           ...{ toolCallId, output },
         }));
-        const chat = chatCallOf(call, undefined, call.headers['x-svc-context']);
+        const chat = chatCallOf(call, undefined, call.headers);
         const begun = await chats.submit(chat, readerOf(call), placeOf(call.query), outputs);
         return answer(call, begun, call.body.stream);
       },

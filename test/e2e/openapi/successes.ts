@@ -11,6 +11,7 @@ import { adminSuccesses } from './admin-successes.ts';
 import type { AllPlugins } from './all-plugins.ts';
 import { channelSuccesses } from './channel-successes.ts';
 import { cozeSuccesses } from './coze-successes.ts';
+import { hubSuccesses } from './hub-successes.ts';
 import type { Input } from './inputs.ts';
 import { jobSuccesses } from './job-successes.ts';
 import { geneSuccesses, sharingSuccesses } from './sharing-successes.ts';
@@ -350,6 +351,7 @@ export function successes(gateway: AllPlugins, turns: () => Turns): readonly Ste
     ...adminSuccesses,
     ...sharingSuccesses,
     ...geneSuccesses(gateway),
+    ...hubSuccesses(gateway),
     ['GET /admin/v1/jobs', none],
     ['GET /admin/v1/jobs/{id}', deadJob],
     ['POST /admin/v1/jobs/{id}/retry', deadJob],

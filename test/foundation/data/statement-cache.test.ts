@@ -10,8 +10,8 @@ function fakeDatabase() {
       return { busy: sql.includes('busy'), run: () => ({ changes: 0 }) };
     },
   };
-  keepStatements(database);
-  return { database, prepared };
+  const prepareWrite = keepStatements(database);
+  return { database, prepareWrite, prepared };
 }
 
 test('a statement is prepared once', (t) => {
@@ -24,6 +24,13 @@ test('a statement that is stepped through is not given out twice', (t) => {
   const { database, prepared } = fakeDatabase();
   t.not(database.prepare('select busy'), database.prepare('select busy'));
   t.is(prepared.length, 2);
+});
+
+test('a statement without rows is found without a look at whether it is busy, and by all who prepare it', (t) => {
+  const { database, prepareWrite, prepared } = fakeDatabase();
+  t.is(prepareWrite('delete busy'), prepareWrite('delete busy'));
+  t.is(prepareWrite('delete 1'), database.prepare('delete 1'));
+  t.deepEqual(prepared, ['delete busy', 'delete 1']);
 });
 
 test('a change of the schema forgets what was prepared before', (t) => {

@@ -2,6 +2,7 @@ import test from 'ava';
 import { CompiledQuery, type DatabaseConnection, type Driver, SqliteDialect } from 'kysely';
 import {
   asUnavailable,
+  createTurn,
   type Supervision,
   supervise,
 } from '../../../foundation/data/drivers/supervised-driver.ts';
@@ -40,7 +41,7 @@ test('waiting for a connection of the pool ends, and one that comes too late goe
 });
 
 test('one user of the connection at a time, in order, and nobody waits for ever', async (t) => {
-  const driver = supervised({ acquireConnection: async () => connection(never) }, { turnTimeoutMs: 20 });
+  const driver = supervised({ acquireConnection: async () => connection(never) }, { turn: createTurn(20) });
   const first = await driver.acquireConnection();
   const order: string[] = [];
   const second = driver.acquireConnection().then((given) => {
@@ -66,7 +67,7 @@ test('a connection that cannot be had leaves the way free for the next', async (
     if (!fails) return connection(never);
     throw new Error('no');
   };
-  const driver = supervised({ acquireConnection }, { turnTimeoutMs: 20 });
+  const driver = supervised({ acquireConnection }, { turn: createTurn(20) });
   await t.throwsAsync(driver.acquireConnection(), { message: 'no' });
   fails = false;
   await t.notThrowsAsync(driver.acquireConnection());

@@ -1,12 +1,13 @@
 import test from 'ava';
+import { InFlight } from '../../../foundation/base/in-flight.ts';
 import { access } from '../../../kernel/api/access.ts';
 import { type HttpMethod, route } from '../../../kernel/api/route.ts';
-import { InFlight } from '../../../kernel/chain/in-flight.ts';
 import { compileMount, compileRoute } from '../../../kernel/http/compiled-route.ts';
 import { RouteTable } from '../../../kernel/http/route-table.ts';
 
-function compiled(method: HttpMethod, path: string, owner = 'one') {
-  const definition = route({ method, path, access: access.public(), summary: path, handle: () => undefined });
+function compiled(method: HttpMethod, path: string, owner = 'one', more: { head?: false } = {}) {
+  const served = { access: access.public(), summary: path, handle: () => undefined };
+  const definition = route({ method, path, ...served, ...more });
   return compileRoute(definition, owner, new InFlight());
 }
 
@@ -34,9 +35,11 @@ test('a known path with another method tells which methods it takes', (t) => {
   t.deepEqual(table.find('GET', '/b'), { kind: 'nothing' });
 });
 
-test('HEAD is answered from GET', (t) => {
-  const table = new RouteTable([compiled('GET', '/a')]);
+test('HEAD is answered from GET, but not from one that uses something up', (t) => {
+  const table = new RouteTable([compiled('GET', '/a'), compiled('GET', '/once', 'one', { head: false })]);
   t.deepEqual(found(table, 'HEAD', '/a'), ['/a', {}]);
+  t.deepEqual(table.find('HEAD', '/once'), { kind: 'wrong-method', allow: ['GET', 'OPTIONS'] });
+  t.deepEqual(table.find('POST', '/once'), { kind: 'wrong-method', allow: ['GET', 'OPTIONS'] });
 });
 
 test('a broken percent-encoding, and a method nobody has heard of, lead nowhere', (t) => {

@@ -66,6 +66,30 @@ test('a failure before the stream is an ordinary error answer', async (t) => {
   t.is((await gateway.request('/stream')).status, 503);
 });
 
+test('HEAD of a stream that does not end is answered, and leaves the connection to the next request', async (t) => {
+  let runs = 0;
+  const plugin = streaming(async (stream) => {
+    runs += 1;
+    await new Promise((resolve) => stream.signal.addEventListener('abort', resolve));
+  });
+  await using gateway = await startTestGateway({ plugins: [plugin] });
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+  t.teardown(() => agent.destroy());
+  const head = (): Promise<http.IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const request = http.request(`${gateway.url}/stream`, { method: 'HEAD', agent, timeout: 10_000 });
+      request.on('timeout', () => request.destroy(new Error('the first answer has not ended')));
+      request.on('response', resolve).on('error', reject).end();
+    });
+  for (const time of ['first', 'second']) {
+    const answer = await head();
+    answer.resume();
+    t.is(answer.statusCode, 200, time);
+    t.is(answer.headers['content-type'], 'text/event-stream; charset=utf-8', time);
+  }
+  t.is(runs, 0);
+});
+
 test('a client that hangs up aborts the handler', async (t) => {
   let reason: unknown;
   const plugin = streaming(async (stream) => {

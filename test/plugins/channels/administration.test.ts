@@ -1,5 +1,5 @@
 import test from 'ava';
-import { eachDatabase } from '../../support/databases.ts';
+import { eachDatabase, freshDatabase } from '../../support/databases.ts';
 import { until } from '../../support/until.ts';
 import {
   APPS,
@@ -258,6 +258,32 @@ test('a tenant names only secrets that tenants may name, and takes no other by a
     200,
   );
   t.is(await login(), 'channel.secret-unavailable');
+});
+
+test('a secret that is bound to a tenant and to the host of a provider is for that tenant, at that provider', async (t) => {
+  const messenger = await messengerOf(t, 'feishu');
+  const fresh = await freshDatabase(t, 'sqlite');
+  const env = { ...channelEnv({ feishu: messenger }), ...fresh?.environment };
+  // Entries name tenants, so that these come first.
+  const before = await startChannels(t, { env });
+  const [mine, other] = [await before.makeTenant(), await before.makeTenant()];
+  await before.stop();
+  const { host } = new URL(messenger.url);
+  const entries = [`${mine.id}@${host}=FEISHU_SECRET`, `${mine.id}@other.example=ELSEWHERE`];
+  const gateway = await startChannels(t, { env: { ...env, SVC_TENANT_SECRETS: entries.join(',') } });
+  const create = (reference: string, token: string) => {
+    const body = { ...APP, app_key: messenger.appKey, app_secret_ref: `env:${reference}` };
+    return gateway.request(APPS, { method: 'POST', body, token });
+  };
+  for (const [title, refused] of [
+    ['of another tenant', await create('FEISHU_SECRET', other.token)],
+    ['for another host', await create('ELSEWHERE', mine.token)],
+  ] as const) {
+    t.deepEqual([refused.status, refused.body.code], [403, 'secret.refused'], title);
+  }
+  const { status, body: app } = await create('FEISHU_SECRET', mine.token);
+  t.is(status, 201);
+  t.is((await new Browser().logIn(await linkOf(gateway, app), gateway)).status, 302);
 });
 
 test('what administrators do is in the audit log by ids, and no secret is in any answer', async (t) => {

@@ -118,7 +118,7 @@ export class Browser {
       headers: response.headers,
       location: location.startsWith(PUBLIC_URL) ? location.slice(PUBLIC_URL.length) : location,
       setCookies,
-      body: /json/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text,
+      body: text && /json/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text,
     };
   }
 

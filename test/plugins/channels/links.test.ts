@@ -147,6 +147,25 @@ test('a state counts in the browser that began, and for its own platform and lin
   );
 });
 
+test('looking at a link, or at the way back, with HEAD uses nothing up', async (t) => {
+  const messenger = await messengerOf(t, 'feishu');
+  const gateway = await startChannels(t, { env: channelEnv({ feishu: messenger }) });
+  const { url } = gateway;
+  const link = await linkOf(gateway, await makeApp(gateway, 'feishu', messenger));
+  const look = async (browser: Browser, address: string) => {
+    const { status, headers, setCookies } = await browser.open(address, url, { method: 'HEAD' });
+    t.deepEqual([status, headers.get('allow'), setCookies], [405, 'GET, OPTIONS', []], address);
+  };
+  const browser = new Browser();
+  await look(new Browser(), link);
+  const { status, location: page } = await browser.open(link, url);
+  t.is(status, 302);
+  const { location: callback } = await browser.open(page);
+  await look(browser, callback);
+  t.is(messenger.calls.length, 0);
+  t.is((await browser.open(callback, url)).status, 302);
+});
+
 test('two logins of one browser do not disturb each other', async (t) => {
   const messenger = await messengerOf(t, 'wecom');
   const gateway = await startChannels(t, { env: channelEnv({ wecom: messenger }) });
@@ -212,6 +231,12 @@ test('an app that is disabled, or whose tenant is deleted, is no way in, at any 
   await gateway.request(`/v1/tenants/${tenant.id}`, { method: 'DELETE' });
   t.is(refusal(await new Browser().open(deleted.link, url)), '404 channel.app-not-found');
   t.is(refusal(await deleted.finish()), '404 channel.app-not-found');
+  for (const change of [
+    await gateway.request(`${APPS}/${app.id}/links`, { method: 'POST' }),
+    await gateway.request(`${APPS}/${app.id}`, { method: 'PATCH', body: { enabled: true } }),
+  ]) {
+    t.is(`${change.status} ${change.body.code}`, '409 tenant.deleted', 'it gets nothing new');
+  }
 
   await gateway.request(`/v1/tenants/${tenant.id}/restore`, { method: 'POST' });
   const gone = await open();

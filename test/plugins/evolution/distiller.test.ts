@@ -2,6 +2,7 @@ import type { Database } from 'agent-gateway';
 import test, { type ExecutionContext } from 'ava';
 import evolution from '../../../plugins/evolution/plugin.ts';
 import { featuresOf } from '../../../plugins/evolution/rules/features.ts';
+import { createGeneDesk } from '../../../plugins/evolution/services/genes/gene-desk.ts';
 import { createDistiller } from '../../../plugins/evolution/services/learn/distiller.ts';
 import {
   GeneTable,
@@ -33,7 +34,30 @@ async function start(t: ExecutionContext, env: Readonly<Record<string, string>>)
       ...{ isCounted: false, createdAt: new Date() },
       ...more,
     }) as Omit<TaskRow, 'tenantId'>;
-  return { database, distiller, task, tenant: (await gateway.makeTenant()).id };
+  return { database, services, distiller, task, tenant: (await gateway.makeTenant()).id };
+}
+
+/** The same, but for one method. */
+function intercepted<T extends object, K extends keyof T>(
+  target: T,
+  method: K,
+  replace: (original: T[K]) => T[K],
+): T {
+  return new Proxy(target, {
+    get(_, name) {
+      const value = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      const original = value.bind(target);
+      return name === method ? replace(original) : original;
+    },
+  });
+}
+
+/** Gives these rows of one table, and the real ones of all others. */
+function reading(table: unknown, found: readonly unknown[]) {
+  return ((rows: (...args: unknown[]) => unknown) =>
+    (...args: unknown[]) =>
+      args[0] === table ? Promise.resolve(found) : rows(...args)) as never;
 }
 
 const bound = (database: Database) => ({
@@ -92,6 +116,38 @@ eachDatabase(
     t.is(await entities.count(TaskTable, { isCounted: false }), 5);
     await distiller().run(signal);
     t.like((await entities.rows(GeneTable, {}, { limit: 1 }))[0], { useCount: 5 });
+  },
+);
+
+eachDatabase(
+  test,
+  'what is decided about a gene while it is counted is not overwritten, and nothing is lost',
+  async (t, fresh) => {
+    const { database, distiller, services, task, tenant } = await start(t, fresh.environment);
+    const entities = database.forTenant(tenant);
+    await entities.insertMany(TaskTable, [task(), task()]);
+    await distiller().run(signal);
+    const [gene] = await entities.rows(GeneTable, {}, { limit: 1 });
+    await entities.insertMany(TaskTable, [task({ session: 's2' }), task({ session: 's2' })]);
+    const desk = createGeneDesk({ ...services, database, events: { emit() {} } });
+    await desk.decide(tenant, gene!.id, 'revoked', 'wrong');
+    const rows = () => entities.rows(GeneTable, {}, { limit: 2 });
+    // It has read its genes when the decision comes.
+    const overtaken = distiller({
+      forTenant: (id: string) =>
+        intercepted(
+          database.forTenant(id),
+          'transaction',
+          (transaction) => (work, options) =>
+            transaction((inside) => work(intercepted(inside, 'rows', reading(GeneTable, [gene]))), options),
+        ),
+    });
+    await overtaken.run(signal);
+    t.is(await entities.count(TaskTable, { isCounted: false }), 2, 'nothing was counted');
+    t.like(await rows(), [{ state: 'revoked', useCount: 2 }]);
+    await distiller().run(signal);
+    t.like(await rows(), [{ state: 'revoked', useCount: 2 }]);
+    t.is(await entities.count(TaskTable, { isCounted: false }), 0);
   },
 );
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import test from 'ava';
 import { GeneTable, TaskTable } from '../../../plugins/evolution/store/tables.ts';
 import { eachDatabase } from '../../support/databases.ts';
@@ -52,13 +53,15 @@ eachDatabase(
     t.deepEqual(one.body.signals, { tool_success: 9, tool_error: 0 });
     t.is((await request(`${GENES}/${good.id}`)).status, 404, 'another tenant has no such gene');
 
-    const told = async (session: string) =>
-      adviceIn(await chat(`${TASKS[1]}, please`, { session, token, taskClass }));
-    await until(async () => (await told('s9')).length > 0);
-    t.deepEqual(await told('s9'), [
-      '- Use good: it has worked well for such tasks.',
-      '- Avoid bad: it has mostly failed for such tasks.',
-    ]);
+    /** Resolves when the agent is told these lines: what was learned or decided counts within a moment. */
+    const isTold = (session: string, lines: readonly string[]) =>
+      until(async () => {
+        const prompt = await chat(`${TASKS[1]}, please`, { session, token, taskClass });
+        return isDeepStrictEqual(adviceIn(prompt), lines);
+      });
+    const useGood = '- Use good: it has worked well for such tasks.';
+    const avoidBad = '- Avoid bad: it has mostly failed for such tasks.';
+    await isTold('s9', [useGood, avoidBad]);
 
     const { body: stats } = await request(STATS, { token });
     t.like(stats, { enabled: true, mode: 'local', min_confidence: 0.5, max_suggestions: 3 });
@@ -76,8 +79,7 @@ eachDatabase(
       (await request(`${GENES}/${good.id}/quarantine`, { method: 'POST', body: {}, token })).body.state,
       'quarantined',
     );
-    await until(async () => !(await told('s10')).join().includes('Use good'));
-    t.deepEqual(await told('s10'), ['- Avoid bad: it has mostly failed for such tasks.']);
+    await isTold('s10', [avoidBad]);
     t.is(
       (await request(`${GENES}/${good.id}/promote`, { method: 'POST', body: {}, token })).body.state,
       'promoted',
@@ -87,8 +89,7 @@ eachDatabase(
         .state,
       'revoked',
     );
-    await until(async () => !(await told('s11')).join().includes('Avoid bad'));
-    t.deepEqual(await told('s11'), ['- Use good: it has worked well for such tasks.']);
+    await isTold('s11', [useGood]);
     const again = await request(`${GENES}/${bad.id}/promote`, { method: 'POST', body: {}, token });
     t.deepEqual([again.status, again.body.code], [409, 'evolution.gene-revoked']);
   },
@@ -111,9 +112,11 @@ test('classes of tasks are found by their words, and named by those that are com
       .join();
   t.regex(labels('plugin/world/good'), /^Use plugin\/world\/good for tasks about .*(?:invoice|customer)/);
   t.regex(labels('plugin/world/bad'), /^Avoid plugin\/world\/bad for tasks about .*(?:weather|rain|wind)/);
-  t.deepEqual(adviceIn(await chat(TASKS[2]!, { session: 'x', token })), [
-    '- Use good: it has worked well for such tasks.',
-  ]);
+  await until(async () =>
+    isDeepStrictEqual(adviceIn(await chat(TASKS[2]!, { session: 'x', token })), [
+      '- Use good: it has worked well for such tasks.',
+    ]),
+  );
   t.notRegex(adviceIn(await chat(WEATHER[2]!, { session: 'y', token })).join(), /Use bad|Avoid good/);
 });
 
@@ -136,17 +139,24 @@ test('a session that is held out gets no advice, and the statistics compare', as
 });
 
 test('a task class that the request names is kept apart from those that are found', async (t) => {
-  const { chat, distilled, database, makeTenant } = await startLearner(t);
+  const { chat, distilled, database, request, makeTenant } = await startLearner(t);
   const { id, token } = await makeTenant();
   for (let n = 0; n < 4; n += 1)
     await chat(`${TASKS[n]} [good]`, { session: `s${n}`, token, taskClass: 'billing' });
-  await distilled(id, 4);
+  const answer = await request('/v1/agent/chat', {
+    method: 'POST',
+    body: { agent: 'clerk', messages: [{ role: 'user', content: `${TASKS[0]} [good]` }] },
+    headers: { 'x-svc-task-class': 'billing' },
+    token,
+  });
+  t.is(answer.status, 200);
+  await distilled(id, 5);
   const genes = await database
     .forTenant(id)
     .rows(GeneTable, { component: 'plugin/world/good' }, { limit: 10 });
   t.deepEqual(
     genes.map(({ taskClass, useCount, state }) => ({ taskClass, useCount, state })),
-    [{ taskClass: 'billing', useCount: 4, state: 'promoted' }],
+    [{ taskClass: 'billing', useCount: 5, state: 'promoted' }],
   );
 });
 

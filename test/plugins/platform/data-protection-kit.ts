@@ -16,7 +16,7 @@ export const EXPORT = '/v1/gdpr/export';
 export const DATA = '/v1/gdpr/data';
 export const CLEANUP = '/v1/gdpr/cleanup-minio';
 
-/** A gateway with all that keeps something about people; it is stopped when the test ends. */
+/** A gateway with what keeps something about people, and other plugins; it is stopped when the test ends. */
 export async function startProtected(
   t: ExecutionContext,
   { plugins = [], env, ...options }: TestGatewayOptions = {},
@@ -25,7 +25,7 @@ export async function startProtected(
     ...options,
     // Deliveries wait for hours, so that there are some.
     env: { SVC_WEBHOOK_BACKOFF: '1h', SVC_EGRESS_ALLOW_PRIVATE: '127.0.0.1', ...env },
-    plugins: [records, agentEngine, platform, workflow, runtime, ...plugins],
+    plugins: [...new Set([records, agentEngine, platform, workflow, runtime, ...plugins])],
   });
   t.teardown(gateway.stop);
   return gateway;

@@ -42,8 +42,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   }
 
   /** True while `read` would answer without waiting. */
-  get hasData(): boolean {
-    return this.#queue.length > 0;
+  get isReady(): boolean {
+    return this.#queue.length > 0 || this.#isEnded || this.#failure !== undefined;
   }
 
   /** The next bytes of the body, undefined at its end. One reader at a time. */

@@ -201,7 +201,7 @@ function toResponse(exchange: HttpExchange, head: ResponseHead, idleMs: number, 
       cancel(
         ModelErrors.timeout(`The model provider sent nothing for ${inSeconds(mostMs)} while answering.`),
       );
-    const idle = exchange.hasData ? undefined : setTimeout(giveUp, mostMs);
+    const idle = exchange.isReady ? undefined : setTimeout(giveUp, mostMs);
     try {
       return await exchange.read();
     } catch (error) {

@@ -10,9 +10,33 @@ const PREFIX = 'skill_';
 /** Characters of a tool's name. */
 const MAX_TOOL_NAME = 64;
 
-/** The tool that shows a model the instructions of any skill of its tenant. */
+/** Characters of a search. */
+const MAX_QUERY = 1_000;
+
+/** The tools with which a model finds a skill of its tenant that fits its task, and reads its instructions. */
 export function skillTools({ skills }: { readonly skills: Skills }): readonly Tool[] {
   return [
+    builtinTool({
+      name: 'find_skill',
+      description:
+        'Finds installed skills, which are instructions for kinds of tasks, by what is to be done. Call it before a task of some size for which no skill is ' +
+        'listed. Returns JSON: skills, each with name and description, the best first; an empty list when nothing fits. Read one with load_skill.',
+      properties: {
+        query: {
+          type: 'string',
+          minLength: 1,
+          maxLength: MAX_QUERY,
+          description:
+            'The task in a sentence, in the words of the user and in English: "review a lease before signing it".',
+        },
+      },
+      required: ['query'],
+      invoke: async ({ query }, { principal }) => {
+        const found = await skills.find(principal.tenantId, typeof query === 'string' ? query : '');
+        const shown = found.map(({ name, description }) => ({ name, description }));
+        return { content: JSON.stringify({ skills: shown }) };
+      },
+    }),
     builtinTool({
       name: 'load_skill',
       description:
@@ -23,7 +47,7 @@ export function skillTools({ skills }: { readonly skills: Skills }): readonly To
           type: 'string',
           minLength: 1,
           maxLength: 64,
-          description: 'The name, as the list of skills shows it.',
+          description: 'The name, as the list of skills or find_skill shows it.',
         },
       },
       required: ['name'],
@@ -61,7 +85,7 @@ function toolOf(skills: Skills, { name, description }: SkillSummary): Tool {
   };
 }
 
-/** The tools for what `records` keeps: memory tools, and, with object storage, `load_skill` and `skill://<name>`. */
+/** The tools for what `records` keeps: memory tools, and, with object storage, `find_skill`, `load_skill` and `skill://<name>`. */
 export function recordTools(parts: {
   readonly memories: Memories;
   readonly skills: Skills;

@@ -5,9 +5,8 @@ import {
   type Preamble,
   type Preambles,
   type Turn,
-  TurnFinished,
   type Turns,
-  turnFinished,
+  turnFinishedWrites,
 } from '../../../records/contract.ts';
 import {
   type ChatCall,
@@ -17,6 +16,7 @@ import {
   type Guard,
   type KeptAnswer,
   TurnFailed,
+  textOf,
 } from '../../contract.ts';
 import type { OpenChatGuards } from '../guard/chat/chat-guards.ts';
 import { keptMessages } from './kept-messages.ts';
@@ -62,9 +62,9 @@ export function createConversations(parts: ConversationParts): Conversations {
     }
     // Nothing is stored of what was said; what it cost is.
     const { model, source, status } = answer;
-    const told = turnFinished({ agent, model, source, status, uses: priced });
+    const told = turnFinishedWrites(durableEvents, { agent, model, source, status, uses: priced });
     const entities = database.forTenant(principal.tenantId);
-    await metering.record(entities, { principal, source }, priced, durableEvents.writes(TurnFinished, told));
+    await metering.record(entities, { principal, source }, priced, told);
   }
 
   /** Tells that nothing came of it. Never rejects: there is a failure to report already, and nothing was written with which this would have to agree. */
@@ -118,7 +118,10 @@ export function createConversations(parts: ConversationParts): Conversations {
     const said = messages === given ? kept : keptMessages(messages, guard);
     const isFirst = turn === undefined || turn.isNew;
     const history = isFirst ? [] : await turn.history(historyTokens(contextLength, budget));
-    const known = call.context === 'none' ? NOTHING : preambles.of(call.principal, budget.preambleTokens);
+    const known =
+      call.context === 'none'
+        ? NOTHING
+        : preambles.of(call.principal, budget.preambleTokens, lastSaid(messages, history));
     const { text, secret } = known instanceof Promise ? await known : known;
     let end: 'open' | 'kept' | 'over' = 'open';
     let failure: unknown;
@@ -149,6 +152,21 @@ export function createConversations(parts: ConversationParts): Conversations {
   }
 
   return { open };
+}
+
+/** Texts of the user that say what a conversation is about now. */
+const LAST_SAID = 3;
+
+/** What the user said last, the latest last. Pure. */
+function lastSaid(messages: readonly ChatMessage[], history: readonly ChatMessage[]): readonly string[] {
+  const said: string[] = [];
+  for (const part of [messages, history]) {
+    for (let index = part.length - 1; index >= 0 && said.length < LAST_SAID; index -= 1) {
+      const message = part[index]!;
+      if (message.role === 'user') said.unshift(textOf(message));
+    }
+  }
+  return said;
 }
 
 /** History may have what is set, and never more than half of the model's context. Pure. */

@@ -26,6 +26,8 @@ const REFUSALS: Refusals = {
 export function createFeishu(origin: string | undefined): Provider {
   const api = origin ?? API;
   return {
+    api: new URL(api),
+
     authorizeUrl: ({ appKey, redirectUri, state }) =>
       urlOf(origin ?? AUTHORIZE, '/open-apis/authen/v1/authorize', {
         client_id: appKey,

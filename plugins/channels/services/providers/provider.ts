@@ -36,6 +36,8 @@ export interface Arrival {
 
 /** A platform: the page on which people log in, and who somebody is who comes back from there. */
 export interface Provider {
+  /** Where the secrets of apps are sent. */
+  readonly api: URL;
   /** The page. */
   authorizeUrl(departure: Departure): string;
   /**

@@ -17,6 +17,8 @@ const CONNECTIONS = 16;
 
 /** The providers, over connections of their own. */
 export interface Providers {
+  /** Where the secrets of apps of a platform are sent. */
+  apiOf(platform: Platform): URL;
   /** The page on which people log in. */
   authorizeUrl(platform: Platform, departure: Departure): string;
   /** Who came back: what `Provider.identify` promises, within 25 s. Rejects with the reason of `signal`. */
@@ -59,6 +61,7 @@ export function createProviders(
   }
 
   return {
+    apiOf: (platform) => all[platform].api,
     authorizeUrl: (platform, departure) => all[platform].authorizeUrl(departure),
 
     async identify(platform, arrival, caller) {

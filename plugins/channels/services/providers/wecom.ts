@@ -17,6 +17,8 @@ const REFUSALS: Refusals = { code: new Set([40029]) };
 export function createWecom(origin: string | undefined): Provider {
   const api = origin ?? API;
   return {
+    api: new URL(api),
+
     authorizeUrl({ appKey, redirectUri, state }) {
       const { corpId, agentId } = partsOf(appKey);
       if (agentId === undefined) {

@@ -11,7 +11,10 @@ const REFUSALS: Refusals = { code: new Set([40029, 42003, 40163]) };
  * Source: https://developers.weixin.qq.com/doc/oplatform/Website_App/WeChat_Login/Wechat_Login.html
  */
 export function createWeixin(origin: string | undefined): Provider {
+  const api = origin ?? API;
   return {
+    api: new URL(api),
+
     authorizeUrl({ appKey, redirectUri, state }) {
       const query = {
         appid: appKey,
@@ -25,7 +28,7 @@ export function createWeixin(origin: string | undefined): Provider {
 
     async identify({ appKey, secret, code }, ask) {
       const query = { appid: appKey, secret, code, grant_type: 'authorization_code' };
-      const answer = await ask({ url: urlOf(origin ?? API, '/sns/oauth2/access_token', query) });
+      const answer = await ask({ url: urlOf(api, '/sns/oauth2/access_token', query) });
       // An error is `{errcode, errmsg}` with status 200 and `text/plain`; a success has no `errcode`.
       requireSuccess(answer, 'errcode', REFUSALS);
       return userIdOf(answer, 'openid');

@@ -2,16 +2,19 @@ import { LockMode } from '@mikro-orm/core';
 import {
   type Clock,
   type Database,
+  type DurableEvents,
   type Ids,
   type Leases,
   type Logger,
   type TenantEntityManager,
   writes,
 } from 'agent-gateway';
+import { GeneMoved } from '../../contract.ts';
 import { chooseClasses } from '../../rules/choose-classes.ts';
 import { evidenceOf } from '../../rules/evidence.ts';
 import { classesOf, toStored } from '../../store/learners.ts';
 import { type Arm, GeneTable, LearnerTable, OutcomeTable, TaskTable } from '../../store/tables.ts';
+import { createAnnounceMoves, statesBefore } from '../genes/gene-moves.ts';
 import { dayOf } from './day.ts';
 import { type GeneChanges, geneChanges, type RecordedTask } from './gene-changes.ts';
 
@@ -44,6 +47,7 @@ interface DistillerParts {
   readonly ids: Pick<Ids, 'uuid'>;
   readonly log: Logger;
   readonly settings: { readonly min_confidence: number; readonly discount: number };
+  readonly durableEvents: Pick<DurableEvents, 'publish' | 'hasSubscribers'>;
 }
 
 interface Learner {
@@ -51,8 +55,12 @@ interface Learner {
   readonly agentName: string;
 }
 
+/** Somebody decided about a gene while it was counted. Nothing of the agent is written; the next round counts it anew, from the gene as it is then. */
+class DecidedMeanwhile extends Error {}
+
 export function createDistiller(parts: DistillerParts): Distiller {
-  const { database, leases, clock, ids, log, settings } = parts;
+  const { database, leases, clock, ids, log, settings, durableEvents } = parts;
+  const announce = createAnnounceMoves(durableEvents);
 
   /** The next agent, in order, of which something is not counted. */
   async function nextAfter(last: Learner | undefined): Promise<Learner | undefined> {
@@ -150,6 +158,8 @@ export function createDistiller(parts: DistillerParts): Distiller {
           },
           ids,
         );
+        if (durableEvents.hasSubscribers(GeneMoved))
+          await announce(entities, await statesBefore(entities, [...changes.made, ...changes.changed]));
         await writeGenes(entities, changes);
         await countOutcomes(entities, agentName, fresh);
         await entities.update(TaskTable, { id: { $in: fresh.map(({ id }) => id) } }, { isCounted: true });
@@ -171,11 +181,13 @@ export function createDistiller(parts: DistillerParts): Distiller {
   async function writeGenes(entities: TenantEntityManager, { made, changed }: GeneChanges): Promise<void> {
     await entities.insertMany(GeneTable, made);
     if (changed.length === 0) return;
-    await entities.writeTogether(
+    // Whoever decides about a gene counts its version up, so that no decision is overwritten by what was read before it.
+    const areWritten = await entities.writeTogether(
       changed.map(({ id, tenantId: _tenant, createdAt: _created, ...data }) =>
-        writes.update(GeneTable, { id }, data),
+        writes.update(GeneTable, { id, version: data.version - 1 }, data, { expect: 1 }),
       ),
     );
+    if (!areWritten) throw new DecidedMeanwhile();
   }
 
   /** Adds tasks to those of their day and arm. */
@@ -230,7 +242,8 @@ export function createDistiller(parts: DistillerParts): Distiller {
       let learner = await nextAfter(undefined);
       while (learner !== undefined && !isOver()) {
         const counted = await distil(learner).catch((err: unknown) => {
-          log.warn({ err, agent: learner?.agentName }, 'what an agent did could not be distilled');
+          if (!(err instanceof DecidedMeanwhile))
+            log.warn({ err, agent: learner?.agentName }, 'what an agent did could not be distilled');
           return 0;
         });
         if (counted < FRESH) learner = await nextAfter(learner);

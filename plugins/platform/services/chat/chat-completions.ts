@@ -156,7 +156,9 @@ function providerNotes(
   { service_tier, system_fingerprint }: ChatCompletion | ChatChunk,
   guard: Guard,
 ): Pick<ChatChunk, 'service_tier' | 'system_fingerprint'> {
-  return redactValue({ service_tier, system_fingerprint }, guard) as ReturnType<typeof providerNotes>;
+  const notes = { service_tier, system_fingerprint };
+  if (service_tier === undefined && system_fingerprint === undefined) return notes;
+  return redactValue(notes, guard) as ReturnType<typeof providerNotes>;
 }
 
 /** Hands chunks on at the reader's pace. */

@@ -8,7 +8,14 @@ export interface PreambleParts {
   readonly profile?: string | undefined;
   /** The most important first. */
   readonly memories: readonly Pick<Memory, 'key' | 'value'>[];
-  readonly skills: readonly Pick<SkillSummary, 'name' | 'description'>[];
+}
+
+/** The skills that a preamble shows. */
+export interface ShownSkills {
+  /** Those that fit the conversation, best first. */
+  readonly fitting: readonly Pick<SkillSummary, 'name' | 'description'>[];
+  /** How many there are. */
+  readonly total: number;
 }
 
 interface Block {
@@ -27,7 +34,7 @@ const PERSONALITY: Block = {
   content: ({ soul = '' }) => soul.trim(),
 };
 
-/** In the order in which they stand. */
+/** In the order in which they stand; the skills come behind them. */
 const BLOCKS: readonly Block[] = [
   PERSONALITY,
   {
@@ -42,57 +49,86 @@ const BLOCKS: readonly Block[] = [
     share: 0.3,
     content: ({ memories }) => memories.map(({ key, value }) => line(key, value)).join('\n'),
   },
-  {
-    tag: 'skills',
-    intro:
-      'Instructions that are installed. Before a task that one of them fits, read it: call load_skill with its name.',
-    share: 0.25,
-    content: ({ skills }) => skills.map(({ name, description }) => line(name, description)).join('\n'),
-  },
 ];
+
+const SKILLS = 'skills';
+/** Tokens of the skills at most, however much is left. */
+const MAX_SKILL_TOKENS = 800;
 
 /** A block with less room than this says nothing. */
 const LEAST_TOKENS = 8;
 
 // What opens or closes a block. The class before the name takes blanks and slashes together, so it never goes back.
-const DELIMITER = new RegExp(`<(?=[\\s/]*(?:${BLOCKS.map(({ tag }) => tag).join('|')})\\b)`, 'gi');
+const DELIMITER = new RegExp(
+  `<(?=[\\s/]*(?:${[...BLOCKS.map(({ tag }) => tag), SKILLS].join('|')})\\b)`,
+  'gi',
+);
 
-/** A preamble, and what of SOUL.md stands in it. */
-interface ComposedPreamble {
+/** A preamble without its skills: what is the same for all conversations of a user. */
+export interface PreambleHead {
   /** The empty text for parts that are empty. */
   readonly text: string;
+  /** What of SOUL.md stands in it. */
   readonly soul: string;
+  /** Tokens that are left for the skills. */
+  readonly room: number;
 }
 
 /**
- * Personality, profile, memories and skills as delimited blocks, in `maxTokens` (estimated) in all. Texts of users are data: a delimiter inside
- * of one is written as `&lt;…`, so that no block ends early and none is made up. Pure.
+ * Personality, profile and memories as delimited blocks, each within its share of `maxTokens` (estimated) and of what those before it have left over. Texts of users are data: a delimiter
+ * inside of one is written as `&lt;…`, so that no block ends early and none is made up. Pure.
  */
-export function composePreamble(parts: PreambleParts, maxTokens: number): ComposedPreamble {
+export function composeHead(parts: PreambleParts, maxTokens: number): PreambleHead {
   const blocks: string[] = [];
   let soul = '';
   let room = 0;
+  let rest = maxTokens;
   for (const block of BLOCKS) {
     room += maxTokens * block.share;
-    const content = fittingContent(block, parts, Math.floor(room));
+    const content = fitInto(block.content(parts), Math.floor(room), block);
     if (content === '') continue;
     if (block === PERSONALITY) soul = content;
     const text = framed(block, content);
     blocks.push(text);
-    room -= estimateTokens(text) + 1;
+    const tokens = estimateTokens(text) + 1;
+    room -= tokens;
+    rest -= tokens;
   }
-  return { text: blocks.join('\n\n'), soul };
+  return { text: blocks.join('\n\n'), soul, room: Math.min(MAX_SKILL_TOKENS, Math.max(0, rest)) };
 }
 
-function fittingContent(block: Block, parts: PreambleParts, room: number): string {
+/**
+ * The preamble: the head, and behind it the skills that fit the conversation, as many as have room. How others are found is said wherever there are any. Pure.
+ */
+export function withSkills({ text, room }: PreambleHead, { fitting, total }: ShownSkills): string {
+  if (total === 0) return text;
+  const lines = fitting.map(({ name, description }) => line(name, description)).join('\n');
+  const intro =
+    'Instructions that are installed. Before a task that one of these fits, read it: call load_skill with its name. ' +
+    `find_skill finds the others; there are ${total} in all.`;
+  const content = fitInto(lines, room, { tag: SKILLS, intro });
+  const block = content === '' ? withoutList(total, room) : framed({ tag: SKILLS, intro }, content);
+  return text === '' || block === '' ? text + block : `${text}\n\n${block}`;
+}
+
+function withoutList(total: number, room: number): string {
+  const intro =
+    `Instructions are installed for ${total} kinds of tasks. Before a task that may be one of them, call find_skill, ` +
+    'then load_skill with the name that it gives.';
+  const block = framed({ tag: SKILLS, intro }, '');
+  return estimateTokens(block) + 1 > room ? '' : block;
+}
+
+/** What of a text fits into a block of so many tokens; the empty text where that says nothing. */
+function fitInto(text: string, room: number, block: Pick<Block, 'tag' | 'intro'>): string {
   // One more for the blank line between blocks.
-  const left = room - estimateTokens(framed(block, '')) - 1;
+  const left = room - estimateTokens(framed(block, '\n')) - 1;
   if (left < LEAST_TOKENS) return '';
-  return fitText(block.content(parts).replaceAll(DELIMITER, '&lt;'), left).trimEnd();
+  return fitText(text.replaceAll(DELIMITER, '&lt;'), left).trimEnd();
 }
 
-function framed({ tag, intro }: Block, content: string): string {
-  return `<${tag}>\n${intro}\n${content}\n</${tag}>`;
+function framed({ tag, intro }: Pick<Block, 'tag' | 'intro'>, content: string): string {
+  return content === '' ? `<${tag}>\n${intro}\n</${tag}>` : `<${tag}>\n${intro}\n${content}\n</${tag}>`;
 }
 
 /** One entry a line, so that cutting at line ends keeps whole entries. */

@@ -8,8 +8,10 @@ import {
   within,
 } from 'agent-gateway';
 import { LRUCache } from 'lru-cache';
-import type { Memories, Preamble, Principal, Profiles, Skills, Souls } from '../../contract.ts';
-import { composePreamble, type PreambleParts } from './compose-preamble.ts';
+import type { Memories, Preamble, Preambles, Principal, Profiles, Souls } from '../../contract.ts';
+import type { SkillSearch } from '../skills/skill-search.ts';
+import { composeHead, type PreambleHead, type PreambleParts, withSkills } from './compose-preamble.ts';
+import { fittingSkills } from './fitting-skills.ts';
 
 const MAX_AGE_MS = 1000;
 /** Milliseconds that a chat waits for one of the parts. */
@@ -26,7 +28,7 @@ const MAX_MEMORIES = 100;
 /** What preambles are made of. */
 export interface PreamblesParts {
   readonly souls: Pick<Souls, 'read'>;
-  readonly skills: Pick<Skills, 'list'>;
+  readonly skills: { search(tenantId: string): Promise<SkillSearch> };
   readonly memories: Pick<Memories, 'list'>;
   readonly profiles: Pick<Profiles, 'read'>;
   readonly objects: Pick<Objects, 'available'>;
@@ -37,17 +39,24 @@ export interface PreamblesParts {
   readonly log: Logger;
 }
 
-type TenantParts = Pick<PreambleParts, 'soul' | 'skills'>;
+type TenantParts = Pick<PreambleParts, 'soul'> & { readonly skills: SkillSearch | undefined };
+/** What is kept of preambles. */
+interface PreambleCaches {
+  forgetTenant(tenantId: string): void;
+  forgetUser(tenantId: string, userId: string): void;
+  clear(): void;
+}
+
 type UserParts = Pick<PreambleParts, 'profile' | 'memories'>;
 
 interface Composed {
   readonly tenant: TenantParts;
   readonly maxTokens: number;
-  readonly preamble: Preamble;
+  readonly head: PreambleHead;
 }
 
 /** Makes the preambles. What they show is a second old at most; a part that failed is left out for five. */
-export function createPreambles(parts: PreamblesParts) {
+export function createPreambles(parts: PreamblesParts): Preambles & PreambleCaches {
   const { souls, skills, memories, profiles, objects, database, clock, log } = parts;
   const defaultSoul = parts.defaultSoul.trim();
   const readPart = createPartReader(clock, log);
@@ -56,8 +65,8 @@ export function createPreambles(parts: PreamblesParts) {
     ...common,
     load: loadTenant,
     maxEntries: MAX_TENANTS,
-    weigh: ({ soul = '', skills: list }) =>
-      soul.length + lengthOf(list.map(({ description }) => description)),
+    // The search is of what is kept of manifests.
+    weigh: ({ soul = '' }) => soul.length,
   });
   const users = createSharedCache<UserParts>({
     ...common,
@@ -65,16 +74,16 @@ export function createPreambles(parts: PreamblesParts) {
     maxEntries: MAX_USERS,
     weigh: ({ profile = '', memories: list }) => profile.length + lengthOf(list.map(({ value }) => value)),
   });
-  // The last preamble that was made with what is kept of a user; it goes with that.
+  // The last head that was made with what is kept of a user; it goes with that.
   const lastMade = new WeakMap<UserParts, Composed>();
 
   async function loadTenant(tenantId: string): Promise<TenantParts> {
-    if (!objects.available) return { skills: [] };
-    const [soul, list = []] = await Promise.all([
+    if (!objects.available) return { skills: undefined };
+    const [soul, search] = await Promise.all([
       readPart('SOUL.md', tenantId, () => souls.read(tenantId)),
-      readPart('skills', tenantId, () => skills.list(tenantId)),
+      readPart('skills', tenantId, () => skills.search(tenantId)),
     ]);
-    return { soul, skills: list };
+    return { soul, skills: search };
   }
 
   async function loadUser(key: string): Promise<UserParts> {
@@ -88,24 +97,36 @@ export function createPreambles(parts: PreamblesParts) {
     return { profile, memories: found?.memories ?? [] };
   }
 
-  function preambleOf(tenant: TenantParts, user: UserParts, maxTokens: number): Preamble {
+  function headOf(tenant: TenantParts, user: UserParts, maxTokens: number): PreambleHead {
     const last = lastMade.get(user);
-    if (last !== undefined && last.tenant === tenant && last.maxTokens === maxTokens) return last.preamble;
-    const { text, soul } = composePreamble({ ...tenant, ...user }, maxTokens);
+    if (last !== undefined && last.tenant === tenant && last.maxTokens === maxTokens) return last.head;
+    const head = composeHead({ ...tenant, ...user }, maxTokens);
+    lastMade.set(user, { tenant, maxTokens, head });
+    return head;
+  }
+
+  function preambleOf(
+    tenant: TenantParts,
+    user: UserParts,
+    maxTokens: number,
+    said: readonly string[],
+  ): Preamble {
+    const head = headOf(tenant, user, maxTokens);
+    const { soul } = head;
     const isOwn = soul !== '' && tenant.soul?.trim() !== defaultSoul;
-    const preamble = { text, secret: isOwn ? soul : undefined };
-    lastMade.set(user, { tenant, maxTokens, preamble });
-    return preamble;
+    const { skills: search } = tenant;
+    const text = search === undefined ? head.text : withSkills(head, fittingSkills(search, said));
+    return { text, secret: isOwn ? soul : undefined };
   }
 
   return {
-    of({ tenantId, userId }: Principal, maxTokens: number): Preamble | Promise<Preamble> {
+    of({ tenantId, userId }: Principal, maxTokens: number, said: readonly string[]) {
       const tenant = tenants.get(tenantId);
       const user = users.get(keyOf(tenantId, userId));
       if (!(tenant instanceof Promise) && !(user instanceof Promise))
-        return preambleOf(tenant, user, maxTokens);
+        return preambleOf(tenant, user, maxTokens, said);
       return Promise.all([tenant, user]).then(([ofTenant, ofUser]) =>
-        preambleOf(ofTenant, ofUser, maxTokens),
+        preambleOf(ofTenant, ofUser, maxTokens, said),
       );
     },
     forgetTenant: tenants.forget,

@@ -8,9 +8,8 @@ import {
   type Principal,
   SessionCreated,
   SessionErrors,
-  TurnFinished,
   type TurnOutcome,
-  turnFinished,
+  turnFinishedWrites,
 } from '../../contract.ts';
 import {
   messageWrites,
@@ -26,7 +25,7 @@ import { storableText } from '../../store/storable-text.ts';
 export interface CommitParts {
   readonly database: Pick<Database, 'forTenant'>;
   readonly metering: Pick<Metering, 'write'>;
-  readonly durableEvents: Pick<DurableEvents, 'writes'>;
+  readonly durableEvents: Pick<DurableEvents, 'hasSubscribers' | 'writes'>;
   readonly ids: Pick<Ids, 'uuid'>;
 }
 
@@ -56,7 +55,7 @@ export async function commitTurn(
     ...messageWrites(messages),
     metering.write({ principal, sessionId, source: outcome.source }, outcome.uses),
     ...(session === undefined ? durableEvents.writes(SessionCreated, { session_id: sessionId }) : []),
-    ...durableEvents.writes(TurnFinished, turnFinished({ sessionId, ...outcome })),
+    ...turnFinishedWrites(durableEvents, { sessionId, ...outcome }),
     ...(outcome.also ?? []),
   ];
   let isWritten: boolean;

@@ -30,7 +30,7 @@ interface TurnsParts {
   readonly database: Database;
   readonly leases: Leases;
   readonly metering: Pick<Metering, 'write'>;
-  readonly durableEvents: Pick<DurableEvents, 'writes'>;
+  readonly durableEvents: Pick<DurableEvents, 'hasSubscribers' | 'writes'>;
   readonly clock: Clock;
   readonly ids: Ids;
 }
@@ -46,23 +46,19 @@ export function createTurns(parts: TurnsParts): Turns {
       const { tenantId } = principal;
       const owner = ownerOf(principal);
       const id = sessionId ?? ids.uuid();
-      await using acquired = new AsyncDisposableStack();
-      const lease = acquired.use(
-        await acquireSessionLease(leases, {
-          tenantId,
-          sessionId: id,
-          maxSessions,
-          mark: ownerMark(owner),
-          signal,
-        }),
-      );
-      const session =
-        sessionId === undefined
-          ? undefined
-          : ((await findSession(database.forTenant(tenantId), id)) ?? undefined);
-      if (session !== undefined && !isAdmin && !ownsSession(session, owner)) throw SessionErrors.forbidden();
-      acquired.move(); // the turn gives it back from now on
-      return openTurn(parts, request, { id, owner, session, lease });
+      const mark = ownerMark(owner);
+      const lease = await acquireSessionLease(leases, { tenantId, sessionId: id, maxSessions, mark, signal });
+      // The turn gives the lease back.
+      if (sessionId === undefined) return openTurn(parts, request, { id, owner, session: undefined, lease });
+      try {
+        const session = (await findSession(database.forTenant(tenantId), id)) ?? undefined;
+        if (session !== undefined && !isAdmin && !ownsSession(session, owner))
+          throw SessionErrors.forbidden();
+        return openTurn(parts, request, { id, owner, session, lease });
+      } catch (error) {
+        await lease.release();
+        throw error;
+      }
     },
 
     async abort(entities, reader, sessionId) {
@@ -119,20 +115,17 @@ function openTurn(parts: TurnsParts, request: TurnRequest, { id, owner, session,
     },
     async [Symbol.asyncDispose]() {
       isOver = true;
-      following[Symbol.dispose]();
+      following.letGo();
       await lease.release();
     },
   };
 }
 
-/** One signal for the caller and the lease, with the reason that callers understand. Disposing lets go of both. */
-function turnSignal({
-  caller,
-  lease,
-}: {
-  readonly caller: AbortSignal;
-  readonly lease: AbortSignal;
-}): { readonly signal: AbortSignal } & Disposable {
+/** One signal for the caller and the lease, with the reason that callers understand. */
+function turnSignal({ caller, lease }: { readonly caller: AbortSignal; readonly lease: AbortSignal }): {
+  readonly signal: AbortSignal;
+  readonly letGo: () => void;
+} {
   const controller = new AbortController();
   const follow = (source: AbortSignal, reasonOf: (reason: unknown) => unknown) => {
     const abort = () => controller.abort(reasonOf(source.reason));
@@ -143,7 +136,7 @@ function turnSignal({
   const followed = [follow(caller, (reason) => reason), follow(lease, leaseReason)];
   return {
     signal: controller.signal,
-    [Symbol.dispose]: () => {
+    letGo: () => {
       for (const unfollow of followed) unfollow();
     },
   };

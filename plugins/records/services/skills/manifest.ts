@@ -15,6 +15,8 @@ const Entry = Type.Object({
   user_modified: Type.Boolean(),
   /** Of the text that was stored. */
   sha256: Type.String(),
+  /** What the body says, for finding it (`keptTerms`). Absent in manifests of earlier versions. */
+  terms: Type.Optional(Type.String()),
 });
 
 const File = Type.Object({
@@ -27,14 +29,17 @@ const checkFile = compileSchema(File);
 /** What the manifest says about a skill. */
 export type SkillEntry = Static<typeof Entry>;
 
-/** The index of a tenant's skills, `skills.json`: which there are, and what stands in their front matter. */
+/**
+ * What a tenant has changed, `skills.json`: its own skills and its own texts of built-in ones, with what stands in their front matter. What it names
+ * neither here nor there is as it comes with the gateway.
+ */
 export interface Manifest {
   readonly skills: ReadonlyMap<string, SkillEntry>;
   /** Built-in skills that the tenant has deleted: they do not come back. */
   readonly removed: ReadonlySet<string>;
 }
 
-/** The manifest of a tenant without skills. */
+/** The manifest of a tenant that has changed nothing. */
 export const EMPTY_MANIFEST: Manifest = { skills: new Map(), removed: new Set() };
 
 /** Reads a manifest. `newer`: a later version of the gateway wrote it. `damaged`: it is none. */
@@ -51,6 +56,8 @@ export function parseManifest(text: string): Manifest | 'newer' | 'damaged' {
   const { skills, removed } = value as Static<typeof File>;
   const entries = Object.entries(skills);
   if (entries.length > MAX_SKILLS || !entries.every(([name]) => isSkillName(name))) return 'damaged';
+  // One object for all tenants that have changed nothing, so that what is made of it is made once.
+  if (entries.length === 0 && removed.length === 0) return EMPTY_MANIFEST;
   return { skills: new Map(entries), removed: new Set(removed) };
 }
 
@@ -78,16 +85,9 @@ export function withoutSkill(manifest: Manifest, name: string, isRemembered: boo
 /** The entry after an upload: a built-in skill stays one, but no synchronization touches it any more. */
 export function uploaded(
   previous: SkillEntry | undefined,
-  text: Pick<SkillEntry, 'description' | 'version' | 'sha256'>,
+  text: Pick<SkillEntry, 'description' | 'version' | 'sha256' | 'terms'>,
 ): SkillEntry {
   return { ...text, source: previous?.source ?? 'user', user_modified: true };
-}
-
-/** All skills, by name. */
-export function summaries({ skills }: Manifest): readonly SkillSummary[] {
-  return [...skills]
-    .map(([name, entry]) => summaryOf(name, entry))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** A skill as lists show it. */

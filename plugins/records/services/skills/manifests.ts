@@ -10,6 +10,7 @@ import {
   type Objects,
   type PutOptions,
 } from 'agent-gateway';
+import { LRUCache } from 'lru-cache';
 import { SkillsChanged } from '../../contract.ts';
 import { type Manifest, parseManifest, printManifest } from './manifest.ts';
 import { MANIFEST_KEY, manifestOfObjects, readVersion } from './skill-objects.ts';
@@ -17,10 +18,12 @@ import type { SkillCatalog } from './skill-text.ts';
 
 const MAX_AGE_MS = 1000;
 const LOAD_MS = 120_000;
-/** Manifests that are kept in memory; one of 81 skills takes some 30 KB. */
+/** Manifests that are kept in memory; one that changes nothing takes no room of its own. */
 const MAX_TENANTS = 500;
-/** Characters of an entry at most: the description, and what stands beside it. */
-const ENTRY_WEIGHT = 1500;
+/** Characters of an entry at most: the description, the terms of the body, and what stands beside them. */
+const ENTRY_WEIGHT = 2500;
+/** Characters of the manifests that are kept parsed. */
+const MAX_PARSED = 16 * 1024 * 1024;
 /** Above what 500 skills with the longest descriptions can take. */
 const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
 const LOCK_WAIT_MS = 15_000;
@@ -52,20 +55,28 @@ export interface ManifestChange<T> {
 /** What a change works with. */
 export interface ChangeContext {
   readonly manifest: Manifest;
+  /** False where the store has none, or a damaged one. */
+  readonly isStored: boolean;
   readonly space: ObjectSpace;
   /** Aborts when the lock is lost. */
   readonly signal: AbortSignal;
 }
 
+type Stored = NonNullable<Awaited<ReturnType<typeof readVersion>>>;
+
+const weightOf = ({ skills }: Manifest) => 1 + skills.size * ENTRY_WEIGHT;
+
 interface Loaded {
   readonly manifest: Manifest;
   /** What must still be so when it is replaced. */
   readonly condition: Pick<PutOptions, 'ifAbsent' | 'ifMatch'>;
+  /** False where the store has none, or a damaged one. */
+  readonly isStored: boolean;
   /** True for one that had to be put together from the objects. */
   readonly isRebuilt: boolean;
 }
 
-/** The manifests of tenants: the skills that a manifest names are the tenant's skills. */
+/** The manifests of tenants: what a tenant has changed about the skills that come with the gateway. */
 export type Manifests = ReturnType<typeof createManifests>;
 
 /** Makes the manifests over object storage. */
@@ -79,17 +90,33 @@ export function createManifests(parts: ManifestsParts) {
     deadline: LOAD_MS,
     maxLoads: Number.POSITIVE_INFINITY,
     maxEntries: MAX_TENANTS,
-    weigh: ({ skills }) => skills.size * ENTRY_WEIGHT,
+    weigh: weightOf,
   });
+
+  // One that has not changed stays the same object, so that what others have made of it is still good.
+  const parsed = new LRUCache<string, { readonly etag: string; readonly manifest: Manifest }>({
+    max: MAX_TENANTS,
+    maxSize: MAX_PARSED,
+    sizeCalculation: ({ manifest }) => weightOf(manifest),
+  });
+
+  function parse(tenantId: string, { text, info: { etag } }: Stored): ReturnType<typeof parseManifest> {
+    const last = parsed.get(tenantId);
+    if (last?.etag === etag) return last.manifest;
+    const manifest = parseManifest(text);
+    if (typeof manifest === 'string') parsed.delete(tenantId);
+    else parsed.set(tenantId, { etag, manifest });
+    return manifest;
+  }
 
   async function load(tenantId: string, space: ObjectSpace): Promise<Loaded> {
     const found = await readVersion(space, MANIFEST_KEY, MAX_MANIFEST_BYTES);
-    const manifest = found === undefined ? 'damaged' : parseManifest(found.text);
+    const manifest = found === undefined ? 'damaged' : parse(tenantId, found);
     if (manifest === 'newer') {
       throw ObjectErrors.unavailable('A newer version of the gateway has written skills.json');
     }
     const condition = found === undefined ? { ifAbsent: true } : { ifMatch: found.info.etag };
-    if (manifest !== 'damaged') return { manifest, condition, isRebuilt: false };
+    if (manifest !== 'damaged') return { manifest, condition, isStored: true, isRebuilt: false };
     const skipped: string[] = [];
     const rebuilt = await manifestOfObjects(space, catalog, (name) => skipped.push(name));
     const isRebuilt = found !== undefined || rebuilt.skills.size > 0;
@@ -97,7 +124,7 @@ export function createManifests(parts: ManifestsParts) {
       const skills = rebuilt.skills.size;
       log.warn({ tenant_id: tenantId, skills, skipped }, 'skills.json was missing or damaged and is rebuilt');
     }
-    return { manifest: rebuilt, condition, isRebuilt };
+    return { manifest: rebuilt, condition, isStored: false, isRebuilt };
   }
 
   async function current(tenantId: string): Promise<Manifest> {
@@ -113,15 +140,15 @@ export function createManifests(parts: ManifestsParts) {
   async function change<T>(
     tenantId: string,
     work: (context: ChangeContext) => Promise<ManifestChange<T>>,
-    after: (context: Omit<ChangeContext, 'manifest'>) => Promise<void> = async () => {},
+    after: (context: Pick<ChangeContext, 'space' | 'signal'>) => Promise<void> = async () => {},
   ): Promise<T> {
     const space = objects.forTenant(tenantId);
     // Strict: of two processes that replace a file at one moment, `ifMatch` does not always refuse the second.
     const options = { wait: LOCK_WAIT_MS, ttl: TTL_MS, strict: true };
     return leases.withLease(`skills:${tenantId}`, options, async ({ signal }) => {
       for (let attempt = 1; ; attempt += 1) {
-        const { manifest, condition } = await load(tenantId, space);
-        const changed = await work({ manifest, space, signal });
+        const { manifest, condition, isStored } = await load(tenantId, space);
+        const changed = await work({ manifest, isStored, space, signal });
         if (changed.manifest === undefined) return changed.result;
         try {
           const options = { ...condition, contentType: 'application/json', signal };
@@ -146,6 +173,9 @@ export function createManifests(parts: ManifestsParts) {
     change,
     /** Drops what is cached of a tenant. */
     forget: recent.forget,
-    clear: recent.clear,
+    clear(): void {
+      recent.clear();
+      parsed.clear();
+    },
   };
 }

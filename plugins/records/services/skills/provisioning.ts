@@ -18,12 +18,13 @@ import {
   SkillProvisioningEntity,
   statesOf,
 } from '../../store/skill-provisionings.ts';
-import { MAX_SKILLS, type Manifest, type SkillEntry, withSkill } from './manifest.ts';
+import { isCopy } from './installed-skills.ts';
+import { type Manifest, type SkillEntry, withoutSkill, withSkill } from './manifest.ts';
 import type { ChangeContext, Manifests } from './manifests.ts';
 import { MARKDOWN, readVersion, SOUL_KEY, skillKey } from './skill-objects.ts';
-import { type BuiltinSkill, digestOf, MAX_SKILL_BYTES, type SkillCatalog } from './skill-text.ts';
+import { digestOf, MAX_SKILL_BYTES, type SkillCatalog } from './skill-text.ts';
 
-/** Skills that are written while uploads of the tenant wait; then they have their turn. */
+/** Copies that are removed while uploads of the tenant wait; then they have their turn. */
 const BATCH = 10;
 /** Tenants that a sweep looks after at one time. */
 const PARALLEL = 4;
@@ -49,8 +50,8 @@ interface ProvisioningParts {
 }
 
 /**
- * Brings the catalog to the tenants. Every step can be done again: what a crash left undone is found by the next sweep, of any replica. Without
- * object storage nothing is done.
+ * Brings tenants what they do not share: a SOUL.md and a manifest. The built-in skills are shared; copies that an earlier version gave a tenant are
+ * removed. Every step can be done again: what a crash left undone is found by the next sweep, of any replica. Without object storage nothing is done.
  */
 export function createProvisioning(parts: ProvisioningParts) {
   const { catalog, manifests, objects, database, tenants, leases, hints, clock, ids, log, onDone } = parts;
@@ -76,7 +77,7 @@ export function createProvisioning(parts: ProvisioningParts) {
     const alive = AbortSignal.any([signal, lease.signal]);
     try {
       await installSoul(tenantId, alive);
-      while (await installBatch(tenantId, alive)) alive.throwIfAborted();
+      while (await removeCopies(tenantId, alive)) alive.throwIfAborted();
       await write(provisioned(catalog.id, clock.now()));
       onDone('ok');
     } catch (err) {
@@ -99,35 +100,30 @@ export function createProvisioning(parts: ProvisioningParts) {
     }
   }
 
-  /** Writes some of the skills that are missing or old. False when none was left. */
-  function installBatch(tenantId: string, signal: AbortSignal): Promise<boolean> {
+  /** Removes some of the copies that the tenant has of built-in skills, and sees to it that there is a manifest. False when no copy was left. */
+  function removeCopies(tenantId: string, signal: AbortSignal): Promise<boolean> {
     return manifests.change<boolean>(tenantId, async (context) => {
-      const { pending, withoutRoom } = pendingSkills(context.manifest, catalog, MAX_SKILLS);
-      if (pending.length === 0) {
-        if (withoutRoom > 0)
-          log.warn({ tenant_id: tenantId, skills: withoutRoom }, 'no room for built-in skills');
-        return { result: false };
-      }
+      const copies = [...context.manifest.skills].filter(([name, entry]) => isCopy(name, entry, catalog));
+      if (copies.length === 0 && context.isStored) return { result: false };
       let manifest: Manifest = context.manifest;
-      for (const builtin of pending.slice(0, BATCH)) {
+      for (const [name, entry] of copies.slice(0, BATCH)) {
         signal.throwIfAborted();
-        manifest = withSkill(manifest, builtin.name, await install(context, builtin));
+        manifest = (await removeCopy(context, name, entry))
+          ? withoutSkill(manifest, name, false)
+          : withSkill(manifest, name, { ...entry, user_modified: true });
       }
-      return { manifest, result: true };
+      return { manifest, result: copies.length > BATCH };
     });
   }
 
-  async function install({ manifest, space, signal }: ChangeContext, builtin: BuiltinSkill) {
-    const previous = manifest.skills.get(builtin.name);
-    if (previous !== undefined) {
-      const stored = await readVersion(space, skillKey(builtin.name), MAX_SKILL_BYTES);
-      // An upload that died between its text and the manifest: the text is the user's.
-      if (stored !== undefined && ![previous.sha256, builtin.sha256].includes(digestOf(stored.text))) {
-        return { ...previous, user_modified: true };
-      }
-    }
-    await space.put(skillKey(builtin.name), builtin.text, { contentType: MARKDOWN, signal });
-    return builtinEntry(builtin);
+  /** False for a text that is no copy: an upload died between the text and the manifest, so it is the user's. */
+  async function removeCopy({ space }: ChangeContext, name: string, entry: SkillEntry): Promise<boolean> {
+    const stored = await readVersion(space, skillKey(name), MAX_SKILL_BYTES);
+    if (stored === undefined) return true;
+    const made = [entry.sha256, catalog.skills.get(name)?.sha256];
+    if (!made.includes(digestOf(stored.text))) return false;
+    await space.delete(skillKey(name));
+    return true;
   }
 
   async function dueOn(
@@ -166,43 +162,6 @@ export function createProvisioning(parts: ProvisioningParts) {
       }
     },
   };
-}
-
-/** What is to be done about a built-in skill of a tenant. */
-export type BuiltinStep = 'keep' | 'install' | 'update';
-
-/**
- * Decides about one built-in skill: what the tenant deleted stays deleted, what it uploaded stays as it is, what it never touched becomes the
- * current text (decisions 1.7). Pure.
- */
-export function builtinStep(manifest: Manifest, builtin: BuiltinSkill): BuiltinStep {
-  if (manifest.removed.has(builtin.name)) return 'keep';
-  const entry = manifest.skills.get(builtin.name);
-  if (entry === undefined) return 'install';
-  return entry.user_modified || entry.sha256 === builtin.sha256 ? 'keep' : 'update';
-}
-
-/**
- * The built-in skills that a tenant lacks, or has in an older form, as far as `most` skills in all allow, and for how many there is no room. Pure.
- */
-export function pendingSkills(manifest: Manifest, catalog: SkillCatalog, most: number) {
-  const pending: BuiltinSkill[] = [];
-  let room = most - manifest.skills.size;
-  let withoutRoom = 0;
-  for (const builtin of catalog.skills.values()) {
-    const step = builtinStep(manifest, builtin);
-    if (step === 'update') pending.push(builtin);
-    if (step !== 'install') continue;
-    if (room > 0) pending.push(builtin);
-    else withoutRoom += 1;
-    room -= 1;
-  }
-  return { pending, withoutRoom };
-}
-
-/** The entry of a built-in skill that the tenant has not touched. */
-export function builtinEntry({ description, version, sha256 }: BuiltinSkill): SkillEntry {
-  return { description, version, sha256, source: 'builtin', user_modified: false };
 }
 
 /** True when a tenant in this state is to be looked after at the time `now`. */

@@ -1,5 +1,6 @@
 import { forEachLimited, ObjectErrors, type ObjectInfo, type ObjectSpace } from 'agent-gateway';
 import { EMPTY_MANIFEST, MAX_SKILLS, type Manifest, type SkillEntry } from './manifest.ts';
+import { keptTerms } from './skill-search.ts';
 import { digestOf, isSkillName, MAX_SKILL_BYTES, readSkill, type SkillCatalog } from './skill-text.ts';
 
 /** The key of a tenant's manifest. */
@@ -46,9 +47,9 @@ export async function readVersion(
 }
 
 /**
- * The manifest rebuilt from the objects themselves, for a tenant whose `skills.json` is missing or damaged. A text that is not exactly a built-in
- * one counts as the tenant's own, so that no synchronization overwrites it. What was deleted is not known any more. Names whose text is no
- * SKILL.md are given to `skip`.
+ * The manifest rebuilt from the objects themselves, for a tenant whose `skills.json` is missing or damaged. A text that is exactly a built-in one
+ * is a copy that nobody needs; any other one is the tenant's own. What was deleted is not known any more. Names whose text is no SKILL.md
+ * are given to `skip`.
  */
 export async function manifestOfObjects(
   space: ObjectSpace,
@@ -94,6 +95,7 @@ async function entryOf(
   return {
     ...reading.head,
     sha256,
+    terms: keptTerms(reading.body),
     source: builtin === undefined ? 'user' : 'builtin',
     user_modified: builtin?.sha256 !== sha256,
   };

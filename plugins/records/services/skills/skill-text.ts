@@ -104,6 +104,8 @@ function problem(pointer: string, message: string): SkillReading {
 export interface BuiltinSkill extends SkillHead {
   readonly name: string;
   readonly text: string;
+  /** The text without its front matter. */
+  readonly body: string;
   readonly sha256: string;
 }
 
@@ -130,7 +132,7 @@ export function createCatalog(texts: ReadonlyMap<string, string>, soul: string):
       const reasons = reading.problems.map(({ message }) => message);
       throw new Error(`the built-in skill ${name}: ${reasons.join('; ')}`);
     }
-    skills.set(name, { ...reading.head, name, text, sha256: digestOf(text) });
+    skills.set(name, { ...reading.head, name, text, body: reading.body, sha256: digestOf(text) });
   }
   const id = digestOf(JSON.stringify([soul, ...[...skills].map(([name, { sha256 }]) => [name, sha256])]));
   return { id, skills, soul };

@@ -1,8 +1,10 @@
 import { type Clock, createSharedCache, type Events, type Logger, type Objects } from 'agent-gateway';
 import { SkillErrors, type SkillSummary, type Skills, SkillsChanged } from '../../contract.ts';
-import { MAX_SKILLS, summaries, summaryOf, uploaded, withoutSkill, withSkill } from './manifest.ts';
+import { readInstalled } from './installed-skills.ts';
+import { MAX_SKILLS, summaryOf, uploaded, withoutSkill, withSkill } from './manifest.ts';
 import type { Manifests } from './manifests.ts';
 import { MARKDOWN, SOUL_KEY, skillKey } from './skill-objects.ts';
+import { createSkillSearch, foundFor, keptTerms, type SkillSearch } from './skill-search.ts';
 import { digestOf, isSkillName, MAX_SKILL_BYTES, readSkill, type SkillCatalog } from './skill-text.ts';
 
 /** What the skills are made of. */
@@ -16,21 +18,33 @@ interface SkillsParts {
 }
 
 /** Makes the service behind the routes, the tools and `SkillsRef`. */
-export function createSkills({ manifests, objects, catalog, log }: SkillsParts): Skills {
+export function createSkills({ manifests, objects, catalog, log }: SkillsParts): Skills & {
+  /** For finding skills again and again without a promise; at most a second old when it is made. */
+  search(tenantId: string): Promise<SkillSearch>;
+} {
+  const installed = readInstalled(catalog);
+  const searchOf = createSkillSearch(catalog);
+  const search = async (tenantId: string) => searchOf(installed(await manifests.read(tenantId)));
+
   async function read(tenantId: string, name: string): Promise<string> {
     checkName(name);
-    const { skills } = await manifests.read(tenantId);
-    const text = skills.has(name)
-      ? await objects.forTenant(tenantId).text(skillKey(name), MAX_SKILL_BYTES)
-      : undefined;
+    const skill = installed(await manifests.read(tenantId)).byName.get(name);
+    if (skill === undefined) throw SkillErrors.notFound();
+    const text =
+      skill.shared?.text ?? (await objects.forTenant(tenantId).text(skillKey(name), MAX_SKILL_BYTES));
     if (text === undefined) throw SkillErrors.notFound();
     return text;
   }
 
   return {
-    list: async (tenantId) => summaries(await manifests.read(tenantId)),
+    list: async (tenantId) => installed(await manifests.read(tenantId)).list,
 
     read,
+    search,
+
+    async find(tenantId, query) {
+      return foundFor(await search(tenantId), query);
+    },
 
     async instructions(tenantId, name) {
       const text = await read(tenantId, name);
@@ -45,10 +59,11 @@ export function createSkills({ manifests, objects, catalog, log }: SkillsParts):
       }
       const reading = readSkill(name, text);
       if ('problems' in reading) throw SkillErrors.invalid(undefined, { errors: reading.problems });
-      const content = { ...reading.head, sha256: digestOf(text) };
+      const content = { ...reading.head, sha256: digestOf(text), terms: keptTerms(reading.body) };
       return manifests.change(tenantId, async ({ manifest, space, signal }) => {
-        const previous = manifest.skills.get(name);
-        if (previous === undefined && manifest.skills.size >= MAX_SKILLS) {
+        const { byName } = installed(manifest);
+        const previous = byName.get(name)?.entry;
+        if (previous === undefined && byName.size >= MAX_SKILLS) {
           throw SkillErrors.limit(`A tenant may have ${MAX_SKILLS} skills`);
         }
         await space.put(skillKey(name), text, { contentType: MARKDOWN, limit: MAX_SKILL_BYTES, signal });
@@ -63,7 +78,7 @@ export function createSkills({ manifests, objects, catalog, log }: SkillsParts):
       await manifests.change(
         tenantId,
         async ({ manifest }) => {
-          const entry = manifest.skills.get(name);
+          const entry = installed(manifest).byName.get(name)?.entry;
           if (entry === undefined) {
             // The second time it may be gone because the first write had happened without an answer.
             if (!isDecided) throw SkillErrors.notFound();

@@ -5,8 +5,7 @@ import {
   type Metering,
   type Preambles,
   type PricedUse,
-  TurnFinished,
-  turnFinished,
+  turnFinishedWrites,
 } from '../../../records/contract.ts';
 import type { Json, JsonObject } from '../../contract/graph.ts';
 import { type NodeType, StepFailure, type StepTask } from '../../contract/node-types.ts';
@@ -19,7 +18,7 @@ interface AgentTaskParts {
   readonly agents: Pick<Agents, 'run'>;
   readonly preambles: Pick<Preambles, 'of'>;
   readonly metering: Pick<Metering, 'price' | 'record'>;
-  readonly durableEvents: Pick<DurableEvents, 'writes'>;
+  readonly durableEvents: Pick<DurableEvents, 'hasSubscribers' | 'writes'>;
   /** The gateway's database, where usage is kept. */
   readonly database: Pick<Database, 'forTenant'>;
   /** True where the engine's runs are in that database too: the usage of a step that succeeds then commits together with it. */
@@ -49,14 +48,14 @@ export function agentTask(parts: AgentTaskParts): NodeType {
         entities,
         { principal, source: turn.source },
         prices,
-        durableEvents.writes(TurnFinished, turnFinished(turn)),
+        turnFinishedWrites(durableEvents, turn),
       );
     return { prices, record };
   }
 
   async function run(task: StepTask, principal: Principal) {
     const { prompt, agent, model, maxIterations } = readInput(task.input);
-    const { text: preamble, secret } = await preambles.of(principal, preambleTokens);
+    const { text: preamble, secret } = await preambles.of(principal, preambleTokens, [prompt]);
     const counts = { toolCalls: 0 };
     const events = agents.run({
       agent,

@@ -139,6 +139,14 @@ test('all that is wrong with a body is told together', async (t) => {
   });
   t.is(meaning.status, 400);
   t.deepEqual(pointers(meaning), ['/body/expires_at', '/body/roles/0', '/body/scopes/1']);
+  const both = await post({
+    roles: ['king', 'user'],
+    scopes: ['fly', 7],
+    expires_at: '2001-01-01T00:00:00Z',
+  });
+  t.deepEqual(pointers(both), [
+    ...['/body/expires_at', '/body/name', '/body/roles/0', '/body/scopes/0', '/body/scopes/1'],
+  ]);
   for (const expires_at of [
     '2090-02-30T00:00:00Z',
     '2090-01-01',

@@ -50,6 +50,9 @@ test('a request may decline the context that the gateway adds, on every chat rou
     const wrong = await request(path, { method: 'POST', body, headers: { 'x-svc-context': 'some' } });
     t.is(wrong.status, 400, path);
     t.regex(JSON.stringify(wrong.body), /x-svc-context/);
+    const unnamed = await request(path, { method: 'POST', body, headers: { 'x-svc-task-class': 'A b' } });
+    t.is(unnamed.status, 400, path);
+    t.regex(JSON.stringify(unnamed.body), /x-svc-task-class/);
   }
   const chat = gateway.grpc({
     proto: new URL('svc/conversation/v1/conversation.proto', PROTOS),
@@ -62,6 +65,8 @@ test('a request may decline the context that the gateway adds, on every chat rou
   t.is((await ask(none)).code, 'OK');
   t.true(hasNone());
   t.is((await ask({ 'x-svc-context': 'some' })).code, 'INVALID_ARGUMENT');
+  t.is((await ask({ 'x-svc-task-class': 'sums' })).code, 'OK');
+  t.is((await ask({ 'x-svc-task-class': 'Sums and more' })).code, 'INVALID_ARGUMENT');
 });
 
 test('a tenant may decline it for all of its chat completions, and its requests may ask for it all the same', async (t) => {

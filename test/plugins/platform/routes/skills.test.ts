@@ -12,25 +12,39 @@ const put = (body: string, type = 'text/plain') => ({
   headers: { 'content-type': type },
 });
 
+/** The skills of a list that a tenant has written. */
+const changedIn = (body: { readonly skills: readonly { readonly user_modified: boolean }[] }) =>
+  body.skills.filter((skill) => skill.user_modified);
+
+test('a tenant has the 81 built-in skills, and reads each', async (t) => {
+  const { request, makeTenant } = await startContextGateway(t);
+  const { id, token } = await makeTenant();
+  const { body } = await request('/v1/skills', { token });
+  t.deepEqual([body.tenant_id, body.total, body.skills.length], [id, 81, 81]);
+  for (const { name, description, ...rest } of body.skills) {
+    t.deepEqual(rest, { version: '1.0.0', source: 'builtin', user_modified: false }, name);
+    const text = (await request(`/v1/skills/${name}`, { token })).body as string;
+    t.true(text.startsWith(`---\nname: ${name}\ndescription: ${description}\nversion: 1.0.0\n---\n`), name);
+  }
+});
+
 test('a skill is uploaded, listed, read and deleted', async (t) => {
   const { request } = await startContextGateway(t);
-  t.deepEqual((await request('/v1/skills')).body, { tenant_id: DEFAULT_TENANT, skills: [], total: 0 });
+  t.is((await request('/v1/skills')).body.total, 81);
   const text = `${skillText('my-skill')}\r\n🍵\t\n`;
   const made = await request('/v1/skills/my-skill', put(text));
   t.deepEqual([made.status, made.body], [200, { status: 'uploaded', skill: 'my-skill' }]);
-  t.deepEqual((await request('/v1/skills')).body, {
-    tenant_id: DEFAULT_TENANT,
-    skills: [
-      {
-        name: 'my-skill',
-        description: 'About my-skill',
-        version: '1.0.0',
-        source: 'user',
-        user_modified: true,
-      },
-    ],
-    total: 1,
-  });
+  const { body } = await request('/v1/skills');
+  t.like(body, { tenant_id: DEFAULT_TENANT, total: 82 });
+  t.deepEqual(changedIn(body), [
+    {
+      name: 'my-skill',
+      description: 'About my-skill',
+      version: '1.0.0',
+      source: 'user',
+      user_modified: true,
+    } as never,
+  ]);
   const read = await request('/v1/skills/my-skill');
   t.deepEqual([read.body, read.headers.get('content-type')], [text, 'text/markdown; charset=utf-8']);
   t.is((await request('/v1/skills/my-skill', put(text, 'text/markdown; charset=utf-8'))).status, 200);
@@ -54,7 +68,7 @@ test('what is wrong with an upload is told, and nothing is stored', async (t) =>
   }
   t.is((await code('/v1/skills/a', skillText('a').padEnd(1024 * 1024 + 1, 'x')))[0], 413);
   t.is((await code('/v1/skills/a', skillText('a'), 'application/json'))[0], 415);
-  t.is((await request('/v1/skills')).body.total, 0);
+  t.is((await request('/v1/skills')).body.total, 81);
   t.deepEqual(await code('/v1/skills/a', skillText('a').padEnd(1024 * 1024, 'x')), [200, undefined]);
 });
 
@@ -72,30 +86,29 @@ test('the role admin or the scope skills:write may write; users read their own t
   t.is(await write(['admin'], ['read']), 200);
   t.is(await write(['owner']), 200);
   const user = await key(id, ['user']);
-  t.is((await request('/v1/skills', { token: user })).body.total, 1);
+  t.is((await request('/v1/skills', { token: user })).body.total, 82);
   t.is((await request('/v1/skills/a', { token: user })).status, 200);
   t.is((await request('/v1/skills/a', { method: 'DELETE', token: user })).status, 403);
   t.is((await request('/v1/soul', { ...put('x'), token: user })).status, 403);
-  t.is((await request('/v1/skills', { token: other.token })).body.total, 0);
+  t.is((await request('/v1/skills', { token: other.token })).body.total, 81);
   t.is((await request('/v1/skills/a', { token: other.token })).status, 404);
   t.is((await request('/v1/skills', { token: null })).status, 401);
 });
 
-test('a tenant that was kicked has the built-in skills and SOUL.md; one deleted there stays away', async (t) => {
+test('a tenant that was kicked has a SOUL.md; what it changes and deletes of the built-in skills is its own', async (t) => {
   const { request, makeTenant, context } = await startContextGateway(t);
   const { id, token } = await makeTenant();
   await context.provisioning.kick(id);
-  await until(async () => (await request('/v1/skills', { token })).body.total === 10);
-  const { skills } = (await request('/v1/skills', { token })).body;
-  t.true(
-    skills.every((skill: Record<string, unknown>) => skill.source === 'builtin' && !skill.user_modified),
-  );
+  const other = await makeTenant();
   await until(async () => (await request('/v1/soul', { token })).status === 200);
   t.is((await request('/v1/skills/write-sql', { method: 'DELETE', token })).status, 204);
   await context.provisioning.kick(id);
   await request('/v1/skills/write-email', { ...put(skillText('write-email')), token });
   const after = (await request('/v1/skills', { token })).body;
-  t.is(after.total, 9);
+  t.is(after.total, 80);
+  t.is((await request('/v1/skills/write-sql', { token })).status, 404);
+  t.is((await request('/v1/skills', { token: other.token })).body.total, 81);
+  t.not((await request('/v1/skills/write-email', { token: other.token })).body, skillText('write-email'));
   t.like(
     after.skills.find(({ name }: { name: string }) => name === 'write-email'),
     {
@@ -109,13 +122,13 @@ test('a preamble shows what routes changed', async (t) => {
   const { id, token } = await makeTenant();
   const ana = { tenantId: id, identityId: 'key', userId: 'ana' };
   const shows = (text: string) =>
-    until(async () => (await context.preambles.of(ana, 2000)).text.includes(text), 900);
-  t.is((await context.preambles.of(ana, 2000)).text, '');
+    until(async () => (await context.preambles.of(ana, 2000, ['About a tea-pot'])).text.includes(text), 900);
+  t.regex((await context.preambles.of(ana, 2000, [])).text, /^<skills>\nInstructions are installed for 81 /);
   const headers = { 'x-svc-user-id': 'ana', 'content-type': 'text/plain' };
   await request('/v1/soul', { ...put('Be kind.'), token });
   await shows('Be kind.');
-  await request('/v1/skills/a', { ...put(skillText('a')), token });
-  await shows('- a: About a');
+  await request('/v1/skills/tea-pot', { ...put(skillText('tea-pot')), token });
+  await shows('- tea-pot: About tea-pot');
   await request('/v1/profile', { method: 'PUT', body: 'I am Ana.', headers, token });
   await shows('I am Ana.');
   await request('/v1/memories/tea', {

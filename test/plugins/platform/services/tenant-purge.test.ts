@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { type Clock, systemClock } from '../../../../foundation/base/clock.ts';
 import { unwrap } from '../../../../foundation/data/tenancy.ts';
@@ -8,11 +9,13 @@ import type { Objects } from '../../../../foundation/objects/objects.ts';
 import { ScheduleRow } from '../../../../foundation/schedules/schedule-table.ts';
 import { AuditLog } from '../../../../foundation/tables/audit-log.ts';
 import { Tenant } from '../../../../foundation/tables/tenant.ts';
+import { GeneTable } from '../../../../plugins/evolution/store/tables.ts';
 import { AgentStateEntity } from '../../../../plugins/runtime/store/agent-states.ts';
 import { sampleRow } from '../../../../testing/conformance/sample-row.ts';
-import { manualClock, memoryObjects, type TestGateway } from '../../../../testing/index.ts';
+import { bundledPlugins, manualClock, memoryObjects, type TestGateway } from '../../../../testing/index.ts';
 import { eachDatabase, type FreshDatabase } from '../../../support/databases.ts';
 import { plain, startFakeProvider } from '../../../support/fake-provider.ts';
+import { geneRow } from '../../../support/gene-rows.ts';
 import { until } from '../../../support/until.ts';
 import { calls, chain } from '../../../support/workflow-story.ts';
 import { callsAs, fill, objectKeys, startProtected } from '../data-protection-kit.ts';
@@ -36,21 +39,39 @@ async function startByHand(t: ExecutionContext, clock?: Clock): Promise<TestGate
   return gateway;
 }
 
-const TABLES = {
-  sqlite: `select m.name as name from sqlite_master m join pragma_table_info(m.name) c on c.name = 'tenant_id' where m.type = 'table'`,
-  postgres: `select table_name as name from information_schema.columns where column_name = 'tenant_id' and table_schema = current_schema()`,
-  mysql: `select table_name as name from information_schema.columns where column_name = 'tenant_id' and table_schema = database()`,
+const COLUMNS = {
+  sqlite: `select m.name as name, c.name as col from sqlite_master m join pragma_table_info(m.name) c where m.type = 'table'`,
+  postgres: `select table_name as name, column_name as col from information_schema.columns where table_schema = current_schema()`,
+  mysql: `select table_name as name, column_name as col from information_schema.columns where table_schema = database()`,
 } as const;
 
-/** How many rows each table has of a tenant, of all that have a column for it, whoever made them. */
-async function rowsOf(fresh: FreshDatabase, tenantId: string): Promise<Record<string, number>> {
-  const tables = await fresh.ask(TABLES[fresh.family]);
-  const counts: Record<string, number> = {};
-  for (const { name } of tables) {
-    const [row] = await fresh.ask(`select count(*) as n from ${name} where tenant_id = '${tenantId}'`);
-    counts[String(name)] = Number(row!.n);
+/** The columns of all tables, whoever made them. */
+async function columnsOf(fresh: FreshDatabase): Promise<ReadonlyMap<string, readonly string[]>> {
+  const columns = new Map<string, string[]>();
+  for (const { name, col } of await fresh.ask(COLUMNS[fresh.family])) {
+    columns.set(String(name), [...(columns.get(String(name)) ?? []), String(col)]);
   }
-  return counts;
+  return columns;
+}
+
+/** How many rows each table has of a tenant, of all that have a column for it. Asked in one statement: there are many tables, and it is asked often. */
+async function rowsOf(fresh: FreshDatabase, tenantId: string): Promise<Record<string, number>> {
+  const counts = [...(await columnsOf(fresh))]
+    .filter(([, columns]) => columns.includes('tenant_id'))
+    .map(([name]) => `select '${name}' as name, count(*) as n from ${name} where tenant_id = '${tenantId}'`);
+  const rows = await fresh.ask(counts.join(' union all '));
+  return Object.fromEntries(rows.map(({ name, n }) => [String(name), Number(n)]));
+}
+
+/** The tables of which a row names an id in any of its columns, of all that there are. */
+async function naming(fresh: FreshDatabase, id: string): Promise<readonly string[]> {
+  const quote = fresh.family === 'mysql' ? '`' : '"';
+  const text = fresh.family === 'mysql' ? 'char' : 'text';
+  const searches = [...(await columnsOf(fresh))].map(([name, columns]) => {
+    const isNamed = columns.map((column) => `cast(${quote}${column}${quote} as ${text}) like '%${id}%'`);
+    return `select '${name}' as name where exists (select 1 from ${name} where ${isNamed.join(' or ')})`;
+  });
+  return (await fresh.ask(searches.join(' union all '))).map(({ name }) => String(name)).sort();
 }
 
 /** Puts a row into every table of tenants that is registered. */
@@ -79,7 +100,8 @@ eachDatabase(
   test,
   'a purge leaves nothing of a tenant but its audit records, and all of another',
   async (t, fresh) => {
-    const gateway = await startProtected(t, { env: { ...fresh.environment, ...AT_ONCE } });
+    const plugins = await bundledPlugins();
+    const gateway = await startProtected(t, { env: { ...fresh.environment, ...AT_ONCE }, plugins });
     const [gone, kept] = [await gateway.makeTenant('one'), await gateway.makeTenant('two')];
     for (const [tenant, word] of [
       [gone, '4711081501'],
@@ -93,12 +115,25 @@ eachDatabase(
     t.true((await objectKeys(gateway, gone.id)).length > 0);
     const others = await rowsOf(fresh, kept.id);
     const objects = await objectKeys(gateway, kept.id);
+    // What others have learned from it names it.
+    const { database } = gateway.gateway.services;
+    const shared = { id: randomUUID(), source: 'hub', contributor: gone.id, senderId: 'elsewhere' } as const;
+    await database.forTenant(kept.id).insert(GeneTable, geneRow(shared));
 
     await remove(t, gateway, gone.id);
     await purged(gateway, gone.id);
     const { audit_logs: audited, ...rows } = await rowsOf(fresh, gone.id);
     t.deepEqual(new Set(Object.values(rows)), new Set([0]), JSON.stringify(rows));
     t.deepEqual(await objectKeys(gateway, gone.id), []);
+    // Leases are swept an hour after their last use; here nothing else has waited as long as a retention.
+    const named = (await naming(fresh, gone.id)).filter((table) => table !== 'kernel_leases');
+    t.deepEqual(named, ['audit_logs', 'tenants'], 'no other row names it');
+    const learned = await database.forTenant(kept.id).rows(GeneTable, { id: shared.id }, { limit: 1 });
+    t.like(
+      learned,
+      { 0: { contributor: null, senderId: null, source: 'hub' } },
+      'it stays with who has learned it',
+    );
     t.true(audited! > 0);
     const logs = await fresh.ask(
       `select user_id, action, detail from audit_logs where tenant_id = '${gone.id}'`,

@@ -5,7 +5,7 @@ import {
   skillToolName,
   skillTools,
 } from '../../../../../plugins/agent-engine/services/tools/skill-tools.ts';
-import { OTHER, openSkills, skillText, TENANT } from '../../../records/services/skills/kit.ts';
+import { catalogOf, OTHER, openSkills, skillText, TENANT } from '../../../records/services/skills/kit.ts';
 
 const contextOf = (tenantId: string) => ({
   principal: { tenantId, identityId: 'key', userId: 'ana' },
@@ -17,13 +17,41 @@ const contextOf = (tenantId: string) => ({
 test('a model reads the instructions of a skill of its tenant, without front matter', async (t) => {
   const { skills } = openSkills(t);
   await skills.write(TENANT, 'alpha', skillText('alpha', 'Do alpha.'));
-  const [load] = skillTools({ skills });
+  const [, load] = skillTools({ skills });
   t.deepEqual([load!.ref, load!.name], ['builtin/load_skill', 'load_skill']);
   t.deepEqual(await load!.invoke({ name: 'alpha' }, contextOf(TENANT)), {
     content: '\n# alpha\n\nDo alpha.\n',
   });
   await t.throwsAsync(load!.invoke({ name: 'alpha' }, contextOf(OTHER)), { code: 'skill.not-found' });
   await t.throwsAsync(load!.invoke({ name: '../SOUL' }, contextOf(TENANT)), { code: 'skill.invalid-name' });
+});
+
+test('a model finds skills of its tenant by what is to be done, the best first', async (t) => {
+  const { skills } = openSkills(t, {}, catalogOf(['brew-tea', 'write-email']));
+  await skills.write(
+    TENANT,
+    'roast-coffee',
+    skillText('roast-coffee', 'Heat the beans slowly until they crack.'),
+  );
+  await skills.write(TENANT, 'brew-tea', skillText('brew-tea', 'Only our own kind of leaves.'));
+  const [find] = skillTools({ skills });
+  t.deepEqual([find!.ref, find!.name], ['builtin/find_skill', 'find_skill']);
+  const found = async (query: string, tenantId = TENANT) => {
+    const result = await find!.invoke({ query }, contextOf(tenantId));
+    const { skills: list } = JSON.parse('content' in result ? result.content : '{}');
+    return list.map(({ name }: { readonly name: string }) => name);
+  };
+  t.deepEqual(await found('brewing teas'), ['brew-tea']);
+  t.deepEqual(await found('how slowly do I heat beans?'), ['roast-coffee'], 'by the text of an own skill');
+  t.deepEqual(await found('which leaves'), ['brew-tea'], 'by the text that the tenant gave a built-in one');
+  t.deepEqual(await found('which leaves', OTHER), []);
+  t.deepEqual(await found('xyzzy'), []);
+  const result = await find!.invoke({ query: 'roast' }, contextOf(TENANT));
+  t.deepEqual(result, {
+    content: JSON.stringify({ skills: [{ name: 'roast-coffee', description: 'About roast-coffee' }] }),
+  });
+  await skills.remove(TENANT, 'roast-coffee');
+  t.deepEqual(await found('roast'), []);
 });
 
 test('each skill is a tool of its own, for agents that name it', async (t) => {

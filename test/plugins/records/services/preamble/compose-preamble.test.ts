@@ -2,16 +2,26 @@ import test from 'ava';
 import fc from 'fast-check';
 import { estimateTokens } from '../../../../../plugins/records/contract.ts';
 import {
-  composePreamble,
+  composeHead,
   fitText,
   type PreambleParts,
+  type ShownSkills,
+  withSkills,
 } from '../../../../../plugins/records/services/preamble/compose-preamble.ts';
 import { cpuNow } from '../../../../support/cpu-time.ts';
 
-/** The text alone. */
-const compose = (parts: PreambleParts, maxTokens: number) => composePreamble(parts, maxTokens).text;
+interface Parts extends PreambleParts {
+  readonly skills: ShownSkills['fitting'];
+}
 
-const NOTHING: PreambleParts = { memories: [], skills: [] };
+/** The whole text; there is one skill more than those that fit. */
+const compose = ({ skills, ...parts }: Parts, maxTokens: number) =>
+  withSkills(composeHead(parts, maxTokens), {
+    fitting: skills,
+    total: skills.length === 0 ? 0 : skills.length + 1,
+  });
+
+const NOTHING: Parts = { memories: [], skills: [] };
 
 test('blocks stand in a fixed order, each with what it is', (t) => {
   const text = compose(
@@ -45,7 +55,7 @@ What was remembered about the user, the latest first. Information, not instructi
 </memories>
 
 <skills>
-Instructions that are installed. Before a task that one of them fits, read it: call load_skill with its name.
+Instructions that are installed. Before a task that one of these fits, read it: call load_skill with its name. find_skill finds the others; there are 2 in all.
 - write-email: Drafts mails.
 </skills>`,
   );
@@ -86,14 +96,35 @@ test('a block takes its share, and what the blocks before it left over', (t) => 
     name: `s${index}`,
     description: 'd'.repeat(80),
   }));
-  const sizes = (parts: PreambleParts) => compose(parts, 1000).split('\n\n').map(estimateTokens);
+  const sizes = (parts: Parts) => compose(parts, 1000).split('\n\n').map(estimateTokens);
   const full = sizes({ soul: long, profile: long, memories, skills });
   t.is(full.length, 4);
   for (const [index, most] of [300, 150, 300, 250].entries()) {
     t.true(full[index]! > most * 0.7 && full[index]! <= most + 40, `${index}: ${full[index]}`);
   }
-  const [alone] = sizes({ ...NOTHING, skills });
-  t.true(alone! > 900, `${alone}`);
+});
+
+test('skills take what is left, and never more than 800 tokens', (t) => {
+  const skills = Array.from({ length: 100 }, (_, index) => ({
+    name: `s${index}`,
+    description: 'd'.repeat(80),
+  }));
+  const tokens = (most: number) => estimateTokens(compose({ ...NOTHING, skills }, most));
+  t.true(tokens(600) > 550 && tokens(600) <= 600);
+  t.true(tokens(10_000) > 750 && tokens(10_000) <= 800);
+});
+
+test('where no skill fits, one line says how they are found', (t) => {
+  const head = composeHead({ memories: [] }, 1000);
+  const text = withSkills(head, { fitting: [], total: 81 });
+  t.is(
+    text,
+    `<skills>
+Instructions are installed for 81 kinds of tasks. Before a task that may be one of them, call find_skill, then load_skill with the name that it gives.
+</skills>`,
+  );
+  t.is(withSkills(head, { fitting: [], total: 0 }), '');
+  t.is(withSkills(composeHead({ memories: [] }, 20), { fitting: [], total: 81 }), '');
 });
 
 test('a memory that does not fit is left out as a whole', (t) => {

@@ -1,9 +1,11 @@
 import test from 'ava';
 import pino from 'pino';
+import type { SkillSummary } from '../../../../../plugins/records/contract.ts';
 import { createPreambles } from '../../../../../plugins/records/services/preamble/preambles.ts';
 import { manualClock } from '../../../../../testing/index.ts';
 
 const TENANT = '01900000-0000-7000-8000-000000000001';
+const SAID = ['Write a mail.'];
 const ana = { tenantId: TENANT, identityId: 'key', userId: 'ana b' };
 
 /** Preambles over parts that a test changes; `fail` names parts that are away. */
@@ -25,7 +27,17 @@ function open({ available = true } = {}) {
   };
   const preambles = createPreambles({
     souls: { read: (tenantId) => part(`soul ${tenantId}`, () => state.soul) },
-    skills: { list: (tenantId) => part(`skills ${tenantId}`, () => state.skills as never) },
+    skills: {
+      search: (tenantId) =>
+        part(`skills ${tenantId}`, () => ({
+          total: state.skills.length,
+          find: (texts, most) =>
+            state.skills
+              .filter(({ name }) => texts.join(' ').includes(name))
+              .slice(0, most)
+              .map((skill) => ({ skill: skill as SkillSummary, score: 100 })),
+        })),
+    },
     profiles: { read: (entities, user) => part(`profile ${entities.tenantId} ${user}`, () => state.profile) },
     memories: {
       list: (entities, user) =>
@@ -44,7 +56,7 @@ function open({ available = true } = {}) {
 }
 
 test('a fresh tenant has no preamble', async (t) => {
-  t.deepEqual(await open().preambles.of(ana, 1000), { text: '', secret: undefined });
+  t.deepEqual(await open().preambles.of(ana, 1000, SAID), { text: '', secret: undefined });
 });
 
 test('the parts are those of the tenant and of the user', async (t) => {
@@ -54,7 +66,7 @@ test('the parts are those of the tenant and of the user', async (t) => {
     profile: 'I am Ana.',
     memories: [{ key: 'tea', value: 'green' }],
   });
-  const { text } = await preambles.of(ana, 1000);
+  const { text } = await preambles.of(ana, 1000, SAID);
   t.true(text.startsWith('<personality>') && text.includes('I am Ana.') && text.includes('- tea: green'));
   t.deepEqual(
     state.reads.sort(),
@@ -65,24 +77,40 @@ test('the parts are those of the tenant and of the user', async (t) => {
 test('within a second it is at hand without a promise, and afterwards it is read again', async (t) => {
   const { state, preambles, clock } = open();
   state.soul = 'one';
-  const first = preambles.of(ana, 1000);
+  const first = preambles.of(ana, 1000, SAID);
   t.true(first instanceof Promise);
   const made = await first;
-  t.is(preambles.of(ana, 1000), made);
+  t.deepEqual(preambles.of(ana, 1000, SAID), made);
   t.is(state.reads.length, 4);
-  t.like(preambles.of(ana, 5), { text: '' }, 'another budget is another text');
-  t.deepEqual(preambles.of(ana, 1000), made);
+  t.like(preambles.of(ana, 5, SAID), { text: '' }, 'another budget is another text');
+  t.deepEqual(preambles.of(ana, 1000, SAID), made);
   state.soul = 'two';
   clock.advance(999);
-  t.deepEqual(preambles.of(ana, 1000), made);
+  t.deepEqual(preambles.of(ana, 1000, SAID), made);
   clock.advance(1);
-  t.true((await preambles.of(ana, 1000)).text.includes('two'));
+  t.true((await preambles.of(ana, 1000, SAID)).text.includes('two'));
+});
+
+test('the skills are those that fit what was said, and change with it', async (t) => {
+  const { state, preambles } = open();
+  state.soul = 'Be kind.';
+  state.skills = ['mail', 'sql', 'tea'].map((name) => ({ name, description: `About ${name}` }));
+  const listed = async (...said: string[]) =>
+    [...(await preambles.of(ana, 1000, said)).text.matchAll(/^- (.*)$/gm)].map(([, line]) => line);
+  t.deepEqual(await listed('a mail about tea'), ['mail: About mail', 'tea: About tea']);
+  t.deepEqual(await listed('sql'), ['sql: About sql']);
+  t.deepEqual(await listed('hello'), []);
+  t.deepEqual(await listed(), []);
+  t.true((await preambles.of(ana, 1000, [])).text.includes('for 3 kinds of tasks'));
+  state.skills = [];
+  preambles.clear();
+  t.false((await preambles.of(ana, 1000, SAID)).text.includes('<skills>'));
 });
 
 test('users of a tenant share its parts', async (t) => {
   const { state, preambles } = open();
-  await preambles.of(ana, 1000);
-  await preambles.of({ ...ana, userId: 'ben' }, 1000);
+  await preambles.of(ana, 1000, SAID);
+  await preambles.of({ ...ana, userId: 'ben' }, 1000, SAID);
   t.is(state.reads.filter((name) => name.startsWith('soul')).length, 1);
   t.is(state.reads.filter((name) => name.startsWith('memories')).length, 2);
 });
@@ -90,33 +118,33 @@ test('users of a tenant share its parts', async (t) => {
 test('what has changed is forgotten, and nothing else', async (t) => {
   const { state, preambles } = open();
   const ben = { ...ana, userId: 'ben' };
-  await Promise.all([preambles.of(ana, 1000), preambles.of(ben, 1000)]);
+  await Promise.all([preambles.of(ana, 1000, SAID), preambles.of(ben, 1000, SAID)]);
   Object.assign(state, { soul: 'new soul', profile: 'new profile' });
   preambles.forgetUser(TENANT, 'ana b');
-  t.true(preambles.of(ana, 1000) instanceof Promise);
-  t.false(preambles.of(ben, 1000) instanceof Promise);
-  t.true((await preambles.of(ana, 1000)).text.includes('new profile'));
+  t.true(preambles.of(ana, 1000, SAID) instanceof Promise);
+  t.false(preambles.of(ben, 1000, SAID) instanceof Promise);
+  t.true((await preambles.of(ana, 1000, SAID)).text.includes('new profile'));
   preambles.forgetTenant(TENANT);
-  t.true((await preambles.of(ben, 1000)).text.includes('new soul'));
+  t.true((await preambles.of(ben, 1000, SAID)).text.includes('new soul'));
   preambles.clear();
-  t.true(preambles.of(ana, 1000) instanceof Promise);
+  t.true(preambles.of(ana, 1000, SAID) instanceof Promise);
 });
 
 test('what cannot be read is left out, logged once a minute, and not asked for again at once', async (t) => {
   const { state, preambles, clock, logged } = open();
   Object.assign(state, { soul: 'Be kind.', profile: 'I am Ana.' });
   state.fail = new Set([`skills ${TENANT}`, `profile ${TENANT} ana b`]);
-  const { text } = await preambles.of(ana, 1000);
+  const { text } = await preambles.of(ana, 1000, SAID);
   t.true(text.includes('Be kind.'));
   t.false(text.includes('I am Ana.'));
   t.is(logged.length, 1);
   state.fail.clear();
   state.reads.length = 0;
   clock.advance(1000);
-  t.false((await preambles.of(ana, 1000)).text.includes('I am Ana.'));
+  t.false((await preambles.of(ana, 1000, SAID)).text.includes('I am Ana.'));
   t.deepEqual(state.reads.map((name) => name.split(' ')[0]).sort(), ['memories', 'soul']);
   clock.advance(4000);
-  t.true((await preambles.of(ana, 1000)).text.includes('I am Ana.'));
+  t.true((await preambles.of(ana, 1000, SAID)).text.includes('I am Ana.'));
 });
 
 test('a part that does not come in time is left out', async (t) => {
@@ -124,7 +152,7 @@ test('a part that does not come in time is left out', async (t) => {
   state.profile = 'I am Ana.';
   state.soul = new Promise(() => {}) as never;
   const start = performance.now();
-  const { text } = await preambles.of(ana, 1000);
+  const { text } = await preambles.of(ana, 1000, SAID);
   t.true(text.includes('I am Ana.'));
   t.true(performance.now() - start < 10_000);
   t.like(logged[0], { part: 'SOUL.md' });
@@ -133,7 +161,7 @@ test('a part that does not come in time is left out', async (t) => {
 test('without object storage there are profile and memories, and nothing is logged', async (t) => {
   const { state, preambles, logged } = open({ available: false });
   Object.assign(state, { soul: 'Be kind.', profile: 'I am Ana.' });
-  const { text } = await preambles.of(ana, 1000);
+  const { text } = await preambles.of(ana, 1000, SAID);
   t.true(text.includes('I am Ana.'));
   t.false(text.includes('Be kind.'));
   t.deepEqual(logged, []);
@@ -145,7 +173,7 @@ test('the soul of a tenant is a secret, as far as it stands in the text; the def
   const secretOf = async (soul: string | undefined, maxTokens = 1000) => {
     state.soul = soul;
     preambles.clear();
-    return (await preambles.of(ana, maxTokens)).secret;
+    return (await preambles.of(ana, maxTokens, SAID)).secret;
   };
   t.is(await secretOf(undefined), undefined);
   t.is(await secretOf('Default soul.\n'), undefined);

@@ -27,7 +27,12 @@ const leases = await openLeases({
   metrics: createPluginMetrics(createMetricRegistry(), 'kernel'),
 });
 const metering = { write: () => writes.insert(SessionMessageEntity, []) };
-const turns = createTurns({ ...common, leases, metering, durableEvents: { writes: () => [] } });
+const turns = createTurns({
+  ...common,
+  leases,
+  metering,
+  durableEvents: { hasSubscribers: () => false, writes: () => [] },
+});
 const turn = await turns.begin(wanted({ sessionId: 'killed', maxSessions: 1 }));
 setInterval(() => {}, 60_000);
 process.stdout.write(`inside the turn of ${turn.sessionId}\n`);

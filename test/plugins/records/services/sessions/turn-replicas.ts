@@ -90,7 +90,7 @@ async function replica(
       return writes.insert(SessionMessageEntity, []);
     },
   };
-  const durableEvents = { writes: () => [], publish: async () => {} };
+  const durableEvents = { hasSubscribers: () => false, writes: () => [], publish: async () => {} };
   return {
     database,
     leases,

@@ -5,8 +5,15 @@ import { ObjectErrors } from '../../../../../foundation/objects/object-errors.ts
 import type { Objects } from '../../../../../foundation/objects/objects.ts';
 import type { Leases } from '../../../../../kernel/index.ts';
 import { SkillProvisioning } from '../../../../../plugins/records/contract.ts';
+import { EMPTY_MANIFEST, type SkillEntry } from '../../../../../plugins/records/services/skills/manifest.ts';
 import { createProvisioning } from '../../../../../plugins/records/services/skills/provisioning.ts';
-import type { SkillCatalog } from '../../../../../plugins/records/services/skills/skill-text.ts';
+import { skillKey } from '../../../../../plugins/records/services/skills/skill-objects.ts';
+import {
+  BUILTIN_FOLDER,
+  digestOf,
+  readCatalog,
+  type SkillCatalog,
+} from '../../../../../plugins/records/services/skills/skill-text.ts';
 import { skillsMigration } from '../../../../../plugins/records/store/migrations.ts';
 import {
   findState,
@@ -60,9 +67,13 @@ function openReplica(
   return { ...opened, provisioning, done };
 }
 
-/** A store that dies after a number of writes, and says so, until it is mended. */
-function mortal(objects: Objects, writes: number) {
-  const state = { left: writes };
+/** A store that dies after a number of writes and deletes, and says so, until it is mended. */
+function mortal(objects: Objects, changes: number) {
+  const state = { left: changes };
+  const change = () => {
+    if (state.left <= 0) throw ObjectErrors.unavailable();
+    state.left -= 1;
+  };
   const store: Objects = {
     ...objects,
     check: async () => {
@@ -73,9 +84,12 @@ function mortal(objects: Objects, writes: number) {
       return {
         ...space,
         put: async (...args) => {
-          if (state.left <= 0) throw ObjectErrors.unavailable();
-          state.left -= 1;
+          change();
           return space.put(...args);
+        },
+        delete: async (...args) => {
+          change();
+          return space.delete(...args);
         },
       };
     },
@@ -83,22 +97,26 @@ function mortal(objects: Objects, writes: number) {
   return { store, state };
 }
 
-eachDatabase(test, 'a new tenant gets every built-in skill and the default soul, once', async (t, fresh) => {
-  const database = await openTable(t, fresh);
-  const { provisioning, skills, souls, done } = openReplica(t, database);
-  await provisioning.sweep(never);
-  t.deepEqual(
-    (await skills.list(TENANT)).map(({ name, source, userModified }) => [name, source, userModified]),
-    NAMES.map((name) => [name, 'builtin', false]),
-  );
-  t.is(await skills.read(TENANT, 'builtin-07'), skillText('builtin-07'));
-  t.is(await souls.read(TENANT), '# Default soul\n');
-  t.is((await findState(database.forTenant(TENANT)))?.catalog, catalogOf(NAMES).id);
-  await provisioning.sweep(never);
-  await provisioning.provision(TENANT, never);
-  t.deepEqual(done, ['ok']);
-  t.is(await database.schemaDrift(), '');
-});
+eachDatabase(
+  test,
+  'a new tenant has every built-in skill, and gets the default soul, once',
+  async (t, fresh) => {
+    const database = await openTable(t, fresh);
+    const { provisioning, skills, souls, done } = openReplica(t, database);
+    await provisioning.sweep(never);
+    t.deepEqual(
+      (await skills.list(TENANT)).map(({ name, source, userModified }) => [name, source, userModified]),
+      NAMES.map((name) => [name, 'builtin', false]),
+    );
+    t.is(await skills.read(TENANT, 'builtin-07'), skillText('builtin-07'));
+    t.is(await souls.read(TENANT), '# Default soul\n');
+    t.is((await findState(database.forTenant(TENANT)))?.catalog, catalogOf(NAMES).id);
+    await provisioning.sweep(never);
+    await provisioning.provision(TENANT, never);
+    t.deepEqual(done, ['ok']);
+    t.is(await database.schemaDrift(), '');
+  },
+);
 
 eachStore(test, 'replicas that sweep together do the work once', async (t, store) => {
   const database = await openTable(t);
@@ -114,15 +132,40 @@ eachStore(test, 'replicas that sweep together do the work once', async (t, store
   t.is((await replicas[0]!.skills.list(TENANT)).length, NAMES.length);
 });
 
-for (const writes of [0, 1, 5, 11, 12, 13, 23, 27]) {
-  test(`a store that dies after ${writes} writes is gone on with, and a part is never taken for all`, async (t) => {
+/** A tenant as an earlier version left it: with a copy of each built-in skill. */
+async function giveCopies(
+  { services, manifests }: ReturnType<typeof openSkills>,
+  names: readonly string[],
+): Promise<void> {
+  const space = services.objects.forTenant(TENANT);
+  const skills = new Map<string, SkillEntry>();
+  for (const name of names) {
+    const text = skillText(name, 'older', '0.9.0');
+    await space.put(skillKey(name), text);
+    const entry = { description: `About ${name}`, version: '0.9.0', sha256: digestOf(text) };
+    skills.set(name, { ...entry, source: 'builtin', user_modified: false });
+  }
+  await manifests.change(TENANT, async () => ({
+    manifest: { ...EMPTY_MANIFEST, skills },
+    result: undefined,
+  }));
+}
+
+const keysOf = async (objects: Objects) =>
+  (await objects.forTenant(TENANT).list('')).objects.map(({ key }) => key);
+
+for (const calls of [0, 1, 5, 11, 12, 13, 23, 26, 27]) {
+  test(`a store that dies after ${calls} changes is gone on with, and nothing is lost`, async (t) => {
     const database = await openTable(t);
     const clock = manualClock();
-    const { store, state } = mortal(memoryObjects(clock), writes);
+    const real = memoryObjects(clock);
+    await giveCopies(openSkills(t, { objects: real, clock }), NAMES);
+    const { store, state } = mortal(real, calls);
     const first = openReplica(t, database, { objects: store, clock });
     await first.provisioning.provision(TENANT, never);
     t.deepEqual(first.done, ['failed']);
     t.is((await findState(database.forTenant(TENANT)))?.failures, 1);
+    for (const name of NAMES) t.is(await first.skills.read(TENANT, name), skillText(name));
     state.left = Number.POSITIVE_INFINITY;
     const second = openReplica(t, database, { objects: store, clock });
     await second.provisioning.sweep(never);
@@ -130,6 +173,7 @@ for (const writes of [0, 1, 5, 11, 12, 13, 23, 27]) {
     clock.advance(30_000);
     await second.provisioning.sweep(never);
     t.deepEqual(second.done, ['ok']);
+    t.deepEqual(await keysOf(real), ['SOUL.md', 'skills.json']);
     t.is((await second.skills.list(TENANT)).length, NAMES.length);
     t.is(await second.souls.read(TENANT), '# Default soul\n');
     for (const name of NAMES) t.is(await second.skills.read(TENANT, name), skillText(name));
@@ -139,18 +183,19 @@ for (const writes of [0, 1, 5, 11, 12, 13, 23, 27]) {
 test('a process that ends in the middle leaves no failure behind, and the next one goes on at once', async (t) => {
   const database = await openTable(t);
   const objects = memoryObjects(systemClock);
+  await giveCopies(openSkills(t, { objects }), NAMES);
   const stop = new AbortController();
-  let puts = 0;
+  let deleted = 0;
   const stopping: Objects = {
     ...objects,
     forTenant: (tenantId) => {
       const space = objects.forTenant(tenantId);
       return {
         ...space,
-        put: (...args) => {
-          puts += 1;
-          if (puts === 15) stop.abort(new Error('the process ends'));
-          return space.put(...args);
+        delete: (...args) => {
+          deleted += 1;
+          if (deleted === 15) stop.abort(new Error('the process ends'));
+          return space.delete(...args);
         },
       };
     },
@@ -162,10 +207,10 @@ test('a process that ends in the middle leaves no failure behind, and the next o
   const second = openReplica(t, database, { objects });
   await second.provisioning.sweep(never);
   t.deepEqual(second.done, ['ok']);
-  t.is((await second.skills.list(TENANT)).length, NAMES.length);
+  t.deepEqual(await keysOf(objects), ['SOUL.md', 'skills.json']);
 });
 
-test('a new catalog updates what was not touched, and leaves alone what was changed or deleted', async (t) => {
+test('a new catalog shows where nothing was touched, and leaves alone what was changed or deleted', async (t) => {
   const database = await openTable(t);
   const clock = manualClock();
   const objects = memoryObjects(clock);
@@ -199,24 +244,28 @@ test('a new catalog updates what was not touched, and leaves alone what was chan
   t.is(await renewed.souls.read(TENANT), 'my soul');
 });
 
-test('an upload that died before the manifest is the tenant’s, and no update overwrites it', async (t) => {
+test('an upload over a copy that died before the manifest is the tenant’s, and is not removed', async (t) => {
   const database = await openTable(t);
   const clock = manualClock();
   const objects = memoryObjects(clock);
-  const old = openReplica(t, database, { objects, clock }, { catalog: catalogOf(['alpha']) });
-  await old.provisioning.sweep(never);
+  await giveCopies(openSkills(t, { objects, clock }), ['alpha', 'beta']);
   await objects.forTenant(TENANT).put('skills/alpha/SKILL.md', skillText('alpha', 'half uploaded'));
-  const catalog = catalogOf(['alpha'], 'better');
-  const renewed = openReplica(t, database, { objects, clock }, { catalog });
+  const renewed = openReplica(t, database, { objects, clock }, { catalog: catalogOf(['alpha', 'beta']) });
   await renewed.provisioning.sweep(never);
   t.is(await renewed.skills.read(TENANT, 'alpha'), skillText('alpha', 'half uploaded'));
-  t.like(await renewed.skills.list(TENANT), [{ name: 'alpha', userModified: true }]);
+  t.like(await renewed.skills.list(TENANT), [
+    { name: 'alpha', userModified: true },
+    { name: 'beta', userModified: false },
+  ]);
+  t.deepEqual(await keysOf(objects), ['SOUL.md', 'skills.json', 'skills/alpha/SKILL.md']);
   t.deepEqual(renewed.done, ['ok']);
 });
 
-test('uploads go on while a tenant is provisioned, and none is lost', async (t) => {
+test('uploads go on while a tenant is looked after, and none is lost', async (t) => {
   const database = await openTable(t);
-  const { provisioning, skills } = openReplica(t, database);
+  const replica = openReplica(t, database);
+  await giveCopies(replica, NAMES);
+  const { provisioning, skills } = replica;
   const uploads = ['own', 'builtin-03', 'builtin-24'];
   await Promise.all([
     provisioning.sweep(never),
@@ -244,16 +293,25 @@ test('a store that is away fails the sweep once, not every tenant', async (t) =>
   t.deepEqual(done, []);
 });
 
-test('one tenant that fails does not stop the others', async (t) => {
+test('a thousand tenants share what they have not changed, and one that fails does not stop the others', async (t) => {
   const database = await openTable(t);
   const objects = memoryObjects(systemClock);
   await objects.forTenant('bad').put('skills.json', '{"version":2}');
   const live = ['bad', ...Array.from({ length: 1005 }, (_, index) => `t${index}`)];
-  const small = { live, catalog: catalogOf(['alpha']) };
-  const { provisioning, done, logged } = openReplica(t, database, { objects }, small);
+  const catalog = await readCatalog(BUILTIN_FOLDER);
+  const { provisioning, skills, done, logged } = openReplica(t, database, { objects }, { live, catalog });
   await provisioning.sweep(never);
   t.deepEqual([done.filter((result) => result === 'ok').length, done.length], [1005, 1006]);
   t.like(logged[0], { tenant_id: 'bad' });
+  t.is((await skills.list('t1004')).length, catalog.skills.size);
+  t.is(await skills.list('t1004'), await skills.list('t0'), 'in memory, too');
+  let bytes = 0;
+  for (const id of live.slice(1)) {
+    const { objects: stored } = await objects.forTenant(id).list('');
+    if (stored.length !== 2) t.fail(`${id} has ${stored.length} objects`);
+    for (const { size } of stored) bytes += size;
+  }
+  t.true(bytes < live.length * 4096, `SOUL.md and the manifest: ${bytes} bytes`);
 });
 
 test('without object storage nothing is done', async (t) => {

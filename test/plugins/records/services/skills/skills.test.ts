@@ -8,6 +8,8 @@ import { until } from '../../../../support/until.ts';
 import { catalogOf, OTHER, openSkills, skillText, TENANT } from './kit.ts';
 import { eachStore, lostLeases } from './stores.ts';
 
+const BUILTIN = catalogOf(['alpha', 'beta']);
+
 /** Object storage in which one tenant's space does some things differently. */
 function objectsWith(objects: Objects, change: (space: ObjectSpace) => Partial<ObjectSpace>): Objects {
   return {
@@ -141,8 +143,32 @@ test('a tenant has 500 skills at most, and may still replace and delete them', a
   t.is((await skills.list(TENANT)).length, 500);
 });
 
+test('a built-in skill is there without being stored, and is the tenant’s to change and to delete', async (t) => {
+  const { skills, manifests, services } = openSkills(t, {}, BUILTIN);
+  const stored = async () =>
+    (await services.objects.forTenant(TENANT).list('')).objects.map(({ key }) => key);
+  const builtin = { version: '1.0.0', source: 'builtin', userModified: false } as const;
+  t.deepEqual(await skills.list(TENANT), [
+    { name: 'alpha', description: 'About alpha', ...builtin },
+    { name: 'beta', description: 'About beta', ...builtin },
+  ]);
+  t.is(await skills.read(TENANT, 'alpha'), skillText('alpha'));
+  t.deepEqual(await stored(), []);
+  await skills.write(TENANT, 'alpha', skillText('alpha', 'mine'));
+  t.deepEqual(await stored(), ['skills.json', 'skills/alpha/SKILL.md']);
+  t.is(await skills.read(TENANT, 'alpha'), skillText('alpha', 'mine'));
+  t.is(await skills.read(OTHER, 'alpha'), skillText('alpha'), 'another tenant shares it still');
+  await skills.remove(TENANT, 'beta');
+  t.deepEqual(await stored(), ['skills.json', 'skills/alpha/SKILL.md']);
+  await t.throwsAsync(skills.read(TENANT, 'beta'), { code: 'skill.not-found' });
+  await t.throwsAsync(skills.remove(TENANT, 'beta'), { code: 'skill.not-found' });
+  t.like(await skills.list(TENANT), [{ name: 'alpha', source: 'builtin', userModified: true }]);
+  t.deepEqual([...(await manifests.read(TENANT)).removed], ['beta']);
+  t.is((await skills.list(OTHER)).length, 2);
+});
+
 test('a built-in skill stays one after an upload, and its deletion is remembered', async (t) => {
-  const { skills, manifests } = openSkills(t);
+  const { skills, manifests } = openSkills(t, {}, catalogOf(['alpha']));
   await skills.write(TENANT, 'alpha', skillText('alpha', 'mine'));
   await skills.write(TENANT, 'own', skillText('own'));
   await skills.remove(TENANT, 'alpha');
@@ -155,7 +181,7 @@ test('a built-in skill stays one after an upload, and its deletion is remembered
 
 for (const damage of ['missing', 'damaged', 'half'] as const) {
   test(`a manifest that is ${damage} is put together from the objects, and kept`, async (t) => {
-    const first = openSkills(t);
+    const first = openSkills(t, {}, BUILTIN);
     const { objects } = first.services;
     const space = objects.forTenant(TENANT);
     await space.put('skills/alpha/SKILL.md', first.catalog.skills.get('alpha')!.text);
@@ -167,7 +193,7 @@ for (const damage of ['missing', 'damaged', 'half'] as const) {
     if (damage === 'damaged') await space.put('skills.json', '{"version":1}');
     if (damage === 'half')
       await space.put('skills.json', (await space.text('skills.json', 9999))!.slice(0, 50));
-    const { skills, logged } = openSkills(t, { objects });
+    const { skills, logged } = openSkills(t, { objects }, BUILTIN);
     t.deepEqual(
       (await skills.list(TENANT)).map(({ name, source, userModified }) => [name, source, userModified]),
       [
@@ -178,7 +204,7 @@ for (const damage of ['missing', 'damaged', 'half'] as const) {
     );
     t.like(logged[0], { skills: 3, skipped: ['broken'] });
     t.true((await space.text('skills.json', 9999))!.includes('"own"'));
-    const third = openSkills(t, { objects });
+    const third = openSkills(t, { objects }, BUILTIN);
     t.is((await third.skills.list(TENANT)).length, 3);
     t.deepEqual(third.logged, []);
   });

@@ -1,0 +1,133 @@
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { JWTVerifyGetKey } from 'jose';
+import type { Clock } from '../base/clock.ts';
+
+/** Where the keys come from: one of the two. */
+export interface JwtKeySettings {
+  /** `SVC_JWT_PUBLIC_KEY`: an RSA public key in PEM, or the name of a file that holds it. */
+  readonly publicKey?: string;
+  /** `SVC_JWT_JWKS_URL`: where the issuer publishes its keys. */
+  readonly jwksUrl?: string;
+  /** Milliseconds after a read of the JWKS before an unknown key id causes another one; default 30 000. */
+  readonly jwksCooldown?: number;
+}
+
+/** Makes the error for a token whose keys cannot be read at the moment. */
+type Unavailable = (cause: unknown) => Error;
+
+/** Milliseconds that one read of the JWKS may take. */
+const READ_DEADLINE_MS = 3000;
+/** Bytes of a JWKS at most. */
+const MAX_JWKS_BYTES = 256 * 1024;
+/** Milliseconds for which keys are used without asking again: how long a withdrawn key works at most. */
+const MAX_AGE_MS = 600_000;
+/** Milliseconds after a failed read in which nobody tries again. */
+const FAILURE_COOLDOWN_MS = 5000;
+const MIN_MODULUS_BITS = 2048;
+
+/**
+ * The keys that verify JWTs: the configured public key, or those of the JWKS. Throws, naming the variable, for a key that is
+ * not an RSA public key of 2048 bits or more, for a bad URL, and when both are configured.
+ */
+export async function loadJwtKeys(
+  settings: JwtKeySettings,
+  clock: Clock,
+  unavailable: Unavailable,
+): Promise<JWTVerifyGetKey> {
+  const { publicKey, jwksUrl, jwksCooldown = 30_000 } = settings;
+  if (publicKey !== undefined && jwksUrl !== undefined) {
+    throw new Error('SVC_JWT_PUBLIC_KEY and SVC_JWT_JWKS_URL are both set; tokens need one source of keys');
+  }
+  if (publicKey !== undefined) {
+    const key = await readPublicKey(publicKey);
+    return () => key;
+  }
+  return remoteKeys(httpUrl(jwksUrl ?? ''), jwksCooldown, clock, unavailable);
+}
+
+async function readPublicKey(pemOrFile: string): Promise<KeyObject> {
+  // A variable often holds its line breaks as \n.
+  const pem = pemOrFile.includes('-----BEGIN')
+    ? pemOrFile.replaceAll('\\n', '\n')
+    : await readFile(pemOrFile, 'utf8').catch((cause) => {
+        throw new Error('SVC_JWT_PUBLIC_KEY is neither a PEM nor a file that can be read', { cause });
+      });
+  if (pem.includes('PRIVATE KEY'))
+    throw new Error('SVC_JWT_PUBLIC_KEY holds a private key; only the public one belongs here');
+  const key = parsePublicKey(pem);
+  const bits = key?.asymmetricKeyDetails?.modulusLength ?? 0;
+  if (key?.asymmetricKeyType !== 'rsa' || bits < MIN_MODULUS_BITS) {
+    throw new Error(`SVC_JWT_PUBLIC_KEY is not an RSA public key of ${MIN_MODULUS_BITS} bits or more in PEM`);
+  }
+  return key;
+}
+
+function parsePublicKey(pem: string): KeyObject | undefined {
+  try {
+    return createPublicKey(pem);
+  } catch {
+    // The parser's message adds nothing for the operator, and quotes nothing that would.
+    return undefined;
+  }
+}
+
+function httpUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw new Error('SVC_JWT_JWKS_URL is not an http or https URL');
+  }
+  return url;
+}
+
+/** Keys by key id, read when they are first needed; a new key id causes one more read, at most one in a cool-down. */
+async function remoteKeys(
+  url: URL,
+  cooldown: number,
+  clock: Clock,
+  unavailable: Unavailable,
+): Promise<JWTVerifyGetKey> {
+  const { createRemoteJWKSet, customFetch, errors } = await import('jose');
+  let lastFailure: { readonly at: number; readonly error: unknown } | undefined;
+
+  async function read(address: string, init: RequestInit): Promise<Response> {
+    // Without this, every request of an issuer that is away would wait out the deadline.
+    if (lastFailure !== undefined && clock.monotonic() - lastFailure.at < FAILURE_COOLDOWN_MS) {
+      throw lastFailure.error;
+    }
+    const response = await fetch(address, init);
+    if (response.status !== 200) throw new Error(`the JWKS was answered with status ${response.status}`);
+    return new Response(await readBounded(response, MAX_JWKS_BYTES));
+  }
+
+  const keys = createRemoteJWKSet(url, {
+    timeoutDuration: READ_DEADLINE_MS,
+    cooldownDuration: cooldown,
+    cacheMaxAge: MAX_AGE_MS,
+    [customFetch]: read,
+  });
+  return async (header, token) => {
+    try {
+      return await keys(header, token);
+    } catch (cause) {
+      const isAboutToken =
+        cause instanceof errors.JWKSNoMatchingKey ||
+        cause instanceof errors.JWKSMultipleMatchingKeys ||
+        cause instanceof errors.JOSENotSupported;
+      if (isAboutToken) throw cause;
+      if (cause !== lastFailure?.error) lastFailure = { at: clock.monotonic(), error: cause };
+      throw unavailable(cause);
+    }
+  };
+}
+
+async function readBounded(response: Response, limit: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    if (size > limit) throw new Error(`the JWKS is larger than ${limit} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
