@@ -1,6 +1,6 @@
 import { assertOutsideTransaction } from 'agent-gateway';
 import type { HubAddresses } from '../../contract.ts';
-import { GeneErrors } from '../genes/errors.ts';
+import { ExchangeErrors } from './errors.ts';
 
 /** Milliseconds for a search in the hub: it gives its own nodes 2 s. */
 const TIMEOUT_MS = 5_000;
@@ -43,7 +43,7 @@ export function createHubClient(hubs: HubAddresses['hubs']): HubClient {
       caller.throwIfAborted();
       const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
       if (found.length > 0) return found.flat();
-      throw GeneErrors.hubFailed(undefined, { cause: (answers[0] as PromiseRejectedResult).reason });
+      throw ExchangeErrors.hubFailed(undefined, { cause: (answers[0] as PromiseRejectedResult).reason });
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Clock, Database, DurableEvents, Ids } from 'agent-gateway';
 import { GeneDecided } from '../../contract.ts';
+import { dayOf } from '../../rules/day.ts';
 import { featuresOf } from '../../rules/features.ts';
 import { classOf } from '../../rules/task-classes.ts';
 import { type Uplift, upliftOf } from '../../rules/uplift.ts';
@@ -14,9 +15,8 @@ import {
 } from '../../store/genes.ts';
 import { classesOf } from '../../store/learners.ts';
 import { ANY_AGENT, type GeneRow, GeneTable, LearnerTable } from '../../store/tables.ts';
-import { dayOf } from '../learn/day.ts';
+import { createAnnounceMoves } from '../exchange/gene-moves.ts';
 import { GeneErrors } from './errors.ts';
-import { createAnnounceMoves } from './gene-moves.ts';
 
 /** Days that the uplift looks back. */
 export const UPLIFT_DAYS = 30;

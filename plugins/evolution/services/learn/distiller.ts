@@ -11,11 +11,11 @@ import {
 } from 'agent-gateway';
 import { GeneMoved } from '../../contract.ts';
 import { chooseClasses } from '../../rules/choose-classes.ts';
+import { dayOf } from '../../rules/day.ts';
 import { evidenceOf } from '../../rules/evidence.ts';
 import { classesOf, toStored } from '../../store/learners.ts';
 import { type Arm, GeneTable, LearnerTable, OutcomeTable, TaskTable } from '../../store/tables.ts';
-import { createAnnounceMoves, statesBefore } from '../genes/gene-moves.ts';
-import { dayOf } from './day.ts';
+import { createAnnounceMoves, statesBefore } from '../exchange/gene-moves.ts';
 import { type GeneChanges, geneChanges, type RecordedTask } from './gene-changes.ts';
 
 /** Last tasks of an agent from which its genes are made. */

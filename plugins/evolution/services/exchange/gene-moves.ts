@@ -1,7 +1,7 @@
 import type { DurableEvents, TenantEntityManager } from 'agent-gateway';
 import { type GeneMove, GeneMoved } from '../../contract.ts';
 import { type GeneRow, GeneTable } from '../../store/tables.ts';
-import { ANONYMOUS, isMeantElsewhere, toShared } from '../exchange/shared-gene.ts';
+import { ANONYMOUS, isMeantElsewhere, toShared } from './shared-gene.ts';
 
 /** Publishes that genes have moved, in the transaction that moves them. */
 export type AnnounceMoves = (
