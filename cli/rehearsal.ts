@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { InFlight } from '../foundation/base/in-flight.ts';
 import { ConfigurationError } from '../foundation/config/configuration-error.ts';
 import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import type { KernelSettings } from '../foundation/config/kernel-settings.ts';
@@ -14,15 +15,15 @@ import type { Deployment } from '../kernel/api/deployment.ts';
 import type { Plugin } from '../kernel/api/plugin.ts';
 import type { Route } from '../kernel/api/route.ts';
 import { openAuthentication } from '../kernel/auth/open-authentication.ts';
-import { InFlight } from '../kernel/chain/in-flight.ts';
 import { kernelServices } from '../kernel/gateway.ts';
 import { pluginRoutes, pluginStatus } from '../kernel/host/admin-routes.ts';
 import { entryOf, restOf } from '../kernel/host/desired.ts';
 import { PluginChangeError } from '../kernel/host/errors.ts';
 import { createConfiguration } from '../kernel/host/gateway-configuration.ts';
 import { jobRoutes } from '../kernel/host/job-routes.ts';
+import { withNeeded } from '../kernel/host/needed-plugins.ts';
 import { readSettings } from '../kernel/host/plugin-configuration.ts';
-import { PluginFolders } from '../kernel/host/plugin-folders.ts';
+import { PluginFolders, pluginsOf } from '../kernel/host/plugin-folders.ts';
 import { PluginHost } from '../kernel/host/plugin-host.ts';
 import { createPublication, type ListenAddress } from '../kernel/host/publication.ts';
 import { type CompiledRoute, compileRoute } from '../kernel/http/compiled-route.ts';
@@ -104,14 +105,15 @@ export async function rehearse({
     onePort: settings.onePort,
   });
   const folders = PluginFolders.of(settings);
-  const only = settings.plugins ?? [];
-  const found = await folders.loadAll(file, only);
-  const deployment = deploymentOf(infrastructure, readiness, () => host);
+  const found = await folders.loadAll(file, settings.plugins);
+  const only = withNeeded(settings.plugins ?? [], pluginsOf(found)).names;
+  const deployment = deploymentOf(infrastructure, settings, readiness, () => host);
   const address: ListenAddress = { ...settings.listen, variable: 'SAAS_API_PORT' };
+  const kernel = kernelServices(options, infrastructure, authentication, listeners, deployment);
   const host: PluginHost = new PluginHost(found, {
     ...infrastructure,
     ...infrastructure.services,
-    services: kernelServices(options, infrastructure, authentication, listeners, deployment),
+    services: { ...kernel, openSqlite: () => kernel.openSqlite() },
     publication: withoutOwnWork(publication),
     env,
     address,
@@ -207,10 +209,12 @@ function settingProblems(plugin: Plugin | undefined, file: GatewayFile, env: Env
 
 function deploymentOf(
   { metrics }: Infrastructure,
+  { database }: Pick<KernelSettings, 'database'>,
   readiness: ReadinessParts,
   host: () => PluginHost,
 ): Deployment {
   return {
+    databaseFamily: database.driver,
     uptime: () => 0,
     plugins: () => host().slots.map((slot) => pluginStatus(slot, host().desired, VERSION)),
     readiness: () => checkReadiness(readiness),

@@ -1,6 +1,9 @@
+import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createAuditLogs } from '../foundation/audit/audit-logs.ts';
 import { within } from '../foundation/base/deadline.ts';
+import { collectGarbage } from '../foundation/base/idle-memory.ts';
+import { InFlight } from '../foundation/base/in-flight.ts';
 import type { CrashRecord } from '../foundation/code/crash-record.ts';
 import { type GatewayFile, loadGatewayFile } from '../foundation/config/gateway-file.ts';
 import { assertOutsideTransaction, openDatabase } from '../foundation/data/database.ts';
@@ -24,14 +27,15 @@ import type { KernelServices } from './api/services.ts';
 import { createCredentialWatch } from './auth/credential-watch.ts';
 import { type Authentication, openAuthentication } from './auth/open-authentication.ts';
 import { createApplication } from './chain/application.ts';
-import { InFlight } from './chain/in-flight.ts';
 import { RequestLimits } from './chain/rate-limit.ts';
 import { createGrpc } from './grpc/grpc.ts';
 import { pluginRoutes, pluginStatus } from './host/admin-routes.ts';
+import { gatewayAddress } from './host/gateway-address.ts';
 import { createConfiguration } from './host/gateway-configuration.ts';
 import { followPluginFolders } from './host/hot-plugins.ts';
 import { jobRoutes } from './host/job-routes.ts';
-import { type Discovered, PluginFolders, type Unloaded } from './host/plugin-folders.ts';
+import { withNeeded } from './host/needed-plugins.ts';
+import { type Discovered, PluginFolders, pluginsOf, type Unloaded } from './host/plugin-folders.ts';
 import { PluginHost } from './host/plugin-host.ts';
 import { createPublication } from './host/publication.ts';
 import { warnOfUnread } from './host/unread-contributions.ts';
@@ -119,7 +123,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     () => phase.closesBy,
   );
   const kernel = await openKernel(options, infrastructure, phase, opened);
-  const host = openHost(options, kernel, { folders: code.folders, found: await code.found });
+  const host = openHost(options, kernel, { folders: code.folders, found: await code.found, file });
   const serving = await serve(options, kernel, host, file, phase, opened);
   const closing = opened.move();
   let stopping: Promise<void> | undefined;
@@ -226,6 +230,7 @@ async function openKernel(
   const states: { read: () => readonly PluginStatus[] } = { read: () => [] };
   const startedAt = infrastructure.clock.monotonic();
   const deployment: Deployment = {
+    databaseFamily: options.settings.database.driver,
     uptime: () => infrastructure.clock.monotonic() - startedAt,
     plugins: () => states.read(),
     readiness: () => checkReadiness(readiness),
@@ -248,15 +253,6 @@ async function openKernel(
     states,
     readiness,
   };
-}
-
-/**
- * V8 collects when something is allocated, so an idle process would keep what large bodies have left behind. Node has a way to ask for it only with
- * `--expose-gc`, which `npm start` and the image set; without it memory comes back with later requests.
- */
-function collectGarbage(): (() => void) | undefined {
-  const { gc } = globalThis;
-  return gc === undefined ? undefined : () => void gc({ type: 'major', execution: 'async' });
 }
 
 /** What the chain needs, of HTTP and of gRPC. */
@@ -312,6 +308,7 @@ export function kernelServices(
         guardTransactions,
         ...(file === undefined ? {} : { file }),
       }),
+    dataDir: path.resolve(settings.dataDir),
     openapi: () => openApiDocument(listeners.routes(), VERSION, chain.kinds()),
     assertOutsideTransaction,
     ...faked,
@@ -324,6 +321,7 @@ export function kernelServices(
 interface Code {
   readonly folders: PluginFolders;
   readonly found: readonly (Discovered | Unloaded)[];
+  readonly file: GatewayFile;
 }
 
 type Host = ReturnType<typeof openHost>;
@@ -332,15 +330,17 @@ type Host = ReturnType<typeof openHost>;
 function openHost(
   { settings, env, setupTimeout, crashes }: GatewayOptions,
   kernel: Kernel,
-  { folders, found }: Code,
+  { folders, found, file }: Code,
 ) {
   const { log, metrics } = kernel;
-  const address = { ...settings.listen, variable: 'SAAS_API_PORT' };
+  const loaded = pluginsOf(found);
+  const only = withNeeded(settings.plugins ?? [], loaded).names;
+  const address = gatewayAddress({ settings, plugins: loaded, file, only, env });
   const plugins = new PluginHost(found, {
     ...kernel,
     env,
-    address,
-    only: settings.plugins ?? [],
+    address: address.own,
+    only,
     isBundled: (folder) => folder === GIVEN || folder.startsWith(BUNDLED_PLUGINS),
     ...(crashes && { leftOut: crashes.leftOut() }),
     drainTimeout: settings.drainTimeout,
@@ -377,16 +377,18 @@ async function serve(
     grpc.destroy();
     await listeners.close();
   });
-  await listeners.open(address, 'kernel');
   const own = [
     readinessRoute(readiness),
     ...pluginRoutes(plugins, configuration, VERSION),
     ...jobRoutes(jobs.administration),
   ];
-  await publication.addKernelRoutes(
-    address,
-    own.map((route) => compileRoute(route, 'kernel', new InFlight())),
-  );
+  if (address.own !== undefined) {
+    await listeners.open(address.own, address.owner, true);
+    await publication.addKernelRoutes(
+      address.own,
+      own.map((route) => compileRoute(route, 'kernel', new InFlight())),
+    );
+  }
   await configuration.start(file);
   warnOfUnread(plugins.slots, log);
   const { signal } = following;
@@ -394,7 +396,7 @@ async function serve(
   followPluginFolders({ folders, host: plugins, watchCode: settings.watchPlugins, log, signal });
   phase.isServing = true;
   phase.hasStarted = true;
-  return { url: listeners.url(address), grpcAddress: () => grpc.address };
+  return { url: listeners.url(address.main), grpcAddress: () => grpc.address };
 }
 
 /** See `Gateway.stop`. */

@@ -231,7 +231,7 @@ export {
   grpcMethod,
   grpcService,
 } from './api/grpc.ts';
-export type { Plugin, PluginDefinition } from './api/plugin.ts';
+export type { ListenRules, Plugin, PluginDefinition } from './api/plugin.ts';
 export { definePlugin } from './api/plugin.ts';
 export {
   ObjectStoresPoint,

@@ -6,8 +6,9 @@ import { registerKernelTables } from '../foundation/gateway-tables.ts';
 import type { Logger } from '../foundation/observability/logger.ts';
 import { planRun } from './host/desired.ts';
 import { Catalogue } from './host/graph.ts';
+import { withNeeded } from './host/needed-plugins.ts';
 import { registrationOf } from './host/plugin-configuration.ts';
-import { PluginFolders } from './host/plugin-folders.ts';
+import { PluginFolders, pluginsOf } from './host/plugin-folders.ts';
 
 /** What a migration needs of the process. */
 export interface MigrateOptions {
@@ -24,13 +25,13 @@ export interface MigrateOptions {
  */
 export async function migrateGateway({ settings, log }: MigrateOptions): Promise<readonly string[]> {
   const desired = await loadGatewayFile(settings.configFile);
-  const only = settings.plugins ?? [];
-  const found = await PluginFolders.of(settings).loadAll(desired, only);
+  const found = await PluginFolders.of(settings).loadAll(desired, settings.plugins);
   for (const one of found) {
     if ('error' in one)
       throw new Error(`${one.name} cannot be loaded: ${one.error.message}`, { cause: one.error });
   }
-  const { plugins, graph } = new Catalogue(found.flatMap((one) => ('plugin' in one ? [one.plugin] : [])));
+  const { plugins, graph } = new Catalogue(pluginsOf(found));
+  const only = withNeeded(settings.plugins ?? [], plugins.values()).names;
   const { run } = planRun({ graph, plugins, desired, only, failed: new Set() });
   const database = await openDatabase({
     ...settings.database,

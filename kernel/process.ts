@@ -1,7 +1,6 @@
-import { flushCompileCache } from 'node:module';
 import path from 'node:path';
 import { systemClock } from '../foundation/base/clock.ts';
-import { idleCollection, LOOK_EVERY_MS } from '../foundation/base/idle-memory.ts';
+import { keepSmall } from '../foundation/base/idle-memory.ts';
 import { createIds } from '../foundation/base/ids.ts';
 import { type CrashRecord, openCrashRecord } from '../foundation/code/crash-record.ts';
 import { placeOf } from '../foundation/code/error-place.ts';
@@ -71,25 +70,6 @@ async function main(): Promise<void> {
     await logging.flush();
     process.stderr.write(firstChat(gateway.url, acpToken));
   }
-}
-
-/** With `--expose-gc`, which `npm start` and the image set. */
-function keepSmall(): void {
-  const { gc } = globalThis;
-  if (gc === undefined) return;
-  const look = idleCollection({
-    collect: () => {
-      // The collection throws compiled code away as well: the next start is to find it on the disk.
-      flushCompileCache();
-      void gc({ type: 'major', execution: 'async', flavor: 'last-resort' });
-    },
-    cpuTime: () => {
-      const { user, system } = process.cpuUsage();
-      return user + system;
-    },
-    heapUsed: () => process.memoryUsage().heapUsed,
-  });
-  setInterval(look, LOOK_EVERY_MS).unref();
 }
 
 async function migrate(env: Environment): Promise<void> {

@@ -120,6 +120,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     SVC_HOST: '127.0.0.1',
     SAAS_API_PORT: '0',
     SVC_RUNTIME_ADDR: '127.0.0.1:0',
+    HUB_ADDR: '127.0.0.1:0',
     SVC_DATA_DIR: path.join(folder, 'data'),
     SVC_CONFIG: path.join(folder, 'gateway.yaml'),
     SVC_AGENTS_DIR: path.join(folder, 'agents.d'),

@@ -1,3 +1,5 @@
+import { flushCompileCache } from 'node:module';
+
 /** What an idle process is recognized by, and what is done then. */
 interface IdleParts {
   /** Collects all that can be and gives it back to the system; stops the process for about 2 ms for each MiB in use. */
@@ -9,7 +11,7 @@ interface IdleParts {
 }
 
 /** Milliseconds between two looks. */
-export const LOOK_EVERY_MS = 1_000;
+const LOOK_EVERY_MS = 1_000;
 /** Who uses less than this part of a processor is idle. */
 const IDLE_SHARE = 0.05;
 /** Microseconds of processor time since the last collection that are worth the next one. */
@@ -34,4 +36,32 @@ export function idleCollection({ collect, cpuTime, heapUsed }: IdleParts): () =>
     collect();
     collectedAt = now;
   };
+}
+
+/** Gives the memory of this process back when it is idle, for as long as it lives: with `--expose-gc`, which `npm start` and the image set. */
+export function keepSmall(): void {
+  const { gc } = globalThis;
+  if (gc === undefined) return;
+  const look = idleCollection({
+    collect: () => {
+      // The collection throws compiled code away as well: the next start is to find it on the disk.
+      flushCompileCache();
+      void gc({ type: 'major', execution: 'async', flavor: 'last-resort' });
+    },
+    cpuTime: () => {
+      const { user, system } = process.cpuUsage();
+      return user + system;
+    },
+    heapUsed: () => process.memoryUsage().heapUsed,
+  });
+  setInterval(look, LOOK_EVERY_MS).unref();
+}
+
+/**
+ * V8 collects when something is allocated, so an idle process would keep what large bodies have left behind. Node has a way to ask for it only with
+ * `--expose-gc`; without it memory comes back with later requests.
+ */
+export function collectGarbage(): (() => void) | undefined {
+  const { gc } = globalThis;
+  return gc === undefined ? undefined : () => void gc({ type: 'major', execution: 'async' });
 }

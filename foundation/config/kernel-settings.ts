@@ -15,6 +15,8 @@ export interface KernelSettings {
   readonly production: boolean;
   /** Where the gateway listens. */
   readonly listen: Address;
+  /** Which parts of it the operator has set, and which are defaults. */
+  readonly isListenSet: { readonly host: boolean; readonly port: boolean };
   /** Path, relative to the working directory unless absolute. */
   readonly dataDir: string;
   readonly logLevel: Variables['logLevel'];
@@ -91,12 +93,17 @@ export function readKernelSettings(env: Environment): KernelSettings {
   if (problems.length > 0) throw new ConfigurationError(problems);
   return Object.freeze({
     ...toSettings(variables),
+    isListenSet: { host: isSet(env, 'SVC_HOST'), port: isSet(env, 'SAAS_API_PORT') },
     database: database as DatabaseSettings,
     tracing: tracing as TracingSettings | undefined,
   });
 }
 
-function toSettings(variables: Variables): Omit<KernelSettings, 'database' | 'tracing'> {
+function isSet(env: Environment, name: string): boolean {
+  return (env[name] ?? '').trim() !== '';
+}
+
+function toSettings(variables: Variables): Omit<KernelSettings, 'database' | 'tracing' | 'isListenSet'> {
   const { dataDir, logLevel, configFile, acpToken, allowAnonymous } = variables;
   const { pluginDirs, plugins, pluginPackages, watchPlugins, drainTimeout, stopDelay } = variables;
   return {

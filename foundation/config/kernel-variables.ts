@@ -40,7 +40,7 @@ export const KernelVariables = Type.Object({
   plugins: field.list({
     env: 'SVC_PLUGINS',
     unset: 'all',
-    description: 'Limits this process to the named plugins, separated by commas',
+    description: 'Limits this process to the named plugins, separated by commas, and those that they need',
   }),
   pluginPackages: field.list({
     env: 'SVC_PLUGIN_PACKAGES',

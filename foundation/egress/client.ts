@@ -30,9 +30,9 @@ type Client = (tenantId: string, request: EgressRequest) => Promise<EgressRespon
 /** Makes the client. */
 export function createClient(admission: Admission, connections: Connections): Client {
   /** Sends one hop. What it holds of the connections it gives back when undici is done with it, not when we stop waiting. */
-  async function send(tenantId: string, hop: Hop, life: Lifetime): Promise<Answer> {
+  async function send(tenantId: string, account: string, hop: Hop, life: Lifetime): Promise<Answer> {
     const { target, method, headers, body } = hop;
-    const { dispatcher, release } = connections.lease(tenantId, target);
+    const { dispatcher, release } = connections.lease(tenantId, target, account);
     const sent = dispatcher.request({
       path: `${target.path}${target.url.search}`,
       method,
@@ -47,11 +47,11 @@ export function createClient(admission: Admission, connections: Connections): Cl
   }
 
   async function exchange(tenantId: string, request: EgressRequest, life: Lifetime): Promise<EgressResponse> {
-    const { redirect = 'follow', redirects = DEFAULTS.redirects } = request;
+    const { redirect = 'follow', redirects = DEFAULTS.redirects, account = tenantId } = request;
     let hop = firstHop(request);
     for (let followed = 0; ; followed += 1) {
       await life.race(admission.admit(tenantId, hop.target));
-      const answer = await send(tenantId, hop, life);
+      const answer = await send(tenantId, account, hop, life);
       try {
         const next =
           redirect === 'manual' ? undefined : redirectOf(hop, answer.statusCode, answer.headers.location);

@@ -16,8 +16,8 @@ interface Lease {
 
 /** The pooled connections of all tenants: none is ever used for two of them. */
 export interface Connections {
-  /** Throws `egress.busy` when too many requests are open, `gateway.draining` after the end. */
-  lease(tenantId: string, target: Target): Lease;
+  /** Throws `egress.busy` when too many requests are open (of the account, in all), `gateway.draining` after the end. */
+  lease(tenantId: string, target: Target, account: string): Lease;
   /** Breaks everything, open requests too. */
   close(): Promise<void>;
 }
@@ -80,17 +80,17 @@ export function createConnections(
     for (const [key, origin] of [...idle.slice(0, excess), ...own.slice(0, ownExcess)]) drop(key, origin);
   }
 
-  function count(tenantId: string, change: 1 | -1): void {
+  function count(account: string, change: 1 | -1): void {
     open += change;
-    const ofTenant = (openOf.get(tenantId) ?? 0) + change;
-    if (ofTenant === 0) openOf.delete(tenantId);
-    else openOf.set(tenantId, ofTenant);
+    const ofAccount = (openOf.get(account) ?? 0) + change;
+    if (ofAccount === 0) openOf.delete(account);
+    else openOf.set(account, ofAccount);
   }
 
   return {
-    lease(tenantId, target) {
+    lease(tenantId, target, account) {
       if (isClosed) throw KernelErrors.draining();
-      if (open >= bounds.open || (openOf.get(tenantId) ?? 0) >= bounds.openPerTenant) {
+      if (open >= bounds.open || (openOf.get(account) ?? 0) >= bounds.openPerTenant) {
         throw EgressErrors.busy(undefined, { headers: { 'retry-after': '1' } });
       }
       // A tenant id holds no blank.
@@ -99,12 +99,12 @@ export function createConnections(
       origins.delete(key);
       origins.set(key, origin);
       origin.open += 1;
-      count(tenantId, 1);
+      count(account, 1);
       return {
         dispatcher: origin.pool,
         release() {
           origin.open -= 1;
-          count(tenantId, -1);
+          count(account, -1);
           if (origin.open === 0) trim(tenantId);
         },
       };

@@ -53,6 +53,11 @@ export interface EgressContext extends EgressLimits {
   /** For the record of a denial: who asked for it. */
   readonly userId?: string | undefined;
   readonly sessionId?: string | undefined;
+  /**
+   * What the request is counted under instead of its tenant, as to how many may be open at one time. For a part of the gateway that itself bounds how many
+   * requests it has open to each of many receivers, so that those of them that hang keep no other from being called.
+   */
+  readonly account?: string | undefined;
 }
 
 /** A request of a tenant. */

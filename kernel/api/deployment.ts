@@ -1,3 +1,4 @@
+import type { Family } from '../../foundation/data/family.ts';
 import type { Readiness } from '../../foundation/observability/readiness.ts';
 
 /** A plugin of the deployment, as far as its administration shows it in short. */
@@ -12,6 +13,8 @@ export interface PluginStatus {
 
 /** This process and what runs in it. It belongs to the deployment: what it says is for operators. */
 export interface Deployment {
+  /** The family of its database, also where a rehearsal of its start stands on another one. */
+  readonly databaseFamily: Family;
   /** Milliseconds since the start. */
   uptime(): number;
   /** The plugins that were found, also those that do not run. */

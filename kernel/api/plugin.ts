@@ -5,6 +5,19 @@ import type { JobRef } from '../../foundation/messages/jobs/jobs.ts';
 import type { ExtensionPoint, Needed, ServiceRef, ServiceRefs, Wanted } from './refs.ts';
 import type { Scope } from './scope.ts';
 
+/** Where the routes of a plugin listen. */
+export interface ListenRules {
+  /** Name of the `config` field, a `field.address`; where it has no value they are served on the gateway's own address. */
+  readonly field: string;
+  /** Whether an address that cannot be had stops the start of the gateway. Default false: the plugin alone fails. */
+  readonly isRequired?: boolean;
+  /**
+   * In a process in which the plugin `without` does not run, this one is what the process is for. Unless `SVC_HOST` or `SAAS_API_PORT` says where the gateway listens, it
+   * then listens on the address of the field and nowhere else, or, where that has no value, on this one.
+   */
+  readonly alone?: { readonly without: string; readonly host: string; readonly port: number };
+}
+
 /** What a plugin is. `plugin.ts` of a plugin folder exports one as its default: a table of contents, no logic. */
 export interface PluginDefinition<
   C extends TSchema = TSchema,
@@ -40,8 +53,8 @@ export interface PluginDefinition<
   readonly entities?: readonly EntityRegistration[];
   /** Forward migrations of these tables, in order. */
   readonly migrations?: readonly (Migration | MovedMigration)[];
-  /** Name of the `config` field (a `field.address`) on which its routes listen; default: the gateway's own address. */
-  readonly listen?: string;
+  /** Name of the `config` field (a `field.address`) on which its routes listen, or more about it; default: the gateway's own address. */
+  readonly listen?: string | ListenRules;
   /** What its failure at start means for the gateway; default `continue`. `gateway.yaml` overrides it. */
   readonly onFailure?: OnFailure;
   /** Registers everything through `scope`. Nothing becomes visible before it resolves; when it throws, nothing ever was. */

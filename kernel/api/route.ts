@@ -43,6 +43,8 @@ export interface RouteCall<S extends RouteSchema = RouteSchema> extends Call {
   readonly query: Input<S, 'query'>;
   readonly headers: Input<S, 'headers'>;
   readonly body: Input<S, 'body'>;
+  /** The path with its query as it came: what callers sign. */
+  readonly target: string;
   /** The bytes of the body as they came; of routes with `bodyType: 'raw'` (empty without a body) or `rawBody: true`, `undefined` of others. */
   readonly rawBody: Buffer | undefined;
 }

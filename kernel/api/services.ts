@@ -55,6 +55,8 @@ export interface KernelServices {
    * what the plugin registers there, and is closed by the plugin (`scope.defer`).
    */
   openSqlite(file?: string): Promise<Database>;
+  /** Absolute path of `SVC_DATA_DIR`: for files that this process keeps, and no other replica sees. */
+  readonly dataDir: string;
   /** The OpenAPI 3.0 document of the routes that are live now. */
   openapi(): OpenApiDocument;
   /** Fails when called inside a database transaction: outbound calls say so before they wait (DESIGN 1.4). */

@@ -13,6 +13,8 @@ export interface Credentials {
   readonly method: string;
   /** The path without its query; the full method name for gRPC. */
   readonly path: string;
+  /** The path with its query, as it came: what callers sign. The same as `path` for gRPC. */
+  readonly target: string;
   /** True for a connection from the loopback interface without forwarding headers (decisions 0.2). */
   readonly loopback: boolean;
 }

@@ -110,11 +110,19 @@ function askWithBody(
   credentials: PresentedCredentials,
   deadline: number,
 ): Promise<Outcome> | undefined {
-  const { bearer, header, cookie, method, path, loopback, readBody } = credentials;
+  const { bearer, header, cookie, method, path, target, loopback, readBody } = credentials;
   const isThere = ({ in: place, name }: BodyAuthenticator['places'][number]) =>
     (place === 'header' ? header(name) : cookie(name)) !== undefined;
   if (readBody === undefined || !authenticator.places.some(isThere)) return undefined;
-  const signed = { ...(bearer === undefined ? {} : { bearer }), header, cookie, method, path, loopback };
+  const signed = {
+    ...(bearer === undefined ? {} : { bearer }),
+    header,
+    cookie,
+    method,
+    path,
+    target,
+    loopback,
+  };
   const ask = async (body: Buffer) => authenticator.authenticate({ ...signed, body });
   return readBody().then((body) => settle(authenticator, ask(body), deadline));
 }

@@ -1,21 +1,16 @@
 import type { JWTPayload, JWTVerifyGetKey } from 'jose';
 import type { Clock } from '../../foundation/base/clock.ts';
+import { type JwtKeySettings, loadJwtKeys } from '../../foundation/http/jwt-keys.ts';
 import { effectiveScopes, isRole } from '../access/roles.ts';
 import type { AuthenticationFailure, Authenticator, Outcome } from './authenticator.ts';
-import { loadJwtKeys } from './jwt-keys.ts';
+import { AuthErrors } from './errors.ts';
 
 /** Where the keys of JWTs come from, and what the tokens must say (decisions 1.14). */
-export interface JwtSettings {
-  /** `SVC_JWT_PUBLIC_KEY`: an RSA public key in PEM, or the name of a file that holds it. */
-  readonly publicKey?: string;
-  /** `SVC_JWT_JWKS_URL`: where the issuer publishes its keys. */
-  readonly jwksUrl?: string;
+export interface JwtSettings extends JwtKeySettings {
   /** `aud` that a token must name; default: not checked. */
   readonly audience?: string;
   /** `iss` that a token must have; default: not checked. */
   readonly issuer?: string;
-  /** Milliseconds after a read of the JWKS before an unknown key id causes another one; default 30 000. */
-  readonly jwksCooldown?: number;
 }
 
 /** Characters of a token at most. */
@@ -39,7 +34,9 @@ export async function createJwtAuthenticator(
   if (settings.publicKey === undefined && settings.jwksUrl === undefined) return undefined;
   // Most deployments never see a JWT; they do not load the library.
   const { errors, jwtVerify } = await import('jose');
-  const keys: JWTVerifyGetKey = await loadJwtKeys(settings, clock);
+  const keys: JWTVerifyGetKey = await loadJwtKeys(settings, clock, (cause) =>
+    AuthErrors.unavailable(undefined, { headers: { 'retry-after': '5' }, cause }),
+  );
 
   async function verify(token: string): Promise<Outcome> {
     try {

@@ -72,7 +72,12 @@ export function auth(identify: Identify, bodies: BodyBudget): Middleware {
     // Of a form or a mounted router the body is a stream, which is not read ahead.
     const isWhole = route?.definition !== undefined && route.definition.bodyType !== 'form';
     const readBody = isWhole ? () => readAhead(context as Context, bodies) : undefined;
-    state.credentials = new HeaderCredentials(req, req.method ?? 'GET', state.path, readBody);
+    state.credentials = new HeaderCredentials(
+      req,
+      req.method ?? 'GET',
+      { path: state.path, target: req.url ?? '/' },
+      readBody,
+    );
     const identified = identify(state, state.credentials, route?.access);
     return identified === undefined ? next() : identified.then(next);
   };

@@ -1,12 +1,12 @@
 import type { AuditExtra } from '../../foundation/audit/audit-entry.ts';
 import { asGatewayError } from '../../foundation/base/error-catalogue.ts';
 import { GatewayError } from '../../foundation/base/gateway-error.ts';
+import type { AbortableCall } from '../../foundation/base/in-flight.ts';
 import { type Headers, headerOf } from '../../foundation/http/headers.ts';
 import type { RequestTrace } from '../../foundation/observability/tracing.ts';
 import { ANONYMOUS, type Identity } from '../access/identity.ts';
 import type { AuthenticationFailure } from '../auth/authenticator.ts';
 import type { TenantRecord } from '../tenancy/tenants.ts';
-import type { AbortableCall } from './in-flight.ts';
 
 /** How a call ended, once its response is out or will never be. */
 export interface Outcome {

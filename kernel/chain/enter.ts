@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../foundation/base/clock.ts';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import type { InFlight } from '../../foundation/base/in-flight.ts';
 import { refusalOf } from '../../foundation/http/refusals.ts';
 import type { AddressedRequest } from '../../foundation/http/source-address.ts';
 import { sendAnswer } from '../http/respond.ts';
 import type { Match, RouteTable } from '../http/route-table.ts';
 import type { CallState } from './call-state.ts';
-import type { InFlight } from './in-flight.ts';
 import { type Middleware, RequestState } from './request-state.ts';
 
 /**

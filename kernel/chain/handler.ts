@@ -117,6 +117,7 @@ async function readCall(
 ): Promise<HttpCall> {
   const { validators } = route;
   const call = new HttpCall(context.state, services);
+  call.target = context.req.url ?? '/';
   const errors: FieldError[] = [];
   if (validators.params !== undefined) {
     call.params = namedParams(route.pattern, params);
@@ -190,5 +191,6 @@ class HttpCall extends StateCall<RequestState> {
   query: unknown;
   headers: unknown;
   body: unknown;
+  target = '/';
   rawBody: Buffer | undefined;
 }

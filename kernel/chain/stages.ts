@@ -1,11 +1,11 @@
 import { within } from '../../foundation/base/deadline.ts';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { GatewayError } from '../../foundation/base/gateway-error.ts';
+import type { InFlight } from '../../foundation/base/in-flight.ts';
 import { headerOf } from '../../foundation/http/headers.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { RequestStage, StagedRequest } from '../api/stage.ts';
 import type { CallState } from './call-state.ts';
-import type { InFlight } from './in-flight.ts';
 import type { Middleware } from './request-state.ts';
 
 /** A stage of a plugin. */

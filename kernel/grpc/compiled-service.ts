@@ -1,9 +1,9 @@
+import type { InFlight } from '../../foundation/base/in-flight.ts';
 import { createValidator, type Validator } from '../../foundation/base/json-schema.ts';
 import type { FileDescriptor } from '../../foundation/protobuf/descriptors.ts';
 import { loadProto, type ProtoMethod, type ProtoService } from '../../foundation/protobuf/load-proto.ts';
 import type { Access } from '../api/access.ts';
 import type { GrpcMethod, GrpcService } from '../api/grpc.ts';
-import type { InFlight } from '../chain/in-flight.ts';
 import { type DeclaredService, ServiceCollision } from './declared-service.ts';
 
 /** A method that is ready to serve: its owner is known, its schema is compiled, its messages can be read. */

@@ -1,5 +1,5 @@
+import type { InFlight } from '../../foundation/base/in-flight.ts';
 import type { GrpcService } from '../api/grpc.ts';
-import type { InFlight } from '../chain/in-flight.ts';
 import type { CompiledService } from './compiled-service.ts';
 
 /** A service of a plugin, as far as it is known without the library. */

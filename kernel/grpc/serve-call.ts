@@ -73,7 +73,11 @@ export function createServeCall(services: GrpcChainServices): ServeCall {
     }
     await askStages(services.stages(), 'before', state, 'GRPC');
     if (method === undefined || !isExempt(method)) {
-      await identify(state, new HeaderCredentials(request, 'POST', state.path), method?.access);
+      await identify(
+        state,
+        new HeaderCredentials(request, 'POST', { path: state.path, target: state.path }),
+        method?.access,
+      );
     }
     await bindTenant(state);
     const room = services.trail.room();
@@ -94,7 +98,10 @@ export function createServeCall(services: GrpcChainServices): ServeCall {
       const call = new ServedCall(state, method, services, acceptedAt);
       if (method.definition.countsAsStream === true) release = services.streams.acquire(call, call.userId);
       if (method.responseStream) {
-        unwatch = services.credentials.watch(state, new HeaderCredentials(state.request, 'POST', state.path));
+        unwatch = services.credentials.watch(
+          state,
+          new HeaderCredentials(state.request, 'POST', { path: state.path, target: state.path }),
+        );
       }
       await ending.succeed(await answer(state, method, call));
     } catch (thrown) {

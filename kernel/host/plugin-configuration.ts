@@ -8,7 +8,7 @@ import { pluginSources } from '../../foundation/config/gateway-file.ts';
 import { type Environment, readConfig } from '../../foundation/config/read-config.ts';
 import type { Address } from '../../foundation/config/units.ts';
 import type { Registration } from '../../foundation/data/database.ts';
-import type { Plugin } from '../api/plugin.ts';
+import type { ListenRules, Plugin } from '../api/plugin.ts';
 import { KERNEL_VERSION } from '../version.ts';
 import type { Desired } from './desired.ts';
 import type { ListenAddress } from './publication.ts';
@@ -30,26 +30,32 @@ export function readSettings(plugin: Plugin, desired: Desired, env: Environment)
   const schema: TSchema = plugin.config ?? Type.Object({});
   const sources = pluginSources(desired, plugin.name, env);
   const config = readConfig(schema, sources) as Record<string, unknown>;
-  return { config, hash: configHash(schema, config), address: listenAddress(plugin, schema, config) };
+  return { config, hash: configHash(schema, config), address: listenAddress(plugin, config) };
 }
 
-function listenAddress(
-  plugin: Plugin,
-  schema: TSchema,
-  config: Readonly<Record<string, unknown>>,
-): ListenAddress | undefined {
-  if (plugin.listen === undefined) return undefined;
-  const member = (schema as { properties?: Record<string, TSchema> }).properties?.[plugin.listen];
+/** What a plugin says of where it listens. */
+export function listenRules({ listen }: Plugin): ListenRules | undefined {
+  return typeof listen === 'string' ? { field: listen } : listen;
+}
+
+/** The variable that sets where a plugin listens, or the place in gateway.yaml where there is none. */
+export function listenVariable(plugin: Plugin, { field }: ListenRules): string {
+  const member = (plugin.config as { properties?: Record<string, TSchema> } | undefined)?.properties?.[field];
   const annotation = member && annotationOf(member);
   if (annotation?.kind !== 'address') {
     throw new Error(
-      `${plugin.name}: "listen" names ${plugin.listen}, which is no address field of its configuration`,
+      `${plugin.name}: "listen" names ${field}, which is no address field of its configuration`,
     );
   }
-  const address = config[plugin.listen] as Address | undefined;
-  return (
-    address && { ...address, variable: annotation.env ?? `plugins.${plugin.name}.config.${plugin.listen}` }
-  );
+  return annotation.env ?? `plugins.${plugin.name}.config.${field}`;
+}
+
+function listenAddress(plugin: Plugin, config: Readonly<Record<string, unknown>>): ListenAddress | undefined {
+  const rules = listenRules(plugin);
+  if (rules === undefined) return undefined;
+  const variable = listenVariable(plugin, rules);
+  const address = config[rules.field] as Address | undefined;
+  return address && { ...address, variable };
 }
 
 /**

@@ -6,6 +6,7 @@ import type { KernelSettings } from '../../foundation/config/kernel-settings.ts'
 import type { Plugin } from '../api/plugin.ts';
 import { BUNDLED_PLUGINS } from '../version.ts';
 import { restOf } from './desired.ts';
+import { ownerOf, withNeeded } from './needed-plugins.ts';
 
 /** The folders of plugins and the packages that gateway.yaml names, and the code in them. */
 export class PluginFolders {
@@ -44,7 +45,10 @@ export class PluginFolders {
     return sources;
   }
 
-  /** Imports the plugins that may run, side by side. One that cannot be loaded is reported and hinders no other. `only` is `SVC_PLUGINS`; `leftOut` crashed too often. */
+  /**
+   * Imports the plugins that may run, side by side, then those that they need. One that cannot be loaded is reported and hinders no other. `only` is
+   * `SVC_PLUGINS`; `leftOut` crashed too often.
+   */
   async loadAll(
     file = this.#declaring,
     only: readonly string[] = [],
@@ -52,15 +56,29 @@ export class PluginFolders {
   ): Promise<readonly (Discovered | Unloaded)[]> {
     this.declare(file);
     const sources = [...(await this.sources()).values()];
-    return Promise.all(
+    const mayRun = (name: string, among: readonly string[]) =>
+      restOf(name, file, among) === undefined && !leftOut.has(name);
+    const found: (Discovered | Unloaded)[] = await Promise.all(
       sources.map(async (source) => {
-        const mayRun = restOf(source.name, file, only) === undefined && !leftOut.has(source.name);
-        if (mayRun || source.takenBy !== undefined) return this.#import(source);
+        if (mayRun(source.name, only) || source.takenBy !== undefined) return this.#import(source);
         // Known, so that it is no new folder.
         this.#imported.set(source.name, await codeFingerprint(source.folder));
         return { name: source.name, folder: source.folder };
       }),
     );
+    for (;;) {
+      const { missing } = withNeeded(only, pluginsOf(found));
+      const owners = new Set(missing.map(ownerOf));
+      const lacking = sources.flatMap((source, at) =>
+        owners.has(source.name) && isUnloaded(found[at]!) && mayRun(source.name, []) ? [{ source, at }] : [],
+      );
+      if (lacking.length === 0) return found;
+      await Promise.all(
+        lacking.map(async ({ source, at }) => {
+          found[at] = await this.#import(source);
+        }),
+      );
+    }
   }
 
   /** Imports a plugin's code anew; `undefined` when no folder holds it and `file` names no package of it. */
@@ -109,6 +127,15 @@ export type Discovered =
 export interface Unloaded {
   readonly name: string;
   readonly folder: string;
+}
+
+/** The definitions among what was found. */
+export function pluginsOf(found: readonly (Discovered | Unloaded)[]): readonly Plugin[] {
+  return found.flatMap((one) => ('plugin' in one ? [one.plugin] : []));
+}
+
+function isUnloaded(found: Discovered | Unloaded): boolean {
+  return !('plugin' in found) && !('error' in found);
 }
 
 const NAME = /^[a-z][a-z0-9-]*$/;

@@ -3,6 +3,7 @@ import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { placeOf } from '../../foundation/code/error-place.ts';
 import { ConfigurationError } from '../../foundation/config/configuration-error.ts';
 import { parseGatewayFile } from '../../foundation/config/gateway-file.ts';
+import { ListenError } from '../../foundation/http/address.ts';
 import type { DegradedPlugin } from '../../foundation/observability/readiness.ts';
 import {
   changedEntries,
@@ -16,6 +17,7 @@ import {
 import { PluginChangeError } from './errors.ts';
 import { Catalogue } from './graph.ts';
 import { Moves } from './moves.ts';
+import { listenRules } from './plugin-configuration.ts';
 import type { Discovered, Unloaded } from './plugin-folders.ts';
 import { Slot } from './slot.ts';
 import { type Around, type Changed, PluginSwap, type SwapParts } from './swap.ts';
@@ -192,7 +194,7 @@ export class PluginHost {
       this.#slots.get(name)!.fail(cause);
       this.#options.log.error({ err: cause, plugin: name }, 'a plugin could not be started');
       // A variable that is wrong stops the start, whoever reads it (decisions 0.5).
-      if (namesVariable(cause)) throw new PluginChangeError(name, cause);
+      if (namesVariable(cause) || this.#isRequired(name, cause)) throw new PluginChangeError(name, cause);
       this.#abortIfAsked(name, cause);
       for (const dependent of catalogue.graph.dependentsOf(name)) {
         if (catalogue.needs(dependent, name)) this.#abortIfAsked(dependent, cause);
@@ -420,6 +422,12 @@ export class PluginHost {
       if (!this.#slots.has(name))
         this.#options.log.warn({ plugin: name }, 'gateway.yaml names a plugin that no folder holds');
     }
+  }
+
+  /** Whether an address could not be had without which the plugin is nothing. */
+  #isRequired(name: string, cause: unknown): boolean {
+    const plugin = this.#catalogue.plugins.get(name);
+    return cause instanceof ListenError && plugin !== undefined && listenRules(plugin)?.isRequired === true;
   }
 
   #abortIfAsked(name: string, cause: unknown): void {

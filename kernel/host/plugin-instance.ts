@@ -1,12 +1,12 @@
 import { within } from '../../foundation/base/deadline.ts';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
+import { InFlight } from '../../foundation/base/in-flight.ts';
 import { type OwnedHandles, ownHandles } from '../../foundation/code/owned-handles.ts';
 import type { HintConsumer } from '../../foundation/messages/hints/hints.ts';
 import type { JobWorker } from '../../foundation/messages/jobs/jobs.ts';
 import type { Logger } from '../../foundation/observability/logger.ts';
 import type { RunningTask } from '../../foundation/schedules/periodic.ts';
 import type { Plugin } from '../api/plugin.ts';
-import { InFlight } from '../chain/in-flight.ts';
 import { type Drain, Effects } from './effects.ts';
 import { createScope, type ScopeParts } from './plugin-scope.ts';
 

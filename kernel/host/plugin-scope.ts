@@ -1,5 +1,6 @@
 import type { Middleware } from 'koa';
 import type { TSchema } from 'typebox';
+import type { InFlight } from '../../foundation/base/in-flight.ts';
 import { requireOwnName } from '../../foundation/base/offers.ts';
 import type { Claim } from '../../foundation/messages/claims.ts';
 import {
@@ -22,7 +23,6 @@ import type { Plugin } from '../api/plugin.ts';
 import type { ExtensionPoint } from '../api/refs.ts';
 import type { Scope } from '../api/scope.ts';
 import type { KernelServices } from '../api/services.ts';
-import type { InFlight } from '../chain/in-flight.ts';
 import { checkStage } from '../chain/stages.ts';
 import { compileMount, compileRoute } from '../http/compiled-route.ts';
 import type { Effects, Task } from './effects.ts';

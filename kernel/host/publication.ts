@@ -19,7 +19,8 @@ export interface ListenAddress {
 /** A running instance with its place. */
 export interface Published {
   readonly instance: PluginInstance;
-  readonly address: ListenAddress;
+  /** Undefined: nowhere. */
+  readonly address: ListenAddress | undefined;
   /** Takes its credentials out of the chain. */
   readonly withdraw: readonly (() => void)[];
 }
@@ -65,13 +66,13 @@ export function createPublication(parts: PublicationParts) {
     arriving: ReadonlyMap<string, Arrival>,
   ): Promise<() => void> {
     for (const { address, instance } of arriving.values()) {
-      await listeners.open(address, instance.plugin.name);
+      if (address !== undefined) await listeners.open(address, instance.plugin.name);
       if (instance.effects.grpc.length > 0) await grpc.open(instance.plugin.name);
     }
     const next = [...staying(leaving).values(), ...arriving.values()];
     const routes = new Map(kernelRoutes);
     for (const { instance, address } of next) {
-      const places = new Set([listeners.key(address), ...(onePort ? kernelRoutes.keys() : [])]);
+      const places = new Set([...keysOf([address]), ...(onePort ? kernelRoutes.keys() : [])]);
       for (const place of places) {
         routes.set(place, [...(routes.get(place) ?? []), ...instance.effects.routes]);
       }
@@ -85,6 +86,10 @@ export function createPublication(parts: PublicationParts) {
     return () => {
       for (const swap of swaps) swap();
     };
+  }
+
+  function keysOf(addresses: readonly (ListenAddress | undefined)[]): readonly string[] {
+    return addresses.flatMap((address) => (address === undefined ? [] : [listeners.key(address)]));
   }
 
   function staying(leaving: ReadonlySet<string>): Map<string, Published> {
@@ -167,7 +172,7 @@ export function createPublication(parts: PublicationParts) {
 
     /** Gives up what was checked and not published: closes the addresses that were opened for it. */
     async abandon(): Promise<void> {
-      const used = [...live.values()].map(({ address }) => listeners.key(address));
+      const used = keysOf([...live.values()].map(({ address }) => address));
       listeners.closeOthers(new Set([...kernelRoutes.keys(), ...used]));
       await grpc.abandon();
     },

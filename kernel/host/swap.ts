@@ -31,8 +31,8 @@ export interface SwapParts {
   readonly publication: Publication;
   /** Read by plugins for their own variables. */
   readonly env: Environment;
-  /** The gateway's own address, for plugins that name none. */
-  readonly address: ListenAddress;
+  /** The gateway's own address, for plugins that name none; undefined: these are served nowhere. */
+  readonly address: ListenAddress | undefined;
   /** Milliseconds; `gateway.yaml` may say otherwise for a plugin. */
   readonly drainTimeout: number;
   readonly setupTimeout?: number;

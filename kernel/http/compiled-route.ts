@@ -1,10 +1,10 @@
 import type { Middleware } from 'koa';
+import type { InFlight } from '../../foundation/base/in-flight.ts';
 import { createValidator, type InputPlace, type Validator } from '../../foundation/base/json-schema.ts';
 import { Type } from '../../foundation/base/type.ts';
 import type { ErrorDialect } from '../../foundation/errors/render.ts';
 import type { Access } from '../api/access.ts';
 import type { MountOptions, Route } from '../api/route.ts';
-import type { InFlight } from '../chain/in-flight.ts';
 
 /** A route that is ready to serve: its owner is known, its schemas are compiled. */
 export interface CompiledRoute {

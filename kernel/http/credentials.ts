@@ -8,14 +8,21 @@ export class HeaderCredentials implements PresentedCredentials {
   readonly bearer: string | undefined;
   readonly method: string;
   readonly path: string;
+  readonly target: string;
   readonly readBody: (() => Promise<Buffer>) | undefined;
   readonly #request: AddressedRequest;
 
-  constructor(request: AddressedRequest, method: string, path: string, readBody?: () => Promise<Buffer>) {
+  constructor(
+    request: AddressedRequest,
+    method: string,
+    { path, target }: { readonly path: string; readonly target: string },
+    readBody?: () => Promise<Buffer>,
+  ) {
     this.#request = request;
     this.bearer = bearerOf(headerOf(request.headers, 'authorization'));
     this.method = method;
     this.path = path;
+    this.target = target;
     this.readBody = readBody;
   }
 

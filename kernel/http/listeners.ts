@@ -48,8 +48,8 @@ export class Listeners {
     return `${address.host}:${address.port}`;
   }
 
-  /** Binds an address that is not bound yet. @throws ListenError naming plugin, address and variable. */
-  async open(address: Address, owner: string): Promise<void> {
+  /** Binds an address that is not bound yet; the kernel's own stays open whatever uses it. @throws ListenError naming plugin, address and variable. */
+  async open(address: Address, owner: string, isKernels = false): Promise<void> {
     const key = this.key(address);
     if (this.#open.has(key)) return;
     const table = new RouteTable(this.#options.everywhere);
@@ -96,7 +96,7 @@ export class Listeners {
     server.on('clientError', (cause, stream) => refuse(cause, stream as Socket, openOn(stream as Socket)));
     const sockets = socketsOf(server);
     await listen(server, address, owner);
-    this.#open.set(key, { server, sockets, answers, isKernels: owner === 'kernel', table });
+    this.#open.set(key, { server, sockets, answers, isKernels, table });
     this.#options.log.info({ address: this.url(address), owner }, 'listening');
   }
 

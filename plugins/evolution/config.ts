@@ -2,6 +2,9 @@ import { field, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
 import { DISCOUNT } from './rules/confidence.ts';
 
+/** Who a deployment is that has no id of its own. */
+export const DEFAULT_SENDER = 'gateway-local';
+
 /** Settings of evolution. */
 export const EvolutionConfig = Type.Object({
   enabled: field.boolean({
@@ -12,7 +15,7 @@ export const EvolutionConfig = Type.Object({
   }),
   sender_id: field.string({
     env: 'EVOLUTION_SENDER_ID',
-    default: 'gateway-local',
+    default: DEFAULT_SENDER,
     min: 1,
     max: 128,
     description: 'Id of this deployment among those that share genes',
@@ -52,19 +55,17 @@ export const EvolutionConfig = Type.Object({
     max: '1h',
     description: 'Time between two distillations of what was recorded into genes',
   }),
-  hub_url: field.url({
-    protocols: ['https', 'http'],
+  hub_url: field.list({
     env: 'EVOLUTION_HUB_URL',
     unset: 'genes stay in this deployment',
-    description: 'Address of the experience hub whose genes `/admin/evolution/federated` searches',
+    description:
+      'Addresses of the experience hubs whose genes `/admin/evolution/federated` searches, and in which the plugin `hub` makes this gateway a node; 8 at most',
   }),
-  hub_api_key: field.string({
+  hub_api_key: field.list({
     env: 'EVOLUTION_HUB_API_KEY',
     secret: true,
-    min: 1,
-    max: 1024,
-    unset: 'the hub is asked without a key',
-    description: 'Bearer key for the hub',
+    unset: 'hubs are asked without a key',
+    description: 'Bearer key for the hubs, or one for each in their order',
   }),
 });
 

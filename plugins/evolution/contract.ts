@@ -1,4 +1,4 @@
-import { defineEvent, serviceRef, Type } from 'agent-gateway';
+import { defineDurableEvent, defineEvent, serviceRef, Type } from 'agent-gateway';
 import type { SharingMode } from './services/sharing/effective-mode.ts';
 
 export { effectiveMode, SHARING_MODES, type SharingMode } from './services/sharing/effective-mode.ts';
@@ -112,7 +112,48 @@ export interface GeneExchange {
    * believed: what has not the form of a gene is refused, and no text of theirs is kept.
    */
   offer(tenantId: string, genes: readonly unknown[]): Promise<Imported>;
+  /** A gene of this deployment as `published` would give it; undefined where it is not promoted, or its tenant contributes nothing. */
+  find(tenantId: string, geneId: string): Promise<SharedGene | undefined>;
+  /** The same as `offer` for every tenant that consumes, 1,000 at most. Gives the number of copies that were made. */
+  offerToAll(genes: readonly unknown[]): Promise<number>;
+  /**
+   * Revokes what tenants have taken from elsewhere and that says the same as these genes, 100 at most, for good. What they have learned themselves stays. Gives the
+   * number of copies. Whether who says so may is the caller's matter.
+   */
+  withdraw(genes: readonly unknown[]): Promise<number>;
 }
 
 /** The exchange of genes. */
 export const GeneExchangeRef = serviceRef<GeneExchange>('evolution.gene-exchange');
+
+/** How a gene of a tenant's own changed its place among those that may be shared. */
+export interface GeneMove {
+  readonly change: 'promoted' | 'quarantined' | 'revoked';
+  /** The state before. */
+  readonly from: string;
+  /** As it is after the change, and without the name of its contributor: whether and how it is shared is asked when it is. */
+  readonly gene: SharedGene;
+}
+
+/**
+ * A gene of a tenant's own was promoted, quarantined or revoked, by the rule or by an operator. Published in the transaction that changes it. Only of what means the
+ * same elsewhere: genes about a tenant's own servers and agents stay at home.
+ */
+export const GeneMoved = defineDurableEvent(
+  'evolution.gene-moved',
+  Type.Object({
+    change: Type.Union([Type.Literal('promoted'), Type.Literal('quarantined'), Type.Literal('revoked')]),
+    from: Type.String(),
+    gene: Type.Unsafe<SharedGene>(Type.Object({ geneId: Type.String() })),
+  }),
+);
+
+/** The experience hubs that the operator has named, for who makes this deployment a node of them. */
+export interface HubAddresses {
+  /** `EVOLUTION_SENDER_ID`; undefined where nobody has set it, so that the default names no two deployments alike. */
+  readonly senderId: string | undefined;
+  readonly hubs: readonly { readonly url: string; readonly apiKey: string | undefined }[];
+}
+
+/** The experience hubs. */
+export const HubAddressesRef = serviceRef<HubAddresses>('evolution.hub-addresses');

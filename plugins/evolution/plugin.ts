@@ -1,6 +1,6 @@
 import { definePlugin, PersonalDataPoint } from 'agent-gateway';
 import { EvolutionConfig } from './config.ts';
-import { GeneExchangeRef, SharingPoliciesRef } from './contract.ts';
+import { GeneExchangeRef, HubAddressesRef, SharingPoliciesRef } from './contract.ts';
 import { geneRoutes } from './routes/genes.ts';
 import { sharedKnowledgeRoutes } from './routes/shared-knowledge.ts';
 import { globalSharingRoutes, tenantSharingRoutes } from './routes/sharing.ts';
@@ -18,7 +18,7 @@ export default definePlugin({
   config: EvolutionConfig,
   entities,
   migrations,
-  offers: [SharingPoliciesRef, GeneExchangeRef],
+  offers: [SharingPoliciesRef, GeneExchangeRef, HubAddressesRef],
   async setup(scope) {
     const { services, config: settings } = scope;
     const sharing = openSharing(scope);
@@ -26,6 +26,7 @@ export default definePlugin({
     scope.contribute(PersonalDataPoint, createSharingData(services.database));
     const genes = openGenes(scope, sharing.policies);
     scope.provide(GeneExchangeRef, genes.exchange);
+    scope.provide(HubAddressesRef, genes.addresses);
     scope.route(
       ...globalSharingRoutes(sharing),
       ...tenantSharingRoutes(sharing, services.tenants),

@@ -16,10 +16,11 @@ import { runRoutes } from './routes/runs.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { createPersonalData } from './services/data-protection/personal-data.ts';
 import { openDefinitions } from './services/definitions/create-definitions.ts';
-import { createEngines, limitsOf, openEngine } from './services/engine/open-engine.ts';
+import { createEngines } from './services/engine/further-engines.ts';
+import { limitsOf, openEngine } from './services/engine/open-engine.ts';
 import { openNodeTypes } from './services/nodes/node-types.ts';
 import { type NestedPrincipals, startWorkflowSource } from './services/tools/start-workflow.ts';
-import { retainedRuns } from './store/ended-runs.ts';
+import { retainedWorkflows } from './store/ended-runs.ts';
 import { entities, gatewayTables, migrations } from './store/tables.ts';
 
 export default definePlugin({
@@ -55,7 +56,7 @@ export default definePlugin({
     scope.provide(WorkflowEnginesRef, createEngines({ ...shared, typesOf }));
     scope.provide(WorkflowDefinitionsRef, definitions);
     scope.contribute(ToolsPoint, startWorkflowSource({ engine, definitions, nested }));
-    for (const kind of retainedRuns(database, gatewayTables)) scope.contribute(RetentionPoint, kind);
+    for (const kind of retainedWorkflows(database, gatewayTables)) scope.contribute(RetentionPoint, kind);
     scope.contribute(PersonalDataPoint, createPersonalData({ ...scope.services, redactor: guard, engine }));
     scope.route(
       ...definitionRoutes(definitions),

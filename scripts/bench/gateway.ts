@@ -17,6 +17,7 @@ export function gatewayEnvironment(folder: string): Record<string, string> {
     NODE_ENV: 'production',
     SAAS_API_PORT: '0',
     SVC_RUNTIME_ADDR: '127.0.0.1:0',
+    HUB_ADDR: '127.0.0.1:0',
     SVC_GRPC_ADDR: '127.0.0.1:0',
     SVC_HOST: '127.0.0.1',
     SVC_DATA_DIR: folder,

@@ -7,7 +7,7 @@ import type { Order, Score, Shape } from './workflow/contender.ts';
 
 /*
  * Steps a second of the workflow engine, beside DBOS Transact and beside the least that any engine with this data can do (a bare loop of
- * fused writes), on one PostgreSQL, in turn. Quote the ratios: absolute numbers are the machine's.
+ * fused writes), on one PostgreSQL, in turn; and what `/jobs` costs beside `/v1/workflow-runs`. Quote the ratios: absolute numbers are the machine's.
  * `npm run bench:workflow [-- --quick] [-- --json]`. PostgreSQL: `BENCH_POSTGRES`, default postgres://root@127.0.0.1:5432.
  */
 
@@ -22,11 +22,13 @@ const CONCURRENCY = [1, 8, 32] as const;
 /** Finished runs in the tables of the second engine. */
 const HISTORY = isQuick ? 10_000 : 100_000;
 
-/** Who takes part. `crowded` is the engine with many finished runs in its tables. */
+/** Who takes part. `crowded` is the engine with many finished runs in its tables; `http` is `/v1/workflow-runs`, `jobs` and `memory` are `/jobs` with jobs in PostgreSQL and in memory. */
 const CONTENDERS = {
   engine: { file: 'engine.ts' },
   crowded: { file: 'engine.ts', history: HISTORY },
   http: { file: 'http.ts' },
+  jobs: { file: 'jobs.ts', jobs: 'postgres' },
+  memory: { file: 'jobs.ts', jobs: 'sqlite' },
   dbos: { file: 'dbos.ts' },
   bare: { file: 'bare-loop.ts' },
 } as const;
@@ -120,7 +122,7 @@ function lines({ shape, concurrency, scores }: Result): string[] {
   return [
     `${shape} of 10, ${concurrency} at a time`,
     ...rows,
-    `  engine/dbos ${ratio('engine', 'dbos')}   engine/bare ${ratio('engine', 'bare')}   crowded/engine ${ratio('crowded', 'engine')}   http/engine ${ratio('http', 'engine')}`,
+    `  engine/dbos ${ratio('engine', 'dbos')}   engine/bare ${ratio('engine', 'bare')}   crowded/engine ${ratio('crowded', 'engine')}   http/engine ${ratio('http', 'engine')}   jobs/http ${ratio('jobs', 'http')}   memory/http ${ratio('memory', 'http')}`,
   ];
 }
 
@@ -128,13 +130,15 @@ const databaseOf = (name: Name) => `workflow_bench_${name}_${process.pid}`;
 
 /** Starts a contender in a process of its own, over its own database. */
 async function start(name: Name): Promise<Running> {
-  const contender: { readonly file: string; readonly history?: number } = CONTENDERS[name];
+  const contender: { readonly file: string; readonly history?: number; readonly jobs?: string } =
+    CONTENDERS[name];
   const child = fork(path.join(here, 'workflow', contender.file), [], {
     env: {
       ...process.env,
       NODE_ENV: 'production',
       BENCH_DATABASE_URL: `${SERVER}/${databaseOf(name)}`,
       BENCH_HISTORY: String(contender.history ?? 0),
+      BENCH_JOBS: contender.jobs ?? '',
     },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });

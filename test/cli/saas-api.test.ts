@@ -19,6 +19,7 @@ const FREE = {
   SVC_HOST: '127.0.0.1',
   SAAS_API_PORT: '0',
   SVC_RUNTIME_ADDR: '127.0.0.1:0',
+  HUB_ADDR: '127.0.0.1:0',
   SVC_GRPC_ADDR: '127.0.0.1:0',
 };
 

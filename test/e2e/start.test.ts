@@ -35,6 +35,7 @@ test('the first chat is the last that a start shows, when it can be asked', asyn
       SVC_HOST: '127.0.0.1',
       SAAS_API_PORT: '0',
       SVC_RUNTIME_ADDR: '127.0.0.1:0',
+      HUB_ADDR: '127.0.0.1:0',
       SVC_GRPC_ADDR: '127.0.0.1:0',
     },
     stdio: ['ignore', file.fd, file.fd],

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { endsWithin } from '../../foundation/base/deadline.ts';
-import type { InFlight } from '../../kernel/chain/in-flight.ts';
+import type { InFlight } from '../../foundation/base/in-flight.ts';
 import type { CompiledMethod } from '../../kernel/grpc/compiled-service.ts';
 import type { CompiledRoute } from '../../kernel/http/compiled-route.ts';
 import type { GrpcClient, OpenGrpcCall } from '../grpc-client.ts';

@@ -87,7 +87,10 @@ export const Genes = Type.Object({
 
 export const Stats = Type.Object({
   enabled: Enabled,
-  mode: Type.Enum(['local', 'federated'], { description: '`federated`: with a hub' }),
+  mode: Type.Enum(['local', 'federated'], {
+    description: '`federated`: with a hub',
+    examples: ['federated'],
+  }),
   sender_id: Type.String({ examples: ['gateway-local'] }),
   min_confidence: Rate,
   max_suggestions: Type.Integer({ examples: [3] }),

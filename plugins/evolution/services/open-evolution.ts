@@ -3,6 +3,7 @@ import type { EvolutionSettings } from '../config.ts';
 import type { SharingPolicies } from '../contract.ts';
 import { createFederatedSearch } from './exchange/federated-search.ts';
 import { createGeneExchange } from './exchange/gene-exchange.ts';
+import { readHubAddresses } from './exchange/hub-addresses.ts';
 import { createHubClient } from './exchange/hub-client.ts';
 import { createGeneDesk } from './genes/gene-desk.ts';
 
@@ -28,10 +29,11 @@ export function openGenes(
     senderId: settings.sender_id,
     onShared: (genes) => shared.inc(genes),
   });
-  const hub =
-    settings.hub_url === undefined ? undefined : createHubClient(settings.hub_url, settings.hub_api_key);
+  const addresses = readHubAddresses(settings);
+  const hub = addresses.hubs.length === 0 ? undefined : createHubClient(addresses.hubs);
   return {
     exchange,
+    addresses,
     isFederated: hub !== undefined,
     federatedSearch: createFederatedSearch({ ...services, policies, exchange, hub }),
     desk: createGeneDesk({ ...services }),

@@ -136,5 +136,16 @@ const initial: Migration = {
   ],
 };
 
+/** Copies of one content are looked for over all tenants, when its contributor revokes it. */
+const content: Migration = {
+  name: '002-content',
+  up: (schema) => [
+    schema
+      .createIndex('evolution_genes_content')
+      .on('evolution_genes')
+      .columns(['content_hash', 'tenant_id']),
+  ],
+};
+
 /** The migrations of evolution, in order. */
-export const migrations: readonly Migration[] = [initial];
+export const migrations: readonly Migration[] = [initial, content];

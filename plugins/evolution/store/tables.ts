@@ -21,6 +21,7 @@ export const GeneTable = defineEntity({
   indexes: [
     { name: 'evolution_genes_confidence', properties: ['tenantId', 'confidence', 'id'] },
     { name: 'evolution_genes_updated', properties: ['tenantId', 'updatedAt', 'id'] },
+    { name: 'evolution_genes_content', properties: ['contentHash', 'tenantId'] },
   ],
   uniques: [
     {

@@ -1,13 +1,5 @@
-import {
-  type Database,
-  defineErrors,
-  type ErrorExtras,
-  type Identity,
-  type Scope,
-  serviceRef,
-} from 'agent-gateway';
-import type { Graph, JsonObject } from './graph.ts';
-import type { NodeType } from './node-types.ts';
+import { defineErrors, type ErrorExtras, type Identity, serviceRef } from 'agent-gateway';
+import type { Graph, GraphProblem, JsonObject } from './graph.ts';
 import type { RunEventRecord, RunRecord, RunStatus, StepRecord, TaskCompletion, TaskRecord } from './runs.ts';
 
 const catalogue = defineErrors({
@@ -146,6 +138,10 @@ export interface RunQuery {
   /** By the start: from this time on, and before that one. */
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
+  /** Those of which a step was taken by a worker, or could be by a person; false: those that wait for their first worker. */
+  readonly hasBegun?: boolean | undefined;
+  /** Those of which a step failed for good, and that were not retried since; false: the others. */
+  readonly hasFailed?: boolean | undefined;
   readonly limit: number;
   readonly offset: number;
 }
@@ -194,6 +190,8 @@ export interface WorkflowEngine {
     tenantId: string,
     query: RunQuery,
   ): Promise<{ readonly runs: readonly RunRecord[]; readonly total: number }>;
+  /** When the first step of each of these runs was taken by a worker, or could be by a person (RFC 3339); runs that have not begun are missing. */
+  begun(tenantId: string, runIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Cancels; a second call gives the same. Throws `workflow.already-completed`. */
   cancel(place: RunPlace & { readonly by: string }): Promise<RunRecord>;
   /** Runs every failed step again. Throws `workflow.not-paused`. */
@@ -205,12 +203,16 @@ export interface WorkflowEngine {
     readonly limit: number;
     readonly offset: number;
   }): Promise<readonly TaskRecord[]>;
-  /** Completes a task. The first one wins; the same payload again gives the same step. `identity` absent: on behalf of the system. */
+  /**
+   * Completes a task. The first one wins; the same payload again gives the same step, or with `once` is refused as any other (`workflow.task-completed`).
+   * `identity` absent: on behalf of the system.
+   */
   completeTask(request: {
     readonly tenantId: string;
     readonly stepRunId: string;
     readonly identity?: Identity | undefined;
     readonly completion: TaskCompletion;
+    readonly once?: boolean | undefined;
   }): Promise<StepRecord>;
   /** The merged outputs of the nodes that lead into `end` by an edge that was taken; null while the run is not completed. */
   result(place: RunPlace): Promise<JsonObject | null>;
@@ -228,44 +230,6 @@ export interface WorkflowEngine {
   settled(place: RunPlace & { readonly timeoutMs: number; readonly signal: AbortSignal }): Promise<RunRecord>;
 }
 
-/** Limits of an engine. Milliseconds. */
-export interface WorkflowLimits {
-  /** Activated steps of one run at most, start and end included. */
-  readonly maxSteps: number;
-  /** Time of one attempt of a step. */
-  readonly stepTimeoutMs: number;
-  /** After this time without a sign of life a replica's steps go to others. */
-  readonly leaseMs: number;
-  /** How often an engine looks for work that no message announced. */
-  readonly sweepIntervalMs: number;
-  /** Steps that this process carries out at one time. */
-  readonly concurrency: number;
-}
-
-/** How a further engine is made. */
-export interface EngineOptions {
-  /** Names its tables (`<name>_runs` …), its queue and its events: `[a-z][a-z0-9]{0,15}`, once in a database. */
-  readonly name: string;
-  readonly database: Database;
-  /** Types beside `agent_task`, `service_task` and those of `NodeTypesPoint`. */
-  readonly nodeTypes?: readonly NodeType[];
-  /** Default: those of the plugin's configuration. */
-  readonly limits?: Partial<WorkflowLimits>;
-  /** Whether its events go to `EventSinksPoint`. Default false. */
-  readonly isDelivered?: boolean;
-}
-
-/** Makes engines over databases of other plugins. */
-export interface WorkflowEngines {
-  /**
-   * Makes an engine during the set-up of a plugin, which needs `WorkflowEnginesRef`, and binds its life to that plugin: it begins to work when the plugin
-   * is published, and hands its runs over when it stops. The database outlives it: close it with a `scope.defer` that stands before.
-   *
-   * @throws TypeError for a name that is none; DatabaseDefect for one that is taken
-   */
-  open(scope: Scope, options: EngineOptions): Promise<WorkflowEngine>;
-}
-
 /** Workflows by what people call them. */
 export interface WorkflowDefinitions {
   /**
@@ -275,6 +239,15 @@ export interface WorkflowDefinitions {
   resolve(tenantId: string, idOrName: string): Promise<StartableVersion>;
   /** What a workflow is called, whether it is published or not. Throws `workflow.definition-not-found`. */
   describe(tenantId: string, idOrName: string): Promise<WorkflowInfo>;
+  /**
+   * The `kind: Workflow` of agents.d of this name, as it is now, for an engine of another plugin. Undefined: there is none. Throws `workflow.not-published`
+   * for one that cannot run now.
+   */
+  file(name: string): Graph | undefined;
+  /** The names of all `kind: Workflow` of agents.d. */
+  fileNames(): readonly string[];
+  /** All that is wrong with a graph, by the rules of those that are published; none: an engine may run it. */
+  check(graph: Graph): readonly GraphProblem[];
 }
 
 /** What people know a workflow by. Wire names. */
@@ -294,5 +267,3 @@ export interface WorkflowInfo {
 export const WorkflowDefinitionsRef = serviceRef<WorkflowDefinitions>('workflow.definitions');
 /** The gateway's own engine, over its database. */
 export const WorkflowEngineRef = serviceRef<WorkflowEngine>('workflow.engine');
-/** The factory, for plugins with databases of their own. */
-export const WorkflowEnginesRef = serviceRef<WorkflowEngines>('workflow.engines');

@@ -9,8 +9,8 @@ import {
   withExample,
 } from 'agent-gateway';
 import { type StartableVersion, type WorkflowEngine, WorkflowErrors } from '../contract/engine.ts';
+import { fingerprintOf } from '../contract/fingerprint.ts';
 import type { RunRecord } from '../contract/runs.ts';
-import { fingerprintOf } from '../services/engine/create-engine.ts';
 import {
   RunList,
   RunListQuery,

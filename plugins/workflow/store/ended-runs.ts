@@ -20,12 +20,9 @@ const ENDED = [
   { status: 'cancelled', last: 'run.cancelled' },
 ] as const;
 
-/** Runs that have ended, and their events: what of workflows grows without end. Runs that go on, wait or are paused are kept, whatever their age. */
-export function retainedRuns(
-  database: Pick<Database, 'forTenant' | 'system'>,
-  tables: WorkflowTables,
-): readonly RetainedRecords[] {
-  const { runs, events } = tables;
+/** Runs that have ended: what of an engine grows without end. Those that go on, wait or are paused are kept, whatever their age. */
+function endedRuns(database: Pick<Database, 'forTenant' | 'system'>, tables: WorkflowTables) {
+  const { runs } = tables;
 
   /** Pages of ended runs that are older, oldest start first: those that go on after their start for longer than the others come late, and not too early. */
   async function* endedBefore(entities: TenantEntityManager, before: Date, signal: AbortSignal) {
@@ -57,10 +54,11 @@ export function retainedRuns(
     return completed! + cancelled!;
   }
 
-  return [
-    {
-      name: 'workflow_runs',
-      summary: 'Workflow runs that have ended, by their end, with their steps and events',
+  return {
+    endedBefore,
+
+    retained: (kind: RetainedKind): RetainedRecords => ({
+      ...kind,
       sizes: () => rowsByTenant(database, runs),
       count: (tenantId, before) =>
         before === undefined ? database.forTenant(tenantId).count(runs) : countEnded(tenantId, before),
@@ -73,7 +71,34 @@ export function retainedRuns(
           yield deleted.runs;
         }
       },
-    },
+    }),
+  };
+}
+
+/** What retained records are called. */
+type RetainedKind = Pick<RetainedRecords, 'name' | 'summary' | 'keptFor'>;
+
+/** The runs of an engine that have ended, by their end, with all that hangs on them. */
+export function retainedRuns(
+  database: Pick<Database, 'forTenant' | 'system'>,
+  tables: WorkflowTables,
+  kind: RetainedKind,
+): RetainedRecords {
+  return endedRuns(database, tables).retained(kind);
+}
+
+/** What of the gateway's own engine grows without end: runs that have ended, and their events. */
+export function retainedWorkflows(
+  database: Pick<Database, 'forTenant' | 'system'>,
+  tables: WorkflowTables,
+): readonly RetainedRecords[] {
+  const { events } = tables;
+  const { endedBefore, retained } = endedRuns(database, tables);
+  return [
+    retained({
+      name: 'workflow_runs',
+      summary: 'Workflow runs that have ended, by their end, with their steps and events',
+    }),
     {
       name: 'workflow_events',
       summary: 'Events of workflow runs that have ended, by the end of the run, but the last of each',

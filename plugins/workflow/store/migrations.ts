@@ -185,6 +185,14 @@ export function definitionListsMigration(name: string): Migration {
   };
 }
 
+/** When runs began: those that wait for a worker are told from the others. Runs of before have no such time. A released migration never changes. */
+export function runBegunMigration(name: string): Migration {
+  return {
+    name: '005-run-begun',
+    up: (schema, types) => [schema.alterTable(`${name}_runs`).addColumn('begun_at', types.bigint)],
+  };
+}
+
 /** The index `<table>_<name>`. */
 const index = (schema: MigrationSchema, table: string, name: string, columns: string[]) =>
   schema.createIndex(`${table}_${name}`).on(table).columns(columns);

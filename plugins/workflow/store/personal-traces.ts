@@ -19,7 +19,8 @@ const NAMES = ['by', 'assignee'] as const;
 /** Tables in which users are named. */
 interface TracedTables {
   readonly tables: WorkflowTables;
-  readonly definitions: DefinitionTables;
+  /** Only the gateway's own engine has them. */
+  readonly definitions?: DefinitionTables;
 }
 
 /**
@@ -28,7 +29,7 @@ interface TracedTables {
  * assignees that their authors wrote. Returns how many records were changed.
  */
 export async function pseudonymize(
-  { tables, definitions: { definitions } }: TracedTables,
+  { tables, definitions }: TracedTables,
   entities: TenantEntityManager,
   userId: string,
   pseudonym: string,
@@ -40,7 +41,9 @@ export async function pseudonymize(
     (await inCompletions(tables, entities, rename)) +
     (await inEvents(tables, entities, rename)) +
     (await entities.update(tables.versions, { publishedBy: userId }, { publishedBy: pseudonym })) +
-    (await entities.update(definitions, { createdBy: userId }, { createdBy: pseudonym }))
+    (definitions === undefined
+      ? 0
+      : await entities.update(definitions.definitions, { createdBy: userId }, { createdBy: pseudonym }))
   );
 }
 

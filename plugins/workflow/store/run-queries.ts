@@ -62,6 +62,16 @@ export function createRunQueries({
       return row && runHead(row);
     },
 
+    /** When runs began, in milliseconds, by their ids; those that have not are missing. */
+    async begun(tenantId: string, runIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+      const known = runIds.filter(isSearchable);
+      if (known.length === 0) return new Map();
+      const where = { id: { $in: known }, begunAt: { $ne: null } };
+      const query = { limit: known.length, fields: ['id', 'begunAt'] } as const;
+      const rows = await database.forTenant(tenantId).rows(tables.runs, where, query);
+      return new Map(rows.map(({ id, begunAt }) => [id, begunAt!]));
+    },
+
     /** Runs that match, newest start first (of one moment the higher id), and how many match in all. */
     async list(
       tenantId: string,
@@ -148,7 +158,7 @@ export function createRunQueries({
   };
 }
 
-function matching({ definitionId, status, from, to }: RunQuery): PlainWhere<RunRow> {
+function matching({ definitionId, status, from, to, hasBegun, hasFailed }: RunQuery): PlainWhere<RunRow> {
   const startedAt = {
     ...(from === undefined ? {} : { $gte: from.getTime() }),
     ...(to === undefined ? {} : { $lt: to.getTime() }),
@@ -156,6 +166,8 @@ function matching({ definitionId, status, from, to }: RunQuery): PlainWhere<RunR
   return {
     ...(definitionId === undefined ? {} : { definitionId }),
     ...(status === undefined ? {} : { status }),
+    ...(hasBegun === undefined ? {} : { begunAt: hasBegun ? { $ne: null } : null }),
+    ...(hasFailed === undefined ? {} : { error: hasFailed ? { $ne: null } : null }),
     ...(Object.keys(startedAt).length === 0 ? {} : { startedAt }),
   };
 }

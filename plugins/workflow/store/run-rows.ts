@@ -46,6 +46,7 @@ export function runTable(name: string) {
       wakeAt: column.bigint().nullable(),
       startedBy: column.string(LENGTHS.identity),
       startedAt: column.bigint(),
+      begunAt: column.bigint().nullable(),
       completedAt: column.bigint().nullable(),
       updatedAt: column.bigint(),
     },

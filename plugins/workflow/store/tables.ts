@@ -4,6 +4,7 @@ import { eventTable } from './event-rows.ts';
 import {
   definitionListsMigration,
   definitionsMigration,
+  runBegunMigration,
   runListsMigration,
   runsMigration,
 } from './migrations.ts';
@@ -40,7 +41,11 @@ export function workflowTables(name: string) {
     { entity: outbox, impersonal: 'ids of runs, and numbers of events' },
     { entity: workers, tenancy: 'shared' },
   ];
-  const migrations: readonly Migration[] = [runsMigration(name), runListsMigration(name)];
+  const migrations: readonly Migration[] = [
+    runsMigration(name),
+    runListsMigration(name),
+    runBegunMigration(name),
+  ];
   // Entities and migrations are for `database.register`, under an owner of the engine's own.
   return { name, ...owned, workers, entities, migrations };
 }

@@ -27,6 +27,7 @@ await serve(async (): Promise<Contender> => {
     SVC_HOST: '127.0.0.1',
     SAAS_API_PORT: '0',
     SVC_RUNTIME_ADDR: '127.0.0.1:0',
+    HUB_ADDR: '127.0.0.1:0',
     SVC_GRPC_ADDR: '127.0.0.1:0',
     SVC_DATA_DIR: folder,
     SVC_CONFIG: path.join(folder, 'gateway.yaml'),

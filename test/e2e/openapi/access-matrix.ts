@@ -4,7 +4,12 @@
  */
 export const ACCESS_MATRIX: Readonly<Record<string, readonly string[]>> = {
   'break-glass auditor security owner': ['GET /admin/v1/audit-logs', 'GET /admin/v1/egress/blocked-log'],
-  '': ['POST /admin/v1/bootstrap'],
+  '': [
+    'POST /admin/v1/bootstrap',
+    // Signed by the node.
+    'DELETE /api/v1/nodes/{id}',
+    'PUT /api/v1/nodes/{id}/heartbeat',
+  ],
   'nobody user read write execute admin break-glass auditor tenant platform security billing ops owner': [
     'GET /',
     'GET /admin.html',
@@ -21,6 +26,10 @@ export const ACCESS_MATRIX: Readonly<Record<string, readonly string[]>> = {
     'GET /health/ready',
     'GET /metrics',
     'GET /ready',
+    'GET /api/v1/keys',
+    'GET /dashboard',
+    'GET /dashboard/app.js',
+    'GET /dashboard/style.css',
   ],
   'break-glass security owner': [
     'GET /admin/v1/egress/rules',
@@ -51,6 +60,14 @@ export const ACCESS_MATRIX: Readonly<Record<string, readonly string[]>> = {
     'POST /admin/v1/plugins/{name}/enable',
     'POST /admin/v1/plugins/{name}/reload',
     'GET /admin/v1/readiness',
+    'GET /api/v1/subscriptions',
+    'GET /api/v1/subscriptions/{id}',
+    'DELETE /api/v1/subscriptions/{id}',
+    'GET /api/v1/subscriptions/{id}/dead-letters',
+    'POST /api/v1/subscriptions/{id}/dead-letters/retry',
+    'POST /api/v1/subscriptions/{id}/dead-letters/{letter}/retry',
+    'POST /api/v1/keys/rotate',
+    'POST /api/v1/nodes/{id}/confirm',
   ],
   'break-glass billing owner': [
     'GET /admin/v1/pricing-rules',
@@ -123,6 +140,10 @@ export const ACCESS_MATRIX: Readonly<Record<string, readonly string[]>> = {
     'POST /api/v2/admin/reload',
   ],
   'user read admin break-glass auditor tenant platform security billing ops owner': [
+    'GET /api/v1/dashboard/stream',
+    'GET /api/v1/federation/genes',
+    'GET /api/v1/genes',
+    'GET /api/v1/nodes',
     'GET /api/v2/agents',
     'GET /api/v2/agents/{agent_id}/state',
     'GET /api/v2/agents/{agent_id}/state/{key}',
@@ -142,6 +163,9 @@ export const ACCESS_MATRIX: Readonly<Record<string, readonly string[]>> = {
     'GET /api/v2/skills/search',
     'GET /api/v2/tools',
     'GET /api/v2/workflows/{workflow_id}',
+    'GET /jobs',
+    'GET /jobs/{job_id}',
+    'GET /jobs/{job_id}/stream',
     'POST /v1/conversation/message/list',
     'GET /v1/conversation/retrieve',
     'GET /v3/chat/message/list',
@@ -151,6 +175,9 @@ export const ACCESS_MATRIX: Readonly<Record<string, readonly string[]>> = {
     'POST /v3/chat/retrieve',
   ],
   'user write admin break-glass auditor tenant platform security billing ops owner': [
+    // Then a key of the hub, or an operator's credential.
+    'POST /api/v1/nodes',
+    'POST /api/v1/subscriptions',
     'POST /api/v2/agents/{agent_id}/state',
     'POST /api/v2/conversations',
     'PUT /api/v2/conversations/{id}',
@@ -167,6 +194,9 @@ export const ACCESS_MATRIX: Readonly<Record<string, readonly string[]>> = {
     'POST /api/v2/workflows/run',
     'POST /api/v2/workflows/stream_resume',
     'POST /api/v2/workflows/stream_run',
+    'POST /jobs',
+    'POST /jobs/{job_id}/cancel',
+    'POST /jobs/{job_id}/resume',
     'POST /v1/workflow-tasks/{step_run_id}/complete',
     'POST /v1/workflow/run',
     'POST /v1/workflow/stream_resume',
@@ -202,6 +232,9 @@ export const ACCESS_MATRIX: Readonly<Record<string, readonly string[]>> = {
   'user read write execute admin break-glass auditor tenant platform security billing ops owner': [
     'GET /v1/me',
     'GET /v1/openapi',
+    // Then the signature of a node, or of a hub.
+    'POST /api/v1/deliveries',
+    'POST /api/v1/events',
   ],
   'user read admin break-glass owner': [
     'GET /v1/memories',

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Plugin } from '../../../kernel/api/plugin.ts';
 import { startTestGateway, type TestGateway } from '../../../testing/index.ts';
+import { type FakeHub, startFakeHub } from '../../support/fake-hub.ts';
 import { type FakeMessenger, startFakeMessenger } from '../../support/fake-messenger.ts';
 import type { Operation, Received } from './contract.ts';
 import type { Input } from './inputs.ts';
@@ -10,10 +11,11 @@ import type { Input } from './inputs.ts';
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 const PLENTY = '100000';
 /** Streams that last until their reader leaves. */
-const ENDLESS = ['GET /api/v2/admin/logs'];
+const ENDLESS = ['GET /api/v1/dashboard/stream', 'GET /api/v2/admin/logs'];
 
-/** A gateway with every bundled plugin, another one, and a messenger through which people log in. */
+/** A gateway with every bundled plugin, another one, a messenger through which people log in, and a hub of which it is a node. */
 export interface AllPlugins extends TestGateway {
+  readonly hub: FakeHub;
   readonly messenger: FakeMessenger;
 }
 
@@ -23,6 +25,7 @@ export async function startAll(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<AllPlugins> {
   const messenger = await startFakeMessenger('feishu');
+  const hub = await startFakeHub();
   const files = globSync('plugins/*/plugin.ts', { cwd: ROOT });
   const bundled = await Promise.all(
     files.map(async (file) => (await import(pathToFileURL(path.join(ROOT, file)).href)).default as Plugin),
@@ -38,6 +41,9 @@ export async function startAll(
     FEISHU_SECRET: messenger.secret,
     SAAS_STATIC_DIR: path.join(import.meta.dirname, 'pages'),
     EVOLUTION_ENABLED: 'true',
+    EVOLUTION_HUB_URL: hub.url,
+    HUB_DELIVERY_BACKOFF: '10ms,10ms,10ms,10ms,10ms',
+    SVC_EGRESS_ALLOW_PRIVATE: 'localhost',
     LOG_LEVEL: 'warn',
     ...environment,
   };
@@ -45,9 +51,11 @@ export async function startAll(
   const { stop } = gateway;
   return Object.assign(gateway, {
     messenger,
+    hub,
     async stop() {
       await stop();
       await messenger.close();
+      await hub.close();
     },
   });
 }
@@ -63,7 +71,8 @@ export async function send(
     encodeURIComponent(params[name] ?? 'unknown'),
   );
   const type = Object.keys(requestBody?.content ?? {})[0] ?? 'application/json';
-  const response = await fetch(`${gateway.url}${where}?${new URLSearchParams(query)}`, {
+  const search = new URLSearchParams(query).toString();
+  const response = await fetch(`${gateway.url}${where}${search && `?${search}`}`, {
     method,
     headers: {
       ...(token === null ? {} : { authorization: `Bearer ${token}` }),

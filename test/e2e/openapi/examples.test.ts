@@ -34,7 +34,7 @@ test('every body that is sent or answered has an example, which fits its schema 
 /** What somebody keeps with the gateway, what workflows and jobs carry, JSON Schemas, and what differs from event to event. */
 const ANY_JSON = [
   ...['config', 'data', 'detail', 'input', 'input_schema', 'meta_data', 'metadata', 'output', 'parameters'],
-  ...['paths', 'payload', 'record', 'resume_data', 'state', 'value', 'variables'],
+  ...['paths', 'payload', 'record', 'resume_data', 'signals', 'state', 'validation', 'value', 'variables'],
 ];
 
 test('a client knows the type of everything but of what may be any JSON', (t) => {

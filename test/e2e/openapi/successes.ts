@@ -11,7 +11,9 @@ import { adminSuccesses } from './admin-successes.ts';
 import type { AllPlugins } from './all-plugins.ts';
 import { channelSuccesses } from './channel-successes.ts';
 import { cozeSuccesses } from './coze-successes.ts';
+import { hubSuccesses } from './hub-successes.ts';
 import type { Input } from './inputs.ts';
+import { jobSuccesses } from './job-successes.ts';
 import { geneSuccesses, sharingSuccesses } from './sharing-successes.ts';
 
 const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
@@ -345,9 +347,11 @@ export function successes(gateway: AllPlugins, turns: () => Turns): readonly Ste
 
     ...cozeSuccesses(gateway),
     ...channelSuccesses(gateway),
+    ...jobSuccesses(gateway),
     ...adminSuccesses,
     ...sharingSuccesses,
     ...geneSuccesses(gateway),
+    ...hubSuccesses(gateway),
     ['GET /admin/v1/jobs', none],
     ['GET /admin/v1/jobs/{id}', deadJob],
     ['POST /admin/v1/jobs/{id}/retry', deadJob],

@@ -22,6 +22,7 @@ test('an empty environment gives the documented defaults', (t) => {
   t.deepEqual(readKernelSettings({}), {
     production: false,
     listen: { host: '0.0.0.0', port: 8080 },
+    isListenSet: { host: false, port: false },
     dataDir: './data',
     logLevel: 'info',
     configFile: 'gateway.yaml',

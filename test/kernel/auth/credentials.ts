@@ -8,6 +8,7 @@ export function credentials(bearer?: string, headers: Record<string, string> = {
     cookie: () => undefined,
     method: 'GET',
     path: '/',
+    target: '/',
     loopback: true,
   };
 }

@@ -1,8 +1,8 @@
 import test from 'ava';
 import Type from 'typebox';
+import { InFlight } from '../../../foundation/base/in-flight.ts';
 import { access } from '../../../kernel/api/access.ts';
 import { type GrpcMethod, type GrpcService, grpcMethod } from '../../../kernel/api/grpc.ts';
-import { InFlight } from '../../../kernel/chain/in-flight.ts';
 import { compileService, MethodTable } from '../../../kernel/grpc/compiled-service.ts';
 import { notesService, OTHER_PROTO, pingService } from './kit.ts';
 

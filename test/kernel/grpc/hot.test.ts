@@ -1,6 +1,6 @@
 import test from 'ava';
 import { KernelErrors } from '../../../foundation/base/error-catalogue.ts';
-import { InFlight } from '../../../kernel/chain/in-flight.ts';
+import { InFlight } from '../../../foundation/base/in-flight.ts';
 import { gate } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
 import { NOTES, notesService, OTHER_PROTO, pingService, startGrpc } from './kit.ts';

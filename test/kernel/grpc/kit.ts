@@ -5,6 +5,7 @@ import type { AuditEntry } from '../../../foundation/audit/audit-entry.ts';
 import { createAuditTrail } from '../../../foundation/audit/audit-trail.ts';
 import { type Clock, systemClock } from '../../../foundation/base/clock.ts';
 import { createIds } from '../../../foundation/base/ids.ts';
+import { InFlight } from '../../../foundation/base/in-flight.ts';
 import { openDatabase } from '../../../foundation/data/database.ts';
 import { kernelRegistration } from '../../../foundation/gateway-tables.ts';
 import { BodyBudget } from '../../../foundation/http/body-budget.ts';
@@ -22,7 +23,6 @@ import type { Route } from '../../../kernel/api/route.ts';
 import { createCredentialWatch } from '../../../kernel/auth/credential-watch.ts';
 import { openAuthentication } from '../../../kernel/auth/open-authentication.ts';
 import { createApplication } from '../../../kernel/chain/application.ts';
-import { InFlight } from '../../../kernel/chain/in-flight.ts';
 import { RequestLimits } from '../../../kernel/chain/rate-limit.ts';
 import { type CompiledService, compileService } from '../../../kernel/grpc/compiled-service.ts';
 import { GrpcServer, type GrpcServerOptions } from '../../../kernel/grpc/server.ts';
@@ -192,7 +192,7 @@ export async function startGrpc(options: GrpcTestOptions = {}) {
     log,
   });
   const httpAddress = { host: '127.0.0.1', port: 0, variable: 'SAAS_API_PORT' };
-  if (options.routes !== undefined) await listeners.open(httpAddress, 'kernel');
+  if (options.routes !== undefined) await listeners.open(httpAddress, 'kernel', true);
 
   const clients: GrpcClient[] = [];
   return {

@@ -1,11 +1,11 @@
 import test from 'ava';
 import Type from 'typebox';
+import { InFlight } from '../../../foundation/base/in-flight.ts';
 import { toOpenApiSchema } from '../../../foundation/base/openapi-schema.ts';
 import { pageQuery } from '../../../foundation/base/page.ts';
 import { access } from '../../../kernel/api/access.ts';
 import { reply } from '../../../kernel/api/reply.ts';
 import { type Route, route } from '../../../kernel/api/route.ts';
-import { InFlight } from '../../../kernel/chain/in-flight.ts';
 import { compileRoute } from '../../../kernel/http/compiled-route.ts';
 import { openApiDocument } from '../../../kernel/http/openapi.ts';
 import { startTestGateway } from '../../../testing/index.ts';

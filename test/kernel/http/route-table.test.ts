@@ -1,7 +1,7 @@
 import test from 'ava';
+import { InFlight } from '../../../foundation/base/in-flight.ts';
 import { access } from '../../../kernel/api/access.ts';
 import { type HttpMethod, route } from '../../../kernel/api/route.ts';
-import { InFlight } from '../../../kernel/chain/in-flight.ts';
 import { compileMount, compileRoute } from '../../../kernel/http/compiled-route.ts';
 import { RouteTable } from '../../../kernel/http/route-table.ts';
 

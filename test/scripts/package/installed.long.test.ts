@@ -123,6 +123,7 @@ test('the packed gateway is installed, types a plugin, tests it, runs it by its 
       SVC_HOST: '127.0.0.1',
       SAAS_API_PORT: '0',
       SVC_RUNTIME_ADDR: '127.0.0.1:0',
+      HUB_ADDR: '127.0.0.1:0',
       SVC_GRPC_ADDR: '127.0.0.1:0',
     },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -2,6 +2,7 @@ import test from 'ava';
 import type { PersonalData } from '../../../foundation/protection/personal-data.ts';
 import { PersonalDataPoint } from '../../../kernel/api/points.ts';
 import agentEngine from '../../../plugins/agent-engine/plugin.ts';
+import execution from '../../../plugins/execution/plugin.ts';
 import platform from '../../../plugins/platform/plugin.ts';
 import records from '../../../plugins/records/plugin.ts';
 import runtime from '../../../plugins/runtime/plugin.ts';
@@ -13,6 +14,7 @@ for (const { plugin, needs } of [
   { plugin: agentEngine, needs: [records] },
   { plugin: workflow, needs: [records, agentEngine] },
   { plugin: platform, needs: [records, agentEngine] },
+  { plugin: execution, needs: [records, agentEngine, workflow] },
   { plugin: runtime, needs: [records, agentEngine, workflow] },
 ]) {
   test(`${plugin.name} exports and erases all that it keeps of tenants`, async (t) => {

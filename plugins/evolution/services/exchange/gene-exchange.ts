@@ -1,7 +1,10 @@
+import { LockMode } from '@mikro-orm/core';
 import type { Clock, Database, Ids } from 'agent-gateway';
 import { GeneDecided, type GeneExchange, type SharedGene, type SharingPolicies } from '../../contract.ts';
 import { NO_KNOWLEDGE } from '../../rules/gene.ts';
+import { revokeGenes } from '../../store/genes.ts';
 import { ANY_AGENT, GeneTable, TombstoneTable } from '../../store/tables.ts';
+import { consumers, holders } from '../../store/who-shares.ts';
 import { ANONYMOUS, claimOf, type GeneClaim, isShareable, toShared } from './shared-gene.ts';
 
 /** Genes that one call takes or gives. */
@@ -13,9 +16,13 @@ const PAGES = 20;
 const MAX_FOREIGN = 1_000;
 /** As how many uses a claim counts. */
 const CLAIMED_USES = 2;
+/** Characters of the ids of genes of this deployment. */
+const ID_LENGTH = 36;
+/** Why copies go whose gene was revoked where it was learned. */
+const WITHDRAWN = 'Revoked by its contributor';
 
 export function createGeneExchange(parts: {
-  readonly database: Pick<Database, 'forTenant' | 'pageOfAll'>;
+  readonly database: Pick<Database, 'forTenant' | 'pageOfAll' | 'system'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly ids: Pick<Ids, 'uuid'>;
   readonly events: { emit(event: typeof GeneDecided, data: { tenantId: string }): void };
@@ -61,7 +68,26 @@ export function createGeneExchange(parts: {
     );
   }
 
-  return {
+  /** A gene of the tenant that comes back, also where it was shared without a name. */
+  async function isOwn(tenantId: string, gene: unknown): Promise<boolean> {
+    const { geneId } = (gene ?? {}) as { geneId?: unknown };
+    if (typeof geneId !== 'string' || geneId.length > ID_LENGTH) return false;
+    return (await database.forTenant(tenantId).count(GeneTable, { id: geneId })) > 0;
+  }
+
+  function withdrawFrom(tenantId: string, contentHash: string): Promise<number> {
+    return database.forTenant(tenantId).transaction(
+      async (entities) => {
+        const where = { source: 'hub' as const, contentHash, state: { $ne: 'revoked' as const } };
+        const copies = await entities.find(GeneTable, where, { lockMode: LockMode.PESSIMISTIC_WRITE });
+        await revokeGenes(entities, copies, WITHDRAWN, { clock, ids });
+        return copies.length;
+      },
+      { retries: 3 },
+    );
+  }
+
+  const exchange: GeneExchange = {
     async published({ text, taskClass, minConfidence = 0 }) {
       const given: SharedGene[] = [];
       for (let page = 0; page < PAGES && given.length < MAX_GENES; page += 1) {
@@ -93,11 +119,37 @@ export function createGeneExchange(parts: {
       for (const gene of genes.slice(0, MAX_GENES)) {
         const claim = claimOf(gene);
         // Genes of its own come back from those whom it told.
-        if (claim === undefined || claim.contributor === tenantId) continue;
+        if (claim === undefined || claim.contributor === tenantId || (await isOwn(tenantId, gene))) continue;
         if (await take(tenantId, claim)) imported += 1;
       }
       if (imported > 0) events.emit(GeneDecided, { tenantId });
       return { imported, refused: genes.length - imported };
     },
+
+    async find(tenantId, geneId) {
+      const [gene] = await database.forTenant(tenantId).rows(GeneTable, { id: geneId }, { limit: 1 });
+      if (gene === undefined || !isShareable(gene)) return undefined;
+      const { effectiveContributionMode: mode } = await policies.of(tenantId);
+      return mode === 'disabled' ? undefined : toShared(gene, mode === 'trusted' ? tenantId : ANONYMOUS);
+    },
+
+    async offerToAll(genes) {
+      let copies = 0;
+      for await (const tenantId of consumers(database))
+        copies += (await exchange.offer(tenantId, genes)).imported;
+      return copies;
+    },
+
+    async withdraw(genes) {
+      const hashes = genes.slice(0, MAX_GENES).flatMap((gene) => claimOf(gene)?.contentHash ?? []);
+      let withdrawn = 0;
+      for (const contentHash of new Set(hashes))
+        for await (const tenantId of holders(database, contentHash)) {
+          withdrawn += await withdrawFrom(tenantId, contentHash);
+          events.emit(GeneDecided, { tenantId });
+        }
+      return withdrawn;
+    },
   };
+  return exchange;
 }

@@ -1,23 +1,26 @@
 import { assertOutsideTransaction } from 'agent-gateway';
-import { GeneErrors } from '../genes/errors.ts';
+import type { HubAddresses } from '../../contract.ts';
+import { ExchangeErrors } from './errors.ts';
 
 /** Milliseconds for a search in the hub: it gives its own nodes 2 s. */
 const TIMEOUT_MS = 5_000;
 /** Bytes of its answer at most. */
 const MAX_ANSWER = 1024 * 1024;
 
-/** The experience hub that the operator has named. */
+/** The experience hubs that the operator has named. */
 export interface HubClient {
-  /** Genes that fit, as the hub tells them: to be believed in nothing. Throws `evolution.hub-failed`, and the reason of `signal`. */
+  /** Genes that fit, as the hubs tell them: to be believed in nothing. Throws `evolution.hub-failed` where none of them answers, and the reason of `signal`. */
   search(text: string, signal: AbortSignal): Promise<readonly unknown[]>;
 }
 
 /** Makes it; nothing is connected before the first search. */
-export function createHubClient(url: string, apiKey: string | undefined): HubClient {
-  const base = url.replace(/\/+$/, '');
-
-  async function ask(text: string, signal: AbortSignal): Promise<readonly unknown[]> {
-    const response = await fetch(`${base}/api/v1/federation/genes?${new URLSearchParams({ q: text })}`, {
+export function createHubClient(hubs: HubAddresses['hubs']): HubClient {
+  async function ask(
+    { url, apiKey }: HubAddresses['hubs'][number],
+    text: string,
+    signal: AbortSignal,
+  ): Promise<readonly unknown[]> {
+    const response = await fetch(`${url}/api/v1/federation/genes?${new URLSearchParams({ q: text })}`, {
       headers: {
         accept: 'application/json',
         ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
@@ -35,12 +38,12 @@ export function createHubClient(url: string, apiKey: string | undefined): HubCli
   return {
     async search(text, caller) {
       assertOutsideTransaction('a search in the experience hub');
-      try {
-        return await ask(text, AbortSignal.any([caller, AbortSignal.timeout(TIMEOUT_MS)]));
-      } catch (cause) {
-        caller.throwIfAborted();
-        throw GeneErrors.hubFailed(undefined, { cause });
-      }
+      const signal = AbortSignal.any([caller, AbortSignal.timeout(TIMEOUT_MS)]);
+      const answers = await Promise.allSettled(hubs.map((hub) => ask(hub, text, signal)));
+      caller.throwIfAborted();
+      const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+      if (found.length > 0) return found.flat();
+      throw ExchangeErrors.hubFailed(undefined, { cause: (answers[0] as PromiseRejectedResult).reason });
     },
   };
 }

@@ -47,11 +47,14 @@ function fits(value: unknown, form: RegExp): value is string {
 /** What stands in the place of a contributor that is not named. */
 export const ANONYMOUS = 'anonymous';
 
+/** Whether a gene is the tenant's own, and says something that means the same elsewhere. */
+export function isMeantElsewhere({ component, source, taskClass }: GeneRow): boolean {
+  return source === 'local' && COMPONENT.test(component) && TASK_CLASS.test(taskClass);
+}
+
 /** Whether a gene may leave its tenant, as far as it itself is concerned. */
-export function isShareable({ component, source, state, taskClass }: GeneRow): boolean {
-  return (
-    state === 'promoted' && source === 'local' && COMPONENT.test(component) && TASK_CLASS.test(taskClass)
-  );
+export function isShareable(gene: GeneRow): boolean {
+  return gene.state === 'promoted' && isMeantElsewhere(gene);
 }
 
 /** A gene as others see it. Pure. */

@@ -8,9 +8,4 @@ export const GeneErrors = defineErrors({
     kind: 'conflict',
     title: 'The gene was revoked, for good',
   },
-  hubFailed: {
-    code: 'evolution.hub-failed',
-    kind: 'upstream',
-    title: 'The experience hub did not answer as it should',
-  },
 });

@@ -1,5 +1,6 @@
-import type { Clock, Database, Ids } from 'agent-gateway';
+import type { Clock, Database, DurableEvents, Ids } from 'agent-gateway';
 import { GeneDecided } from '../../contract.ts';
+import { dayOf } from '../../rules/day.ts';
 import { featuresOf } from '../../rules/features.ts';
 import { classOf } from '../../rules/task-classes.ts';
 import { type Uplift, upliftOf } from '../../rules/uplift.ts';
@@ -14,7 +15,7 @@ import {
 } from '../../store/genes.ts';
 import { classesOf } from '../../store/learners.ts';
 import { ANY_AGENT, type GeneRow, GeneTable, LearnerTable } from '../../store/tables.ts';
-import { dayOf } from '../learn/day.ts';
+import { createAnnounceMoves } from '../exchange/gene-moves.ts';
 import { GeneErrors } from './errors.ts';
 
 /** Days that the uplift looks back. */
@@ -60,8 +61,10 @@ export function createGeneDesk(parts: {
   readonly clock: Pick<Clock, 'now'>;
   readonly ids: Pick<Ids, 'uuid'>;
   readonly events: { emit(event: typeof GeneDecided, data: { tenantId: string; id: string }): void };
+  readonly durableEvents: Pick<DurableEvents, 'publish'>;
 }): GeneDesk {
   const { database, clock, ids, events } = parts;
+  const announce = createAnnounceMoves(parts.durableEvents);
 
   return {
     totals: (tenantId) => geneTotals(database.forTenant(tenantId)),
@@ -91,6 +94,7 @@ export function createGeneDesk(parts: {
             if (decision === 'revoked') return;
             throw GeneErrors.revoked();
           }
+          await announce(entities, [{ from: gene.state, to: { ...gene, state: decision } }]);
           if (decision === 'revoked') return revokeGenes(entities, [gene], reason, { clock, ids });
           await entities.update(
             GeneTable,

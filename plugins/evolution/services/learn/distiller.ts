@@ -2,17 +2,20 @@ import { LockMode } from '@mikro-orm/core';
 import {
   type Clock,
   type Database,
+  type DurableEvents,
   type Ids,
   type Leases,
   type Logger,
   type TenantEntityManager,
   writes,
 } from 'agent-gateway';
+import { GeneMoved } from '../../contract.ts';
 import { chooseClasses } from '../../rules/choose-classes.ts';
+import { dayOf } from '../../rules/day.ts';
 import { evidenceOf } from '../../rules/evidence.ts';
 import { classesOf, toStored } from '../../store/learners.ts';
 import { type Arm, GeneTable, LearnerTable, OutcomeTable, TaskTable } from '../../store/tables.ts';
-import { dayOf } from './day.ts';
+import { createAnnounceMoves, statesBefore } from '../exchange/gene-moves.ts';
 import { type GeneChanges, geneChanges, type RecordedTask } from './gene-changes.ts';
 
 /** Last tasks of an agent from which its genes are made. */
@@ -44,6 +47,7 @@ interface DistillerParts {
   readonly ids: Pick<Ids, 'uuid'>;
   readonly log: Logger;
   readonly settings: { readonly min_confidence: number; readonly discount: number };
+  readonly durableEvents: Pick<DurableEvents, 'publish' | 'hasSubscribers'>;
 }
 
 interface Learner {
@@ -55,7 +59,8 @@ interface Learner {
 class DecidedMeanwhile extends Error {}
 
 export function createDistiller(parts: DistillerParts): Distiller {
-  const { database, leases, clock, ids, log, settings } = parts;
+  const { database, leases, clock, ids, log, settings, durableEvents } = parts;
+  const announce = createAnnounceMoves(durableEvents);
 
   /** The next agent, in order, of which something is not counted. */
   async function nextAfter(last: Learner | undefined): Promise<Learner | undefined> {
@@ -153,6 +158,8 @@ export function createDistiller(parts: DistillerParts): Distiller {
           },
           ids,
         );
+        if (durableEvents.hasSubscribers(GeneMoved))
+          await announce(entities, await statesBefore(entities, [...changes.made, ...changes.changed]));
         await writeGenes(entities, changes);
         await countOutcomes(entities, agentName, fresh);
         await entities.update(TaskTable, { id: { $in: fresh.map(({ id }) => id) } }, { isCounted: true });

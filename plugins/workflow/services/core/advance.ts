@@ -66,6 +66,7 @@ function newRun(origin: Origin, { now }: Facts): RunState {
     owner: null,
     wakeAt: null,
     startedAt: now,
+    begunAt: null,
     completedAt: null,
     updatedAt: now,
     steps: new Map(),
@@ -248,7 +249,6 @@ function cancel(run: Transition, { by }: Of<'cancel'>): Verdict {
   const { status } = run.state;
   if (status === 'completed') return 'already-completed';
   if (status === 'cancelled') return 'unchanged';
-  for (const step of run.steps(['pending', 'running', 'waiting'])) run.cancelStep(step);
   run.cancel(by);
   return 'applied';
 }

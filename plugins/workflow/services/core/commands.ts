@@ -80,6 +80,8 @@ export interface Facts {
   readonly now: number;
   /** A new id for a step. */
   readonly newId: () => string;
+  /** A step that fails for good ends the run, instead of pausing it: what is left is cancelled in the same transition. Default: false. */
+  readonly endsOnFailure?: boolean;
   readonly limits: {
     /** Activated steps, start and end included. */
     readonly maxSteps: number;

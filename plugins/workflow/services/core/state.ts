@@ -29,6 +29,8 @@ export interface RunState {
   readonly wakeAt: number | null;
   readonly startedBy: string;
   readonly startedAt: number;
+  /** When a worker took its first step, or a person could; null while it waits for a worker. */
+  readonly begunAt: number | null;
   readonly completedAt: number | null;
   readonly updatedAt: number;
   /** By node. A node without one is not decided yet. */

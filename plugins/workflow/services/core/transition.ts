@@ -21,6 +21,9 @@ const STATUS_EVENTS = {
   completed: 'run.completed',
 } as const satisfies Partial<Record<RunStatus, RunEventType>>;
 
+/** Who ends a run that a failed step ends. */
+const SYSTEM = 'system';
+
 /** How a step completes. */
 export interface Completion {
   readonly output: JsonObject;
@@ -219,11 +222,6 @@ export class Transition {
     this.#leadOn(this.node(step));
   }
 
-  cancelStep(step: StepState): void {
-    this.#write({ ...step, status: 'cancelled', readyAt: null, completedAt: this.facts.now });
-    this.#emit('step.cancelled', step, deliveryOf(step));
-  }
-
   /* What happens to the run. */
 
   begin(): void {
@@ -237,7 +235,9 @@ export class Transition {
     this.#emit('run.resumed', null, { by });
   }
 
+  /** Ends the run and all of its steps that have not ended; failed ones stay failed. */
   cancel(by: string): void {
+    for (const step of this.steps(['pending', 'running', 'waiting'])) this.#cancelStep(step);
     this.#next.status = 'cancelled';
     this.#emit('run.cancelled', null, { by });
   }
@@ -247,13 +247,23 @@ export class Transition {
    * events that led to it. After a final status no event follows.
    */
   settle(): void {
+    if (!isTerminal(this.#next.status)) this.#settleStatus(statusOf(this.#tally));
+    const { running, waiting } = this.#tally;
+    if (this.#next.status !== 'running' || running + waiting > 0) this.#next.begunAt ??= this.facts.now;
     if (this.#tally.running === 0) this.#next.owner = null;
-    if (isTerminal(this.#next.status)) return;
-    const status = statusOf(this.#tally);
+  }
+
+  #settleStatus(status: Exclude<RunStatus, 'cancelled'>): void {
     if (status === this.#next.status) return;
     this.#next.status = status;
     const data: JsonObject = status === 'paused' ? { error: { ...this.#next.error } } : {};
     this.#emit(STATUS_EVENTS[status], null, data);
+    if (status === 'paused' && this.facts.endsOnFailure) this.cancel(SYSTEM);
+  }
+
+  #cancelStep(step: StepState): void {
+    this.#write({ ...step, status: 'cancelled', readyAt: null, completedAt: this.facts.now });
+    this.#emit('step.cancelled', step, deliveryOf(step));
   }
 
   /** The next state, one revision further, with its events; or the very object that the transition began with when nothing changed. */

@@ -9,6 +9,7 @@ import {
   type Scope,
 } from 'agent-gateway';
 import { WorkflowErrors } from '../../contract/engine.ts';
+import type { Graph } from '../../contract/graph.ts';
 import type { VersionRecord } from '../../contract/runs.ts';
 import {
   createDefinitionStore,
@@ -31,7 +32,7 @@ import {
   versionRecord,
 } from './definition-record.ts';
 import { requireValid, toFieldErrors } from './require-valid.ts';
-import { createResolve } from './resolve.ts';
+import { createResolve, runnable } from './resolve.ts';
 import { type WorkflowFile, workflowKind } from './workflow-resource.ts';
 
 /** A definition as its author wrote it: `graph` is not checked yet. */
@@ -164,6 +165,15 @@ export function createDefinitions(parts: DefinitionsParts) {
 
     describe: (tenantId: string, id: string): Promise<DefinitionRecord> =>
       get({ tenantId, identityId: '', isAuthor: false }, id),
+
+    file: (name: string): Graph | undefined => {
+      const file = files.get(name);
+      return file && runnable(file).graph;
+    },
+
+    fileNames: () => files.list().map(({ name }) => name),
+
+    check: (graph: Graph) => checkGraph(graph, types),
 
     /** All that is wrong with a graph that somebody sent, pointers beginning with `/body/graph`. */
     graphErrors: (graph: unknown) => toFieldErrors(checkGraph(graph, types), '/body/graph'),

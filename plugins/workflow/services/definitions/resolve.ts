@@ -49,14 +49,7 @@ export function createResolve({ store, versions, files }: ResolveParts) {
 
   /** By content: a file that changed, and changed back, is the version that it was. */
   function ofFile(tenantId: string, file: WorkflowFile): Promise<StoredVersion> {
-    const problems = file.problems();
-    if (problems.length > 0) {
-      const [{ message }] = problems as [(typeof problems)[number]];
-      throw WorkflowErrors.notPublished(`The workflow ${file.name} of agents.d cannot run now: ${message}`, {
-        errors: toFieldErrors(problems),
-      });
-    }
-    const { name: definitionId, graph } = file;
+    const { name: definitionId, graph } = runnable(file);
     return versions.ensure({ tenantId, definitionId, graph, publishedBy: DEPLOYMENT });
   }
 
@@ -67,4 +60,16 @@ export function createResolve({ store, versions, files }: ResolveParts) {
       file === undefined ? await ofDefinition(tenantId, idOrName) : await ofFile(tenantId, file);
     return { id: version.id, definitionId: version.definitionId, version: version.version };
   };
+}
+
+/** The workflow of agents.d. Throws `workflow.not-published` where it cannot run now. */
+export function runnable(file: WorkflowFile): WorkflowFile {
+  const [first, ...others] = file.problems();
+  if (first === undefined) return file;
+  throw WorkflowErrors.notPublished(
+    `The workflow ${file.name} of agents.d cannot run now: ${first.message}`,
+    {
+      errors: toFieldErrors([first, ...others]),
+    },
+  );
 }

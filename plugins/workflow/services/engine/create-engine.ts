@@ -1,13 +1,12 @@
-import { hash } from 'node:crypto';
 import type { Clock } from 'agent-gateway';
 import { type RunPlace, type WorkflowEngine, WorkflowErrors } from '../../contract/engine.ts';
-import type { Json, JsonObject } from '../../contract/graph.ts';
+import type { JsonObject } from '../../contract/graph.ts';
 import type { RunRecord, TaskCompletion } from '../../contract/runs.ts';
 import type { RunQueries } from '../../store/run-queries.ts';
 import type { Versions } from '../../store/versions.ts';
 import type { Command, TaskPayload } from '../core/commands.ts';
 import type { RunState, StepState } from '../core/state.ts';
-import { resultOf } from '../core/state.ts';
+import { resultOf, timestamp } from '../core/state.ts';
 import type { Followers } from '../follow/create-followers.ts';
 import { jsonFault } from '../graph/json.ts';
 import type { Graphs } from '../graphs.ts';
@@ -27,6 +26,7 @@ const MAX_INPUT_DEPTH = 256;
 const MAX_STEP_EVENTS = 1_000;
 const OTHER_BODY =
   'Another run was started with this key and another body. To start a new run, send a new key; to learn of the first, send its body again.';
+const COMPLETED_BEFORE = 'Somebody has completed the task before.';
 /** Who completes a task where no identity is named. */
 const SYSTEM = 'system';
 
@@ -64,12 +64,14 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
     step: StepState,
     by: string,
     payload: TaskPayload,
+    isOnce: boolean,
   ): Promise<StepState> {
     // Who may complete it was decided by this attempt of the task.
     const { id: stepId, attempt } = step;
     const applied = await runner.apply(place, { type: 'task_completed', stepId, attempt, by, payload });
     if (applied === undefined) throw WorkflowErrors.taskNotFound();
     const { state, verdict } = applied;
+    if (isOnce && verdict === 'unchanged') throw WorkflowErrors.taskCompleted(COMPLETED_BEFORE);
     const now = stepOf(state, step.id) ?? step;
     const graph = verdict === 'outcome-not-routable' ? await graphOf(state) : undefined;
     const refusal = refusalOf(applied, {
@@ -129,6 +131,11 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
       return { ...toRunRecord(run, redactor), steps };
     },
 
+    async begun(tenantId, runIds) {
+      const begun = await queries.begun(tenantId, runIds);
+      return new Map([...begun].map(([id, at]) => [id, timestamp(at)]));
+    },
+
     async list(tenantId, query) {
       const { runs, total } = await queries.list(tenantId, query);
       return { runs: await mapYielding(runs, (run) => toRunRecord(run, redactor), clock), total };
@@ -151,7 +158,7 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
       return mapYielding(found, ({ task, graph }) => toTaskRecord(task, graph, redactor), clock);
     },
 
-    async completeTask({ tenantId, stepRunId, identity, completion }) {
+    async completeTask({ tenantId, stepRunId, identity, completion, once = false }) {
       const runId = await store.runOfStep(tenantId, stepRunId);
       if (runId === undefined) throw WorkflowErrors.taskNotFound();
       const place = { tenantId, runId };
@@ -159,7 +166,8 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
       if (step === undefined) throw WorkflowErrors.taskNotFound();
       if (identity !== undefined) requireAssignee(step.assignee, identity);
       const payload = payloadOf(completion);
-      return toStepRecord(runId, await completeTask(place, step, identity?.id ?? SYSTEM, payload), redactor);
+      const completed = await completeTask(place, step, identity?.id ?? SYSTEM, payload, once);
+      return toStepRecord(runId, completed, redactor);
     },
 
     async result(place) {
@@ -219,17 +227,4 @@ function requireFittingInput(input: JsonObject): void {
   throw WorkflowErrors.contextTooLarge(
     `The input has ${bytes} bytes of JSON, ${MAX_INPUT} are allowed. Put large data where the steps can fetch them, and pass the address.`,
   );
-}
-
-/** Tells bodies apart: the same for the same JSON value, whatever the order of its members and the blanks between them. */
-export function fingerprintOf(body: Json): string {
-  return hash('sha256', JSON.stringify(sorted(body)), 'base64url');
-}
-
-function sorted(value: Json): Json {
-  if (value === null || typeof value !== 'object') return value;
-  if (Array.isArray(value)) return value.map(sorted);
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  // As a list, since an object puts members that look like numbers first; in an object of its own, which no list is mistaken for.
-  return { members: members.map(([name, item]) => [name, sorted(item)]) };
 }

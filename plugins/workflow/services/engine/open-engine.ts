@@ -1,28 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Clock, Database, Scope } from 'agent-gateway';
+import { type Clock, type Database, KernelErrors, type Scope } from 'agent-gateway';
 import type { WorkflowSettings } from '../../config.ts';
-import type { WorkflowEngine, WorkflowEngines, WorkflowLimits } from '../../contract/engine.ts';
-import type { EventSink } from '../../contract/event-sinks.ts';
-import type { WorkflowMetrics } from '../../metrics.ts';
-import { createRunEvents, NO_RUN_EVENTS } from '../../store/durable-run-events.ts';
-import { createOutbox } from '../../store/outbox.ts';
-import { createRunQueries } from '../../store/run-queries.ts';
-import { createRunStore } from '../../store/run-store.ts';
-import { type WorkflowTables, workflowTables } from '../../store/tables.ts';
-import type { Versions } from '../../store/versions.ts';
-import { createVersions } from '../../store/versions.ts';
-import { createRelay } from '../delivery/relay.ts';
-import { createFollowers } from '../follow/create-followers.ts';
-import { compileGraph } from '../graph/compile-graph.ts';
-import { createGraphs } from '../graphs.ts';
-import { createExecute } from '../nodes/create-execute.ts';
-import type { NodeTypesOf } from '../nodes/node-types.ts';
+import type { WorkflowLimits } from '../../contract/engines.ts';
 import type { NodeTypes } from '../ports/execution.ts';
 import type { Timers } from '../ports/runtime.ts';
-import { createNotifier, replicaMessages, toPlace } from '../replica-messages.ts';
-import { createRunner } from '../runner/create-runner.ts';
-import { type Redactor, redactingStore } from '../views/redaction.ts';
-import { createEngine } from './create-engine.ts';
+import { replicaMessages, toPlace } from '../replica-messages.ts';
+import { type AssembledEngine, assembleEngine, type EngineSetup } from './assemble-engine.ts';
 
 /** Runs that one process polls at one time because of messages. */
 const POLLS_AT_ONCE = 32;
@@ -33,137 +16,110 @@ const FORGET_EVERY_MS = 3_600_000;
 /** Milliseconds in which the events of the last steps may reach their sinks, whose plugins end with the engine; else they go out after the next start. */
 const LAST_DELIVERIES_MS = 2_000;
 
-/** What an engine is made of. */
-interface OpenEngineParts {
+/** Where an engine keeps its runs, and what its nodes do. */
+interface EngineGround {
   /** Where the tables are, which are registered already. */
   readonly database: Database;
-  readonly tables: WorkflowTables;
   readonly types: NodeTypes;
-  readonly limits: WorkflowLimits;
-  readonly sinks: () => readonly EventSink[];
-  readonly redactor: Redactor;
-  readonly metrics: WorkflowMetrics;
 }
 
-/** An engine, with the versions that its runs start from. */
-interface OpenedEngine {
-  readonly engine: WorkflowEngine;
-  readonly versions: Versions;
+/** An engine whose life is bound to a plugin's, open or not yet. */
+export interface BoundEngine {
+  /** Opens it, unless it is open. A call that fails is tried again by the next. Throws `draining` when the plugin stops. */
+  open(): Promise<AssembledEngine>;
+  readonly opened: AssembledEngine | undefined;
 }
 
 /**
- * Puts an engine together and binds its life to a plugin's: its workers, listeners and tasks begin when the plugin is published, and what
- * it carries out is handed over when the plugin stops.
+ * Binds the life of an engine to a plugin's, during its set-up: the engine's workers, listeners and tasks begin when the plugin is published and the engine is
+ * open, and what it carries out is handed over when the plugin stops. Until it is open there is nothing of it but these.
+ *
+ * @param prepare finds where it is opened
  */
-export async function openEngine(scope: Scope, parts: OpenEngineParts): Promise<OpenedEngine> {
-  const { database, tables, types, limits, sinks, redactor, metrics } = parts;
-  const { clock, ids, hints: queue, events } = scope.services;
-  const log = scope.log.child({ engine: tables.name });
-  const timers = processTimers(clock);
+export function bindEngine(
+  scope: Scope,
+  setup: EngineSetup,
+  prepare: () => Promise<EngineGround>,
+): BoundEngine {
+  const { tables, limits } = setup;
   const messages = replicaMessages(tables.name);
-  const versions = createVersions({ database, tables, clock, ids });
-  const queries = createRunQueries({ database, tables });
-  const graphs = createGraphs({ versions, compile: (graph) => compileGraph(graph, types), clock });
-  const isOfGateway = database === scope.services.database;
-  const runEvents = isOfGateway ? createRunEvents(scope.services.durableEvents) : NO_RUN_EVENTS;
-  const store = redactingStore(createRunStore({ database, tables, runEvents }), redactor);
-  const followers = createFollowers({
-    queries,
-    events,
-    messages,
-    redactor,
-    timers,
-    log,
-    isRunningHere: (place) => runner.isRunningHere(place),
-  });
-  const outbox = createOutbox({ database, tables, ids });
-  const relay = createRelay({ outbox, queries, sinks, clock, log, metrics: metrics.relay });
-  const runner = createRunner({
-    store,
-    graphs,
-    timers,
-    limits,
-    log,
-    execute: metrics.counted(createExecute({ types, tenants: scope.services.tenants, redactor, clock, log })),
-    notifier: createNotifier({ queue, events, messages, clock, log, count: metrics.notified }),
-    newId: ids.uuid,
-    sinksOf: relay.sinksOf,
-    metrics: metrics.runner,
-    committed(state, committed) {
-      metrics.committed(committed);
-      followers.committed(state, committed);
-      const wanting = relay.sinksOf(state.tenantId);
-      if (wanting.length > 0) void relayNow(scope.signal, wanting);
-    },
-  });
+  const timers = processTimers(scope.services.clock);
+  let opened: AssembledEngine | undefined;
+  let opening: Promise<AssembledEngine> | undefined;
+  let isStopping = false;
 
-  async function relayNow(signal: AbortSignal, to?: readonly string[]): Promise<void> {
-    await relay
-      .relay(signal, to)
-      .catch((err: unknown) => log.warn({ err }, 'events of runs wait for their delivery'));
+  async function openNow(): Promise<AssembledEngine> {
+    const assembled = assembleEngine(scope, { ...setup, ...(await prepare()), messages, timers });
+    try {
+      await assembled.runner.open();
+    } catch (error) {
+      await assembled.runner.close(AbortSignal.abort());
+      throw error;
+    }
+    opened = assembled;
+    return assembled;
   }
 
   scope.onHint(
     messages.look,
     async (message) => {
-      await runner.poll(toPlace(message));
+      await opened?.runner.poll(toPlace(message));
     },
     { concurrency: POLLS_AT_ONCE },
   );
-  scope.on(messages.touched, (message) => runner.changed(toPlace(message)));
-  scope.on(messages.follow, followers.onFollow);
-  scope.on(messages.changed, followers.onChanged);
+  scope.on(messages.touched, (message) => opened?.runner.changed(toPlace(message)));
+  scope.on(messages.follow, (message, meta) => opened?.followers.onFollow(message, meta));
+  scope.on(messages.changed, (message) => opened?.followers.onChanged(message));
   // At once: what another process handed over, or left, waits for the next process.
-  scope.every(`${tables.name}-sweep`, limits.sweepIntervalMs, (signal) => runner.sweep(signal), {
-    immediately: true,
+  scope.every(
+    `${tables.name}-sweep`,
+    limits.sweepIntervalMs,
+    async (signal) => {
+      await opened?.runner.sweep(signal);
+    },
+    { immediately: true },
+  );
+  scope.every(`${tables.name}-outbox`, limits.sweepIntervalMs, async () => {
+    await opened?.relayNow(scope.signal);
   });
-  scope.every(`${tables.name}-outbox`, limits.sweepIntervalMs, () => relayNow(scope.signal));
-  scope.every(`${tables.name}-outbox-expiry`, FORGET_EVERY_MS, () => relay.forget());
+  scope.every(`${tables.name}-outbox-expiry`, FORGET_EVERY_MS, async () => {
+    await opened?.relay.forget();
+  });
   scope.drain(`${tables.name} runs`, async (signal) => {
-    await runner.close(signal);
-    await relayNow(signal);
-    await Promise.race([relay.idle(), pause(LAST_DELIVERIES_MS, undefined, { ref: false })]);
+    isStopping = true;
+    const last = await opening?.catch(() => undefined);
+    if (last === undefined) return;
+    await last.runner.close(signal);
+    await last.relayNow(signal);
+    await Promise.race([last.relay.idle(), pause(LAST_DELIVERIES_MS, undefined, { ref: false })]);
   });
   // Followers of runs that wait would hold up the stop for all of its time; they go on elsewhere, from where they were.
-  scope.drain(`${tables.name} followers`, async () => followers.close());
-  scope.defer(() => relay.idle());
-  // A set-up that fails is never drained; closing again does nothing.
-  scope.defer(() => runner.close(AbortSignal.abort()));
-  await runner.open();
+  scope.drain(`${tables.name} followers`, async () => opened?.followers.close());
+  scope.defer(() => opened?.relay.idle());
+  // A set-up that fails afterwards is never drained; closing again does nothing.
+  scope.defer(() => opened?.runner.close(AbortSignal.abort()));
 
-  const engine = createEngine({ runner, store, queries, versions, graphs, followers, redactor, clock });
-  return { engine, versions };
-}
-
-/** What engines of other plugins share with the gateway's own. */
-interface EnginesParts extends Pick<OpenEngineParts, 'sinks' | 'redactor' | 'metrics'> {
-  readonly limits: WorkflowLimits;
-  readonly typesOf: NodeTypesOf;
-}
-
-/** Makes engines over databases that other plugins have. */
-export function createEngines({ sinks, redactor, metrics, limits, typesOf }: EnginesParts): WorkflowEngines {
   return {
-    async open(scope, { name, database, nodeTypes = [], limits: own = {}, isDelivered = false }) {
-      const tables = workflowTables(name);
-      const registered = await database.register({
-        owner: `${scope.name}.${name}`,
-        entities: tables.entities,
-        migrations: tables.migrations,
+    open() {
+      if (isStopping && opened === undefined) return Promise.reject(KernelErrors.draining());
+      opening ??= openNow().catch((error: unknown) => {
+        opening = undefined;
+        throw error;
       });
-      scope.defer(() => registered.release());
-      const { engine } = await openEngine(scope, {
-        database,
-        tables,
-        redactor,
-        metrics,
-        types: typesOf(database, nodeTypes),
-        limits: { ...limits, ...own },
-        sinks: isDelivered ? sinks : () => [],
-      });
-      return engine;
+      return opening;
+    },
+    get opened() {
+      return opened;
     },
   };
+}
+
+/** Puts an engine together and opens it, during the set-up of a plugin. */
+export function openEngine(
+  scope: Scope,
+  { database, types, ...setup }: EngineSetup & EngineGround,
+): Promise<AssembledEngine> {
+  return bindEngine(scope, setup, async () => ({ database, types })).open();
 }
 
 /** The limits that the plugin's configuration sets for every engine. */

@@ -23,7 +23,7 @@ const SIGN_OFF_MS = 500;
 
 /** One process's share in the runs of an engine. It takes time, ids and all that it does outside from its parts alone. */
 export function createRunner(parts: RunnerParts): Runner {
-  const { store, timers, limits, newId, metrics } = parts;
+  const { store, timers, limits, endsOnFailure = false, newId, metrics } = parts;
   const clock = new DatabaseClock(store, timers);
   const phase = { isClosing: false, isClosed: false };
   const lease = new WorkerLease(parts, clock, () => {
@@ -48,7 +48,7 @@ export function createRunner(parts: RunnerParts): Runner {
     get claimant() {
       return phase.isClosing ? undefined : lease.worker;
     },
-    facts: () => ({ now: clock.now(), newId, limits: transitionLimits }),
+    facts: () => ({ now: clock.now(), newId, endsOnFailure, limits: transitionLimits }),
     slotsFreed: () => admission.fill(),
     noteBacklog: () => admission.noteBacklog(),
   };

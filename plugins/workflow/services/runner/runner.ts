@@ -1,5 +1,6 @@
 import type { Logger } from 'agent-gateway';
-import type { RunPlace, WorkflowLimits } from '../../contract/engine.ts';
+import type { RunPlace } from '../../contract/engine.ts';
+import type { WorkflowLimits } from '../../contract/engines.ts';
 import type { RunnerMetrics } from '../../metrics.ts';
 import type { Origin } from '../core/advance.ts';
 import type { Command, Facts, NewEvent, Verdict } from '../core/commands.ts';
@@ -20,6 +21,8 @@ export interface RunnerParts {
   readonly notifier: Notifier;
   readonly timers: Timers;
   readonly limits: WorkflowLimits;
+  /** Whether a step that fails for good ends its run; default: it pauses it. */
+  readonly endsOnFailure?: boolean;
   readonly newId: () => string;
   readonly log: Logger;
   /** Names of the sinks that want the events of a tenant's runs delivered. */

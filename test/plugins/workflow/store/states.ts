@@ -59,6 +59,7 @@ export function runOf(
     wakeAt: null,
     startedBy: 'user-1',
     startedAt: 1_700_000_000_000,
+    begunAt: null,
     completedAt: null,
     updatedAt: 1_700_000_000_000,
     ...given,

@@ -19,6 +19,7 @@ export const T0 = Date.UTC(2026, 0, 1);
 export interface TestRunOptions {
   readonly input?: JsonObject;
   readonly limits?: Partial<Facts['limits']>;
+  readonly endsOnFailure?: boolean;
   /** Claims in the transition that starts the run. */
   readonly claim?: { readonly worker: string; readonly room: number };
 }
@@ -30,9 +31,14 @@ export class TestRun {
   readonly events: NewEvent[] = [];
   now = T0;
   limits: Facts['limits'];
+  readonly #endsOnFailure: boolean;
   #ids = 0;
 
-  constructor(graph: CompiledGraph, { input = {}, limits = {}, claim }: TestRunOptions = {}) {
+  constructor(
+    graph: CompiledGraph,
+    { input = {}, limits = {}, endsOnFailure = false, claim }: TestRunOptions = {},
+  ) {
+    this.#endsOnFailure = endsOnFailure;
     this.graph = graph;
     this.limits = { maxSteps: 50, maxDeliveries: 4, maxContext: 100_000, ...limits };
     const given = {
@@ -45,7 +51,8 @@ export class TestRun {
   }
 
   get facts(): Facts {
-    return { now: this.now, newId: () => `step-${++this.#ids}`, limits: this.limits };
+    const { now, limits } = this;
+    return { now, newId: () => `step-${++this.#ids}`, endsOnFailure: this.#endsOnFailure, limits };
   }
 
   apply(...commands: Command[]): readonly Verdict[] {

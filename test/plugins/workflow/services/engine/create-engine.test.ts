@@ -2,13 +2,13 @@ import type { Identity } from 'agent-gateway';
 import test from 'ava';
 import fc from 'fast-check';
 import { createGuard } from '../../../../../plugins/agent-engine/services/guard/create-guard.ts';
+import { fingerprintOf } from '../../../../../plugins/workflow/contract/fingerprint.ts';
 import type { Json } from '../../../../../plugins/workflow/contract/graph.ts';
 import type { Command, Verdict } from '../../../../../plugins/workflow/services/core/commands.ts';
 import type { RunState, StepState } from '../../../../../plugins/workflow/services/core/state.ts';
 import {
   createEngine,
   type EngineParts,
-  fingerprintOf,
 } from '../../../../../plugins/workflow/services/engine/create-engine.ts';
 import type { CompiledGraph } from '../../../../../plugins/workflow/services/graph/compiled-graph.ts';
 import { jsonEqual } from '../../../../../plugins/workflow/services/graph/json.ts';
@@ -61,6 +61,7 @@ function bench(verdict: Verdict = 'applied', parts: Partial<EngineParts> = {}) {
     },
     queries: {
       head: async ({ tenantId, runId }) => (isHere(tenantId, runId, 'run') ? run : undefined),
+      begun: async () => new Map(),
       list: async () => ({ runs: [run], total: 1 }),
       step: async ({ stepId }) => (stepId === 'step' ? step : undefined),
       openTasks: async () => [],

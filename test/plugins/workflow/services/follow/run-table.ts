@@ -51,6 +51,14 @@ export function stateOf(status: RunStatus, seq: number): RunState {
   return {
     ...{ id: PLACE.runId, tenantId: PLACE.tenantId, definitionId: 'definition', versionId: 'version' },
     ...{ version: 1, status, revision: seq, seq, input: {}, variables: {}, error: null, owner: null },
-    ...{ wakeAt: null, startedBy: 'ada', startedAt: 0, completedAt: null, updatedAt: 0, steps: new Map() },
+    ...{
+      wakeAt: null,
+      startedBy: 'ada',
+      startedAt: 0,
+      begunAt: null,
+      completedAt: null,
+      updatedAt: 0,
+      steps: new Map(),
+    },
   };
 }

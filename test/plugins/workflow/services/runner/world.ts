@@ -1,5 +1,6 @@
 import pino from 'pino';
-import type { RunPlace, WorkflowLimits } from '../../../../../plugins/workflow/contract/engine.ts';
+import type { RunPlace } from '../../../../../plugins/workflow/contract/engine.ts';
+import type { WorkflowLimits } from '../../../../../plugins/workflow/contract/engines.ts';
 import type { JsonObject } from '../../../../../plugins/workflow/contract/graph.ts';
 import type { StepResult } from '../../../../../plugins/workflow/contract/node-types.ts';
 import type { Command, NewEvent } from '../../../../../plugins/workflow/services/core/commands.ts';

@@ -1,9 +1,20 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { JWTVerifyGetKey } from 'jose';
-import type { Clock } from '../../foundation/base/clock.ts';
-import { AuthErrors } from './errors.ts';
-import type { JwtSettings } from './jwt.ts';
+import type { Clock } from '../base/clock.ts';
+
+/** Where the keys come from: one of the two. */
+export interface JwtKeySettings {
+  /** `SVC_JWT_PUBLIC_KEY`: an RSA public key in PEM, or the name of a file that holds it. */
+  readonly publicKey?: string;
+  /** `SVC_JWT_JWKS_URL`: where the issuer publishes its keys. */
+  readonly jwksUrl?: string;
+  /** Milliseconds after a read of the JWKS before an unknown key id causes another one; default 30 000. */
+  readonly jwksCooldown?: number;
+}
+
+/** Makes the error for a token whose keys cannot be read at the moment. */
+type Unavailable = (cause: unknown) => Error;
 
 /** Milliseconds that one read of the JWKS may take. */
 const READ_DEADLINE_MS = 3000;
@@ -19,7 +30,11 @@ const MIN_MODULUS_BITS = 2048;
  * The keys that verify JWTs: the configured public key, or those of the JWKS. Throws, naming the variable, for a key that is
  * not an RSA public key of 2048 bits or more, for a bad URL, and when both are configured.
  */
-export async function loadJwtKeys(settings: JwtSettings, clock: Clock): Promise<JWTVerifyGetKey> {
+export async function loadJwtKeys(
+  settings: JwtKeySettings,
+  clock: Clock,
+  unavailable: Unavailable,
+): Promise<JWTVerifyGetKey> {
   const { publicKey, jwksUrl, jwksCooldown = 30_000 } = settings;
   if (publicKey !== undefined && jwksUrl !== undefined) {
     throw new Error('SVC_JWT_PUBLIC_KEY and SVC_JWT_JWKS_URL are both set; tokens need one source of keys');
@@ -28,7 +43,7 @@ export async function loadJwtKeys(settings: JwtSettings, clock: Clock): Promise<
     const key = await readPublicKey(publicKey);
     return () => key;
   }
-  return remoteKeys(httpUrl(jwksUrl ?? ''), jwksCooldown, clock);
+  return remoteKeys(httpUrl(jwksUrl ?? ''), jwksCooldown, clock, unavailable);
 }
 
 async function readPublicKey(pemOrFile: string): Promise<KeyObject> {
@@ -66,7 +81,12 @@ function httpUrl(text: string): URL {
 }
 
 /** Keys by key id, read when they are first needed; a new key id causes one more read, at most one in a cool-down. */
-async function remoteKeys(url: URL, cooldown: number, clock: Clock): Promise<JWTVerifyGetKey> {
+async function remoteKeys(
+  url: URL,
+  cooldown: number,
+  clock: Clock,
+  unavailable: Unavailable,
+): Promise<JWTVerifyGetKey> {
   const { createRemoteJWKSet, customFetch, errors } = await import('jose');
   let lastFailure: { readonly at: number; readonly error: unknown } | undefined;
 
@@ -96,7 +116,7 @@ async function remoteKeys(url: URL, cooldown: number, clock: Clock): Promise<JWT
         cause instanceof errors.JOSENotSupported;
       if (isAboutToken) throw cause;
       if (cause !== lastFailure?.error) lastFailure = { at: clock.monotonic(), error: cause };
-      throw AuthErrors.unavailable(undefined, { headers: { 'retry-after': '5' }, cause });
+      throw unavailable(cause);
     }
   };
 }

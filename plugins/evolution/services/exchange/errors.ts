@@ -1,0 +1,10 @@
+import { defineErrors } from 'agent-gateway';
+
+/** What can go wrong between deployments. */
+export const ExchangeErrors = defineErrors({
+  hubFailed: {
+    code: 'evolution.hub-failed',
+    kind: 'upstream',
+    title: 'The experience hub did not answer as it should',
+  },
+});

@@ -1,0 +1,20 @@
+import { ConfigurationError } from 'agent-gateway';
+import { DEFAULT_SENDER, type EvolutionSettings } from '../../config.ts';
+import type { HubAddresses } from '../../contract.ts';
+
+const MAX_HUBS = 8;
+
+/** The hubs of the settings. Throws a ConfigurationError, which stops the start, for what is no address, and for keys that fit no hub. */
+export function readHubAddresses(settings: EvolutionSettings): HubAddresses {
+  const { hub_url: urls = [], hub_api_key: keys = [], sender_id } = settings;
+  const refuse = (name: string, message: string) => new ConfigurationError([{ name, message }]);
+  const isGood = (url: string) => ['https:', 'http:'].includes(URL.parse(url)?.protocol ?? '');
+  if (urls.length > MAX_HUBS || !urls.every(isGood))
+    throw refuse('EVOLUTION_HUB_URL', `must be up to ${MAX_HUBS} addresses with https or http`);
+  if (urls.length > 0 && keys.length > 1 && keys.length !== urls.length)
+    throw refuse('EVOLUTION_HUB_API_KEY', 'must be one key, or one for each hub');
+  return {
+    senderId: sender_id === DEFAULT_SENDER ? undefined : sender_id,
+    hubs: urls.map((url, n) => ({ url: url.replace(/\/+$/, ''), apiKey: keys[n] ?? keys[0] })),
+  };
+}

@@ -1,0 +1,40 @@
+import type { Database } from 'agent-gateway';
+import { GeneTable, TenantSharingTable } from './tables.ts';
+
+/** Tenants that one event reaches. */
+const MAX_TENANTS = 1_000;
+
+/** Tenants that have ever wanted to consume; whether they do now is the policies' word. */
+export async function* consumers(database: Pick<Database, 'system'>): AsyncGenerator<string> {
+  for (let [last, found] = ['', 0]; found < MAX_TENANTS; found += 1) {
+    const [policy] = await database
+      .system()
+      .find(
+        TenantSharingTable,
+        { consumeShared: true, tenantId: { $gt: last } },
+        { fields: ['tenantId'], orderBy: { tenantId: 'asc' }, limit: 1 },
+      );
+    if (policy === undefined) return;
+    last = policy.tenantId;
+    yield last;
+  }
+}
+
+/** Tenants that have taken what says this from elsewhere. */
+export async function* holders(
+  database: Pick<Database, 'system'>,
+  contentHash: string,
+): AsyncGenerator<string> {
+  for (let last = ''; ; ) {
+    const [gene] = await database
+      .system()
+      .find(
+        GeneTable,
+        { source: 'hub', contentHash, state: { $ne: 'revoked' }, tenantId: { $gt: last } },
+        { fields: ['tenantId'], orderBy: { tenantId: 'asc' }, limit: 1 },
+      );
+    if (gene === undefined) return;
+    last = gene.tenantId;
+    yield last;
+  }
+}

@@ -1,0 +1,116 @@
+import {
+  defineJob,
+  type Jobs,
+  type PersonalData,
+  type PersonalRecord,
+  type PersonalSection,
+  type RetainedRecords,
+  Type,
+} from 'agent-gateway';
+import type { EngineTables, StepRecord } from '../../workflow/contract.ts';
+import { jobStep, listedJob } from './job-records.ts';
+import type { JobStorage } from './open-engine.ts';
+import { eraseJobs, purgeTenant } from './own-database.ts';
+
+/** Erases jobs in a database of their own, when the erasure in the gateway's is committed. Names a user by his id, which is all that is known of him. */
+export const EraseJobs = defineJob(
+  'execution.erase',
+  Type.Object({ user_id: Type.Optional(Type.String()), pseudonym: Type.String() }),
+);
+
+/** What is said of jobs that have ended, to those who decide how long they are kept. */
+const RETAINED = {
+  name: 'jobs',
+  summary: 'Jobs of the execution server that have ended, by their end, with their steps and events',
+} as const;
+
+/**
+ * What jobs keep about people (decisions 1.5): their inputs, outputs, steps and events, and the graphs that they run. While nothing has opened the engine there are no jobs.
+ * In a database of their own they are erased by a job of the same commit, and purged with their tenant.
+ */
+export function createPersonalData(
+  { prepared, isGateways }: JobStorage,
+  tables: EngineTables,
+  jobs: Pick<Jobs, 'publish'>,
+): PersonalData {
+  const archive = () => prepared.opened?.archive;
+
+  const section = (
+    name: string,
+    entities: PersonalSection['entities'],
+    read: PersonalSection['read'],
+  ): PersonalSection => ({ name, entities: isGateways ? entities : [], read });
+
+  return {
+    name: 'execution',
+    sections: [
+      section('jobs', tables.runs, async function* (request) {
+        for await (const { steps, events, ...run } of archive()?.runs(request) ?? []) {
+          const { variables } = run;
+          const shown = steps.map(({ completed_by, ...step }) => ({ ...jobStep(step), completed_by }));
+          yield { ...listedJob(run, beginOf(steps)), variables, steps: shown, events };
+        }
+      }),
+      section('job_graphs', tables.versions, async function* (request) {
+        for await (const version of archive()?.versions(request) ?? [])
+          yield version as unknown as PersonalRecord;
+      }),
+    ],
+
+    async halt(scope, signal) {
+      await archive()?.halt(scope, signal);
+    },
+
+    async erase(entities, { userId, pseudonym }): Promise<Record<string, number>> {
+      const opened = prepared.opened;
+      if (opened === undefined) return {};
+      if (isGateways) {
+        const erased = await opened.archive.erase(entities, { userId, pseudonym });
+        return { jobs: erased.runs, job_steps: erased.steps, job_events: erased.events };
+      }
+      await jobs.publish(entities, EraseJobs, {
+        pseudonym,
+        ...(userId !== undefined && { user_id: userId }),
+      });
+      return {};
+    },
+
+    async purge(tenantId, signal) {
+      if (!isGateways && prepared.opened !== undefined)
+        await purgeTenant(prepared.opened.database, tenantId, signal);
+    },
+  };
+}
+
+/** When the first of the steps began, as far as their last attempts show it. */
+function beginOf(steps: readonly StepRecord[]): string | undefined {
+  const begun = steps.flatMap(({ node_type, started_at }) =>
+    node_type === 'start' || started_at === null ? [] : [started_at],
+  );
+  return begun.sort()[0];
+}
+
+/** The worker of `EraseJobs`. */
+export function eraseOwnJobs({ prepared }: Pick<JobStorage, 'prepared'>) {
+  return async (
+    { user_id: userId, pseudonym }: { readonly user_id?: string | undefined; readonly pseudonym: string },
+    { tenantId }: { readonly tenantId: string | undefined },
+  ): Promise<void> => {
+    if (prepared.opened !== undefined && tenantId !== undefined)
+      await eraseJobs(prepared.opened, tenantId, { userId, pseudonym });
+  };
+}
+
+/** Jobs that have ended, as records that go when they are old. */
+export function retainedJobs({ prepared, keptFor }: JobStorage): RetainedRecords {
+  const kind = { ...RETAINED, ...(keptFor !== undefined && { keptFor }) };
+  const records = () => prepared.opened?.archive.retained(kind);
+  return {
+    ...kind,
+    sizes: async () => (await records()?.sizes()) ?? new Map(),
+    count: async (tenantId, before) => (await records()?.count(tenantId, before)) ?? 0,
+    async *deleteBefore(tenantId, before, signal) {
+      yield* records()?.deleteBefore(tenantId, before, signal) ?? [];
+    },
+  };
+}

@@ -1,0 +1,180 @@
+import type { Identity, Page } from 'agent-gateway';
+import {
+  fingerprintOf,
+  type JsonObject,
+  type PreparedEngine,
+  type RunPlace,
+  type RunRecord,
+  type StepRecord,
+  type TaskCompletion,
+} from '../../workflow/contract.ts';
+import { JobErrors, translate } from './errors.ts';
+import type { Graphs } from './graphs.ts';
+import { createJobEvents, type JobEvent } from './job-events.ts';
+import {
+  type JobRecord,
+  type JobStatus,
+  jobStep,
+  type ListedJob,
+  listedJob,
+  STATUS_QUERIES,
+} from './job-records.ts';
+
+/** Who asks. */
+export interface JobCaller {
+  readonly tenantId: string;
+  readonly identity: Identity;
+}
+
+/** What a job is started with. */
+export interface NewJob {
+  readonly graphName: string;
+  readonly input: JsonObject;
+  /** The same key and content give the same job. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** Which jobs are asked for. */
+export interface JobQuery extends Page {
+  readonly status?: JobStatus | undefined;
+  readonly graphName?: string | undefined;
+}
+
+/** What somebody says to a job that waits. */
+export interface Resumption extends TaskCompletion {
+  /** Needed where several nodes wait. */
+  readonly nodeId?: string | undefined;
+}
+
+/** The graphs are files and code of the deployment. */
+const PUBLISHER = 'deployment';
+
+export type Jobs = ReturnType<typeof createJobs>;
+
+/** Jobs of tenants: runs of an engine of their own. A job of another tenant is not there. Throws errors of `JobErrors`. */
+export function createJobs({
+  prepared,
+  graphs,
+}: {
+  readonly prepared: Pick<PreparedEngine, 'open'>;
+  readonly graphs: Graphs;
+}) {
+  const open = async () => (await prepared.open()).engine;
+
+  async function listed(tenantId: string, runs: readonly RunRecord[]): Promise<readonly ListedJob[]> {
+    const begun = await (await open()).begun(
+      tenantId,
+      runs.map(({ id }) => id),
+    );
+    return runs.map((run) => listedJob(run, begun.get(run.id)));
+  }
+
+  async function get(place: RunPlace): Promise<JobRecord> {
+    const engine = await open();
+    const { steps, ...run } = await engine.get(place).catch(translate);
+    const [job] = await listed(place.tenantId, [run]);
+    const output = run.status === 'completed' ? await engine.result(place).catch(translate) : null;
+    return { ...job!, variables: run.variables, output, steps: steps.map(jobStep) };
+  }
+
+  /** The step that a resumption means. */
+  function waitingStep(steps: readonly StepRecord[], nodeId: string | undefined): StepRecord {
+    const waiting = steps.filter(({ status }) => status === 'waiting');
+    const names = waiting.map(({ node_id }) => JSON.stringify(node_id)).join(', ');
+    const [first] = waiting;
+    if (first === undefined) throw JobErrors.notWaiting('No node of the job waits for anybody.');
+    if (nodeId === undefined) {
+      if (waiting.length === 1) return first;
+      const errors = [{ pointer: '/body/node_id', message: `must be one of ${names}` }];
+      throw JobErrors.nodeNeeded(`Say which node is meant: ${names}.`, { errors });
+    }
+    const meant = waiting.find(({ node_id }) => node_id === nodeId);
+    if (meant !== undefined) return meant;
+    if (steps.some(({ node_id }) => node_id === nodeId))
+      throw JobErrors.notWaiting(`This node does not wait. These do: ${names}.`);
+    const errors = [{ pointer: '/body/node_id', message: `must be one of ${names}` }];
+    throw JobErrors.nodeNeeded(`No node of the job that was reached has this id. These wait: ${names}.`, {
+      errors,
+    });
+  }
+
+  return {
+    get,
+
+    /** Starts a job and returns when it is stored; it goes on by itself. `isNew` is false where the key gave one that was there. */
+    async start({ tenantId, identity }: JobCaller, { graphName, input, idempotencyKey: key }: NewJob) {
+      const engine = await open();
+      const fingerprint = fingerprintOf({ graph_name: graphName, input });
+      const idempotency = key === undefined ? undefined : { key, fingerprint };
+      try {
+        // Before the graph is looked at, which may be gone by now.
+        const before = idempotency && (await engine.startedWith({ tenantId, idempotency }));
+        if (before !== undefined) return { job: (await listed(tenantId, [before]))[0]!, isNew: false };
+        const graph = graphs.get(graphName);
+        const version = await engine.ensureVersion({
+          ...{ tenantId, graph, definitionId: graphName, publishedBy: PUBLISHER },
+        });
+        const startedBy = identity.id;
+        const { run, isNew } = await engine.start({ tenantId, version, input, startedBy, idempotency });
+        return { job: isNew ? listedJob(run, undefined) : (await listed(tenantId, [run]))[0]!, isNew };
+      } catch (thrown) {
+        return translate(thrown);
+      }
+    },
+
+    /** Newest first. */
+    async list(tenantId: string, { status, graphName, limit, offset }: JobQuery) {
+      const ofStatus = status === undefined ? {} : STATUS_QUERIES[status];
+      const query = { ...ofStatus, definitionId: graphName, limit, offset };
+      const { runs, total } = await (await open()).list(tenantId, query);
+      return { jobs: await listed(tenantId, runs), total };
+    },
+
+    /** Cancels a job; a second call gives the same. Throws `job.ended` for one that is completed or has failed. */
+    async cancel({ tenantId, identity }: JobCaller, jobId: string): Promise<JobRecord> {
+      const place = { tenantId, runId: jobId };
+      const run = await (await open()).cancel({ ...place, by: identity.id }).catch(translate);
+      if (run.error !== null) throw JobErrors.ended('The job has failed: there is nothing left to cancel.');
+      return get(place);
+    },
+
+    /** Completes the human task that a job waits for. Of several who do so at once one wins; for the others it waits no more. */
+    async resume(
+      { tenantId, identity }: JobCaller,
+      jobId: string,
+      resumption: Resumption,
+    ): Promise<JobRecord> {
+      const engine = await open();
+      const place = { tenantId, runId: jobId };
+      const { nodeId, ...completion } = resumption;
+      const { steps } = await engine.get(place).catch(translate);
+      const stepRunId = waitingStep(steps, nodeId).id;
+      await engine.completeTask({ tenantId, stepRunId, identity, completion, once: true }).catch(translate);
+      return get(place);
+    },
+
+    /** Throws `job.not-found`. */
+    async requireJob(place: RunPlace): Promise<void> {
+      await (await open()).events({ ...place, limit: 0 }).catch(translate);
+    },
+
+    /** All events after a number, those to come too. Ends after the last one, and when `signal` aborts. */
+    async *follow(
+      place: RunPlace & { readonly after: number; readonly signal: AbortSignal },
+    ): AsyncIterable<JobEvent> {
+      const { tenantId, runId, after, signal } = place;
+      const engine = await open();
+      const eventsOf = createJobEvents(runId);
+      // From the first on, since the numbers are those of what is shown.
+      for await (const event of engine.follow({ tenantId, runId, after: 0, signal })) {
+        for (const job of eventsOf(event)) {
+          if (job.seq <= after) continue;
+          if (job.type !== 'job.completed') yield job;
+          else yield { ...job, data: { output: await engine.result({ tenantId, runId }) } };
+        }
+        // A failure ends a job before its run is at its end.
+        if (event.type === 'run.paused') return;
+      }
+    },
+  };
+}

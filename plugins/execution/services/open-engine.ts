@@ -1,0 +1,72 @@
+import { ConfigurationError, type Database, type RetainedRecords, type Scope } from 'agent-gateway';
+import type { PreparedEngine, WorkflowEngines } from '../../workflow/contract.ts';
+import type { ExecutionSettings } from '../config.ts';
+
+/** Names the tables of jobs, wherever they are. */
+export const ENGINE = 'execution';
+/** Milliseconds for which jobs in memory are kept after their end, where nobody decides otherwise: memory has an end. */
+const IN_MEMORY_MS = 24 * 3_600_000;
+
+/** Where jobs are kept. */
+export interface JobStorage {
+  readonly prepared: PreparedEngine;
+  /** Whether their tables are among those of the gateway's database; else they have a database of their own. */
+  readonly isGateways: boolean;
+  /** How long jobs that have ended are kept where nobody has decided; undefined: for good. */
+  readonly keptFor: RetainedRecords['keptFor'];
+}
+
+/**
+ * Prepares the engine of jobs over the database that the settings choose. Where it keeps jobs that may be there from before, it is opened at once, so that they go on; in
+ * memory with the first request, so that it costs nothing where nobody has jobs.
+ *
+ * @throws ConfigurationError naming the variable that is wrong
+ */
+export async function openEngine(
+  scope: Scope<ExecutionSettings>,
+  engines: WorkflowEngines,
+): Promise<JobStorage> {
+  const { config, services } = scope;
+  const { backend, sqlite_db: file } = config;
+  const isGateways = backend === 'postgres';
+  if (isGateways && services.deployment.databaseFamily !== 'postgres') {
+    throw wrong(
+      'SVC_RUNTIME_BACKEND',
+      'is postgres, but DATABASE_URL names no PostgreSQL: write DATABASE_URL=postgres://user:password@host:5432/database',
+    );
+  }
+  const own = ownDatabase(scope, file);
+  const prepared = engines.prepare(scope, {
+    name: ENGINE,
+    database: isGateways ? async () => services.database : own,
+    endsOnFailure: true,
+  });
+  if (!isGateways && file !== undefined) {
+    await own().catch((cause: unknown) => {
+      throw wrong('SVC_SQLITE_DB', cause instanceof Error ? cause.message : String(cause));
+    });
+  }
+  if (isGateways || file !== undefined) await prepared.open();
+  const isInMemory = !isGateways && file === undefined;
+  return { prepared, isGateways, keptFor: isInMemory ? IN_MEMORY_MS : undefined };
+}
+
+/** Opens the database of jobs once, and closes it with the plugin. */
+function ownDatabase(scope: Scope, file: string | undefined): () => Promise<Database> {
+  let opening: Promise<Database> | undefined;
+  scope.defer(async () => {
+    const database = await opening?.catch(() => undefined);
+    await database?.close();
+  });
+  return () => {
+    opening ??= scope.services.openSqlite(file).catch((error: unknown) => {
+      opening = undefined;
+      throw error;
+    });
+    return opening;
+  };
+}
+
+function wrong(name: string, message: string): ConfigurationError {
+  return new ConfigurationError([{ name, message }]);
+}

@@ -1,0 +1,151 @@
+const STREAM = 'api/v1/dashboard/stream';
+const KEY = 'hub-key';
+/** Milliseconds until the next attempt to connect: doubled with each that fails. */
+const FIRST_PAUSE = 1_000;
+const MOST_PAUSE = 15_000;
+
+const at = (selector) => document.querySelector(selector);
+const time = (text) => (text === null ? 'never' : new Date(text).toLocaleString());
+
+const HEALTH = {
+  healthy: ['healthy', 'good'],
+  expired: ['expired', 'warn'],
+  conflict: ['two keys: conflict', 'bad'],
+};
+const STATES = { promoted: ['promoted', 'good'], revoked: ['revoked', 'bad'] };
+
+function delivery({ is_failing, dead, waiting }) {
+  if (is_failing) return ['failing', 'bad'];
+  if (dead > 0) return ['has dead letters', 'warn'];
+  return waiting > 0 ? ['under way', 'good'] : ['up to date', 'good'];
+}
+
+/** The cells of a row, by table: a text, or a text with its meaning as a class. */
+const CELLS = {
+  nodes: (node) => [
+    node.node_id,
+    HEALTH[node.status] ?? node.status,
+    node.endpoint,
+    node.capabilities.join(', '),
+    time(node.last_seen_at),
+  ],
+  genes: (gene) => [
+    gene.name || gene.gene_id,
+    STATES[gene.state] ?? gene.state,
+    gene.task_class,
+    gene.confidence.toFixed(2),
+    String(gene.use_count),
+    gene.node_id,
+    time(gene.updated_at),
+  ],
+  subscriptions: (one) => [
+    one.callback,
+    delivery(one),
+    one.events.join(', '),
+    String(one.delivered),
+    String(one.waiting),
+    String(one.dead),
+    time(one.last_attempt_at),
+  ],
+};
+
+function rowOf(cells, labels) {
+  const row = document.createElement('tr');
+  row.append(
+    ...cells.map((cell, n) => {
+      const [text, meaning] = [cell].flat();
+      const item = document.createElement('td');
+      item.dataset.label = labels[n];
+      const value = document.createElement('span');
+      value.textContent = text;
+      if (meaning !== undefined) value.className = meaning;
+      item.append(value);
+      return item;
+    }),
+  );
+  return row;
+}
+
+const shown = {};
+
+function show(name, { total, items }) {
+  const text = JSON.stringify([total, items]);
+  // What has not changed stays as it is: nobody loses his place, or what he has selected.
+  if (shown[name] === text) return;
+  shown[name] = text;
+  const labels = [...document.querySelectorAll(`#${name} th`)].map((label) => label.textContent);
+  at(`#${name} tbody`).replaceChildren(...items.map((item) => rowOf(CELLS[name](item), labels)));
+  at(`#${name} .count`).textContent = total > items.length ? `(${items.length} of ${total})` : `(${total})`;
+  at(`#${name} .empty`).hidden = total > 0;
+  at(`#${name} table`).hidden = total === 0;
+}
+
+function say(text) {
+  if (at('#link').textContent !== text) at('#link').textContent = text;
+}
+
+/** The data of the events of a stream. */
+async function* eventsOf(body) {
+  let text = '';
+  for await (const piece of body.pipeThrough(new TextDecoderStream())) {
+    text += piece;
+    const blocks = text.split('\n\n');
+    text = blocks.pop();
+    for (const block of blocks) {
+      const lines = block.split('\n').filter((line) => line.startsWith('data: '));
+      if (lines.length > 0) yield lines.map((line) => line.slice(6)).join('\n');
+    }
+  }
+}
+
+/** Follows the stream to its end. Gives the status of the answer. */
+async function follow() {
+  const key = sessionStorage.getItem(KEY);
+  const headers = {
+    accept: 'text/event-stream',
+    ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+  };
+  const response = await fetch(STREAM, { headers, cache: 'no-store' });
+  if (!response.ok) return response.status;
+  at('#login').hidden = true;
+  say('Live');
+  for await (const data of eventsOf(response.body)) {
+    const state = JSON.parse(data);
+    for (const name of Object.keys(CELLS)) show(name, state[name]);
+  }
+  return response.status;
+}
+
+function askForKey() {
+  const refused = sessionStorage.getItem(KEY) !== null;
+  sessionStorage.removeItem(KEY);
+  say('A key is needed');
+  at('#refused').textContent = refused ? 'This key does not allow to read the hub.' : '';
+  at('#login').hidden = false;
+  at('#key').focus();
+  return new Promise((resolve) => {
+    at('#login').addEventListener(
+      'submit',
+      (event) => {
+        event.preventDefault();
+        sessionStorage.setItem(KEY, at('#key').value.trim());
+        at('#key').value = '';
+        at('#main').focus();
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}
+
+for (let pause = FIRST_PAUSE; ; ) {
+  const status = await follow().catch(() => 0);
+  if (status === 401 || status === 403) {
+    await askForKey();
+    pause = FIRST_PAUSE;
+    continue;
+  }
+  say('Not connected. Trying again …');
+  await new Promise((resolve) => setTimeout(resolve, pause));
+  pause = status === 200 ? FIRST_PAUSE : Math.min(pause * 2, MOST_PAUSE);
+}

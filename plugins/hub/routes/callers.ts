@@ -1,0 +1,106 @@
+import {
+  AuthErrors,
+  access,
+  DEFAULT_TENANT_ID,
+  hasAnyScope,
+  isOperator,
+  type RouteCall,
+  Type,
+} from 'agent-gateway';
+import type { SignedRequest } from '../rules/envelope.ts';
+import { HUB_KEY, HUB_NODE, HUB_PEER, HUB_READ, HUB_WRITE } from '../services/credentials.ts';
+import { HubErrors } from '../services/errors.ts';
+import type { Hub } from '../services/open-hub.ts';
+import type { Reach } from '../services/subscriptions.ts';
+
+/** What routes need of the hub. */
+export interface Gate {
+  readonly load: () => Promise<Hub>;
+  /** Whether `HUB_API_KEYS` lists any: without them callers on the loopback interface register and subscribe. */
+  readonly hasKeys: boolean;
+}
+
+/** Reads: hub keys, nodes, and the gateway's credentials; without any, callers on the loopback interface. */
+export const readable = { access: access.open(['read', HUB_READ]) };
+/** Registrations and subscriptions; `ownerOf` says who of those that come so far may. */
+export const writable = { access: access.open(['write', HUB_WRITE]) };
+/** What operators decide. */
+export const operable = { access: access.governance(['ops:*'], { operator: true }) };
+
+/** Headers by which an envelope, and a caller's way, is known. */
+export const EnvelopeHeaders = Type.Object({
+  'x-svc-node-id': Type.Optional(Type.String({ description: 'Id of the node that signs' })),
+  'x-svc-timestamp': Type.Optional(Type.String({ description: 'Unix seconds' })),
+  'x-svc-nonce': Type.Optional(Type.String({ description: 'Used once; 1 to 128 printable characters' })),
+  'x-svc-signature': Type.Optional(Type.String({ description: 'Ed25519, in base64' })),
+});
+
+/** Calls of one caller in a minute, whatever the tenant's own windows are: nodes are many, and belong to none. */
+export const HUB_LIMIT = {
+  perMinute: 1_200,
+  by: (call: { readonly identity: { readonly id: string }; readonly address: string }) =>
+    call.identity.id === 'anonymous' || call.identity.id === '' ? call.address : call.identity.id,
+};
+
+type AnyCall = Pick<RouteCall, 'identity' | 'source'> & { readonly headers?: unknown };
+
+const LOOPBACK = 'loopback';
+
+/** Who writes: the owner of a hub key, an operator, or, without hub keys, somebody on the loopback interface. @throws hub.key-required, auth.required */
+export function ownerOf({ identity, source, headers }: AnyCall, { hasKeys }: Gate): string {
+  if (identity.method === HUB_KEY) return identity.id;
+  if (isOperator(identity) && hasAnyScope(identity.scopes, ['ops:write']))
+    return `operator ${identity.id}`.slice(0, 64);
+  if (identity.method !== 'anonymous') throw HubErrors.keyRequired();
+  if (!hasKeys && isLoopback(source.address) && !isForwarded(headers)) return LOOPBACK;
+  throw AuthErrors.required('Send a key of the hub in the Authorization header', {
+    headers: { 'www-authenticate': 'Bearer' },
+  });
+}
+
+/** Whose subscriptions a caller reaches. Operators reach all of them. */
+export function reachOf(call: AnyCall, gate: Gate): Reach {
+  const { identity } = call;
+  if (isOperator(identity) && hasAnyScope(identity.scopes, ['ops:read', 'ops:write'])) return 'all';
+  return { owner: ownerOf(call, gate) };
+}
+
+function isLoopback(address: string): boolean {
+  return address === '::1' || address.startsWith('127.');
+}
+
+function isForwarded(headers: unknown): boolean {
+  const { 'x-forwarded-for': forwardedFor, forwarded } = (headers ?? {}) as Record<string, unknown>;
+  return forwardedFor !== undefined || forwarded !== undefined;
+}
+
+/** A request as its envelope signs it. */
+export function signedBy(
+  method: string,
+  { target, rawBody, headers }: Pick<RouteCall, 'target' | 'rawBody'> & { readonly headers: unknown },
+): { readonly request: SignedRequest; readonly header: (name: string) => string | undefined } {
+  return {
+    request: { method, target, body: rawBody ?? Buffer.alloc(0) },
+    header: (name) => {
+      const value = (headers as Record<string, unknown>)[name];
+      return typeof value === 'string' ? value : undefined;
+    },
+  };
+}
+
+/** The node, or the hub, that has signed a call; who came with another credential beside the envelope is looked at here. */
+export async function signerOf(
+  kind: 'node' | 'hub',
+  method: string,
+  call: Pick<RouteCall, 'identity' | 'target' | 'rawBody'> & { readonly headers: unknown },
+  { load }: Gate,
+): Promise<string> {
+  const { identity } = call;
+  if (identity.tenantId === DEFAULT_TENANT_ID && identity.method === (kind === 'node' ? HUB_NODE : HUB_PEER))
+    return identity.id;
+  if (identity.method === HUB_NODE || identity.method === HUB_PEER) throw HubErrors.signerUnknown();
+  const { request, header } = signedBy(method, call);
+  const signer = await (await load()).envelopes.verify(request, header);
+  if (signer.kind !== kind) throw HubErrors.signerUnknown();
+  return signer.id;
+}

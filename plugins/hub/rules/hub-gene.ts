@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import type { SharedGene } from '../../evolution/contract.ts';
+
+/** Bytes of a gene as JSON. */
+const MAX_GENE = 16 * 1024;
+const GENE_ID = /^[\x21-\x7e]{1,128}$/;
+/** Control characters, and those that turn the direction of text. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu;
+const NAME_LENGTH = 200;
+const WORD_LENGTH = 128;
+/** What stands in the place of a contributor that is not named. */
+export const ANONYMOUS = 'anonymous';
+
+/** A gene as it is passed on: what has the form of one, bounded in every member. */
+export type HubGene = SharedGene;
+
+/**
+ * What a node says of a gene, in the form of one; undefined where it has no id, no confidence from 0 to 1, or is too large. What else is missing, or of another
+ * kind, counts as unknown: it is the receiver who believes or does not. Pure.
+ */
+export function readGene(value: unknown, syncedAt: string): HubGene | undefined {
+  const gene = membersOf(value);
+  const { geneId, confidence } = gene;
+  if (typeof geneId !== 'string' || !GENE_ID.test(geneId)) return undefined;
+  if (typeof confidence !== 'number' || !(confidence >= 0 && confidence <= 1)) return undefined;
+  const strategy = membersOf(gene.strategy);
+  const read: HubGene = {
+    geneId,
+    name: textOf(gene.name, NAME_LENGTH),
+    taskClass: textOf(gene.taskClass, WORD_LENGTH),
+    confidence,
+    strategy: {
+      ...strategy,
+      component: textOf(strategy.component, WORD_LENGTH),
+      type: textOf(strategy.type, WORD_LENGTH),
+    },
+    signals: membersOf(gene.signals) as Record<string, number>,
+    validation: membersOf(gene.validation),
+    qualityScore: rateOf(gene.qualityScore),
+    useCount: countOf(gene.useCount),
+    successCount: countOf(gene.successCount),
+    contributorId: textOf(gene.contributorId, WORD_LENGTH) || ANONYMOUS,
+    source: 'hub',
+    syncedAt,
+    createdAt: timeOf(gene.createdAt) ?? syncedAt,
+    updatedAt: timeOf(gene.updatedAt) ?? syncedAt,
+  };
+  return Buffer.byteLength(JSON.stringify(read)) > MAX_GENE ? undefined : read;
+}
+
+/** What a gene says, whoever says it: two nodes that have learned the same say the same. Pure. */
+export function contentOf({ taskClass, strategy }: Pick<HubGene, 'taskClass' | 'strategy'>): string {
+  const text = JSON.stringify([taskClass, strategy.component, strategy.type]);
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function membersOf(value: unknown): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return {};
+  // Parsed JSON can have a member of this name, which would be lost or worse where members are copied.
+  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== '__proto__'));
+}
+
+function textOf(value: unknown, length: number): string {
+  return typeof value === 'string'
+    ? value.toWellFormed().replaceAll(UNPRINTABLE, ' ').slice(0, length).toWellFormed()
+    : '';
+}
+
+function rateOf(value: unknown): number {
+  return typeof value === 'number' && value >= 0 && value <= 1 ? value : 0;
+}
+
+function countOf(value: unknown): number {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : 0;
+}
+
+function timeOf(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.length > 40) return undefined;
+  const time = Date.parse(value);
+  return Number.isNaN(time) ? undefined : new Date(time).toISOString();
+}

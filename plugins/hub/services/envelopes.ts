@@ -1,0 +1,86 @@
+import type { Clock, GatewayError } from 'agent-gateway';
+import {
+  CLOCK_SKEW_S,
+  type EnvelopeProblem,
+  envelopeProblem,
+  readEnvelope,
+  type SignedRequest,
+  spentOf,
+} from '../rules/envelope.ts';
+import { publicKeyOf } from '../rules/public-key.ts';
+import type { NodeStore } from '../store/nodes.ts';
+import { HubErrors } from './errors.ts';
+
+/** Who has signed a request. */
+export interface Signer {
+  readonly id: string;
+  /** A node of this hub, or a hub in which this gateway is a node (this one included). */
+  readonly kind: 'node' | 'hub';
+}
+
+/** Checks envelopes. */
+export interface Envelopes {
+  /**
+   * Who has signed a request, by the bytes that arrived. An envelope counts once, on all replicas and over restarts.
+   *
+   * @throws hub.envelope-incomplete, hub.signature-invalid, hub.clock-skewed, hub.replayed; hub.signer-unknown
+   */
+  verify(request: SignedRequest, header: (name: string) => string | undefined): Promise<Signer>;
+  /** The same against the key of a node as it is being registered. */
+  holdsUnder(
+    publicKey: string,
+    nodeId: string,
+    request: SignedRequest,
+    header: (name: string) => string | undefined,
+  ): Promise<void>;
+}
+
+const PROBLEMS: Readonly<Record<EnvelopeProblem, () => GatewayError>> = {
+  incomplete: () => HubErrors.envelopeIncomplete(),
+  signature: () => HubErrors.signatureInvalid(),
+  clock: () => HubErrors.clockSkewed(`Its time may differ by ${CLOCK_SKEW_S} seconds`),
+};
+
+export function createEnvelopes(parts: {
+  readonly nodes: Pick<NodeStore, 'find' | 'spend'>;
+  /** The public key (base64) of a hub, by its id. */
+  readonly hubKey: (id: string) => Promise<string | undefined>;
+  readonly clock: Pick<Clock, 'now'>;
+}): Envelopes {
+  const { nodes, hubKey, clock } = parts;
+
+  async function check(
+    request: SignedRequest,
+    header: (name: string) => string | undefined,
+    keyOf: (signer: string) => Promise<{ readonly key: string; readonly kind: Signer['kind'] }>,
+  ): Promise<Signer> {
+    const envelope = readEnvelope(header);
+    if (typeof envelope === 'string') throw PROBLEMS[envelope]();
+    const { key, kind } = await keyOf(envelope.signer);
+    const now = clock.now();
+    const problem = envelopeProblem(envelope, request, publicKeyOf(key), now);
+    if (problem !== undefined) throw PROBLEMS[problem]();
+    // Only what somebody known has signed is kept, so that nobody else fills the table. A timestamp may lie ahead: twice the skew, and it is refused by itself.
+    const until = new Date(now + (2 * CLOCK_SKEW_S + 1) * 1000);
+    if (!(await nodes.spend(spentOf(envelope, request, key), until))) throw HubErrors.replayed();
+    return { id: envelope.signer, kind };
+  }
+
+  return {
+    verify: (request, header) =>
+      check(request, header, async (signer) => {
+        const node = await nodes.find(signer);
+        if (node !== undefined) return { key: node.publicKey, kind: 'node' };
+        const ofHub = await hubKey(signer);
+        if (ofHub !== undefined) return { key: ofHub, kind: 'hub' };
+        throw HubErrors.signerUnknown();
+      }),
+
+    async holdsUnder(publicKey, nodeId, request, header) {
+      await check(request, header, async (signer) => {
+        if (signer !== nodeId) throw HubErrors.foreignNode();
+        return { key: publicKey, kind: 'node' };
+      });
+    },
+  };
+}

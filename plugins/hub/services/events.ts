@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import type { Clock, Ids } from 'agent-gateway';
+import type { HubEvent } from '../contract.ts';
+import { ANONYMOUS, contentOf, type HubGene, readGene } from '../rules/hub-gene.ts';
+import type { DeliveryStore } from '../store/deliveries.ts';
+import type { GeneStore } from '../store/genes.ts';
+import type { SubscriptionStore } from '../store/subscriptions.ts';
+import type { DeliveryRow, EventRow, SubscriptionRow } from '../store/tables.ts';
+import { HubErrors } from './errors.ts';
+
+/** Genes of one node that the hub remembers. */
+const MAX_GENES = 10_000;
+/** Deliveries of one subscription that wait; what comes beyond them is a dead letter at once. */
+const MAX_WAITING = 10_000;
+const FULL = 'So many deliveries waited that no more were taken.';
+
+/** The subscription of this very gateway, which takes what nodes report as others do. */
+export const OWN = 'own';
+
+/** What a node reports. */
+export interface Reported {
+  readonly type: HubEvent;
+  readonly gene: HubGene;
+  /** The node's own name for the event: reported again, it counts once. */
+  readonly key: string | undefined;
+}
+
+/** What became of it. */
+export interface Accepted {
+  readonly id: string;
+  /** 0 for an event that was accepted before. */
+  readonly deliveries: number;
+}
+
+/** Takes what nodes report, and owes it to subscribers from then on. */
+export interface Events {
+  /** A gene as it is reported; without a contributor it is this one's. Undefined for what has not the form of a gene. */
+  read(given: Readonly<Record<string, unknown>>, contributor: string): HubGene | undefined;
+  /**
+   * Accepts an event of a node together with its deliveries: when this resolves they are owed, whatever dies.
+   *
+   * @throws hub.foreign-contributor, hub.gene-revoked, hub.too-many-genes
+   */
+  accept(nodeId: string, reported: Reported): Promise<Accepted>;
+  /** Takes what a hub has delivered to this gateway, for this gateway alone. */
+  acceptOwn(hubId: string, reported: Reported): Promise<Accepted>;
+}
+
+export function createEvents(parts: {
+  readonly genes: GeneStore;
+  readonly deliveries: Pick<DeliveryStore, 'accept' | 'full'>;
+  readonly subscriptions: Pick<SubscriptionStore, 'thatWant'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly ids: Pick<Ids, 'uuid'>;
+  /** Whether this gateway does anything with genes. */
+  readonly hasOwn: boolean;
+  /** Something is due. */
+  readonly wake: () => void;
+  readonly counted: (type: HubEvent) => void;
+}): Events {
+  const { genes, deliveries, subscriptions, clock, ids, hasOwn, wake, counted } = parts;
+
+  async function store(event: EventRow, rows: readonly DeliveryRow[]): Promise<Accepted> {
+    const isNew = await deliveries.accept(event, rows);
+    if (isNew) counted(event.type);
+    wake();
+    return { id: event.id, deliveries: isNew ? rows.length : 0 };
+  }
+
+  const eventOf = (nodeId: string, { type, gene, key }: Reported, now: Date): EventRow => ({
+    ...{ id: key === undefined ? ids.uuid() : eventId(nodeId, key), type, nodeId, gene, createdAt: now },
+  });
+
+  const deliveryOf = (event: EventRow, subscriptionId: string, isFull: boolean): DeliveryRow => ({
+    ...{ id: ids.uuid(), eventId: event.id, subscriptionId, state: isFull ? 'dead' : 'waiting', attempts: 0 },
+    ...{ dueAt: event.createdAt, claimedUntil: new Date(0), ticket: '', reason: isFull ? FULL : null },
+    createdAt: event.createdAt,
+  });
+
+  return {
+    read(given, contributor) {
+      const named = given.contributorId === undefined ? { ...given, contributorId: contributor } : given;
+      return readGene(named, new Date(clock.now()).toISOString());
+    },
+
+    async accept(nodeId, reported) {
+      const { type, gene } = reported;
+      if (gene.contributorId !== nodeId && gene.contributorId !== ANONYMOUS)
+        throw HubErrors.foreignContributor();
+      const before = await genes.find(nodeId, gene.geneId);
+      if (before === undefined && (await genes.countOf(nodeId)) >= MAX_GENES) throw HubErrors.tooManyGenes();
+      const now = new Date(clock.now());
+      const [state, content] = [type === 'gene_promoted' ? 'promoted' : 'revoked', contentOf(gene)] as const;
+      // The tombstone is there before anybody hears of it: nobody asks again and finds what he was just told to forget.
+      if (!(await genes.note({ nodeId, geneId: gene.geneId, content, gene, state, updatedAt: now })))
+        throw HubErrors.geneRevoked();
+      // By what it was trusted when it was promoted, too: who was told of it hears that it is gone.
+      const confidence = Math.max(
+        gene.confidence,
+        type === 'gene_revoked' ? (before?.gene.confidence ?? 0) : 0,
+      );
+      const event = eventOf(nodeId, reported, now);
+      const full = await deliveries.full(MAX_WAITING);
+      const rows: DeliveryRow[] = [];
+      for await (const page of subscriptions.thatWant(type))
+        for (const subscription of page)
+          if (wants(subscription, confidence))
+            rows.push(deliveryOf(event, subscription.id, full.has(subscription.id)));
+      if (hasOwn) rows.push(deliveryOf(event, OWN, false));
+      return store(event, rows);
+    },
+
+    acceptOwn(hubId, reported) {
+      const event = eventOf(hubId, reported, new Date(clock.now()));
+      return store(event, hasOwn ? [deliveryOf(event, OWN, false)] : []);
+    },
+  };
+}
+
+function wants({ minConfidence }: Pick<SubscriptionRow, 'minConfidence'>, confidence: number): boolean {
+  return minConfidence === null || confidence >= minConfidence;
+}
+
+/** The id of an event that its node has named: the same each time it is reported. A UUID of version 8 (RFC 9562). */
+function eventId(nodeId: string, key: string): string {
+  const digest = createHash('sha256').update(`${nodeId}\n${key}`).digest().subarray(0, 16);
+  digest[6] = 0x80 | (digest[6]! & 0x0f);
+  digest[8] = 0x80 | (digest[8]! & 0x3f);
+  return digest.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}

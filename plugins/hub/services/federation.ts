@@ -1,0 +1,116 @@
+import { text } from 'node:stream/consumers';
+import { type Clock, type Ids, type Logger, Semaphore } from 'agent-gateway';
+import { afterCall, type Circuit, CLOSED, mayCall, tried } from '../rules/breaker.ts';
+import { type HubGene, readGene } from '../rules/hub-gene.ts';
+import { type GeneQuery, mergeGenes } from '../rules/merge.ts';
+import type { NodeStore } from '../store/nodes.ts';
+import type { NodeRow } from '../store/tables.ts';
+import { HubErrors } from './errors.ts';
+import type { Keys } from './keys.ts';
+import type { SendSigned } from './requests.ts';
+import type { Tombstones } from './tombstones.ts';
+
+/** Milliseconds that a node has (decisions 3.6), and what is read of it. */
+const DEADLINE_MS = 2_000;
+const MAX_BYTES = 1024 * 1024;
+const MAX_GENES = 1_000;
+/** Nodes that one search asks. */
+const MAX_NODES = 256;
+/** Searches under way at one time, and milliseconds that another one waits for its turn. */
+const SEARCHES = 8;
+const PATIENCE_MS = 5_000;
+
+/** What a search came to. */
+export interface Found {
+  readonly results: readonly HubGene[];
+  /** Nodes that were asked. */
+  readonly queried: number;
+  /** Those of them that answered in time, in a form that can be used. */
+  readonly healthy: number;
+}
+
+/** Searches the genes of all healthy nodes at once; one that is slow, dead, lying, huge or redirecting costs only itself. @throws hub.busy */
+export type FederatedSearch = (query: GeneQuery, limit: number, signal: AbortSignal) => Promise<Found>;
+
+export function createFederation(parts: {
+  readonly nodes: Pick<NodeStore, 'healthy'>;
+  readonly keys: Pick<Keys, 'current'>;
+  readonly send: SendSigned;
+  readonly tombstones: Tombstones;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly ids: Pick<Ids, 'bytes'>;
+  readonly log: Pick<Logger, 'debug'>;
+  /** One node was asked. */
+  readonly counted: (result: 'answered' | 'failed') => void;
+}): FederatedSearch {
+  const { nodes, keys, send, tombstones, clock, ids, log, counted } = parts;
+  const turns = new Semaphore(SEARCHES, { timeoutMs: PATIENCE_MS, expired: () => HubErrors.busy() });
+  const circuits = new Map<string, Circuit>();
+
+  async function ask(node: NodeRow, query: GeneQuery, signal: AbortSignal): Promise<readonly HubGene[]> {
+    const response = await send({
+      url: urlOf(node, query, ids.bytes(8).toString('hex')),
+      method: 'GET',
+      key: await keys.current(),
+      account: `hub/node/${node.id}`,
+      ...{ timeout: DEADLINE_MS, maxBytes: MAX_BYTES, signal },
+    });
+    if (response.status !== 200) {
+      response.body.destroy();
+      throw new Error(`the node answered ${response.status}`);
+    }
+    return genesIn(JSON.parse(await text(response.body)), new Date(clock.now()).toISOString());
+  }
+
+  /** The genes of a node; undefined where it did not answer as it should. */
+  async function answerOf(node: NodeRow, query: GeneQuery, signal: AbortSignal) {
+    const { id } = node;
+    circuits.set(id, tried(circuits.get(id) ?? CLOSED, clock.now()));
+    try {
+      const genes = await ask(node, query, signal);
+      circuits.delete(id);
+      counted('answered');
+      return genes.filter(({ geneId }) => !tombstones.cover(id, geneId));
+    } catch (err) {
+      // The caller is gone: that says nothing about the node.
+      if (signal.aborted) return undefined;
+      circuits.set(id, afterCall(circuits.get(id) ?? CLOSED, false, clock.now()));
+      counted('failed');
+      log.debug({ err, node: id }, 'a node did not answer a search');
+      return undefined;
+    }
+  }
+
+  return (query, limit, signal) =>
+    turns.run(async () => {
+      signal.throwIfAborted();
+      await tombstones.refresh();
+      const now = clock.now();
+      const healthy = await nodes.healthy(new Date(now), MAX_NODES);
+      const known = new Set(healthy.map(({ id }) => id));
+      for (const id of circuits.keys()) if (!known.has(id)) circuits.delete(id);
+      const asked = healthy.filter(({ id }) => mayCall(circuits.get(id) ?? CLOSED, now));
+      const answers = await Promise.all(asked.map((node) => answerOf(node, query, signal)));
+      signal.throwIfAborted();
+      const usable = answers.filter((genes) => genes !== undefined);
+      return { results: mergeGenes(usable, query, limit), queried: asked.length, healthy: usable.length };
+    });
+}
+
+/** `{endpoint}/api/v1/genes`, with a parameter that makes each request, and so its signature, another one. */
+function urlOf({ endpoint }: NodeRow, { q, taskClass, minConfidence }: GeneQuery, request: string): URL {
+  const url = new URL(`${endpoint.replace(/\/+$/, '')}/api/v1/genes`);
+  if (q !== undefined) url.searchParams.set('q', q);
+  if (taskClass !== undefined) url.searchParams.set('task_class', taskClass);
+  if (minConfidence !== undefined) url.searchParams.set('min_confidence', String(minConfidence));
+  url.searchParams.set('request', request);
+  return url;
+}
+
+/** The genes of an answer, `{genes: […]}` or `{results: […]}`; what is no gene is left out. Throws for an answer that is none. */
+function genesIn(answer: unknown, syncedAt: string): readonly HubGene[] {
+  const { genes, results } = (answer ?? {}) as { genes?: unknown; results?: unknown };
+  const list = Array.isArray(answer) ? answer : (genes ?? results);
+  if (!Array.isArray(list)) throw new Error('the answer has no genes');
+  return list.slice(0, MAX_GENES).flatMap((gene) => readGene(gene, syncedAt) ?? []);
+}

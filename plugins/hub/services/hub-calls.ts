@@ -1,0 +1,154 @@
+import type { Clock, Ids } from 'agent-gateway';
+import { signRequest } from '../rules/envelope.ts';
+import { publicKeyProblem } from '../rules/public-key.ts';
+import type { SigningKey } from './keys.ts';
+
+/** Milliseconds for a call, and bytes of its answer. */
+const TIMEOUT_MS = 5_000;
+const MAX_ANSWER = 1024 * 1024;
+/** Milliseconds for which the keys of a hub are known, and after which they are looked for again for an id that is not among them. */
+const KEYS_MS = 300_000;
+const KEYS_AGAIN_MS = 2_000;
+
+/** A hub in which this gateway is a node. Its address is the operator's: rules of egress do not filter it. */
+export interface JoinedHub {
+  readonly url: string;
+  readonly apiKey: string | undefined;
+}
+
+/** What a hub answered. */
+export interface HubAnswer {
+  readonly status: number;
+  /** Parsed; undefined where it is no JSON. */
+  readonly body: unknown;
+}
+
+/** Calls hubs in the name of this node. */
+export interface HubCalls {
+  /** Signed with the node's key. Throws where there is no answer in time. */
+  signed(
+    hub: JoinedHub,
+    method: string,
+    path: string,
+    body: unknown,
+    signal?: AbortSignal,
+  ): Promise<HubAnswer>;
+  /** With the hub's bearer key alone. */
+  plain(
+    hub: JoinedHub,
+    method: string,
+    path: string,
+    body?: unknown,
+    signal?: AbortSignal,
+  ): Promise<HubAnswer>;
+  /** The key (base64) with this id of one of the hubs; undefined where none has it, as far as they can be asked. */
+  hubKey(id: string): Promise<string | undefined>;
+}
+
+export function createHubCalls(parts: {
+  readonly hubs: readonly JoinedHub[];
+  readonly node: () => Promise<{ readonly id: string; readonly key: SigningKey }>;
+  readonly clock: Clock;
+  readonly ids: Pick<Ids, 'bytes'>;
+}): HubCalls {
+  const { hubs, node, clock, ids } = parts;
+  const known = new Map<string, { readonly keys: ReadonlyMap<string, string>; readonly at: number }>();
+  const asking = new Map<string, Promise<void>>();
+
+  async function call(
+    hub: JoinedHub,
+    method: string,
+    path: string,
+    text: string | undefined,
+    envelope: Readonly<Record<string, string>>,
+    signal?: AbortSignal,
+  ): Promise<HubAnswer> {
+    const timeout = AbortSignal.timeout(TIMEOUT_MS);
+    const response = await fetch(urlOf(hub, path), {
+      method,
+      headers: {
+        accept: 'application/json',
+        ...(hub.apiKey === undefined ? {} : { authorization: `Bearer ${hub.apiKey}` }),
+        ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+        ...envelope,
+      },
+      ...(text === undefined ? {} : { body: text }),
+      redirect: 'error',
+      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+    });
+    return { status: response.status, body: parsed(await readText(response)) };
+  }
+
+  async function askKeys(hub: JoinedHub): Promise<void> {
+    const { body } = await call(hub, 'GET', '/api/v1/keys', undefined, {});
+    const { keys } = (body ?? {}) as { keys?: unknown };
+    const found = (Array.isArray(keys) ? keys.slice(0, 100) : []).flatMap(
+      ({ key_id: id, public_key: key }: { key_id?: unknown; public_key?: unknown }) =>
+        typeof id === 'string' && typeof key === 'string' && publicKeyProblem(key) === undefined
+          ? [[id, key] as const]
+          : [],
+    );
+    known.set(hub.url, { keys: new Map(found), at: clock.monotonic() });
+  }
+
+  /** Looks for the keys of a hub where they are not known, or too old for this id. Several who ask at once ask once. */
+  async function refresh(hub: JoinedHub, id: string): Promise<void> {
+    const last = known.get(hub.url);
+    const age = last === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() - last.at;
+    if (age < (last?.keys.has(id) ? KEYS_MS : KEYS_AGAIN_MS)) return;
+    const pending =
+      asking.get(hub.url) ??
+      askKeys(hub)
+        // A hub that is away keeps the keys that it had: what it signed before still holds.
+        .catch(() => {
+          known.set(hub.url, { keys: last?.keys ?? new Map(), at: clock.monotonic() });
+        })
+        .finally(() => asking.delete(hub.url));
+    asking.set(hub.url, pending);
+    await pending;
+  }
+
+  return {
+    async signed(hub, method, path, body, signal) {
+      const text = JSON.stringify(body);
+      const { id, key } = await node();
+      const nonce = ids.bytes(16).toString('hex');
+      const { pathname, search } = urlOf(hub, path);
+      const envelope = signRequest(
+        { method, target: `${pathname}${search}`, body: Buffer.from(text) },
+        { signer: id, key: key.key, nonce, now: clock.now() },
+      );
+      return call(hub, method, path, text, envelope, signal);
+    },
+    plain: (hub, method, path, body, signal) =>
+      call(hub, method, path, body === undefined ? undefined : JSON.stringify(body), {}, signal),
+    async hubKey(id) {
+      await Promise.all(hubs.map((hub) => refresh(hub, id)));
+      return [...known.values()].find(({ keys }) => keys.has(id))?.keys.get(id);
+    },
+  };
+}
+
+function urlOf({ url }: JoinedHub, path: string): URL {
+  return new URL(`${url.replace(/\/+$/, '')}${path}`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function readText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    // Leaving the loop closes the connection.
+    if (bytes > MAX_ANSWER) throw new Error(`the answer of the hub is longer than ${MAX_ANSWER} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, bytes).toString('utf8');
+}

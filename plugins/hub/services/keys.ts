@@ -1,0 +1,100 @@
+import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { type Clock, createSharedCache, type Seal } from 'agent-gateway';
+import { publicKeyText } from '../rules/public-key.ts';
+import type { KeyStore } from '../store/keys.ts';
+import type { KeyRow } from '../store/tables.ts';
+
+/** Milliseconds after which another replica's rotation counts here. */
+const MAX_AGE_MS = 1_000;
+
+/** A key to sign with. */
+export interface SigningKey {
+  readonly id: string;
+  /** 32 bytes in base64. */
+  readonly publicKey: string;
+  readonly key: KeyObject;
+}
+
+/** The keys of the hub, and of this deployment as a node. They are made at the first use, and stay. */
+export interface Keys {
+  /** Those that are published, the one in use first. */
+  published(): Promise<readonly (SigningKey & { readonly retiresAt: Date | null })[]>;
+  /** The one to sign with: the one that a subscriber knows, for as long as it is published, else the one in use. */
+  current(knownId?: string): Promise<SigningKey>;
+  /** This deployment's key as a node; it is not rotated, since a node is its key. */
+  node(): Promise<SigningKey>;
+  /** Puts another one in use. The one before stays published for the overlap. */
+  rotate(): Promise<SigningKey>;
+}
+
+export function createKeys(parts: {
+  readonly store: KeyStore;
+  readonly seal: Seal;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  /** Milliseconds. */
+  readonly overlap: number;
+}): Keys {
+  const { store, seal, clock, overlap } = parts;
+  const opened = new Map<string, SigningKey>();
+
+  function open({ id, publicKey, privateKey }: KeyRow): SigningKey {
+    const known = opened.get(id);
+    if (known !== undefined) return known;
+    const der = Buffer.from(seal.open(privateKey, placeOf(id)), 'base64');
+    const key = { id, publicKey, key: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }) };
+    opened.set(id, key);
+    return key;
+  }
+
+  /** Of several processes that make one at once, the key of one counts for all. */
+  async function make(use: KeyRow['use'], generation: number): Promise<void> {
+    const pair = generateKeyPairSync('ed25519');
+    const publicKey = publicKeyText(pair.publicKey);
+    const digest = createHash('sha256').update(Buffer.from(publicKey, 'base64')).digest('hex');
+    const id = `hub-${digest.slice(0, 16)}`;
+    const der = pair.privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64');
+    const now = clock.now();
+    await store.add(
+      {
+        ...{ id, use, generation, publicKey, privateKey: seal.seal(der, placeOf(id)) },
+        ...{ createdAt: new Date(now), retiresAt: null },
+      },
+      new Date(now + overlap),
+    );
+  }
+
+  const cached = createSharedCache<readonly KeyRow[]>({
+    clock,
+    maxAge: MAX_AGE_MS,
+    maxEntries: 2,
+    load: async (use) => {
+      const rows = await store.of(use as KeyRow['use']);
+      if (rows.length > 0) return rows;
+      await make(use as KeyRow['use'], 1);
+      return store.of(use as KeyRow['use']);
+    },
+  });
+
+  async function live(use: KeyRow['use']): Promise<readonly KeyRow[]> {
+    const now = clock.now();
+    return (await cached.get(use)).filter(({ retiresAt }) => retiresAt === null || retiresAt.getTime() > now);
+  }
+
+  return {
+    published: async () => (await live('hub')).map((row) => ({ ...open(row), retiresAt: row.retiresAt })),
+    async current(knownId) {
+      const rows = await live('hub');
+      return open(rows.find(({ id }) => id === knownId) ?? rows[0]!);
+    },
+    node: async () => open((await live('node'))[0]!),
+    async rotate() {
+      await store.forget(new Date(clock.now()));
+      const [newest] = await store.of('hub');
+      await make('hub', (newest?.generation ?? 0) + 1);
+      cached.forget('hub');
+      return open((await live('hub'))[0]!);
+    },
+  };
+}
+
+const placeOf = (id: string) => `hub-key/${id}`;

@@ -1,0 +1,107 @@
+import type { Clock, Logger } from 'agent-gateway';
+import { HUB_EVENTS } from '../contract.ts';
+import { HEARTBEAT_S } from '../rules/registration.ts';
+import type { HubAnswer, HubCalls, JoinedHub } from './hub-calls.ts';
+import type { SigningKey } from './keys.ts';
+
+/** Milliseconds between two attempts to join a hub that is away, or refuses. */
+export const LOOK_EVERY_MS = 5_000;
+/** Where hubs deliver what other nodes report. */
+export const INBOX = '/api/v1/deliveries';
+/** Subscriptions that are looked through for the own one. */
+const PAGE = 500;
+
+/** How this gateway stands in a hub. */
+interface Standing {
+  readonly isMember: boolean;
+  /** Of the monotonic clock, in milliseconds: when to call again. */
+  readonly next: number;
+}
+
+/** This gateway as a node of other hubs: registered, subscribed, and alive. */
+export interface Membership {
+  /** Joins where it is no member yet, and says that it lives where that is due. Never throws. */
+  keep(signal: AbortSignal): Promise<void>;
+  /** The hub does not know this node (any more). */
+  forget(hubUrl: string): void;
+}
+
+export function createMembership(parts: {
+  readonly hubs: readonly JoinedHub[];
+  readonly calls: HubCalls;
+  readonly node: () => Promise<{ readonly id: string; readonly key: SigningKey }>;
+  /** `SAAS_PUBLIC_URL`, without a slash at the end. */
+  readonly endpoint: string;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly log: Logger;
+}): Membership {
+  const { hubs, calls, node, endpoint, clock, log } = parts;
+  const standings = new Map<string, Standing>();
+  const callbackUrl = `${endpoint}${INBOX}`;
+
+  /** Registers; gives the milliseconds until the first heartbeat. */
+  async function register(hub: JoinedHub, signal: AbortSignal): Promise<number> {
+    const { id, key } = await node();
+    const claim = { node_id: id, endpoint, public_key: key.publicKey, capabilities: ['genes'] };
+    const answer = await calls.signed(hub, 'POST', '/api/v1/nodes', claim, signal);
+    require2xx(answer, 'the registration');
+    const { heartbeat_interval_seconds: seconds } = (answer.body ?? {}) as {
+      heartbeat_interval_seconds?: unknown;
+    };
+    return (typeof seconds === 'number' && seconds >= 1 && seconds <= 3_600 ? seconds : HEARTBEAT_S) * 1_000;
+  }
+
+  /** Subscribes, unless it has before. */
+  async function subscribe(hub: JoinedHub, signal: AbortSignal): Promise<void> {
+    const path = `/api/v1/subscriptions?limit=${PAGE}`;
+    const { body } = require2xx(
+      await calls.plain(hub, 'GET', path, undefined, signal),
+      'the list of subscriptions',
+    );
+    const { subscriptions } = (body ?? {}) as { subscriptions?: readonly { callback_url?: unknown }[] };
+    if (subscriptions?.some(({ callback_url }) => callback_url === callbackUrl)) return;
+    const wanted = { callback_url: callbackUrl, events: HUB_EVENTS };
+    require2xx(await calls.plain(hub, 'POST', '/api/v1/subscriptions', wanted, signal), 'the subscription');
+  }
+
+  async function keepIn(hub: JoinedHub, signal: AbortSignal): Promise<void> {
+    const now = clock.monotonic();
+    const { isMember, next } = standings.get(hub.url) ?? { isMember: false, next: 0 };
+    if (now < next) return;
+    try {
+      if (isMember) {
+        const { id } = await node();
+        const path = `/api/v1/nodes/${encodeURIComponent(id)}/heartbeat`;
+        require2xx(await calls.signed(hub, 'PUT', path, {}, signal), 'the heartbeat');
+        standings.set(hub.url, { isMember: true, next: now + HEARTBEAT_S * 1_000 });
+        return;
+      }
+      const interval = await register(hub, signal);
+      await subscribe(hub, signal);
+      standings.set(hub.url, { isMember: true, next: now + interval });
+      log.info({ hub: hub.url }, 'joined an experience hub');
+    } catch (err) {
+      // Also a member begins anew: the hub may have lost what it knew.
+      standings.set(hub.url, { isMember: false, next: now + LOOK_EVERY_MS });
+      if (!signal.aborted)
+        log.warn({ err, hub: hub.url }, 'the experience hub does not have this gateway as a node');
+    }
+  }
+
+  return {
+    keep: async (signal) => {
+      await Promise.all(hubs.map((hub) => keepIn(hub, signal)));
+    },
+    forget(hubUrl) {
+      standings.delete(hubUrl);
+    },
+  };
+}
+
+function require2xx(answer: HubAnswer, what: string): HubAnswer {
+  const { status, body } = answer;
+  if (status >= 200 && status < 300) return answer;
+  const { code } = (body ?? {}) as { code?: unknown };
+  const why = typeof code === 'string' && /^[a-z.-]{1,64}$/.test(code) ? ` (${code})` : '';
+  throw new Error(`${what} was answered with ${status}${why}`);
+}

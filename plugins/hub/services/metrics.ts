@@ -1,0 +1,33 @@
+import type { PluginMetrics } from 'agent-gateway';
+import type { HubEvent } from '../contract.ts';
+import type { AttemptResult } from './dispatcher.ts';
+
+/** What the hub counts. */
+export interface HubMetrics {
+  event(type: HubEvent): void;
+  attempt(result: AttemptResult): void;
+  call(result: 'answered' | 'failed'): void;
+}
+
+export function hubMetrics(metric: PluginMetrics): HubMetrics {
+  const events = metric.counter<'type'>({
+    name: 'hub_events_total',
+    help: 'Events of nodes that the hub has accepted.',
+    labels: ['type'],
+  });
+  const attempts = metric.counter<'result'>({
+    name: 'hub_delivery_attempts_total',
+    help: 'Attempts to deliver an event to a subscriber, by what became of it: delivered, retried, dead.',
+    labels: ['result'],
+  });
+  const calls = metric.counter<'result'>({
+    name: 'hub_node_calls_total',
+    help: 'Nodes that were asked for genes, by whether they answered in time and in form.',
+    labels: ['result'],
+  });
+  return {
+    event: (type) => events.inc({ type }),
+    attempt: (result) => attempts.inc({ result }),
+    call: (result) => calls.inc({ result }),
+  };
+}

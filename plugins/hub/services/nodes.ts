@@ -1,0 +1,124 @@
+import { type Clock, DEFAULT_TENANT_ID, type Egress, type Page } from 'agent-gateway';
+import { decideConfirmation, decideRegistration, type NodeStatus, statusOf } from '../rules/registration.ts';
+import type { NodeStore } from '../store/nodes.ts';
+import type { NodeRow } from '../store/tables.ts';
+import { HubErrors } from './errors.ts';
+
+/** Nodes of one hub. */
+const MAX_NODES = 10_000;
+
+/** A node as it says of itself. */
+export interface NodeClaim {
+  readonly id: string;
+  readonly endpoint: string;
+  readonly publicKey: string;
+  readonly capabilities: readonly string[];
+}
+
+/** The registry of nodes (decisions 3.6). */
+export interface Nodes {
+  /**
+   * Registers a node, or sees it again. A known id keeps its key: another one flags both, and neither counts until an operator has decided.
+   *
+   * @param proveOwner throws unless the owner of the key has signed this registration; asked where a node has moved
+   * @throws egress.denied, hub.node-conflict, hub.too-many-nodes
+   */
+  register(claim: NodeClaim, proveOwner: () => Promise<void>): Promise<'new' | 'known'>;
+  /** @throws hub.node-not-found, hub.node-conflict */
+  heartbeat(id: string): Promise<void>;
+  /** A node takes its leave, or an operator removes it, contested or not. @throws hub.node-not-found, hub.node-conflict */
+  remove(id: string, by: 'node' | 'operator'): Promise<void>;
+  /** The operator's word about which key is right. @throws hub.node-not-found, hub.third-key */
+  confirm(id: string, publicKey: string): Promise<NodeRow>;
+  list(page: Page): Promise<[NodeRow[], number]>;
+  status(node: NodeRow): NodeStatus;
+  /** @throws hub.node-not-found, hub.node-conflict */
+  requireUncontested(id: string): Promise<NodeRow>;
+}
+
+export function createNodes(parts: {
+  readonly store: NodeStore;
+  readonly egress: Pick<Egress, 'check'>;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Something is to be seen. */
+  readonly changed: () => void;
+}): Nodes {
+  const { store, egress, clock, changed } = parts;
+  const now = () => new Date(clock.now());
+
+  async function requireUncontested(id: string): Promise<NodeRow> {
+    const node = await store.find(id);
+    if (node === undefined) throw HubErrors.nodeNotFound();
+    if (node.rivalKey !== null) throw HubErrors.nodeConflict();
+    return node;
+  }
+
+  /** A registration of a node that is known. */
+  async function registerKnown(claim: NodeClaim, isSigned: boolean): Promise<'known' | 'unsigned' | 'gone'> {
+    const { id, endpoint, publicKey, capabilities } = claim;
+    const decided = await store.change(id, async (node, write) => {
+      const decision = decideRegistration(node, { publicKey, endpoint, isSigned });
+      if (decision === 'again') await write({ capabilities, lastSeenAt: now() });
+      if (decision === 'moved') await write({ endpoint, capabilities, lastSeenAt: now() });
+      if (decision === 'rival') await write({ rivalKey: publicKey, rivalEndpoint: endpoint });
+      return decision;
+    });
+    changed();
+    if (decided === 'rival' || decided === 'flagged') throw HubErrors.nodeConflict();
+    if (decided === 'new') return 'gone';
+    return decided === 'unsigned' ? 'unsigned' : 'known';
+  }
+
+  return {
+    async register(claim, proveOwner) {
+      await egress.check(DEFAULT_TENANT_ID, claim.endpoint);
+      const { id, endpoint, publicKey, capabilities } = claim;
+      if ((await store.find(id)) === undefined) {
+        if ((await store.count()) >= MAX_NODES) throw HubErrors.tooManyNodes();
+        const times = { registeredAt: now(), lastSeenAt: now() };
+        const rival = { rivalKey: null, rivalEndpoint: null };
+        // Of several that come at once one is first, and the others find it there.
+        if (await store.insert({ id, endpoint, publicKey, capabilities, ...rival, ...times })) {
+          changed();
+          return 'new';
+        }
+      }
+      let outcome = await registerKnown(claim, false);
+      if (outcome === 'unsigned') {
+        await proveOwner();
+        outcome = await registerKnown(claim, true);
+      }
+      if (outcome === 'gone') throw HubErrors.nodeNotFound();
+      return 'known';
+    },
+
+    async heartbeat(id) {
+      await requireUncontested(id);
+      await store.seen(id, now());
+    },
+
+    async remove(id, by) {
+      if (by === 'node') await requireUncontested(id);
+      else if ((await store.find(id)) === undefined) throw HubErrors.nodeNotFound();
+      await store.remove(id);
+      changed();
+    },
+
+    async confirm(id, publicKey) {
+      await store.change(id, async (node, write) => {
+        if (node === undefined) throw HubErrors.nodeNotFound();
+        const decision = decideConfirmation(node, publicKey);
+        if (decision === 'neither') throw HubErrors.thirdKey();
+        const settled = { rivalKey: null, rivalEndpoint: null, lastSeenAt: now() };
+        if (decision === 'first') await write(settled);
+        else await write({ ...settled, publicKey, endpoint: node.rivalEndpoint ?? node.endpoint });
+      });
+      changed();
+      return requireUncontested(id);
+    },
+
+    list: (page) => store.page(page),
+    status: (node) => statusOf(node, now()),
+    requireUncontested,
+  };
+}

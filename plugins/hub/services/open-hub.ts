@@ -1,0 +1,134 @@
+import { createSeal, type Logger, type Scope } from 'agent-gateway';
+import type { GeneExchange, HubAddresses, SharingPolicies } from '../../evolution/contract.ts';
+import type { HubSettings } from '../config.ts';
+import { createDeliveryStore } from '../store/deliveries.ts';
+import { createGeneStore } from '../store/genes.ts';
+import { createKeyStore } from '../store/keys.ts';
+import { createNodeStore } from '../store/nodes.ts';
+import { createSubscriptionStore } from '../store/subscriptions.ts';
+import { createAnnouncements } from './announcements.ts';
+import { createApply } from './apply.ts';
+import { createDispatcher, type Dispatcher } from './dispatcher.ts';
+import { createEnvelopes } from './envelopes.ts';
+import { createEvents } from './events.ts';
+import { createFederation } from './federation.ts';
+import { createHubCalls } from './hub-calls.ts';
+import { createKeys } from './keys.ts';
+import { createMembership } from './membership.ts';
+import type { HubMetrics } from './metrics.ts';
+import { createNodes } from './nodes.ts';
+import { openHubDatabase } from './open-database.ts';
+import { createSendSigned } from './requests.ts';
+import { createSendEvent } from './send-event.ts';
+import { createSnapshots } from './snapshots.ts';
+import { createSubscriptions } from './subscriptions.ts';
+import { createTombstones } from './tombstones.ts';
+
+/** What others bring; each may be absent. */
+export interface Experience {
+  readonly exchange?: GeneExchange | undefined;
+  readonly policies?: SharingPolicies | undefined;
+  readonly addresses?: HubAddresses | undefined;
+}
+
+/** All that the hub does, and this gateway as a node of others. */
+export type Hub = Awaited<ReturnType<typeof openHub>>;
+
+/** Milliseconds for which dead letters are kept, and what they refer to. */
+const KEEP_DEAD_MS = 30 * 86_400_000;
+const KEEP_EVENTS_MS = 45 * 86_400_000;
+
+/** Puts the parts together. */
+export async function openHub(parts: {
+  readonly services: Scope['services'];
+  readonly settings: HubSettings;
+  readonly backoff: readonly number[];
+  readonly experience: Experience;
+  readonly metrics: HubMetrics;
+  readonly log: Logger;
+}) {
+  const { services, settings, backoff, experience, metrics, log } = parts;
+  const { clock, ids, egress, jobs, version } = services;
+  const { exchange, policies, addresses } = experience;
+  const { database, isAlone, close } = await openHubDatabase(services, settings.db_path);
+
+  const nodeStore = createNodeStore(database);
+  const deliveries = createDeliveryStore(database);
+  const subscriptionStore = createSubscriptionStore(database);
+  const genes = createGeneStore(database);
+  if (isAlone) await deliveries.releaseAll();
+  const seal = createSeal(settings.secret_key);
+  const keys = createKeys({ store: createKeyStore(database), seal, clock, overlap: settings.key_overlap });
+  const snapshots = createSnapshots({
+    nodes: nodeStore,
+    genes,
+    subscriptions: subscriptionStore,
+    deliveries,
+    clock,
+  });
+  const changed = () => snapshots.changed();
+
+  // The dispatcher begins with what is made below; until then there is nobody who could wake it.
+  let dispatcher: Dispatcher | undefined;
+  const wake = () => dispatcher?.wake();
+
+  const node = async () => {
+    const key = await keys.node();
+    return { id: addresses?.senderId ?? `gateway-${key.id.slice('hub-'.length)}`, key };
+  };
+  const hubs = addresses?.hubs ?? [];
+  const calls = createHubCalls({ hubs, node, clock, ids });
+  const send = createSendSigned({ egress, clock, ids, version });
+
+  const envelopes = createEnvelopes({
+    ...{ nodes: nodeStore, clock },
+    // This gateway may be a node of its own hub.
+    hubKey: async (id) =>
+      (await keys.published()).find((key) => key.id === id)?.publicKey ?? (await calls.hubKey(id)),
+  });
+  const events = createEvents({
+    ...{ genes, deliveries, subscriptions: subscriptionStore, clock, ids, wake },
+    hasOwn: exchange !== undefined,
+    counted: (type) => metrics.event(type),
+  });
+  dispatcher = createDispatcher({
+    ...{ deliveries, subscriptions: subscriptionStore, backoff, clock, ids, log, changed },
+    send: createSendEvent({ send, keys, clock }),
+    apply: exchange === undefined ? async () => {} : createApply({ exchange, genes }),
+    counted: (result) => metrics.attempt(result),
+  });
+  const endpoint = settings.public_url?.replace(/\/+$/, '');
+  const membership =
+    endpoint === undefined || hubs.length === 0
+      ? undefined
+      : createMembership({ hubs, calls, node, endpoint, clock, log });
+  const announcements =
+    exchange === undefined || policies === undefined
+      ? undefined
+      : createAnnouncements({ hubs, calls, membership, node, exchange, policies, genes, jobs, log });
+
+  return {
+    keys,
+    envelopes,
+    events,
+    membership,
+    announcements,
+    snapshots,
+    dispatcher,
+    nodes: createNodes({ store: nodeStore, egress, clock, changed }),
+    search: createFederation({
+      ...{ nodes: nodeStore, keys, send, clock, ids, log, tombstones: createTombstones(genes) },
+      counted: (result) => metrics.call(result),
+    }),
+    subscriptions: createSubscriptions({
+      ...{ store: subscriptionStore, deliveries, keys, egress, clock, ids, wake, changed },
+    }),
+    /** Forgets what is spent, dead for long, or referred to by nothing. */
+    async expire(): Promise<void> {
+      const now = clock.now();
+      await nodeStore.forgetSpent(new Date(now));
+      await deliveries.expire(new Date(now - KEEP_DEAD_MS), new Date(now - KEEP_EVENTS_MS));
+    },
+    close,
+  };
+}

@@ -1,0 +1,78 @@
+import { finished } from 'node:stream/promises';
+import { type Clock, EgressErrors, GatewayError, parseRetryAfter } from 'agent-gateway';
+import type { EventRow, SubscriptionRow } from '../store/tables.ts';
+import type { Keys } from './keys.ts';
+import type { SendSigned } from './requests.ts';
+
+/** Milliseconds that a subscriber has for one attempt. */
+const TIMEOUT_MS = 10_000;
+/** Bytes of an answer that are read, and thrown away, so that its connection can be kept. */
+const MAX_ANSWER_BYTES = 64 * 1024;
+
+/** What the subscriber, or its address, is the reason of: an attempt that failed. All else is the gateway's own trouble. */
+const FAILURES: ReadonlySet<string> = new Set(
+  [
+    EgressErrors.denied,
+    EgressErrors.malformed,
+    EgressErrors.unreachable,
+    EgressErrors.timeout,
+    EgressErrors.tooLarge,
+  ].map(({ definition }) => definition.code),
+);
+
+/** What became of an attempt. */
+export interface Sent {
+  /** A sentence; null for a success, which is every 2xx. */
+  readonly error: string | null;
+  /** Milliseconds for which the subscriber asked. */
+  readonly retryAfterMs: number;
+  /** It took all of its time. */
+  readonly hung: boolean;
+}
+
+/** Sends an event to a subscriber, once. Throws the reason of `signal`, and what is the gateway's own trouble. */
+export type SendEvent = (
+  subscription: SubscriptionRow,
+  delivery: { readonly id: string; readonly attempt: number },
+  event: EventRow,
+  signal: AbortSignal,
+) => Promise<Sent>;
+
+export function createSendEvent(parts: {
+  readonly send: SendSigned;
+  readonly keys: Pick<Keys, 'current'>;
+  readonly clock: Pick<Clock, 'now'>;
+}): SendEvent {
+  const { send, keys, clock } = parts;
+  return async (subscription, { id, attempt }, { type, gene, nodeId, createdAt }, signal) => {
+    const body = JSON.stringify({
+      ...{ id, type, gene, node_id: nodeId, occurred_at: createdAt.toISOString(), attempt },
+      subscription_id: subscription.id,
+    });
+    const key = await keys.current(subscription.signingKeyId);
+    try {
+      const {
+        status,
+        headers,
+        body: answer,
+      } = await send({
+        ...{ url: new URL(subscription.callbackUrl), method: 'POST', body, key, signal },
+        ...{
+          timeout: TIMEOUT_MS,
+          maxBytes: MAX_ANSWER_BYTES,
+          account: `hub/subscription/${subscription.id}`,
+        },
+      });
+      // The status has said it all: whatever becomes of the rest is no matter.
+      await finished(answer.resume()).catch(() => {});
+      if (status >= 200 && status < 300) return { error: null, retryAfterMs: 0, hung: false };
+      const retryAfterMs = parseRetryAfter(headers['retry-after'], clock.now()) ?? 0;
+      return { error: `The subscriber answered ${status}.`, retryAfterMs, hung: false };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof GatewayError) || !FAILURES.has(error.code)) throw error;
+      const hung = error.code === EgressErrors.timeout.definition.code;
+      return { error: error.message, retryAfterMs: 0, hung };
+    }
+  };
+}

@@ -1,0 +1,165 @@
+import { raw } from '@mikro-orm/core';
+import { type Database, isUniqueViolation, type Page } from 'agent-gateway';
+import { type DeliveryRow, DeliveryTable, type EventRow, EventTable } from './tables.ts';
+
+/** Rows of one statement: below the number of parameters that every family takes. */
+const BATCH = 500;
+/** Nobody's: any time that is over. */
+const UNCLAIMED = new Date(0);
+
+/** A delivery that failed for the last time, with its event. */
+export type DeadLetter = DeliveryRow & { readonly event: EventRow | undefined };
+
+/** How many deliveries of a subscription wait, and how many are dead. */
+export interface DeliveryCounts {
+  readonly waiting: number;
+  readonly dead: number;
+}
+
+/** What is on its way, in one database of a hub. */
+export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
+
+export function createDeliveryStore(database: Pick<Database, 'system' | 'transaction' | 'eraseOfAll'>) {
+  const em = () => database.system();
+
+  return {
+    /** Accepts an event with all of its deliveries, or nothing. False for an event that was accepted before. */
+    async accept(event: EventRow, deliveries: readonly DeliveryRow[]): Promise<boolean> {
+      try {
+        await database.transaction(async (entities) => {
+          await entities.insert(EventTable, event);
+          for (let at = 0; at < deliveries.length; at += BATCH)
+            await entities.insertMany(DeliveryTable, deliveries.slice(at, at + BATCH));
+        });
+        return true;
+      } catch (error) {
+        if (isUniqueViolation(error)) return false;
+        throw error;
+      }
+    },
+
+    event: async (id: string): Promise<EventRow | undefined> =>
+      (await em().findOne(EventTable, { id })) ?? undefined,
+
+    /** Subscriptions with something that is due, those that have waited longest first. */
+    async dueSubscriptions(now: Date, limit: number): Promise<readonly string[]> {
+      const rows = await em()
+        .createQueryBuilder(DeliveryTable, 'due')
+        .select(['subscriptionId'])
+        .where({ state: 'waiting', dueAt: { $lte: now }, claimedUntil: { $lte: now } })
+        .groupBy('subscriptionId')
+        .orderBy({ [raw('min(due.due_at)')]: 'asc' })
+        .limit(limit)
+        .execute<{ subscriptionId: string }[]>('all');
+      return rows.map(({ subscriptionId }) => subscriptionId);
+    },
+
+    /** The oldest delivery of a subscription that is due becomes the caller's until a time. Undefined where there is none, or others are faster. */
+    async claim(subscriptionId: string, now: Date, until: Date, ticket: string) {
+      const [next] = await em().find(
+        DeliveryTable,
+        { subscriptionId, state: 'waiting', dueAt: { $lte: now }, claimedUntil: { $lte: now } },
+        { orderBy: { dueAt: 'asc', id: 'asc' }, limit: 1 },
+      );
+      if (next === undefined) return undefined;
+      const { id, ticket: before } = next;
+      const claimed = await em().nativeUpdate(
+        DeliveryTable,
+        { id, ticket: before, state: 'waiting' },
+        { ticket, claimedUntil: until },
+      );
+      return claimed === 1 ? { ...next, ticket } : undefined;
+    },
+
+    /** It arrived. */
+    async done({ id, ticket }: Pick<DeliveryRow, 'id' | 'ticket'>): Promise<void> {
+      await em().nativeDelete(DeliveryTable, { id, ticket });
+    },
+
+    /** It failed: again at a time, or never, for want of another attempt. */
+    async failed(
+      { id, ticket, attempts }: Pick<DeliveryRow, 'id' | 'ticket' | 'attempts'>,
+      reason: string,
+      dueAt: Date | undefined,
+    ): Promise<void> {
+      const next = dueAt === undefined ? { state: 'dead' as const } : { dueAt };
+      const columns = { ...next, reason, attempts: attempts + 1, claimedUntil: UNCLAIMED };
+      await em().nativeUpdate(DeliveryTable, { id, ticket }, columns);
+    },
+
+    /** It goes back as it was: nobody knows whether the attempt arrived. */
+    async release({ id, ticket }: Pick<DeliveryRow, 'id' | 'ticket'>): Promise<void> {
+      await em().nativeUpdate(DeliveryTable, { id, ticket }, { claimedUntil: UNCLAIMED });
+    },
+
+    /** Of a database that is this process's alone: what an earlier one had claimed is nobody's. */
+    async releaseAll(): Promise<void> {
+      await em().nativeUpdate(DeliveryTable, { state: 'waiting' }, { claimedUntil: UNCLAIMED });
+    },
+
+    /** Dead letters of a subscription, the newest first, and their number. */
+    async deadLetters(subscriptionId: string, page: Page): Promise<[readonly DeadLetter[], number]> {
+      const where = { subscriptionId, state: 'dead' as const };
+      const [rows, total] = await em().findAndCount(DeliveryTable, where, {
+        orderBy: { createdAt: 'desc', id: 'desc' },
+        ...page,
+      });
+      const events =
+        rows.length === 0
+          ? []
+          : await em().find(EventTable, { id: { $in: [...new Set(rows.map(({ eventId }) => eventId))] } });
+      const byId = new Map(events.map((event) => [event.id, event]));
+      return [rows.map((row) => ({ ...row, event: byId.get(row.eventId) })), total];
+    },
+
+    /** A dead letter begins anew, with all of its attempts; false where there is none. Without `id`: all of the subscription. */
+    async revive(subscriptionId: string, id: string | undefined, now: Date): Promise<number> {
+      return em().nativeUpdate(
+        DeliveryTable,
+        { subscriptionId, state: 'dead', ...(id === undefined ? {} : { id }) },
+        { state: 'waiting', attempts: 0, dueAt: now, claimedUntil: UNCLAIMED },
+      );
+    },
+
+    /** How many wait, and are dead, of each of these subscriptions; those without any are absent. */
+    async counts(subscriptionIds: readonly string[]): Promise<ReadonlyMap<string, DeliveryCounts>> {
+      const found = new Map<string, DeliveryCounts>();
+      if (subscriptionIds.length === 0) return found;
+      const rows = await em()
+        .createQueryBuilder(DeliveryTable, 'd')
+        .select(['subscriptionId', 'state', raw('count(*) as ??', ['rows'])])
+        .where({ subscriptionId: { $in: [...subscriptionIds] } })
+        .groupBy(['subscriptionId', 'state'])
+        .execute<{ subscriptionId: string; state: 'waiting' | 'dead'; rows: number | string }[]>('all');
+      for (const { subscriptionId, state, rows: count } of rows) {
+        const before = found.get(subscriptionId) ?? { waiting: 0, dead: 0 };
+        found.set(subscriptionId, { ...before, [state]: Number(count) });
+      }
+      return found;
+    },
+
+    /** Deliveries of these subscriptions that wait. */
+    waitingOf: async (subscriptionId: string): Promise<number> =>
+      em().count(DeliveryTable, { subscriptionId, state: 'waiting' }),
+
+    /** Subscriptions of which so many deliveries wait that no more are taken. */
+    async full(most: number): Promise<ReadonlySet<string>> {
+      const rows = await em()
+        .createQueryBuilder(DeliveryTable, 'd')
+        .select(['subscriptionId'])
+        .where({ state: 'waiting' })
+        .groupBy('subscriptionId')
+        .having('count(*) >= ?', [most])
+        .execute<{ subscriptionId: string }[]>('all');
+      return new Set(rows.map(({ subscriptionId }) => subscriptionId));
+    },
+
+    /** Forgets dead letters, and events that nothing refers to any more. */
+    async expire(deadBefore: Date, eventsBefore: Date): Promise<void> {
+      const dead = { state: 'dead' as const, createdAt: { $lt: deadBefore } };
+      while ((await database.eraseOfAll(DeliveryTable, dead, BATCH)) === BATCH);
+      const events = { createdAt: { $lt: eventsBefore } };
+      while ((await database.eraseOfAll(EventTable, events, BATCH)) === BATCH);
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import type { Database } from 'agent-gateway';
+import { type GeneRow, GeneTable } from './tables.ts';
+
+/** What nodes have said of their genes, in one database of a hub. */
+export type GeneStore = ReturnType<typeof createGeneStore>;
+
+/** A gene that is not to be found any more. */
+export type Tombstone = Pick<GeneRow, 'nodeId' | 'geneId' | 'wasPromoted' | 'updatedAt'>;
+
+/** Rows of one look at tombstones. */
+const PAGE = 5_000;
+
+export function createGeneStore(database: Pick<Database, 'system' | 'transaction'>) {
+  return {
+    find: async (nodeId: string, geneId: string): Promise<GeneRow | undefined> =>
+      (await database.system().findOne(GeneTable, { id: rowId(nodeId, geneId) })) ?? undefined,
+
+    countOf: (nodeId: string): Promise<number> => database.system().count(GeneTable, { nodeId }),
+
+    /**
+     * Notes what a node says of a gene. A revoked one stays revoked: false where that is so, and nothing was noted.
+     */
+    note: (gene: Omit<GeneRow, 'id' | 'wasPromoted'>): Promise<boolean> =>
+      database.transaction(
+        async (entities) => {
+          const id = rowId(gene.nodeId, gene.geneId);
+          const before = await entities.findOne(GeneTable, { id });
+          if (before?.state === 'revoked' && gene.state !== 'revoked') return false;
+          const wasPromoted = before?.wasPromoted === true || gene.state === 'promoted';
+          // A condition on the state: of a promotion and a revocation that come at once the revocation stays, in whatever order.
+          if (before === null) await entities.insert(GeneTable, { ...gene, id, wasPromoted });
+          else {
+            const where = gene.state === 'revoked' ? { id } : { id, state: 'promoted' as const };
+            if ((await entities.nativeUpdate(GeneTable, where, { ...gene, wasPromoted })) === 0) return false;
+          }
+          return true;
+        },
+        { retries: 5 },
+      ),
+
+    /** Whether a node other than this one has the same content promoted. */
+    async isHeldByOthers(nodeId: string, content: string): Promise<boolean> {
+      const where = { content, state: 'promoted' as const, nodeId: { $ne: nodeId } };
+      return (await database.system().count(GeneTable, where)) > 0;
+    },
+
+    /** Tombstones since a time, the oldest first. */
+    async *tombstonesSince(since: Date): AsyncGenerator<readonly Tombstone[]> {
+      for (let offset = 0; ; offset += PAGE) {
+        const rows = await database.system().find(
+          GeneTable,
+          { state: 'revoked', updatedAt: { $gte: since } },
+          {
+            fields: ['nodeId', 'geneId', 'wasPromoted', 'updatedAt'],
+            orderBy: { updatedAt: 'asc', id: 'asc' },
+            limit: PAGE,
+            offset,
+          },
+        );
+        yield rows;
+        if (rows.length < PAGE) return;
+      }
+    },
+
+    /** The genes that changed last, and the number of all. */
+    newest: (limit: number): Promise<[GeneRow[], number]> =>
+      database.system().findAndCount(GeneTable, {}, { orderBy: { updatedAt: 'desc', id: 'desc' }, limit }),
+  };
+}
+
+function rowId(nodeId: string, geneId: string): string {
+  return createHash('sha256').update(`${nodeId}\n${geneId}`).digest('hex');
+}

@@ -1,0 +1,102 @@
+import type { Migration } from 'agent-gateway';
+
+/** Everything. A released migration never changes. */
+const initial: Migration = {
+  name: '001-initial',
+  up: (schema, types) => [
+    schema
+      .createTable('hub_nodes')
+      .addColumn('id', types.string(128), (is) => is.notNull().primaryKey())
+      .addColumn('endpoint', types.text, (is) => is.notNull())
+      .addColumn('public_key', types.string(44), (is) => is.notNull())
+      .addColumn('capabilities', types.json, (is) => is.notNull())
+      .addColumn('rival_key', types.string(44))
+      .addColumn('rival_endpoint', types.text)
+      .addColumn('registered_at', types.time, (is) => is.notNull())
+      .addColumn('last_seen_at', types.time, (is) => is.notNull()),
+    schema.createIndex('hub_nodes_seen').on('hub_nodes').columns(['last_seen_at', 'id']),
+
+    schema
+      .createTable('hub_spent')
+      .addColumn('id', types.string(64), (is) => is.notNull().primaryKey())
+      .addColumn('expires_at', types.time, (is) => is.notNull()),
+    schema.createIndex('hub_spent_expiry').on('hub_spent').columns(['expires_at']),
+
+    schema
+      .createTable('hub_genes')
+      .addColumn('id', types.string(64), (is) => is.notNull().primaryKey())
+      .addColumn('node_id', types.string(128), (is) => is.notNull())
+      .addColumn('gene_id', types.string(128), (is) => is.notNull())
+      .addColumn('content', types.string(64), (is) => is.notNull())
+      .addColumn('gene', types.json, (is) => is.notNull())
+      .addColumn('state', types.string(16), (is) => is.notNull())
+      .addColumn('was_promoted', types.boolean, (is) => is.notNull())
+      .addColumn('updated_at', types.time, (is) => is.notNull()),
+    schema.createIndex('hub_genes_gene').on('hub_genes').columns(['gene_id']),
+    schema.createIndex('hub_genes_content').on('hub_genes').columns(['content', 'state']),
+    schema.createIndex('hub_genes_node').on('hub_genes').columns(['node_id']),
+    schema.createIndex('hub_genes_updated').on('hub_genes').columns(['updated_at', 'id']),
+
+    schema
+      .createTable('hub_events')
+      .addColumn('id', types.id, (is) => is.notNull().primaryKey())
+      .addColumn('type', types.string(16), (is) => is.notNull())
+      .addColumn('node_id', types.string(128), (is) => is.notNull())
+      .addColumn('gene', types.json, (is) => is.notNull())
+      .addColumn('created_at', types.time, (is) => is.notNull()),
+    schema.createIndex('hub_events_created').on('hub_events').columns(['created_at', 'id']),
+
+    schema
+      .createTable('hub_subscriptions')
+      .addColumn('id', types.id, (is) => is.notNull().primaryKey())
+      .addColumn('owner', types.string(64), (is) => is.notNull())
+      .addColumn('callback_url', types.text, (is) => is.notNull())
+      .addColumn('events', types.json, (is) => is.notNull())
+      .addColumn('min_confidence', types.double)
+      .addColumn('signing_key_id', types.string(32), (is) => is.notNull())
+      .addColumn('delivered', types.integer, (is) => is.notNull().defaultTo(0))
+      .addColumn('failed_attempts', types.integer, (is) => is.notNull().defaultTo(0))
+      .addColumn('last_attempt_at', types.time)
+      .addColumn('last_error', types.string(500))
+      .addColumn('created_at', types.time, (is) => is.notNull()),
+    schema
+      .createIndex('hub_subscriptions_owner')
+      .on('hub_subscriptions')
+      .columns(['owner', 'created_at', 'id']),
+
+    schema
+      .createTable('hub_deliveries')
+      .addColumn('id', types.id, (is) => is.notNull().primaryKey())
+      .addColumn('event_id', types.id, (is) => is.notNull())
+      .addColumn('subscription_id', types.id, (is) => is.notNull())
+      .addColumn('state', types.string(8), (is) => is.notNull())
+      .addColumn('attempts', types.integer, (is) => is.notNull().defaultTo(0))
+      .addColumn('due_at', types.time, (is) => is.notNull())
+      .addColumn('claimed_until', types.time, (is) => is.notNull())
+      .addColumn('ticket', types.id, (is) => is.notNull())
+      .addColumn('reason', types.string(500))
+      .addColumn('created_at', types.time, (is) => is.notNull()),
+    schema
+      .createIndex('hub_deliveries_due')
+      .on('hub_deliveries')
+      .columns(['state', 'subscription_id', 'due_at']),
+    schema
+      .createIndex('hub_deliveries_created')
+      .on('hub_deliveries')
+      .columns(['subscription_id', 'state', 'created_at', 'id']),
+
+    schema
+      .createTable('hub_keys')
+      .addColumn('id', types.string(32), (is) => is.notNull().primaryKey())
+      .addColumn('use', types.string(8), (is) => is.notNull())
+      .addColumn('generation', types.integer, (is) => is.notNull())
+      .addColumn('public_key', types.string(44), (is) => is.notNull())
+      .addColumn('private_key', types.text, (is) => is.notNull())
+      .addColumn('created_at', types.time, (is) => is.notNull())
+      .addColumn('retires_at', types.time),
+    schema.createIndex('hub_keys_generation').unique().on('hub_keys').columns(['use', 'generation']),
+  ],
+};
+
+/** The migrations of the hub, in order. */
+export const migrations: readonly Migration[] = [initial];

@@ -1,0 +1,94 @@
+import { LockMode } from '@mikro-orm/core';
+import type { SqlEntityManager } from '@mikro-orm/sql';
+import { type Database, isUniqueViolation, type Page } from 'agent-gateway';
+import { TTL_S } from '../rules/registration.ts';
+import { type NodeRow, NodeTable, SpentTable } from './tables.ts';
+
+/** Nodes that one database of a hub knows. */
+export type NodeStore = ReturnType<typeof createNodeStore>;
+
+/** Rows of one statement. */
+const BATCH = 1_000;
+
+export function createNodeStore(database: Pick<Database, 'system' | 'transaction' | 'eraseOfAll'>) {
+  return {
+    find: async (id: string): Promise<NodeRow | undefined> =>
+      (await database.system().findOne(NodeTable, { id })) ?? undefined,
+
+    count: (): Promise<number> => database.system().count(NodeTable),
+
+    /** A page, those seen last first, and the number of all. */
+    page: (page: Page): Promise<[NodeRow[], number]> =>
+      database.system().findAndCount(NodeTable, {}, { orderBy: { lastSeenAt: 'desc', id: 'asc' }, ...page }),
+
+    /** Nodes that may be asked: seen of late, and contested by nobody. */
+    healthy: (now: Date, limit: number): Promise<NodeRow[]> =>
+      database
+        .system()
+        .find(
+          NodeTable,
+          { rivalKey: null, lastSeenAt: { $gte: new Date(now.getTime() - TTL_S * 1000) } },
+          { orderBy: { id: 'asc' }, limit },
+        ),
+
+    /** False where somebody else was first. */
+    async insert(node: NodeRow): Promise<boolean> {
+      try {
+        await database.system().insert(NodeTable, node);
+        return true;
+      } catch (error) {
+        if (isUniqueViolation(error)) return false;
+        throw error;
+      }
+    },
+
+    /** Changes a node, locked meanwhile. `change` gets undefined where there is none, and may throw. */
+    change<T>(id: string, change: (node: NodeRow | undefined, write: WriteNode) => Promise<T>): Promise<T> {
+      return database.transaction(
+        async (entities) => {
+          const lock = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
+          const node = (await entities.findOne(NodeTable, { id }, lock)) ?? undefined;
+          return change(node, writeNode(entities, id));
+        },
+        { retries: 3 },
+      );
+    },
+
+    async seen(id: string, at: Date): Promise<void> {
+      await database.system().nativeUpdate(NodeTable, { id }, { lastSeenAt: at });
+    },
+
+    async remove(id: string): Promise<void> {
+      await database.system().nativeDelete(NodeTable, { id });
+    },
+
+    /** Forgets what nobody could use again. */
+    async forgetSpent(before: Date): Promise<void> {
+      const expired = { expiresAt: { $lt: before } };
+      while ((await database.eraseOfAll(SpentTable, expired, BATCH)) === BATCH);
+    },
+
+    /** Marks all of these as spent, or none: false where one of them was before. */
+    async spend(hashes: readonly string[], expiresAt: Date): Promise<boolean> {
+      try {
+        await database.system().insertMany(
+          SpentTable,
+          hashes.map((id) => ({ id, expiresAt })),
+        );
+        return true;
+      } catch (error) {
+        if (isUniqueViolation(error)) return false;
+        throw error;
+      }
+    },
+  };
+}
+
+/** Writes columns of the node that is locked. */
+type WriteNode = (columns: Partial<NodeRow>) => Promise<void>;
+
+function writeNode(entities: SqlEntityManager, id: string): WriteNode {
+  return async (columns) => {
+    await entities.nativeUpdate(NodeTable, { id }, columns);
+  };
+}

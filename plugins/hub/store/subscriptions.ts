@@ -1,0 +1,83 @@
+import { LockMode, raw } from '@mikro-orm/core';
+import type { Database, Page } from 'agent-gateway';
+import type { HubEvent } from '../contract.ts';
+import { DeliveryTable, type SubscriptionRow, SubscriptionTable } from './tables.ts';
+
+/** Subscriptions that one database of a hub has. */
+export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;
+
+export function createSubscriptionStore(database: Pick<Database, 'system' | 'transaction'>) {
+  return {
+    find: async (id: string): Promise<SubscriptionRow | undefined> =>
+      (await database.system().findOne(SubscriptionTable, { id })) ?? undefined,
+
+    /** Of one owner, or of all; newest first. */
+    page: (owner: string | undefined, page: Page): Promise<[SubscriptionRow[], number]> =>
+      database.system().findAndCount(SubscriptionTable, owner === undefined ? {} : { owner }, {
+        orderBy: { createdAt: 'desc', id: 'desc' },
+        ...page,
+      }),
+
+    /** All that want events of a type, page by page. */
+    async *thatWant(type: HubEvent): AsyncGenerator<readonly SubscriptionRow[]> {
+      for (let last = ''; ; ) {
+        const rows = await database
+          .system()
+          .find(SubscriptionTable, { id: { $gt: last } }, { orderBy: { id: 'asc' }, limit: PAGE });
+        yield rows.filter(({ events }) => events.includes(type));
+        if (rows.length < PAGE) return;
+        last = rows.at(-1)!.id;
+      }
+    },
+
+    /**
+     * Adds one, unless its owner has as many as he may, or there are as many as there may be. Owners are counted one after the other.
+     */
+    add: (
+      subscription: SubscriptionRow,
+      limits: { readonly ofOwner: number; readonly all: number },
+    ): Promise<'added' | 'owner' | 'all'> =>
+      database.transaction(
+        async (entities) => {
+          const { owner } = subscription;
+          // A lock on the owner's first one keeps two that come at once from both being the last.
+          await entities.find(
+            SubscriptionTable,
+            { owner },
+            {
+              fields: ['id'],
+              orderBy: { createdAt: 'asc', id: 'asc' },
+              limit: 1,
+              lockMode: LockMode.PESSIMISTIC_WRITE,
+            },
+          );
+          if ((await entities.count(SubscriptionTable, { owner })) >= limits.ofOwner) return 'owner';
+          if ((await entities.count(SubscriptionTable)) >= limits.all) return 'all';
+          await entities.insert(SubscriptionTable, subscription);
+          return 'added';
+        },
+        { retries: 3 },
+      ),
+
+    /** With everything that was on its way. */
+    remove: (id: string): Promise<void> =>
+      database.transaction(
+        async (entities) => {
+          await entities.nativeDelete(SubscriptionTable, { id });
+          await entities.nativeDelete(DeliveryTable, { subscriptionId: id });
+        },
+        { retries: 3 },
+      ),
+
+    /** Counts an attempt; without an error it was a delivery. */
+    async note(id: string, at: Date, error: string | null): Promise<void> {
+      const counted =
+        error === null ? { delivered: raw('delivered + 1') } : { failedAttempts: raw('failed_attempts + 1') };
+      await database
+        .system()
+        .nativeUpdate(SubscriptionTable, { id }, { ...counted, lastAttemptAt: at, lastError: error });
+    },
+  };
+}
+
+const PAGE = 500;

@@ -1,0 +1,162 @@
+import type { InferEntity } from '@mikro-orm/core';
+import { column, defineEntity, type EntityRegistration } from 'agent-gateway';
+import type { HubEvent } from '../contract.ts';
+import type { HubGene } from '../rules/hub-gene.ts';
+
+/** Characters of the id of a node, and of a gene. */
+const NAME_LENGTH = 128;
+/** Characters of 32 bytes in base64, and in hexadecimal digits. */
+const KEY = 44;
+const HASH = 64;
+/** Characters of the id of a key. */
+const KEY_ID = 32;
+/** Characters of a reason. */
+export const REASON_LENGTH = 500;
+
+/** A node of the network. Its id stays with its key. */
+export const NodeTable = defineEntity({
+  name: 'HubNode',
+  tableName: 'hub_nodes',
+  indexes: [{ name: 'hub_nodes_seen', properties: ['lastSeenAt', 'id'] }],
+  properties: {
+    id: column.string(NAME_LENGTH).primary(),
+    endpoint: column.text(),
+    publicKey: column.string(KEY),
+    capabilities: column.json<readonly string[]>(),
+    /** What another one brought who wants this id; null: nobody does. */
+    rivalKey: column.string(KEY).strictNullable(),
+    rivalEndpoint: column.text().strictNullable(),
+    registeredAt: column.time(),
+    lastSeenAt: column.time(),
+  },
+});
+
+/** What is spent of envelopes that were accepted: hashes of nonces, and of what was signed. */
+export const SpentTable = defineEntity({
+  name: 'HubSpent',
+  tableName: 'hub_spent',
+  indexes: [{ name: 'hub_spent_expiry', properties: ['expiresAt'] }],
+  properties: { id: column.string(HASH).primary(), expiresAt: column.time() },
+});
+
+/** What a node said last of one of its genes. A revoked one is its tombstone. */
+export const GeneTable = defineEntity({
+  name: 'HubGene',
+  tableName: 'hub_genes',
+  indexes: [
+    { name: 'hub_genes_gene', properties: ['geneId'] },
+    { name: 'hub_genes_content', properties: ['content', 'state'] },
+    { name: 'hub_genes_node', properties: ['nodeId'] },
+    { name: 'hub_genes_updated', properties: ['updatedAt', 'id'] },
+  ],
+  properties: {
+    /** Hash of node and gene. */
+    id: column.string(HASH).primary(),
+    nodeId: column.string(NAME_LENGTH),
+    geneId: column.string(NAME_LENGTH),
+    /** Hash of what it says: the same for all nodes that have learned the same. */
+    content: column.string(HASH),
+    gene: column.json<HubGene>(),
+    state: column.string(16).$type<'promoted' | 'revoked'>(),
+    /** Whether it was promoted here ever: only then does its revocation speak for the copies of others. */
+    wasPromoted: column.boolean(),
+    updatedAt: column.time(),
+  },
+});
+
+/** An event that was accepted, for as long as deliveries refer to it. */
+export const EventTable = defineEntity({
+  name: 'HubEvent',
+  tableName: 'hub_events',
+  indexes: [{ name: 'hub_events_created', properties: ['createdAt', 'id'] }],
+  properties: {
+    id: column.id().primary(),
+    type: column.string(16).$type<HubEvent>(),
+    nodeId: column.string(NAME_LENGTH),
+    gene: column.json<HubGene>(),
+    createdAt: column.time(),
+  },
+});
+
+/** Who wants to hear of events, and how that goes. */
+export const SubscriptionTable = defineEntity({
+  name: 'HubSubscription',
+  tableName: 'hub_subscriptions',
+  indexes: [{ name: 'hub_subscriptions_owner', properties: ['owner', 'createdAt', 'id'] }],
+  properties: {
+    id: column.id().primary(),
+    /** Hash of the owner's key, or his name. */
+    owner: column.string(HASH),
+    callbackUrl: column.text(),
+    events: column.json<readonly HubEvent[]>(),
+    minConfidence: column.double().$type<number>().strictNullable(),
+    signingKeyId: column.string(KEY_ID),
+    delivered: column.integer().default(0),
+    failedAttempts: column.integer().default(0),
+    lastAttemptAt: column.time().strictNullable(),
+    /** Null after a success. */
+    lastError: column.string(REASON_LENGTH).strictNullable(),
+    createdAt: column.time(),
+  },
+});
+
+/** One event on its way to one subscriber; done, it is gone. */
+export const DeliveryTable = defineEntity({
+  name: 'HubDelivery',
+  tableName: 'hub_deliveries',
+  indexes: [
+    { name: 'hub_deliveries_due', properties: ['state', 'subscriptionId', 'dueAt'] },
+    { name: 'hub_deliveries_created', properties: ['subscriptionId', 'state', 'createdAt', 'id'] },
+  ],
+  properties: {
+    id: column.id().primary(),
+    eventId: column.id(),
+    subscriptionId: column.id(),
+    state: column.string(8).$type<'waiting' | 'dead'>(),
+    /** That failed. */
+    attempts: column.integer().default(0),
+    dueAt: column.time(),
+    /** Of the attempt under way, until which it is somebody's; in the past: nobody's. */
+    claimedUntil: column.time(),
+    ticket: column.id(),
+    reason: column.string(REASON_LENGTH).strictNullable(),
+    createdAt: column.time(),
+  },
+});
+
+/** Keys that the hub, and this deployment as a node, sign with. */
+export const KeyTable = defineEntity({
+  name: 'HubKey',
+  tableName: 'hub_keys',
+  uniques: [{ name: 'hub_keys_generation', properties: ['use', 'generation'] }],
+  properties: {
+    id: column.string(KEY_ID).primary(),
+    use: column.string(8).$type<'hub' | 'node'>(),
+    /** 1 for the first; the highest is the one in use. */
+    generation: column.integer(),
+    publicKey: column.string(KEY),
+    /** PKCS #8 in base64, sealed. */
+    privateKey: column.text(),
+    createdAt: column.time(),
+    /** Until then it is published beside its successor; null: it is the one in use. */
+    retiresAt: column.time().strictNullable(),
+  },
+});
+
+export type NodeRow = InferEntity<typeof NodeTable>;
+export type GeneRow = InferEntity<typeof GeneTable>;
+export type EventRow = InferEntity<typeof EventTable>;
+export type SubscriptionRow = InferEntity<typeof SubscriptionTable>;
+export type DeliveryRow = InferEntity<typeof DeliveryTable>;
+export type KeyRow = InferEntity<typeof KeyTable>;
+
+/** The tables of the hub. They belong to the network, not to a tenant, and hold no word about a person. */
+export const entities: readonly EntityRegistration[] = [
+  NodeTable,
+  SpentTable,
+  GeneTable,
+  EventTable,
+  SubscriptionTable,
+  DeliveryTable,
+  KeyTable,
+].map((entity) => ({ entity, tenancy: 'shared' as const }));

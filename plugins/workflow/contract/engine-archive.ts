@@ -1,0 +1,48 @@
+import type {
+  Erasure,
+  PersonalDataRequest,
+  PersonalScope,
+  PersonalSection,
+  RetainedRecords,
+  TenantEntityManager,
+} from 'agent-gateway';
+import type { RunEventRecord, RunRecord, StepRecord, VersionRecord } from './runs.ts';
+
+/** Tables of an engine that hold something of persons, as a section of `PersonalData` names them. */
+export interface EngineTables {
+  /** Runs, their steps and their events. */
+  readonly runs: PersonalSection['entities'];
+  /** Versions of graphs. */
+  readonly versions: PersonalSection['entities'];
+}
+
+/** A run with all that hangs on it. Wire names, redacted. */
+export interface ArchivedRun extends RunRecord {
+  readonly steps: readonly (StepRecord & { readonly completed_by: string | null })[];
+  readonly events: readonly RunEventRecord[];
+}
+
+/** What an engine keeps, for data protection and for the retention of its runs (decisions 1.5). */
+export interface EngineArchive {
+  /** All runs, of one user those that he started; oldest first, one at a time in memory. */
+  runs(scope: PersonalDataRequest): AsyncIterable<ArchivedRun>;
+  /** All versions of graphs, of one user those that he published. */
+  versions(scope: PersonalDataRequest): AsyncIterable<VersionRecord>;
+  /** Cancels the runs whose steps are carried out now, so that they write no more. */
+  halt(scope: PersonalScope, signal: AbortSignal): Promise<void>;
+  /**
+   * Deletes runs with all that hangs on them, and without `userId` the versions too, inside the caller's transaction of the engine's database. Of one user it deletes the
+   * runs that he started, and puts the pseudonym in his place in those of others. May run again.
+   */
+  erase(entities: TenantEntityManager, erasure: Erasure): Promise<ErasedRuns>;
+  /** The runs that have ended, with all that hangs on them, as records that may go when they are old. */
+  retained(kind: Pick<RetainedRecords, 'name' | 'summary' | 'keptFor'>): RetainedRecords;
+}
+
+/** How many rows an erasure has deleted. */
+export interface ErasedRuns {
+  readonly runs: number;
+  readonly steps: number;
+  readonly events: number;
+  readonly versions: number;
+}

@@ -1,0 +1,106 @@
+import {
+  type Database,
+  eachRow,
+  forEachLimited,
+  GatewayError,
+  type PersonalDataRequest,
+  type PersonalScope,
+} from 'agent-gateway';
+import type { WorkflowEngine } from '../../contract/engine.ts';
+import type { ArchivedRun, EngineArchive, EngineTables } from '../../contract/engine-archive.ts';
+import { WorkflowErrors } from '../../contract.ts';
+import { retainedRuns } from '../../store/ended-runs.ts';
+import { pseudonymize } from '../../store/personal-traces.ts';
+import { isSearchable } from '../../store/rows.ts';
+import { createRunArchive } from '../../store/run-archive.ts';
+import type { DefinitionTables, WorkflowTables } from '../../store/tables.ts';
+import { storedVersion } from '../../store/versions.ts';
+import { redactGraph, versionRecord } from '../definitions/definition-record.ts';
+import { toEventRecord, toRunRecord, toStepRecord } from '../views/records.ts';
+import type { Redactor } from '../views/redaction.ts';
+
+/** Versions that are read at one time: each has a graph. */
+const PAGE = 20;
+/** Runs that are cancelled at one time. */
+const CANCELLED = 8;
+
+/** What an archive works with. */
+export interface EngineArchiveParts {
+  readonly database: Database;
+  readonly tables: WorkflowTables;
+  /** Where the engine has them: they name users, too. */
+  readonly definitions?: DefinitionTables;
+  readonly redactor: Redactor;
+  readonly engine: Pick<WorkflowEngine, 'cancel'>;
+}
+
+/** The tables of an engine that hold something of persons. */
+export function personalTables({ runs, steps, events, versions }: WorkflowTables): EngineTables {
+  return { runs: [runs, steps, events], versions: [versions] };
+}
+
+/** Makes the archive of one engine. */
+export function createEngineArchive(parts: EngineArchiveParts): EngineArchive {
+  const { database, tables, redactor, engine } = parts;
+  const archive = createRunArchive(parts);
+  const show = redactGraph.bind(undefined, redactor);
+
+  async function* runs({ tenantId, userId }: PersonalScope): AsyncGenerator<ArchivedRun> {
+    for await (const { run, events } of archive.all(tenantId, { startedBy: userId })) {
+      const steps = [...run.steps.values()].map((step) => ({
+        ...toStepRecord(run.id, step, redactor),
+        completed_by: step.completion?.by ?? null,
+      }));
+      yield { ...toRunRecord(run, redactor), steps, events: events.map(toEventRecord) };
+    }
+  }
+
+  async function* versions({ tenantId, userId }: PersonalDataRequest) {
+    const query = { by: ['definitionId', 'version'], page: PAGE } as const;
+    for await (const row of eachRow(database.forTenant(tenantId), tables.versions, {}, query)) {
+      const isAsked = userId === undefined || row.publishedBy === userId;
+      if (isAsked) yield versionRecord(storedVersion(row), show);
+    }
+  }
+
+  /** The ids of runs whose steps are carried out now. */
+  async function runsUnderWay({ tenantId, userId }: PersonalScope): Promise<readonly string[]> {
+    if (userId !== undefined && !isSearchable(userId)) return [];
+    const whose = userId === undefined ? {} : { startedBy: userId };
+    const found: string[] = [];
+    const query = { by: ['id'], fields: ['id'] } as const;
+    const where = { ...whose, owner: { $ne: null } };
+    for await (const { id } of eachRow(database.forTenant(tenantId), tables.runs, where, query))
+      found.push(id);
+    return found;
+  }
+
+  return {
+    runs,
+    versions,
+
+    /** What their steps call is asked to end, in whichever replica. What they bring afterwards finds no run. */
+    async halt(scope, signal) {
+      const { tenantId } = scope;
+      const cancel = (runId: string) =>
+        engine.cancel({ tenantId, runId, by: 'system' }).catch((error: unknown) => {
+          if (!isOver(error)) throw error;
+        });
+      await forEachLimited(await runsUnderWay(scope), CANCELLED, cancel, signal);
+    },
+
+    async erase(entities, { userId, pseudonym }) {
+      const erased = await archive.erase(entities, { startedBy: userId });
+      if (userId !== undefined) await pseudonymize(parts, entities, userId, pseudonym);
+      return erased;
+    },
+
+    retained: (kind) => retainedRuns(database, tables, kind),
+  };
+}
+
+/** The run ended, or went, before it could be cancelled. */
+function isOver(error: unknown): boolean {
+  const over = [WorkflowErrors.runNotFound, WorkflowErrors.alreadyCompleted];
+  return error instanceof GatewayError && over.some(({ definition }) => definition.code === error.code);
+}

@@ -1,0 +1,3 @@
+import { together } from '../support/together.ts';
+
+await together('test/plugins/execution');

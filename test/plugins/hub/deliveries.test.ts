@@ -1,0 +1,222 @@
+import test from 'ava';
+import { eachDatabase } from '../../support/databases.ts';
+import { until } from '../../support/until.ts';
+import {
+  type Delivered,
+  gene,
+  KEY,
+  keyed,
+  makeNode,
+  OTHER_KEY,
+  register,
+  send,
+  signed,
+  startHub,
+  subscriber,
+} from './hub-kit.ts';
+
+const SUBSCRIPTIONS = '/api/v1/subscriptions';
+/** Of 5 events each, with 10 s for an attempt. */
+const HANGING = 60;
+const BOTH = ['gene_promoted', 'gene_revoked'];
+
+async function withNode(t: Parameters<typeof startHub>[0], env: Readonly<Record<string, string>> = {}) {
+  const hub = await startHub(t, env);
+  const node = makeNode('node-a');
+  await register(hub, node, 'http://127.0.0.1:4011');
+  const report = (type: string, id: string, more: object = {}) =>
+    signed(hub, node, 'POST', '/api/v1/events', { type, gene: gene(id, more) });
+  const subscribe = async (url: string, more: object = {}, key = KEY) =>
+    (await keyed(hub, 'POST', SUBSCRIPTIONS, { callback_url: url, events: BOTH, ...more }, key)).body;
+  return { hub, node, report, subscribe };
+}
+
+/** Whether a delivery is signed by the hub, as a subscriber finds out: by the README alone. */
+async function isSigned(hub: { url: string }, { headers, text, target }: Delivered): Promise<boolean> {
+  const { createHash, createPublicKey, verify } = await import('node:crypto');
+  const { keys } = (await send(hub, 'GET', '/api/v1/keys')).body;
+  const signer = headers['x-svc-node-id'];
+  const found = keys.find(({ key_id }: { key_id: string }) => key_id === signer);
+  const x = Buffer.from(found.public_key, 'base64').toString('base64url');
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+  const digest = createHash('sha256').update(text).digest('hex');
+  const signedText = [headers['x-svc-timestamp'], 'POST', target, digest, signer].join('\n');
+  return verify(
+    null,
+    Buffer.from(signedText),
+    key,
+    Buffer.from(String(headers['x-svc-signature']), 'base64'),
+  );
+}
+
+eachDatabase(test, 'subscribers get what they asked for, signed by the hub', async (t, fresh) => {
+  const { hub, report, subscribe } = await withNode(t, fresh.environment);
+  const [all, trusted, revocations] = [await subscriber(t), await subscriber(t), await subscriber(t)];
+  const made = await subscribe(`${all.url}/hook?a=1`);
+  await subscribe(trusted.url, { filter: { min_confidence: 0.8 } });
+  await subscribe(revocations.url, { events: ['gene_revoked'] });
+  t.regex(made.signing_key_id, /^hub-[0-9a-f]{16}$/);
+  t.deepEqual(
+    (await report('gene_promoted', 'weak', { confidence: 0.5 })).body.deliveries,
+    2,
+    'and this gateway',
+  );
+  await report('gene_promoted', 'g1', { confidence: 0.8 });
+  // By what it was trusted when it was promoted: who heard of it hears that it is gone.
+  await report('gene_revoked', 'g1', { confidence: 0.1 });
+  await until(() => all.got.length === 3 && trusted.got.length === 2 && revocations.got.length === 1);
+  t.deepEqual(trusted.got.map(({ body }) => [body.type, body.gene.geneId]).sort(), [
+    ['gene_promoted', 'g1'],
+    ['gene_revoked', 'g1'],
+  ]);
+  const [{ target, headers, body }] = all.got as [Delivered];
+  t.is(target, '/hook?a=1');
+  t.is(headers['x-svc-node-id'], made.signing_key_id);
+  t.like(body, { node_id: 'node-a', subscription_id: made.id, attempt: 1 });
+  t.is(body.gene.contributorId, 'node-a');
+  for (const delivered of all.got) t.true(await isSigned(hub, delivered));
+  await until(
+    async () => (await keyed(hub, 'GET', `${SUBSCRIPTIONS}/${made.id}`)).body.delivery.delivered === 3,
+  );
+});
+
+eachDatabase(
+  test,
+  'a subscriber that fails is tried six times, each time signed anew, and then the event is a dead letter',
+  async (t, fresh) => {
+    const { hub, report, subscribe } = await withNode(t, fresh.environment);
+    let status = 500;
+    const failing = await subscriber(t, () => status);
+    const { id } = await subscribe(failing.url);
+    await report('gene_promoted', 'g1');
+    const letters = async () => (await keyed(hub, 'GET', `${SUBSCRIPTIONS}/${id}/dead-letters`)).body;
+    await until(async () => (await letters()).total === 1, 30_000);
+    t.is(failing.got.length, 6);
+    const all = (of: (one: Delivered) => unknown) => new Set(failing.got.map(of)).size;
+    t.is(
+      all(({ body }) => body.id),
+      1,
+      'the id stays',
+    );
+    t.is(
+      all(({ headers }) => headers['x-svc-nonce']),
+      6,
+    );
+    t.is(
+      all(({ headers }) => headers['x-svc-signature']),
+      6,
+    );
+    t.deepEqual(
+      failing.got.map(({ body }) => body.attempt),
+      [1, 2, 3, 4, 5, 6],
+    );
+    const [letter] = (await letters()).dead_letters;
+    t.like(letter, { attempts: 6, reason: 'The subscriber answered 500.', type: 'gene_promoted' });
+    t.is(letter.gene.geneId, 'g1');
+    t.like((await keyed(hub, 'GET', `${SUBSCRIPTIONS}/${id}`)).body.delivery, { dead: 1, waiting: 0 });
+
+    const retry = `${SUBSCRIPTIONS}/${id}/dead-letters/${letter.id}/retry`;
+    t.is(
+      (await keyed(hub, 'POST', retry, undefined, OTHER_KEY)).status,
+      404,
+      'another owner has no such thing',
+    );
+    status = 204;
+    t.deepEqual((await keyed(hub, 'POST', retry)).body, { retried: 1 });
+    await until(() => failing.got.length === 7);
+    t.is(failing.got[6]!.body.id, letter.id);
+    await until(async () => (await letters()).total === 0);
+    t.like(await keyed(hub, 'POST', retry), { status: 404, body: { code: 'hub.dead-letter-not-found' } });
+  },
+);
+
+test('one that hangs delays nobody, and an operator sends dead letters of all owners again', async (t) => {
+  const { hub, report, subscribe } = await withNode(t, { HUB_DELIVERY_BACKOFF: '1s,1s,1s,1s,1s' });
+  const { promise: forever, resolve } = Promise.withResolvers<number>();
+  t.teardown(() => resolve(204));
+  const hanging = await subscriber(t, () => forever);
+  const prompt = await subscriber(t);
+  for (let n = 0; n < HANGING; n += 1) await subscribe(`${hanging.url}/${n}`, {}, OTHER_KEY);
+  await subscribe(prompt.url);
+  for (let n = 0; n < 5; n += 1) await report('gene_promoted', `g${n}`);
+  // Those that hang take 10 s for each attempt: one after the other, or in the way of others, they would keep this from being for minutes.
+  await until(() => prompt.got.length === 5, 60_000);
+  t.is(
+    (await send(hub, 'GET', SUBSCRIPTIONS, { authorization: `Bearer ${hub.token}` })).body.total,
+    HANGING + 1,
+  );
+});
+
+test('what was accepted is delivered after a restart', async (t) => {
+  const { mkdtemp, rm } = await import('node:fs/promises');
+  const folder = await mkdtemp(`${(await import('node:os')).tmpdir()}/hub-`);
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const env = { SVC_DATA_DIR: folder, HUB_DELIVERY_BACKOFF: '1s,1s,1s,1s,1s' };
+  const { hub, report, subscribe } = await withNode(t, env);
+  let status = 503;
+  const back = await subscriber(t, () => status);
+  await subscribe(back.url);
+  await report('gene_promoted', 'g1');
+  await until(() => back.got.length >= 1);
+  await hub.stop();
+  status = 204;
+  const before = back.got.length;
+  await startHub(t, env);
+  await until(() => back.got.length > before, 30_000);
+  t.is(new Set(back.got.map(({ body }) => body.id)).size, 1);
+});
+
+test('subscriptions belong to who made them', async (t) => {
+  const { hub, subscribe } = await withNode(t);
+  const { id } = await subscribe('http://127.0.0.1:4012/');
+  const path = `${SUBSCRIPTIONS}/${id}`;
+  for (const method of ['GET', 'DELETE'])
+    t.is((await keyed(hub, method, path, undefined, OTHER_KEY)).status, 404);
+  t.is((await keyed(hub, 'GET', SUBSCRIPTIONS, undefined, OTHER_KEY)).body.total, 0);
+  t.is((await keyed(hub, 'GET', path)).body.callback_url, 'http://127.0.0.1:4012/');
+  t.is((await keyed(hub, 'DELETE', path)).status, 204);
+  t.is((await keyed(hub, 'GET', path)).status, 404);
+  for (const [body, pointer] of [
+    [{ callback_url: 'nowhere', events: BOTH }, '/body/callback_url'],
+    [{ callback_url: 'http://127.0.0.1:4012', events: [] }, '/body/events'],
+    [
+      { callback_url: 'http://127.0.0.1:4012', events: BOTH, filter: { min_confidence: 2 } },
+      '/body/filter/min_confidence',
+    ],
+  ] as const) {
+    const refused = await keyed(hub, 'POST', SUBSCRIPTIONS, body);
+    t.is(refused.status, 400);
+    t.true(
+      refused.body.errors.some((error: { pointer: string }) => error.pointer.startsWith(pointer)),
+      pointer,
+    );
+  }
+  const inner = { callback_url: 'http://169.254.169.254/', events: BOTH };
+  t.like(await keyed(hub, 'POST', SUBSCRIPTIONS, inner), { status: 403, body: { code: 'egress.denied' } });
+});
+
+eachDatabase(
+  test,
+  'after a rotation the key before stays for who knows it, until its time is over',
+  async (t, fresh) => {
+    const { hub, report, subscribe } = await withNode(t, fresh.environment);
+    const [before, after] = [await subscriber(t), await subscriber(t)];
+    const old = await subscribe(before.url);
+    const operator = { authorization: `Bearer ${hub.token}` };
+    const rotate = (headers: Record<string, string>) => send(hub, 'POST', '/api/v1/keys/rotate', headers);
+    t.is((await rotate({ authorization: `Bearer ${KEY}` })).status, 403);
+    const rotated = await rotate(operator);
+    t.is(rotated.status, 201);
+    const [current, retiring] = (await send(hub, 'GET', '/api/v1/keys')).body.keys;
+    t.is(retiring.key_id, old.signing_key_id);
+    t.not(retiring.retires_at, null);
+    t.is(current.retires_at, null);
+    const made = await subscribe(after.url);
+    t.is(made.signing_key_id, current.key_id);
+    await report('gene_promoted', 'g1');
+    await until(() => before.got.length === 1 && after.got.length === 1);
+    t.is(before.got[0]!.headers['x-svc-node-id'], retiring.key_id);
+    t.is(after.got[0]!.headers['x-svc-node-id'], current.key_id);
+    for (const { got } of [before, after]) t.true(await isSigned(hub, got[0]!));
+  },
+);

@@ -1,0 +1,154 @@
+import test from 'ava';
+import { manualClock } from '../../../testing/index.ts';
+import { eachDatabase } from '../../support/databases.ts';
+import { envelope, KEY, keyed, makeNode, register, send, signed, startHub } from './hub-kit.ts';
+
+const NODES = '/api/v1/nodes';
+const HERE = 'http://127.0.0.1:4011';
+const beatOf = (id: string) => `${NODES}/${id}/heartbeat`;
+
+eachDatabase(test, 'a node registers, lives by its heartbeats, expires and comes back', async (t, fresh) => {
+  const clock = manualClock();
+  const hub = await startHub(t, fresh.environment, { clock });
+  const node = makeNode('node-a');
+  const made = await register(hub, node, `${HERE}/`);
+  t.is(made.status, 201, JSON.stringify(made.body));
+  t.deepEqual(made.body, { node_id: 'node-a', heartbeat_interval_seconds: 30, ttl_seconds: 60 });
+  t.is((await register(hub, node, HERE)).status, 200, 'the same key again');
+  const list = async () => (await keyed(hub, 'GET', NODES)).body;
+  const { nodes, total } = await list();
+  t.is(total, 1);
+  t.like(nodes[0], { node_id: 'node-a', endpoint: HERE, public_key: node.publicKey, status: 'healthy' });
+  t.deepEqual(nodes[0].capabilities, ['genes']);
+
+  clock.advance(61_000);
+  t.is((await list()).nodes[0].status, 'expired');
+  const target = beatOf('node-a');
+  const headers = envelope(node, 'PUT', target, '', { timestamp: Math.floor(clock.now() / 1000) });
+  t.is((await send(hub, 'PUT', target, headers)).status, 200);
+  t.is((await list()).nodes[0].status, 'healthy');
+});
+
+eachDatabase(
+  test,
+  'another key for a known id flags both, and only an operator’s word settles it',
+  async (t, fresh) => {
+    const hub = await startHub(t, fresh.environment);
+    const [first, second, third] = [makeNode('node-a'), makeNode('node-a'), makeNode('node-a')];
+    await register(hub, first, HERE);
+    const refused = await register(hub, second, 'http://127.0.0.1:4010');
+    t.like(refused, { status: 409, body: { code: 'hub.node-conflict' } });
+    for (const node of [first, second, third])
+      t.is((await register(hub, node, HERE)).status, 409, 'every key has to wait');
+    t.is((await signed(hub, first, 'PUT', beatOf('node-a'))).status, 409);
+    const [{ status, conflict }] = (await keyed(hub, 'GET', NODES)).body.nodes;
+    t.is(status, 'conflict');
+    t.deepEqual(conflict.keys, [
+      { public_key: first.publicKey, endpoint: HERE },
+      { public_key: second.publicKey, endpoint: 'http://127.0.0.1:4010' },
+    ]);
+
+    const confirm = (publicKey: string, headers: Record<string, string>, id = 'node-a') =>
+      send(hub, 'POST', `${NODES}/${id}/confirm`, headers, JSON.stringify({ public_key: publicKey }));
+    const operator = { authorization: `Bearer ${hub.token}` };
+    t.is((await confirm(second.publicKey, { authorization: `Bearer ${KEY}` })).status, 403);
+    t.is((await confirm(second.publicKey, {})).status, 401);
+    t.like(await confirm(third.publicKey, operator), { status: 409, body: { code: 'hub.third-key' } });
+    t.is((await confirm(second.publicKey, operator, 'nobody')).status, 404);
+    const confirmed = await confirm(second.publicKey, operator);
+    t.like(confirmed, { status: 200, body: { public_key: second.publicKey, status: 'healthy' } });
+    t.is(confirmed.body.endpoint, 'http://127.0.0.1:4010');
+    t.is((await signed(hub, second, 'PUT', beatOf('node-a'))).status, 200);
+    t.like(await signed(hub, first, 'PUT', beatOf('node-a')), {
+      status: 401,
+      body: { code: 'hub.signature-invalid' },
+    });
+  },
+);
+
+eachDatabase(test, 'of several first keys that come at one moment one is registered', async (t, fresh) => {
+  const hub = await startHub(t, fresh.environment);
+  const nodes = Array.from({ length: 6 }, () => makeNode('node-a'));
+  const answers = await Promise.all(nodes.map((node) => register(hub, node, HERE)));
+  t.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409]);
+});
+
+test('a node moves only by its own word, and leaves by it', async (t) => {
+  const hub = await startHub(t);
+  const node = makeNode('node-a');
+  await register(hub, node, HERE);
+  const there = 'http://127.0.0.1:4010';
+  t.like(await register(hub, node, there), { status: 401, body: { code: 'hub.envelope-incomplete' } });
+  const claim = JSON.stringify({ node_id: 'node-a', endpoint: there, public_key: node.publicKey });
+  const bearer = { authorization: `Bearer ${KEY}` };
+  const stranger = { ...makeNode('node-a'), id: 'node-a' };
+  const move = (headers: Record<string, string>) =>
+    send(hub, 'POST', NODES, { ...bearer, ...headers }, claim);
+  t.is((await move(envelope(stranger, 'POST', NODES, claim))).body.code, 'hub.signature-invalid');
+  t.is((await move(envelope(node, 'POST', NODES, claim))).status, 200);
+  t.is((await keyed(hub, 'GET', NODES)).body.nodes[0].endpoint, there);
+
+  const other = makeNode('node-b');
+  await register(hub, other, HERE);
+  t.like(await signed(hub, other, 'DELETE', `${NODES}/node-a`), {
+    status: 403,
+    body: { code: 'hub.foreign-node' },
+  });
+  t.is((await keyed(hub, 'DELETE', `${NODES}/node-a`)).status, 401, 'a key of the hub is no signature');
+  t.is((await signed(hub, node, 'DELETE', `${NODES}/node-a`)).status, 204);
+  t.is((await keyed(hub, 'GET', NODES)).body.total, 1);
+  t.is((await register(hub, makeNode('node-a'), HERE)).status, 201, 'the name is free');
+  const operator = { authorization: `Bearer ${hub.token}` };
+  t.is((await send(hub, 'DELETE', `${NODES}/node-a`, operator)).status, 204);
+});
+
+test('what is no node is refused, and inner addresses are when they are written', async (t) => {
+  const hub = await startHub(t, { SVC_EGRESS_ALLOW_PRIVATE: '' });
+  const node = makeNode('node-a');
+  const zeros = Buffer.alloc(32).toString('base64');
+  for (const [more, pointer] of [
+    [{ public_key: zeros }, '/body/public_key'],
+    [{ public_key: Buffer.alloc(31, 1).toString('base64') }, '/body/public_key'],
+    [{ public_key: `${node.publicKey.slice(0, -1)}` }, '/body/public_key'],
+    [{ node_id: 'a b' }, '/body/node_id'],
+    [{ node_id: 'hub-0123456789abcdef' }, '/body/node_id'],
+    [{ endpoint: 'ftp://node.example' }, '/body/endpoint'],
+    [{ endpoint: 'https://user@node.example' }, '/body/endpoint'],
+    [{ endpoint: 'https://node.example/?a=1' }, '/body/endpoint'],
+  ] as const) {
+    const { status, body } = await register(hub, node, 'https://8.8.8.8', more);
+    t.is(status, 400, JSON.stringify(more));
+    t.is(body.errors[0].pointer, pointer);
+  }
+  for (const inner of ['http://127.0.0.1:8080', 'http://169.254.169.254', 'http://localhost', 'http://[::1]'])
+    t.like(await register(hub, node, inner), { status: 403, body: { code: 'egress.denied' } }, inner);
+  t.is((await register(hub, node, 'https://8.8.8.8')).status, 201);
+});
+
+test('without keys of the hub callers on the loopback interface register, with them only who has one', async (t) => {
+  const open = await startHub(t, { HUB_API_KEYS: '' });
+  const node = makeNode('node-a');
+  const claim = JSON.stringify({ node_id: 'node-a', endpoint: HERE, public_key: node.publicKey });
+  const post = (hub: { url: string }, headers: Record<string, string> = {}) =>
+    send(hub, 'POST', NODES, headers, claim);
+  t.is((await post(open)).status, 201);
+  t.is((await post(open, { 'x-forwarded-for': '203.0.113.9' })).status, 401);
+  t.is((await send(open, 'GET', NODES)).status, 200);
+
+  const closed = await startHub(t);
+  t.is((await post(closed)).status, 401);
+  t.is((await post(closed, { authorization: 'Bearer wrong' })).status, 401);
+  const { token } = await closed.makeTenant();
+  t.like(await post(closed, { authorization: `Bearer ${token}` }), {
+    status: 403,
+    body: { code: 'hub.key-required' },
+  });
+  t.is((await post(closed, { authorization: `Bearer ${KEY}` })).status, 201);
+  for (const credential of [KEY, token])
+    t.is((await send(closed, 'GET', NODES, { authorization: `Bearer ${credential}` })).status, 200);
+  t.is((await send(closed, 'GET', NODES, { 'x-forwarded-for': '203.0.113.9' })).status, 401);
+  const elsewhere = await send(closed, 'GET', '/api/v2/admin/evolution/stats', {
+    authorization: `Bearer ${KEY}`,
+  });
+  t.is(elsewhere.status, 403, 'elsewhere a key of the hub is nobody');
+});
