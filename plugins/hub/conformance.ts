@@ -15,5 +15,6 @@ export default {
     'GET /dashboard',
     'GET /dashboard/app.js',
     'GET /dashboard/style.css',
+    'GET /dashboard/icon.svg',
   ],
 } satisfies ConformanceOptions;

@@ -24,6 +24,7 @@ const FILES = [
   ['/dashboard', 'index.html', 'text/html; charset=utf-8', 'Show the state of the hub'],
   ['/dashboard/app.js', 'app.js', 'text/javascript; charset=utf-8', 'Load the script of the dashboard'],
   ['/dashboard/style.css', 'style.css', 'text/css; charset=utf-8', 'Load the style of the dashboard'],
+  ['/dashboard/icon.svg', 'icon.svg', 'image/svg+xml', 'Load the icon of the dashboard'],
 ] as const;
 
 /** The dashboard: a page that shows nothing by itself, and the stream of what it shows, for who may read the hub. */

@@ -29,6 +29,7 @@ export const ACCESS_MATRIX: Readonly<Record<string, readonly string[]>> = {
     'GET /api/v1/keys',
     'GET /dashboard',
     'GET /dashboard/app.js',
+    'GET /dashboard/icon.svg',
     'GET /dashboard/style.css',
   ],
   'break-glass security owner': [

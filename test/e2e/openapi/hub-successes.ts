@@ -75,6 +75,7 @@ export function hubSuccesses({ request, hub }: AllPlugins): readonly Step[] {
     ['GET /dashboard', none],
     ['GET /dashboard/app.js', none],
     ['GET /dashboard/style.css', none],
+    ['GET /dashboard/icon.svg', none],
     ['GET /api/v1/dashboard/stream', none],
     [`DELETE ${NODES}/{id}`, () => ({ params, ...signed('DELETE', `${NODES}/${node.id}`) })],
   ];

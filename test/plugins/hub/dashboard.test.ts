@@ -1,0 +1,118 @@
+import test, { type ExecutionContext } from 'ava';
+import type { Page } from 'playwright-core';
+import { openBrowser } from '../../support/browser.ts';
+import { until } from '../../support/until.ts';
+import { gene, KEY, keyed, listen, makeNode, register, signed, startHub } from './hub-kit.ts';
+
+const HOSTILE = '<img src=x onerror="document.title=1">';
+
+/** A hub with two nodes, of which one is contested, a gene with a hostile name, and a subscriber who takes nothing. */
+async function startNetwork(t: ExecutionContext) {
+  const hub = await startHub(t, { SVC_ALLOW_ANONYMOUS: 'false' });
+  const [node, rival] = [makeNode('node-a'), makeNode('node-b')];
+  const deadEnd = await listen(t, (_, response) => void response.writeHead(500).end());
+  await register(hub, node, deadEnd);
+  await register(hub, rival, deadEnd);
+  await register(hub, makeNode('node-b'), deadEnd);
+  const wanted = { callback_url: `${deadEnd}/genes`, events: ['gene_promoted'] };
+  const { body: subscription } = await keyed(hub, 'POST', '/api/v1/subscriptions', wanted);
+  const reported = { ...gene('gene-1'), name: HOSTILE, contributorId: 'anonymous' };
+  const event = await signed(hub, node, 'POST', '/api/v1/events', { type: 'gene_promoted', gene: reported });
+  t.is(event.status, 202);
+  const letters = `/api/v1/subscriptions/${subscription.id}/dead-letters`;
+  await until(async () => (await keyed(hub, 'GET', letters)).body.total === 1);
+  return { hub, node, deadEnd };
+}
+
+/** Opens the dashboard with a key of the hub, and notes what goes wrong in it. */
+async function open(url: string, page: Page) {
+  const problems: string[] = [];
+  page.on('console', (message) => {
+    // The first call comes without a key and is refused: that is how the page learns that it needs one.
+    if (message.type() === 'error' && !/40[13]/.test(message.text())) problems.push(message.text());
+  });
+  page.on('pageerror', (error) => problems.push(error.message));
+  await page.goto(`${url}/dashboard`);
+  await page.getByLabel('Key of the hub').waitFor();
+  // By the keyboard alone: the field has the focus.
+  await page.keyboard.type(KEY);
+  await page.keyboard.press('Enter');
+  await page.locator('#link', { hasText: /^Live$/ }).waitFor();
+  await page.locator('#subscriptions tbody tr').waitFor();
+  return problems;
+}
+
+const textOf = (page: Page, section: string) => page.locator(`#${section} tbody`).innerText();
+
+test('the dashboard shows nodes, genes and subscriptions, live, to who has a key', async (t) => {
+  t.timeout(120_000);
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const { hub, node, deadEnd } = await startNetwork(t);
+  const page = await browser.newPage();
+  const problems = await open(hub.url, page);
+  t.regex(await textOf(page, 'nodes'), /node-a[\s\S]*healthy/);
+  t.regex(await textOf(page, 'nodes'), /node-b[\s\S]*conflict/);
+  t.true((await textOf(page, 'genes')).includes(HOSTILE), 'what a node sends is text');
+  t.regex(await textOf(page, 'subscriptions'), /127\.0\.0\.1.*[\s\S]*(?:failing|has dead letters)/);
+  t.is(await page.locator('img').count(), 0);
+  t.is(await page.title(), 'Experience hub');
+
+  await register(hub, makeNode('node-c'), deadEnd);
+  await page.locator('#nodes tbody', { hasText: 'node-c' }).waitFor();
+  const gone = { type: 'gene_revoked', gene: { ...gene('gene-1'), contributorId: 'anonymous' } };
+  t.is((await signed(hub, node, 'POST', '/api/v1/events', gone)).status, 202);
+  await page.locator('#genes tbody', { hasText: 'revoked' }).waitFor();
+
+  await page.keyboard.press('Tab');
+  const focused = await page.evaluate('document.activeElement.tagName');
+  t.true(['A', 'INPUT', 'BUTTON'].includes(String(focused)), `${focused}`);
+  t.deepEqual(problems, []);
+});
+
+test('the dashboard can be read in the dark, by day, and on a telephone', async (t) => {
+  t.timeout(120_000);
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const { hub } = await startNetwork(t);
+  const page = await browser.newPage({ viewport: { width: 360, height: 720 } });
+  const problems = await open(hub.url, page);
+  const overflow = await page.evaluate(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  );
+  t.is(overflow, 0, 'nothing has to be scrolled sideways');
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    const style = (name: string) => page.evaluate(`getComputedStyle(document.body)['${name}']`);
+    const contrast = contrastOf(`${await style('color')}`, `${await style('backgroundColor')}`);
+    t.true(contrast >= 7, `${colorScheme}: ${contrast}`);
+  }
+  t.deepEqual(problems, []);
+});
+
+test('the page and its files forbid whatever is inline, evaluated or of another origin', async (t) => {
+  const hub = await startHub(t);
+  for (const path of ['/dashboard', '/dashboard/app.js', '/dashboard/style.css', '/dashboard/icon.svg']) {
+    const answer = await fetch(`${hub.url}${path}`);
+    t.is(answer.status, 200);
+    const policy = answer.headers.get('content-security-policy') ?? '';
+    t.regex(policy, /default-src 'none'; script-src 'self'; style-src 'self'/);
+    t.notRegex(policy, /unsafe/);
+    const text = await answer.text();
+    if (path === '/dashboard') t.notRegex(text, /<script(?![^>]* src=)|<style|\son\w+=|\sstyle=|javascript:/);
+  }
+});
+
+/** WCAG 2.2: contrast ratio of two colours, as browsers print them: `rgb(28, 29, 31)`. */
+function contrastOf(one: string, other: string): number {
+  const [light, dark] = [luminanceOf(one), luminanceOf(other)].sort((a, b) => b - a) as [number, number];
+  return (light + 0.05) / (dark + 0.05);
+}
+
+function luminanceOf(color: string): number {
+  const [red, green, blue] = (color.match(/[\d.]+/g) ?? []).map((text) => {
+    const part = Number(text) / 255;
+    return part <= 0.040_45 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  }) as [number, number, number];
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
