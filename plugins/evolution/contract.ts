@@ -68,6 +68,12 @@ export const GeneDecided = defineEvent(
   Type.Object({ tenantId: Type.String(), id: Type.Optional(Type.String()) }),
 );
 
+/** The last runs of an agent are in its genes: what it is advised by is read anew. */
+export const GenesLearned = defineEvent(
+  'evolution.genes-learned',
+  Type.Object({ tenantId: Type.String(), agent: Type.String() }),
+);
+
 /** A gene, as deployments tell each other of it (specification 3, hub gene). Structure alone: no text of anybody. */
 export interface SharedGene {
   readonly geneId: string;

@@ -1,7 +1,7 @@
 import type { Scope } from 'agent-gateway';
 import { ExperiencePoint } from '../../agent-engine/contract.ts';
 import type { EvolutionSettings } from '../config.ts';
-import { GeneDecided } from '../contract.ts';
+import { GeneDecided, GenesLearned } from '../contract.ts';
 import { createDistiller } from './learn/distiller.ts';
 import { createEvolutionExperience } from './learn/experience.ts';
 import { createPlaybooks } from './learn/playbooks.ts';
@@ -41,6 +41,7 @@ export function startLearning(
 
   const playbooks = createPlaybooks(services, Math.min(settings.distill_interval, MAX_REFRESH_MS));
   scope.on(GeneDecided, ({ tenantId }) => playbooks.forget(tenantId));
+  scope.on(GenesLearned, ({ tenantId, agent }) => playbooks.forget(tenantId, agent));
   scope.defer(services.events.onMissed(() => playbooks.clear()));
   scope.contribute(
     ExperiencePoint,

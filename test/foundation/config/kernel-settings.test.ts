@@ -113,6 +113,7 @@ test('an environment in which every variable is set arrives completely', (t) => 
     configFile: '/etc/gateway.yaml',
     pluginDirs: ['/a', '/b'],
     plugins: ['platform', 'console'],
+    isListenSet: { host: true, port: true },
     drainTimeout: 60_000,
     pluginPackages: ['@acme/*', 'notes'],
     watchPlugins: true,

@@ -25,8 +25,10 @@ async function start(t: ExecutionContext, env: Readonly<Record<string, string>>)
   const { services } = gateway.gateway;
   const { database, ids } = services;
   const settings = { min_confidence: 0.5, discount: 0.93 };
+  const learned: string[] = [];
+  const events = { emit: (_event: unknown, { agent }: { agent: string }) => void learned.push(agent) };
   const distiller = (over: Partial<Pick<Database, 'forTenant' | 'system'>> = {}) =>
-    createDistiller({ ...services, ...silent, settings, database: { ...bound(database), ...over } });
+    createDistiller({ ...services, ...silent, settings, events, database: { ...bound(database), ...over } });
   const task = (more: Partial<TaskRow> = {}): Omit<TaskRow, 'tenantId'> =>
     ({
       ...{ id: ids.uuid(), agentName: 'clerk', taskClass: 'sums', features: featuresOf('add the numbers') },
@@ -34,7 +36,7 @@ async function start(t: ExecutionContext, env: Readonly<Record<string, string>>)
       ...{ isCounted: false, createdAt: new Date() },
       ...more,
     }) as Omit<TaskRow, 'tenantId'>;
-  return { database, services, distiller, task, tenant: (await gateway.makeTenant()).id };
+  return { database, services, distiller, learned, task, tenant: (await gateway.makeTenant()).id };
 }
 
 /** The same, but for one method. */
@@ -150,6 +152,14 @@ eachDatabase(
     t.is(await entities.count(TaskTable, { isCounted: false }), 0);
   },
 );
+
+test('those who advise hear which agent has learned', async (t) => {
+  const { database, distiller, learned, task, tenant } = await start(t, {});
+  await database.forTenant(tenant).insertMany(TaskTable, [task(), task({ agentName: 'helper' }), task()]);
+  await distiller().run(signal);
+  await distiller().run(signal);
+  t.deepEqual(learned, ['clerk', 'helper']);
+});
 
 test('only what stood in the advice, and was followed, is credited with what came of it', async (t) => {
   const { database, distiller, task, tenant } = await start(t, {});

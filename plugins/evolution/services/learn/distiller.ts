@@ -9,7 +9,7 @@ import {
   type TenantEntityManager,
   writes,
 } from 'agent-gateway';
-import { GeneMoved } from '../../contract.ts';
+import { GeneMoved, GenesLearned } from '../../contract.ts';
 import { chooseClasses } from '../../rules/choose-classes.ts';
 import { dayOf } from '../../rules/day.ts';
 import { evidenceOf } from '../../rules/evidence.ts';
@@ -48,6 +48,7 @@ interface DistillerParts {
   readonly log: Logger;
   readonly settings: { readonly min_confidence: number; readonly discount: number };
   readonly durableEvents: Pick<DurableEvents, 'publish' | 'hasSubscribers'>;
+  readonly events: { emit(event: typeof GenesLearned, data: { tenantId: string; agent: string }): void };
 }
 
 interface Learner {
@@ -59,7 +60,7 @@ interface Learner {
 class DecidedMeanwhile extends Error {}
 
 export function createDistiller(parts: DistillerParts): Distiller {
-  const { database, leases, clock, ids, log, settings, durableEvents } = parts;
+  const { database, leases, clock, ids, log, settings, durableEvents, events } = parts;
   const announce = createAnnounceMoves(durableEvents);
 
   /** The next agent, in order, of which something is not counted. */
@@ -246,6 +247,7 @@ export function createDistiller(parts: DistillerParts): Distiller {
             log.warn({ err, agent: learner?.agentName }, 'what an agent did could not be distilled');
           return 0;
         });
+        if (counted > 0) events.emit(GenesLearned, { tenantId: learner.tenantId, agent: learner.agentName });
         if (counted < FRESH) learner = await nextAfter(learner);
       }
     },

@@ -28,8 +28,8 @@ export interface Playbook {
 export interface Playbooks {
   /** Without a promise when it is at hand. */
   of(tenantId: string, agent: string): Playbook | Promise<Playbook>;
-  /** What is kept for a tenant is read anew: an operator has decided about a gene. */
-  forget(tenantId: string): void;
+  /** What is kept for a tenant, or for one of its agents, is read anew: somebody has decided about a gene, or the agent has learned. */
+  forget(tenantId: string, agent?: string): void;
   clear(): void;
 }
 
@@ -58,11 +58,16 @@ export function createPlaybooks(
     weigh: ({ classes, byClass }) => classes.size * WORD_SIZE + byClass.size * GENE_SIZE,
   });
   return {
-    of: (tenantId, agent) => cache.get(JSON.stringify([tenantId, agent])),
-    forget: (tenantId) => cache.forgetWhere((playbook) => playbook.tenantId === tenantId),
+    of: (tenantId, agent) => cache.get(keyOf(tenantId, agent)),
+    forget(tenantId, agent) {
+      if (agent === undefined) cache.forgetWhere((playbook) => playbook.tenantId === tenantId);
+      else cache.forget(keyOf(tenantId, agent));
+    },
     clear: () => cache.clear(),
   };
 }
+
+const keyOf = (tenantId: string, agent: string) => JSON.stringify([tenantId, agent]);
 
 async function read(
   database: Pick<Database, 'forTenant'>,
