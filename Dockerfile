@@ -57,7 +57,7 @@ RUN SVC_DATA_DIR=/tmp/build SVC_CONFIG=/tmp/build/gateway.yaml node kernel/main.
 VOLUME /data
 
 # HTTP API, runtime API, gRPC.
-EXPOSE 8080 8888 50051
+EXPOSE 8080 8888 3000 50051
 STOPSIGNAL SIGTERM
 
 # Whether the process answers, not whether its database does: an engine restarts what is unhealthy, and that mends no

@@ -154,6 +154,7 @@ test('the ports are those that the gateway listens on by default, and the Servic
   t.is(known.get('SAAS_API_PORT'), String(ports.http));
   for (const [name, variable] of [
     ['runtime', 'SVC_RUNTIME_ADDR'],
+    ['hub', 'HUB_ADDR'],
     ['grpc', 'SVC_GRPC_ADDR'],
   ] as const) {
     const address = known.get(variable);
