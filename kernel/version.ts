@@ -7,7 +7,7 @@ export const VERSION: string = JSON.parse(
 ).version;
 
 /** The version of the contract with plugins: what `kernel: '^1.0.0'` in a definition asks for. `npm run contract` says what it has to be. */
-export const KERNEL_VERSION = '1.0.0';
+export const KERNEL_VERSION = '1.1.0';
 
 /** The folder of the plugins that come with the gateway. */
 export const BUNDLED_PLUGINS = fileURLToPath(new URL('../plugins', import.meta.url));

@@ -4,6 +4,7 @@ import { field } from '../../../foundation/config/field.ts';
 import { DEFAULT_TENANT_ID } from '../../../kernel/access/identity.ts';
 import type { Plugin } from '../../../kernel/api/plugin.ts';
 import { extensionPoint, serviceRef } from '../../../kernel/api/refs.ts';
+import { KERNEL_VERSION } from '../../../kernel/version.ts';
 import { startTestGateway } from '../../../testing/index.ts';
 import { gate, publicRoute, testPlugin } from '../../support/plugins.ts';
 import { until } from '../../support/until.ts';
@@ -151,7 +152,7 @@ test('a definition without a kernel says what to write', async (t) => {
   await using gateway = await startTestGateway({ plugins: [nowhere as Plugin] });
   t.is(
     (await gateway.request('/admin/v1/plugins/nowhere')).body.reason,
-    "nowhere does not say which kernel it works with: write kernel: '^1.0.0' in its definition",
+    `nowhere does not say which kernel it works with: write kernel: '^${KERNEL_VERSION}' in its definition`,
   );
 });
 
