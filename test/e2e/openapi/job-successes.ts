@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { until } from '../../support/until.ts';
 import type { AllPlugins } from './all-plugins.ts';
 import type { Input } from './inputs.ts';
@@ -20,11 +18,11 @@ spec:
 const BODY = { graph_name: 'job-ask', input: { customer: 'Acme' } };
 
 /** One success of each operation of the execution server. */
-export function jobSuccesses({ request, folder, gateway }: AllPlugins): readonly Step[] {
+export function jobSuccesses({ request, gateway }: AllPlugins): readonly Step[] {
   let headers = {};
   async function begin(): Promise<Input> {
-    await writeFile(path.join(folder, 'agents.d', 'job-ask.yaml'), GRAPH);
-    await gateway.services.resources.reload();
+    // As it is written whole, nobody reads half of it.
+    await gateway.services.resources.write('job-ask.yaml', GRAPH);
     headers = { 'idempotency-key': randomUUID() };
     return { body: BODY, headers };
   }

@@ -46,7 +46,7 @@ test('the client that the README shows talks to a hub, and recognizes what the h
   const event = { type: 'gene_promoted', gene: { ...gene('gene-1'), contributorId: 'anonymous' } };
   t.is((await node.fetchSigned('POST', '/api/v1/events', event)).status, 202);
   await until(() => received.length > 0);
-  const { keys } = await (await fetch(`${hub.url}/api/v1/keys`)).json();
+  const { keys } = (await keyed(hub, 'GET', '/api/v1/keys')).body;
   const [delivery] = received;
   t.true(isFromHub(keys, delivery));
   t.false(isFromHub(keys, { ...delivery, path: '/genes?of=you' }));
