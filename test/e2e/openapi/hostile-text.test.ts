@@ -50,7 +50,7 @@ function* spoiled(input: Input, choose: ReturnType<typeof choices>): Generator<I
 }
 
 eachDatabase(test, 'no text makes an operation fail, wherever it stands', async (t, { environment }) => {
-  t.timeout(180_000);
+  t.timeout(360_000);
   const story = storyPlugin();
   const gateway = await startAll(story.plugin, environment as Record<string, string>);
   t.teardown(gateway.stop);
