@@ -5,7 +5,8 @@ const FIRST_PAUSE = 1_000;
 const MOST_PAUSE = 15_000;
 
 const at = (selector) => document.querySelector(selector);
-const time = (text) => (text === null ? 'never' : new Date(text).toLocaleString());
+const time = (text) => [text === null ? 'never' : new Date(text).toLocaleString(), 'whole'];
+const number = (text) => [String(text), 'number'];
 
 const HEALTH = {
   healthy: ['healthy', 'good'],
@@ -20,7 +21,7 @@ function delivery({ is_failing, dead, waiting }) {
   return waiting > 0 ? ['under way', 'good'] : ['up to date', 'good'];
 }
 
-/** The cells of a row, by table: a text, or a text with its meaning as a class. */
+/** The cells of a row, by table: a text, or a text with its class. */
 const CELLS = {
   nodes: (node) => [
     node.node_id,
@@ -33,8 +34,8 @@ const CELLS = {
     gene.name || gene.gene_id,
     STATES[gene.state] ?? gene.state,
     gene.task_class,
-    gene.confidence.toFixed(2),
-    String(gene.use_count),
+    number(gene.confidence.toFixed(2)),
+    number(gene.use_count),
     gene.node_id,
     time(gene.updated_at),
   ],
@@ -42,9 +43,9 @@ const CELLS = {
     one.callback,
     delivery(one),
     one.events.join(', '),
-    String(one.delivered),
-    String(one.waiting),
-    String(one.dead),
+    number(one.delivered),
+    number(one.waiting),
+    number(one.dead),
     time(one.last_attempt_at),
   ],
 };
@@ -53,12 +54,12 @@ function rowOf(cells, labels) {
   const row = document.createElement('tr');
   row.append(
     ...cells.map((cell, n) => {
-      const [text, meaning] = [cell].flat();
+      const [text, name] = [cell].flat();
       const item = document.createElement('td');
       item.dataset.label = labels[n];
       const value = document.createElement('span');
       value.textContent = text;
-      if (meaning !== undefined) value.className = meaning;
+      if (name !== undefined) value.className = name;
       item.append(value);
       return item;
     }),

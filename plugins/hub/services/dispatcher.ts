@@ -1,8 +1,9 @@
-import type { Clock, Ids, Logger } from 'agent-gateway';
+import { type Clock, createSharedCache, type Ids, type Logger } from 'agent-gateway';
 import { delayAfter } from '../rules/schedule.ts';
 import type { DeliveryStore } from '../store/deliveries.ts';
 import type { SubscriptionStore } from '../store/subscriptions.ts';
-import type { DeliveryRow, EventRow } from '../store/tables.ts';
+import type { DeliveryRow, EventRow, SubscriptionRow } from '../store/tables.ts';
+import { createArrivals } from './arrivals.ts';
 import { OWN } from './events.ts';
 import type { SendEvent } from './send-event.ts';
 
@@ -13,11 +14,31 @@ const SLOW_PLACES = 128;
 const SLOW_MS = 600_000;
 /** Milliseconds for which a delivery is the process's that attempts it: longer than an attempt takes. */
 const CLAIM_MS = 30_000;
-const LOOKED_AT = 2_000;
+/** Subscriptions of one look: all that there may be, and this gateway; where it were fewer, those that hang could fill it. */
+const LOOKED_AT = 10_001;
+/** Events that are remembered, and milliseconds for which: many subscribers get the same one, and it never changes. */
+const EVENTS = 64;
+const EVENT_MS = 60_000;
 const REASON_LENGTH = 500;
 
 /** What became of an attempt. */
 export type AttemptResult = 'delivered' | 'retried' | 'dead';
+
+interface Attempt {
+  readonly error: string | null;
+  readonly retryAfterMs: number;
+}
+
+const ARRIVED: Attempt = { error: null, retryAfterMs: 0 };
+
+/** A delivery that is this process's to attempt. */
+interface Claim {
+  readonly delivery: DeliveryRow;
+  /** Undefined for one that was deleted, and for this gateway itself. */
+  readonly subscription: SubscriptionRow | undefined;
+  /** Another one of the subscription was due. */
+  readonly hasMore: boolean;
+}
 
 /** Delivers what is due: each subscription has a queue of its own, of which one delivery is under way at a time. */
 export interface Dispatcher {
@@ -31,7 +52,7 @@ export interface Dispatcher {
 
 export function createDispatcher(parts: {
   readonly deliveries: DeliveryStore;
-  readonly subscriptions: Pick<SubscriptionStore, 'find' | 'note'>;
+  readonly subscriptions: Pick<SubscriptionStore, 'findAll' | 'noteDelivered' | 'noteFailed'>;
   readonly send: SendEvent;
   /** Does with an event what this gateway itself has to do. */
   readonly apply: (event: EventRow) => Promise<void>;
@@ -45,53 +66,80 @@ export function createDispatcher(parts: {
   const { deliveries, subscriptions, send, apply, backoff, clock, ids, log, counted, changed } = parts;
   const busy = new Map<string, Promise<void>>();
   const slowUntil = new Map<string, number>();
+  /** Subscriptions that were found due and have no place yet, those that have waited longest first. */
+  let ready: readonly string[] = [];
+  /** Those of which more was found due while one of theirs was under way. */
+  const again = new Set<string>();
   const stop = new AbortController();
   let isEnding = false;
   let looking: Promise<void> | undefined;
   let lookAgain = false;
   let slowBusy = 0;
+  let isFilling = false;
+
+  const now = () => new Date(clock.now());
+  const arrived = createArrivals({ deliveries, subscriptions, now });
+  const events = createSharedCache<EventRow | undefined>({
+    clock,
+    maxAge: EVENT_MS,
+    maxEntries: EVENTS,
+    load: (id) => deliveries.event(id),
+  });
 
   const isSlow = (id: string) => (slowUntil.get(id) ?? 0) > clock.monotonic();
 
+  /** The oldest that is due of each of these, with its subscription. */
+  async function claim(subscriptionIds: readonly string[]): Promise<ReadonlyMap<string, Claim>> {
+    const { claims, isWhole } = await deliveries.claim(
+      subscriptionIds,
+      now(),
+      new Date(clock.now() + CLAIM_MS),
+      ids.uuid(),
+    );
+    const owed = claims.map(({ delivery }) => delivery.subscriptionId);
+    const found = owed.length === 0 ? [] : await subscriptions.findAll(owed);
+    const byId = new Map(found.map((one) => [one.id, one]));
+    if (!isWhole) for (const id of subscriptionIds) if (!owed.includes(id)) again.add(id);
+    return new Map(
+      claims.map((one) => {
+        const { subscriptionId } = one.delivery;
+        return [subscriptionId, { ...one, subscription: byId.get(subscriptionId) }];
+      }),
+    );
+  }
+
   /** One attempt. Gives how it went. */
-  async function attempt(
-    delivery: DeliveryRow,
-    event: EventRow,
-  ): Promise<{ error: string | null; retryAfterMs: number }> {
+  async function attempt({ delivery, subscription }: Claim, event: EventRow): Promise<Attempt> {
     const { subscriptionId, id, attempts } = delivery;
     if (subscriptionId === OWN) {
       try {
         await apply(event);
-        return { error: null, retryAfterMs: 0 };
+        return ARRIVED;
       } catch (err) {
         log.warn({ err, event: event.id }, 'what a node reported could not be applied here');
         return { error: 'This gateway could not apply it.', retryAfterMs: 0 };
       }
     }
-    const subscription = await subscriptions.find(subscriptionId);
     // It was deleted, and its deliveries with it, but for what was accepted at that very moment.
-    if (subscription === undefined) return { error: null, retryAfterMs: 0 };
+    if (subscription === undefined) return ARRIVED;
     const sent = await send(subscription, { id, attempt: attempts + 1 }, event, stop.signal);
     if (sent.hung) slowUntil.set(subscriptionId, clock.monotonic() + SLOW_MS);
     else slowUntil.delete(subscriptionId);
-    await subscriptions.note(subscriptionId, new Date(clock.now()), sent.error);
+    if (sent.error !== null) await subscriptions.noteFailed(subscriptionId, now(), sent.error);
     return sent;
   }
 
-  /** Delivers one. False where nothing is due, or the subscription has to make room. */
-  async function deliverNext(subscriptionId: string): Promise<boolean> {
-    const now = clock.now();
-    const until = new Date(now + CLAIM_MS);
-    const delivery = await deliveries.claim(subscriptionId, new Date(now), until, ids.uuid());
-    if (delivery === undefined) return false;
+  /** Delivers what was claimed. False where nothing else is known to be due, or the subscription has to make room. */
+  async function deliver(claimed: Claim): Promise<boolean> {
+    const { delivery, hasMore } = claimed;
+    const { subscriptionId } = delivery;
     try {
-      const event = await deliveries.event(delivery.eventId);
-      const { error, retryAfterMs } =
-        event === undefined ? { error: null, retryAfterMs: 0 } : await attempt(delivery, event);
+      const event = await events.get(delivery.eventId);
+      const { error, retryAfterMs } = event === undefined ? ARRIVED : await attempt(claimed, event);
       if (error === null) {
-        await deliveries.done(delivery);
+        await arrived(delivery);
         counted('delivered');
-        return true;
+        return hasMore;
       }
       const failed = delivery.attempts + 1;
       const delay = delayAfter(failed, backoff, ids.bytes(1)[0]! / 255, retryAfterMs);
@@ -100,7 +148,7 @@ export function createDispatcher(parts: {
       counted(delay === undefined ? 'dead' : 'retried');
       // The sweep finds what is due in a second or later.
       if (delay !== undefined && delay < 1_000) setTimeout(wake, delay + 1).unref();
-      return !isSlow(subscriptionId);
+      return hasMore && !isSlow(subscriptionId);
     } catch (err) {
       await deliveries.release(delivery);
       if (!stop.signal.aborted)
@@ -109,35 +157,64 @@ export function createDispatcher(parts: {
     }
   }
 
-  async function serve(subscriptionId: string): Promise<void> {
+  async function serve(id: string, first: Promise<ReadonlyMap<string, Claim>>): Promise<void> {
     try {
-      while (!isEnding && (await deliverNext(subscriptionId)));
+      for (let claims = first; ; claims = claim([id])) {
+        const claimed = (await claims).get(id);
+        if (claimed === undefined) break;
+        if (isEnding) {
+          await deliveries.release(claimed.delivery);
+          break;
+        }
+        if (!(await deliver(claimed)) || isEnding) break;
+      }
     } catch (err) {
-      log.warn({ err, subscription: subscriptionId }, 'deliveries wait: the database does not answer');
+      log.warn({ err, subscription: id }, 'deliveries wait: the database does not answer');
     }
     changed();
   }
 
-  function start(id: string): void {
-    const slow = isSlow(id);
-    if (slow ? slowBusy >= SLOW_PLACES : busy.size - slowBusy >= PLACES) return;
-    if (slow) slowBusy += 1;
-    const serving = serve(id).finally(() => {
-      busy.delete(id);
-      if (slow) slowBusy -= 1;
-      // Others may wait for the place.
-      if (busy.size >= PLACES - 1 || slow) wake();
+  /** Gives the places that are free to those that wait for one, all at once: their deliveries are claimed together. */
+  function fill(): void {
+    isFilling = false;
+    if (isEnding) return;
+    const chosen: { readonly id: string; readonly slow: boolean }[] = [];
+    let [places, slowPlaces] = [PLACES - (busy.size - slowBusy), SLOW_PLACES - slowBusy];
+    ready = ready.filter((id) => {
+      if (busy.has(id)) {
+        again.add(id);
+        return false;
+      }
+      if (places === 0 && slowPlaces === 0) return true;
+      const slow = isSlow(id);
+      if ((slow ? slowPlaces : places) === 0) return true;
+      if (slow) slowPlaces -= 1;
+      else places -= 1;
+      chosen.push({ id, slow });
+      return false;
     });
-    busy.set(id, serving);
+    if (chosen.length === 0) return;
+    const claims = claim(chosen.map(({ id }) => id));
+    for (const { id, slow } of chosen) {
+      if (slow) slowBusy += 1;
+      const serving = serve(id, claims).finally(() => {
+        busy.delete(id);
+        if (slow) slowBusy -= 1;
+        if (again.delete(id)) ready = [...ready, id];
+        if (isFilling || ready.length === 0) return;
+        isFilling = true;
+        setImmediate(fill);
+      });
+      busy.set(id, serving);
+    }
   }
 
   async function look(): Promise<void> {
     do {
       lookAgain = false;
-      const due = await deliveries.dueSubscriptions(new Date(clock.now()), LOOKED_AT);
-      if (isEnding) return;
-      for (const id of due) if (!busy.has(id)) start(id);
-    } while (lookAgain);
+      ready = await deliveries.dueSubscriptions(now(), LOOKED_AT);
+      fill();
+    } while (lookAgain && !isEnding);
   }
 
   function sweep(): Promise<void> {

@@ -4,6 +4,8 @@ import { type DeliveryRow, DeliveryTable, type EventRow, EventTable } from './ta
 
 /** Rows of one statement: below the number of parameters that every family takes. */
 const BATCH = 500;
+/** Statements that lock several rows: two replicas may lock them in another order, and one of them has to begin again. */
+const RETRIED = { retries: 3 };
 /** Nobody's: any time that is over. */
 const UNCLAIMED = new Date(0);
 
@@ -54,26 +56,49 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
       return rows.map(({ subscriptionId }) => subscriptionId);
     },
 
-    /** The oldest delivery of a subscription that is due becomes the caller's until a time. Undefined where there is none, or others are faster. */
-    async claim(subscriptionId: string, now: Date, until: Date, ticket: string) {
-      const [next] = await em().find(
+    /**
+     * The oldest delivery that is due of each of these subscriptions becomes the caller's until a time; `ticket` is of this call alone. Those are absent of which there
+     * is none, others were faster, or this look did not come so far: `isWhole` is false then.
+     */
+    async claim(subscriptionIds: readonly string[], now: Date, until: Date, ticket: string) {
+      const isDue = { state: 'waiting' as const, dueAt: { $lte: now }, claimedUntil: { $lte: now } };
+      const limit = 2 * subscriptionIds.length;
+      const due = await em().find(
         DeliveryTable,
-        { subscriptionId, state: 'waiting', dueAt: { $lte: now }, claimedUntil: { $lte: now } },
-        { orderBy: { dueAt: 'asc', id: 'asc' }, limit: 1 },
+        { ...isDue, subscriptionId: { $in: [...subscriptionIds] } },
+        { fields: ['id', 'subscriptionId'], orderBy: { dueAt: 'asc', id: 'asc' }, limit },
       );
-      if (next === undefined) return undefined;
-      const { id, ticket: before } = next;
-      const claimed = await em().nativeUpdate(
-        DeliveryTable,
-        { id, ticket: before, state: 'waiting' },
-        { ticket, claimedUntil: until },
+      const oldest = new Map<string, string>();
+      const several = new Set<string>();
+      for (const { id, subscriptionId } of due)
+        if (oldest.has(subscriptionId)) several.add(subscriptionId);
+        else oldest.set(subscriptionId, id);
+      const isWhole = due.length < limit;
+      if (oldest.size === 0) return { claims: [], isWhole };
+      const ids = [...oldest.values()];
+      await database.transaction(
+        (entities) =>
+          entities.nativeUpdate(
+            DeliveryTable,
+            { ...isDue, id: { $in: ids } },
+            { ticket, claimedUntil: until },
+          ),
+        RETRIED,
       );
-      return claimed === 1 ? { ...next, ticket } : undefined;
+      // Of several who look at one time, each has what bears his ticket.
+      const claimed = await em().find(DeliveryTable, { id: { $in: ids }, ticket });
+      const claims = claimed.map((delivery) => ({
+        delivery,
+        hasMore: several.has(delivery.subscriptionId) || !isWhole,
+      }));
+      return { claims, isWhole };
     },
 
-    /** It arrived. */
-    async done({ id, ticket }: Pick<DeliveryRow, 'id' | 'ticket'>): Promise<void> {
-      await em().nativeDelete(DeliveryTable, { id, ticket });
+    /** They arrived. */
+    async done(arrived: readonly Pick<DeliveryRow, 'id' | 'ticket'>[]): Promise<void> {
+      const [ids, tickets] = [arrived.map(({ id }) => id), arrived.map(({ ticket }) => ticket)];
+      const where = { id: { $in: ids }, ticket: { $in: [...new Set(tickets)] } };
+      await database.transaction((entities) => entities.nativeDelete(DeliveryTable, where), RETRIED);
     },
 
     /** It failed: again at a time, or never, for want of another attempt. */

@@ -11,6 +11,10 @@ export function createSubscriptionStore(database: Pick<Database, 'system' | 'tra
     find: async (id: string): Promise<SubscriptionRow | undefined> =>
       (await database.system().findOne(SubscriptionTable, { id })) ?? undefined,
 
+    /** Those of these that there are. */
+    findAll: async (ids: readonly string[]): Promise<readonly SubscriptionRow[]> =>
+      database.system().find(SubscriptionTable, { id: { $in: [...ids] } }),
+
     /** Of one owner, or of all; newest first. */
     page: (owner: string | undefined, page: Page): Promise<[SubscriptionRow[], number]> =>
       database.system().findAndCount(SubscriptionTable, owner === undefined ? {} : { owner }, {
@@ -69,13 +73,20 @@ export function createSubscriptionStore(database: Pick<Database, 'system' | 'tra
         { retries: 3 },
       ),
 
-    /** Counts an attempt; without an error it was a delivery. */
-    async note(id: string, at: Date, error: string | null): Promise<void> {
-      const counted =
-        error === null ? { delivered: raw('delivered + 1') } : { failedAttempts: raw('failed_attempts + 1') };
-      await database
-        .system()
-        .nativeUpdate(SubscriptionTable, { id }, { ...counted, lastAttemptAt: at, lastError: error });
+    /** Counts a delivery for each of these. */
+    async noteDelivered(ids: readonly string[], at: Date): Promise<void> {
+      const counted = { delivered: raw('delivered + 1'), lastAttemptAt: at, lastError: null };
+      await database.transaction(
+        (entities) => entities.nativeUpdate(SubscriptionTable, { id: { $in: [...ids] } }, counted),
+        // Two replicas may lock the rows in another order.
+        { retries: 3 },
+      );
+    },
+
+    /** Counts an attempt that failed. */
+    async noteFailed(id: string, at: Date, error: string): Promise<void> {
+      const counted = { failedAttempts: raw('failed_attempts + 1'), lastAttemptAt: at, lastError: error };
+      await database.system().nativeUpdate(SubscriptionTable, { id }, counted);
     },
   };
 }

@@ -6,11 +6,18 @@ import { gene, KEY, keyed, listen, makeNode, register, signed, startHub } from '
 
 const HOSTILE = '<img src=x onerror="document.title=1">';
 
-/** A hub with two nodes, of which one is contested, a gene with a hostile name, and a subscriber who takes nothing. */
+/** Milliseconds after which a node that says nothing is expired. */
+const TTL = 60_000;
+
+/** A hub with a node, one that is contested and one that is expired, a gene with a hostile name, and a subscriber who takes nothing. */
 async function startNetwork(t: ExecutionContext) {
-  const hub = await startHub(t, { SVC_ALLOW_ANONYMOUS: 'false' });
+  let passed = 0;
+  const clock = { now: () => Date.now() + passed, monotonic: () => performance.now() + passed };
+  const hub = await startHub(t, { SVC_ALLOW_ANONYMOUS: 'false' }, { clock });
   const [node, rival] = [makeNode('node-a'), makeNode('node-b')];
   const deadEnd = await listen(t, (_, response) => void response.writeHead(500).end());
+  await register(hub, makeNode('node-old'), deadEnd);
+  passed = TTL + 1_000;
   await register(hub, node, deadEnd);
   await register(hub, rival, deadEnd);
   await register(hub, makeNode('node-b'), deadEnd);
@@ -42,6 +49,15 @@ async function open(url: string, page: Page) {
   return problems;
 }
 
+/** Of each element with a text: what it is, its colour, and that of the ground on which it stands. */
+const COLOURS = `[...document.querySelectorAll('h1, h2, a, p, th, td span, .count')]
+  .filter((element) => element.checkVisibility() && element.textContent.trim() !== '')
+  .map((element) => {
+    let ground = element;
+    while (getComputedStyle(ground).backgroundColor === 'rgba(0, 0, 0, 0)') ground = ground.parentElement;
+    return [element.textContent, getComputedStyle(element).color, getComputedStyle(ground).backgroundColor];
+  })`;
+
 const textOf = (page: Page, section: string) => page.locator(`#${section} tbody`).innerText();
 
 test('the dashboard shows nodes, genes and subscriptions, live, to who has a key', async (t) => {
@@ -53,6 +69,7 @@ test('the dashboard shows nodes, genes and subscriptions, live, to who has a key
   const problems = await open(hub.url, page);
   t.regex(await textOf(page, 'nodes'), /node-a[\s\S]*healthy/);
   t.regex(await textOf(page, 'nodes'), /node-b[\s\S]*conflict/);
+  t.regex(await textOf(page, 'nodes'), /node-old[\s\S]*expired/);
   t.true((await textOf(page, 'genes')).includes(HOSTILE), 'what a node sends is text');
   t.regex(await textOf(page, 'subscriptions'), /127\.0\.0\.1.*[\s\S]*(?:failing|has dead letters)/);
   t.is(await page.locator('img').count(), 0);
@@ -64,9 +81,23 @@ test('the dashboard shows nodes, genes and subscriptions, live, to who has a key
   t.is((await signed(hub, node, 'POST', '/api/v1/events', gone)).status, 202);
   await page.locator('#genes tbody', { hasText: 'revoked' }).waitFor();
 
-  await page.keyboard.press('Tab');
-  const focused = await page.evaluate('document.activeElement.tagName');
-  t.true(['A', 'INPUT', 'BUTTON'].includes(String(focused)), `${focused}`);
+  // Backwards from where the answer to the key has left the focus, then forwards again: each link is reached, and seen to be.
+  const focused = () =>
+    page.evaluate(
+      "[document.activeElement.getAttribute('href'), getComputedStyle(document.activeElement).outlineStyle].join(' ')",
+    );
+  for (const [key, where] of [
+    ['Shift+Tab', '#subscriptions'],
+    ['Shift+Tab', '#genes'],
+    ['Shift+Tab', '#nodes'],
+    ['Shift+Tab', '#main'],
+    ['Tab', '#nodes'],
+  ]) {
+    await page.keyboard.press(`${key}`);
+    t.is(await focused(), `${where} solid`);
+  }
+  await page.keyboard.press('Enter');
+  t.is(new URL(page.url()).hash, '#nodes');
   t.deepEqual(problems, []);
 });
 
@@ -77,15 +108,21 @@ test('the dashboard can be read in the dark, by day, and on a telephone', async 
   const { hub } = await startNetwork(t);
   const page = await browser.newPage({ viewport: { width: 360, height: 720 } });
   const problems = await open(hub.url, page);
-  const overflow = await page.evaluate(
-    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-  );
-  t.is(overflow, 0, 'nothing has to be scrolled sideways');
+  for (const width of [320, 360, 700, 1_080, 1_100, 1_400]) {
+    await page.setViewportSize({ width, height: 720 });
+    const overflow = await page.evaluate(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    );
+    t.is(overflow, 0, `nothing has to be scrolled sideways at ${width}`);
+  }
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
-    const style = (name: string) => page.evaluate(`getComputedStyle(document.body)['${name}']`);
-    const contrast = contrastOf(`${await style('color')}`, `${await style('backgroundColor')}`);
-    t.true(contrast >= 7, `${colorScheme}: ${contrast}`);
+    const texts = (await page.evaluate(COLOURS)) as readonly (readonly [string, string, string])[];
+    t.true(texts.length > 30);
+    for (const [name, color, ground] of texts) {
+      const contrast = contrastOf(color, ground);
+      t.true(contrast >= 4.5, `${colorScheme}, ${name}: ${contrast}`);
+    }
   }
   t.deepEqual(problems, []);
 });
