@@ -175,6 +175,7 @@ export const TenantSharingTable = defineEntity({
 });
 
 export type GeneRow = InferEntity<typeof GeneTable>;
+export type LearnerRow = InferEntity<typeof LearnerTable>;
 export type TaskRow = InferEntity<typeof TaskTable>;
 export type GlobalSharingRow = InferEntity<typeof GlobalSharingTable>;
 export type TenantSharingRow = InferEntity<typeof TenantSharingTable>;

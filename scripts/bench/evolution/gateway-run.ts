@@ -62,7 +62,10 @@ export async function runGateway(
   } of worlds)
     for (let agent = 0; agent < AGENTS; agent += 1)
       await writeFile(path.join(agents, `a${first!.seed}-${agent}.yaml`), yamlOf(`a${first!.seed}-${agent}`));
-  const gateway = await startWorldGateway(folder, model.url, true);
+  const gateway = await startWorldGateway(folder, model.url, {
+    EVOLUTION_ENABLED: 'true',
+    EVOLUTION_DISTILL_INTERVAL: '100ms',
+  });
 
   async function call<T>(method: string, where: string, body?: object): Promise<T> {
     const answer = await fetch(`${gateway.url}${where}`, {
@@ -118,7 +121,11 @@ export async function runGateway(
 }
 
 /** A gateway with the tools of the world, and the agents of the folder. */
-export function startWorldGateway(folder: string, model: string, isLearning: boolean): Promise<Child> {
+export function startWorldGateway(
+  folder: string,
+  model: string,
+  evolution: Readonly<Record<string, string>>,
+): Promise<Child> {
   return startCommand(process.execPath, GATEWAY, {
     env: {
       ...gatewayEnvironment(folder),
@@ -127,8 +134,7 @@ export function startWorldGateway(folder: string, model: string, isLearning: boo
       LLM_API_URL: model,
       LLM_MODEL: 'bench',
       LLM_API_KEY: 'bench',
-      EVOLUTION_ENABLED: `${isLearning}`,
-      EVOLUTION_DISTILL_INTERVAL: '100ms',
+      ...evolution,
     },
   });
 }

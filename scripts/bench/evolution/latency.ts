@@ -7,7 +7,7 @@ import { startWorldGateway, yamlOf } from './gateway-run.ts';
 import { startModel } from './model.ts';
 import { createWorld, TOOLS } from './world.ts';
 
-const ROUNDS = 12;
+const ROUNDS = 24;
 const CHATS = 200;
 const CONCURRENCY = 4;
 
@@ -17,7 +17,7 @@ export interface Latency {
   readonly p99: number;
 }
 
-/** Chats of an agent with a tool call each, with evolution and without, in turn; the first round warms up. */
+/** Chats of an agent with a tool call each, with evolution and its usual settings, and without, in turn; the first round warms up. */
 export async function measureLatency(): Promise<{ readonly on: Latency; readonly off: Latency }> {
   const model = await startModel(() => ({ name: TOOLS[0], works: true }));
   const on = await start(model.url, true);
@@ -42,7 +42,7 @@ async function start(model: string, isLearning: boolean) {
   const folder = await mkdtemp(path.join(tmpdir(), 'evolution-latency-'));
   await mkdir(path.join(folder, 'agents.d'));
   await writeFile(path.join(folder, 'agents.d', 'clerk.yaml'), yamlOf('clerk'));
-  const gateway = await startWorldGateway(folder, model, isLearning);
+  const gateway = await startWorldGateway(folder, model, { EVOLUTION_ENABLED: `${isLearning}` });
   await giveRoom(gateway.url, 1_000_000);
   const times: number[] = [];
   return {

@@ -136,13 +136,7 @@ eachDatabase(
     const rows = () => entities.rows(GeneTable, {}, { limit: 2 });
     // It has read its genes when the decision comes.
     const overtaken = distiller({
-      forTenant: (id: string) =>
-        intercepted(
-          database.forTenant(id),
-          'transaction',
-          (transaction) => (work, options) =>
-            transaction((inside) => work(intercepted(inside, 'rows', reading(GeneTable, [gene]))), options),
-        ),
+      forTenant: (id: string) => intercepted(database.forTenant(id), 'rows', reading(GeneTable, [gene])),
     });
     await overtaken.run(signal);
     t.is(await entities.count(TaskTable, { isCounted: false }), 2, 'nothing was counted');

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { LockMode } from '@mikro-orm/core';
 import {
   type Clock,
@@ -14,7 +15,14 @@ import { chooseClasses } from '../../rules/choose-classes.ts';
 import { dayOf } from '../../rules/day.ts';
 import { evidenceOf } from '../../rules/evidence.ts';
 import { classesOf, toStored } from '../../store/learners.ts';
-import { type Arm, GeneTable, LearnerTable, OutcomeTable, TaskTable } from '../../store/tables.ts';
+import {
+  type Arm,
+  GeneTable,
+  type LearnerRow,
+  LearnerTable,
+  OutcomeTable,
+  TaskTable,
+} from '../../store/tables.ts';
 import { createAnnounceMoves, statesBefore } from '../exchange/gene-moves.ts';
 import { type GeneChanges, geneChanges, type RecordedTask } from './gene-changes.ts';
 
@@ -43,7 +51,7 @@ export interface Distiller {
 interface DistillerParts {
   readonly database: Pick<Database, 'system' | 'forTenant'>;
   readonly leases: Pick<Leases, 'tryAcquire'>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly ids: Pick<Ids, 'uuid'>;
   readonly log: Logger;
   readonly settings: { readonly min_confidence: number; readonly discount: number };
@@ -56,8 +64,16 @@ interface Learner {
   readonly agentName: string;
 }
 
-/** Somebody decided about a gene while it was counted. Nothing of the agent is written; the next round counts it anew, from the gene as it is then. */
-class DecidedMeanwhile extends Error {}
+/** What comes of the tasks of an agent that are new. */
+interface Lesson {
+  readonly fresh: readonly RecordedTask[];
+  readonly window: readonly RecordedTask[];
+  readonly changes: GeneChanges;
+  readonly learner: Partial<Pick<LearnerRow, 'classes' | 'tasksSince'>> & Pick<LearnerRow, 'updatedAt'>;
+}
+
+/** Somebody decided about a gene, or counted the same tasks, after they were read. Nothing of the agent is written; the next round learns anew from what is there then. */
+class Overtaken extends Error {}
 
 export function createDistiller(parts: DistillerParts): Distiller {
   const { database, leases, clock, ids, log, settings, durableEvents, events } = parts;
@@ -87,10 +103,9 @@ export function createDistiller(parts: DistillerParts): Distiller {
   }
 
   /** The agent's row, locked: nobody else distils what it did meanwhile. */
-  async function lock(entities: TenantEntityManager, agentName: string) {
+  async function lock(entities: TenantEntityManager, agentName: string): Promise<void> {
     const locked = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
-    const found = await entities.findOne(LearnerTable, { agentName }, locked);
-    if (found !== null) return found;
+    if ((await entities.findOne(LearnerTable, { agentName }, locked)) !== null) return;
     if ((await entities.count(LearnerTable)) >= MAX_AGENTS) await makeRoom(entities);
     const [now, tasksSince] = [new Date(clock.now()), 0];
     await entities.upsert(
@@ -98,7 +113,7 @@ export function createDistiller(parts: DistillerParts): Distiller {
       { id: ids.uuid(), agentName, classes: {}, tasksSince, updatedAt: now },
       { conflict: ['agentName'], update: [] },
     );
-    return entities.findOneOrFail(LearnerTable, { agentName }, locked);
+    await entities.findOneOrFail(LearnerTable, { agentName }, locked);
   }
 
   async function makeRoom(entities: TenantEntityManager): Promise<void> {
@@ -115,68 +130,78 @@ export function createDistiller(parts: DistillerParts): Distiller {
     await entities.erase(LearnerTable, { agentName });
   }
 
+  /** What the agent has done last and what is known of it, and what comes of both. Undefined where nothing is new. It takes long, so nothing is locked meanwhile. */
+  async function learn({ tenantId, agentName }: Learner): Promise<Lesson | undefined> {
+    const entities = database.forTenant(tenantId);
+    // The tasks first: whoever counts others meanwhile has written all of what is read after them.
+    const fresh = await entities.rows(
+      TaskTable,
+      { agentName, isCounted: false },
+      { orderBy: { id: 'asc' }, limit: FRESH },
+    );
+    if (fresh.length === 0) return undefined;
+    const window = (
+      await entities.rows(TaskTable, { agentName }, { orderBy: { id: 'desc' }, limit: WINDOW })
+    ).toReversed();
+    const [learner] = await entities.rows(LearnerTable, { agentName }, { limit: 1 });
+    const before = classesOf(learner?.classes ?? {});
+    const tasksSince = (learner?.tasksSince ?? 0) + fresh.length;
+    const isDue = before.size === 0 || tasksSince >= Math.max(FOUND_AFTER, window.length * FOUND_AFTER_SHARE);
+    const outcomes = window.map(outcomeOf);
+    const unnamed = outcomes.filter(({ taskClass }) => taskClass === undefined);
+    const classes = isDue ? chooseClasses(unnamed, before, settings.discount) : before;
+    const injected = [...new Set(fresh.flatMap(({ advised }) => advised))];
+    const now = new Date(clock.now());
+    const changes = geneChanges(
+      {
+        ...{ tenantId, agentName, classes, fresh, now, minConfidence: settings.min_confidence },
+        evidence: evidenceOf(outcomes, classes, settings.discount),
+        discount: settings.discount,
+        foreign:
+          injected.length === 0
+            ? []
+            : await entities.rows(
+                GeneTable,
+                { source: 'hub', id: { $in: injected } },
+                { limit: injected.length },
+              ),
+        genes: await entities.rows(
+          GeneTable,
+          { agentName, source: 'local' },
+          { orderBy: { updatedAt: 'desc', id: 'asc' }, limit: MAX_GENES * 2 },
+        ),
+      },
+      ids,
+    );
+    const learned = isDue ? { classes: toStored(classes), tasksSince: 0 } : { tasksSince };
+    return { fresh, window, changes, learner: { ...learned, updatedAt: now } };
+  }
+
   /** Gives the number of tasks that were counted. */
-  function distil({ tenantId, agentName }: Learner): Promise<number> {
-    return database.forTenant(tenantId).transaction(
+  async function distil(agent: Learner): Promise<number> {
+    const lesson = await learn(agent);
+    if (lesson === undefined) return 0;
+    const { fresh, window, changes, learner } = lesson;
+    const { tenantId, agentName } = agent;
+    await database.forTenant(tenantId).transaction(
       async (entities) => {
-        const learner = await lock(entities, agentName);
-        const fresh = await entities.rows(
+        await lock(entities, agentName);
+        const marked = await entities.update(
           TaskTable,
-          { agentName, isCounted: false },
-          { orderBy: { id: 'asc' }, limit: FRESH },
+          { id: { $in: fresh.map(({ id }) => id) }, isCounted: false },
+          { isCounted: true },
         );
-        if (fresh.length === 0) return 0;
-        const window = (
-          await entities.rows(TaskTable, { agentName }, { orderBy: { id: 'desc' }, limit: WINDOW })
-        ).toReversed();
-        const before = classesOf(learner.classes);
-        const tasksSince = learner.tasksSince + fresh.length;
-        const isDue =
-          before.size === 0 || tasksSince >= Math.max(FOUND_AFTER, window.length * FOUND_AFTER_SHARE);
-        const outcomes = window.map(outcomeOf);
-        const unnamed = outcomes.filter(({ taskClass }) => taskClass === undefined);
-        const classes = isDue ? chooseClasses(unnamed, before, settings.discount) : before;
-        const now = new Date(clock.now());
-        const injected = [...new Set(fresh.flatMap(({ advised }) => advised))];
-        const changes = geneChanges(
-          {
-            ...{ tenantId, agentName, classes, fresh, now, minConfidence: settings.min_confidence },
-            evidence: evidenceOf(outcomes, classes, settings.discount),
-            discount: settings.discount,
-            foreign:
-              injected.length === 0
-                ? []
-                : await entities.rows(
-                    GeneTable,
-                    { source: 'hub', id: { $in: injected } },
-                    { limit: injected.length },
-                  ),
-            genes: await entities.rows(
-              GeneTable,
-              { agentName, source: 'local' },
-              { orderBy: { updatedAt: 'desc', id: 'asc' }, limit: MAX_GENES * 2 },
-            ),
-          },
-          ids,
-        );
+        if (marked !== fresh.length) throw new Overtaken();
         if (durableEvents.hasSubscribers(GeneMoved))
           await announce(entities, await statesBefore(entities, [...changes.made, ...changes.changed]));
         await writeGenes(entities, changes);
         await countOutcomes(entities, agentName, fresh);
-        await entities.update(TaskTable, { id: { $in: fresh.map(({ id }) => id) } }, { isCounted: true });
         await prune(entities, agentName, window, changes.made.length);
-        await entities.update(
-          LearnerTable,
-          { agentName },
-          {
-            ...(isDue ? { classes: toStored(classes), tasksSince: 0 } : { tasksSince }),
-            updatedAt: now,
-          },
-        );
-        return fresh.length;
+        await entities.update(LearnerTable, { agentName }, learner);
       },
       { retries: 3 },
     );
+    return fresh.length;
   }
 
   async function writeGenes(entities: TenantEntityManager, { made, changed }: GeneChanges): Promise<void> {
@@ -188,7 +213,7 @@ export function createDistiller(parts: DistillerParts): Distiller {
         writes.update(GeneTable, { id, version: data.version - 1 }, data, { expect: 1 }),
       ),
     );
-    if (!areWritten) throw new DecidedMeanwhile();
+    if (!areWritten) throw new Overtaken();
   }
 
   /** Adds tasks to those of their day and arm. */
@@ -242,13 +267,17 @@ export function createDistiller(parts: DistillerParts): Distiller {
       const isOver = () => signal.aborted || held.signal.aborted;
       let learner = await nextAfter(undefined);
       while (learner !== undefined && !isOver()) {
+        const begun = clock.monotonic();
         const counted = await distil(learner).catch((err: unknown) => {
-          if (!(err instanceof DecidedMeanwhile))
+          if (!(err instanceof Overtaken))
             log.warn({ err, agent: learner?.agentName }, 'what an agent did could not be distilled');
           return 0;
         });
         if (counted > 0) events.emit(GenesLearned, { tenantId: learner.tenantId, agent: learner.agentName });
         if (counted < FRESH) learner = await nextAfter(learner);
+        // Half of the time at most: with many agents the requests have the process in between.
+        if (learner !== undefined && !isOver())
+          await pause(clock.monotonic() - begun, undefined, { signal: held.signal }).catch(() => {});
       }
     },
   };
