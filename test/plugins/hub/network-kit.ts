@@ -9,7 +9,7 @@ import { startHub } from './hub-kit.ts';
 
 const GLOBAL = '/admin/v1/evolution/sharing-policy';
 export const GENES = '/api/v2/admin/evolution/genes';
-const KEY = 'the-key-of-all-three-hubs';
+export const KEY = 'the-key-of-all-three-hubs';
 
 /** A gateway that is a hub, and a node of other hubs. */
 export interface Member extends TestGateway {
@@ -56,15 +56,20 @@ export async function startMesh(
   environments: readonly Readonly<Record<string, string>>[],
 ): Promise<readonly Member[]> {
   const ports = await freePorts(environments.length);
-  return Promise.all(
-    environments.map(async (env, n) => {
-      const own = ports[n]!;
-      const gateway = await startHub(t, { ...meshEnv(ports, own), ...env });
-      const tenant = await gateway.makeTenant();
-      await share(gateway, tenant.id);
-      return Object.assign(gateway, { id: `gateway-${own}`, tenant });
-    }),
-  );
+  return Promise.all(environments.map((env, n) => startMember(t, ports, ports[n]!, env)));
+}
+
+/** Starts one of the gateways that have these ports. */
+export async function startMember(
+  t: ExecutionContext,
+  ports: readonly number[],
+  own: number,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Member> {
+  const gateway = await startHub(t, { ...meshEnv(ports, own), ...env });
+  const tenant = await gateway.makeTenant();
+  await share(gateway, tenant.id);
+  return Object.assign(gateway, { id: `gateway-${own}`, tenant });
 }
 
 /** Lets a tenant share and take, with its name. */
@@ -76,8 +81,11 @@ export async function share(gateway: Pick<TestGateway, 'request'>, tenantId: str
   });
 }
 
+/** Whose genes they are, and where they are kept. */
+type Keeper = Pick<Member, 'gateway'> & { readonly tenant: { readonly id: string } };
+
 /** A candidate of the member's tenant; its id. */
-export async function addGene(member: Member, taskClass: string): Promise<string> {
+export async function addGene(member: Keeper, taskClass: string): Promise<string> {
   const { database, ids } = member.gateway.services;
   const id = ids.uuid();
   const content = { taskClass, component: 'builtin/calculator', type: 'prefer' };
@@ -98,9 +106,11 @@ export async function decide(member: Member, id: string, decision: 'promote' | '
 }
 
 /** What the member's tenant has taken from others, by class: the states. */
-export async function taken(member: Member): Promise<Readonly<Record<string, string>>> {
+export async function taken(member: Keeper): Promise<Readonly<Record<string, string>>> {
   const { database } = member.gateway.services;
-  const rows = await database.forTenant(member.tenant.id).rows(GeneTable, { source: 'hub' }, { limit: 100 });
+  const rows = await database
+    .forTenant(member.tenant.id)
+    .rows(GeneTable, { source: 'hub' }, { limit: 1_000 });
   return Object.fromEntries(rows.map(({ taskClass, state }) => [taskClass, state]));
 }
 
