@@ -240,12 +240,14 @@ export class SqlDatabase implements Database, TenantSource {
   }
 
   close(): Promise<void> {
-    this.#closing ??= within(CLOSE_TIMEOUT_MS, 'closing the database', this.#driver.orm.close(true)).catch(
-      (error) => {
-        // A server that is away cannot be told goodbye; the sockets are gone with the process.
-        this.#options.log.warn({ error }, 'the database connections did not close in order');
-      },
-    );
+    const end = async () => {
+      await this.#driver.release?.();
+      await this.#driver.orm.close(true);
+    };
+    this.#closing ??= within(CLOSE_TIMEOUT_MS, 'closing the database', end()).catch((error) => {
+      // A server that is away cannot be told goodbye; the sockets are gone with the process.
+      this.#options.log.warn({ error }, 'the database connections did not close in order');
+    });
     return this.#closing;
   }
 

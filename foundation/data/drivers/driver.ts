@@ -49,6 +49,8 @@ export interface FamilyDriver {
   readonly writeAtOnce?: WriteAtOnce;
   /** Throws when the database behind an open connection is gone in a way that a query does not show. */
   probe?(): Promise<void>;
+  /** Ends what works beside the connection, before that is closed. */
+  release?(): Promise<void>;
 }
 
 /** SQLite's name for a database that is in no file. */

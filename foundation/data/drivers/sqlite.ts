@@ -5,6 +5,7 @@ import type { Mutex } from '../../base/semaphore.ts';
 import { DatabaseErrors } from '../errors.ts';
 import type { TransactionGuard } from '../transaction-guard.ts';
 import { bindParameters } from './bound-parameters.ts';
+import { createCheckpoints, type LogDatabase } from './checkpoints.ts';
 import {
   type BoundStatement,
   type ConnectOptions,
@@ -26,7 +27,7 @@ const PRAGMAS = [
   'foreign_keys = on',
   // 16 MiB: with the default of 2 every insert reads its indexes anew.
   'cache_size = -16384',
-  // Pages after which the log goes into the file, 16 MiB: what is written again and again goes there once, and waits for the disk less often.
+  // Pages after which the log goes into the file at last, 16 MiB: what is written again and again goes there once, and waits for the disk less often.
   'wal_autocheckpoint = 4000',
 ];
 
@@ -43,9 +44,15 @@ export async function connectSqlite(options: ConnectOptions): Promise<FamilyDriv
     driverOptions: { timeout: BLOCKING_BUSY_MS },
   });
   const turn = createTurn(TURN_TIMEOUT_MS);
+  let used = () => {};
   superviseOrm(orm, {
     guard: options.guard,
-    turn,
+    turn: {
+      acquire() {
+        used();
+        return turn.acquire();
+      },
+    },
     busyTimeoutMs: TURN_TIMEOUT_MS,
     // A transaction that reads first and writes later fails at once when somebody wrote in between: take the lock first.
     begin: BEGIN,
@@ -53,14 +60,25 @@ export async function connectSqlite(options: ConnectOptions): Promise<FamilyDriv
   const connection = orm.driver.getConnection();
   bindParameters(connection, orm.driver.getPlatform());
   await orm.connect();
-  const native = await connection.getNativeClient();
+  const native: PreparingDatabase & LogDatabase = await connection.getNativeClient();
   const prepare = keepStatements(native);
   for (const pragma of PRAGMAS) {
     await connection.execute(`pragma ${pragma}`);
   }
-  const writeAtOnce = transactor({ orm, native, prepare, turn, guard: options.guard });
-  if (inMemory) return { orm, writeAtOnce };
-  return { orm, writeAtOnce, probe: await sameFile(file) };
+  const write = transactor({ orm, native, prepare, turn, guard: options.guard });
+  if (inMemory) return { orm, writeAtOnce: write };
+  const checkpoints = createCheckpoints({
+    file: resolve(file),
+    database: native,
+    log: options.log,
+    busyMs: BLOCKING_BUSY_MS,
+  });
+  used = checkpoints.used;
+  const writeAtOnce: WriteAtOnce = (statements) => {
+    used();
+    return write(statements);
+  };
+  return { orm, writeAtOnce, probe: await sameFile(file), release: checkpoints.close };
 }
 
 interface TransactorParts {

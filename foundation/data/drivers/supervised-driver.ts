@@ -18,7 +18,7 @@ import { assertStorable } from './values.ts';
 export interface Supervision {
   readonly guard: TransactionGuard;
   /** Where one user at a time has the connection (SQLite); see `createTurn`. */
-  readonly turn?: Mutex;
+  readonly turn?: Pick<Mutex, 'acquire'>;
   /** Milliseconds after which waiting for a connection of the pool ends, where the pool has no such limit. */
   readonly poolTimeoutMs?: number;
   /** Replaces `begin` where a transaction may write. */
