@@ -1,15 +1,17 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { mapLimited } from '../../../foundation/base/semaphore.ts';
+import { setTimeout as pause } from 'node:timers/promises';
 import { giveRoom, TOKEN } from '../gateway.ts';
 import { startWorldGateway, yamlOf } from './gateway-run.ts';
 import { startModel } from './model.ts';
 import { createWorld, TOOLS } from './world.ts';
 
-const ROUNDS = 24;
-const CHATS = 200;
-const CONCURRENCY = 4;
+const CHATS = 3_000;
+/** The first ones warm up. */
+const WARM = 300;
+/** Milliseconds between two chats of one gateway, whether the ones before are answered or not: about a quarter of what it could do. */
+const PACE_MS = 10;
 
 /** Milliseconds of chats. */
 export interface Latency {
@@ -17,23 +19,25 @@ export interface Latency {
   readonly p99: number;
 }
 
-/** Chats of an agent with a tool call each, with evolution and its usual settings, and without, in turn; the first round warms up. */
+/** Chats of an agent with a tool call each, with evolution and its usual settings, and without, at the same time. */
 export async function measureLatency(): Promise<{ readonly on: Latency; readonly off: Latency }> {
   const model = await startModel(() => ({ name: TOOLS[0], works: true }));
-  const on = await start(model.url, true);
-  const off = await start(model.url, false);
+  const gateways = [await start(model.url, true), await start(model.url, false)] as const;
   try {
-    const { tasks } = createWorld(1, ROUNDS * CHATS, undefined);
-    for (let round = 0; round < ROUNDS; round += 1)
-      for (const gateway of round % 2 === 0 ? [on, off] : [off, on]) {
-        if (round === 1) gateway.times.length = 0;
-        await mapLimited(tasks.slice(round * CHATS, (round + 1) * CHATS), CONCURRENCY, ({ text, id }) =>
-          gateway.chat(text, `s${id}`),
-        );
-      }
-    return { on: latencyOf(on.times), off: latencyOf(off.times) };
+    const { tasks } = createWorld(1, CHATS, undefined);
+    const begun = performance.now();
+    const chats = tasks.flatMap(({ text, id }, n) =>
+      gateways.map(async (gateway, which) => {
+        const due = begun + (n + which / gateways.length) * PACE_MS;
+        await pause(Math.max(0, due - performance.now()));
+        await gateway.chat(text, `s${id}`);
+      }),
+    );
+    await Promise.all(chats);
+    const [on, off] = gateways.map(({ times }) => latencyOf(times.slice(WARM)));
+    return { on: on!, off: off! };
   } finally {
-    await Promise.all([on.stop(), off.stop()]);
+    await Promise.all(gateways.map((gateway) => gateway.stop()));
     model.close();
   }
 }

@@ -28,7 +28,12 @@ async function start(t: ExecutionContext, env: Readonly<Record<string, string>>)
   const learned: string[] = [];
   const events = { emit: (_event: unknown, { agent }: { agent: string }) => void learned.push(agent) };
   const distiller = (over: Partial<Pick<Database, 'forTenant' | 'system'>> = {}) =>
-    createDistiller({ ...services, ...silent, settings, events, database: { ...bound(database), ...over } });
+    createDistiller({
+      ...services,
+      ...silent,
+      ...{ settings, events, database: { ...bound(database), ...over } },
+      pauseFor: () => Promise.resolve(),
+    });
   const task = (more: Partial<TaskRow> = {}): Omit<TaskRow, 'tenantId'> =>
     ({
       ...{ id: ids.uuid(), agentName: 'clerk', taskClass: 'sums', features: featuresOf('add the numbers') },

@@ -29,7 +29,7 @@ import { type GeneChanges, geneChanges, type RecordedTask } from './gene-changes
 /** Last tasks of an agent from which its genes are made. */
 const WINDOW = 256;
 /** Tasks that one transaction counts. */
-const FRESH = 512;
+const FRESH = 128;
 /** Classes are found anew after as many tasks, or a share of those from which they were found: it is most of the work. */
 const FOUND_AFTER = 8;
 const FOUND_AFTER_SHARE = 0.05;
@@ -40,6 +40,10 @@ const MAX_GENES = 1_000;
 /** Days for which the counts of tasks are kept. */
 const KEPT_DAYS = 90;
 const DAY_MS = 86_400_000;
+/** Milliseconds. */
+const MAX_REST = 200;
+/** Rest beside work: chats that are answered meanwhile wait for a part of it now and then, and not for one after the other. */
+const REST = 4;
 const LEASE = 'evolution-distiller';
 
 /** Makes genes of what was recorded, on one replica at a time. */
@@ -55,6 +59,8 @@ interface DistillerParts {
   readonly ids: Pick<Ids, 'uuid'>;
   readonly log: Logger;
   readonly settings: { readonly min_confidence: number; readonly discount: number };
+  /** For tests: waits. */
+  readonly pauseFor?: (ms: number) => Promise<unknown>;
   readonly durableEvents: Pick<DurableEvents, 'publish' | 'hasSubscribers'>;
   readonly events: { emit(event: typeof GenesLearned, data: { tenantId: string; agent: string }): void };
 }
@@ -77,7 +83,17 @@ class Overtaken extends Error {}
 
 export function createDistiller(parts: DistillerParts): Distiller {
   const { database, leases, clock, ids, log, settings, durableEvents, events } = parts;
+  const { pauseFor = (ms) => pause(ms) } = parts;
   const announce = createAnnounceMoves(durableEvents);
+
+  /** When the last rest ended. */
+  let rested = 0;
+
+  /** Leaves the process to requests: distilling takes a fifth of the time, and a fifth of one processor, at most. */
+  async function rest(): Promise<void> {
+    await pauseFor(Math.min(MAX_REST, REST * (clock.monotonic() - rested)));
+    rested = clock.monotonic();
+  }
 
   /** The next agent, in order, of which something is not counted. */
   async function nextAfter(last: Learner | undefined): Promise<Learner | undefined> {
@@ -130,26 +146,36 @@ export function createDistiller(parts: DistillerParts): Distiller {
     await entities.erase(LearnerTable, { agentName });
   }
 
-  /** What the agent has done last and what is known of it, and what comes of both. Undefined where nothing is new. It takes long, so nothing is locked meanwhile. */
+  /**
+   * What the agent has done last and what is known of it, and what comes of both. Undefined where nothing is new. It takes long, so nothing is locked meanwhile, and requests have
+   * their turn between its parts.
+   */
   async function learn({ tenantId, agentName }: Learner): Promise<Lesson | undefined> {
     const entities = database.forTenant(tenantId);
     // The tasks first: whoever counts others meanwhile has written all of what is read after them.
-    const fresh = await entities.rows(
+    const uncounted = await entities.rows(
       TaskTable,
       { agentName, isCounted: false },
-      { orderBy: { id: 'asc' }, limit: FRESH },
+      { fields: ['id'], orderBy: { id: 'asc' }, limit: FRESH },
     );
-    if (fresh.length === 0) return undefined;
+    if (uncounted.length === 0) return undefined;
+    await rest();
     const window = (
       await entities.rows(TaskTable, { agentName }, { orderBy: { id: 'desc' }, limit: WINDOW })
     ).toReversed();
+    const fresh = await among(entities, window, new Set(uncounted.map(({ id }) => id)));
     const [learner] = await entities.rows(LearnerTable, { agentName }, { limit: 1 });
+    await rest();
     const before = classesOf(learner?.classes ?? {});
     const tasksSince = (learner?.tasksSince ?? 0) + fresh.length;
-    const isDue = before.size === 0 || tasksSince >= Math.max(FOUND_AFTER, window.length * FOUND_AFTER_SHARE);
+    // Of a backlog the last part decides.
+    const isLast = fresh.length < FRESH;
+    const isDue =
+      before.size === 0 || (isLast && tasksSince >= Math.max(FOUND_AFTER, window.length * FOUND_AFTER_SHARE));
     const outcomes = window.map(outcomeOf);
     const unnamed = outcomes.filter(({ taskClass }) => taskClass === undefined);
     const classes = isDue ? chooseClasses(unnamed, before, settings.discount) : before;
+    await rest();
     const injected = [...new Set(fresh.flatMap(({ advised }) => advised))];
     const now = new Date(clock.now());
     const changes = geneChanges(
@@ -177,10 +203,29 @@ export function createDistiller(parts: DistillerParts): Distiller {
     return { fresh, window, changes, learner: { ...learned, updatedAt: now } };
   }
 
+  /** The tasks with these ids, of which most are in the window. */
+  async function among(
+    entities: TenantEntityManager,
+    window: readonly RecordedTask[],
+    ids: ReadonlySet<string>,
+  ): Promise<readonly RecordedTask[]> {
+    const found = window.filter(({ id }) => ids.has(id));
+    const others = ids.difference(new Set(found.map(({ id }) => id)));
+    if (others.size === 0) return found;
+    await rest();
+    const behind = await entities.rows(
+      TaskTable,
+      { id: { $in: [...others] } },
+      { orderBy: { id: 'asc' }, limit: others.size },
+    );
+    return [...behind, ...found];
+  }
+
   /** Gives the number of tasks that were counted. */
   async function distil(agent: Learner): Promise<number> {
     const lesson = await learn(agent);
     if (lesson === undefined) return 0;
+    await rest();
     const { fresh, window, changes, learner } = lesson;
     const { tenantId, agentName } = agent;
     await database.forTenant(tenantId).transaction(
@@ -265,9 +310,9 @@ export function createDistiller(parts: DistillerParts): Distiller {
       if (typeof lease === 'string') return;
       await using held = lease;
       const isOver = () => signal.aborted || held.signal.aborted;
+      rested = clock.monotonic();
       let learner = await nextAfter(undefined);
       while (learner !== undefined && !isOver()) {
-        const begun = clock.monotonic();
         const counted = await distil(learner).catch((err: unknown) => {
           if (!(err instanceof Overtaken))
             log.warn({ err, agent: learner?.agentName }, 'what an agent did could not be distilled');
@@ -275,9 +320,7 @@ export function createDistiller(parts: DistillerParts): Distiller {
         });
         if (counted > 0) events.emit(GenesLearned, { tenantId: learner.tenantId, agent: learner.agentName });
         if (counted < FRESH) learner = await nextAfter(learner);
-        // Half of the time at most: with many agents the requests have the process in between.
-        if (learner !== undefined && !isOver())
-          await pause(clock.monotonic() - begun, undefined, { signal: held.signal }).catch(() => {});
+        await rest();
       }
     },
   };

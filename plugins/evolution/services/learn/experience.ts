@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Clock, Ids } from 'agent-gateway';
 import type {
   AgentSignal,
@@ -124,7 +124,7 @@ function isHeldOut({ tenantId, sessionId, requestId }: ExperiencedRun, share: nu
 }
 
 function hashOf(tenantId: string, sessionId: string): Buffer {
-  return createHash('sha256').update(`${tenantId} ${sessionId}`).digest();
+  return hash('sha256', `${tenantId} ${sessionId}`, 'buffer');
 }
 
 function isMemo(value: unknown): value is Memo {
