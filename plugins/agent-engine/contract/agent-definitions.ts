@@ -1,6 +1,6 @@
 import { extensionPoint, type Validation } from 'agent-gateway';
 
-/** What `list` tells about an agent. */
+/** What `list` returns about an agent. */
 export interface AgentInfo {
   readonly name: string;
   readonly description: string;
@@ -19,18 +19,18 @@ export interface TenantAgent extends AgentInfo {
   readonly yaml: string;
 }
 
-/** The agents that tenants have beside those of agents.d. They are read again and again: the source keeps what it has read. */
+/** The agents that tenants have in addition to those of agents.d. The engine asks for them again and again: the source has to cache what it reads. */
 export interface TenantAgents {
   /** All of the tenant, by name; their number is bounded. */
   list(tenantId: string): readonly AgentInfo[] | Promise<readonly AgentInfo[]>;
-  /** The same object while the agent is the same. */
+  /** Returns the same object as long as the agent has not changed. */
   find(tenantId: string, name: string): TenantAgent | undefined | Promise<TenantAgent | undefined>;
 }
 
 /** Where agents of tenants come from; one contribution at most. */
 export const TenantAgentsPoint = extensionPoint<TenantAgents>('agent-engine.tenant-agents');
 
-/** What a look at a definition has found. */
+/** The result of checking a definition. */
 export interface AgentCheck {
   /** Absent where there are errors. */
   readonly agent?: AgentInfo;

@@ -62,11 +62,11 @@ export interface AgentTurns {
   /** Throws what `Conversations.open` and `Agents.run` throw, `agent.failed`, and `chat.interrupted` where decisions are awaited (with `pauses: 'allow'`). */
   begin(call: ChatCall, request: AgentTurnRequest): Promise<AgentTurn>;
   /**
-   * Throws `session.not-found`, `chat.not-interrupted` (409, also for whoever comes second), what `decide` throws, `agent.decision-invalid`,
-   * and what `begin` throws. The checkpoint goes in the transaction that keeps the turn.
+   * Throws `session.not-found`, `chat.not-interrupted` (409, also for the second of two callers), what `decide` throws, `agent.decision-invalid`,
+   * and what `begin` throws. The checkpoint is removed in the transaction that stores the turn.
    */
   resume(call: ChatCall, request: AgentTurnResume): Promise<AgentTurn>;
-  /** Ends the turn that is in flight, in whichever replica, or drops what waits for decisions. False where there was neither. */
+  /** Ends the turn that is in flight, on any replica, or discards the paused run that waits for decisions. False where there was neither. */
   abort(
     entities: TenantEntityManager,
     reader: SessionReader,
@@ -77,7 +77,7 @@ export interface AgentTurns {
 /** Turns of agents. */
 export const AgentTurnsRef = serviceRef<AgentTurns>('agent-engine.agent-turns');
 
-/** What can go wrong with a turn, beside the errors of models, guardrails, sessions and agents. */
+/** Errors of turns, in addition to those of models, guardrails, sessions and agents. */
 export const TurnErrors = defineErrors({
   /** The model, or the engine itself, failed while an agent was at work. Nothing was stored. */
   failed: { code: 'agent.failed', kind: 'upstream', title: 'The agent failed' },
@@ -90,7 +90,7 @@ const ABOUT_THE_REQUEST: ReadonlySet<string> = new Set(['model_not_found', 'mode
 
 /**
  * The error for what a run threw: a failure of models or of the engine is 502 and not to be repeated by client libraries, since tools may
- * have run (specification 1, Chat, rule 1). What the request itself is to blame for stays as it is.
+ * have run (specification 1, Chat, rule 1). Errors that the request itself caused stay as they are.
  */
 export function agentFailure(thrown: unknown): GatewayError {
   if (!(thrown instanceof GatewayError)) {

@@ -16,7 +16,7 @@ import type { Question } from './tools.ts';
 /** Calls of the model that one turn may make, whatever an agent or a caller asks for (specification 2, Agent safety pipeline). */
 export const MAX_ITERATIONS = 50;
 
-/** How the model is asked, beside what is asked. Handed to it as they are. */
+/** Parameters of a model call other than its conversation and tools. They reach the model unchanged. */
 export type ModelParameters = Readonly<
   Partial<Omit<ChatRequest, 'model' | 'messages' | 'tools' | 'tool_choice' | 'stream' | 'stream_options'>>
 >;
@@ -29,7 +29,7 @@ export interface AgentRunRequest {
   readonly model?: string | undefined;
   /**
    * The conversation so far and what is new, oldest first, without the agent's own instructions. A conversation that ends with
-   * `tool` messages goes on where calls of client tools were handed out.
+   * `tool` messages answers the calls of client tools that an earlier turn handed out.
    */
   readonly messages: readonly ChatMessage[];
   /** Text that stands before the agent's own instructions: personality, memories, skills. Built once a turn. */
@@ -37,14 +37,14 @@ export interface AgentRunRequest {
   /** The part of the preamble that an answer must not give away, as it must not the agent's own instructions. */
   readonly secretPreamble?: string | undefined;
   readonly parameters?: ModelParameters | undefined;
-  /** Tools that the caller runs himself: a call of one ends the turn with `tool_calls`. They win over server tools of the same name. */
+  /** Tools that the caller runs itself: a call of one ends the turn with `tool_calls`. They win over server tools of the same name. */
   readonly clientTools?: readonly ToolDefinition[] | undefined;
   readonly toolChoice?: ToolChoice | undefined;
   /** Model calls at most; clamped to 1 … `MAX_ITERATIONS`. Absent: the agent's own number, or `MAX_ITERATIONS`. */
   readonly maxIterations?: number | undefined;
   /**
-   * What a tool that needs an approval, or asks a question, does: `allow` ends the turn as `interrupted` with a checkpoint; `refuse` tells
-   * the model that nobody can be asked here.
+   * What a tool that needs an approval, or asks a question, does: `allow` ends the turn as `interrupted` with a checkpoint; `refuse`
+   * answers the model that no person can be asked here.
    */
   readonly pauses: 'allow' | 'refuse';
   readonly context: RunContext;
@@ -72,12 +72,12 @@ export type AgentEvent =
       readonly isError: boolean;
       readonly agentPath: readonly string[];
     }
-  /** A supervisor hands over, or gets back. */
+  /** A supervisor hands over to a sub-agent, or gets control back. */
   | { readonly type: 'agent_switch'; readonly from: string; readonly to: string }
   /** The run is over; nothing follows. */
   | { readonly type: 'end'; readonly result: AgentResult };
 
-/** Why a turn ended. `length`: the cap of iterations, or of tokens. `tool_calls`: calls of client tools are handed out. */
+/** Why a turn ended. `length`: the cap of tokens. `tool_calls`: calls of client tools are handed out. */
 export type AgentFinish =
   | 'stop'
   | 'length'
@@ -99,7 +99,7 @@ export interface AgentResult {
   readonly messages: readonly ChatMessage[];
   /** The calls of client tools that wait for an answer; with finish `tool_calls`. */
   readonly toolCalls?: readonly ToolCall[];
-  /** One entry a model call of this very run or resume, sub-agents included: earlier ones were told when it was interrupted. */
+  /** One entry a model call of this very run or resume, sub-agents included: earlier ones were reported when the run was interrupted. */
   readonly uses: readonly ModelUse[];
   /** With finish `interrupted`. */
   readonly checkpoint?: Checkpoint;
@@ -148,10 +148,10 @@ export interface AgentResumeRequest {
   readonly guards?: ChatGuarding | undefined;
 }
 
-/** What can go wrong with agents, beside the model and the guardrails. */
+/** Errors of agents, in addition to those of models and guardrails. */
 export const AgentErrors = defineErrors({
   notFound: { code: 'agent.not-found', kind: 'not-found', title: 'There is no such agent' },
-  /** The definition of a tenant's agent does not hold any more: an agent that it names is gone, for instance. */
+  /** The definition of a tenant's agent is no longer valid: an agent that it names is gone, for instance. */
   notUsable: { code: 'agent.not-usable', kind: 'conflict', title: 'The agent cannot run' },
   /** 400, with all problems in `errors`; pointers begin with `/decisions`. */
   decisionInvalid: {
@@ -165,7 +165,7 @@ export const AgentErrors = defineErrors({
     kind: 'conflict',
     title: 'The paused run cannot be resumed',
   },
-  /** The conversation is too large to be kept while somebody is asked. */
+  /** The conversation is too large to be stored while a person is asked. */
   checkpointTooLarge: {
     code: 'agent.checkpoint-too-large',
     kind: 'too-large',
@@ -173,20 +173,20 @@ export const AgentErrors = defineErrors({
   },
 });
 
-/** Agents in motion. */
+/** Runs agents. */
 export interface Agents {
   /** The agents of agents.d, by name, and after them the tenant's own. */
   list(tenantId: string): Promise<readonly AgentInfo[]>;
   /** An agent that the tenant may run. One of agents.d comes before the tenant's own of the same name. */
   find(tenantId: string, name: string): Promise<AgentInfo | undefined>;
-  /** Looks at a definition as one of the tenant's, with the rules of the YAML kind. Keeps nothing. */
+  /** Validates a definition as one of the tenant's agents, by the rules of the YAML kind. Stores nothing. */
   check(tenantId: string, yaml: string): Promise<AgentCheck>;
   /**
    * Runs a turn. Nothing is sent before the first `next()`; leaving the loop or aborting the signal cancels everything that is under
    * way. The last event is `end`. Throws `agent.not-found`, `agent.not-usable`, errors of `ModelErrors` and `GuardErrors`.
    */
   run(request: AgentRunRequest): AsyncIterable<AgentEvent>;
-  /** Throws `agent.decision-invalid` where `resume` would, so that a caller can look before he takes the checkpoint. */
+  /** Throws `agent.decision-invalid` where `resume` would, so that a caller can check before it takes the checkpoint. */
   checkDecisions(checkpoint: Checkpoint, decisions: AgentResumeRequest['decisions']): void;
   /**
    * Goes on with a paused run; like `run`, and throws `agent.decision-invalid` and `agent.checkpoint-invalid`. Resuming the same checkpoint
@@ -198,7 +198,7 @@ export interface Agents {
 /** The agents of the deployment and of tenants, for plugins that run them. */
 export const AgentsRef = serviceRef<Agents>('agent-engine.agents');
 
-/** A checkpoint that is kept, until somebody decides. */
+/** A checkpoint that is stored until a person decides. */
 export interface StoredCheckpoint {
   readonly sessionId: string;
   readonly agent: string;
@@ -221,7 +221,7 @@ export type OpenInterrupts = CheckpointPlace &
 export interface Checkpoints {
   /** Keeps a checkpoint. Throws `agent.checkpoint-too-large` above 1 MiB of JSON. */
   save(given: CheckpointPlace & { readonly principal: Principal; readonly checkpoint: Checkpoint }): RowWrite;
-  /** Removes a checkpoint that was found; without a match it is gone, or was replaced. */
+  /** Removes a checkpoint that was found; if no row matches, the checkpoint is gone or was replaced. */
   take(place: CheckpointPlace & { readonly checkpointId: string }): RowWrite;
   find(entities: TenantEntityManager, place: CheckpointPlace): Promise<StoredCheckpoint | undefined>;
   /** What waits in the sessions that the reader may see, newest first. */

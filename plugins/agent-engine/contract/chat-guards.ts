@@ -34,16 +34,16 @@ export interface InputText {
  */
 export type Refusal = string | GatewayError;
 
-/** What a guard says of texts: nothing lets them pass; `replace` is the texts as the model, and the session, get them, as many as there were. */
+/** The verdict of a guard on texts: undefined lets them pass; `replace` holds the texts as the model and the session get them, one for each. */
 export type InputVerdict = undefined | { readonly refuse: Refusal } | { readonly replace: readonly string[] };
 
 /** Which part of an answer a text is. `tool_call` is the arguments of a call, which are JSON as text and have to stay JSON. */
 export type AnswerPart = 'answer' | 'reasoning' | 'tool_call';
 
 /**
- * What a guard says of a text that has not left yet:
- * - nothing: all of it leaves;
- * - `hold`: its last characters, so many, wait, and are shown again together with what follows;
+ * The verdict of a guard on a text that has not left yet:
+ * - undefined: all of it leaves;
+ * - `hold`: so many of its last characters wait, and the guard sees them again together with what follows;
  * - `replace`: what leaves in place of it, but for the last `hold` characters;
  * - `end`: this leaves, and the answer is over: its finish reason is `content_filter`, and the model is not read any more;
  * - `refuse`: nothing more leaves.
@@ -69,8 +69,8 @@ export interface OpenedGuard {
   /** Looks at all texts that a caller sends, in one call; and at each result of a tool of the gateway. Media are not shown. */
   readonly input?: (texts: readonly InputText[]) => InputVerdict | Promise<InputVerdict>;
   /**
-   * Begins to look at one text of one answer: of each call of the model, each of its tool calls too, sub-agents included. Nothing: the guard does not
-   * look at such a part.
+   * Called for each text of each answer of the model, tool calls and sub-agents included; returns what looks at that text. Undefined: the guard does
+   * not look at such a part.
    */
   readonly output?: (part: AnswerPart) => OutputGuard | undefined;
 }
@@ -88,7 +88,7 @@ export interface ChatGuard {
   /** Milliseconds for each answer, 1 to 30,000. Default 2,000. */
   readonly timeoutMs?: number;
   /**
-   * What holds when the guard throws, is late, holds more than 64 Ki characters or says something else than a verdict: `refuse` ends the chat with
+   * What happens when the guard throws, is late, holds more than 64 Ki characters or returns something else than a verdict: `refuse` ends the chat with
    * `guard.failed` (503), `pass` lets the text through and leaves the guard out for the rest of the chat. Default `refuse`.
    */
   readonly onFailure?: 'refuse' | 'pass';
@@ -97,7 +97,7 @@ export interface ChatGuard {
    * at whole answers. Default 0: it is asked for each piece.
    */
   readonly gather?: number;
-  /** Asked when a chat begins; nothing: the guard leaves the chat alone, for instance since its tenant does not want it. */
+  /** Called when a chat begins; undefined: the guard ignores the chat, for instance since its tenant does not want it. */
   readonly open: (chat: GuardedChat) => OpenedGuard | undefined | Promise<OpenedGuard | undefined>;
 }
 
@@ -111,8 +111,8 @@ export interface ChatGuarding {
   /** The result of a tool that the gateway ran. */
   toolResult(text: string): Promise<string>;
   /**
-   * A streamed answer as the guards let it through. What no guard can look at is left out, when there is one that looks at answers: log probabilities,
-   * and members of a delta that are not text, but those that `keeps` names.
+   * A streamed answer as the guards let it through. If any guard looks at answers, what no guard can look at is left out: log probabilities, and
+   * members of a delta that are not text, except for those that `keeps` names.
    */
   stream(chunks: AsyncIterable<ChatChunk>, keeps?: readonly string[]): AsyncIterable<ChatChunk>;
   /** The same for a whole answer. */

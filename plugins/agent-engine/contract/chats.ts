@@ -12,8 +12,8 @@ export interface ChatRun {
   readonly identityId?: string;
   /**
    * Goes on with a session; one that is not there yet is made under this name. Absent: a new one. An id has 1 to 128 characters of `A-Z`, `a-z`, `0-9`, `.`, `_`
-   * and `-`, looks like no credential, and is unique in its tenant: hash what another system calls its conversations, where that may have other characters. Logs,
-   * usage and durable events carry it, so it should name nobody. Any other text is `session.invalid-id`, the session of another owner `session.forbidden`.
+   * and `-`, looks like no credential, and is unique in its tenant: if another system's conversation ids may have other characters, hash them. Logs,
+   * usage and durable events carry the id, so it should not identify a person. Any other text is `session.invalid-id`, the session of another owner `session.forbidden`.
    */
   readonly sessionId?: string;
   /** An agent of agents.d, or of the tenant; absent: the default agent, with every tool that the tenant may use. */
@@ -36,7 +36,7 @@ export interface ChatRun {
   readonly requestId?: string;
   /**
    * More writes for the transaction that keeps the chat, made when the answer is there: with them an answer is noted, or a job for its delivery
-   * published, exactly once. One that does not match what it expects makes the chat a `session.conflict`, of which nothing stays. Not allowed with `store: false`.
+   * published, exactly once. If a write does not match what it expects, the chat fails with `session.conflict`, and nothing of it is stored. Not allowed with `store: false`.
    */
   readonly also?: (answer: ChatAnswer) => readonly RowWrite[] | Promise<readonly RowWrite[]>;
 }
@@ -78,5 +78,5 @@ export interface Chats {
   stream(chat: ChatRun): Promise<ChatStream>;
 }
 
-/** Chats, for plugins that answer somebody: bots, webhooks, jobs. */
+/** Chats, for plugins that answer people or systems: bots, webhooks, jobs. */
 export const ChatsRef = serviceRef<Chats>('agent-engine.chats');

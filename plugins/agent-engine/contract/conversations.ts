@@ -130,7 +130,7 @@ export interface Conversation extends AsyncDisposable {
   readonly history: readonly ChatMessage[];
   /** Writes the turn, its counters and its usage in one transaction. When it has resolved, the turn is durable. */
   keep(answer: KeptAnswer): Promise<void>;
-  /** What to throw for a failure: the reason why the conversation ended, where it did. */
+  /** The error to throw for a failure: the reason why the conversation ended, if it ended. */
   failure(error: unknown): unknown;
 }
 
@@ -170,8 +170,8 @@ export function composeConversation(
 }
 
 /**
- * Puts a preamble in front. It is joined with a first instruction, since some servers take one system message alone, and as the first of
- * all. Pure.
+ * Puts a preamble in front. It is joined with a leading instruction, since some servers take only one system message, as the first of all
+ * messages. Pure.
  */
 export function withPreamble(preamble: string, messages: readonly ChatMessage[]): readonly ChatMessage[] {
   if (preamble === '') return messages;

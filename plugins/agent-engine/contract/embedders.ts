@@ -24,8 +24,8 @@ export interface EmbeddingCall {
 /** Makes vectors of texts. */
 export interface EmbedderClient {
   /**
-   * Names what the vectors are like, with 1 to 64 letters, digits, `.`, `_`, `-`, `:` and `/`. Another `id` means that stored vectors are not compared with new ones, but
-   * made anew bit by bit, as after a change of the model: change it whenever other vectors come out.
+   * Identifies the kind of vectors, with 1 to 64 letters, digits, `.`, `_`, `-`, `:` and `/`. Another `id` means that stored vectors are not compared with new ones, but
+   * recomputed bit by bit, as after a change of the model: change it whenever the same text gets another vector.
    */
   readonly id: string;
   /** Numbers in each vector, 1 to 8192. */
@@ -44,8 +44,9 @@ export interface Embedder {
   /** `plugin/<plugin>/<name>`, in lower-case letters, digits, `.`, `_` and `-`. */
   readonly name: string;
   /**
-   * Once, before the first texts, and again when the embedder was contributed anew. What the client holds is the plugin's to end. Connecting and each call have a minute together, and a circuit
-   * breaker before them. Errors of `ModelErrors` are passed on as they are, everything else that is thrown is `model.upstream`, and logged. While there are no vectors, memories are searched by words.
+   * Called before the first texts, and once more after each new contribution of the embedder. The plugin has to release what the client holds. Connecting and each
+   * call have a minute together, behind a circuit breaker. Errors of `ModelErrors` are passed on as they are, everything else that is thrown is `model.upstream`, and logged. While there are no
+   * vectors, memories are searched by words.
    */
   connect(settings: EmbedderSettings): EmbedderClient | Promise<EmbedderClient>;
 }

@@ -7,7 +7,7 @@ export const SIGNAL_TYPES = ['tool_success', 'tool_error', 'model_invoke', 'node
 /** The name of a kind of task: 1 to 64 of the characters a-z, 0-9 and `-`. */
 export const TASK_CLASS = '^[a-z0-9-]{1,64}$';
 
-/** What happened in the run of an agent. Holds no text of anybody. */
+/** What happened in the run of an agent. Holds no text of the conversation. */
 export type AgentSignal =
   /** `component` is the ref of the tool, or `agent/<name>` of a sub-agent that was handed work. `durationMs`: milliseconds. */
   | { readonly type: 'tool_success'; readonly component: string; readonly durationMs: number }
@@ -15,7 +15,7 @@ export type AgentSignal =
       readonly type: 'tool_error';
       readonly component: string;
       readonly durationMs: number;
-      /** `arguments`: it was not run, since what the model gave it does not fit. */
+      /** `arguments`: the tool was not run, since the model's arguments do not fit. */
       readonly reason: 'failed' | 'arguments';
     }
   /** A call of the model; `component` is its alias. */
@@ -25,7 +25,7 @@ export type AgentSignal =
       readonly durationMs: number;
       readonly isError: boolean;
     }
-  /** The agent is done; nothing follows. `failed`: with an error, `aborted`: by whoever asked. */
+  /** The agent is done; nothing follows. `failed`: with an error, `aborted`: its turn was aborted. */
   | { readonly type: 'node_done'; readonly finish: AgentFinish | 'failed' | 'aborted' };
 
 /** Something that the agent may call. */
@@ -45,15 +45,15 @@ export interface ExperiencedRun {
   /** Undefined for work that is not stored. */
   readonly sessionId: string | undefined;
   readonly requestId: string;
-  /** The last text of the caller, or what the supervisor handed over; not redacted: keep nothing of it that tells what was said. */
+  /** The last text of the caller, or what the supervisor handed over; not redacted: store nothing of it that reveals what was said. */
   readonly task: string;
-  /** The kind of task, as the request or the agent names it; undefined where nobody does. */
+  /** The kind of task, as the request or the agent names it; undefined where neither does. */
   readonly taskClass: string | undefined;
   readonly tools: readonly ExperiencedTool[];
   /** Of `spec.evolution.advise`. */
   readonly minConfidence: number | undefined;
   readonly maxSuggestions: number | undefined;
-  /** Of a run that was paused and goes on: the memo that it began with. The advice stays as it was, and is not asked for again. */
+  /** In a run that goes on after a pause: the memo that it began with. The run keeps its advice: what `begin` advises this time is ignored. */
   readonly memo: unknown;
 }
 
@@ -63,20 +63,20 @@ export interface RunExperience {
   readonly advice?: string;
   /** Plain JSON that is kept with a run that pauses, 16 KiB at most. */
   readonly memo?: unknown;
-  /** Told of each signal of the kinds that the agent collects. Must not take time: what it writes it writes later. */
+  /** Called with each signal of the kinds that the agent collects. Must return at once: write to stores later. */
   tell(signal: AgentSignal): void;
-  /** The run is over, or paused; nothing follows. Told whatever the agent collects. Must not take time either. */
+  /** The run is over, or paused; nothing follows. Called no matter what the agent collects. Must return at once, too. */
   end?(): void;
 }
 
 /**
- * A plugin that learns from the runs of agents, and advises them: chats, workflows and runtimes alike. Asked at the beginning of each run, which waits for
- * it: what it knows it has at hand nearly always, and a promise is given 250 ms. What it throws is logged, and the run goes on without it.
+ * A plugin that learns from the runs of agents, and advises them: chats, workflows and runtimes alike. A run waits for `begin`, so
+ * the plugin should nearly always answer from memory; a promise has 250 ms. What the plugin throws is logged, and the run goes on without it.
  */
 export interface Experience {
   /** For logs and memos; begins with the plugin's name. */
   readonly name: string;
-  /** Nothing: it leaves the run alone. */
+  /** Called at the beginning of each run. Undefined: the plugin ignores the run. */
   begin(run: ExperiencedRun): RunExperience | undefined | Promise<RunExperience | undefined>;
 }
 

@@ -23,7 +23,7 @@ export interface OutputCheck {
 
 /** The safety pipeline: what may come in, what may go out. Cheap for ordinary text. */
 export interface Guard {
-  /** What makes a text unfit for a model; undefined for one that may pass. A promise for a long text alone, which is looked at piece by piece. */
+  /** What makes a text unfit for a model; undefined for one that may pass. Returns a promise only for a long text, which is checked piece by piece. */
   checkInput(text: string, origin: TextOrigin): Finding | undefined | Promise<Finding | undefined>;
   /** Checks what is new in a conversation, which is what stands behind its last answer. Rejects with `guard.input-blocked`. */
   inspect(messages: readonly ChatMessage[]): Promise<void>;
@@ -50,7 +50,7 @@ export const GuardErrors = defineErrors({
     kind: 'upstream',
     title: 'The answer was refused by the guardrails',
   },
-  /** 503: a guard of a plugin failed or was late, and refuses then. */
+  /** 503: a guard of a plugin failed or was late, so the text is refused. */
   failed: { code: 'guard.failed', kind: 'unavailable', title: 'A guard of chats failed' },
 });
 

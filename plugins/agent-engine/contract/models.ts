@@ -125,8 +125,8 @@ export interface ModelCallContext {
   /** W3C trace context headers (`traceparent`, `tracestate`) of the current span. */
   readonly traceHeaders?: Readonly<Record<string, string>>;
   /**
-   * Told which model really answers, fallbacks included: once, before the first chunk or the completion is handed out. Not
-   * called for a call that fails before that. Must not throw.
+   * Called once with the model that really answers, which may be a fallback, before the first chunk or the completion is
+   * returned. Not called if the call fails before that. Must not throw.
    */
   readonly answeredBy?: (info: ModelInfo) => void;
 }
@@ -147,7 +147,7 @@ export interface ModelClient {
   stream(request: ChatRequest, context: ModelCallContext): AsyncIterable<ChatChunk>;
 }
 
-/** What `GET /v1/models` tells about an alias. */
+/** What `GET /v1/models` returns about an alias. */
 export interface ModelInfo {
   /** The alias, the name that clients use. */
   readonly id: string;
@@ -183,7 +183,7 @@ export const ModelErrors = defineErrors({
   notFound: { code: 'model_not_found', kind: 'not-found', title: 'There is no such model' },
   /** The provider answered 400: the request itself is wrong. Carries the provider's sentence, sanitized and capped. */
   rejected: { code: 'model.rejected', kind: 'invalid', title: 'The model provider rejected the request' },
-  /** A rejection of which clients know the code, here and in the next two: the conversation does not fit into the model's window. */
+  /** A rejection with a code that clients know, like the next two: the conversation does not fit into the model's window. */
   contextLengthExceeded: {
     code: 'context_length_exceeded',
     kind: 'invalid',
@@ -231,7 +231,7 @@ export const ModelErrors = defineErrors({
     kind: 'unavailable',
     title: 'No plugin offers the provider of the model now',
   },
-  /** The model's key is in a secret store that does not give it. Nothing was sent. */
+  /** The model's key is in a secret store that does not return it. Nothing was sent. */
   keyUnavailable: {
     code: 'model.key-unavailable',
     kind: 'unavailable',

@@ -10,7 +10,7 @@ export interface RunContext {
   /** The session that the work belongs to; undefined for work that is not stored. */
   readonly sessionId?: string | undefined;
   readonly requestId: string;
-  /** The kind of task, as the request names it: 1 to 64 of the characters a-z, 0-9 and `-`. Agents that learn keep what they learned by it. */
+  /** The kind of task, as the request names it: 1 to 64 of the characters a-z, 0-9 and `-`. Agents that learn group what they learned by it. */
   readonly taskClass?: string | undefined;
   /** Ends the work, wherever it is. */
   readonly signal: AbortSignal;

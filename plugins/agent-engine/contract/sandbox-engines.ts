@@ -11,7 +11,7 @@ export interface SandboxRun {
   readonly stdin: string | undefined;
   /** Milliseconds from `started` on. The gateway watches them, too, and aborts `stop` when they are over. */
   readonly timeoutMs: number;
-  /** `SANDBOX_MEMORY`, in bytes. The engine's to enforce. */
+  /** `SANDBOX_MEMORY`, in bytes. The engine has to enforce it. */
   readonly memoryBytes: number;
   /** Bytes of stdout, and of stderr, that are kept. The gateway throws away what is beyond, and aborts `stop` 32 MiB later. */
   readonly maxOutputBytes: number;
@@ -43,10 +43,10 @@ export interface OfferedSandboxEngine {
   /** Whether it can keep code from the network. One that cannot is not asked to run code that must have none: that is `sandbox.unavailable`. */
   readonly isolatesNetwork: boolean;
   /**
-   * Runs code of models, of any tenant: nothing of one execution may be seen by another one, nor anything of the gateway. Settles once nothing of it is left, soon after `stop`; 20 s after it
-   * the gateway goes on without it, and says so in the log. Throws `SandboxErrors.unavailable` with words for operators and models where the code could not be run; anything else that is
-   * thrown is `sandbox.unavailable` without its words, and logged. The gateway adds the line of waiting tenants, `SANDBOX_MAX_CONCURRENT` and metrics. What runs when the plugin stops is the
-   * plugin's to end, with `scope.drain`.
+   * Runs code of models, of any tenant: an execution must not see anything of another one, or of the gateway. Settles once nothing of the execution is left, soon after `stop`; 20 s after `stop`
+   * the gateway goes on without the engine, and logs that. Throws `SandboxErrors.unavailable` with words for operators and models where the code could not be run; anything else that is
+   * thrown is `sandbox.unavailable` without its words, and logged. The gateway adds the queue of tenants, `SANDBOX_MAX_CONCURRENT` and metrics. The plugin has to end what
+   * still runs when it stops, with `scope.drain`.
    */
   run(run: SandboxRun): Promise<SandboxEnd>;
 }

@@ -16,7 +16,7 @@ export interface SandboxPolicy {
   readonly allowedTools: readonly string[] | null;
   /** False: code does not run in Docker, so that with `SANDBOX_MODE=docker` it is refused. */
   readonly allowDocker: boolean;
-  /** True: code has no network, whatever the deployment allows. */
+  /** True: code has no network, even where the deployment allows it. */
   readonly restrictNetwork: boolean;
   /** Of stdout and of stderr, in KiB. */
   readonly maxOutputKb: number;
@@ -34,13 +34,13 @@ export const DEFAULT_SANDBOX_POLICY: SandboxPolicy = Object.freeze({
 
 /** The sandbox policies of tenants. */
 export interface SandboxPolicies {
-  /** The policy in force; at most a second old. Without a promise when it is at hand. */
+  /** The policy in force; at most a second old. Not a promise when it is cached. */
   of(tenantId: string): SandboxPolicy | Promise<SandboxPolicy>;
   /** The tenant's own policy; undefined where the default holds. */
   find(entities: TenantEntityManager): Promise<SandboxPolicy | undefined>;
   /**
-   * Changes the tenant's own policy, or gives it one. What is absent stays as it is, also when two changes come at one time; of a tenant without a
-   * policy of its own as in the default. Not inside a transaction: other replicas are told at once.
+   * Changes the tenant's own policy, or creates it. Absent members keep their value, also when two changes come at one time; for a tenant without a
+   * policy of its own they are those of the default. Not inside a transaction: other replicas are notified at once.
    */
   change(entities: TenantEntityManager, changes: Partial<SandboxPolicy>): Promise<void>;
   /** Back to the default; false when it was in force already. Not inside a transaction, like `change`. */
@@ -71,7 +71,7 @@ export interface SandboxJob {
   readonly signal: AbortSignal;
 }
 
-/** What came of it. */
+/** The result of an execution. */
 export interface SandboxResult {
   /** `error`: the code ended with another exit code than 0, or was killed for its memory. */
   readonly status: 'success' | 'error' | 'timeout';

@@ -4,7 +4,7 @@ import type { RunContext } from './run-context.ts';
 /** A JSON Schema of an object. */
 export type ParameterSchema = Readonly<Record<string, unknown>>;
 
-/** What a tool works with, beside its arguments. */
+/** What a tool gets in addition to its arguments. */
 export interface ToolContext extends RunContext {
   /** The provider's id of the call. */
   readonly callId: string;
@@ -23,14 +23,14 @@ export interface QuestionField {
   readonly options?: readonly string[];
 }
 
-/** What a person is asked. The run pauses until somebody answers. */
+/** What a person is asked. The run pauses until a person answers. */
 export interface Question {
   readonly reason: string;
   readonly fields: readonly QuestionField[];
 }
 
 /**
- * What came of a tool. `content` is for the model: text, or JSON as text. `isTimeout` is an error of a tool that has a deadline of its own: its
+ * The result of a tool. `content` is for the model: text, or JSON as text. `isTimeout` is an error of a tool that has a deadline of its own: its
  * receipt says `timeout`.
  */
 export type ToolResult =
@@ -57,11 +57,11 @@ export interface Tool {
 export interface ToolSource {
   /** What the refs of its tools begin with: `builtin/`, `plugin/notes/`, `mcp://search/`. */
   readonly prefix: string;
-  /** The tools that a tenant has now. Rejects when the source is away; the others are then offered without it. */
+  /** The tools that a tenant has now. Rejects when the source is unavailable; the tools of the other sources are then offered without it. */
   list(tenantId: string, signal: AbortSignal): readonly Tool[] | Promise<readonly Tool[]>;
 }
 
-/** What is told of a tool. */
+/** The description of a tool. */
 export type ToolInfo = Pick<Tool, 'ref' | 'name' | 'description' | 'parameters'>;
 
 /** The tools of the deployment, from all sources. */
@@ -72,7 +72,7 @@ export interface Tools {
    */
   list(tenantId: string, signal: AbortSignal): Promise<readonly ToolInfo[]>;
   /**
-   * Runs a tool of that list for a person who asks for it, by its ref or its name, within its deadline, and writes its receipt. What comes of it is
+   * Runs a tool of that list for a person who asks for it, by its ref or its name, within its deadline, and writes its receipt. The result is
    * redacted. Throws `tool.not-found`, `tool.parameters-invalid`, `tool.needs-approval`, `tool.asks`, and the reason of the signal.
    */
   invoke(call: ToolInvocation): Promise<ToolOutcome>;
@@ -86,14 +86,14 @@ export interface ToolInvocation {
   readonly context: RunContext;
 }
 
-/** What came of a call. */
+/** The result of a call. */
 export interface ToolOutcome {
   /** Text, or JSON as text; of a failure its reason. */
   readonly content: string;
   readonly isError: boolean;
 }
 
-/** What can go wrong with the call of a tool before it runs. */
+/** Errors of the call of a tool before it runs. */
 export const ToolErrors = defineErrors({
   notFound: { code: 'tool.not-found', kind: 'not-found', title: 'There is no such tool' },
   parametersInvalid: {

@@ -45,7 +45,7 @@ export async function openModelService(
   const embedders = scope.contributions(EmbeddersPoint);
   const { embeddings, close } = openEmbeddings({ ...parts, embedders });
   scope.defer(close);
-  // Searches go on by words without it, so that nobody might notice.
+  // Without the embedder searches go on by words, so its absence might go unnoticed.
   watchOffer(scope, 'EMBEDDING_PROVIDER', settings.embedding_provider, embedders);
   return { models: opened.models, embeddings };
 }
@@ -77,7 +77,7 @@ export async function openModels(
   return { models: createModelRegistry({ ...common, server: { client, circuit, model } }), close };
 }
 
-/** What is wrong with a setting is told with the name of its variable. */
+/** Reports what is wrong with a setting under the name of its variable. */
 function requireUsable(name: string, use: () => unknown): void {
   try {
     use();

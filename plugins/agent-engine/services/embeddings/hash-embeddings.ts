@@ -1,7 +1,7 @@
 import type { Embeddings } from '../../contract.ts';
 
 const DIMENSIONS = 512;
-/** Changes with every change of what vectors come out: stored ones are then not compared with new ones. */
+/** Change it with every change to the vectors: stored ones are then not compared with new ones. */
 const VERSION = 'hash-v1';
 
 /**
@@ -51,10 +51,10 @@ function hash32(text: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** What providers are sent of a text, in characters: models take 8,191 tokens or so and refuse longer texts as a whole. */
+/** Characters of a text that are sent to providers: models take 8,191 tokens or so and refuse longer texts as a whole. */
 export const SENT_CHARS = 8000;
 
-/** What is looked at of a text, in characters. Longer ones are told apart by their beginning. */
+/** Characters of a text that count. Longer texts differ only by their beginning. */
 const LOOKED_AT_CHARS = 100_000;
 /** Words from this length on count fully: the words that every text is full of are short. */
 const FULL_LENGTH = 6;

@@ -17,7 +17,7 @@ export interface OpenAIEmbeddingsOptions extends ConnectionOptions {
   /** Sent as a bearer token; absent for servers that need none. */
   readonly apiKey?: string | undefined;
   readonly model: string;
-  /** Size of the vectors to ask for; absent: the model's own, and servers are asked that know no choice. */
+  /** Size of the vectors to ask for; absent: the model's own, which also suits servers that know no such parameter. */
   readonly dimensions?: number | undefined;
   readonly circuit?: Circuit | undefined;
 }
@@ -28,7 +28,7 @@ interface OpenAIEmbeddings extends Embeddings, AsyncDisposable {}
 /** Texts in one request; OpenAI takes more, other servers do not. */
 const BATCH = 128;
 const CONNECTIONS = 64;
-/** Somebody waits for what is looked up. */
+/** Milliseconds for one call: a search waits for it. */
 const TOTAL_MS = 60_000;
 
 /**

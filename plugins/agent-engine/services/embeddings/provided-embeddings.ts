@@ -88,14 +88,14 @@ export function createProvidedEmbeddings(parts: ProvidedEmbeddingsParts): Embedd
       const { batch = BATCH, dimensions } = client;
       for (let start = 0; start < texts.length; start += batch) {
         life.signal.throwIfAborted();
-        // As a server would get them.
+        // Prepared as for a server.
         const part = texts
           .slice(start, start + batch)
           .map((text) => text.slice(0, SENT_CHARS).toWellFormed().trim() || ' ');
         const asked = Promise.resolve(client.embed(part, { tenantId, signal: life.signal }));
         vectors.push(...checkVectors(await orAborted(asked, life.signal), part.length, dimensions));
       }
-      // Whoever stores the vectors asks for `id` now, which has to be theirs.
+      // A caller that stores the vectors reads `id` next: it has to be that of the embedder which made them.
       if (connected !== now) throw new Error('the embedder was exchanged while it was asked');
       passage?.answered();
       return vectors;

@@ -110,7 +110,7 @@ export const PIECE = 64 * 1024;
 /** Characters that two pieces share, so that what lies across their border is seen whole. */
 export const OVERLAP = 4 * 1024;
 
-/** Looks at a long text piece by piece, and lets others work in between. */
+/** Checks a long text piece by piece, and lets other requests run in between. */
 export async function checkInPieces(
   text: string,
   origin: TextOrigin,

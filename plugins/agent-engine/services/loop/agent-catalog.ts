@@ -35,7 +35,7 @@ class Unbuildable extends Error {
   }
 }
 
-/** Makes the catalog. What it reads of a text is kept as long as the source keeps the text. */
+/** Makes the catalog. A parsed definition is cached as long as the source keeps its object. */
 export function createAgentCatalog({ files, sources, resources }: AgentCatalogParts) {
   const readings = new WeakMap<object, Reading>();
 
@@ -53,7 +53,7 @@ export function createAgentCatalog({ files, sources, resources }: AgentCatalogPa
   /**
    * Builds an agent of a tenant with those that it leads, each once. Throws `Unbuildable`.
    *
-   * @param seen what was built on the way; undefined for an agent that is being built, which must not be met again
+   * @param seen what was built so far; undefined for an agent that is still being built: to meet it again is a cycle
    */
   async function define(
     tenantId: string,
@@ -78,7 +78,7 @@ export function createAgentCatalog({ files, sources, resources }: AgentCatalogPa
     return outcome.definition;
   }
 
-  /** The definition, or what is wrong with naming it. */
+  /** The definition of a sub-agent, or the reason why it cannot be named. */
   async function subAgent(
     tenantId: string,
     name: string,

@@ -19,7 +19,7 @@ export interface SubAgent {
 
 /**
  * An agent with everything that it stands for, sub-agents included, as plain JSON: a run, and a checkpoint of it, keeps the definition that
- * it started with, whatever becomes of the file.
+ * it started with, even if the file changes.
  */
 export interface AgentDefinition {
   /** Empty for the default agent. */
@@ -48,7 +48,7 @@ export interface AgentEvolution {
   readonly maxSuggestions?: number;
 }
 
-/** Who answers when a request names no agent: no instructions of its own, all tools. */
+/** The agent that answers when a request names none: no instructions of its own, all tools. */
 export const DEFAULT_AGENT: AgentDefinition = Object.freeze({
   name: '',
   description: 'The model with every tool',
@@ -56,7 +56,7 @@ export const DEFAULT_AGENT: AgentDefinition = Object.freeze({
   subAgents: [],
 });
 
-/** Who answers where neither caller nor agent names a model. */
+/** The model that answers where neither caller nor agent names one. */
 export const DEFAULT_MODEL = 'default';
 
 /** How many agents a definition is made of, itself included. One that is reached in two ways counts twice. */
@@ -68,8 +68,8 @@ function countAgents({ subAgents }: AgentDefinition): number {
 export const MAX_AGENTS = 32;
 
 /**
- * The kind Agent of agents.d. A sub-agent is built before its supervisor, which is built anew when it changes; circles are refused. A model
- * is looked up when it is called.
+ * The kind Agent of agents.d. A sub-agent is built before its supervisor, and the supervisor is rebuilt when a sub-agent changes; cycles are
+ * refused. A model is looked up when it is called.
  */
 export function agentKind(): KindDefinition<typeof AgentSpec, AgentDefinition> {
   return defineKind({
@@ -104,24 +104,24 @@ export function agentKind(): KindDefinition<typeof AgentSpec, AgentDefinition> {
 
 function check({ spec, metadata }: Resource<AgentSpec>): readonly ResourceProblem[] {
   const problems: ResourceProblem[] = [];
-  const tell = (pointer: string, message: string) => void problems.push({ pointer, message });
+  const report = (pointer: string, message: string) => void problems.push({ pointer, message });
   const { type, tools = [], sub_agents } = spec;
   for (const [index, { ref }] of tools.entries()) {
     const pointer = `/spec/tools/${index}/ref`;
-    if (!isToolRef(ref)) tell(pointer, `is no name of a tool; write ${TOOL_REF_FORMS}`);
-    else if (tools.findIndex((other) => other.ref === ref) < index) tell(pointer, 'is named twice');
+    if (!isToolRef(ref)) report(pointer, `is no name of a tool; write ${TOOL_REF_FORMS}`);
+    else if (tools.findIndex((other) => other.ref === ref) < index) report(pointer, 'is named twice');
   }
   if (type === 'supervisor' && (sub_agents ?? []).length === 0)
-    tell(
+    report(
       sub_agents === undefined ? '/spec' : '/spec/sub_agents',
       'a supervisor needs at least one sub-agent',
     );
   if (type !== 'supervisor' && sub_agents !== undefined)
-    tell('/spec/sub_agents', 'is for the type supervisor alone');
+    report('/spec/sub_agents', 'is for the type supervisor alone');
   for (const [index, { ref }] of (sub_agents ?? []).entries()) {
     const pointer = `/spec/sub_agents/${index}/ref`;
-    if (ref === metadata.name) tell(pointer, 'is this agent itself');
-    else if (sub_agents?.findIndex((other) => other.ref === ref) !== index) tell(pointer, 'is named twice');
+    if (ref === metadata.name) report(pointer, 'is this agent itself');
+    else if (sub_agents?.findIndex((other) => other.ref === ref) !== index) report(pointer, 'is named twice');
   }
   return problems;
 }

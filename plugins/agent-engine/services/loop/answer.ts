@@ -18,7 +18,7 @@ export interface AnswerPart {
   readonly reasoning: string;
 }
 
-/** Calls of one answer that are made; more of them are no wish but a fault. */
+/** Calls of one answer that are made at most; more of them are a fault of the model. */
 export const MAX_CALLS = 64;
 /** Characters of text, reasoning and arguments together. */
 export const MAX_ANSWER = 2 * 1024 * 1024;
@@ -35,7 +35,7 @@ const NOTHING: AnswerPart = { text: '', reasoning: '' };
 /**
  * Starts an answer, to be joined from chunks. Calls are joined by `index`; servers that give each call the index 0 are understood by their ids.
  *
- * @param newId an id for a call that has none, or the id of another
+ * @param newId makes an id for a call that has none, or that has the id of another call
  */
 export function joinAnswer(newId: () => string) {
   const calls: OpenCall[] = [];
@@ -52,7 +52,7 @@ export function joinAnswer(newId: () => string) {
     if (isFull) dropped += 1;
     const call = isFull ? undefined : { id: id ?? '', name: '', arguments: '', extra: undefined };
     if (call !== undefined) calls.push(call);
-    // Beyond the most, no index is kept either.
+    // Beyond `MAX_CALLS` no new index is kept either.
     if (!isFull || byIndex.has(index)) byIndex.set(index, call);
     return call;
   }

@@ -115,7 +115,7 @@ function requestOf(frame: Frame, tools: readonly ToolDefinition[], info: ModelIn
     const fixed = forTools + Math.min(forAnswer, info.context_length / 2);
     messages = fitWindow(messages, info.context_length - fixed);
   }
-  // A call that is forced is forced once: the next answer has its result, and would have to call again for ever.
+  // A call is forced only once: the model has its result then, and would otherwise have to call again for ever.
   const isForced = toolChoice === 'required' || typeof toolChoice === 'object';
   const choice = isForced && frame.modelCalls > 0 ? undefined : toolChoice;
   return {
@@ -134,7 +134,7 @@ interface GuardedText {
   end(): string;
 }
 
-/** Passes text through the output check and redaction, piece by piece. What `onFinding` does not throw for is withheld from the finding on. */
+/** Passes text through the output check and redaction, piece by piece. Where `onFinding` does not throw, the text from the finding on is withheld. */
 function guarded(
   guard: Guard,
   secret: string | undefined,
@@ -154,7 +154,7 @@ function guarded(
   };
 }
 
-/** What an answer gives away that it must not refuses it. */
+/** Refuses an answer that gives away what it must not. */
 function refuse({ rule }: Finding): never {
   throw GuardErrors.outputBlocked(`The rule "${rule}" refused the answer.`);
 }

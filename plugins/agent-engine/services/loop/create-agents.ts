@@ -131,7 +131,7 @@ function checkpointOf({ ids, guard }: LoopParts, turn: Turn, frame: Frame) {
   frame.known = frame.messages.length;
   const { modelCalls, maxModelCalls } = turn;
   const state: CheckpointState = { version: 1, frame, modelCalls, maxModelCalls };
-  // Through JSON, so that what is at hand and what was stored cannot differ.
+  // Through JSON, so that the state in memory cannot differ from the stored one.
   const plain: unknown = JSON.parse(JSON.stringify(state));
   return {
     id: ids.uuid(),
@@ -141,7 +141,7 @@ function checkpointOf({ ids, guard }: LoopParts, turn: Turn, frame: Frame) {
   };
 }
 
-/** What people wrote in their decisions, as messages: it reaches the model as what they say in a chat does. */
+/** What people wrote in their decisions, as messages: it reaches the model like the messages of a chat. */
 function wordsOf(decisions: AgentResumeRequest['decisions']): readonly ChatMessage[] {
   const words = Object.values(decisions).flatMap((decision) => {
     if ('answers' in decision) return Object.values(decision.answers);

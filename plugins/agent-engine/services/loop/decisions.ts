@@ -6,9 +6,9 @@ import { type Frame, notRun, type Waiting, waitingCalls } from './frame.ts';
 /** What is decided, by interrupt id. It comes from a request: nothing about its form is known. */
 type Given = Readonly<Record<string, unknown>>;
 
-/** Characters of one answer, or of the words beside a rejection. */
+/** Characters of one answer, or of the message of a rejection. */
 const MAX_ANSWER = 32_768;
-/** Problems that are told at most. */
+/** Problems that are reported at most. */
 const MAX_PROBLEMS = 100;
 
 /**
@@ -33,7 +33,7 @@ export function checkDecisions(root: Frame, decisions: Given, check: ArgumentChe
     throw AgentErrors.decisionInvalid(undefined, { errors: problems.slice(0, MAX_PROBLEMS) });
 }
 
-/** Lets checked decisions count: the calls that waited are ready to go on. */
+/** Applies checked decisions: the calls that waited are ready to go on. */
 export function decide(root: Frame, decisions: Readonly<Record<string, Decision>>): void {
   for (const { frame, call: step, status } of [...waitingCalls(root)]) {
     const { call } = step;

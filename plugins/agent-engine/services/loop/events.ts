@@ -1,4 +1,4 @@
-/** Hands an event to the reader; resolves when he has taken it, rejects when the work is over. */
+/** Hands an event to the reader; resolves when the reader has taken it, rejects when the work is over. */
 export type Emit<E> = (event: E) => Promise<void>;
 
 /**
@@ -35,7 +35,7 @@ export async function* eventsOf<E>(
     isOver = true;
     wake();
   });
-  // Its failure is thrown below; until then nobody may have asked.
+  // The failure is thrown below; until then no handler may be attached.
   done.catch(() => {});
   try {
     for (;;) {

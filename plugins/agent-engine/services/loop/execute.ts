@@ -17,16 +17,16 @@ import {
   type Turn,
 } from './frame.ts';
 
-/** What a call came to, or what a person is asked first. */
+/** The outcome of a call, or the question that a person has to answer first. */
 type Execution = { readonly outcome: Outcome } | { readonly question: Question };
 
 /** What tools run with. */
 export type ExecutionParts = Pick<LoopParts, 'receipts' | 'database' | 'clock' | 'guard'>;
 
 /**
- * Runs a tool for a call and writes its receipt, in this order, before anybody learns the result. Where work is done again
- * (`idempotencyId`), a call that has a receipt is not run: what was recorded counts. Throws what the receipts throw, and the reason of the
- * turn's signal; a call that was cut off by it leaves a receipt that does not keep it from being run again.
+ * Runs a tool for a call and writes its receipt, in this order, before the model or the caller sees the result. Where work is done again
+ * (`idempotencyId`), a call that has a receipt is not run: the recorded result counts. Throws what the receipts throw, and the reason of the
+ * turn's signal; a call that the signal cut off leaves a receipt that does not keep it from being run again.
  */
 export async function execute(
   parts: ExecutionParts,
@@ -109,8 +109,8 @@ function idempotencyIdOf({ context }: Pick<Turn, 'context'>, position: string): 
 }
 
 /**
- * What a receipt keeps of a text, JSON or not: redacted, then cut. Tools may return anything, so no more is looked at than what makes sure that the
- * part that is kept is whole.
+ * What a receipt keeps of a text, JSON or not: redacted, then cut. Tools may return texts of any length, so no more is redacted than is needed for
+ * the kept part to be whole.
  */
 function kept({ redact }: LoopParts['guard'], text: string): string {
   const bounded = text.slice(0, 2 * MAX_RECEIPT_TEXT).toWellFormed();
@@ -118,8 +118,8 @@ function kept({ redact }: LoopParts['guard'], text: string): string {
 }
 
 /**
- * What the model is told: what the receipt says. Where work is done again and the model now wants something else at this place, it learns what was
- * done.
+ * The outcome that the model reads: what the receipt says. Where work is done again and the model now calls something else at this place, it learns
+ * what was done.
  */
 async function outcomeOf(
   { guard }: ExecutionParts,
@@ -149,7 +149,7 @@ async function outcomeOf(
 
 /** How an execution of a tool ended. */
 interface Attempt {
-  /** For the model, of a question too: that nobody can be asked. */
+  /** For the model; of a question, that no person can be asked. */
   readonly content: string;
   readonly status: ReceiptStatus;
   readonly durationMs: number;
@@ -158,7 +158,7 @@ interface Attempt {
   readonly isAborted?: boolean;
 }
 
-/** Milliseconds for one call of a tool that says nothing else. */
+/** Milliseconds for one call of a tool that sets no `timeoutMs`. */
 const TOOL_TIMEOUT = 60_000;
 
 /**
@@ -196,11 +196,11 @@ async function attempt(
 
   async function invoke(): Promise<Attempt> {
     try {
-      const told = await tool.invoke(input, { ...context, signal: end.signal });
-      if ('question' in told)
-        return { content: NOBODY_TO_ASK, status: 'error', durationMs: 0, question: told.question };
-      const status = told.isTimeout === true ? 'timeout' : told.isError === true ? 'error' : 'success';
-      return result(String(told.content), status);
+      const answer = await tool.invoke(input, { ...context, signal: end.signal });
+      if ('question' in answer)
+        return { content: NOBODY_TO_ASK, status: 'error', durationMs: 0, question: answer.question };
+      const status = answer.isTimeout === true ? 'timeout' : answer.isError === true ? 'error' : 'success';
+      return result(String(answer.content), status);
     } catch (error) {
       return result(`Error: ${wordsOf(error, context.log, tool.name)}`, 'error');
     }

@@ -11,21 +11,21 @@ import { textOf } from '../../contract.ts';
 import type { Frame, Turn } from './frame.ts';
 import type { Toolbox } from './toolbox.ts';
 
-/** What is told of a run, and to nobody where nobody learns. */
+/** Passes the signals of a run to the plugins that learn from it, if any. */
 export interface FrameExperience {
   tell(signal: AgentSignal): void;
   /** The run is over, or paused. */
   end(): void;
 }
 
-/** Begins a run with those who learn from it: the frame has their advice then. Not a promise where there is nobody. */
+/** Begins a run with the plugins that learn from it, and puts their advice into the frame. Not a promise where there are none. */
 export type OpenExperience = (
   turn: Turn,
   frame: Frame,
   toolbox: Toolbox,
 ) => FrameExperience | Promise<FrameExperience>;
 
-/** Nobody learns. */
+/** No plugin learns from the run. */
 export const NO_EXPERIENCE: FrameExperience = { tell: () => {}, end: () => {} };
 
 /** Characters of one plugin's advice, and of its memo as JSON. */
@@ -34,7 +34,7 @@ const MAX_MEMO = 16 * 1024;
 /** Milliseconds that a run waits for one plugin. */
 const BEGIN_MS = 250;
 
-/** What runs are told of with. */
+/** What `createExperience` works with. */
 interface ExperienceParts {
   readonly learners: () => readonly Experience[];
   readonly guard: Pick<Guard, 'checkInput'>;
@@ -42,7 +42,7 @@ interface ExperienceParts {
   readonly log: Logger;
 }
 
-/** Those who learn from runs, as plugins contribute them. */
+/** Opens runs for the plugins that learn from them. */
 export function createExperience({ learners, guard, clock, log }: ExperienceParts): OpenExperience {
   const logFailure = throttledLog<{ readonly err: unknown; readonly learner: string }>(
     clock,
@@ -58,7 +58,7 @@ export function createExperience({ learners, guard, clock, log }: ExperiencePart
     }
   }
 
-  /** Without a promise where the plugin has at hand what it knows. */
+  /** Not a promise where the plugin answers at once. */
   function begin(
     learner: Experience,
     run: ExperiencedRun,

@@ -58,19 +58,19 @@ export interface Turn {
  * a whole turn is one tree. What is here is what a checkpoint keeps: never remove a member, and let new ones be absent in old checkpoints.
  */
 
-/** What the model is told of a call. Redacted, and of bounded length. */
+/** The result of a call as the model reads it. Redacted, and of bounded length. */
 export interface Outcome {
   readonly content: string;
   readonly isError: boolean;
 }
 
-/** How far a call is. */
+/** The state of a call. */
 export type CallStatus =
   | { readonly is: 'open' }
-  /** Of a tool of the caller: it is handed out. */
+  /** A call of a client tool: it is handed out to the caller. */
   | { readonly is: 'client' }
   | { readonly is: 'done'; readonly outcome: Outcome }
-  /** Waits for a person. The tool is named by its ref: names are given anew in each run. */
+  /** Waits for a person. The tool is stored by its ref: names are assigned again in each run. */
   | {
       readonly is: 'approval';
       readonly interruptId: string;
@@ -136,13 +136,13 @@ export interface Frame {
   /** Of the last answer. */
   text: string;
   step?: Step | undefined;
-  /** What those who learn from the run said when it began: text behind the system prompt, and by name what they keep with it. */
+  /** What the plugins that learn from the run returned when it began: text behind the system prompt, and their memos by plugin name. */
   experience?: { readonly advice: string; readonly memos: Readonly<Record<string, unknown>> };
   /** Of the outermost frame alone. */
   readonly request: Pick<AgentRunRequest, 'parameters' | 'clientTools' | 'toolChoice'>;
 }
 
-/** What a call that waits for a person waits for. */
+/** The state of a call that waits for a person. */
 export type Waiting = Extract<CallStatus, { is: 'approval' | 'question' }>;
 
 /** All calls that wait for a person, sub-agents included, with the frame that each belongs to. */
@@ -177,7 +177,7 @@ export function interruptsOf(root: Frame, redact: (text: string) => string): rea
 
 /** What a checkpoint's `state` is. */
 export interface CheckpointState {
-  /** Grows when an older gateway could no longer read it. */
+  /** Incremented when older gateways could no longer read the state. */
   readonly version: 1;
   readonly frame: Frame;
   /** Of the whole turn. */

@@ -23,13 +23,13 @@ import { createExperience } from './experience.ts';
 import type { LoopParts } from './frame.ts';
 import { openTools } from './open-tools.ts';
 
-/** Milliseconds between two looks for connections of MCP servers that nobody uses. */
+/** Milliseconds between two sweeps for unused connections of MCP servers. */
 const MCP_SWEEP_MS = 60_000;
 
 /** What agents work with. */
 interface AgentParts extends Pick<LoopParts, 'models' | 'guard' | 'openGuards' | 'receipts'> {
   readonly policies: SandboxPolicies;
-  /** Tools beside those that need nothing but the kernel. */
+  /** Tools in addition to those that need nothing but the kernel. */
   readonly tools: readonly ToolSource[];
 }
 

@@ -11,7 +11,7 @@ export interface ToolsParts extends ExecutionParts {
   readonly toolCatalog: ToolCatalog;
   readonly checkArguments: ArgumentCheck;
   readonly ids: Ids;
-  /** The live resources of the kind Agent: what one of them may use with an approval only, nobody calls past it. */
+  /** The live resources of the kind Agent: a tool that one of them may use with an approval only cannot be called here. */
   readonly agents: Pick<ResourceView<AgentDefinition>, 'list'>;
 }
 
@@ -54,7 +54,7 @@ export function openTools(parts: ToolsParts): Tools {
         function: { name: offered.name, arguments: given },
       } as const;
       const step = { call, position: '1', status: { is: 'open' } } as const;
-      // `allow`: a question comes back as one, and is not taken for a result.
+      // `allow`: a question is returned as a question, not as an error result.
       const done = await execute(
         parts,
         { context, pauses: 'allow', guards: NO_GUARDS },

@@ -30,8 +30,8 @@ const NO_APPROVAL = notRun('This tool needs the approval of a person, and nobody
 const AT_LIMIT = notRun('The call was not made: the turn has reached its limit of model calls.');
 
 /**
- * Runs an agent, or goes on with one that was paused, until its model answers without calls, a call of the caller's tools comes, somebody has to
- * be asked, or the limit of model calls is reached. The frame holds all that was done. Throws errors of `ModelErrors` and `GuardErrors`, what the
+ * Runs an agent, or goes on with one that was paused, until its model answers without calls, calls a tool of the caller, a person has to be
+ * asked, or the limit of model calls is reached. The frame holds all that was done. Throws errors of `ModelErrors` and `GuardErrors`, what the
  * receipts throw, and the reason of the turn's signal.
  */
 export async function runFrame(parts: LoopParts, turn: Turn, frame: Frame): Promise<FrameEnd> {
@@ -67,7 +67,7 @@ async function runSteps(run: StepRun): Promise<FrameEnd> {
         turn.context.log.warn({ dropped: answer.dropped }, `an answer had more than ${MAX_CALLS} calls`);
       frame.step = beginStep(answer, frame, toolbox.isClientTool);
       frame.calls += answer.calls.length;
-      // Nobody would see what the calls bring, unless the turn goes on with the caller's answers.
+      // At the limit no model would read the results, unless the turn goes on with the caller's answers.
       const goesOn = frame.step.calls.some(({ status }) => status.is === 'client');
       if (isAtLimit(turn, frame) && !goesOn) answerAll(frame.step, AT_LIMIT);
     }
@@ -108,13 +108,13 @@ async function ask({ parts, turn, frame, toolbox, experience }: StepRun): Promis
   }
 }
 
-/** Milliseconds since now. */
+/** A function that returns the milliseconds since this call. */
 function stopwatch({ clock }: Pick<LoopParts, 'clock'>): () => number {
   const start = clock.monotonic();
   return () => Math.round(clock.monotonic() - start);
 }
 
-/** Brings a call as far as it goes: to its result, or to where somebody has to be asked. */
+/** Advances a call as far as possible: to its result, or until a person has to be asked. */
 async function advance(run: StepRun, step: StepCall): Promise<void> {
   const { parts, turn, toolbox } = run;
   const { status } = step;
@@ -149,14 +149,14 @@ async function open(run: StepRun, step: StepCall): Promise<void> {
       : invoke(run, step, offered.tool.ref);
   }
   const { ref, parameters } = offered.tool;
-  // What could not run anyway is nothing to ask a person about.
+  // A person is not asked about a call that could not run anyway.
   const checked = parts.checkArguments(offered.tool, given);
   if ('problems' in checked) return refuse(run, step, notRun(checked.problems.join(' ')));
   if (turn.pauses === 'refuse') return refuse(run, step, NO_APPROVAL);
   step.status = { is: 'approval', interruptId: parts.ids.uuid(), ref, parameters };
 }
 
-/** What is told of something that was used. */
+/** The signal for a tool or sub-agent that was used. */
 function signalOf(component: string, isError: boolean, durationMs: number): AgentSignal {
   return isError
     ? { type: 'tool_error', component, durationMs, reason: 'failed' }
@@ -237,7 +237,7 @@ function unknownTool(name: string, { names, missing }: Toolbox): Outcome {
   return notRun(`There is no tool "${name.slice(0, 100).toWellFormed()}". ${known}.${away}`);
 }
 
-/** Tells of a call, then of its end: it was not begun. */
+/** Emits a call and then its result, without running it. */
 async function refuse(run: StepRun, step: StepCall, outcome: Outcome): Promise<void> {
   await announce(run, step);
   await finish(run, step, outcome);

@@ -5,7 +5,7 @@ import type { Frame, Outcome, Step, StepCall } from './frame.ts';
 
 /**
  * How an answer ends the turn; undefined for one whose calls are to be made. Calls count, whatever the finish reason, unless the answer was cut
- * (`length`) or withheld (`content_filter`): such calls may be halves, and are not made. Pure.
+ * (`length`) or withheld (`content_filter`): such calls may be incomplete, and are not made. Pure.
  */
 export function finishOf({
   calls,
@@ -43,7 +43,7 @@ export function beginStep(
 }
 
 /**
- * Ends a step, or tells (undefined) that some call still waits. `messages` are the answer, then the results in the order of the calls;
+ * Ends a step; undefined while some call still waits. `messages` are the answer, then the results in the order of the calls;
  * `clientCalls` are those that the caller answers. Pure.
  */
 export function closeStep(
@@ -65,7 +65,7 @@ export function closeStep(
   return { messages: [message, ...results], clientCalls };
 }
 
-/** Providers refuse a conversation that holds malformed arguments, for ever: the result has told the model already. */
+/** Providers would refuse every request that holds malformed arguments; the model has read in the result what was wrong. */
 function withReadableArguments(call: ToolCall): ToolCall {
   try {
     if (isObject(JSON.parse(call.function.arguments))) return call;

@@ -57,9 +57,9 @@ export async function openToolbox(catalog: ToolCatalog, turn: Turn, frame: Frame
     subAgent: (name: string): SubAgent | undefined => delegates.get(name),
     tool: (name: string): OfferedTool | undefined => byName.get(name),
     toolByRef: (ref: string): OfferedTool | undefined => byRef.get(ref),
-    /** For the model, when it calls what is not there. */
+    /** For the model, when it calls a tool that does not exist. */
     names: [...delegates.keys(), ...byName.keys()],
-    /** What may be called, by ref; tools of the caller are his own. */
+    /** What may be called, by ref, without the caller's own tools. */
     refs: () => [
       ...[...delegates].map(([name, { agent: to }]) => ({ ref: `agent/${to.name}`, name })),
       ...tools.map(({ name, tool }) => ({ ref: tool.ref, name })),

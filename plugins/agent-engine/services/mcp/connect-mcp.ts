@@ -22,9 +22,9 @@ const CONNECT_MS = 10_000;
 
 /**
  * Connects to an MCP server, of the newest or an older revision. Rejects with the library's errors. Close the client in any case. The transports
- * follow redirects within the origin only. A connection that breaks closes, or fails what waits for it, within a few seconds.
+ * follow redirects within the origin only. A connection that breaks closes, or fails the requests that wait for it, within a few seconds.
  *
- * @param version the gateway's, which it tells the server
+ * @param version the gateway's, which is sent to the server
  */
 export async function connectMcp(
   endpoint: McpEndpoint,
@@ -44,7 +44,7 @@ export async function connectMcp(
     await client.close();
     throw error;
   }
-  // All answers come on one stream. The library opens it anew when it breaks, but the session and its answers went with the first one.
+  // All answers come on one stream. The library reopens it when it breaks, but the session and its answers are lost with the first one.
   client.onerror = (error) => {
     if (error instanceof SseError) client.close().catch(() => {});
   };
@@ -78,7 +78,7 @@ function onlyThese(env: Readonly<Record<string, string>>): Record<string, string
 /** Data of the error that ends a request whose stream broke. No server can send this very object. */
 const BROKEN = Object.freeze({});
 
-/** Ends a request whose stream ended without its answer, and could not be resumed: the library lets it wait for its whole time. */
+/** Ends a request whose stream ended without its answer, and could not be resumed: the library would let it wait until its timeout. */
 class HttpTransport extends StreamableHTTPClientTransport {
   override send(...[message, options]: Parameters<StreamableHTTPClientTransport['send']>): Promise<void> {
     const requests = [message].flat().filter((one) => 'id' in one && 'method' in one);
@@ -102,7 +102,7 @@ const LOST: ReadonlySet<string> = new Set([SdkErrorCode.ConnectionClosed, SdkErr
 export function failureOf(error: unknown): McpFailure {
   if (error instanceof ProtocolError) return error.data === BROKEN ? 'broken' : 'answer';
   if (error instanceof SdkHttpError) {
-    // By 404 a server says that it does not know the session (any more); those that follow the examples of the project's library say 400.
+    // A server answers 404 if it does not know the session (any more); servers that follow the examples of the project's library answer 400.
     if (error.status === 400 || error.status === 404) return 'refused';
     return error.status >= 500 ? 'broken' : 'harmless';
   }

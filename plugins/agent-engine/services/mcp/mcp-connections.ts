@@ -13,8 +13,8 @@ interface Connection {
 }
 
 /**
- * What a failed request says of its connection. `answer`: the server's own words. `harmless`: nothing. `refused`: it is of no use any more, and nothing was
- * done. `broken`: it is of no use any more, and what was done is not known.
+ * What a failed request says of its connection. `answer`: the server's own words. `harmless`: nothing. `refused`: the connection is unusable, and nothing was
+ * done. `broken`: the connection is unusable, and what was done is not known.
  */
 export type McpFailure = 'answer' | 'harmless' | 'refused' | 'broken';
 
@@ -44,7 +44,7 @@ export function createMcpConnections({ server, open, failureOf, clock }: McpConn
     await client?.close();
   }
 
-  /** Nobody waits for it: a server that does not let itself be closed must not hold up another tenant. */
+  /** Not awaited: a server that does not close must not hold up another tenant. */
   function closeAside(tenantId: string, connection: Connection): void {
     close(tenantId, connection).catch(() => {});
   }
@@ -64,7 +64,7 @@ export function createMcpConnections({ server, open, failureOf, clock }: McpConn
     const connection: Connection = { client: open(), users: 0, usedAt: clock.monotonic() };
     connections.set(tenantId, connection);
     const gone = () => forget(tenantId, connection);
-    // A connection that breaks is made anew by the next call.
+    // When a connection breaks, the next call makes a new one.
     connection.client.then((client) => {
       client.onclose = gone;
     }, gone);
@@ -81,7 +81,7 @@ export function createMcpConnections({ server, open, failureOf, clock }: McpConn
       return await work(client);
     } catch (error) {
       const failure = error instanceof GatewayError ? 'harmless' : await failureOf(error);
-      // A server that was restarted does not know the connection, which would fail for ever.
+      // A server that was restarted does not know the connection, so every later call on it would fail.
       if (failure === 'refused' || failure === 'broken') forget(tenantId, connection);
       throw error;
     } finally {
@@ -106,7 +106,7 @@ export function createMcpConnections({ server, open, failureOf, clock }: McpConn
         return attempt(tenantId, work);
       }
     },
-    /** Closes what nobody used for a while. */
+    /** Closes connections that were not used for a while. */
     async sweep(): Promise<void> {
       const end = clock.monotonic() - IDLE_MS;
       const idle = [...connections].filter(([, { users, usedAt }]) => users === 0 && usedAt <= end);

@@ -72,7 +72,7 @@ function check({ spec }: Resource<McpServerSpec>, stdioAllow: readonly string[])
 
 async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Promise<McpServer> {
   const references = Object.values({ ...spec.headers, ...spec.env });
-  // What is in a plugin's store is asked for by each connection: the plugin may come later, and the value may change.
+  // Secrets in a plugin's store are resolved for each connection: the plugin may start later, and the value may change.
   const endpoint = references.some(isStoreReference) ? undefined : await resolve(spec, parts.resolveSecret);
   const end = new AbortController();
   // Loaded when the first tool is asked for: most deployments have no MCP server.
@@ -80,7 +80,7 @@ async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Pr
   const failureOf = async (error: unknown) => (await library()).failureOf(error);
   const connections = createMcpConnections({
     server: name,
-    // The operator chose this address, as he does a model's (decisions 1.12).
+    // The operator chose this address, like that of a model, so it is not filtered (decisions 1.12).
     open: async () => {
       const reached = endpoint ?? (await resolve(spec, parts.resolveSecret));
       return (await library()).connectMcp(reached, parts.version, end.signal);
@@ -101,7 +101,7 @@ async function build(name: string, spec: McpServerSpec, parts: McpKindParts): Pr
   };
 }
 
-/** What each connection has listed, for a while: agents ask before each turn. */
+/** Caches the tools of each connection for a while: agents list them before each turn. */
 function createToolLists(clock: Clock) {
   const known = new WeakMap<Client, { readonly tools: readonly McpTool[]; readonly until: number }>();
   return async (client: Client, signal: AbortSignal): Promise<readonly McpTool[]> => {

@@ -53,7 +53,7 @@ async function call(
   }
 }
 
-/** For the model, and whoever reads along: is it of use to try again? */
+/** For the model, and for people who read its conversation: is it of use to try again? */
 const WORDS: Readonly<Record<Exclude<McpFailure, 'answer'>, (server: string) => string>> = {
   refused: (server) => `The MCP server "${server}" is not available.`,
   broken: (server) =>

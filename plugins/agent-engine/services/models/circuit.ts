@@ -26,12 +26,12 @@ export const CLOSED: CircuitState = { failures: 0, openUntil: undefined };
 /** How a call was let in: like any other, or alone, to find out whether the provider is back. */
 type Admission = 'regular' | 'probe';
 
-/** What a call told about its provider: it answers, it fails, or nothing. */
+/** What a call showed about its provider: it answers, it fails, or nothing. */
 type Evidence = 'answers' | 'fails' | 'none';
 
 /**
  * Lets a call in, or not (undefined). A probe moves the time of the next one on, so that there is one in each `openMs`, and
- * one that hangs keeps nobody out for longer.
+ * a probe that hangs does not keep other calls out for longer.
  */
 export function admit(
   state: CircuitState,
@@ -57,7 +57,7 @@ export function learn(
   if (evidence === 'answers') return CLOSED;
   if (state.openUntil !== undefined) {
     if (admission === 'regular') return state;
-    // A probe that told nothing makes room for the next call to be one.
+    // A probe that showed nothing lets the next call be one.
     return { ...state, openUntil: evidence === 'fails' ? now + settings.openMs : now };
   }
   if (evidence === 'none') return state;
@@ -75,13 +75,13 @@ const NOTHING_WAS_ASKED = codes(
 );
 
 /**
- * What an error of a call tells. A provider that refuses (400, 401, 404, 429) answers. A caller who left, a full queue of our
- * own and mistakes of ours tell nothing.
+ * What an error of a call shows about its provider. A refusal (400, 401, 404, 429) is an answer. A caller that left, a full
+ * queue of the gateway and mistakes of the gateway show nothing.
  */
 export function evidenceOf(error: unknown): Evidence {
   if (!(error instanceof GatewayError)) return 'none';
   if (NOTHING_WAS_ASKED.has(error.code)) return 'none';
-  // Without a cause it is an adapter that rejected the request, before anybody was asked.
+  // Without a cause an adapter rejected the request before it was sent.
   if (error.code === REJECTED && error.extras.cause === undefined) return 'none';
   return FAILURES.has(error.code) && error.extras.retryable !== false ? 'fails' : 'answers';
 }
@@ -94,7 +94,7 @@ function codes(...errors: readonly { readonly definition: { readonly code: strin
 interface CircuitsParts {
   readonly clock: Clock;
   readonly metrics: Pick<ModelMetrics, 'openCircuits'>;
-  /** Told when a circuit opens and when it closes. */
+  /** For the lines about a circuit that opens or closes. */
   readonly log: Pick<Logger, 'warn' | 'info'>;
   readonly settings?: CircuitSettings;
 }
@@ -113,7 +113,7 @@ export interface Circuit {
   enter(): Passage;
 }
 
-/** Endpoints come and go with files of agents.d; the longest unused ones are forgotten. */
+/** Endpoints come and go with files of agents.d; the least recently used ones are dropped. */
 const MOST_ENDPOINTS = 1000;
 
 /** The breakers of this process, one for each endpoint. */

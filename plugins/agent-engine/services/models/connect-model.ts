@@ -18,7 +18,7 @@ type ProviderKind =
       readonly package: string;
       /** Undefined where only the package knows. */
       readonly url: string | undefined;
-      /** Whether no call can be made without `api_key`: packages would look for a variable of their own then. */
+      /** Whether no call can be made without `api_key`: packages would then look for a variable of their own. */
       readonly needsKey: boolean;
     };
 
@@ -42,7 +42,7 @@ export function providerKind({ provider, base_url }: Pick<ModelSpec, 'provider' 
   };
 }
 
-/** What circuit breakers tell endpoints apart by, and logs and metrics show: the provider and its host. */
+/** The name of an endpoint in circuit breakers, logs and metrics: the provider and its host. */
 export function endpointOf(name: string, url: string | undefined): string {
   const host = url === undefined ? undefined : URL.parse(url)?.host;
   return host === undefined ? name : `${name} ${host}`;

@@ -32,7 +32,7 @@ const RESULT_CHARS = 1000;
 const QUOTED_MESSAGES = 5;
 
 /**
- * The answer to a conversation, calls or else a text: a pure function. Of the tools it knows functions alone. Throws `model.rejected` for a `tool_choice` that cannot be met, as a
+ * The answer to a conversation, calls or else a text: a pure function. Of the tools it calls only functions. Throws `model.rejected` for a `tool_choice` that cannot be met, as a
  * provider would.
  */
 export function answerAsDemo(asked: ChatRequest): { text: string; calls: readonly DemoToolCall[] } {
@@ -133,7 +133,7 @@ interface DemoToolCall {
 }
 
 const ASKS_FOR_TIME = /\bwhat(?:'s| is)?\b.{0,20}\b(?:time|date|day)\b/i;
-/** More calls in one turn than this are nobody's clear wish. */
+/** Calls in one turn at most: a prompt hardly asks for more. */
 const MOST_CALLS = 8;
 
 /**

@@ -153,7 +153,7 @@ function fillString(schema: Schema, hints: Hints): string {
   return characters.join('') + '.'.repeat(Math.max(0, shortest - characters.length));
 }
 
-/** What the text holds for exactly this property, told by the property's name or format. */
+/** What the text holds for exactly this property, recognized by the property's name or format. */
 function specificHint(schema: Schema, name: string, hints: Hints): string | undefined {
   if (typeOf(schema) !== 'string' || 'enum' in schema || 'const' in schema) return undefined;
   if (/expression|formula|calculation/i.test(name)) return hints.expression;
@@ -199,8 +199,8 @@ function numberOf(value: unknown): number | undefined {
 function dereference(given: unknown, root: Schema): Schema {
   let schema = asSchema(given);
   for (let hops = 0; typeof schema.$ref === 'string' && hops < MOST_HOPS; hops += 1) {
-    const { $ref, ...beside } = schema;
-    schema = { ...follow(String($ref), root), ...beside };
+    const { $ref, ...siblings } = schema;
+    schema = { ...follow(String($ref), root), ...siblings };
   }
   return schema;
 }

@@ -33,7 +33,7 @@ interface Reply {
  * The built-in model: offline, and the same answer to the same conversation every time (ids and times aside). It
  * streams word by word, calls tools that the conversation clearly asks for, and says what it is in each answer. It
  * keeps to `max_tokens`, `stop`, `tool_choice`, `parallel_tool_calls` and `response_format`. Tool calls are never cut
- * by `max_tokens`: half a JSON text would help nobody. After a tool's result it always answers, also where
+ * by `max_tokens`: half a JSON text would be of no use. After a tool's result it always answers, also where
  * `tool_choice` is `required`, so that no loop runs on for ever.
  */
 export function createDemoModel({ clock, ids, chunkDelayMs = 15 }: DemoModelOptions): ModelClient {

@@ -2,9 +2,9 @@ import { type Logger, orAborted } from 'agent-gateway';
 import { type ModelClient, ModelErrors } from '../../contract.ts';
 import type { ConnectedModel } from './connect-model.ts';
 
-/** What a client is made of whose key may change. */
+/** The parts of a client whose key may change. */
 interface KeyedClientParts {
-  /** The key now. Somebody else caches it. */
+  /** Returns the current key. Called for each call of the model, so it should cache. */
   readonly resolveKey: () => Promise<string>;
   readonly connect: (apiKey: string) => Promise<Pick<ConnectedModel, 'client' | 'close'>>;
   readonly log: Logger;
@@ -18,8 +18,8 @@ interface Keyed {
 }
 
 /**
- * A client whose key is asked for at each call, since it is in a plugin's store: the plugin may come later than the model, and the key may change. With another key the provider
- * is connected anew; calls in flight end on the old connection. Throws `model.key-unavailable` while there is no key.
+ * A client that requests its key at each call, since it is in a plugin's store: the plugin may start later than the model, and the key may change. With another key the
+ * provider is connected again; calls in flight end on the old connection. Throws `model.key-unavailable` while there is no key.
  */
 export function createKeyedClient({ resolveKey, connect, log }: KeyedClientParts): {
   readonly client: ModelClient;
@@ -42,7 +42,7 @@ export function createKeyedClient({ resolveKey, connect, log }: KeyedClientParts
       return { client: (await used.connected).client, used };
     } catch (cause) {
       if (used !== undefined) {
-        // It is no key that the provider's client takes; the next call tries again.
+        // The provider's client does not take this key; the next call tries again.
         if (current === used) current = undefined;
         used.isRetired = true;
         release(used);
@@ -64,7 +64,7 @@ export function createKeyedClient({ resolveKey, connect, log }: KeyedClientParts
     if (used.isRetired && used.users === 0) closeAside(used);
   }
 
-  /** Nobody waits for it. */
+  /** Closes in the background. */
   function closeAside({ connected }: Keyed): void {
     connected
       .then(({ close }) => close())

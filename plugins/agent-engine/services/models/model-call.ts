@@ -63,7 +63,7 @@ const WORTH_A_FALLBACK = new Set(
 
 /**
  * The two verbs of a model. Each endpoint that is asked gets its own name of the model, passes its circuit breaker, and is measured; when it
- * fails before it answered, the next one is asked. Of a stream the first chunk is the answer: a stream that breaks later was one.
+ * fails before it answered, the next one is asked. Of a stream the first chunk is the answer: a stream that breaks later has answered.
  */
 export function createModelCall({ info, acquire, metrics, clock, timeout }: ModelCallParts): Model {
   async function complete(request: ChatRequest, context: ModelCallContext): Promise<ChatCompletion> {
@@ -132,7 +132,7 @@ export function createModelCall({ info, acquire, metrics, clock, timeout }: Mode
       hasAnswered: false,
       /** What the call consumed, where the provider says so. */
       usage: undefined as Usage | null | undefined,
-      /** Throws where the provider is not to be asked. A caller who has left is told so, and is no probe of a circuit. */
+      /** Throws where the provider is not to be asked. A caller that has left gets `model.aborted`, and is no probe of a circuit. */
       enter(): void {
         if (circuit !== undefined && signal.aborted) throw ModelErrors.aborted();
         passage = circuit?.enter();
@@ -147,7 +147,7 @@ export function createModelCall({ info, acquire, metrics, clock, timeout }: Mode
         attempt.usage = usage;
         outcome = 'ok';
       },
-      /** Throws the error as the caller has to see it, unless `next` is to be asked before `end`, which is counted. */
+      /** Throws the error as the caller has to see it, unless `next` is to be asked and `end` has not passed; that is counted as a fallback. */
       failed(thrown: unknown, next: ModelEndpoint | undefined, end: number): void {
         if (!attempt.hasAnswered) passage?.failed(thrown);
         const error = explain?.(thrown) ?? thrown;

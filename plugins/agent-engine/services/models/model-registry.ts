@@ -24,7 +24,7 @@ export interface ModelRegistryParts {
   readonly timeout: number;
 }
 
-/** Metrics carry this instead of names that callers make up: a label must not grow with what is asked. */
+/** Metrics carry this instead of names that callers make up: a label must not grow with the requests. */
 const PASS_THROUGH_LABEL = 'pass-through';
 
 /** Aliases that an error names at most. */
@@ -33,8 +33,8 @@ const MAX_NAMED = 20;
 /**
  * The models of the deployment, by alias.
  *
- * - An alias of agents.d is what the file says, whatever else has the same name; files come and go. A call holds the versions that it began
- *   with: a reload does not cut it.
+ * - An alias of agents.d takes precedence over everything else with its name; files come and go. A call holds the versions that it began
+ *   with: a reload does not cut it off.
  * - `demo` is the built-in model.
  * - No `LLM_API_URL`: `default` is the demo model.
  * - `LLM_API_URL` and `LLM_MODEL`: `default` and the model's own name both lead to it; other names do not exist.

@@ -31,7 +31,7 @@ interface ModelKindParts extends ConnectParts {
   readonly resolveSecret: (reference: string) => Promise<string>;
 }
 
-/** The kind Model of agents.d. A key is read when its model is built, of a plugin's store at each call, and no connection is made before the first call. */
+/** The kind Model of agents.d. A key is read when its model is built, or at each call if it is in a plugin's store, and no connection is made before the first call. */
 export function modelKind(parts: ModelKindParts): KindDefinition<typeof ModelSpec, ModelResource> {
   return {
     ...ModelKind,
@@ -90,7 +90,7 @@ async function build(
   };
 }
 
-/** With a key of a plugin's store nothing is connected before the first call. */
+/** If the key is in a plugin's store, nothing is connected before the first call. */
 async function connect(spec: ModelSpec, log: Logger, parts: ModelKindParts): Promise<ConnectedModel> {
   const { api_key: reference } = spec;
   if (reference === undefined || !isStoreReference(reference)) {

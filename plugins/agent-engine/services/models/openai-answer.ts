@@ -68,7 +68,7 @@ export function createChunkDecoder(maxEventChars: number, redact: Redact) {
   });
 
   return {
-    /** True after `[DONE]` or a failure: later bytes mean nothing, and `end` tells how it went. */
+    /** True after `[DONE]` or a failure: later bytes mean nothing, and `end` throws if the stream failed. */
     get isOver(): boolean {
       return isDone || failure !== undefined;
     },
@@ -104,8 +104,8 @@ function parseChunk(event: EventSourceMessage, redact: Redact): ChatChunk | Gate
 }
 
 /**
- * The choices as every reader may take them; undefined where one is none. A choice that only tells of its end, or of a filter, comes without
- * a delta from some servers.
+ * The choices in a form that every reader can take; undefined where one is malformed. Some servers leave out the delta of a choice that only
+ * reports its end, or a filter.
  */
 function soundChoices(choices: readonly unknown[]): ChatChunk['choices'] | undefined {
   if (!choices.every(isChoice)) return undefined;
@@ -138,7 +138,7 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * A provider's usage, where both of its counts are counts; undefined else, which is as if the provider had not counted: a broken number
+ * A provider's usage, where both of its counts are valid; undefined otherwise, as if the provider had not counted: a broken number
  * must not become a bill or spoil a metric, and is no reason to refuse a whole answer. Pure.
  */
 export function countedUsage(usage: Usage | null | undefined): Usage | null | undefined {

@@ -48,7 +48,7 @@ export function createOpenAIClient(options: OpenAIClientOptions): ProviderClient
 
   async function* stream(request: ChatRequest, context: ModelCallContext): AsyncGenerator<ChatChunk, void> {
     using lifetime = startLifetime(context.signal, timeouts.totalMs, clock);
-    // Usage is always asked for, since the gateway meters, but of servers that refuse the whole member.
+    // Usage is always asked for, since the gateway meters, except of servers that refuse `stream_options`.
     const stream_options = includeUsage ? { ...request.stream_options, include_usage: true } : undefined;
     const body = JSON.stringify({ ...request, stream: true, stream_options });
     const call = { path, headers: headersFor(context), body, lifetime };

@@ -89,14 +89,14 @@ export function createProvidedClient(parts: ProvidedClientParts): ModelClient {
       } catch (error) {
         throw providedFailure(error, signal, spec.provider, log);
       } finally {
-        // Not waited for: the provider may be what hangs. It learns from its signal, too.
+        // Not awaited: the provider may be what hangs. An aborted call also ends through its signal.
         open?.return?.().catch((err: unknown) => log.debug({ err }, 'a model call did not end well'));
       }
     },
   };
 }
 
-/** Throws for what is no answer. */
+/** Throws for an answer that is not whole. */
 function whole(completion: ChatCompletion): ChatCompletion {
   const choice: unknown = completion?.choices?.[0];
   const isWhole =

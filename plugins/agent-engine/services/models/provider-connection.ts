@@ -128,7 +128,7 @@ export function createProviderConnection(origin: string, rules: ConnectionRules)
     return { error: statusFailure(head, body, retryAfterMs, redact), isRetryable, retryAfterMs };
   }
 
-  /** Sends a call, again where that helps, until a response begins with success. Throws errors of `ModelErrors`. */
+  /** Sends a call, with retries where they help, until a response begins with success. Throws errors of `ModelErrors`. */
   async function send(call: ProviderCall): Promise<ProviderResponse> {
     for (let attempts = 1; ; attempts += 1) {
       const outcome = await attempt(call);
@@ -238,13 +238,13 @@ function toResponse(exchange: HttpExchange, head: ResponseHead, idleMs: number, 
         bytes += chunk.length;
       }
     } catch {
-      // What has arrived before the connection broke is all that there is to tell.
+      // The bytes that arrived before the connection broke are all there is.
     }
     cancel();
     return Buffer.concat(chunks, bytes).toString('utf8', 0, Math.min(bytes, maxBytes));
   }
 
-  /** Lets go of a body that is over but for its ending, so that the connection can serve again. */
+  /** Releases a body whose content is complete, so that the connection can serve again. */
   const finish = () => exchange.finish();
   return { head, read, readAll, peek, finish, cancel };
 }

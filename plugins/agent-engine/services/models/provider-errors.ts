@@ -2,7 +2,7 @@ import { createRedaction, type GatewayError } from 'agent-gateway';
 import { ModelErrors } from '../../contract.ts';
 import type { ResponseHead } from './http-exchange.ts';
 
-/** Sent with a 429 of which the provider did not say when to come back. */
+/** `Retry-After` of a 429 for which the provider sent none. */
 const DEFAULT_RETRY_AFTER_SECONDS = 5;
 const LONGEST_RETRY_AFTER_SECONDS = 86_400;
 
@@ -49,7 +49,7 @@ export function statusFailure(
   });
 }
 
-/** What clients tell apart from any other refusal, by the provider's code. */
+/** Refusals that clients distinguish from any other, by the provider's code. */
 const REJECTIONS = new Map<unknown, typeof ModelErrors.rejected>(
   [ModelErrors.contextLengthExceeded, ModelErrors.contentFilter].map((error) => [
     error.definition.code,

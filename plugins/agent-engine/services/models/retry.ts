@@ -41,7 +41,7 @@ export const RETRYABLE_CODES = new Set([
 
 /**
  * Milliseconds to wait before the next attempt, undefined to give up. Exponential backoff with full jitter; with a
- * `Retry-After` that time plus a jitter, since all that were told the same time would come back together.
+ * `Retry-After` that time plus a jitter, since all callers that got the same time would come back together.
  *
  * @param attempt attempts made so far, 1 or more
  * @param retryAfterMs what the provider asked for, if it did

@@ -26,7 +26,7 @@ export function openSandboxPolicies(scope: Pick<Scope, 'services' | 'on' | 'defe
   return policies;
 }
 
-/** Makes the service (decisions 1.8). Every tool call asks it, so policies are kept for a second. */
+/** Makes the service (decisions 1.8). Every tool call asks it, so policies are cached for a second. */
 export function createSandboxPolicies(options: {
   readonly database: Pick<Database, 'forTenant'>;
   readonly clock: Clock;
@@ -41,7 +41,7 @@ export function createSandboxPolicies(options: {
     weigh: ({ allowedTools }) => allowedTools?.length ?? 0,
   });
 
-  /** Also after a failure: a write whose answer was lost has happened. */
+  /** Forgets and notifies after a failure, too: a write whose answer was lost has happened. */
   async function changing<T>(tenantId: string, write: Promise<T>): Promise<T> {
     try {
       return await write;

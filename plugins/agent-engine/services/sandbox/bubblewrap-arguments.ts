@@ -9,9 +9,9 @@ import {
   WORK_BYTES,
 } from './engine.ts';
 
-/** File descriptors that bubblewrap gets beside 0, 1 and 2. */
+/** File descriptors that bubblewrap gets in addition to 0, 1 and 2. */
 export const CODE_FD = 3;
-/** Where bubblewrap tells the process id inside, and how the command ended. */
+/** Where bubblewrap reports the process id inside, and how the command ended. */
 export const STATUS_FD = 4;
 /** Where it reads the filter of system calls. */
 export const FILTER_FD = 5;
@@ -25,7 +25,7 @@ export interface BubblewrapPlan {
   readonly hidden: readonly string[];
   /**
    * The user id that code runs as where the gateway is root: root itself is under no limit of processes. Undefined for another
-   * user, who gets a user namespace in which he is nobody.
+   * user: the code is nobody in a user namespace then.
    */
   readonly rootRunsAs: number | undefined;
   readonly memoryBytes: number;
@@ -46,7 +46,7 @@ export function bubblewrapArguments(plan: BubblewrapPlan): readonly string[] {
     ...['--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
     ...identity(rootRunsAs),
     ...['--new-session', '--die-with-parent', '--hostname', 'sandbox'],
-    // Those that bubblewrap makes by itself, only their owner may enter.
+    // Folders that bubblewrap makes without being asked may be entered by their owner only.
     ...parentsOf(folders).flatMap((path) => ['--perms', '0755', '--dir', path]),
     ...folders.flatMap((folder) =>
       folder.kind === 'link'
@@ -89,7 +89,7 @@ function identity(rootRunsAs: number | undefined): readonly string[] {
   if (rootRunsAs === undefined) {
     return ['--unshare-user', '--disable-userns', '--uid', String(NOBODY), '--gid', String(NOBODY)];
   }
-  // What `setpriv` needs to become somebody else. It keeps none of them.
+  // What `setpriv` needs to change the user. It keeps none of them.
   const capabilities = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'];
   return ['--cap-drop', 'ALL', ...capabilities.flatMap((name) => ['--cap-add', name])];
 }
@@ -110,7 +110,7 @@ function writable(path: string, bytes: number): readonly string[] {
 const V8_RESERVES_BYTES = 1024 * 1024 * 1024;
 
 /**
- * Of each process. Not RLIMIT_AS: V8 reserves far more addresses than it uses. RLIMIT_DATA counts what a process can write to. What
+ * The limits of each process. Not RLIMIT_AS: V8 reserves far more addresses than it uses. RLIMIT_DATA counts what a process can write to. What
  * all processes hold together is watched from outside.
  */
 function limits({ language, programs, memoryBytes, timeoutMs }: BubblewrapPlan): readonly string[] {
@@ -185,7 +185,7 @@ interface HostPrograms {
 const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin'];
 
 /**
- * Finds them, anew for each execution, so that installing one is enough. Throws `sandbox.unavailable`, which says what to install.
+ * Finds the programs again for each execution, so that installing a missing one is enough. Throws `sandbox.unavailable`, which says what to install.
  *
  * @param nodePath the Node that runs JavaScript: the gateway's own, wherever it is
  */

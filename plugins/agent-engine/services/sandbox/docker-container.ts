@@ -10,9 +10,9 @@ import {
   WORK_BYTES,
 } from './engine.ts';
 
-/** What a container of the sandbox is known by. */
+/** The label of all containers of the sandbox. */
 export const SANDBOX_LABEL = 'svc.sandbox';
-/** Unix milliseconds after which nobody waits for the container any more. */
+/** Unix milliseconds after which no gateway waits for the container any more. */
 export const DEADLINE_LABEL = 'svc.sandbox.deadline';
 
 /** What decides how a container is made. */
@@ -34,7 +34,7 @@ const MAX_FILES = 16_384;
 
 /**
  * Code and stdin come through the container's stdin, one after the other: a command line or an environment would show them to
- * everybody who may list containers. The shell stays process 1, so that the code's end is the end of all its processes, and what
+ * every client that may list containers. The shell stays process 1, so that the code's end is the end of all its processes, and what
  * the shell says of a killed child is no output of the code.
  */
 const LAUNCH = `

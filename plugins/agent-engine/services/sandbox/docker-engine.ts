@@ -52,7 +52,7 @@ export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
     let wantedImage: string | undefined = image;
     try {
       const spec = containerSpec({ job, runId, image, hasNetwork, memoryBytes, deadline }, input.length);
-      // Not given up when it is to stop: the engine would make the container all the same, behind its removal.
+      // Not aborted by `stop`: the engine would make the container all the same, after its removal.
       const abortSignal = AbortSignal.timeout(CREATE_MS);
       const container = await docker.createContainer({ ...spec, abortSignal });
       stop.throwIfAborted();
@@ -78,7 +78,7 @@ export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
       throw dockerFailure(error, wantedImage);
     } finally {
       stream?.destroy();
-      // Also where the answer to its creation never came: the name was ours to choose.
+      // Also where the answer to its creation never came: the gateway chose the name.
       await remove(containerName(runId));
     }
   }
@@ -106,8 +106,8 @@ export function openDockerEngine(options: DockerEngineOptions): SandboxEngine {
 const CALL_MS = 20_000;
 
 /**
- * Removes containers that nobody waits for any more: what a gateway that crashed has left, whichever of those that share the engine
- * it was. Gives back how many; throws what the engine threw first, after trying all.
+ * Removes containers that no gateway waits for any more: leftovers of a crashed gateway, of any of those that share the engine.
+ * Returns how many; throws the first error of the engine, after trying all.
  */
 export async function removeLeftovers(docker: Docker, now: number): Promise<number> {
   const containers = await docker.listContainers({

@@ -48,15 +48,15 @@ export interface ContainerEngineOptions {
   readonly log: Logger;
 }
 
-/** How long after its time a container or job may still be on its way out. */
+/** How long after its time a container or job may still be shutting down. */
 export const LEFTOVER_MS = 60_000;
 /** How often leftovers of crashed gateways are looked for. */
 const SWEEP_MS = 120_000;
 
 /**
- * Looks for leftovers now and again and again, until it is disposed of.
+ * Looks for leftovers now and periodically, until it is disposed of.
  *
- * @param sweep removes them, and gives back how many there were
+ * @param sweep removes them, and returns how many there were
  * @param words for the log: what was done with them, and what could not be
  */
 export function keepSweeping(
@@ -99,7 +99,7 @@ export const WORK_BYTES = 64 * 1024 * 1024;
 export const MAX_PROCESSES = 64;
 /** Open files of one process. */
 export const MAX_OPEN_FILES = 256;
-/** The most of stdout, and of stderr, that is kept in memory, whatever the job says. */
+/** Bytes of stdout, and of stderr, that are kept in memory at most, even if the job allows more. */
 export const MAX_OUTPUT_BYTES = 8 * 1024 * 1024;
 /** Bytes beyond the cap that are read and thrown away before the code is ended: reading them costs the gateway time. */
 export const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
@@ -122,7 +122,7 @@ export const SOURCE_FILES: Readonly<Record<SandboxLanguage, string>> = {
   shell: 'main.sh',
 };
 
-/** All that the code's environment holds, beside `PATH`. Python without a buffer, so that a timeout loses nothing that was printed. */
+/** All that the code's environment holds in addition to `PATH`. Python without a buffer, so that a timeout loses nothing that was printed. */
 export const SANDBOX_ENVIRONMENT: Readonly<Record<string, string>> = {
   HOME: '/work',
   TMPDIR: '/tmp',

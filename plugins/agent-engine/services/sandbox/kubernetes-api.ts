@@ -14,7 +14,7 @@ import { SandboxErrors } from '../../contract.ts';
 
 const CALL_MS = 10_000;
 const MOST_JOBS = 500;
-/** Before a watch that was closed is opened again. */
+/** Milliseconds before a watch that was closed is opened again. */
 const REWATCH_MS = 1000;
 
 /** The few calls that the sandbox makes, in one namespace; each has a deadline. They throw what the client throws. */
@@ -25,7 +25,7 @@ export function createKubernetesApi(config: KubeConfig, namespace: string) {
   const batch = config.makeApiClient(BatchV1Api);
   const core = config.makeApiClient(CoreV1Api);
   return {
-    /** Gives back the job's uid. */
+    /** Returns the job's uid. */
     async createJob(body: V1Job): Promise<string> {
       const { metadata } = await batch.createNamespacedJob({ namespace, body }, withDeadline());
       return metadata!.uid!;
@@ -53,7 +53,7 @@ export function createKubernetesApi(config: KubeConfig, namespace: string) {
     /** The log of the pod's container, so many bytes at most. */
     podLog: (name: string, limitBytes: number): Promise<string> =>
       core.readNamespacedPodLog({ namespace, name, container: 'code', limitBytes }, withDeadline()),
-    /** Tells of every change to these pods, until `close`. It may miss some, and may stop telling: poll as well. */
+    /** Calls `onChange` for changes to these pods, until `close`. It may miss some, and may stop altogether: poll as well. */
     watchPods: (labelSelector: string, onChange: () => void) =>
       keepWatching(new Watch(config), `/api/v1/namespaces/${namespace}/pods`, labelSelector, onChange),
   };
@@ -77,7 +77,7 @@ function keepWatching(watch: Watch, path: string, labelSelector: string, onChang
       if (isClosed) opened.abort();
       else current = opened;
     } catch {
-      // A watch only makes polling faster: without it the pod is looked at all the same, and that tells what is wrong.
+      // A watch only makes polling faster: without it the pod is polled all the same, and a failure shows there.
     }
   };
   void open();

@@ -30,9 +30,9 @@ export interface KubernetesEngineOptions extends ContainerEngineOptions {
   readonly config?: KubeConfig;
 }
 
-/** How often a pod is looked at although no watch told of a change. */
+/** Milliseconds after which a pod is polled although no watch reported a change. */
 const POLL_MS = 2000;
-/** So often in a row the API may fail to tell of a pod: code that runs is not given up for one bad answer. */
+/** Polls that fail in a row before an execution is given up: one bad answer must not end code that runs. */
 const MOST_FAILURES = 3;
 /** The pod ends the code itself, and then reports; this is how long that may take. */
 const GRACE_MS = 10_000;
@@ -78,7 +78,7 @@ export function openKubernetesEngine(options: KubernetesEngineOptions): SandboxE
     } catch (error) {
       throw kubernetesFailure(error, namespace);
     } finally {
-      // Also where the answer to its creation never came: the name was ours to choose.
+      // Also where the answer to its creation never came: the gateway chose the name.
       await remove(jobName(runId));
     }
   }
@@ -109,7 +109,7 @@ export function openKubernetesEngine(options: KubernetesEngineOptions): SandboxE
   return { graceMs: GRACE_MS, run, [Symbol.asyncDispose]: sweeping[Symbol.asyncDispose] };
 }
 
-/** Follows the pod until its container has ended. Throws `sandbox.unavailable` where it never will begin, and when stopped. */
+/** Follows the pod until its container has ended. Throws `sandbox.unavailable` if the container will never begin, and the reason of `stop`. */
 async function untilEnded(
   api: KubernetesApi,
   selector: string,
@@ -129,14 +129,14 @@ async function untilEnded(
     } catch (error) {
       failures += 1;
       if (failures >= MOST_FAILURES) throw error;
-      // As if there were no news.
+      // As if nothing had changed.
       return [];
     }
   };
   try {
     for (;;) {
       stop.throwIfAborted();
-      // Asked for before the look: a change while it is under way counts.
+      // Created before the poll, so that a change during the poll counts.
       const heard = Promise.withResolvers<void>();
       clearTimeout(timer);
       timer = setTimeout(heard.resolve, POLL_MS);

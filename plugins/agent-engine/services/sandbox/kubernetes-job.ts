@@ -4,10 +4,10 @@ import { imageCommand, SANDBOX_ENVIRONMENT, SOURCE_FILES, WORK_BYTES } from './e
 
 /** Selects every job of every gateway in the namespace. */
 export const SANDBOX_SELECTOR = 'app.kubernetes.io/name=svc-sandbox';
-/** Unix milliseconds after which nobody waits for the job any more. */
+/** Unix milliseconds after which no gateway waits for the job any more. */
 export const DEADLINE_ANNOTATION = 'svc.sandbox/deadline';
 
-/** The most of stdout, and of stderr: nodes rotate a container's log at 10 MiB by default, and a report must be in one file. */
+/** Bytes of stdout, and of stderr, at most: nodes rotate a container's log at 10 MiB by default, and a report must be in one file. */
 const MAX_LOGGED_BYTES = 2 * 1024 * 1024;
 
 /** What decides how a job is made. */
@@ -24,7 +24,7 @@ export interface JobPlan {
 }
 
 const NOBODY = 65_534;
-/** Seconds that a finished job stays where nobody deletes it. */
+/** Seconds that a finished job stays if no gateway deletes it. */
 const FINISHED_SECONDS = 60;
 
 /** The name of the job and of its ConfigMap. */
@@ -103,7 +103,7 @@ export function codeManifest({ job, runId }: JobPlan, jobUid: string): V1ConfigM
 
 function container({ job, image, memoryBytes }: JobPlan) {
   const file = `${CODE_FOLDER}/${SOURCE_FILES[job.language]}`;
-  // One byte more than is wanted tells that there was more.
+  // One byte more than is wanted shows that there was more.
   const report = [String(loggedBytes(job.maxOutputBytes) + 1), String(job.timeoutMs / 1000)];
   return {
     name: 'code',
@@ -156,8 +156,8 @@ const MARK = 'svc-sandbox-report';
 
 /**
  * What the container runs, for any POSIX shell with coreutils or busybox: `sh -c <script> sandbox <bytes> <seconds> <command…>`. It is
- * process 1. A pod's log does not tell stdout from stderr, so both go to files first, and the log holds one report of them, as
- * base64. Before it is written every other process is killed, so that what the report says is the script's word.
+ * process 1. A pod's log does not separate stdout from stderr, so both go to files first, and the log holds one report of them, as
+ * base64. Before it is written every other process is killed, so that only the script can write the report.
  */
 export const RUN_SCRIPT = `
 bytes=$1 seconds=$2; shift 2
@@ -176,7 +176,7 @@ head -c "$bytes" ${OUTPUT_FOLDER}/stderr | base64
 echo "${MARK} end"
 exit 0`;
 
-/** What a report tells. */
+/** The content of a report. */
 interface RunReport {
   /** `timeout`: the script ended the code for its time. */
   readonly exitCode: number | 'timeout';

@@ -22,7 +22,7 @@ import {
 } from './engine.ts';
 import { systemCallFilter } from './system-call-filter.ts';
 
-/** Far above the ids of people and services, so that nobody's files and processes are theirs. One for each place. */
+/** The first user id for code, far above the ids of people and services, so that no file or process belongs to it. Each execution at work has an id of its own. */
 const FIRST_USER = 1_879_048_192;
 
 /** The gateway's own folder. It may be inside of a folder that code sees, `/usr/lib/…` for example. */
@@ -70,7 +70,7 @@ export function openLocalEngine({
   return { graceMs: 0, run, [Symbol.asyncDispose]: () => Promise.resolve() };
 }
 
-/** One sandbox that is about to be. */
+/** A sandbox that is to be started. */
 export interface BubblewrapProcess {
   readonly bwrap: string;
   readonly args: readonly string[];
@@ -84,13 +84,13 @@ export interface BubblewrapProcess {
 const WATCH_MS = 100;
 /** How long the pipes may stay open once the process is gone. */
 const CLOSE_MS = 1000;
-/** Of what bubblewrap itself says when it fails. */
+/** Characters that are kept of what bubblewrap itself says when it fails. */
 const COMPLAINT_CHARS = 2000;
 const STATUS_CHARS = 4096;
 
 /**
- * Runs bubblewrap to its end. Throws `sandbox.unavailable` when it could not build the sandbox; why is in the log, since it names
- * what this machine is like.
+ * Runs bubblewrap to its end. Throws `sandbox.unavailable` when it could not build the sandbox; the reason is only in the log, since it
+ * describes this machine.
  */
 export async function runBubblewrap(
   { bwrap, args, filter, memoryBytes, log }: BubblewrapProcess,
@@ -113,7 +113,7 @@ export async function runBubblewrap(
 
   const kill = () => {
     const inner = status.innerPid();
-    // Process 1 takes all others of the sandbox with it. Its parent has not ended, so that the number is still its own.
+    // With process 1 all others of the sandbox end. Its parent has not ended, so the id still belongs to process 1.
     if (inner !== undefined && child.exitCode === null && child.signalCode === null) killQuietly(inner);
     child.kill('SIGKILL');
   };
@@ -149,7 +149,7 @@ export async function runBubblewrap(
   return { exitCode: exitCode ?? null };
 }
 
-/** What bubblewrap reports: a JSON document a line. It tells an exit code only of a command that has begun. */
+/** What bubblewrap reports: a JSON document a line. It reports an exit code only for a command that has begun. */
 function watchStatus(child: ChildProcess) {
   let text = '';
   (extraPipe(child, STATUS_FD) as Readable).on('data', (bytes: Buffer) => {
@@ -162,7 +162,7 @@ function watchStatus(child: ChildProcess) {
   return { innerPid: () => numberOf('child-pid'), exitCode: () => numberOf('exit-code') };
 }
 
-/** A pipe beside the usual three; the types of Node know five. */
+/** A pipe in addition to the usual three; the types of Node know five. */
 function extraPipe(child: ChildProcess, fd: number): unknown {
   return (child.stdio as readonly unknown[])[fd];
 }

@@ -20,7 +20,7 @@ const MAX_NOTE = 500;
 
 /**
  * Code in the engine of a plugin, which may come and go: it is looked up for each execution. Decides about the network, and holds the plugin to its
- * promises: an end soon after `stop`, an end that is one, and no output behind it. Throws `sandbox.unavailable` while no plugin offers it.
+ * promises: it ends soon after `stop`, returns a valid end, and writes no output after it. Throws `sandbox.unavailable` while no plugin offers it.
  */
 export function openProvidedEngine(parts: ProvidedEngineParts): SandboxEngine {
   const { name, engines, allowNetwork, memoryBytes, log, endMs = END_MS } = parts;
@@ -66,7 +66,7 @@ export function openProvidedEngine(parts: ProvidedEngineParts): SandboxEngine {
     }
   }
 
-  /** What comes of the work, which has some time to end after the signal. */
+  /** The result of the work, which has `endMs` to end after the signal. */
   async function soonAfter<T>(stop: AbortSignal, work: Promise<T>): Promise<T> {
     const { promise: stopped, resolve } = Promise.withResolvers<undefined>();
     const onStop = () => resolve(undefined);
@@ -94,7 +94,7 @@ export function openProvidedEngine(parts: ProvidedEngineParts): SandboxEngine {
   return { graceMs: 0, run, [Symbol.asyncDispose]: async () => {} };
 }
 
-/** Throws for what is no end. */
+/** Throws for an end that is invalid. */
 function endOf({ exitCode, isTimeout, note }: SandboxEnd): EngineEnd {
   if (exitCode !== null && !Number.isInteger(exitCode)) throw new Error('the exit code is no whole number');
   return {

@@ -46,7 +46,7 @@ export function createRunQueue({ maxRunning, maxWaiting, maxWaitMs }: RunQueueOp
       return waiting.length;
     },
     /**
-     * Resolves with what gives the place back, once it is the tenant's turn. Throws `sandbox.busy` when too many wait already, or
+     * Resolves with a function that gives the place back, once it is the tenant's turn. Throws `sandbox.busy` when too many wait already, or
      * after `maxWaitMs`, and the signal's reason.
      */
     async enter(tenantId: string, signal: AbortSignal): Promise<() => void> {
@@ -80,7 +80,7 @@ export function createRunQueue({ maxRunning, maxWaiting, maxWaitMs }: RunQueueOp
   };
 }
 
-/** Whose turn it is: the first of those whose tenant has the fewest running. Undefined where nobody waits. */
+/** Index of the next to run: the first of those whose tenant has the fewest running. Undefined where none waits. */
 export function nextIndex(
   waiting: readonly { readonly tenantId: string }[],
   running: ReadonlyMap<string, number>,

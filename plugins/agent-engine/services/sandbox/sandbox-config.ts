@@ -87,8 +87,8 @@ export const SandboxConfig = Type.Object({
 export type SandboxSettings = Static<typeof SandboxConfig>;
 
 /**
- * Why the gateway must not start with these settings (decisions 1.8): `local` shares the kernel with the gateway, so it is asked
- * for twice, and not in production.
+ * Why the gateway must not start with these settings (decisions 1.8): `local` shares the kernel with the gateway, so it needs
+ * two settings, and is refused in production.
  */
 export function sandboxProblems(
   { mode, allow_local }: Pick<SandboxSettings, 'mode' | 'allow_local'>,

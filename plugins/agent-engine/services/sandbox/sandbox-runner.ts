@@ -60,7 +60,7 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
     return await execute(job, giveBack);
   }
 
-  /** The place is given back when the engine is through, which may be after the caller had his answer. */
+  /** The place is given back when the engine is done, which may be after the caller got its answer. */
   async function execute(job: SandboxJob, leave: () => void): Promise<SandboxResult> {
     const stop = new AbortController();
     let reason: StopReason | undefined;
@@ -71,7 +71,7 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
     const maxBytes = Math.min(job.maxOutputBytes, MAX_OUTPUT_BYTES);
     const stdout = createOutputCapture(maxBytes, () => end('flooded'));
     const stderr = createOutputCapture(maxBytes, () => end('flooded'));
-    // Nobody waits for what was given up.
+    // Resolved to answer the caller without waiting for the engine.
     const givenUp = Promise.withResolvers<EngineEnd>();
     const giveUp = (why: StopReason) => {
       end(why);
@@ -97,7 +97,7 @@ export function createSandboxRunner(options: SandboxRunnerOptions): Sandbox & As
     void settled.then(() => live.delete(settled));
     try {
       const ended = await Promise.race([work, givenUp.promise]).catch((error: unknown): EngineEnd => {
-        // What was stopped may well fail while it stops.
+        // Code that was stopped may well fail while it stops.
         if (reason === undefined) throw error;
         return { exitCode: null };
       });

@@ -2,7 +2,7 @@ import { compileSchema, type SchemaCheck, type SchemaError } from 'agent-gateway
 import { LRUCache } from 'lru-cache';
 import type { ParameterSchema, Tool } from '../../contract.ts';
 
-/** What a model wrote as the arguments of a call: an object that fits the tool, or what to tell the model. */
+/** What a model wrote as the arguments of a call: an object that fits the tool, or the problems to report to the model. */
 export type CheckedArguments =
   | { readonly input: Readonly<Record<string, unknown>> }
   | { readonly problems: readonly string[] };
@@ -15,8 +15,8 @@ const MAX_ARGUMENTS = 256 * 1024;
 const MAX_SCHEMA = 128 * 1024;
 /** Compiled schemas that are kept. */
 const MAX_COMPILED = 500;
-/** Problems that the model is told at most. */
-const MAX_TOLD = 8;
+/** Problems that are reported to the model at most. */
+const MAX_REPORTED = 8;
 
 /**
  * Makes a check that compiles each schema once. Schemas of MCP servers are not trusted: their regular expressions, which could take for ever, are
@@ -24,7 +24,7 @@ const MAX_TOLD = 8;
  */
 export function createArgumentCheck(): ArgumentCheck {
   const compiled = new LRUCache<string, SchemaCheck>({ max: MAX_COMPILED });
-  // Most sources give the same objects again and again: no need to write the schema out to find it.
+  // Most sources give the same objects again and again: no need to serialize the schema to find it.
   const known = new WeakMap<ParameterSchema, SchemaCheck>();
 
   function checkOf({ ref, parameters }: Pick<Tool, 'ref' | 'parameters'>): SchemaCheck {
@@ -54,7 +54,7 @@ export function createArgumentCheck(): ArgumentCheck {
     if (!isObject(input)) return { problems: ['The arguments must be a JSON object.'] };
     try {
       const errors = checkOf(tool)(input);
-      return errors.length === 0 ? { input } : { problems: errors.slice(0, MAX_TOLD).map(describe) };
+      return errors.length === 0 ? { input } : { problems: errors.slice(0, MAX_REPORTED).map(describe) };
     } catch {
       return { problems: ['The tool cannot be called: its schema is unusable.'] };
     }

@@ -28,8 +28,8 @@ export function currentTime({ clock }: { readonly clock: Clock }): Tool {
     },
     timeoutMs: 5_000,
     async invoke({ timezone = 'UTC' }) {
-      const told = tellTime(clock.now(), String(timezone));
-      if (told !== undefined) return { content: JSON.stringify(told) };
+      const local = tellTime(clock.now(), String(timezone));
+      if (local !== undefined) return { content: JSON.stringify(local) };
       return {
         content: 'Error: There is no such time zone. Use an IANA name like Europe/Berlin.',
         isError: true,
@@ -38,7 +38,7 @@ export function currentTime({ clock }: { readonly clock: Clock }): Tool {
   });
 }
 
-/** A moment (Unix milliseconds) as clocks in a time zone show it; undefined for a zone that nobody knows. Pure. */
+/** A moment (Unix milliseconds) as clocks in a time zone show it; undefined for an unknown zone. Pure. */
 export function tellTime(
   moment: number,
   timezone: string,

@@ -60,7 +60,7 @@ export function calculate(expression: string): { readonly value: string } | { re
   }
 }
 
-/** `spend` is told of each power and function. */
+/** `spend` is called for each power and function. */
 function evaluate(expression: Expression, spend: () => void): Decimal {
   switch (expression.is) {
     case 'number':

@@ -29,8 +29,8 @@ export interface ExecuteCodeOptions {
 
 /**
  * The tool that runs code in the sandbox. It is not offered where the deployment has no sandbox or the tenant's policy forbids code. The
- * policy also clamps time and output, and may take the network away. It is asked again at each call, which throws `sandbox.forbidden`
- * when it has changed since the tool was offered.
+ * policy also clamps time and output, and may take the network away. It is read again at each call, which throws `sandbox.forbidden`
+ * when it forbids what it allowed when the tool was offered.
  */
 export function executeCode({ sandbox, policies, overheadMs }: ExecuteCodeOptions): ToolSource {
   async function list(tenantId: string): Promise<readonly Tool[]> {

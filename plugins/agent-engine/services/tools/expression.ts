@@ -14,7 +14,7 @@ export type Expression =
     }
   | { readonly is: 'call'; readonly name: string; readonly given: readonly Expression[] };
 
-/** A mistake in an expression, in words for whoever wrote it. */
+/** A mistake in an expression, in words for its author. */
 export class ExpressionProblem extends Error {
   override readonly name = 'ExpressionProblem';
 }

@@ -36,7 +36,7 @@ export function httpFetch({ egress }: { readonly egress: Pick<Egress, 'request'>
       body: { type: 'string', maxLength: 200_000, description: 'For POST' },
     },
     required: ['url'],
-    // Later than egress, whose words are better.
+    // Later than the timeout of egress, whose message is better.
     timeoutMs: TIMEOUT + 5_000,
     async invoke(input, { principal, requestId, sessionId, signal }) {
       const { url, method = 'GET', headers = {}, body } = input as unknown as FetchInput;
@@ -55,7 +55,7 @@ export function httpFetch({ egress }: { readonly egress: Pick<Egress, 'request'>
         timeout: TIMEOUT,
         maxBytes: MAX_BYTES,
       });
-      return { content: await tell(answer) };
+      return { content: await show(answer) };
     },
   });
 }
@@ -71,7 +71,7 @@ function failed(message: string) {
   return { content: `Error: ${message}`, isError: true };
 }
 
-async function tell({ status, statusText, headers, body, url, redirected }: EgressResponse): Promise<string> {
+async function show({ status, statusText, headers, body, url, redirected }: EgressResponse): Promise<string> {
   const [type = '', ...parameters] = String(headers['content-type'] ?? 'text/plain').split(';');
   const mime = type.trim().toLowerCase();
   const head = [
@@ -91,7 +91,7 @@ async function tell({ status, statusText, headers, body, url, redirected }: Egre
   return `${head}\n\n${readable.slice(0, MAX_TEXT).toWellFormed()}\n[cut: ${readable.length} characters in all]`;
 }
 
-/** By the `charset` that the answer names; UTF-8 where it names none, or one that nobody knows. */
+/** By the `charset` that the answer names; UTF-8 where it names none, or an unknown one. */
 function decoderFor(parameters: readonly string[]) {
   const [, charset] =
     parameters.map((one) => one.trim().split('=')).find(([name]) => name === 'charset') ?? [];

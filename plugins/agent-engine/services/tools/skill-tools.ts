@@ -66,7 +66,7 @@ export function skillSource({ skills }: { readonly skills: Skills }): ToolSource
   };
 }
 
-/** What a model calls a skill. Names that are too long keep their beginning and are told apart by a digest. */
+/** What a model calls a skill. Names that are too long keep their beginning and are distinguished by a digest. */
 export function skillToolName(name: string): string {
   if (PREFIX.length + name.length <= MAX_TOOL_NAME) return PREFIX + name;
   const digest = createHash('sha256').update(name).digest('hex').slice(0, 8);

@@ -19,7 +19,7 @@ export interface OfferedTool {
 /** What is asked of the catalog. */
 interface ToolQuery {
   readonly tenantId: string;
-  /** Absent: every tool of the tenant. One tool a skill (`skill://`) is offered only where it is wished for: `load_skill` loads them all. */
+  /** Absent: every tool of the tenant. The tool of a single skill (`skill://`) is offered only if a wish names it: `load_skill` loads all skills. */
   readonly wishes?: readonly ToolWish[] | undefined;
   /** Names that are no longer free. */
   readonly taken?: Iterable<string>;
@@ -42,7 +42,7 @@ export const MAX_TOOLS = 128;
 /** All tools of the deployment, by tenant. */
 export type ToolCatalog = ReturnType<typeof createToolCatalog>;
 
-/** Makes the catalog. It keeps nothing: sources know best how long their lists are good. */
+/** Makes the catalog. It caches nothing: sources know best how long their lists are valid. */
 export function createToolCatalog({ sources, policies, log, sourceTimeoutMs = 5_000 }: ToolCatalogParts) {
   async function listed(source: ToolSource, { tenantId, signal }: ToolQuery): Promise<readonly Tool[]> {
     try {
@@ -57,7 +57,7 @@ export function createToolCatalog({ sources, policies, log, sourceTimeoutMs = 5_
     }
   }
 
-  /** A tool that passed for another source's would be what the agents of that one were given. */
+  /** The tools under the prefix of their source: one under a foreign prefix would reach agents that were given that other source. */
   function ofItsOwn({ prefix }: ToolSource, tools: readonly Tool[]): readonly Tool[] {
     const foreign = tools.find(({ ref }) => !ref.startsWith(prefix));
     if (foreign === undefined) return tools;

@@ -31,13 +31,13 @@ export interface AgentTurnParts {
   readonly database: Pick<Database, 'forTenant'>;
 }
 
-/** A run in its conversation, and what is kept of it beside the messages. */
+/** A run in its conversation, and what is stored of it in addition to the messages. */
 interface Running {
   readonly conversation: Conversation;
   readonly place: CheckpointPlace;
   readonly source: UsageSource;
   readonly model: string;
-  /** The checkpoint that the run goes on from is taken with what it brings. */
+  /** Removes the checkpoint that the run goes on from, in the transaction that stores the result. */
   readonly taken?: RowWrite;
   readonly also: AgentTurnResume['also'];
 }
@@ -73,7 +73,7 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
     }
   }
 
-  /** The end is told when the turn is durable. */
+  /** Yields the end when the turn is durable. */
   async function* kept(
     call: ChatCall,
     { conversation, place, source, taken, also: more }: Running,
@@ -144,7 +144,7 @@ export function createAgentTurns(parts: AgentTurnParts): AgentTurns {
         taken: checkpoints.take({ ...place, checkpointId: checkpoint.id }),
       };
       const run = async function* () {
-        // While this call waited for its turn another one may have taken it.
+        // While this call waited for its turn another one may have taken the checkpoint.
         const still = await checkpoints.find(entities(), place);
         if (still?.checkpoint.id !== checkpoint.id) throw TurnErrors.notInterrupted();
         const { guards } = conversation;

@@ -60,15 +60,15 @@ export function createConversations(parts: ConversationParts): Conversations {
       await turn.commit({ ...answer, agent, messages: [...said, ...messages], uses: priced });
       return;
     }
-    // Nothing is stored of what was said; what it cost is.
+    // The messages are not stored; the usage is.
     const { model, source, status } = answer;
-    const told = turnFinishedWrites(durableEvents, { agent, model, source, status, uses: priced });
+    const finished = turnFinishedWrites(durableEvents, { agent, model, source, status, uses: priced });
     const entities = database.forTenant(principal.tenantId);
-    await metering.record(entities, { principal, source }, priced, told);
+    await metering.record(entities, { principal, source }, priced, finished);
   }
 
-  /** Tells that nothing came of it. Never rejects: there is a failure to report already, and nothing was written with which this would have to agree. */
-  async function tellFailure(
+  /** Publishes that the turn failed. Never rejects: the caller already has a failure to report, and nothing was written that this event would have to agree with. */
+  async function publishFailure(
     { principal, requestId, log }: ChatCall,
     { agent, model }: ConversationRequest,
     sessionId: string | undefined,
@@ -76,7 +76,7 @@ export function createConversations(parts: ConversationParts): Conversations {
   ): Promise<void> {
     if (!durableEvents.hasSubscribers(TurnFailed)) return;
     const payload = {
-      // Whatever a client asked for: there may be no such agent.
+      // The client chose this name: there may be no such agent.
       agent: agent !== undefined && AGENT_NAME.test(agent) ? agent : null,
       ...{ session_id: sessionId ?? null, model, request_id: requestId },
       reason: isAborted ? ('aborted' as const) : ('failed' as const),
@@ -146,7 +146,7 @@ export function createConversations(parts: ConversationParts): Conversations {
         const isAborted = signal.aborted;
         end = 'over';
         await turn?.[Symbol.asyncDispose]();
-        if (isFailed) await tellFailure(call, request, turn?.sessionId, { error: failure, isAborted });
+        if (isFailed) await publishFailure(call, request, turn?.sessionId, { error: failure, isAborted });
       },
     };
   }

@@ -6,11 +6,11 @@ import {
 } from '../../../records/contract.ts';
 import { type Guard, MAX_KEPT, redactValue } from '../../contract.ts';
 
-/** Characters of media inside a message that are kept; larger ones are named only. */
+/** Characters of media inside a message that are kept; larger ones are only named. */
 const MAX_MEDIA = 256 * 1024;
 /** Bytes that they may have in a statement. MariaDB takes 16 MiB at one time, and the answer comes on top. */
 const MAX_STATEMENT = 13 * 1024 * 1024;
-/** So many characters cannot exceed it, whatever they are: no other grows as much as U+0000, which becomes seven bytes. */
+/** So many characters of any kind cannot exceed it: no other grows as much as U+0000, which becomes seven bytes. */
 const ALWAYS_FIT = 1024 * 1024;
 
 /** What messages are in a statement: JSON, whose quotes and backslashes are escaped once more. */

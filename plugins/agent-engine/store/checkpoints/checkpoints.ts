@@ -28,7 +28,7 @@ export const AgentCheckpoint = defineEntity({
     /** Of the session's owner; null in rows of a time before these columns, which administrators alone see in lists. */
     identityId: column.string(OWNER_LENGTH).nullable(),
     userId: column.string(OWNER_LENGTH).nullable(),
-    /** Changes with every new pause, so that nobody takes another one than he looked at. */
+    /** Changes with every new pause, so that a caller cannot take another checkpoint than the one that it read. */
     checkpointId: column.id(),
     /** JSON text, which escapes what databases refuse in text (U+0000, lone surrogates). Null in rows of a time before this column. */
     interrupts: column.text().nullable(),
@@ -55,7 +55,7 @@ export function createCheckpoints({ clock, ids }: { readonly clock: Clock; reado
       const createdAt = new Date(clock.now());
       return writes.insert(AgentCheckpoint, [{ id: ids.uuid(), ...place, interrupts, state, createdAt }]);
     },
-    // Of all who try, the database lets one remove the row.
+    // Of all callers that try, the database lets one remove the row.
     take: ({ sessionId, agent, checkpointId }) =>
       writes.delete(AgentCheckpoint, { sessionId, agent, checkpointId }, { expect: 1 }),
     async find(entities, { sessionId, agent }) {
@@ -87,7 +87,7 @@ export async function* allCheckpoints(entities: TenantEntityManager, name: strin
   }
 }
 
-/** Deletes what `allCheckpoints` finds, in the caller's transaction; how many there were. */
+/** Deletes what `allCheckpoints` finds, in the caller's transaction; returns how many there were. */
 export async function eraseCheckpoints(
   entities: TenantEntityManager,
   name: string | undefined,
@@ -97,7 +97,7 @@ export async function eraseCheckpoints(
   return erased;
 }
 
-/** Runs that are paused, and that nobody goes on with. */
+/** Paused runs that no caller has resumed. */
 export function retainedCheckpoints(database: Pick<Database, 'forTenant' | 'system'>): RetainedRecords {
   return retainedRows(database, {
     name: 'agent_checkpoints',

@@ -28,7 +28,7 @@ interface OpenCall {
   text: GuardedText | undefined;
 }
 
-/** One answer on its way through guards: each of its texts is looked at by itself, reasoning before the text that follows it. */
+/** One answer on its way through guards: each of its texts is guarded separately, reasoning before the text that follows it. */
 function guardAnswer(guards: readonly GuardAtWork[], keeps: readonly string[]) {
   const texts = new Map<string, OpenText>();
   const calls = new Map<number, OpenCall>();
@@ -58,7 +58,7 @@ function guardAnswer(guards: readonly GuardAtWork[], keeps: readonly string[]) {
     return left;
   }
 
-  /** What waits of the texts of a part, into a delta. */
+  /** Adds to a delta what is held back of the texts of a part. */
   async function flush(part: AnswerPart, into: Record<string, unknown>): Promise<void> {
     for (const [name, open] of texts) {
       if (open.part !== part || isEnded) continue;
@@ -103,7 +103,7 @@ function guardAnswer(guards: readonly GuardAtWork[], keeps: readonly string[]) {
     get isEnded() {
       return isEnded;
     },
-    /** What of a delta may leave now. */
+    /** The part of a delta that may leave now. */
     async next(delta: ChatDelta): Promise<ChatDelta> {
       const passed: Record<string, unknown> = {};
       for (const [name, value] of Object.entries(delta)) {
@@ -125,7 +125,7 @@ function guardAnswer(guards: readonly GuardAtWork[], keeps: readonly string[]) {
       }
       return passed;
     },
-    /** What waits, when the answer is over. Nothing once it was ended by a guard. */
+    /** What is held back when the answer is over. Nothing once a guard has ended the answer. */
     async end(): Promise<ChatDelta> {
       const rest: Record<string, unknown> = {};
       await flush('reasoning', rest);
@@ -185,7 +185,7 @@ export async function* guardChunks(
   yield { ...head, ...(usage && { usage }), choices: [{ index: place, delta: {}, finish_reason: reason }] };
 }
 
-/** A role alone says nothing: whoever writes the stream adds it, and a refusal of the first text can still be told by a status. */
+/** A role alone says nothing: the writer of the stream adds it, and until then a refusal of the first text can still be answered with a status. */
 function saysSomething(delta: ChatDelta): boolean {
   return Object.entries(delta).some(
     ([name, value]) => name !== 'role' && value !== '' && value !== undefined && value !== null,

@@ -28,7 +28,7 @@ export function guardText(guards: readonly GuardAtWork[], part: AnswerPart): Gua
   const stages: Stage[] = [];
   for (const guard of guards) {
     if (guard.isOut || guard.output === undefined) continue;
-    // Beginning to look is no work: a promise counts as a failure.
+    // `output` has to return at once: a promise counts as a failure.
     const look = guard.ask(
       'output',
       () => ({ at: asLook(guard.output?.(part)) }),
@@ -39,7 +39,7 @@ export function guardText(guards: readonly GuardAtWork[], part: AnswerPart): Gua
   if (stages.length === 0) return undefined;
   let isEnded = false;
 
-  /** Hands a text, or the end, from stage to stage. Behind a stage that ends the answer the others see the end too. */
+  /** Passes a text, or the end, from stage to stage. If a stage ends the answer, the stages behind it see the end too. */
   async function pass(text: string, isEnd: boolean): Promise<string> {
     let passing = text;
     let isOver = isEnd;
@@ -72,7 +72,7 @@ function asLook(look: OutputGuard | undefined): OutputGuard | undefined {
   throw new VerdictError('`output` gave neither a function nor nothing');
 }
 
-/** One guard and what of a text waits in it. */
+/** One guard and the part of a text that it holds back. */
 type Stage = ReturnType<typeof createStage>;
 
 function createStage(guard: GuardAtWork, look: OutputGuard) {
@@ -114,7 +114,7 @@ function createStage(guard: GuardAtWork, look: OutputGuard) {
     },
   };
 
-  /** The guard failed, and what it should look at passes. */
+  /** The guard failed with `onFailure: pass`: the text passes. */
   function release(text: string): string {
     const left = held + text;
     held = '';
@@ -141,7 +141,7 @@ function apply(guard: string, verdict: OutputVerdict, text: string, isEnd: boole
   return { leaves, held: text.slice(at) };
 }
 
-/** What is misspelled must not let a text pass. */
+/** A misspelled verdict must not let a text pass. */
 function isVerdict(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return ['refuse', 'end', 'replace', 'hold'].some((member) => member in value);

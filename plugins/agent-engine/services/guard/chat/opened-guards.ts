@@ -1,14 +1,14 @@
 import { DeadlineError, GatewayError, orAborted, within } from 'agent-gateway';
 import { type ChatGuard, GuardErrors, type GuardedChat, type OpenedGuard } from '../../../contract.ts';
 
-/** Milliseconds for an answer of a guard that says nothing else. */
+/** Milliseconds for an answer of a guard that sets no `timeoutMs`. */
 const TIMEOUT = 2_000;
 const MAX_TIMEOUT = 30_000;
 
-/** What came of a look, for logs and metrics. */
+/** What a guard did, for logs and metrics. */
 export type GuardEvent = 'refused' | 'replaced' | 'ended' | 'failed';
 
-/** Learns what guards do. Must not throw. */
+/** Called with what a guard did. Must not throw. */
 export type OnGuardEvent = (
   guard: string,
   direction: 'input' | 'output',
@@ -16,7 +16,7 @@ export type OnGuardEvent = (
   cause?: unknown,
 ) => void;
 
-/** Something else than a verdict. Counts as a failure of the guard. */
+/** A guard returned something else than a verdict, which counts as its failure. */
 export class VerdictError extends Error {
   override readonly name = 'VerdictError';
 }
@@ -25,10 +25,10 @@ export class VerdictError extends Error {
 export interface GuardAtWork extends OpenedGuard {
   readonly name: string;
   readonly gather: number;
-  /** True when it failed and what it should look at passes. */
+  /** True once it failed with `onFailure: pass`: texts pass without it. */
   readonly isOut: boolean;
   /**
-   * What `read` makes of the guard's verdict. Undefined when the guard failed and what it should look at passes. Throws `guard.failed`, what `read` throws
+   * What `read` makes of the guard's verdict. Undefined when the guard failed with `onFailure: pass`. Throws `guard.failed`, what `read` throws
    * as a `GatewayError`, and the reason of the chat's signal.
    */
   ask<V, R>(

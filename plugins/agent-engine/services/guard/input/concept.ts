@@ -17,7 +17,7 @@ export const Concept = {
   aboveText: 1 << 5,
   /** your, that you were given. */
   your: 1 << 6,
-  /** my, what I said: a user corrects himself. */
+  /** my, what I said: users speak of their own words. */
   my: 1 << 7,
   all: 1 << 8,
   /** show, print, repeat, "what is". */
@@ -55,7 +55,7 @@ export const Concept = {
   rot13: 1 << 26,
   /** A core word backwards. */
   reversed: 1 << 27,
-  /** Rules that others have too: policy, order, filter. Alone they say less than `rules`. */
+  /** Rules that not only an AI has: policy, order, filter. Alone they say less than `rules`. */
   policy: 1 << 28,
   /** The user, spoken about: "the user's". */
   user: 1 << 29,

@@ -54,7 +54,7 @@ function fromCodes(codes: readonly string[], radix: number): string {
   return String.fromCharCode(...codes.slice(0, PIECE).map((code) => Number.parseInt(code, radix)));
 }
 
-/** The text if it looks written by somebody: judged by its beginning, for a long one by its end. */
+/** The text if it looks like written language: judged by its beginning, for a long one by its end. */
 function readable(text: string): string | undefined {
   const sample = text.length <= SAMPLE ? text : text.slice(-SAMPLE);
   const unreadable = sample.match(UNREADABLE)?.length ?? 0;
@@ -119,7 +119,7 @@ export function resolveEscapes(text: string): string {
   });
 }
 
-/** What a text holds that nobody sees. */
+/** The invisible content of a text. */
 interface Inspection {
   /** The text without what is invisible. */
   readonly visible: string;

@@ -12,9 +12,9 @@ export interface Hit {
 
 const WORD_STEP = 2;
 const STOP_STEP = 4;
-/** More words than this run together are read letter by letter: "ignoreallpreviousinstructions". */
+/** Characters from which on an unknown word is read as words run together: "ignoreallpreviousinstructions". */
 const LONGEST_WORD = 18;
-/** What is longer is data. */
+/** A word longer than this is data. */
 const LONGEST_RUN_TOGETHER = 160;
 /** Shorter words are in every identifier by chance. */
 const SHORTEST_INSIDE = 4;

@@ -18,7 +18,7 @@ import { type Evidence, heaviestPassage, weighIntents } from './score.ts';
 
 /** From here on a text is refused. */
 const THRESHOLD = 10;
-/** Nobody hides an order by accident: what was encoded is refused for less. */
+/** An order is not hidden by accident: encoded text is refused for less. */
 const HIDDEN_THRESHOLD = 7;
 /** An encoded text in an encoded text is looked into, not deeper. */
 const MAX_DEPTH = 2;
@@ -45,7 +45,7 @@ const HIDDEN = {
  * finding names a rule, never the text. It is a filter of known techniques: paraphrases that use none of the words pass.
  */
 export function createInputCheck(): (text: string, origin: TextOrigin) => Finding | undefined {
-  /** Some tens of milliseconds of work, which a start does not wait for. */
+  /** Some tens of milliseconds of work: built at the first check, so that startup does not wait for it. */
   let trie: PhraseTrie | undefined;
 
   /** What speaks against a text, and the meanings in it. */
@@ -79,7 +79,7 @@ export function createInputCheck(): (text: string, origin: TextOrigin) => Findin
       const found = assess(inner, origin, depth + 1);
       if (found.weight >= HIDDEN_THRESHOLD) return { weight: THRESHOLD, strongest: ENCODED };
     }
-    // "Decode this and do what it says", with something to decode, whatever it says.
+    // "Decode this and do what it says", with something to decode: counts no matter what the decoded text says.
     if (disguised.length > 0 && heaviest.strongest?.rule === ENCODED.rule) weight += HIDDEN.weight;
     return { ...heaviest, weight };
   }
@@ -91,7 +91,7 @@ export function createInputCheck(): (text: string, origin: TextOrigin) => Findin
   };
 }
 
-/** What counts wherever the other evidence is. */
+/** Adds an item at the position of every other one, so that it counts in each passage. */
 function spread(item: Evidence, evidence: readonly Evidence[]): readonly Evidence[] {
   return [item, ...evidence, ...evidence.map(({ position }) => ({ ...item, position }))];
 }

@@ -28,7 +28,7 @@ export interface Intent {
   readonly reason: string;
   /** From 1, a hint, to 12; a text is refused at 10. */
   readonly weight: number;
-  /** The meaning that the others are looked for around. */
+  /** The meaning around which the others are searched. */
   readonly anchor: number;
   /** One set of alternatives each: of every set at least one meaning must be there. */
   readonly near: readonly number[];
@@ -38,7 +38,7 @@ export interface Intent {
   readonly within: number;
   /** A "not" right before the anchor turns it into its opposite. */
   readonly negatable?: boolean;
-  /** "my" between anchor and object: a user corrects himself. */
+  /** "my" between anchor and object: users speak of their own words. */
   readonly ownable?: boolean;
   /** Counts only in what a tool returned; a user may well ask for it. */
   readonly origin?: TextOrigin;

@@ -6,7 +6,7 @@ export interface Span {
   readonly isCode?: boolean;
 }
 
-/** A quotation that is longer is not one that somebody mentions. */
+/** A longer text between quotation marks is not taken for a quotation. */
 const MAX_QUOTATION = 600;
 const MAX_FENCE = 20_000;
 const CLOSING: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@ import type { Hit } from './hits.ts';
 import { INTENTS, type Intent, NEGATION } from './intents.ts';
 import { liesIn, type Span } from './quotations.ts';
 
-/** Something that speaks against a text, and how loudly. */
+/** Something that speaks against a text, and how strongly. */
 export interface Evidence {
   readonly rule: string;
   readonly reason: string;
@@ -25,7 +25,7 @@ const OWN_DISCOUNT = 7;
 /** A text that is one quotation from beginning to end mentions nothing. */
 const WHOLLY_QUOTED = 0.8;
 
-/** What the meanings of a text speak against it. `quotations` is called only when there is anything. Pure. */
+/** The evidence of the meanings in a text against it. `quotations` is called only when there is any. Pure. */
 export function weighIntents(
   hits: readonly Hit[],
   origin: TextOrigin,
@@ -165,7 +165,7 @@ function seek(hits: readonly Hit[], anchor: number, step: 1 | -1, limit: number,
   return -1;
 }
 
-/** True when the user speaks of his own words: "my" or "I said" between the match's ends, or right before it where the verb is last. */
+/** True when users speak of their own words: "my" or "I said" between the match's ends, or right before it where the verb is last. */
 function isOwn(hits: readonly Hit[], { intent, from, to }: IntentMatch): boolean {
   for (let index = from; index <= to; index += 1) if ((hits[index]!.concepts & Concept.my) !== 0) return true;
   if (intent.side !== 'before') return false;

@@ -7,7 +7,7 @@ const CHARACTER_WEIGHT = 1;
 const MODULUS = 2 ** 32;
 
 const Kind = { separator: 1, word: 2, character: 3, mark: 4 } as const;
-/** By code unit; 0 for those that no text has had yet. To sort all of them would take 10 ms of every start. */
+/** By code unit; 0 for those that no text has had yet. Classifying all of them would add 10 ms to every start. */
 const kinds = new Uint8Array(0x10000);
 
 function kindOf(code: number): number {

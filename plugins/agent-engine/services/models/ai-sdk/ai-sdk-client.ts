@@ -23,9 +23,9 @@ import { createProviderFetch, type ProviderFetch } from './provider-fetch.ts';
 
 /** Settings and collaborators of a client for an AI SDK provider. */
 export interface AISDKClientOptions extends ConnectionOptions {
-  /** The connection's name (`anthropic`): what only some providers know goes by it. */
+  /** The connection's name (`anthropic`), on which options depend that only some providers know. */
   readonly provider: string;
-  /** Makes the model, with the `fetch` that its provider has to use. Called once. What it throws is thrown on. */
+  /** Makes the model, with the `fetch` that its provider has to use. Called once. Its errors are rethrown. */
   readonly createModel: (fetch: ProviderFetch) => LanguageModelV4;
   readonly log: Pick<Logger, 'warn'>;
 }
@@ -55,7 +55,7 @@ export function createAISDKClient(options: AISDKClientOptions): ProviderClient {
     return { id: `chatcmpl-${ids.opaque()}`, created, model: request.model };
   }
 
-  /** The error to throw for what went wrong: after an abort its reason, whatever the package made of it. */
+  /** The error to throw for what went wrong: after an abort the reason of the signal, no matter what the package threw. */
   function failure(error: unknown, { signal }: Lifetime): unknown {
     return signal.aborted ? signal.reason : toModelError(error, redact, clock.now());
   }
@@ -105,7 +105,7 @@ export function createAISDKClient(options: AISDKClientOptions): ProviderClient {
 /** How deep our own error may be wrapped; the AI SDK wraps what its `fetch` throws once or twice. */
 const DEEPEST = 6;
 
-/** What an adapter says of requests that its provider could never take. Told to the caller, who can change the request. */
+/** Errors of adapters for requests that their provider could never take. Reported to the caller, which can change the request. */
 const CALLERS_MISTAKES = new Set([
   'AI_InvalidArgumentError',
   'AI_InvalidMessageRoleError',
@@ -146,7 +146,7 @@ export function toStreamError(error: unknown, redact: Redact, now: number): Gate
 
 function callFailure(error: APICallError, redact: Redact, now: number): GatewayError {
   const { statusCode: status = 0, responseHeaders: headers = {} } = error;
-  // A status of success is one whose answer the adapter could not read.
+  // An error with a status of success means that the adapter could not read the answer.
   if (status < 300) return malformed('the adapter could not read it');
   const body = error.responseBody ?? JSON.stringify({ error: { message: error.message } });
   return statusFailure({ status, headers }, body, parseRetryAfter(headers['retry-after'], now), redact);
@@ -161,8 +161,8 @@ function findOwn(error: unknown): GatewayError | undefined {
   return undefined;
 }
 
-/** Callers choose some of the names in warnings: after so many different ones no more are told. */
-const MOST_TOLD = 50;
+/** Callers choose some of the names in warnings: after so many different ones no more are logged. */
+const MOST_LOGGED = 50;
 
 /** A function that logs what a model's provider does not do: each thing once, for as long as the model lives. */
 export function createWarningLog(
@@ -170,12 +170,12 @@ export function createWarningLog(
   model: string,
   redact: Redact,
 ): (warnings: readonly SharedV4Warning[]) => void {
-  const told = new Set<string>();
+  const logged = new Set<string>();
   return (warnings) => {
     for (const warning of warnings) {
       const text = redact(textOf(warning));
-      if (told.has(text) || told.size >= MOST_TOLD) continue;
-      told.add(text);
+      if (logged.has(text) || logged.size >= MOST_LOGGED) continue;
+      logged.add(text);
       log.warn({ model, warning: text }, 'the model provider does not do everything that it is asked');
     }
   };

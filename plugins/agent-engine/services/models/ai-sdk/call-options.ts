@@ -18,12 +18,12 @@ const KNOWN = new Set(
   ).split(' '),
 );
 
-/** Members beyond these are one warning: callers choose their names. */
+/** Unknown members that are named in warnings at most: callers choose their names. */
 const MOST_NAMED = 20;
 
 /**
- * Translates a request. Throws `model.rejected` with all parts of the conversation that the provider cannot be told. What of the
- * parameters has no counterpart is a warning. Pure.
+ * Translates a request. Throws `model.rejected` with all parts of the conversation that cannot be sent to the provider. Parameters
+ * without a counterpart become warnings. Pure.
  *
  * @param provider the connection's name (`anthropic`), for what only some providers know
  */
@@ -118,9 +118,9 @@ function toNumber(value: unknown): number | undefined {
 const EFFORTS = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
 
 /**
- * The request's `reasoning_effort`; undefined leaves it to the provider how much is thought before the answer. Anthropic refuses to think on after
- * a tool call whose thoughts it is not given back, which is what a client does that keeps only what OpenAI's format has: such a step is answered
- * without new thoughts.
+ * The request's `reasoning_effort`; undefined leaves it to the provider how much is thought before the answer. Anthropic refuses to continue
+ * thinking after a tool call unless it gets the thoughts before that call back. A client that keeps only what OpenAI's format has does not send them:
+ * such a step is answered without new thoughts.
  */
 function reasoningEffort(
   { reasoning_effort: effort, messages }: ChatRequest,
@@ -142,7 +142,7 @@ function reasoningEffort(
   return effort as LanguageModelV4CallOptions['reasoning'];
 }
 
-/** What only one provider knows, and what is lost with all others. */
+/** Options that only one provider knows; with all others they are lost. */
 function providerOptions(
   request: ChatRequest,
   provider: string,
@@ -164,7 +164,7 @@ function providerOptions(
 const FORMATS: ReadonlySet<string> = new Set(['text', 'json_object', 'json_schema']);
 
 /**
- * What of a request is in a form of another provider's own: tools, choices and calls that are no functions, unknown forms of answers. They
+ * The parts of a request in a form of another provider's own: tools, choices and calls that are no functions, unknown forms of answers. They
  * cannot be translated, and leaving them out would change what was asked for. Pure.
  */
 export function unknownForms({
@@ -190,7 +190,7 @@ export function unknownForms({
   return problems;
 }
 
-/** Clients are not typed: what says that it is a function may have none. */
+/** Clients send anything: a value of the type `function` may have no function. */
 function isFunction(given: { readonly type: string; readonly function?: unknown }): boolean {
   return given.type === 'function' && typeof given.function === 'object' && given.function !== null;
 }

@@ -12,12 +12,12 @@ interface StreamedCall {
   hasArguments: boolean;
 }
 
-/** Most calls of tools in one answer; more are a provider gone mad. */
+/** Most calls of tools in one answer; more are a fault of the provider. */
 const MOST_CALLS = 1000;
 
 /**
- * Turns the parts of one streamed answer into chunks. The first chunk has the role and comes with the first thing that is said, so that a stream that fails
- * before it is one that did not begin. An `error` part is not for here.
+ * Turns the parts of one streamed answer into chunks. The first chunk has the role and comes with the first content, so that a stream that fails
+ * before it did not begin. The caller handles `error` parts.
  */
 export function createChunkTranslator(head: AnswerHead) {
   let { id, model } = head;

@@ -107,7 +107,7 @@ export function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage): Us
 /*
  * What a provider wants back with the next request and OpenAI's format has no place for: the signatures of thoughts. They
  * travel in extra members of the assistant's message, as Google's and OpenRouter's OpenAI-compatible servers have it:
- * `extra_content` of a tool call, and `reasoning_details` of a message. Whoever keeps messages as they came, keeps them;
+ * `extra_content` of a tool call, and `reasoning_details` of a message. A client that stores messages unchanged keeps them;
  * without them a provider only forgets what it had thought.
  */
 

@@ -19,7 +19,7 @@ const VERSION = 'v4';
 const INTERFACE_PACKAGE = '@ai-sdk/provider';
 
 /**
- * Loads an AI SDK provider's package, which has to be installed beside the gateway, and finds its `create…` function. Nothing of it is
+ * Loads an AI SDK provider's package, which has to be installed alongside the gateway, and finds its `create…` function. Nothing of it is
  * loaded before. A package that does not depend on the AI SDK's interface is refused unseen: loading one runs its code.
  * Rejects with a sentence that says what to do.
  */
@@ -77,7 +77,7 @@ function find(packageName: string): string | undefined {
   try {
     return findPackageJSON(packageName, import.meta.url);
   } catch {
-    // Node throws for what is not there, and says no more than that.
+    // Node throws if the package is not there, and says no more than that.
     return undefined;
   }
 }

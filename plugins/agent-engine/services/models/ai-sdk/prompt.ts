@@ -14,8 +14,8 @@ import { reasoningDetailsOf, toMetadata } from './completion.ts';
 type Role<R> = Extract<LanguageModelV4Message, { role: R }>;
 
 /**
- * Translates a conversation; `problems` are what cannot be said in the AI SDK's form. What the system says comes first, wherever it was said: most providers know no other place
- * for it. Results of tools that follow each other become one message. A message in which nothing is said is left out:
+ * Translates a conversation; `problems` are the parts that have no form in the AI SDK. System messages come first, wherever they stood: most providers know no other place
+ * for them. Results of tools that follow each other become one message. An empty message is left out:
  * providers refuse it. Parts and messages may carry `cache_control`, Anthropic's mark for its prompt cache. Pure.
  */
 export function toPrompt(
@@ -113,7 +113,7 @@ function readArguments({ function: called }: ToolCall): JSONObject {
     const value: unknown = JSON.parse(called.arguments);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JSONObject;
   } catch {
-    // It stays what the model wrote, below.
+    // Kept as text, below.
   }
   return { arguments: called.arguments };
 }

@@ -26,7 +26,7 @@ const MOST_ORIGINS = 4;
  */
 export function createProviderFetch(rules: ConnectionRules) {
   const connections = new Map<string, ProviderConnection>();
-  // A provider's `fetch` is made once, and its calls are many: the signal is what the AI SDK hands through.
+  // A provider's `fetch` is made once for many calls. Requests find their call by its signal, which the AI SDK passes through.
   const calls = new WeakMap<AbortSignal, Call>();
 
   function connect(origin: string): ProviderConnection {
@@ -55,7 +55,7 @@ export function createProviderFetch(rules: ConnectionRules) {
 
   return {
     fetch,
-    /** Lets requests that carry the lifetime's signal live under its rules. Disposing it closes what of them is still open. */
+    /** Binds requests that carry the lifetime's signal to that lifetime. Disposing it closes those that are still open. */
     begin(lifetime: Lifetime, firstByteMs: number | undefined): Disposable {
       const call: Call = { lifetime, firstByteMs, responses: [] };
       calls.set(lifetime.signal, call);
@@ -73,7 +73,7 @@ export function createProviderFetch(rules: ConnectionRules) {
   };
 }
 
-/** A request beside the calls, such as one for a token: it has the same time as a call, and an end of its own. */
+/** A request outside of any call, such as one for a token: it may take as long as a call, and has a deadline of its own. */
 function strayCall(signal: AbortSignal | null | undefined, { totalMs, firstByteMs }: Timeouts): Call {
   const deadline = AbortSignal.timeout(totalMs);
   const ends = signal ? AbortSignal.any([signal, deadline]) : deadline;
@@ -83,7 +83,7 @@ function strayCall(signal: AbortSignal | null | undefined, { totalMs, firstByteM
 function headersOf(init: RequestInit['headers']): Record<string, string> {
   const headers = Object.fromEntries(new Headers(init));
   delete headers['content-length'];
-  // Nothing here unpacks.
+  // Nothing here decompresses.
   return { ...headers, 'accept-encoding': 'identity' };
 }
 
