@@ -9,7 +9,7 @@ import { createJobs } from './services/jobs.ts';
 import { ENGINE, openEngine } from './services/open-engine.ts';
 import { purgeGoneTenants } from './services/own-database.ts';
 
-/** Milliseconds between two looks for jobs of tenants that were purged. */
+/** Milliseconds between two searches for jobs of purged tenants. */
 const PURGE_EVERY_MS = 3_600_000;
 
 export default definePlugin({

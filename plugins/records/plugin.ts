@@ -32,7 +32,7 @@ import { ForgetSkills } from './services/skills/tenant-objects.ts';
 import { entities } from './store/entities.ts';
 import { migrations } from './store/migrations.ts';
 
-/** Milliseconds after which is looked for days that are over, and for erased usage. */
+/** Milliseconds between two searches for days that are over, and for erased usage. */
 const ROLLUP_EVERY_MS = 60_000;
 
 export default definePlugin({

@@ -3,7 +3,7 @@ import type { NewEvent } from './services/core/commands.ts';
 import type { Execute } from './services/ports/execution.ts';
 import type { NotifyResult } from './services/replica-messages.ts';
 
-/** How a delivery of a step ended here. `aborted`: it was cancelled, lost, or given back; nothing of it counts. */
+/** How a delivery of a step ended here. `aborted`: it was cancelled, lost, or given back; its result is discarded. */
 export type DeliveryResult = 'succeeded' | 'failed' | 'timed-out' | 'aborted';
 
 /** What is measured of runs. */
@@ -35,7 +35,7 @@ export function workflowMetrics(metric: Scope['metric']) {
   return {
     runner: runnerMetrics(metric),
     relay: relayMetrics(metric),
-    /** Counts what became of a message to the queue. */
+    /** Counts the outcome of a message to the queue. */
     notified: (result: NotifyResult) => hints.inc({ result }),
     /** Counts what happened to runs; for what was committed here. */
     committed(events: readonly Pick<NewEvent, 'type'>[]) {
@@ -55,7 +55,7 @@ export function workflowMetrics(metric: Scope['metric']) {
   };
 }
 
-/** The kinds of metrics that there are several of. */
+/** Factories for the kinds of metrics that are used more than once. */
 const metersOf = (metric: Scope['metric']) => ({
   counter: (name: string, help: string, labels: readonly string[] = []) =>
     metric.counter({ name, help, labels }),
@@ -104,11 +104,11 @@ function runnerMetrics(metric: Scope['metric']) {
     },
     /** An attempt began again, because its worker was lost or stopped. */
     redelivered: (type: string) => redeliveries.inc({ type }),
-    /** What became of a write. `unknown`: the database did not answer, and it may be stored or not. */
+    /** The outcome of a write. `unknown`: the database did not answer, and it may be stored or not. */
     committed: (result: 'stored' | 'conflict' | 'unknown') => commits.inc({ result }),
-    /** A result came for a delivery that was over: somebody else has the step, or the run was cancelled. */
+    /** A result came for a delivery that was over: another worker has the step, or the run was cancelled. */
     late: () => late.inc(),
-    /** `1`: a call goes on although its signal was aborted; `-1`: such a call has ended. The sum is what leaks now. */
+    /** `1`: a call goes on although its signal was aborted; `-1`: such a call has ended. The sum is the number of calls that leak now. */
     abandoned: (change: 1 | -1) => abandoned.inc(change),
     /** What a sweep found without a message. `drifted`: a run that is owned here, and was changed elsewhere. */
     found: (finding: 'due' | 'orphan' | 'drifted', count: number) => swept.inc({ finding }, count),

@@ -79,7 +79,7 @@ export function endedJob(status: 'completed' | 'cancelled') {
 /** Jobs of an answer: without what only their steps say. */
 export const JobList = listOf('jobs', Type.Object(LISTED));
 
-/** The `{job_id}` of a path. What is no id of ours is unknown, not malformed: 404. */
+/** The `{job_id}` of a path. A text that cannot be an id is answered as unknown (404), not as malformed. */
 export const JobParams = Type.Object({ job_id: AnyId });
 
 /** What a job is started with. */
@@ -101,7 +101,7 @@ export const StartJob = Type.Object(
 /** What a start answers. */
 export const StartedJob = Type.Object({ job_id: Id, status: { ...Status, examples: ['pending'] } });
 
-/** The header by which a start that is repeated is known. */
+/** The header that identifies a repeated start. */
 export const StartHeaders = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({
@@ -119,7 +119,7 @@ export const JobQuery = Type.Object({
   graph_name: Type.Optional(Type.String({ maxLength: 128 })),
 });
 
-/** What somebody says to a job that waits. */
+/** What a caller sends to a job that waits. */
 export const ResumeJob = Type.Object(
   {
     node_id: Type.Optional(
@@ -132,7 +132,7 @@ export const ResumeJob = Type.Object(
   { additionalProperties: false },
 );
 
-/** Where a stream goes on. */
+/** The header that names the event after which a stream continues. */
 export const StreamHeaders = Type.Object({
   'last-event-id': Type.Optional(
     Type.String({

@@ -135,7 +135,7 @@ function callerOf({ tenant, identity }: Pick<Call, 'tenant' | 'identity'>): JobC
   return { tenantId: tenant.id, identity };
 }
 
-/** Says in the audit log which job it was, and what became of it. */
+/** Records in the audit log which job it was, and its status. */
 function auditJob(
   call: Pick<Call, 'audit'>,
   { job_id, graph_name, status }: Pick<JobRecord, 'job_id' | 'graph_name' | 'status'>,

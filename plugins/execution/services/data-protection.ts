@@ -12,13 +12,13 @@ import { jobStep, listedJob } from './job-records.ts';
 import type { JobStorage } from './open-engine.ts';
 import { eraseJobs, purgeTenant } from './own-database.ts';
 
-/** Erases jobs in a database of their own, when the erasure in the gateway's is committed. Names a user by his id, which is all that is known of him. */
+/** Erases jobs in their own database once the erasure in the gateway's database has committed. Identifies a user by id, the only thing that jobs know of a user. */
 export const EraseJobs = defineJob(
   'execution.erase',
   Type.Object({ user_id: Type.Optional(Type.String()), pseudonym: Type.String() }),
 );
 
-/** What is said of jobs that have ended, to those who decide how long they are kept. */
+/** How ended jobs are described to administrators, who decide how long they are kept. */
 const RETAINED = {
   name: 'jobs',
   summary: 'Jobs of the execution server that have ended, by their end, with their steps and events',
@@ -26,7 +26,7 @@ const RETAINED = {
 
 /**
  * What jobs keep about people (decisions 1.5): their inputs, outputs, steps and events, and the graphs that they run. While nothing has opened the engine there are no jobs.
- * In a database of their own they are erased by a job of the same commit, and purged with their tenant.
+ * In their own database `EraseJobs`, published in the commit of the erasure, erases them, and the purge of a tenant deletes them.
  */
 export function createPersonalData(
   { prepared, isGateways }: JobStorage,
@@ -101,7 +101,7 @@ export function eraseOwnJobs({ prepared }: Pick<JobStorage, 'prepared'>) {
   };
 }
 
-/** Jobs that have ended, as records that go when they are old. */
+/** Jobs that have ended, as records that retention deletes when they are old. */
 export function retainedJobs({ prepared, keptFor }: JobStorage): RetainedRecords {
   const kind = { ...RETAINED, ...(keptFor !== undefined && { keptFor }) };
   const records = () => prepared.opened?.archive.retained(kind);

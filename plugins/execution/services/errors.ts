@@ -25,7 +25,7 @@ export const JobErrors = defineErrors({
   busy: { code: 'job.busy', kind: 'unavailable', title: 'The job is changed by too many at once' },
 });
 
-/** What the engine says, in the words of jobs. A detail of the engine is kept where it does not speak of runs. */
+/** Errors of the engine, and the errors of jobs that replace them. The engine's detail is kept where it does not mention runs. */
 const TRANSLATIONS: readonly (readonly [ErrorFactory, ErrorFactory, detail?: string])[] = [
   [WorkflowErrors.runNotFound, JobErrors.notFound, JobErrors.notFound.definition.title],
   [WorkflowErrors.taskNotFound, JobErrors.notFound, JobErrors.notFound.definition.title],
@@ -48,7 +48,7 @@ const TRANSLATIONS: readonly (readonly [ErrorFactory, ErrorFactory, detail?: str
   [WorkflowErrors.busy, JobErrors.busy],
 ];
 
-/** Throws what the engine threw, as an error of jobs where there is one for it. */
+/** Rethrows what the engine threw, as the matching error of jobs if there is one. */
 export function translate(thrown: unknown): never {
   if (!(thrown instanceof GatewayError)) throw thrown;
   const found = TRANSLATIONS.find(([{ definition }]) => definition.code === thrown.code);

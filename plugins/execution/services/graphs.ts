@@ -19,11 +19,11 @@ const NAME = /^[a-z0-9][a-z0-9_-]{0,62}\/[a-z0-9][a-z0-9_-]{0,62}$/;
 export type Graphs = ReturnType<typeof createGraphs>;
 
 /**
- * The graphs that jobs run, by their names: files of agents.d, and what plugins contribute, whose names have a slash, so that none is in the way of another. The
- * same for all tenants.
+ * The graphs that jobs run, by name: files of agents.d, and graphs that plugins contribute. The names of the latter have a slash, so the two kinds never
+ * collide. The same for all tenants.
  */
 export function createGraphs({ definitions, contributed, log }: GraphsParts) {
-  // By the contribution, not by its name: a plugin that comes again with the same mistake is logged again.
+  // Keyed by the contribution, not by its name: a reloaded plugin with the same mistake is logged again.
   const logged = new WeakSet<JobGraph>();
   const valid = new WeakSet<JobGraph>();
 
@@ -33,7 +33,7 @@ export function createGraphs({ definitions, contributed, log }: GraphsParts) {
     log.error({ graph: String(graph.name).slice(0, 200) }, `a graph of a plugin is left out: ${why}`);
   }
 
-  /** The first of a name wins. */
+  /** Of several graphs with one name the first wins. */
   function ofPlugins(): ReadonlyMap<string, JobGraph> {
     const graphs = new Map<string, JobGraph>();
     for (const graph of contributed()) {

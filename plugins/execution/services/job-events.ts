@@ -33,11 +33,12 @@ export function isLast({ type }: Pick<JobEvent, 'type'>): boolean {
 type Unnumbered = Omit<JobEvent, 'seq' | 'job_id'>;
 
 /**
- * The events of a job, from those of its run. It is given the events of the run from the first on, each once and in order, and says what each of them is for the job:
- * none, one or several events. The same events give the same ones with the same numbers, whoever asks, and after any crash: so nothing of it is stored.
+ * Derives the events of a job from those of its run. The result takes the events of the run from the first on, each once and in order, and returns the job's events
+ * for each: none, one or several. The same events of a run give the same events of the job with the same numbers, for every caller and after any crash, so the latter
+ * are not stored.
  *
- * `job.started` comes with the first step, not with the run. A step that is delivered again after a crash goes on, and has no second `step.started`; steps that no worker
- * carries out (start and end) have one as all others.
+ * `job.started` comes with the first step, not with the run. A step that is delivered again after a crash emits no second `step.started`; steps that no worker carries
+ * out (start and end) emit one like all others.
  */
 export function createJobEvents(jobId: string): (event: RunEventRecord) => readonly JobEvent[] {
   let seq = 0;
@@ -99,7 +100,7 @@ export function createJobEvents(jobId: string): (event: RunEventRecord) => reado
     return type === 'run.started' || (type === 'step.completed' && held?.length === 1);
   }
 
-  /** Keeps back what comes before the first step; it is shown as of the moment in which that begins. */
+  /** Holds back the events before the first step, and returns them with the time at which that step begins. */
   function released(event: RunEventRecord): readonly Unnumbered[] {
     const events = eventsOf(event);
     if (held === undefined || events.length === 0) return events;

@@ -29,7 +29,7 @@ export interface ListedJob {
   readonly completed_at: string | null;
 }
 
-/** A job as it is shown by itself. Wire names. */
+/** A single job as answers show it. Wire names. */
 export interface JobRecord extends ListedJob {
   readonly variables: JsonObject;
   /** The merged outputs of the nodes that lead into an end; null while it is not completed. */
@@ -37,7 +37,7 @@ export interface JobRecord extends ListedJob {
   readonly steps: readonly JobStep[];
 }
 
-/** What a run is as a job. `begunAt`: when its first step began, if it did. Pure. */
+/** Converts a run to a job. `begunAt`: when its first step began, if it did. Pure. */
 export function listedJob(run: RunRecord, begunAt: string | undefined): ListedJob {
   return {
     job_id: run.id,
@@ -65,7 +65,7 @@ function statusOf({ status, error }: Pick<RunRecord, 'status' | 'error'>, hasBeg
   }
 }
 
-/** What a list of runs is asked for a status of jobs: `statusOf` the other way round. */
+/** The query that finds the runs whose jobs have a status: the inverse of `statusOf`. */
 export const STATUS_QUERIES: Readonly<Record<JobStatus, Partial<RunQuery>>> = {
   pending: { status: 'running', hasBegun: false },
   running: { status: 'running', hasBegun: true },

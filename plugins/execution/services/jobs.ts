@@ -20,7 +20,7 @@ import {
   STATUS_QUERIES,
 } from './job-records.ts';
 
-/** Who asks. */
+/** The caller of an operation. */
 export interface JobCaller {
   readonly tenantId: string;
   readonly identity: Identity;
@@ -40,7 +40,7 @@ export interface JobQuery extends Page {
   readonly graphName?: string | undefined;
 }
 
-/** What somebody says to a job that waits. */
+/** What a caller sends to a job that waits. */
 export interface Resumption extends TaskCompletion {
   /** Needed where several nodes wait. */
   readonly nodeId?: string | undefined;
@@ -77,7 +77,7 @@ export function createJobs({
     return { ...job!, variables: run.variables, output, steps: steps.map(jobStep) };
   }
 
-  /** The step that a resumption means. */
+  /** The waiting step that a resumption refers to. */
   function waitingStep(steps: readonly StepRecord[], nodeId: string | undefined): StepRecord {
     const waiting = steps.filter(({ status }) => status === 'waiting');
     const names = waiting.map(({ node_id }) => JSON.stringify(node_id)).join(', ');
@@ -101,13 +101,13 @@ export function createJobs({
   return {
     get,
 
-    /** Starts a job and returns when it is stored; it goes on by itself. `isNew` is false where the key gave one that was there. */
+    /** Starts a job and returns when it is stored; it runs in the background. `isNew` is false if the idempotency key belongs to an existing job. */
     async start({ tenantId, identity }: JobCaller, { graphName, input, idempotencyKey: key }: NewJob) {
       const engine = await open();
       const fingerprint = fingerprintOf({ graph_name: graphName, input });
       const idempotency = key === undefined ? undefined : { key, fingerprint };
       try {
-        // Before the graph is looked at, which may be gone by now.
+        // Before the graph is looked up, since it may have been removed after the first start.
         const before = idempotency && (await engine.startedWith({ tenantId, idempotency }));
         if (before !== undefined) return { job: (await listed(tenantId, [before]))[0]!, isNew: false };
         const graph = graphs.get(graphName);
@@ -138,7 +138,7 @@ export function createJobs({
       return get(place);
     },
 
-    /** Completes the human task that a job waits for. Of several who do so at once one wins; for the others it waits no more. */
+    /** Completes the human task that a job waits for. Of several simultaneous calls one wins; the others throw `job.not-waiting`. */
     async resume(
       { tenantId, identity }: JobCaller,
       jobId: string,
@@ -158,21 +158,21 @@ export function createJobs({
       await (await open()).events({ ...place, limit: 0 }).catch(translate);
     },
 
-    /** All events after a number, those to come too. Ends after the last one, and when `signal` aborts. */
+    /** All events after a number, future ones included. Ends after the last one, and when `signal` aborts. */
     async *follow(
       place: RunPlace & { readonly after: number; readonly signal: AbortSignal },
     ): AsyncIterable<JobEvent> {
       const { tenantId, runId, after, signal } = place;
       const engine = await open();
       const eventsOf = createJobEvents(runId);
-      // From the first on, since the numbers are those of what is shown.
+      // From the run's first event on, since the events of the job are numbered by counting them.
       for await (const event of engine.follow({ tenantId, runId, after: 0, signal })) {
         for (const job of eventsOf(event)) {
           if (job.seq <= after) continue;
           if (job.type !== 'job.completed') yield job;
           else yield { ...job, data: { output: await engine.result({ tenantId, runId }) } };
         }
-        // A failure ends a job before its run is at its end.
+        // A failure ends a job before its run ends.
         if (event.type === 'run.paused') return;
       }
     },

@@ -4,7 +4,7 @@ import type { ExecutionSettings } from '../config.ts';
 
 /** Names the tables of jobs, wherever they are. */
 export const ENGINE = 'execution';
-/** Milliseconds for which jobs in memory are kept after their end, where nobody decides otherwise: memory has an end. */
+/** Milliseconds for which jobs in memory are kept after their end, unless a retention rule says otherwise: memory is limited. */
 const IN_MEMORY_MS = 24 * 3_600_000;
 
 /** Where jobs are kept. */
@@ -12,13 +12,13 @@ export interface JobStorage {
   readonly prepared: PreparedEngine;
   /** Whether their tables are among those of the gateway's database; else they have a database of their own. */
   readonly isGateways: boolean;
-  /** How long jobs that have ended are kept where nobody has decided; undefined: for good. */
+  /** How long ended jobs are kept if no retention rule is set; undefined: forever. */
   readonly keptFor: RetainedRecords['keptFor'];
 }
 
 /**
- * Prepares the engine of jobs over the database that the settings choose. Where it keeps jobs that may be there from before, it is opened at once, so that they go on; in
- * memory with the first request, so that it costs nothing where nobody has jobs.
+ * Prepares the engine of jobs over the database that the settings choose. A database that may hold earlier jobs is opened at once, so that they continue; one in memory
+ * is opened by the first request, so that it costs nothing while no tenant has jobs.
  *
  * @throws ConfigurationError naming the variable that is wrong
  */

@@ -2,10 +2,10 @@ import type { Database, Erasure, Tenants } from 'agent-gateway';
 import type { OpenedEngine } from '../../workflow/contract.ts';
 import type { JobStorage } from './open-engine.ts';
 
-/** How often an erasure that lost a race is tried again. */
+/** How often an erasure that lost a race is retried. */
 const RETRIES = 5;
 
-/** Erases a tenant's jobs, or those of one of its users, in their own database. Again it does the rest. */
+/** Erases a tenant's jobs, or those of one of its users, in their own database. A repeated call erases what is left. */
 export async function eraseJobs(
   { database, archive }: Pick<OpenedEngine, 'database' | 'archive'>,
   tenantId: string,
@@ -20,7 +20,7 @@ export async function eraseJobs(
   );
 }
 
-/** Deletes all rows of a tenant in the database of jobs, until a look finds none. */
+/** Deletes all rows of a tenant in the database of jobs, and repeats until none is left. */
 export async function purgeTenant(
   { tenantTables }: Pick<Database, 'tenantTables'>,
   tenantId: string,
@@ -36,8 +36,8 @@ export async function purgeTenant(
 }
 
 /**
- * Purges the tenants that were purged while this process, or the plugin, was away: their rows in the gateway's database went then. A step that was under way at the purge may
- * have written a row as well.
+ * Deletes the rows of tenants that were purged while this process or the plugin was not running: that purge deleted only their rows in the gateway's database. A step that
+ * was in flight during a purge may have left a row as well.
  */
 export async function purgeGoneTenants(
   { prepared, isGateways }: JobStorage,

@@ -12,7 +12,7 @@ export interface CallSpan {
   readonly status: ReceiptStatus;
 }
 
-/** What of a piece of work its spans name. */
+/** The ids that the spans of a piece of work carry. */
 interface SpanOwner {
   readonly requestId: string;
   /** W3C trace context headers. */

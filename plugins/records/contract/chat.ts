@@ -1,6 +1,6 @@
 /*
  * The messages of a conversation, in OpenAI's chat completion wire format, snake_case included: it is the language of the clients and of
- * most providers, so messages are kept as they were said. The calls of models are in the contract of agent-engine.
+ * most providers, so messages are kept as they were sent. The calls of models are in the contract of agent-engine.
  * Source: https://platform.openai.com/docs/api-reference/chat
  */
 

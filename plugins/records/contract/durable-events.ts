@@ -9,8 +9,8 @@ const SessionId = Type.String({ maxLength: 128 });
 const NullableText = Type.Union([Type.String(), Type.Null()]);
 
 /**
- * A turn came to its end and is stored, with its usage: of a chat, an agent, the runtime, a plugin, or an agent task of a workflow. `session_id` is null where
- * nothing is kept of what was said.
+ * A turn came to its end and is stored, with its usage: of a chat, an agent, the runtime, a plugin, or an agent task of a workflow. `session_id` is null if
+ * the conversation is not kept.
  */
 export const TurnFinished = defineDurableEvent(
   'records.turn-finished',
@@ -42,7 +42,7 @@ export const TurnFinished = defineDurableEvent(
   }),
 );
 
-/** The first turn of a session is stored. `TurnFinished` tells of the same turn. */
+/** The first turn of a session is stored. `TurnFinished` reports the same turn. */
 export const SessionCreated = defineDurableEvent(
   'records.session-created',
   Type.Object({ session_id: SessionId }),
@@ -50,7 +50,7 @@ export const SessionCreated = defineDurableEvent(
 
 /**
  * Sessions were deleted, with their messages: by request, by retention, or with a user's data. An erasure of many sessions publishes several events. The purge of a tenant
- * publishes none: `TenantPurged` says it of all.
+ * publishes none: `TenantPurged` covers all of its sessions.
  */
 export const SessionsDeleted = defineDurableEvent(
   'records.sessions-deleted',
@@ -63,11 +63,11 @@ export const SessionsDeleted = defineDurableEvent(
 /** Why sessions were deleted. */
 export type DeletionReason = 'requested' | 'retention' | 'erasure';
 
-/** How a turn ended that is stored. */
+/** How a stored turn ended. */
 export type TurnStatus = 'completed' | 'interrupted';
 
-/** A turn as `TurnFinished` tells of it. */
-interface ToldTurn {
+/** A turn as `TurnFinished` reports it. */
+interface ReportedTurn {
   readonly sessionId?: string | undefined;
   readonly agent?: string | undefined;
   readonly model: string;
@@ -77,10 +77,10 @@ interface ToldTurn {
   readonly uses: readonly PricedUse[];
 }
 
-/** The writes by which `TurnFinished` tells of a turn; none without a subscriber. */
+/** The writes that publish `TurnFinished` for a turn; none without a subscriber. */
 export function turnFinishedWrites(
   durableEvents: Pick<DurableEvents, 'hasSubscribers' | 'writes'>,
-  turn: ToldTurn,
+  turn: ReportedTurn,
 ): readonly RowWrite[] {
   return durableEvents.hasSubscribers(TurnFinished)
     ? durableEvents.writes(TurnFinished, turnFinished(turn))
@@ -88,7 +88,7 @@ export function turnFinishedWrites(
 }
 
 /** The payload of `TurnFinished`. Pure. */
-export function turnFinished({ sessionId, agent, model, source, status, runId, uses }: ToldTurn) {
+export function turnFinished({ sessionId, agent, model, source, status, runId, uses }: ReportedTurn) {
   const sum = (of: (use: PricedUse) => number) => uses.reduce((tokens, use) => tokens + of(use), 0);
   return {
     ...{ session_id: sessionId ?? null, agent: agent ?? null, model, source },

@@ -4,13 +4,13 @@ import { extensionPoint } from 'agent-gateway';
 export interface Embeddings {
   /**
    * Names model and size (`hash-v1:512`, `text-embedding-3-small:1536`): only vectors of one id can be compared. Read it after `embed`:
-   * the size may be learnt from the first answer, and until then the id ends in `:?`, which equals no stored one.
+   * the size may be known only from the first answer, and until then the id ends in `:?`, which equals no stored id.
    */
   readonly id: string;
   /**
    * One vector of length 1 for each text, in order. Rejects when the embeddings do not answer.
    *
-   * @param tenantId whose texts they are, where that is known: an embedder of a plugin is told
+   * @param tenantId the tenant that the texts belong to, if known; it is passed to an embedder of a plugin
    */
   embed(texts: readonly string[], signal: AbortSignal, tenantId?: string): Promise<readonly Float32Array[]>;
 }

@@ -50,7 +50,7 @@ export interface Memories {
    * `memory.full`.
    */
   save(entities: TenantEntityManager, userId: string, memory: NewMemory): Promise<Memory>;
-  /** The memory of an id, whichever user of the tenant has it. */
+  /** The memory of an id, of any user of the tenant. */
   find(entities: TenantEntityManager, id: string): Promise<Memory | undefined>;
   /**
    * Replaces value and, where they are given, metadata of a memory; undefined where there is none of this id. Throws `memory.invalid`.
@@ -85,7 +85,7 @@ export const MemoryErrors = defineErrors({
 /** Long-term memories. */
 export const MemoriesRef = serviceRef<Memories>('records.memories');
 
-/** What a user wrote about himself, for every agent that talks to him: Markdown. */
+/** What users wrote about themselves, for every agent that talks to them: Markdown. */
 export interface Profiles {
   read(entities: TenantEntityManager, userId: string): Promise<string | undefined>;
   /** Throws `profile.too-large` above 16 KiB of UTF-8, and `profile.invalid-user`. The empty text removes it. */

@@ -27,7 +27,7 @@ export interface ModelUse {
   readonly cacheWriteTokens: number;
   /** True where the provider did not count, and the gateway did. */
   readonly isEstimated: boolean;
-  /** When, and for which request; absent where nobody measured it. */
+  /** When, and for which request; absent if it was not measured. */
   readonly span?: CallSpan | undefined;
 }
 
@@ -112,7 +112,7 @@ export interface UsageTotals {
   readonly costUsd: string;
   /** Model calls. */
   readonly requests: number;
-  /** Those of them whose tokens the gateway counted, because the provider did not. */
+  /** The calls whose tokens the gateway counted, because the provider did not. */
   readonly estimatedRequests: number;
 }
 
@@ -142,7 +142,7 @@ export interface UsageRecord extends Omit<PricedUse, 'span'>, RecordedSpan {
   readonly createdAt: Date;
 }
 
-/** Whose records are asked for; what is absent narrows nothing. */
+/** Whose records are requested; an absent member does not filter. */
 export interface UsageReader {
   readonly identityId?: string | undefined;
   readonly userId?: string | undefined;
@@ -160,7 +160,7 @@ export interface UsageReports {
   ofAll(period: UsagePeriod, granularity: UsageGranularity): Promise<readonly UsageRow[]>;
   /** The usage of each named tenant, in their order; for callers whose governance scope has been checked. */
   byTenant(tenantIds: readonly string[], period: UsagePeriod): Promise<readonly TenantUsage[]>;
-  /** The model calls of a session, of a request, or of a request in a session, newest first. What is unknown has none. */
+  /** The model calls of a session, of a request, or of a request in a session, newest first. An unknown session or request has none. */
   calls(
     entities: TenantEntityManager,
     of: { readonly sessionId?: string | undefined; readonly requestId?: string | undefined },

@@ -8,7 +8,7 @@ export interface Owner {
   readonly userId: string;
 }
 
-/** Who asks for records. */
+/** The caller that asks for records. */
 export interface OwnerReader {
   readonly identityId: string;
   /** `X-Svc-User-Id`, when it was sent: only this user's records then. */
@@ -39,7 +39,7 @@ export function ownerOf({ identityId, userId }: Principal): Owner {
   return { identityId: storedName(identityId), userId: storedName(userId) };
 }
 
-/** True when the reader may see a record of that owner: an identity sees its own, and only those of the user that it names. Pure. */
+/** True when the reader may see a record of that owner: an identity sees its own records; if it names a user, only that user's. Pure. */
 export function maySee(owner: Owner, { identityId, userId, isAdmin }: OwnerReader): boolean {
   if (isAdmin) return true;
   return (
@@ -65,7 +65,7 @@ export function ofOwner(name: string | undefined) {
   return [{ identityId: name }, { userId: name, identityId: { $ne: name } }];
 }
 
-/** True for who may see and use what belongs to any user of his own tenant: its `admin`s and its `owner` (decisions 0.6, 1.6). */
+/** True for identities that may see and use what belongs to any user of their own tenant: its `admin`s and its `owner` (decisions 0.6, 1.6). */
 export function isTenantAdmin({ roles }: Identity): boolean {
   return roles.includes('admin') || roles.includes('owner');
 }
@@ -80,7 +80,7 @@ export function principalOf(call: Pick<Call, 'userId' | 'identity' | 'tenant'>):
   return { tenantId: call.tenant.id, identityId: call.identity.id, userId: userOf(call) };
 }
 
-/** Who asks: the credential's identity, and the user that it speaks for. */
+/** The caller: the credential's identity, and the user that it speaks for. */
 export function readerOf({ identity, userId }: Pick<Call, 'identity' | 'userId'>): OwnerReader {
   return { identityId: identity.id, userId: userId || undefined, isAdmin: isTenantAdmin(identity) };
 }

@@ -46,7 +46,7 @@ export type SessionReader = OwnerReader;
 
 /** Stored sessions, by tenant. */
 export interface Sessions {
-  /** Those that the reader may see, the last used first. `q` is a part of id, user or model. */
+  /** The sessions that the reader may see, the last used first. `q` is a part of id, user or model. */
   list(
     entities: TenantEntityManager,
     reader: SessionReader,
@@ -62,8 +62,8 @@ export interface Sessions {
     page: { readonly limit: number; readonly before?: number | undefined },
   ): Promise<{ readonly messages: readonly SessionMessage[]; readonly total: number }>;
   /**
-   * Takes a message away, and what it said with it. A call of a tool, and a result, stay with the text `[deleted]`: a provider would refuse one without the
-   * other. Throws like `get`, `session.message-not-found`, and `session.busy` while a turn is in flight.
+   * Deletes a message and its content. A tool call and its result stay, with the text `[deleted]`: a provider would refuse one without the other.
+   * Throws like `get`, `session.message-not-found`, and `session.busy` while a turn is in flight.
    */
   removeMessage(
     entities: TenantEntityManager,
@@ -98,20 +98,20 @@ export interface TurnOutcome {
   /** The caller's new messages and the answer, in order, redacted. */
   readonly messages: readonly ChatMessage[];
   readonly uses: readonly PricedUse[];
-  /** More writes of the same transaction (a checkpoint). One that does not match what it expects makes the turn a `session.conflict`. */
+  /** More writes of the same transaction (a checkpoint). If one does not match the row that it expects, the turn fails with `session.conflict`. */
   readonly also?: readonly RowWrite[];
 }
 
 /**
- * A turn of one session: while it lives, there is no other turn of that session, in any replica. Dispose it in any case; without `commit`
- * nothing of it stays.
+ * A turn of one session: while it is open, no replica runs another turn of that session. Dispose it in any case; without `commit` nothing of it is
+ * stored.
  */
 export interface Turn extends AsyncDisposable {
   readonly sessionId: string;
   /** True while no turn of the session was committed. */
   readonly isNew: boolean;
   /**
-   * Aborts with the caller's signal, with `chat.aborted` after `Turns.abort`, and with `session.lost` when the hold on the session was lost.
+   * Aborts with the caller's signal, with `chat.aborted` after `Turns.abort`, and with `session.lost` when the lease on the session was lost.
    */
   readonly signal: AbortSignal;
   /**
@@ -119,19 +119,19 @@ export interface Turn extends AsyncDisposable {
    * result.
    */
   history(maxTokens: number): Promise<readonly ChatMessage[]>;
-  /** Writes all of the turn in one transaction, once. Throws `session.conflict` where another turn came between. */
+  /** Writes all of the turn in one transaction, once. Throws `session.conflict` if another turn was committed in between. */
   commit(outcome: TurnOutcome): Promise<void>;
 }
 
 /** Turns, one at a time for each session, at most `maxSessions` at a time for each tenant. */
 export interface Turns {
   /**
-   * Waits for the session in line. Throws `session.invalid-id`, `session.forbidden`, `session.limit` (429, `retry-after: 1`), `session.busy`
+   * Waits in line for the session. Throws `session.invalid-id`, `session.forbidden`, `session.limit` (429, `retry-after: 1`), `session.busy`
    * when the wait is too long.
    */
   begin(request: TurnRequest): Promise<Turn>;
   /**
-   * Ends the turn in flight of a session, in whichever replica. True when there was one. Throws `session.forbidden`.
+   * Aborts the turn in flight of a session, on any replica. True when there was one. Throws `session.forbidden`.
    */
   abort(entities: TenantEntityManager, reader: SessionReader, sessionId: string): Promise<boolean>;
 }
@@ -158,13 +158,13 @@ export const SessionErrors = defineErrors({
   aborted: { code: 'chat.aborted', kind: 'conflict', title: 'The chat was aborted' },
 });
 
-/** What a plugin keeps of sessions, and what goes with them. */
+/** What a plugin keeps of sessions, deleted together with them. */
 export interface SessionData {
   /** Removes it, in the transaction that deletes the session. */
   remove(entities: TenantEntityManager, sessionId: string): Promise<unknown>;
 }
 
-/** What goes with sessions when they are deleted. */
+/** Data of plugins that is deleted with a session. */
 export const SessionDataPoint = extensionPoint<SessionData>('records.session-data');
 
 /** Stored sessions. */

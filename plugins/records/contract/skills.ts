@@ -12,21 +12,21 @@ export interface SkillSummary {
 }
 
 /**
- * The skills of tenants, in object storage. Every method throws `objects.unavailable` without it. What another replica changed is seen within
- * a second.
+ * The skills of tenants, in object storage. Every method throws `objects.unavailable` without it. Changes made by another replica are visible
+ * within a second.
  */
 export interface Skills {
   /** At most 500, by name. */
   list(tenantId: string): Promise<readonly SkillSummary[]>;
-  /** The skills that fit best what somebody says he wants, best first, 15 at most; the words of names, descriptions and texts decide. */
+  /** The skills that fit a request best, best first, 15 at most; ranked by the words of names, descriptions and texts. */
   find(tenantId: string, query: string): Promise<readonly SkillSummary[]>;
   /** The SKILL.md text. Throws `skill.not-found`, `skill.invalid-name`. */
   read(tenantId: string, name: string): Promise<string>;
-  /** What a model reads of it: the text without its front matter. Throws like `read`. */
+  /** The part of a skill that a model reads: the text without its front matter. Throws like `read`. */
   instructions(tenantId: string, name: string): Promise<string>;
   /** Throws `skill.invalid-name`, `skill.invalid` (front matter), `skill.too-large`, `skill.limit`. */
   write(tenantId: string, name: string, text: string): Promise<SkillSummary>;
-  /** Throws `skill.not-found`. A built-in one does not come back by itself. */
+  /** Throws `skill.not-found`. A deleted built-in skill does not come back. */
   remove(tenantId: string, name: string): Promise<void>;
 }
 
@@ -47,17 +47,17 @@ export interface Preamble {
 
 /** Brings the built-in skills and the default SOUL.md to tenants. */
 export interface Provisioning {
-  /** Has some replica look after a tenant soon. A hint: the sweep finds every tenant. Not inside a transaction. */
+  /** Asks any replica to provision a tenant soon. A hint: the sweep finds every tenant. Not inside a transaction. */
   kick(tenantId: string): Promise<void>;
 }
 
-/** What a system prompt is made of beside the agent's own instructions. */
+/** What a system prompt contains in addition to the agent's own instructions. */
 export interface Preambles {
   /**
-   * The preamble of a user, within `maxTokens` (estimated). What cannot be read is left out and logged, never an error: a chat does not fail
-   * for it. Without a promise when everything is at hand.
+   * The preamble of a user, within `maxTokens` (estimated). A part that cannot be read is left out and logged, so that the chat does not fail.
+   * Returns no promise when everything is cached.
    *
-   * @param said what the user said in the conversation, the latest last: the skills that are listed are chosen by the last of it
+   * @param said what the user said in the conversation, the latest last: the latest texts decide which skills are listed
    */
   of(principal: Principal, maxTokens: number, said: readonly string[]): Preamble | Promise<Preamble>;
 }
@@ -83,8 +83,8 @@ export const PreamblesRef = serviceRef<Preambles>('records.preambles');
 export const ProvisioningRef = serviceRef<Provisioning>('records.provisioning');
 
 /**
- * The skills or SOUL.md of a tenant have changed: what is cached of them is old. Like the other events and the queue of this plugin it has the name
- * of a version before, so that replicas of both understand each other.
+ * The skills or SOUL.md of a tenant have changed: cached copies are out of date. Like the other events and the queue of this plugin it keeps the
+ * name that an earlier version gave it, so that replicas of both versions understand each other.
  */
 export const SkillsChanged = defineEvent(
   'agent-engine.skills-changed',

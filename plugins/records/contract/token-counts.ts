@@ -1,7 +1,7 @@
 import type { ChatMessage, ToolCall, Usage } from './chat.ts';
 import type { MeasuredCall, ModelUse } from './metering.ts';
 
-/** What a message costs beside its text: role and separators. */
+/** What a message costs in addition to its text: role and separators. */
 const PER_MESSAGE = 4;
 /** An image or another part that is no text, as providers count a middle-sized one. */
 const PER_PART = 765;
@@ -31,7 +31,7 @@ export function estimateMessageTokens(message: ChatMessage): number {
   else
     for (const part of content ?? [])
       tokens += part.text === undefined ? PER_PART : estimateTokens(part.text);
-  // Clients write null for none, and tools of a provider's own are called without a function.
+  // Clients write null for no calls, and a provider's built-in tools are called without a function.
   for (const call of message.tool_calls ?? []) {
     const called: ToolCall['function'] | undefined = call.function;
     tokens += PER_MESSAGE;
@@ -59,8 +59,8 @@ export function estimateUse(
 }
 
 /**
- * What a call consumed, as it is metered. Where the provider did not count, the estimate does; it is not made otherwise. Parts
- * of the input that were cached never exceed the input, and what is no count is 0: providers are not trusted with the bill.
+ * What a call consumed, as it is metered. If the provider did not count, the tokens are estimated; otherwise no estimate is made. The cached parts
+ * of the input never exceed the input, and a value that is not a count is 0: providers are not trusted with the bill.
  *
  * @param alias the alias that was asked
  * @param info the model that answered (`ModelCallContext.answeredBy`)

@@ -9,7 +9,7 @@ import { createSkills, createSouls } from './skills/skills.ts';
 import { ForgetSkills, forgetSkills, skillReferences } from './skills/tenant-objects.ts';
 
 const SWEEP_MS = 30_000;
-/** Tenants that one replica looks after at one time on request, beside its sweep. */
+/** Tenants that one replica provisions at one time on request, in parallel with its sweep. */
 const KICKED_AT_ONCE = 2;
 
 /** Puts memories, skills and preambles together, and keeps their caches and the provisioning going as long as the plugin lives. */

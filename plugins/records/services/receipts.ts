@@ -14,9 +14,9 @@ import { ExecutionReceipt, RECEIPT_LENGTHS, type ReceiptRow } from '../store/rec
 import { storableText } from '../store/storable-text.ts';
 
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** Times that a receipt is looked for after its idempotency id was taken: in between an erasure may have taken it away. */
+/** Times that a receipt is looked for after its idempotency id was taken: in between an erasure may have deleted it. */
 const ATTEMPTS = 3;
-/** What of a receipt `q` looks into. */
+/** The members of a receipt that `q` searches. */
 const SEARCHED = ['id', 'toolName', 'sessionId', 'userId'] as const;
 const NEWEST = { createdAt: 'desc', id: 'desc' } as const;
 
@@ -70,7 +70,7 @@ function conditions({ sessionId, toolName, status, requestId }: ReceiptFilter): 
 /** Largest value of a column of 32 bits. */
 const MAX_INTEGER = 2 ** 31 - 1;
 
-/** The row of a new receipt. Text of any kind becomes text that every database keeps; what is too long is cut. Users are named as in sessions. */
+/** The row of a new receipt. Text of any kind becomes text that every database can store; text that is too long is cut. Users are named as in sessions. */
 function toRow(receipt: NewReceipt, origin: Pick<Receipt, 'id' | 'tenantId' | 'createdAt'>): ReceiptRow {
   const { idempotencyId, requestId, traceId } = receipt;
   return {
@@ -110,7 +110,7 @@ export function toReceipt(row: ReceiptRow): Receipt {
   };
 }
 
-/** What stands for an idempotency id in the unique index. Made of its JSON text, in which half surrogate pairs differ, too. */
+/** The key of an idempotency id in the unique index. A hash of its JSON text, in which lone halves of surrogate pairs differ, too. */
 function idempotencyKey(idempotencyId: string): string {
   return createHash('sha256').update(JSON.stringify(idempotencyId)).digest('hex');
 }

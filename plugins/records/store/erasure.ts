@@ -5,7 +5,7 @@ import { ExecutionReceipt } from './receipts.ts';
 import { Session, SessionMessageEntity, type SessionRow } from './sessions.ts';
 import { UsageRecordRow } from './usage.ts';
 
-/** Sessions that are deleted together, with what hangs on them. */
+/** Sessions that are deleted together, with their messages and receipts. */
 const BATCH = SESSIONS_OF_EVENT;
 
 /** A name as rows hold it: of sessions, receipts and usage the stored form, of memories the user id itself. */
@@ -41,7 +41,7 @@ type Erased = Readonly<
   Record<'sessions' | 'messages' | 'memories' | 'profiles' | 'execution_receipts' | 'usage_records', number>
 >;
 
-/** Deletes what is kept of a user, or of all of the tenant, in the caller's transaction; says how many of each. `onErased` is called in it with the sessions of each batch. */
+/** Deletes what is kept of a user, or of all of the tenant, in the caller's transaction; returns how many of each. `onErased` is called in it with the sessions of each batch. */
 export async function eraseRecords(
   entities: TenantEntityManager,
   user: ErasedUser | undefined,

@@ -90,7 +90,7 @@ export async function writeMemory(
     );
   }
   const first = await entities.findOne(MemoryEntity, { userId, key }, { fields: ['id', 'createdAt'] });
-  // Somebody may have deleted it again.
+  // Another call may have deleted it again.
   return first === null ? memory : { ...memory, id: first.id, createdAt: first.createdAt };
 }
 
@@ -110,7 +110,7 @@ function toMemory({ id, userId, key, value, metadata, createdAt, updatedAt }: Me
   return { id, userId, key, value: JSON.parse(value), metadata: JSON.parse(metadata), createdAt, updatedAt };
 }
 
-/** What a user wrote about himself. The text is JSON text, as in memories. */
+/** A user's profile, written by the user. The text is JSON text, as in memories. */
 export const ProfileEntity = defineEntity({
   name: 'Profile',
   tableName: 'profiles',

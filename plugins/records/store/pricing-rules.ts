@@ -49,7 +49,7 @@ export async function saveRule(
   try {
     return await save();
   } catch (error) {
-    // Somebody else made the rule in between; now there is one to update.
+    // Another caller inserted the rule in between; now there is one to update.
     if (!isUniqueViolation(error)) throw error;
     return save();
   }

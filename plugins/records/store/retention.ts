@@ -4,7 +4,7 @@ import { column, type Database, defineEntity, type TenantEntityManager } from 'a
 /** Characters of the name of a kind; the migration `012-retention` has the same. */
 const KIND_LENGTH = 64;
 
-/** How long a tenant keeps its records of a kind, where it decided that itself. */
+/** How long a tenant keeps its records of a kind, if it has a rule of its own. */
 export const RetentionRuleRow = defineEntity({
   name: 'RetentionRule',
   tableName: 'retention_rules',
@@ -64,7 +64,7 @@ export async function deleteRule(entities: TenantEntityManager, kind: string): P
   return (await entities.delete(RetentionRuleRow, { kind })) > 0;
 }
 
-/** Notes how many records of a kind there are, by tenant, in the place of what was noted before. */
+/** Stores how many records of a kind there are, by tenant, replacing the previous counts. */
 export async function saveSizes(
   database: Pick<Database, 'transaction'>,
   kind: string,

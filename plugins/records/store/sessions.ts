@@ -10,7 +10,7 @@ import {
 } from 'agent-gateway';
 import type { ChatMessage, ToolCall } from '../contract/chat.ts';
 
-/** Lengths of the columns, in characters; `001-sessions` says the same to the database. */
+/** Lengths of the columns, in characters; the migration `001-sessions` has the same. */
 export const SESSION_LENGTHS = { id: 128, owner: 255, model: 255 } as const;
 
 /** A session as it is stored. Its id is unique in its tenant alone: clients choose it. */
@@ -62,7 +62,7 @@ export function findSessions(
 }
 
 /**
- * The write of a session by a turn: a unique violation where a new one's id is taken, no match where another turn was written since `before` was
+ * The write of a session by a turn: a unique violation if the id of a new session is taken, no match if another turn was written since `before` was
  * read.
  */
 export function sessionWrite(before: SessionRow | undefined, row: SessionRow): RowWrite {
@@ -81,7 +81,7 @@ export async function deleteSession(
   return (await entities.delete(Session, { id, ...unused })) > 0;
 }
 
-/** Longest role that is kept beside the message, in characters; `001-sessions` says the same to the database. */
+/** Longest role that is stored next to the message, in characters; the migration `001-sessions` has the same. */
 export const ROLE_LENGTH = 32;
 
 /** A message of a session as it is stored. */
@@ -131,13 +131,13 @@ export function messageWrites(rows: readonly SessionMessageRow[]): RowWrite[] {
   return batches.map((batch) => writes.insert(SessionMessageEntity, batch));
 }
 
-/** The role of a message that was taken away: its row stays, so that the others keep their numbers. */
+/** The role of a deleted message: its row stays, so that the others keep their numbers. */
 const DELETED = 'deleted';
 
-/** True for the row of a message that was taken away. */
+/** True for the row of a deleted message. */
 export const isDeletedMessage = ({ role }: Pick<SessionMessageRow, 'role'>): boolean => role === DELETED;
 
-/** Takes away what a message said; false when the session has no such message. */
+/** Deletes the content of a message; false when the session has no such message. */
 export async function blankMessage(
   entities: TenantEntityManager,
   { sessionId, messageId }: { readonly sessionId: string; readonly messageId: string },

@@ -1,7 +1,7 @@
 import type { InferEntity } from '@mikro-orm/core';
 import { column, type Database, defineEntity, type TenantEntityManager } from 'agent-gateway';
 
-/** How far a tenant's built-in skills have come: one row a tenant. */
+/** The state of a tenant's provisioning: one row per tenant. */
 export const SkillProvisioningEntity = defineEntity({
   name: 'SkillProvisioning',
   tableName: 'skill_provisionings',
@@ -20,12 +20,12 @@ export const SkillProvisioningEntity = defineEntity({
 /** The state of a tenant. */
 export type ProvisioningState = Readonly<Omit<InferEntity<typeof SkillProvisioningEntity>, 'tenantId'>>;
 
-/** The state of a tenant; undefined for one that nothing was tried for. */
+/** The state of a tenant; undefined before the first attempt. */
 export async function findState(entities: TenantEntityManager): Promise<ProvisioningState | undefined> {
   return (await entities.findOne(SkillProvisioningEntity, {})) ?? undefined;
 }
 
-/** Forgets that the tenant has got anything: the next sweep brings it. */
+/** Forgets that the tenant was provisioned: the next sweep provisions it again. */
 export async function forgetProvisioning(entities: TenantEntityManager): Promise<void> {
   await entities.delete(SkillProvisioningEntity, {});
 }

@@ -24,8 +24,9 @@ export const UsageDayRow = defineEntity({
 });
 
 /**
- * How many sessions of a tenant had a call on a day, by the day on which they had one before (empty: none). Different sessions of several days cannot be added up, but
- * these can: of a row of days each session is counted on the first of its days, which is the one whose `lastDay` lies before the row.
+ * How many sessions of a tenant had a call on a day, by the day of their previous call (empty: none). The session counts of several days cannot be added up, since one
+ * session may have calls on many, but these rows can: in a range of days a session is counted only on its first day in it, the one whose `lastDay` is before the
+ * range.
  */
 export const UsageDaySessionsRow = defineEntity({
   name: 'UsageDaySessionsRow',
@@ -45,7 +46,7 @@ export const UsageRollupRow = defineEntity({
   properties: { id: column.string(16).primary(), throughDay: column.string(10) },
 });
 
-/** From which day on the days of a tenant are not to be believed, because records were erased: reports read records instead, until they are added up again. */
+/** From which day on the sums of a tenant are invalid, because records were erased: reports read records instead, until the days are added up again. */
 export const UsageResetRow = defineEntity({
   name: 'UsageResetRow',
   tableName: 'usage_resets',
@@ -64,7 +65,7 @@ export interface DayRange {
 }
 
 const ROLLUP = 'days';
-/** Resets that are done with together. */
+/** Resets that are processed together. */
 const RESETS = 1_000;
 
 /** The day up to which usage is added up; empty before the first. */
@@ -78,7 +79,7 @@ export async function saveThroughDay(em: SqlEntityManager, throughDay: string): 
   if (changed === 0) await em.insert(UsageRollupRow, { id: ROLLUP, throughDay });
 }
 
-/** From which day on tenants are to be added up again; those that are not among them have no such day. */
+/** From which day on tenants are to be added up again; tenants that are missing in the result have no such day. */
 export async function findResetDays(
   database: Pick<Database, 'system'>,
 ): Promise<ReadonlyMap<string, string>> {
@@ -172,8 +173,7 @@ export async function dayOfTenantAfter(
 }
 
 /**
- * Adds up a day, again where it was added up before, of all tenants or of one, in the transaction of `em`. Records that are erased meanwhile
- * leave a reset behind.
+ * Adds up a day of all tenants or of one, replacing earlier sums, in the transaction of `em`. An erasure at the same time leaves a reset behind.
  */
 export async function addUpDay(em: SqlEntityManager, day: string, tenantId?: string): Promise<void> {
   const queries = em.getKysely() as Kysely<unknown>;
@@ -197,7 +197,7 @@ export async function addUpDay(em: SqlEntityManager, day: string, tenantId?: str
     group by tenant_id, day, last_day`.execute(queries);
 }
 
-/** Says that a tenant's days before this one are added up, where they were not because of these resets. Without a day: all are. */
+/** Moves these resets of a tenant to a day, because all days before it are added up again. Without a day: deletes them, since all are. */
 export async function moveResets(
   em: SqlEntityManager,
   ids: readonly string[],
@@ -208,7 +208,7 @@ export async function moveResets(
   else await em.nativeUpdate(UsageResetRow, where, { fromDay });
 }
 
-/** Days of some days, by tenant, whose records are more or fewer than were added up. */
+/** The days of a range, by tenant, that have more or fewer records than were added up. */
 export async function findWrongDays(
   database: Pick<Database, 'system'>,
   { firstDay, lastDay }: DayRange,

@@ -91,7 +91,7 @@ export const SUMMED = [
 /** Sums of the columns of some records, and their number. */
 export type UsageSums = Readonly<Record<(typeof SUMMED)[number] | 'count', number>>;
 
-/** Which records are added up. Days are `YYYY-MM-DD`; they find the records, the moments draw the line. All ends are included. */
+/** Which records are added up. Days are `YYYY-MM-DD` and serve the index; the moments are the exact bounds. All ends are included. */
 export interface UsageWindow {
   readonly firstDay: string;
   readonly lastDay: string;
@@ -122,8 +122,8 @@ export function sumAcrossTenants<By extends 'day' | 'tenantId'>(
 }
 
 /**
- * How many different sessions had a call in the window, by tenant. With `known` only those that had none between its two moments; it ends before the
- * window or begins after it.
+ * How many different sessions had a call in the window, by tenant. With `known` only sessions without a call between its two moments; `known` ends
+ * before the window or begins after it.
  */
 export function countSessions(
   database: Pick<Database, 'system'>,

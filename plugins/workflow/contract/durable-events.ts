@@ -10,7 +10,7 @@ const Run = {
 /** A run is stored, and begins. */
 export const RunStarted = defineDurableEvent('workflow.run-started', Type.Object(Run));
 
-/** A run is over. Runs that are deleted with a user's data while they are under way do not end so. */
+/** A run is over. Not published for runs that are deleted with a user's data while they are in progress. */
 export const RunEnded = defineDurableEvent(
   'workflow.run-ended',
   Type.Object({
@@ -20,7 +20,7 @@ export const RunEnded = defineDurableEvent(
   }),
 );
 
-/** A step failed for good and nothing else of the run can go on: it is paused, until somebody resumes or cancels it. */
+/** A step failed for good and nothing else of the run can go on: it is paused, until a caller retries or cancels it. */
 export const RunFailed = defineDurableEvent(
   'workflow.run-failed',
   Type.Object({

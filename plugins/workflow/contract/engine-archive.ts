@@ -8,7 +8,7 @@ import type {
 } from 'agent-gateway';
 import type { RunEventRecord, RunRecord, StepRecord, VersionRecord } from './runs.ts';
 
-/** Tables of an engine that hold something of persons, as a section of `PersonalData` names them. */
+/** Tables of an engine that hold personal data, as a section of `PersonalData` names them. */
 export interface EngineTables {
   /** Runs, their steps and their events. */
   readonly runs: PersonalSection['entities'];
@@ -16,7 +16,7 @@ export interface EngineTables {
   readonly versions: PersonalSection['entities'];
 }
 
-/** A run with all that hangs on it. Wire names, redacted. */
+/** A run with its steps and events. Wire names, redacted. */
 export interface ArchivedRun extends RunRecord {
   readonly steps: readonly (StepRecord & { readonly completed_by: string | null })[];
   readonly events: readonly RunEventRecord[];
@@ -24,18 +24,18 @@ export interface ArchivedRun extends RunRecord {
 
 /** What an engine keeps, for data protection and for the retention of its runs (decisions 1.5). */
 export interface EngineArchive {
-  /** All runs, of one user those that he started; oldest first, one at a time in memory. */
+  /** All runs, or those that one user started; oldest first, one at a time in memory. */
   runs(scope: PersonalDataRequest): AsyncIterable<ArchivedRun>;
-  /** All versions of graphs, of one user those that he published. */
+  /** All versions of graphs, or those that one user published. */
   versions(scope: PersonalDataRequest): AsyncIterable<VersionRecord>;
   /** Cancels the runs whose steps are carried out now, so that they write no more. */
   halt(scope: PersonalScope, signal: AbortSignal): Promise<void>;
   /**
-   * Deletes runs with all that hangs on them, and without `userId` the versions too, inside the caller's transaction of the engine's database. Of one user it deletes the
-   * runs that he started, and puts the pseudonym in his place in those of others. May run again.
+   * Deletes runs with all their rows, and without `userId` the versions too, inside the caller's transaction of the engine's database. With `userId` it deletes the runs
+   * that the user started, and replaces the user by the pseudonym in the runs of others. May be repeated.
    */
   erase(entities: TenantEntityManager, erasure: Erasure): Promise<ErasedRuns>;
-  /** The runs that have ended, with all that hangs on them, as records that may go when they are old. */
+  /** The runs that have ended, with all their rows, as records that retention may delete. */
   retained(kind: Pick<RetainedRecords, 'name' | 'summary' | 'keptFor'>): RetainedRecords;
 }
 

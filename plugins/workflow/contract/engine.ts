@@ -52,7 +52,7 @@ const catalogue = defineErrors({
     kind: 'forbidden',
     title: 'The task is assigned to somebody else',
   },
-  /** Of the list of everybody's tasks. */
+  /** For listing the tasks of all users. */
   allTasksForbidden: {
     code: 'workflow.all-tasks-forbidden',
     kind: 'forbidden',
@@ -83,7 +83,7 @@ const catalogue = defineErrors({
     kind: 'too-large',
     title: 'The data of the run are too large',
   },
-  /** Too many others changed the run, or the definition, at the same time. Carries `retry-after`. */
+  /** Too many callers changed the run, or the definition, at the same time. Carries `retry-after`. */
   busy: { code: 'workflow.busy', kind: 'unavailable', title: 'This is changed by too many at once' },
 });
 
@@ -100,7 +100,7 @@ export const WorkflowErrors: typeof catalogue = {
   ),
 };
 
-/** A version that is there to start runs from. */
+/** A version from which runs can start. */
 export interface StartableVersion {
   readonly id: string;
   readonly definitionId: string;
@@ -118,10 +118,10 @@ export interface StartRequest {
   readonly idempotency?: { readonly key: string; readonly fingerprint: string } | undefined;
 }
 
-/** A run that was asked for. */
+/** The result of a start. */
 export interface Started {
   readonly run: RunRecord;
-  /** False where an idempotency key gave a run that was there. */
+  /** False if the idempotency key belongs to an existing run. */
   readonly isNew: boolean;
 }
 
@@ -131,16 +131,16 @@ export interface RunPlace {
   readonly runId: string;
 }
 
-/** What is asked of a list of runs. Newest first. */
+/** Filter of a list of runs. Newest first. */
 export interface RunQuery {
   readonly definitionId?: string | undefined;
   readonly status?: RunStatus | undefined;
   /** By the start: from this time on, and before that one. */
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
-  /** Those of which a step was taken by a worker, or could be by a person; false: those that wait for their first worker. */
+  /** Runs of which a worker took a step, or a person could complete one; false: runs that wait for their first worker. */
   readonly hasBegun?: boolean | undefined;
-  /** Those of which a step failed for good, and that were not retried since; false: the others. */
+  /** Runs of which a step failed for good, and that were not retried since; false: the others. */
   readonly hasFailed?: boolean | undefined;
   readonly limit: number;
   readonly offset: number;
@@ -177,9 +177,9 @@ export interface WorkflowEngine {
     readonly graph: Graph;
     readonly publishedBy: string;
   }): Promise<StartableVersion>;
-  /** Starts a run and returns when it is durable; it goes on by itself. */
+  /** Starts a run and returns when it is durable; it continues in the background. */
   start(request: StartRequest): Promise<Started>;
-  /** The run that an idempotency key gave before; undefined when it is new. Throws `workflow.idempotency-mismatch`. */
+  /** The run that an earlier start with an idempotency key created; undefined for a new key. Throws `workflow.idempotency-mismatch`. */
   startedWith(
     request: Pick<StartRequest, 'tenantId'> & {
       readonly idempotency: NonNullable<StartRequest['idempotency']>;
@@ -190,13 +190,13 @@ export interface WorkflowEngine {
     tenantId: string,
     query: RunQuery,
   ): Promise<{ readonly runs: readonly RunRecord[]; readonly total: number }>;
-  /** When the first step of each of these runs was taken by a worker, or could be by a person (RFC 3339); runs that have not begun are missing. */
+  /** When a worker took the first step of each of these runs, or a person could complete it (RFC 3339); runs that have not begun are missing. */
   begun(tenantId: string, runIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** Cancels; a second call gives the same. Throws `workflow.already-completed`. */
+  /** Cancels a run; a second call returns the same. Throws `workflow.already-completed`. */
   cancel(place: RunPlace & { readonly by: string }): Promise<RunRecord>;
   /** Runs every failed step again. Throws `workflow.not-paused`. */
   retry(place: RunPlace & { readonly by: string }): Promise<RunRecord>;
-  /** The tasks that wait and that somebody may complete; `identity` absent: all of the tenant. Oldest first. */
+  /** The waiting tasks that an identity may complete; `identity` absent: all of the tenant. Oldest first. */
   tasks(query: {
     readonly tenantId: string;
     readonly identity?: Identity | undefined;
@@ -204,8 +204,8 @@ export interface WorkflowEngine {
     readonly offset: number;
   }): Promise<readonly TaskRecord[]>;
   /**
-   * Completes a task. The first one wins; the same payload again gives the same step, or with `once` is refused as any other (`workflow.task-completed`).
-   * `identity` absent: on behalf of the system.
+   * Completes a task. The first completion wins; a repetition with the same payload returns the same step, or with `once` is refused like any other
+   * payload (`workflow.task-completed`). `identity` absent: on behalf of the system.
    */
   completeTask(request: {
     readonly tenantId: string;
@@ -222,22 +222,22 @@ export interface WorkflowEngine {
   events(
     place: RunPlace & { readonly after?: number | undefined; readonly limit: number },
   ): Promise<{ readonly events: readonly RunEventRecord[]; readonly total: number }>;
-  /** All events after a number, those to come too; ends after the run's terminal event, and when `signal` aborts. */
+  /** All events after a number, future ones included; ends after the run's terminal event, and when `signal` aborts. */
   follow(
     place: RunPlace & { readonly after?: number | undefined; readonly signal: AbortSignal },
   ): AsyncIterable<RunEventRecord>;
-  /** Resolves when the run is no longer `running`, or with what it is when the time is over or `signal` aborts. */
+  /** Resolves when the run is no longer `running`, or with its current state when the time is over or `signal` aborts. */
   settled(place: RunPlace & { readonly timeoutMs: number; readonly signal: AbortSignal }): Promise<RunRecord>;
 }
 
-/** Workflows by what people call them. */
+/** Workflows by id or name. */
 export interface WorkflowDefinitions {
   /**
    * The version that runs start from now: of a published definition of the tenant, by its id, or of a `kind: Workflow` of agents.d, by its
    * name. Throws `workflow.definition-not-found`, `workflow.not-published`, `workflow.archived`.
    */
   resolve(tenantId: string, idOrName: string): Promise<StartableVersion>;
-  /** What a workflow is called, whether it is published or not. Throws `workflow.definition-not-found`. */
+  /** The id and name of a workflow, published or not. Throws `workflow.definition-not-found`. */
   describe(tenantId: string, idOrName: string): Promise<WorkflowInfo>;
   /**
    * The `kind: Workflow` of agents.d of this name, as it is now, for an engine of another plugin. Undefined: there is none. Throws `workflow.not-published`
@@ -246,11 +246,11 @@ export interface WorkflowDefinitions {
   file(name: string): Graph | undefined;
   /** The names of all `kind: Workflow` of agents.d. */
   fileNames(): readonly string[];
-  /** All that is wrong with a graph, by the rules of those that are published; none: an engine may run it. */
+  /** All problems of a graph, by the rules for publishing; none: an engine may run it. */
   check(graph: Graph): readonly GraphProblem[];
 }
 
-/** What people know a workflow by. Wire names. */
+/** How users identify a workflow. Wire names. */
 export interface WorkflowInfo {
   /** A UUID; of a file its name. */
   readonly id: string;

@@ -9,7 +9,7 @@ export interface WorkflowLimits {
   readonly maxSteps: number;
   /** Time of one attempt of a step. */
   readonly stepTimeoutMs: number;
-  /** After this time without a sign of life a replica's steps go to others. */
+  /** After this time without a heartbeat other replicas take over a replica's steps. */
   readonly leaseMs: number;
   /** How often an engine looks for work that no message announced. */
   readonly sweepIntervalMs: number;
@@ -22,7 +22,7 @@ export interface EngineOptions {
   /** Names its tables (`<name>_runs` …), its queue and its events: `[a-z][a-z0-9]{0,15}`, once in a database. */
   readonly name: string;
   readonly database: Database;
-  /** Types beside `agent_task`, `service_task` and those of `NodeTypesPoint`. */
+  /** Types in addition to `agent_task`, `service_task` and those of `NodeTypesPoint`. */
   readonly nodeTypes?: readonly NodeType[];
   /** Default: those of the plugin's configuration. */
   readonly limits?: Partial<WorkflowLimits>;
@@ -37,13 +37,13 @@ export interface EngineOptions {
 
 /** A further engine that is opened when it is needed. */
 export interface PreparedEngine {
-  /** Opens it, unless it is open. Rejects with what stands in the way; the next call tries again. */
+  /** Opens it, unless it is open. Rejects with the cause if that fails; the next call tries again. */
   open(): Promise<OpenedEngine>;
-  /** What is open; undefined while nobody has needed it. */
+  /** The open engine; undefined before the first call of `open`. */
   readonly opened: OpenedEngine | undefined;
 }
 
-/** A further engine, with what its plugin owes to those whose data it keeps. */
+/** A further engine, with what its plugin needs for data protection. */
 export interface OpenedEngine {
   readonly engine: WorkflowEngine;
   readonly archive: EngineArchive;
@@ -54,22 +54,22 @@ export interface OpenedEngine {
 export interface WorkflowEngines {
   /**
    * Makes an engine during the set-up of a plugin, which needs `WorkflowEnginesRef`, and binds its life to that plugin: it begins to work when the plugin
-   * is published, and hands its runs over when it stops. The database outlives it: close it with a `scope.defer` that stands before.
+   * is published, and hands its runs over when it stops. The database outlives it: register the `scope.defer` that closes it before this call.
    *
-   * @throws TypeError for a name that is none; DatabaseDefect for one that is taken
+   * @throws TypeError for an invalid name; DatabaseDefect for one that is taken
    */
   open(scope: Scope, options: EngineOptions): Promise<WorkflowEngine>;
   /**
-   * The same for an engine that may never be needed: nothing is opened, registered or asked until `open` of what it gives is called, in the set-up or at any
-   * time later. Then `database` is called once for each attempt.
+   * The same for an engine that may never be needed: nothing is opened or registered, and `database` is not called, before the first `open()` of the result,
+   * during the set-up or later. Then `database` is called once for each attempt.
    *
-   * @throws TypeError for a name that is none
+   * @throws TypeError for an invalid name
    */
   prepare(
     scope: Scope,
     options: Omit<EngineOptions, 'database'> & { readonly database: () => Promise<Database> },
   ): PreparedEngine;
-  /** The tables of engines of this name that hold something of persons, for the sections of a `PersonalData`. */
+  /** The tables of engines of this name that hold personal data, for the sections of a `PersonalData`. */
   tablesOf(name: string): EngineTables;
 }
 

@@ -13,18 +13,18 @@ export interface StepTask {
   readonly attempt: number;
   /** 1 for the first; above it the attempt is repeated because its worker was lost, or stopped. */
   readonly delivery: number;
-  /** `<step_run_id>-<attempt>`: the same for every delivery of an attempt. Whoever has effects outside sends it along. */
+  /** `<step_run_id>-<attempt>`: the same for every delivery of an attempt. A type with effects outside the gateway sends it along. */
   readonly idempotencyKey: string;
   /** The node's configuration with its templates filled in; the same for every delivery of an attempt. */
   readonly input: JsonObject;
   /** The identity that started the run. */
   readonly startedBy: string;
-  /** Aborts at the step's deadline, when the run is cancelled, when the gateway stops, and when the step was given to somebody else. */
+  /** Aborts at the step's deadline, when the run is cancelled, when the gateway stops, and when another worker has taken the step. */
   readonly signal: AbortSignal;
   readonly log: Logger;
 }
 
-/** What came of a step. A type throws `StepFailure` (or anything else) to fail. */
+/** The result of a step. A type throws `StepFailure` (or anything else) to fail. */
 export interface StepResult {
   /** Reachable as `steps.<nodeId>.output`; 1 MiB of JSON at most. */
   readonly output: JsonObject;
@@ -37,7 +37,7 @@ export interface StepResult {
 /** Why a step failed. */
 export class StepFailure extends Error {
   readonly code: string;
-  /** False: another attempt would end alike, and the node's `retry` does not apply. */
+  /** False: another attempt would fail the same way, and the node's `retry` does not apply. */
   readonly isRetryable: boolean;
   readonly record: JsonObject | undefined;
 
@@ -68,17 +68,17 @@ export interface NodeType {
   /** One sentence for people who draw graphs. */
   readonly summary: string;
   /**
-   * Schema of `config`, before templates are filled in: what may be a template is a string. `retry` is added by the engine. Says no to
-   * unknown members.
+   * Schema of `config`, before templates are filled in: what may be a template is a string. `retry` is added by the engine. Refuses unknown
+   * members.
    */
   readonly config: TSchema;
   /** How members of `config` are filled in; those not named are `text`, at any depth. */
   readonly templates?: Readonly<Record<string, TemplateMode>>;
   /**
    * What the schema cannot say; `pointer` is relative to the configuration (`/url`), `message` goes on after the name of the member, `code` is stable and
-   * by default `workflow.graph.config-invalid`. Asked with a configuration that the schema takes, or, so that all problems are reported at once, with
-   * what is left of one without the members that the schema refuses: then members of its first level may be missing although the schema requires
-   * them, and neither what it throws nor what it says of the whole configuration counts. Pure.
+   * by default `workflow.graph.config-invalid`. Called with a configuration that the schema accepts. So that all problems are reported at once, it is
+   * also called with a configuration from which the members that the schema refuses were removed: then required members of the first level may be
+   * missing, and what it throws, or reports of the whole configuration, is ignored. Pure.
    */
   check?(
     config: JsonObject,

@@ -11,7 +11,7 @@ export type StepStatus = 'pending' | 'running' | 'waiting' | 'completed' | 'fail
 
 /** Why a step failed, or a run is paused. `message` is for the author of the graph and holds no secret. */
 export interface StepError {
-  /** Stable: `service_status`, `worker_lost`, `no_matching_edge` … the README lists all. */
+  /** Stable: `service_status`, `worker_lost`, `no_matching_edge` … `docs/workflows.md` lists all. */
   readonly code: string;
   readonly message: string;
   /** The node that failed. */
@@ -98,12 +98,12 @@ export interface TaskRecord {
   readonly definition_id: string;
   readonly assignee: string | null;
   readonly instructions: string | null;
-  /** The outcomes that lead on; empty where any will do. */
+  /** The outcomes that lead on; empty where any outcome is accepted. */
   readonly outcomes: readonly string[];
   readonly due_at: string | null;
 }
 
-/** What a person says of a task (specification 2, Human task completion payload). */
+/** How a person completes a task (specification 2, Human task completion payload). */
 export interface TaskCompletion {
   readonly outcome?: string | undefined;
   readonly output?: JsonObject | undefined;

@@ -24,7 +24,7 @@ const Description = Type.String({
   examples: ['Discounts that somebody approves'],
 });
 
-/** The `{id}` of a path. What is no id of ours is unknown, not malformed: 404. */
+/** The `{id}` of a path. A text that cannot be an id is answered as unknown (404), not as malformed. */
 export const IdParams = Type.Object({
   id: Type.String({ description: 'Id of a definition, or the name of a workflow of agents.d' }),
 });
@@ -41,7 +41,7 @@ export const PageParams = pageQuery({ defaultLimit: 50 });
 /** Which definitions are asked for. */
 export const DefinitionQuery = Type.Object({ ...PageParams.properties, ...searchQuery('name', 'id') });
 
-/** The header that keeps a change from undoing somebody else's. */
+/** The header that keeps a change from overwriting another caller's. */
 export const IfMatch = Type.Object({
   'if-match': Type.Optional(
     Type.String({
@@ -51,7 +51,7 @@ export const IfMatch = Type.Object({
   ),
 });
 
-/** The header that tells the revision of a definition of the API. */
+/** The header with the revision of a definition of the API. */
 export const Revision = Type.Object({
   etag: Type.Optional(
     Type.String({ description: 'The revision, for `If-Match`; not of workflows of agents.d' }),
@@ -80,8 +80,8 @@ export const DefinitionSchema = Type.Object({
   source: Type.Enum(['api', 'file'], { description: 'file: of agents.d, which only the deployment changes' }),
 });
 
-/** What the gateway says of a definition. A record that was read can be sent back as it is: these members are let pass, and change nothing. */
-const Told: Record<never, never> = Object.fromEntries(
+/** The read-only members of a definition. A client may send back a record that it read: these members are accepted and ignored. */
+const ReadOnly: Record<never, never> = Object.fromEntries(
   Object.entries(DefinitionSchema.properties)
     .filter(([name]) => !['name', 'description', 'graph'].includes(name))
     .map(([name, schema]) => {
@@ -92,7 +92,7 @@ const Told: Record<never, never> = Object.fromEntries(
 
 /** The body that makes a definition (specification 2, Endpoints). */
 export const CreateDefinition = Type.Object(
-  { name: Name, description: Type.Optional(Description), graph: GraphInput, ...Told },
+  { name: Name, description: Type.Optional(Description), graph: GraphInput, ...ReadOnly },
   { additionalProperties: false },
 );
 
@@ -102,7 +102,7 @@ export const UpdateDefinition = Type.Object(
     name: Type.Optional(Name),
     description: Type.Optional(Description),
     graph: Type.Optional(GraphInput),
-    ...Told,
+    ...ReadOnly,
   },
   { additionalProperties: false, examples: [{ description: 'Discounts that somebody approves' }] },
 );
@@ -123,7 +123,7 @@ export const VersionSchema = Type.Object({
 /** A page of versions. */
 export const VersionList = listOf('versions', VersionSchema);
 
-/** What a body says of a new definition. */
+/** The content of a new definition, from a body. */
 export function toContent(body: Static<typeof CreateDefinition>): WrittenDefinition {
   return { name: body.name, description: body.description ?? '', graph: body.graph };
 }

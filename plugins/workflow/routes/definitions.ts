@@ -39,7 +39,7 @@ const MAX_PAGE = 100;
 const PATH = '/v1/workflow-definitions';
 const NUMBER = /^[1-9]\d{0,8}$/;
 
-/** Scopes that let somebody write definitions, and see graphs as they were written. */
+/** Scopes with which a caller may write definitions, and sees graphs as they were written. */
 const WRITE: readonly string[] = ['workflow:write', 'write'];
 const tag = 'workflow-definitions';
 const readers = { tag, access: access.role('user', { scopes: ['workflow:read', 'read'] }) } as const;
@@ -176,7 +176,7 @@ export function definitionRoutes(definitions: Definitions): readonly Route[] {
   ];
 }
 
-/** Who calls. */
+/** The caller of a request. */
 function callerOf({ identity, tenant }: Pick<Call, 'identity' | 'tenant'>): DefinitionCaller {
   return {
     tenantId: tenant.id,
@@ -189,7 +189,7 @@ function expectedBy(call: { readonly headers: { readonly 'if-match'?: string } }
   return expectedRevision(call.headers['if-match']);
 }
 
-/** What came of a change, for its audit record. */
+/** Adds the result of a change to its audit record. */
 function auditChange(call: Pick<Call, 'audit'>, { id, status, revision }: DefinitionRecord): void {
   call.audit({ changes: { definition_id: id, status, revision } });
 }
@@ -198,7 +198,7 @@ function answer(record: DefinitionRecord) {
   return reply.json(200, record, etagOf(record));
 }
 
-/** Files have none: replicas count their loadings, each for itself, and the API does not change them. */
+/** Files have no ETag: each replica counts its own loads of a file, and the API does not change files. */
 function etagOf({ source, revision }: DefinitionRecord): Record<string, string> {
   return source === 'api' ? { etag: `"${revision}"` } : {};
 }

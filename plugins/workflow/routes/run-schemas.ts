@@ -98,7 +98,7 @@ export const RunEventSchema = Type.Object({
   created_at: Timestamp,
 });
 
-/** The `{id}` of a path. What is no id of ours is unknown, not malformed: 404. */
+/** The `{id}` of a path. A text that cannot be an id is answered as unknown (404), not as malformed. */
 export const RunParams = Type.Object({ id: Type.String() });
 
 /** The place of a step in a path. */
@@ -139,7 +139,7 @@ export const StartQuery = Type.Object({
   ),
 });
 
-/** The header by which a start that is repeated is known. */
+/** The header that identifies a repeated start. */
 export const StartHeaders = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({
@@ -168,7 +168,7 @@ export const RunListQuery = Type.Object({
 /** The runs of an answer. */
 export const RunList = listOf('workflow_runs', RunSchema);
 
-/** The filter in a query. Throws 400 naming every end of the period that is no moment. */
+/** The filter in a query. Throws 400 naming each bound of the period that is not a valid time. */
 export function toRunFilter(query: Static<typeof RunListQuery>): Omit<RunQuery, 'limit' | 'offset'> {
   const errors: FieldError[] = [];
   const moment = (bound: 'from' | 'to') => {

@@ -32,7 +32,7 @@ const PATH = '/v1/workflow-runs';
 const tag = 'workflow-runs';
 const readers = { tag, access: access.role('user', { scopes: ['workflow:read', 'read'] }) } as const;
 const starters = { tag, access: access.role('user', { scopes: ['workflow:run', 'execute'] }) } as const;
-/** Who may start runs may stop them, and so may who writes; a key for stopping alone lists `workflow:cancel`. */
+/** Callers that may start runs may cancel them, and so may callers that may write; a key that may only cancel has `workflow:cancel`. */
 const cancellers = {
   tag,
   access: access.role('user', { scopes: ['workflow:cancel', 'execute', 'write'] }),
@@ -73,7 +73,7 @@ export function runRoutes({ engine, resolve }: RunRoutesParts): readonly Route[]
         const key = call.headers['idempotency-key'];
         const idempotency =
           key === undefined ? undefined : { key, fingerprint: fingerprintOf(body as typeof input) };
-        // Before the definition is looked at, which may be archived by now.
+        // Before the definition is looked up, since it may have been archived after the first start.
         const before = idempotency && (await engine.startedWith({ tenantId: tenant.id, idempotency }));
         const started =
           before === undefined
@@ -82,7 +82,7 @@ export function runRoutes({ engine, resolve }: RunRoutesParts): readonly Route[]
                 input,
                 startedBy: identity.id,
                 idempotency,
-                version: await resolve(tenant.id, body.definition_id).catch(tellPlace),
+                version: await resolve(tenant.id, body.definition_id).catch(rethrowWithPlace),
               })
             : { run: before, isNew: false };
         auditChange(call, started.run);
@@ -153,14 +153,14 @@ export function runRoutes({ engine, resolve }: RunRoutesParts): readonly Route[]
   ];
 }
 
-/** Tells the audit log which run it was, and what became of it. */
+/** Records in the audit log which run it was, and its status. */
 function auditChange(call: Pick<Call, 'audit'>, run: RunRecord): void {
   const { id, definition_id, version, status } = run;
   call.audit({ changes: { run_id: id, definition_id, version, status } });
 }
 
-/** Says which member of the body named a definition that is not there. */
-function tellPlace(thrown: unknown): never {
+/** Rethrows, and adds to `workflow.definition-not-found` the member of the body that named the definition. */
+function rethrowWithPlace(thrown: unknown): never {
   const { definitionNotFound: notFound } = WorkflowErrors;
   if (!(thrown instanceof GatewayError) || thrown.code !== notFound.definition.code) throw thrown;
   const message = 'must be the id of a published definition, or the name of a workflow of agents.d';

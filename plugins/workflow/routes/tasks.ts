@@ -19,12 +19,12 @@ import { Data, nullable, StepSchema } from './run-schemas.ts';
 
 const MAX_PAGE = 500;
 const tag = 'workflow-tasks';
-/** Scopes that let somebody complete tasks. */
+/** Scopes with which a caller may complete tasks. */
 const COMPLETE: readonly string[] = ['workflow:run', 'execute'];
 
 /**
  * Human tasks (specification 2, Human task completion payload; decisions 2.5). Any role may call: a task may be assigned to each of them.
- * Who may complete which task is decided by the credential alone, whatever `X-Svc-User-Id` says.
+ * Only the credential decides who may complete which task, regardless of `X-Svc-User-Id`.
  */
 export function taskRoutes(engine: WorkflowEngine): readonly Route[] {
   return [
@@ -52,7 +52,7 @@ export function taskRoutes(engine: WorkflowEngine): readonly Route[] {
       path: '/v1/workflow-tasks/{step_run_id}/complete',
       access: access.role(ROLES, { scopes: COMPLETE }),
       summary: 'Complete a human task; the first completion counts',
-      // Most tasks have one way on and ask for no words.
+      // Most tasks have a single outcome and need no payload.
       bodyOptional: true,
       schema: { params: TaskParams, body: CompleteTask, responses: { 200: Completed } },
       handle: async (call) => {
@@ -107,7 +107,7 @@ const Completed = withExample(StepSchema, {
   completed_at: '2030-01-31T08:31:00.000Z',
 });
 
-/** What a person says of a task. */
+/** What a person sends to complete a task. */
 const CompleteTask = Type.Object(
   {
     outcome: Type.Optional(

@@ -23,8 +23,8 @@ export type RunMessage = Static<typeof Place>;
 export type ReplicaMessages = ReturnType<typeof replicaMessages>;
 
 /**
- * What the replicas of the engine of that name send each other; engines over other tables do not get it. Each message may be lost: the tables say what is
- * so.
+ * What the replicas of the engine of that name send each other; engines with other names do not receive it. Each message may be lost: the tables are
+ * the source of truth.
  */
 export function replicaMessages(name: string) {
   return {
@@ -49,14 +49,14 @@ export function toMessage({ tenantId, runId }: RunPlace): RunMessage {
   return { tenant_id: tenantId, run_id: runId };
 }
 
-/** Messages that are on their way to the queue at one time; what comes on top is left to the sweeps. */
+/** Messages that are on their way to the queue at one time; further ones are left to the sweeps. */
 const MAX_IN_FLIGHT = 1_000;
 /** The longest delay of a queue. The sweeps find what is due after it. */
 const MAX_DELAY_MS = 24 * 60 * 60 * 1000;
 /** Timers of one run that end within so much of each other are one message. */
 const GRAIN_MS = 100;
 
-/** What became of a message to the queue. `lost`: the queue is full or away; `dropped`: too many were on their way. */
+/** The outcome of a message to the queue. `lost`: the queue is full or away; `dropped`: too many were on their way. */
 export type NotifyResult = 'sent' | 'lost' | 'failed' | 'dropped';
 
 /** What a notifier sends through. */
@@ -66,7 +66,7 @@ interface NotifierParts {
   readonly messages: Pick<ReplicaMessages, 'look' | 'touched'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Logger;
-  /** Counts what became of each message to the queue. Must not throw. */
+  /** Counts the outcome of each message to the queue. Must not throw. */
   readonly count: (result: NotifyResult) => void;
 }
 
@@ -106,8 +106,8 @@ export function createNotifier({ queue, events, messages, clock, log, count }: N
 }
 
 /**
- * While a message waits, others of its id are dropped with their delay: a poll that is due now must not be taken for one that is due
- * tomorrow, so the id says when it is. Timers of one grain end with it, so that their one message comes before none of them.
+ * While a message waits, the queue drops others with its id, whatever their delay: a poll that is due now must not be dropped for one that is due
+ * tomorrow, so the id contains the time. Timers in one grain share a message at the end of the grain, so that it is early for none of them.
  */
 function timingOf({ runId }: RunPlace, delayMs: number, now: number) {
   if (delayMs <= 0) return { id: runId, delay: 0 };

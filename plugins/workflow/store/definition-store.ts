@@ -24,7 +24,7 @@ import {
 /** `draft`: never published. `published`: its newest version can start runs. `archived`: nothing starts any more. */
 export type DefinitionStatus = 'draft' | 'published' | 'archived';
 
-/** What its author says of a definition. */
+/** The content that the author of a definition writes. */
 interface DefinitionContent {
   readonly name: string;
   readonly description: string;
@@ -81,14 +81,15 @@ const BATCH = 100;
 export type DefinitionStore = ReturnType<typeof createDefinitionStore>;
 
 /**
- * Definitions of workflows, in a table of the database. What changes one takes the definition as it was read and stores nothing when its revision is
- * another by now, or it is gone: the answer is then undefined (or false), and the caller reads again to say which. States are the caller's rules.
+ * Definitions of workflows, in a table of the database. Each change takes the definition as it was read, and stores nothing if it has another
+ * revision by now, or was deleted: the result is then undefined (or false), and the caller reads it again to find out which. The caller enforces the
+ * rules of states.
  */
 export function createDefinitionStore(parts: VersionsParts & { readonly definitions: DefinitionTables }) {
   const { database, tables, clock, ids } = parts;
   const { definitions } = parts.definitions;
 
-  /** Writes changes, with what belongs to them; undefined where the definition has another revision. */
+  /** Writes changes, with their other writes; undefined if the definition has another revision. */
   async function change(
     before: StoredDefinition,
     changes: Partial<StoredDefinition>,

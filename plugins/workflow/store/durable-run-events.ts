@@ -3,10 +3,10 @@ import { RunEnded, RunFailed, RunStarted } from '../contract/durable-events.ts';
 import type { NewEvent } from '../services/core/commands.ts';
 import type { RunState } from '../services/core/state.ts';
 
-/** What subscribers are told with the commit of a run, as writes of that commit. */
+/** The durable events for subscribers that a commit of a run publishes, as writes of that commit. */
 export type RunEventWrites = (state: RunState, events: readonly NewEvent[]) => readonly RowWrite[];
 
-/** Tells nobody: of an engine over another database, with which no durable event can commit. */
+/** Publishes nothing: for an engine over another database, with which no durable event can commit. */
 export const NO_RUN_EVENTS: RunEventWrites = () => [];
 
 /** Makes the durable events of runs. */

@@ -11,7 +11,7 @@ import type { WorkflowTables } from './tables.ts';
 /** Runs that are deleted in one transaction, and events that one statement deletes. */
 const RUNS = 50;
 const EVENTS = 1_000;
-/** How often a transaction that lost a race is tried again. */
+/** How often a transaction that lost a race is retried. */
 const RETRIES = 5;
 
 /** Statuses of runs that have ended, with the event that ended them. Such runs never change. */
@@ -20,11 +20,11 @@ const ENDED = [
   { status: 'cancelled', last: 'run.cancelled' },
 ] as const;
 
-/** Runs that have ended: what of an engine grows without end. Those that go on, wait or are paused are kept, whatever their age. */
+/** Runs that have ended: the records of an engine that grow without end. Running, waiting and paused runs are kept at any age. */
 function endedRuns(database: Pick<Database, 'forTenant' | 'system'>, tables: WorkflowTables) {
   const { runs } = tables;
 
-  /** Pages of ended runs that are older, oldest start first: those that go on after their start for longer than the others come late, and not too early. */
+  /** Pages of ended runs that are older, oldest start first: runs that took longer than others come late, but never too early. */
   async function* endedBefore(entities: TenantEntityManager, before: Date, signal: AbortSignal) {
     const end = before.getTime();
     const query = { by: ['startedAt', 'id'], fields: ['id', 'startedAt', 'completedAt'] } as const;
@@ -42,7 +42,7 @@ function endedRuns(database: Pick<Database, 'forTenant' | 'system'>, tables: Wor
     }
   }
 
-  /** Rows of a table that are older, whatever has become of their runs. */
+  /** Rows of a table that are older, in any state of their runs. */
   async function countEnded(tenantId: string, before: Date): Promise<number> {
     const entities = database.forTenant(tenantId);
     const end = before.getTime();
@@ -78,7 +78,7 @@ function endedRuns(database: Pick<Database, 'forTenant' | 'system'>, tables: Wor
 /** What retained records are called. */
 type RetainedKind = Pick<RetainedRecords, 'name' | 'summary' | 'keptFor'>;
 
-/** The runs of an engine that have ended, by their end, with all that hangs on them. */
+/** The runs of an engine that have ended, by their end, with all their rows. */
 export function retainedRuns(
   database: Pick<Database, 'forTenant' | 'system'>,
   tables: WorkflowTables,
@@ -87,7 +87,7 @@ export function retainedRuns(
   return endedRuns(database, tables).retained(kind);
 }
 
-/** What of the gateway's own engine grows without end: runs that have ended, and their events. */
+/** The records of the gateway's own engine that grow without end: runs that have ended, and their events. */
 export function retainedWorkflows(
   database: Pick<Database, 'forTenant' | 'system'>,
   tables: WorkflowTables,
@@ -116,7 +116,7 @@ export function retainedWorkflows(
         for await (const { ids, last } of endedBefore(entities, before, signal)) {
           for (let deleted = EVENTS; deleted === EVENTS; ) {
             signal.throwIfAborted();
-            // The last one stays: who follows the run sees by it that nothing is to come.
+            // The last event stays: it shows followers of the run that nothing more will come.
             const theirs = { runId: { $in: ids }, type: { $ne: last } };
             deleted = await entities.erase(events, theirs, EVENTS);
             yield deleted;

@@ -4,8 +4,8 @@ import { LENGTHS } from './rows.ts';
 /**
  * The tables of an engine. A released migration never changes.
  *
- * Keys begin with the tenant, as all conditions do: while PostgreSQL has no statistics of a table yet, it otherwise takes any index that begins
- * with the tenant for as good as the key, and reads all rows of the tenant for each one.
+ * Keys begin with the tenant, as all conditions do: while PostgreSQL has no statistics of a table yet, it otherwise rates any index that begins
+ * with the tenant as good as the key, and reads all rows of the tenant to find one.
  */
 export function runsMigration(name: string): Migration {
   return {
@@ -154,7 +154,7 @@ export function definitionsMigration(name: string): Migration {
 }
 
 /**
- * Runs are read in the order of their lists, whatever they are filtered by. Each index ends with the id, so that it alone says where a page far behind begins. A
+ * Indexes for reading runs in the order of their lists, with any filter. Each index ends with the id, so that it alone finds where a late page begins. A
  * released migration never changes.
  */
 export function runListsMigration(name: string): Migration {
@@ -185,7 +185,7 @@ export function definitionListsMigration(name: string): Migration {
   };
 }
 
-/** When runs began: those that wait for a worker are told from the others. Runs of before have no such time. A released migration never changes. */
+/** When runs began: distinguishes runs that wait for a worker from the others. Earlier runs have no such time. A released migration never changes. */
 export function runBegunMigration(name: string): Migration {
   return {
     name: '005-run-begun',

@@ -10,8 +10,8 @@ export const READY = 0;
 /**
  * Events that wait for their delivery: one row for the events of one commit and each sink that wants them, so that no sink waits for another.
  *
- * The index has what is ready by tenant, the oldest first, and everything else by the time when it is looked at again: each is found by reading
- * nothing else, however much waits.
+ * The index has what is ready by tenant, the oldest first, and everything else by the time when it is checked again: either is found without
+ * reading other rows, however many wait.
  */
 export function outboxTable(name: string) {
   return defineEntity({
@@ -30,16 +30,16 @@ export function outboxTable(name: string) {
       tenantId: column.tenant(),
       toSeq: column.integer(),
       createdAt: column.bigint(),
-      /** `READY`, or when it is looked at again: the end of a claim, of a pause after a failure, or a while after that of the row before it. */
+      /** `READY`, or when the row is checked again: the end of a claim, of a pause after a failure, or a while after that of the row before it. */
       nextAt: column.bigint(),
       attempts: column.integer(),
-      /** Who has it, or had it last; null in what was put off, and in what has never been the first of its run. */
+      /** The claim that holds or last held the row; null in rows that were put off, and in rows that were never the first of their run. */
       claim: column.id().nullable(),
     },
   });
 }
 
-/** How often a change is tried again that lost a race. */
+/** How often a change that lost a race is retried. */
 const RETRIES = 5;
 
 /** Names a row of a sink. */
@@ -53,7 +53,7 @@ export interface WaitingRow extends RowKey {
   readonly tenantId: string;
   readonly createdAt: number;
   readonly firstSeq: number;
-  /** `READY`, or when the first one is looked at again. */
+  /** `READY`, or when the first one is checked again. */
   readonly firstNextAt: number;
   /** When this was read. */
   readonly now: number;
@@ -72,8 +72,8 @@ type Columns<Row> = { readonly [Name in keyof Row]: unknown };
 type Condition = RawBuilder<unknown>;
 
 /**
- * The statements that find rows and change their turn, each a transaction of its own. No statement that changes several rows waits for another one
- * while it holds some of them: PostgreSQL leaves out what another one is changing, MySQL repeats a change that lost a race, SQLite has one writer.
+ * The statements that find rows and change their turn, each a transaction of its own. No statement that changes several rows waits for another
+ * statement while it holds some of them: PostgreSQL skips locked rows, MySQL repeats a change that lost a race, SQLite has one writer.
  */
 export function createOutboxRows(database: Database, tables: WorkflowTables) {
   const run = createEngineSql(database);
@@ -118,7 +118,7 @@ export function createOutboxRows(database: Database, tables: WorkflowTables) {
         : sql`update ${outbox} set ${set} where ${which}`,
     );
 
-  /** Rows that became the first of their runs while they were put behind another one are ready: who removed that one may have looked before. */
+  /** Makes rows ready that became the first of their runs while they were being put off: the process that removed the row before them may have looked too early. */
   async function wakeFirsts(sink: string, keys: readonly RowKey[]): Promise<void> {
     const { rows } = await run(sql<Columns<RowKey>>`
       select run_id as ${sql.ref('runId')}, from_seq as ${sql.ref('fromSeq')} from ${outbox} as here
@@ -175,7 +175,7 @@ export function createOutboxRows(database: Database, tables: WorkflowTables) {
       return parked;
     },
 
-    /** Of those who claim a row at one time the first changes its time, and the others find it no longer ready. */
+    /** Of several processes that claim a row at one time the first changes its time, and the others find it no longer ready. */
     async claim(sink: string, keys: readonly RowKey[], claim: string, claimMs: number): Promise<void> {
       const now = await nowSql(database);
       await update(

@@ -11,7 +11,7 @@ import type { WorkflowTables } from './tables.ts';
  * over.
  */
 export interface OutboxEntry extends RunPlace {
-  /** Whom they are for. */
+  /** Name of the sink that they are for. */
   readonly sink: string;
   /** Names the claim. */
   readonly claim: string;
@@ -20,16 +20,16 @@ export interface OutboxEntry extends RunPlace {
   readonly toSeq: number;
   /** How long ago the first of them was written, when they were taken. Milliseconds by the database's clock. */
   readonly ageMs: number;
-  /** How often they were taken, this time included, and what was given back not. */
+  /** How often they were taken, this time included; taken entries that were given back do not count. */
   readonly attempts: number;
 }
 
-/** What is to be taken. */
+/** Which entries to take. */
 export interface TakeRequest {
   readonly sink: string;
   readonly limit: number;
   readonly claimMs: number;
-  /** How many entries of a tenant may be taken, 0 for none; default: as many as there are. Asked for tenants that have something due. */
+  /** How many entries of a tenant may be taken, 0 for none; default: as many as there are. Called for tenants that have something due. */
   readonly room?: (tenantId: string) => number;
 }
 
@@ -59,12 +59,11 @@ export type Outbox = ReturnType<typeof createOutbox>;
  * Events that wait for their delivery, over all tenants, for each sink on its own, in a table of the database. Each is delivered at least once, those of a run
  * in order. Rejects with what the database throws.
  *
- * Of a run and a sink only the first row is ever taken, and while it is there no other of them: that keeps
- * its events in order.
+ * For each run and sink only the first row is ever taken, and no other one while it exists: that keeps the run's events in order.
  *
- * A commit inserts rows that are ready, knowing nothing of what else waits. A look that finds one behind another one of its run puts it off until
- * a minute after that one's time, so that it is not read again by each look; who removes the first row of a run makes the next one ready. Whoever dies in between
- * costs that minute, no event.
+ * A commit inserts rows as ready, without checking what else waits. A look that finds a row behind another row of its run puts it off until a minute after that
+ * row's time, so that not every look reads it again; the process that removes the first row of a run makes the next one ready. If that process dies in between,
+ * the delivery is a minute late, and no event is lost.
  */
 export function createOutbox({
   database,
@@ -81,7 +80,7 @@ export function createOutbox({
   /** After which tenant the next look begins, by sink. There are as many as sinks ever came in the life of the process. */
   const begins = new Map<string, string>();
 
-  /** Makes ready what was put off until now, but what is still behind another row. True when there may be more. */
+  /** Makes rows ready that were put off until now, except for those still behind another row. True when there may be more. */
   async function release(sink: string): Promise<boolean> {
     const timely = await rows.timely(sink, BATCH);
     if (timely.length === 0) return false;
@@ -92,7 +91,7 @@ export function createOutbox({
     return changed > 0 && timely.length === BATCH;
   }
 
-  /** What is ready of some tenants: of all, or of so many that enough of them can be taken. The next look begins after them. */
+  /** Ready rows of some tenants: of all, or of as many as are needed to take enough rows. The next look begins after them. */
   async function someReady(sink: string, room: Room, limit: number): Promise<readonly WaitingRow[]> {
     const start = begins.get(sink) ?? '';
     const found: WaitingRow[] = [];
@@ -116,8 +115,8 @@ export function createOutbox({
 
   /**
    * Takes what is due for a sink, for `claimMs`: one entry a run, with all of its events that wait (500 at most, or those of one commit), fair over
-   * tenants (the first of each, then the second …), older first. Of several callers at one time each gets other entries. The work of one call
-   * is bounded, whatever waits.
+   * tenants (the first of each, then the second …), older first. Of several callers at one time each gets other entries. The work of one call is
+   * bounded, however much waits.
    */
   async function take({ sink, limit, claimMs, room: ask = () => limit }: TakeRequest): Promise<Taken> {
     const room = roomOnce(ask);
@@ -137,7 +136,7 @@ export function createOutbox({
     };
   }
 
-  /** Whether the claim of an entry is still its own. In a table of its own, since MySQL does not read the one that it changes. */
+  /** Whether the entry still holds its claim. As a derived table, since MySQL cannot read the table that a statement changes. */
   const isClaimed = ({ runId, sink, fromSeq, claim }: OutboxEntry) => sql`(select mine.rows_found from
     (select count(*) as rows_found from ${outbox}
       where run_id = ${runId} and sink = ${sink} and from_seq = ${fromSeq} and claim = ${claim}) as mine) = 1`;
@@ -170,7 +169,7 @@ export function createOutbox({
     return names;
   }
 
-  /** Forgets what is so old of a sink of which nothing was taken for that long: it is here in no replica. */
+  /** Deletes a sink's rows of that age, if no replica has taken any of its rows for that long: the sink is registered in no replica. */
   async function forgetOf(sink: string, olderThanMs: number): Promise<number> {
     const then = sql`${await nowSql(database)} - ${olderThanMs}`;
     const { rows: touched } = await run(sql<{ readonly one: unknown }>`
@@ -191,23 +190,23 @@ export function createOutbox({
   return {
     take,
 
-    /** Forgets events that were delivered. True when more of the run waits, and is due now. Nothing, and false, when another process has them. */
+    /** Forgets events that were delivered. True when more of the run waits, and is due now. Does nothing, and returns false, when another process has them. */
     async done(entry: OutboxEntry): Promise<boolean> {
       const { runId, sink, fromSeq, toSeq } = entry;
       const removed = await rows.change(sql`delete from ${outbox} where run_id = ${runId} and sink = ${sink}
         and from_seq >= ${fromSeq} and to_seq <= ${toSeq} and ${isClaimed(entry)}`);
-      // After that, and not together with it: a look that puts off what is behind the row looks again afterwards.
+      // After the removal, and not together with it: a look that puts off rows behind the removed one checks again afterwards.
       return removed > 0 && (await wakeNext(entry));
     },
 
-    /** Puts off an entry that the sink refused: it is taken again after `delayMs`. Nothing when the claim was over and another process has it. */
+    /** Puts off an entry that the sink refused: it is taken again after `delayMs`. Does nothing if the claim has expired and another process has the entry. */
     postpone: (entry: OutboxEntry, delayMs: number) => putOff(entry, delayMs, 1),
     /** Like `postpone`, of an entry with which nothing was tried: the attempt does not count. */
     giveBack: (entry: OutboxEntry, delayMs: number) => putOff(entry, delayMs, 0),
 
     /**
-     * Forgets those events of an entry whose commits are older than `olderThanMs` by the database's clock, and makes the rest due now. Gives how
-     * many were forgotten; 0, and nothing is done, when another process has the entry.
+     * Forgets those events of an entry whose commits are older than `olderThanMs` by the database's clock, and makes the rest due now. Returns how
+     * many were deleted; 0, without any change, when another process has the entry.
      */
     async giveUp(entry: OutboxEntry, olderThanMs: number): Promise<number> {
       const { runId, sink, fromSeq, toSeq } = entry;
@@ -226,8 +225,8 @@ export function createOutbox({
     },
 
     /**
-     * Forgets events older than `olderThanMs` of sinks that are not here, and of which nothing was taken for that long by any replica. Gives how many
-     * events of which sinks.
+     * Deletes events older than `olderThanMs` of sinks that are not registered here, and of which no replica has taken anything for that long.
+     * Returns how many events of which sinks.
      */
     async forget({
       olderThanMs,
@@ -260,7 +259,7 @@ function entryOf(
   const { runId, tenantId, fromSeq, ageMs, attempts } = head;
   let { toSeq } = head;
   for (const row of others) {
-    // What no sink wanted when it happened is not in the outbox.
+    // Events that the sink did not want when they happened are not in the outbox.
     if (row.fromSeq !== toSeq + 1 || row.toSeq >= fromSeq + MAX_EVENTS) break;
     toSeq = row.toSeq;
   }
@@ -270,7 +269,7 @@ function entryOf(
 /** How many entries of a tenant may be taken. */
 type Room = (tenantId: string) => number;
 
-/** A row that is the first of its run stays it: earlier ones do not come later. */
+/** A row that is the first of its run stays the first: no earlier row is inserted later. */
 const isFirst = (row: WaitingRow) => row.fromSeq === row.firstSeq;
 
 /** Asks each tenant's room once. */
@@ -284,8 +283,8 @@ function roomOnce(room: Room): Room {
 }
 
 /**
- * Whose turn it is: the first rows of runs, no more of a tenant than it has room, the first of each tenant, then the second …; who has more room
- * goes first, then who has waited longer. Pure.
+ * The rows to take next: the first rows of runs, for each tenant no more than it has room for, the first of each tenant, then the second …; tenants
+ * with more room come first, then rows that have waited longer. Pure.
  */
 function turnsOf(rows: readonly WaitingRow[], room: Room, limit: number): readonly WaitingRow[] {
   const turns = [...Map.groupBy(rows.filter(isFirst), ({ tenantId }) => tenantId)].flatMap(
@@ -298,7 +297,7 @@ function turnsOf(rows: readonly WaitingRow[], room: Room, limit: number): readon
   return turns.slice(0, limit).map(({ row }) => row);
 }
 
-/** Rows that are behind one of their run that waits, or is taken now, and until when that one is away. Pure. */
+/** Rows behind a row of their run that waits or is taken now, and until when that row is not available. Pure. */
 function behind(
   rows: readonly WaitingRow[],
   taken: readonly RowKey[],
@@ -310,7 +309,7 @@ function behind(
   for (const row of rows) {
     if (isFirst(row)) continue;
     const isTaken = row.firstNextAt === READY && takenRuns.has(row.runId);
-    // Ready behind one that is ready, and not taken yet: it goes with that one.
+    // Ready behind a row that is ready and not taken yet: both are taken together.
     if (!isTaken && row.firstNextAt <= row.now) continue;
     keys.push(row);
     until.set(row.runId, isTaken ? row.now + claimMs : row.firstNextAt);

@@ -24,8 +24,8 @@ interface TracedTables {
 }
 
 /**
- * Puts `pseudonym` in the place of `userId` inside the caller's transaction, wherever runs, steps, events, definitions and versions of the
- * tenant name the user: assignees, who completed a task, who cancelled a run, who made a definition. Graphs are configuration, and keep the
+ * Replaces `userId` by `pseudonym` inside the caller's transaction, wherever runs, steps, events, definitions and versions of the tenant name the
+ * user: as an assignee, or as the person who completed a task, cancelled a run or made a definition. Graphs are configuration, and keep the
  * assignees that their authors wrote. Returns how many records were changed.
  */
 export async function pseudonymize(

@@ -24,7 +24,7 @@ export function entityName(engine: string, entity: string): string {
 
 /**
  * JSON values as texts. PostgreSQL's own JSON refuses U+0000 and halves of surrogate pairs, and MySQL's sorts members and rounds numbers;
- * `JSON.stringify` escapes the two, and a text comes back as it was.
+ * `JSON.stringify` escapes both, and a text column returns them unchanged.
  */
 export function toText(value: unknown): string {
   return JSON.stringify(value);
@@ -35,7 +35,7 @@ export function fromText<T>(text: string): T {
   return JSON.parse(text) as T;
 }
 
-/** The members of `state` as columns: those of `json` as texts. Null stays null, so that the database knows what is not there. */
+/** The members of `state` as columns: those of `json` as texts. Null stays null, so that the database can distinguish missing values. */
 export function toColumns<State extends object, Name extends keyof State>(
   state: State,
   json: readonly Name[],
@@ -104,7 +104,8 @@ interface Ordered {
 }
 
 /**
- * Reads rows in pages, ordered by a time and then by their ids. Rows that come or go meanwhile make it neither skip others nor give one twice.
+ * Reads rows in pages, ordered by a time and then by their ids. Rows that are inserted or deleted meanwhile make it neither skip others nor return
+ * one twice.
  *
  * @param read the first rows from `start` on, in that order
  */

@@ -18,8 +18,8 @@ const BATCH = 200;
 const EVENTS = 1_000;
 
 /**
- * Deletes runs with their steps, events, idempotency keys and undelivered events, in the caller's transaction; gives how many of each. The runs first: a commit that is
- * under way ends before, so that what it added is deleted too; one that comes later finds nothing.
+ * Deletes runs with their steps, events, idempotency keys and undelivered events, in the caller's transaction; returns how many of each. Runs are deleted first: a
+ * commit in progress ends before that, so that the rows that it added are deleted too; a later commit finds no run.
  */
 export async function deleteRuns(
   entities: TenantEntityManager,
@@ -71,7 +71,7 @@ export function createRunArchive({
   }
 
   return {
-    /** All runs, oldest first, with their events, oldest first. Read in pages: a run at a time is in memory, whatever their number. Raw. */
+    /** All runs, oldest first, with their events, oldest first. Read in pages: one run at a time is in memory. Raw. */
     async *all(
       tenantId: string,
       scope: ArchiveScope,
@@ -86,9 +86,9 @@ export function createRunArchive({
     },
 
     /**
-     * Deletes runs with their steps, events, idempotency keys and undelivered events, and without `startedBy` the versions too, inside the
-     * caller's transaction, in batches; gives how many of each. A run that is under way is deleted like any other: the process that carries it out finds
-     * it gone at its next commit.
+     * Deletes runs with their steps, events, idempotency keys and undelivered events, and without `startedBy` the versions too, inside the caller's
+     * transaction, in batches; returns how many of each. A run in progress is deleted like any other: the process that carries it out finds no run at
+     * its next commit.
      */
     async erase(entities: TenantEntityManager, scope: ArchiveScope) {
       const erased = { runs: 0, steps: 0, events: 0, versions: 0 };

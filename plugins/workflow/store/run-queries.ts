@@ -29,7 +29,7 @@ interface OpenTaskQuery {
   readonly offset: number;
 }
 
-/** How far a run is, for those who follow it. */
+/** How far a run is, for its followers. */
 export interface RunPosition {
   readonly status: RunStatus;
   /** Number of the last event. */
@@ -39,8 +39,8 @@ export interface RunPosition {
 export type RunQueries = ReturnType<typeof createRunQueries>;
 
 /**
- * What is shown of runs, out of tables of the database. Each method sees one tenant; what belongs to another one is not there. They change nothing and
- * throw nothing but what the database throws.
+ * What is shown of runs, out of tables of the database. Each method sees one tenant; it does not find what belongs to another. The methods change
+ * nothing and throw only what the database throws.
  */
 export function createRunQueries({
   database,

@@ -9,9 +9,9 @@ import { stepState } from './step-rows.ts';
 import type { WorkflowTables } from './tables.ts';
 
 /**
- * Runs of an engine. What changes at each step of a chain (`revision`, `seq`, `updated_at`) is in no index: PostgreSQL then writes the new row
- * beside the old one and leaves all indexes as they are. `owner` and `wake_at` are null where nothing has to be done, so that finished
- * runs are never looked through.
+ * Runs of an engine. What changes at each step of a chain (`revision`, `seq`, `updated_at`) is in no index: PostgreSQL then writes the new row next
+ * to the old one and leaves all indexes as they are. `owner` and `wake_at` are null where nothing has to be done, so that finished runs are never
+ * scanned.
  */
 export function runTable(name: string) {
   return defineEntity({
@@ -61,7 +61,7 @@ type NewRunRow = Omit<RunRow, 'tenantId'>;
 /** Members whose columns are JSON texts. */
 const JSON_MEMBERS = ['input', 'variables', 'error'] as const;
 
-/** The row of a new run, its id first, whatever the order of the state's members: the same columns in the same order are one statement. */
+/** The row of a new run, its id first, independent of the order of the state's members: rows with the same columns in the same order share a statement. */
 export function runRow({ tenantId: _tenant, steps: _steps, id, ...head }: RunState): NewRunRow {
   return toColumns({ id, ...head }, JSON_MEMBERS);
 }
@@ -81,12 +81,11 @@ export function runHead(row: RunRow): RunHead {
 
 /** More than a run has: `max_steps` is 10,000 at most, and skipped steps come on top. */
 const ALL_STEPS = 1_000_000;
-/** Readings of a run that others change in the middle of each. */
+/** Tries to read a run that other processes change during each read. */
 const READINGS = 50;
 
 /**
- * A run with its steps as they were at one moment, in two reads. Throws `workflow.busy` when others change it so often that none of 50 readings
- * meets a quiet moment.
+ * A run with its steps as they were at one moment, in two reads. Throws `workflow.busy` when other processes change it during each of 50 tries.
  */
 export async function readRun(
   entities: TenantEntityManager,
@@ -94,7 +93,7 @@ export async function readRun(
   runId: string,
 ): Promise<RunState | undefined> {
   for (let reading = 0; reading < READINGS; reading += 1) {
-    // The run first: were its steps older than its revision, a commit on them would be taken for a good one.
+    // The run first: if its steps were older than its revision, a commit based on them would be accepted.
     const row = await findRow(entities, tables.runs, { id: runId });
     if (row === undefined) return undefined;
     const steps = await entities.rows(tables.steps, { runId }, { limit: ALL_STEPS });

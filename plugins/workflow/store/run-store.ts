@@ -10,7 +10,7 @@ import { commitWrites, creationWrites, findStart } from './run-writes.ts';
 import type { WorkflowTables } from './tables.ts';
 import { createWorkerLeases } from './worker-leases.ts';
 
-/** Attempts to store a run while the one that stood in its way vanishes each time. */
+/** Attempts to store a run while the conflicting run disappears each time. */
 const ATTEMPTS = 5;
 
 /** Undoes a transaction whose run has another revision. */
@@ -38,7 +38,7 @@ export function createRunStore({
   const runs = sql.table(tables.runs.meta.tableName);
   const workers = sql.table(tables.workers.meta.tableName);
 
-  /** Which of the two it was that made a unique violation; undefined when it is gone by now. */
+  /** Which of the two caused a unique violation, the id or the key; undefined when the conflicting row is gone by now. */
   async function conflictOf({ state, idempotency }: Creation) {
     const entities = database.forTenant(state.tenantId);
     const same = await findRow(entities, tables.runs, { id: state.id }, ['id']);
@@ -51,7 +51,7 @@ export function createRunStore({
     ...runEvents(commit.after, commit.events),
   ];
 
-  /** With writes of others: they need a transaction that is open while they run. */
+  /** For commits with writes of other code, which need an open transaction while they run. */
   async function commitWith(commit: Commit, also: NonNullable<Commit['also']>): Promise<boolean> {
     try {
       await database.forTenant(commit.before.tenantId).transaction(async (entities) => {
@@ -65,7 +65,7 @@ export function createRunStore({
     }
   }
 
-  /** Two that come with one idempotency key wait for each other: those delay no others. */
+  /** Creations with an idempotency key share no commit: two with the same key wait for each other, and must not delay others. */
   function store(creation: Creation): Promise<boolean> {
     const { tenantId, id } = creation.state;
     const options = creation.idempotency === undefined ? { shareAs: id } : {};

@@ -70,10 +70,10 @@ function sorted(_name: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Attempts to give a version a number that others take at the same moment. Of those who compete one gets through each time. */
+/** Attempts to give a version a number that other callers try to take at the same moment. In each round one of them succeeds. */
 const NUMBERING_ATTEMPTS = 100;
 
-/** Tries again to store a version while others take its number. Throws `workflow.busy` after a hundred times. */
+/** Retries storing a version while other callers take its number. Throws `workflow.busy` after a hundred times. */
 export async function withFreeNumber<T>(store: () => Promise<T>): Promise<T> {
   for (let attempt = 0; attempt < NUMBERING_ATTEMPTS; attempt += 1) {
     try {
@@ -144,8 +144,8 @@ export function createVersions(parts: VersionsParts) {
 
   return {
     /**
-     * The version of this content, made where there is none yet: by however many at once, the same content (compared as JSON values; the order of
-     * members does not count) gives the same version.
+     * The version of this content, created if there is none yet: for any number of simultaneous callers, the same content (compared as JSON values;
+     * the order of members does not count) gives the same version.
      */
     async ensure(request: VersionContent & { readonly tenantId: string }): Promise<StoredVersion> {
       const entities = database.forTenant(request.tenantId);
@@ -153,7 +153,7 @@ export function createVersions(parts: VersionsParts) {
       const found = await find(entities, request, digest);
       if (found !== undefined) return found;
       return withFreeNumber(async () => {
-        // Before the content is looked for: a call that then gets this number knows that no version with this content has come in between.
+        // Read before the content is looked up: a call that then gets this number knows that no version with this content was stored in between.
         const version = await nextVersion(entities, request, parts);
         const made = await find(entities, request, digest);
         if (made !== undefined) return made;

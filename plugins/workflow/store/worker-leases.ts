@@ -17,7 +17,7 @@ export function workerTable(name: string) {
   });
 }
 
-/** Milliseconds after its end for which a worker that owns nothing is remembered, for those who look into the table. */
+/** Milliseconds after its end for which a worker that owns nothing is kept, for operators who inspect the table. */
 const REMEMBERED_MS = 3_600_000;
 
 /** The leases of workers, on the database's clock; one statement each. */

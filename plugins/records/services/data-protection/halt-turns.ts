@@ -6,14 +6,14 @@ import { leaseKey } from '../sessions/session-lease.ts';
 
 /** Milliseconds that turns get to end: longer than the lease of a process that died. */
 const END_MS = 25_000;
-/** Milliseconds between two looks. */
+/** Milliseconds between two checks. */
 const LOOK_MS = 50;
 /** Turns that are asked to end at one time. */
 const PARALLEL = 8;
 
 /**
- * Ends the turns in flight of a user, or of all of the tenant, in whichever replica: their chats end with `chat.aborted`, and store nothing. Resolves when they have ended, with
- * their receipts. Throws `session.busy` when one does not end in 25 s, and the signal's reason.
+ * Aborts the turns in flight of a user, or of the whole tenant, on all replicas: their chats end with `chat.aborted`, and store nothing. Resolves when they have ended and their
+ * receipts are written. Throws `session.busy` when one does not end in 25 s, and the signal's reason.
  */
 export async function haltTurns(
   { leases, clock }: { readonly leases: Pick<Leases, 'list' | 'revoke'>; readonly clock: Clock },
@@ -27,7 +27,7 @@ export async function haltTurns(
   let open: ReadonlySet<string> = new Set(theirs.map((held) => held.name));
   const until = clock.monotonic() + END_MS;
   while (open.size > 0) {
-    // Again, since who waited for one of these sessions has its turn now.
+    // Repeated, since a caller that waited for one of these sessions may have begun its turn by now.
     await forEachLimited([...open], PARALLEL, (session) => leases.revoke(key, session));
     const held = new Set((await leases.list(key)).map((one) => one.name));
     open = open.intersection(held);

@@ -50,12 +50,12 @@ interface PersonalDataParts {
 
 /**
  * What the records keep about people (decisions 1.5): sessions with their messages, memories, profiles, receipts, usage; and what belongs to the tenant and to no user: skills
- * and SOUL.md, which are objects and follow an erasure in a job. The built-in ones come back by themselves.
+ * and SOUL.md, which are objects and which a job deletes after an erasure. The built-in ones come back afterwards.
  */
 export function createPersonalData(parts: PersonalDataParts): PersonalData {
   const { database, objects, leases, jobs, durableEvents, skills, souls, clock, ids } = parts;
 
-  /** A section of rows of the tenant, or of what `whose` says of the user. */
+  /** A section of rows of the tenant, or of the user's rows, which `whose` selects. */
   const section = (
     name: string,
     entities: PersonalSection['entities'],

@@ -5,7 +5,7 @@ import { type Candidate, textOf, toBytes, toVector } from './rank.ts';
 
 /** Milliseconds that a search waits for the embeddings. */
 const DEADLINE_MS = 5000;
-/** Memories that one search makes vectors of; the others are found by their words, and have their turn in the next searches. */
+/** Memories that one search makes vectors of; the next searches make vectors of the others, which until then are found by their words. */
 const MAX_NEW = 64;
 /** Characters of a text that go into its vector: providers refuse longer ones. */
 const MAX_TEXT = 4000;
@@ -16,9 +16,9 @@ export interface Meaning {
   readonly candidates: readonly Candidate[];
 }
 
-/** Makes what finds the vectors for a search. It never fails: without embeddings there are no vectors. */
+/** Makes the function that finds the vectors for a search. It never fails: without embeddings there are no vectors. */
 export function createMeaning(parts: {
-  /** The embeddings that there are now. */
+  /** The embeddings that are contributed now. */
   readonly embeddings: () => Embeddings | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -58,7 +58,7 @@ export function createMeaning(parts: {
     try {
       await entities.transaction(async (unit) => {
         for (const [memory, vector] of made) {
-          // Unless the memory says something else by now.
+          // Only if the memory still has the same text.
           const where = { id: memory.id, value: JSON.stringify(memory.value) };
           await unit.update(MemoryEntity, where, { embedding: toBytes(vector), embeddingId });
         }

@@ -30,7 +30,7 @@ const MAX_PROFILE_BYTES = 16 * 1024;
 
 /** What memories are kept and compared with. */
 interface MemoriesParts {
-  /** What they are compared by; undefined: by words alone. */
+  /** The embeddings that memories are compared by; undefined: by words alone. */
   readonly embeddings: () => Embeddings | undefined;
   readonly events: Pick<Events, 'emit'>;
   readonly clock: Clock;

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Memory, ScoredMemory } from '../../contract.ts';
 
-/** Memories that are scored at a stretch: others are served in between. */
+/** Memories that are scored at a stretch: other work runs in between. */
 const STRETCH = 100;
 /** What words alone can bring. */
 const WORDS_WEIGHT = 0.5;
@@ -32,8 +32,8 @@ export interface Candidate {
 }
 
 /**
- * How well a memory fits, 0 to 1: the likeness of the vectors, and on top of it up to half of what is missing to 1 for shared words. Each of
- * the two can only add.
+ * How well a memory fits, 0 to 1: the similarity of the vectors, and on top of it, for shared words, up to half of the difference to 1. Each of the
+ * two can only add.
  */
 export function score(likenessOfVectors: number, sharedWords: number): number {
   return 1 - (1 - likenessOfVectors) * (1 - WORDS_WEIGHT * sharedWords);

@@ -6,7 +6,7 @@ import { type NanoPrices, nanosOf, priceOf } from './cost.ts';
 /** Rules that are kept at most: all of them are in memory. */
 export const MAX_PRICING_RULES = 1000;
 const MAX_AGE_MS = 1000;
-/** As long as a statement may take: a turn that is answered already is not lost for a slow database. */
+/** As long as a statement may take, so that a slow database does not lose a turn that was already answered. */
 const LOAD_MS = 30_000;
 const EVERYTHING = 'all';
 
@@ -40,7 +40,7 @@ export function createPricing(options: {
     weigh: (book) => book.size,
   });
 
-  /** Also after a failure: a write whose answer was lost has happened. */
+  /** Also after a failure: a write whose answer was lost may have happened. */
   async function changing<T>(write: Promise<T>): Promise<T> {
     try {
       return await write;

@@ -28,7 +28,7 @@ import { dollarsOfParts } from './cost.ts';
 import { daysFrom, momentsOf, splitWindow, toWindow, type UsageParts } from './usage-period.ts';
 import { toRecord } from './usage-row.ts';
 
-/** Makes the reports. Days that are added up are read as they are, the others from records; a tenant whose records were erased is read apart. */
+/** Makes the reports. Days that are added up are read as they are, the others from records; a tenant whose records were erased is read separately. */
 export function createUsageReports({
   database,
 }: {
@@ -42,7 +42,7 @@ export function createUsageReports({
     return [...ofDays, ...ofRecords];
   }
 
-  /** How many different sessions tenants had: those of whole days, and those of the rest that had no call on the days before, or on the whole days after. */
+  /** How many different sessions tenants had: those of whole days, and those of the other windows that are not counted already, by the whole days or by an earlier window. */
   async function sessionsAcross(tenantIds: readonly string[], { added, open }: UsageParts) {
     if (added === undefined) return inOrder(open, (window) => countSessions(database, tenantIds, window));
     const days = momentsOf(added);
@@ -50,7 +50,7 @@ export function createUsageReports({
     let known = days;
     const ofRecords = await inOrder(open, async (window) => {
       const found = await countSessions(database, tenantIds, window, known);
-      // What is left after the days is told apart from all before it.
+      // The window after the days must not count sessions of the days or of the window before them.
       known = { ...days, from: window.from };
       return found;
     });
@@ -157,8 +157,8 @@ function toTotals(sums: UsageSums): UsageTotals {
 }
 
 /**
- * The sums of days as lines of a report, oldest first. `dateOf` says in which line a day belongs. The integers of the days are added,
- * so that a month is exactly what its days are together.
+ * The sums of days as lines of a report, oldest first. `dateOf` gives the line that a day belongs to. The integers of the days are added, so that a
+ * month is exactly the sum of its days.
  */
 function toLines(
   days: readonly (UsageSums & { readonly day: string })[],

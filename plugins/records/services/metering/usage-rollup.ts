@@ -13,9 +13,9 @@ import {
 } from '../../store/usage-days.ts';
 import { dayOf, daysFrom } from './usage-period.ts';
 
-/** Days that must have passed after a day before it is added up. Until then every record of it is written, whatever the clocks of replicas say. */
+/** Days that must have passed after a day before it is added up. By then every record of it is written, even if the clocks of replicas differ. */
 const SETTLED_DAYS = 1;
-/** Days that are counted again with each day that is added up, for records that came later all the same. */
+/** Days that are counted again with each day that is added up, for records that arrived late nevertheless. */
 const RECOUNTED_DAYS = 3;
 /** No record is older. */
 const FIRST_DAY = '1970-01-01';
@@ -65,7 +65,7 @@ export function createUsageRollup({ database, leases, clock, ids }: UsageRollupP
     }
   }
 
-  /** Adds up the days of a tenant again, one by one. Resets that come meanwhile are not among these, and remain. */
+  /** Adds up the days of a tenant again, one by one. Resets that are written meanwhile are not touched. */
   async function repair(tenantId: string, fromDay: string, through: string, signal: AbortSignal) {
     const entities = database.forTenant(tenantId);
     const resets = await findResets(entities);
@@ -106,7 +106,7 @@ export function createUsageRollup({ database, leases, clock, ids }: UsageRollupP
   };
 }
 
-/** Has reports read all records of the tenant, and its days added up again, in the caller's transaction: some were erased. */
+/** Makes reports read all records of the tenant until its days are added up again, in the caller's transaction. Called when records were erased. */
 export function addUpAgain(entities: TenantEntityManager, ids: Pick<Ids, 'uuid'>): Promise<void> {
   return resetUsage(entities, ids.uuid(), FIRST_DAY);
 }

@@ -4,7 +4,7 @@ import { estimateTokens, type Memory, type SkillSummary } from '../../contract.t
 export interface PreambleParts {
   /** SOUL.md. */
   readonly soul?: string | undefined;
-  /** The user's own words about himself. */
+  /** What the user wrote in the profile. */
   readonly profile?: string | undefined;
   /** The most important first. */
   readonly memories: readonly Pick<Memory, 'key' | 'value'>[];
@@ -22,7 +22,7 @@ interface Block {
   readonly tag: string;
   /** For the model: what the block is, and how to take it. */
   readonly intro: string;
-  /** Of all tokens; what a block leaves over is for those behind it. */
+  /** Of all tokens; the blocks after it may use what a block leaves over. */
   readonly share: number;
   content(parts: PreambleParts): string;
 }
@@ -58,7 +58,7 @@ const MAX_SKILL_TOKENS = 800;
 /** A block with less room than this says nothing. */
 const LEAST_TOKENS = 8;
 
-// What opens or closes a block. The class before the name takes blanks and slashes together, so it never goes back.
+// What opens or closes a block. The class before the name matches blanks and slashes together, so it never backtracks.
 const DELIMITER = new RegExp(
   `<(?=[\\s/]*(?:${[...BLOCKS.map(({ tag }) => tag), SKILLS].join('|')})\\b)`,
   'gi',
@@ -98,7 +98,8 @@ export function composeHead(parts: PreambleParts, maxTokens: number): PreambleHe
 }
 
 /**
- * The preamble: the head, and behind it the skills that fit the conversation, as many as have room. How others are found is said wherever there are any. Pure.
+ * The preamble: the head, and behind it the skills that fit the conversation, as many as have room. If there are any skills, it says how to find the
+ * others. Pure.
  */
 export function withSkills({ text, room }: PreambleHead, { fitting, total }: ShownSkills): string {
   if (total === 0) return text;
@@ -167,7 +168,7 @@ function longestPrefix(text: string, maxTokens: number, separator: string): stri
   let end = 0;
   while (end < text.length) {
     const next = text.indexOf(separator, end + 1);
-    // Without a separator behind it, it is not known whether a piece is whole.
+    // Without a separator after it, a piece may be incomplete.
     if (next === -1) break;
     // Each piece is rounded up, so the sum is never too small.
     tokens += estimateTokens(text.slice(end, next));

@@ -1,9 +1,9 @@
 import type { SkillSearch } from '../skills/skill-search.ts';
 import type { ShownSkills } from './compose-preamble.ts';
 
-/** Skills that a prompt lists at most: what does not fit as well is found with a tool. */
+/** Skills that a prompt lists at most: a model finds the others with a tool. */
 const MOST = 8;
-/** A conversation that says less than this of a skill does not speak of it: a word in common is no hint. */
+/** A skill with a lower score is not listed: a single word in common means nothing. */
 const LEAST_SCORE = 12;
 /** Of the score of the best one. */
 const LEAST_SHARE = 0.4;

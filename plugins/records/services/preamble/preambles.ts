@@ -40,7 +40,7 @@ export interface PreamblesParts {
 }
 
 type TenantParts = Pick<PreambleParts, 'soul'> & { readonly skills: SkillSearch | undefined };
-/** What is kept of preambles. */
+/** What is cached of preambles. */
 interface PreambleCaches {
   forgetTenant(tenantId: string): void;
   forgetUser(tenantId: string, userId: string): void;
@@ -55,7 +55,7 @@ interface Composed {
   readonly head: PreambleHead;
 }
 
-/** Makes the preambles. What they show is a second old at most; a part that failed is left out for five. */
+/** Makes the preambles. Their content is a second old at most; a part that failed is left out for five seconds. */
 export function createPreambles(parts: PreamblesParts): Preambles & PreambleCaches {
   const { souls, skills, memories, profiles, objects, database, clock, log } = parts;
   const defaultSoul = parts.defaultSoul.trim();
@@ -65,7 +65,7 @@ export function createPreambles(parts: PreamblesParts): Preambles & PreambleCach
     ...common,
     load: loadTenant,
     maxEntries: MAX_TENANTS,
-    // The search is of what is kept of manifests.
+    // The search belongs to the cached manifests, which have their own limit.
     weigh: ({ soul = '' }) => soul.length,
   });
   const users = createSharedCache<UserParts>({
@@ -74,7 +74,7 @@ export function createPreambles(parts: PreamblesParts): Preambles & PreambleCach
     maxEntries: MAX_USERS,
     weigh: ({ profile = '', memories: list }) => profile.length + lengthOf(list.map(({ value }) => value)),
   });
-  // The last head that was made with what is kept of a user; it goes with that.
+  // The last head that was made of a user's cached parts; it is dropped with them.
   const lastMade = new WeakMap<UserParts, Composed>();
 
   async function loadTenant(tenantId: string): Promise<TenantParts> {
@@ -143,8 +143,8 @@ const lengthOf = (texts: readonly string[]) => texts.reduce((sum, { length }) =>
 const keyOf = (tenantId: string, userId: string) => JSON.stringify([tenantId, userId]);
 
 /**
- * Reads a part within its deadline. Undefined for one that fails or is late, and then for a while without asking; the failure is logged, once a
- * minute.
+ * Reads a part within its deadline. Undefined for a part that fails or is late, which is then not read again for a while; the failure is logged,
+ * once a minute.
  */
 function createPartReader(clock: Clock, log: Logger) {
   const warn = throttledLog<{ readonly err: unknown; readonly part: string }>(clock, (what) =>

@@ -6,7 +6,7 @@ import { createRetention } from './retention.ts';
 import { readRetention } from './rules.ts';
 import { createSweep } from './sweep.ts';
 
-/** Tenants of a kind that have a series of their own; the others have one together. */
+/** Tenants of a kind that have a series of their own; the others share one. */
 const SERIES = 500;
 const OTHERS = 'others';
 
@@ -35,7 +35,7 @@ export function openRetention(scope: Scope<RecordsSettings>): Retention {
     deleted: (kind, count) => removed.inc({ kind }, count),
   });
 
-  /** Every replica shows what the one that sweeps has counted. */
+  /** Reports in the metrics of this replica what the sweeping replica has counted. */
   async function showSizes(): Promise<void> {
     const known = await Promise.all(
       [...kinds().keys()].map(async (kind) => ({ kind, ...(await largestSizes(database, kind, SERIES)) })),

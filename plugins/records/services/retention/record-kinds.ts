@@ -18,7 +18,7 @@ import { takeIdleSession } from '../sessions/session-lease.ts';
 const SESSIONS = 200;
 const MESSAGES = 1_000;
 
-/** What of the records grows without end. Memories do not: a user has a thousand at most. */
+/** The kinds of records that grow without end. Memories do not: a user has a thousand at most. */
 export function recordKinds(
   parts: DeletionParts & {
     readonly database: Pick<Database, 'forTenant' | 'system'>;
@@ -40,7 +40,7 @@ export function recordKinds(
         signal.throwIfAborted();
         if (updatedAt >= before) return;
         await using lease = await takeIdleSession(leases, tenantId, id);
-        // A turn of it is in flight: it is not old any more.
+        // A turn of the session is in flight, so the session is no longer old.
         if (lease === undefined) continue;
         const deletion = { id, reason: 'retention', unusedSince: before } as const;
         yield (await deleteWholeSession(parts, entities, deletion)) ? 1 : 0;
@@ -91,7 +91,7 @@ export function recordKinds(
     ...records,
     async *deleteBefore(tenantId, before, signal) {
       yield* records.deleteBefore(tenantId, before, signal);
-      // The sums go last: where the process dies before, the next sweep comes here again.
+      // The sums are deleted last: if the process dies before that, the next sweep repeats this step.
       const entities = database.forTenant(tenantId);
       await entities.erase(UsageDayRow, byDay(before));
       await entities.erase(UsageDaySessionsRow, byDay(before));

@@ -7,7 +7,7 @@ import { ruleOf } from './rules.ts';
 export interface RetentionParts {
   readonly database: Pick<Database, 'forTenant'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** All that plugins contribute, by name. */
+  /** All kinds that plugins contribute, by name. */
   readonly kinds: () => ReadonlyMap<string, RetainedRecords>;
   /** `SVC_RETENTION`, by kind. */
   readonly deployment: ReadonlyMap<string, number | null>;

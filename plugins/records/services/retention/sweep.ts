@@ -28,8 +28,8 @@ export interface SweepParts {
 }
 
 /**
- * Makes the sweep: it deletes the records whose time is over, and counts those that there are, by kind and tenant. It is for one replica at a time; what it leaves undone,
- * the next sweep does. After each batch it waits as long as the batch took, so that others have at least half of the database.
+ * Makes the sweep: it deletes the records whose time is over, and counts the existing ones, by kind and tenant. Only one replica may run it at a time; the next sweep does
+ * what one leaves undone. After each batch it waits as long as the batch took, so that other work has at least half of the database's time.
  */
 export function createSweep(parts: SweepParts): (signal: AbortSignal) => Promise<void> {
   const { database, tenants, audit, clock, log, kinds, deployment } = parts;
@@ -54,7 +54,7 @@ export function createSweep(parts: SweepParts): (signal: AbortSignal) => Promise
     }
   }
 
-  /** Those who may have records to delete: all, where a rule holds for all, else those that have a rule of their own. */
+  /** The tenants that may have records to delete: all, if a rule applies to all of them, else those that have a rule of their own. */
   async function* tenantsOf(own: ReadonlyMap<string, unknown>, isForAll: boolean): AsyncGenerator<string> {
     if (!isForAll) {
       yield* own.keys();

@@ -41,8 +41,8 @@ interface FinishedTurn {
 }
 
 /**
- * Writes session, messages, usage, what the outcome adds, and for subscribers that it happened, in one transaction. Throws `session.conflict` where another turn was
- * written since this one began.
+ * Writes session, messages, usage, the writes that the outcome adds and the durable events for subscribers, in one transaction. Throws `session.conflict` if another
+ * turn was written since this one began.
  */
 export async function commitTurn(
   { database, metering, durableEvents, ids }: CommitParts,

@@ -2,10 +2,10 @@ import type { DurableEvents, TenantEntityManager } from 'agent-gateway';
 import { type DeletionReason, type SessionData, SessionsDeleted } from '../../contract.ts';
 import { deleteMessages, deleteSession } from '../../store/sessions.ts';
 
-/** How often a deletion that lost a race in the database is tried again. */
+/** How often a deletion that lost a race in the database is retried. */
 const RETRIES = 5;
 
-/** Which session goes, and why. */
+/** Which session is deleted, and why. */
 interface SessionDeletion {
   readonly id: string;
   readonly reason: DeletionReason;
@@ -14,14 +14,14 @@ interface SessionDeletion {
 
 /** What deletions are made of. */
 export interface DeletionParts {
-  /** What goes with a session. */
+  /** Data of plugins that is deleted with a session. */
   readonly data: () => readonly SessionData[];
   readonly durableEvents: Pick<DurableEvents, 'publish'>;
 }
 
 /**
- * Deletes a session with its messages and what plugins keep of it, in one transaction. False, and nothing goes, where there is none, or one that was used since
- * `unusedSince`.
+ * Deletes a session with its messages and what plugins keep of it, in one transaction. False, and nothing is deleted, if there is no such session, or if it was
+ * used since `unusedSince`.
  */
 export function deleteWholeSession(
   { data, durableEvents }: DeletionParts,

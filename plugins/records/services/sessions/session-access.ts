@@ -27,7 +27,7 @@ export function ownsSession(owner: Owner, principal: Owner): boolean {
   return owner.identityId === principal.identityId && owner.userId === principal.userId;
 }
 
-/** An owner in few printable characters, to be shown beside a permit: it reveals no name. Pure. */
+/** An owner in few printable characters, to be stored as the note of a lease: it reveals no name. Pure. */
 export function ownerMark({ identityId, userId }: Owner): string {
   return `${hash('sha256', identityId, 'base64url')} ${hash('sha256', userId, 'base64url')}`;
 }

@@ -3,7 +3,7 @@ import { SessionErrors } from '../../contract.ts';
 
 /** Milliseconds that a turn waits for its session. */
 const WAIT_MS = 30_000;
-/** No bound, for those who do not count as one of a tenant's sessions in use. */
+/** No bound, for leases that do not count as one of a tenant's sessions in use. */
 const UNBOUNDED = 1_000_000;
 
 /** Which session is asked for. */
@@ -21,11 +21,11 @@ export interface LeaseRequest {
 export const leaseKey = (tenantId: string) => `sessions:${tenantId}`;
 
 /**
- * Waits for the session in line, and takes it as one of the tenant's `max_sessions` in use: here that is enforced. Throws `session.limit`, `session.busy`
- * after 30 s, and the signal's reason.
+ * Waits in line for the session's lease, which counts as one of the tenant's `max_sessions` in use: this is where that limit is enforced. Throws
+ * `session.limit`, `session.busy` after 30 s, and the signal's reason.
  *
  * The lease is not strict: while replicas disagree about Redis two turns of a session may run, and the second to commit is refused by
- * the database (`session.conflict`). It costs a turn no statement where Redis is, and two where it is not.
+ * the database (`session.conflict`). It costs a turn no statement with Redis, and two without.
  */
 export async function acquireSessionLease(leases: Leases, request: LeaseRequest): Promise<Lease> {
   const { tenantId, sessionId: name, maxSessions: limit, mark: note, signal } = request;
@@ -42,8 +42,8 @@ export async function acquireSessionLease(leases: Leases, request: LeaseRequest)
 }
 
 /**
- * Takes a session that is to be deleted, unless a turn of it is in flight or waits: `undefined` then. Not strict either: a turn of a replica that
- * sees another store finds at its commit that the session is gone.
+ * Acquires the lease of a session that is to be deleted; `undefined` if a turn of it is in flight or waits. Not strict either: a turn on a replica
+ * that uses another lease store finds at its commit that the session was deleted.
  */
 export async function takeIdleSession(leases: Leases, tenantId: string, sessionId: string) {
   const outcome = await leases.tryAcquire(leaseKey(tenantId), { name: sessionId, limit: UNBOUNDED });

@@ -32,7 +32,7 @@ export function createSessions({ leases, ...deletion }: SessionsParts): Sessions
   return {
     async list(entities, reader, filter, page) {
       const users = [reader.userId, filter.userId].filter((user) => user !== undefined).map(storedName);
-      // A caller who names himself and asks for another sees nothing.
+      // A caller that speaks for one user and asks for another sees nothing.
       if (new Set(users).size > 1) return { sessions: [], total: 0 };
       const where = { ...visibleTo(reader), ...(users[0] === undefined ? {} : { userId: users[0] }) };
       const [rows, total] = await findSessions(entities, where, { ...page, q: filter.q });

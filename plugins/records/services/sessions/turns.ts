@@ -48,7 +48,7 @@ export function createTurns(parts: TurnsParts): Turns {
       const id = sessionId ?? ids.uuid();
       const mark = ownerMark(owner);
       const lease = await acquireSessionLease(leases, { tenantId, sessionId: id, maxSessions, mark, signal });
-      // The turn gives the lease back.
+      // The turn releases the lease.
       if (sessionId === undefined) return openTurn(parts, request, { id, owner, session: undefined, lease });
       try {
         const session = (await findSession(database.forTenant(tenantId), id)) ?? undefined;
@@ -68,7 +68,7 @@ export function createTurns(parts: TurnsParts): Turns {
     },
   };
 
-  /** By the session where it is stored, else by what its first turn noted beside its lease. */
+  /** Decided by the stored session, if there is one, else by the note in the lease of its first turn. */
   async function requireAccess(
     entities: Parameters<Turns['abort']>[0],
     reader: SessionReader,
@@ -96,7 +96,7 @@ function openTurn(parts: TurnsParts, request: TurnRequest, { id, owner, session,
   const { principal } = request;
   const following = turnSignal({ caller: request.signal, lease: lease.signal });
   const { signal } = following;
-  /** Committed, or given back: neither comes twice. */
+  /** Committed or released: neither happens twice. */
   let isOver = false;
   return {
     sessionId: id,
@@ -121,7 +121,7 @@ function openTurn(parts: TurnsParts, request: TurnRequest, { id, owner, session,
   };
 }
 
-/** One signal for the caller and the lease, with the reason that callers understand. */
+/** One signal for the caller and the lease, with a reason that callers understand. */
 function turnSignal({ caller, lease }: { readonly caller: AbortSignal; readonly lease: AbortSignal }): {
   readonly signal: AbortSignal;
   readonly letGo: () => void;

@@ -30,8 +30,8 @@ const checkFile = compileSchema(File);
 export type SkillEntry = Static<typeof Entry>;
 
 /**
- * What a tenant has changed, `skills.json`: its own skills and its own texts of built-in ones, with what stands in their front matter. What it names
- * neither here nor there is as it comes with the gateway.
+ * What a tenant has changed, `skills.json`: its own skills and its own texts of built-in ones, with the contents of their front matter. A skill that
+ * is in neither list is as it comes with the gateway.
  */
 export interface Manifest {
   readonly skills: ReadonlyMap<string, SkillEntry>;
@@ -56,7 +56,7 @@ export function parseManifest(text: string): Manifest | 'newer' | 'damaged' {
   const { skills, removed } = value as Static<typeof File>;
   const entries = Object.entries(skills);
   if (entries.length > MAX_SKILLS || !entries.every(([name]) => isSkillName(name))) return 'damaged';
-  // One object for all tenants that have changed nothing, so that what is made of it is made once.
+  // One object for all tenants that have changed nothing, so that everything derived from it is computed once.
   if (entries.length === 0 && removed.length === 0) return EMPTY_MANIFEST;
   return { skills: new Map(entries), removed: new Set(removed) };
 }
@@ -75,7 +75,7 @@ export function withSkill(manifest: Manifest, name: string, entry: SkillEntry): 
   return { ...manifest, skills: new Map(manifest.skills).set(name, entry) };
 }
 
-/** The manifest without a skill; `isRemembered`: it does not come back by itself. */
+/** The manifest without a skill; `isRemembered`: the manifest notes the deletion, so that the built-in skill does not come back. */
 export function withoutSkill(manifest: Manifest, name: string, isRemembered: boolean): Manifest {
   const skills = new Map(manifest.skills);
   skills.delete(name);

@@ -20,19 +20,19 @@ const MAX_AGE_MS = 1000;
 const LOAD_MS = 120_000;
 /** Manifests that are kept in memory; one that changes nothing takes no room of its own. */
 const MAX_TENANTS = 500;
-/** Characters of an entry at most: the description, the terms of the body, and what stands beside them. */
+/** Characters of an entry at most: the description, the terms of the body, and the other members. */
 const ENTRY_WEIGHT = 2500;
 /** Characters of the manifests that are kept parsed. */
 const MAX_PARSED = 16 * 1024 * 1024;
 /** Above what 500 skills with the longest descriptions can take. */
 const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
 const LOCK_WAIT_MS = 15_000;
-/** Milliseconds for which the lease of a process that died is kept: less than others wait. */
+/** Milliseconds for which the lease of a process that died is kept: less than the time that other writers wait. */
 const TTL_MS = 10_000;
 /** Attempts to write a manifest over the version that was read; then the caller gets the failure. */
 const MAX_ATTEMPTS = 8;
 
-/** What a write is refused with where somebody else has written. */
+/** Codes with which the store refuses a write because another process has written. */
 const RACES = new Set([ObjectErrors.changed, ObjectErrors.exists].map(({ definition }) => definition.code));
 
 /** What the manifests are made of. */
@@ -68,7 +68,7 @@ const weightOf = ({ skills }: Manifest) => 1 + skills.size * ENTRY_WEIGHT;
 
 interface Loaded {
   readonly manifest: Manifest;
-  /** What must still be so when it is replaced. */
+  /** What must still hold when the manifest is replaced. */
   readonly condition: Pick<PutOptions, 'ifAbsent' | 'ifMatch'>;
   /** False where the store has none, or a damaged one. */
   readonly isStored: boolean;
@@ -93,7 +93,7 @@ export function createManifests(parts: ManifestsParts) {
     weigh: weightOf,
   });
 
-  // One that has not changed stays the same object, so that what others have made of it is still good.
+  // An unchanged manifest stays the same object, so that caches keyed by it stay valid.
   const parsed = new LRUCache<string, { readonly etag: string; readonly manifest: Manifest }>({
     max: MAX_TENANTS,
     maxSize: MAX_PARSED,
@@ -134,8 +134,8 @@ export function createManifests(parts: ManifestsParts) {
   }
 
   /**
-   * Changes a manifest: one writer at a time over all replicas, and only over the version that `work` was shown, so that no change is lost.
-   * `work` may run several times, and writes objects before the manifest that names them; `after` runs when the manifest stands, still alone.
+   * Changes a manifest: one writer at a time over all replicas, and only over the version that `work` received, so that no change is lost. `work`
+   * may run several times, and writes objects before the manifest that names them; `after` runs once the manifest is written, still under the lock.
    */
   async function change<T>(
     tenantId: string,
@@ -154,7 +154,7 @@ export function createManifests(parts: ManifestsParts) {
           const options = { ...condition, contentType: 'application/json', signal };
           await space.put(MANIFEST_KEY, printManifest(changed.manifest), options);
         } catch (error) {
-          // The lock was lost and somebody else wrote, or our own write had happened without an answer.
+          // The lock was lost and another process wrote, or our own write happened but its answer was lost.
           if (error instanceof GatewayError && RACES.has(error.code) && attempt < MAX_ATTEMPTS) continue;
           throw error;
         } finally {

@@ -24,9 +24,9 @@ import type { ChangeContext, Manifests } from './manifests.ts';
 import { MARKDOWN, readVersion, SOUL_KEY, skillKey } from './skill-objects.ts';
 import { digestOf, MAX_SKILL_BYTES, type SkillCatalog } from './skill-text.ts';
 
-/** Copies that are removed while uploads of the tenant wait; then they have their turn. */
+/** Copies that are removed in one go: uploads of the tenant wait meanwhile, and run between two batches. */
 const BATCH = 10;
-/** Tenants that a sweep looks after at one time. */
+/** Tenants that a sweep provisions at one time. */
 const PARALLEL = 4;
 /** Tenants of one page of the sweep. */
 const PAGE = 500;
@@ -45,20 +45,20 @@ interface ProvisioningParts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
-  /** Called for each tenant that was looked after. */
+  /** Called for each tenant that was processed. */
   onDone(result: 'ok' | 'failed'): void;
 }
 
 /**
  * Brings tenants what they do not share: a SOUL.md and a manifest. The built-in skills are shared; copies that an earlier version gave a tenant are
- * removed. Every step can be done again: what a crash left undone is found by the next sweep, of any replica. Without object storage nothing is done.
+ * removed. Every step can be repeated: the next sweep of any replica finishes what a crash left undone. Without object storage nothing is done.
  */
 export function createProvisioning(parts: ProvisioningParts) {
   const { catalog, manifests, objects, database, tenants, leases, hints, clock, ids, log, onDone } = parts;
 
   /**
-   * Looks after one tenant, unless it is deleted, has everything, or another replica is at it. A failure is logged and kept with the time of
-   * the next attempt; it does not reject for it.
+   * Provisions one tenant, unless it is deleted, has everything, or another replica is provisioning it. A failure is logged and stored with the
+   * time of the next attempt; the promise does not reject.
    */
   async function provision(tenantId: string, signal: AbortSignal): Promise<void> {
     if (!objects.available) return;
@@ -81,7 +81,7 @@ export function createProvisioning(parts: ProvisioningParts) {
       await write(provisioned(catalog.id, clock.now()));
       onDone('ok');
     } catch (err) {
-      // A stop or a lost lock says nothing about the tenant: somebody goes on at once.
+      // A stop or a lost lock says nothing about the tenant, so no failure is recorded: it stays due, and the next run continues.
       if (alive.aborted) return;
       const next = failed(state, clock.now(), ids.bytes(1)[0]! / 255);
       log.warn({ err, tenant_id: tenantId, next_attempt_at: next.nextAttemptAt }, 'built-in skills failed');
@@ -100,7 +100,7 @@ export function createProvisioning(parts: ProvisioningParts) {
     }
   }
 
-  /** Removes some of the copies that the tenant has of built-in skills, and sees to it that there is a manifest. False when no copy was left. */
+  /** Removes some of the copies that the tenant has of built-in skills, and makes sure that there is a manifest. False when no copy was left. */
   function removeCopies(tenantId: string, signal: AbortSignal): Promise<boolean> {
     return manifests.change<boolean>(tenantId, async (context) => {
       const copies = [...context.manifest.skills].filter(([name, entry]) => isCopy(name, entry, catalog));
@@ -141,12 +141,12 @@ export function createProvisioning(parts: ProvisioningParts) {
       if (objects.available) await hints.send(SkillProvisioning, { tenant_id: tenantId }, { id: tenantId });
     },
     provision,
-    /** Looks after all live tenants that are due. Rejects when the database or the object storage does not answer. */
+    /** Provisions all live tenants that are due. Rejects when the database or the object storage does not answer. */
     async sweep(signal: AbortSignal): Promise<void> {
       if (!objects.available) return;
       for (let offset = 0; ; offset += PAGE) {
         const { due, isLast } = await dueOn(offset);
-        // One question instead of a failure for every tenant.
+        // One check instead of a failure for every tenant.
         if (due.length > 0) await objects.check(signal);
         const next = due.values();
         const worker = async () => {
@@ -164,7 +164,7 @@ export function createProvisioning(parts: ProvisioningParts) {
   };
 }
 
-/** True when a tenant in this state is to be looked after at the time `now`. */
+/** True when a tenant in this state is due at the time `now`. */
 export function isDue(state: ProvisioningState | undefined, catalogId: string, now: number): boolean {
   if (state === undefined) return true;
   if (state.catalog === catalogId) return false;
@@ -177,8 +177,8 @@ export function provisioned(catalogId: string, now: number): ProvisioningState {
 }
 
 /**
- * The state after a failure: the next attempt waits 30 s, then twice as long each time, an hour at most. Up to half of it is taken off, so that
- * tenants that failed together do not come back together.
+ * The state after a failure: the next attempt waits 30 s, then twice as long each time, an hour at most. Up to half of the wait is subtracted at
+ * random, so that tenants that failed together are not retried together.
  *
  * @param random a number from 0 to 1
  */

@@ -1,6 +1,6 @@
 import { relatedTerms } from './related-terms.ts';
 
-/** What is searched: an item, and how much each of its terms says about it. */
+/** A searched item, and how much each of its terms says about it. */
 export interface IndexedItem<T> {
   readonly item: T;
   readonly terms: ReadonlyMap<string, number>;
@@ -20,11 +20,11 @@ export interface SkillIndex<T> {
   score(query: ReadonlyMap<string, number>): ReadonlyMap<T, number>;
 }
 
-/** How slowly more of a term counts for less: bodies say their words often. */
+/** How slowly repetitions of a term lose weight: bodies repeat their words often. */
 const SATURATION = 8;
 /** How much a long item is held against it, from 0 to 1. */
 const LENGTH_SHARE = 0.5;
-/** What a related term is worth beside the term itself. */
+/** The weight of a related term, relative to the term itself. */
 const RELATED = 0.5;
 
 /**
@@ -88,7 +88,7 @@ function postingsOf(items: readonly IndexedItem<unknown>[], corpus: Corpus): Rea
   return postings;
 }
 
-/** The best of the term itself and its relatives for each item: an item that has many of them is not better for it. */
+/** The best of the term itself and its relatives for each item: an item with many of them scores no higher. */
 function merged(term: string, postings: ReadonlyMap<string, Posting>): Posting {
   const best = new Map<number, number>();
   const take = (name: string, share: number) => {

@@ -10,7 +10,7 @@ export interface FoundSkill {
   readonly score: number;
 }
 
-/** Finds skills of one tenant by what somebody says. */
+/** Finds skills of one tenant by what a user says. */
 export interface SkillSearch {
   /** How many skills there are to be found. */
   readonly total: number;
@@ -18,13 +18,13 @@ export interface SkillSearch {
   find(texts: readonly string[], most: number): readonly FoundSkill[];
 }
 
-/** How often a word counts that stands in the name, the description or the title, beside one of the body. */
+/** How much a word in the name, the description or the title counts, compared with one in the body; `said`: in what other skills say of it. */
 const FIELDS = { name: 4, description: 6, title: 2, said: 4 } as const;
-/** Characters of a text that are looked at, at its beginning and at its end: what is wanted stands before or behind what was pasted. */
+/** Characters of a text that are searched, at its beginning and at its end: users write what they want before or after what they pasted. */
 const LOOKED_AT = { begin: 1_500, end: 500 } as const;
-/** Texts that are looked at, the last ones. */
+/** Texts that are searched, the last ones. */
 const MAX_TEXTS = 3;
-/** What an earlier text counts beside the one after it. */
+/** The weight of a text, relative to the one after it. */
 const EARLIER = 0.5;
 /** Characters of the terms of a body, as a manifest keeps them. */
 const MAX_KEPT = 1_000;
@@ -87,7 +87,7 @@ export function createSkillSearch(catalog: SkillCatalog): (installed: InstalledS
 
 /** Skills that one search finds, about as much text as a prompt may list. */
 const MAX_FOUND = 15;
-/** Of the score of the best one: what fits far worse is only in the way. */
+/** The least share of the best score: skills that fit far worse are left out. */
 const LEAST_SHARE = 0.2;
 
 /** What a search for a task finds, best first. Pure. */
@@ -119,7 +119,7 @@ function builtinItems(catalog: SkillCatalog): readonly IndexedItem<string>[] {
   );
 }
 
-/** What a skill says others are for: "how much it costs (`set-price`)". Those are words that people use for it, too. */
+/** What a skill says others are for: "how much it costs (`set-price`)". People use those words for that skill, too. */
 function saidOfOthers(body: string): readonly (readonly [name: string, text: string])[] {
   const prose = NOT_FOR.exec(body)?.[0] ?? '';
   return [...prose.matchAll(/([^(),;:.]+)\(`([a-z0-9-]+)`/g)].map(
@@ -151,7 +151,7 @@ function titleOf(body: string): string {
 
 const NOT_FOR = /^\*\*Not for:\*\*[\s\S]*?(?:\n\n|$)/m;
 
-/** Of the prose, without what is fenced: that is of an example. What a skill says it is not for is no reason to find it. */
+/** The terms of the prose, without fenced code, which belongs to examples. What a skill says it is not for does not count. */
 function bodyTerms(body: string): readonly string[] {
   const prose = body.replaceAll(/^```[\s\S]*?^```/gm, '').replace(NOT_FOR, '');
   return termsOf(prose);

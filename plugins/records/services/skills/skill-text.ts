@@ -6,7 +6,7 @@ import { parseDocument } from 'yaml';
 
 /** Bytes of a SKILL.md. */
 export const MAX_SKILL_BYTES = 1024 * 1024;
-/** Characters of front matter, so that reading it stays cheap whatever it holds. */
+/** Characters of front matter, so that reading any text stays cheap. */
 const MAX_FRONT_MATTER = 8 * 1024;
 const MAX_DESCRIPTION = 1024;
 const MAX_VERSION = 64;
@@ -15,12 +15,12 @@ const NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
 const OPENING = /^---[ \t]*\r?\n/;
 const CLOSING = /^---[ \t]*\r?$/m;
 
-/** True for a name that a skill can have (decisions 1.7): it is part of a key, so nothing else is let near one. */
+/** True for a name that a skill can have (decisions 1.7): it becomes part of an object's key, so nothing else is accepted. */
 export function isSkillName(name: string): boolean {
   return NAME.test(name);
 }
 
-/** What a SKILL.md says about itself. */
+/** The front matter of a SKILL.md. */
 interface SkillHead {
   readonly description: string;
   readonly version: string;
@@ -32,8 +32,8 @@ type SkillReading =
   | { readonly problems: readonly FieldError[] };
 
 /**
- * Reads a SKILL.md of the given name: front matter between two lines `---`, then the body. Front matter is YAML of plain texts; members that are
- * not known are left alone. Pure, and linear in time for any input.
+ * Reads a SKILL.md of the given name: front matter between two lines `---`, then the body. Front matter is YAML of plain texts; unknown members are
+ * ignored. Pure, and linear in time for any input.
  */
 export function readSkill(name: string, text: string): SkillReading {
   const parts = split(text);
@@ -111,7 +111,7 @@ export interface BuiltinSkill extends SkillHead {
 
 /** What every tenant gets. */
 export interface SkillCatalog {
-  /** Another content has another id: tenants that got this one have all of it. */
+  /** A digest of the content: a tenant whose row has this id has got all of it. */
   readonly id: string;
   /** By name. */
   readonly skills: ReadonlyMap<string, BuiltinSkill>;

@@ -19,7 +19,7 @@ interface SkillsParts {
 
 /** Makes the service behind the routes, the tools and `SkillsRef`. */
 export function createSkills({ manifests, objects, catalog, log }: SkillsParts): Skills & {
-  /** For finding skills again and again without a promise; at most a second old when it is made. */
+  /** A search that can be used repeatedly and without a promise; at most a second old when it is made. */
   search(tenantId: string): Promise<SkillSearch>;
 } {
   const installed = readInstalled(catalog);
@@ -80,7 +80,7 @@ export function createSkills({ manifests, objects, catalog, log }: SkillsParts):
         async ({ manifest }) => {
           const entry = installed(manifest).byName.get(name)?.entry;
           if (entry === undefined) {
-            // The second time it may be gone because the first write had happened without an answer.
+            // On a second attempt the skill may be gone because the first write succeeded and its answer was lost.
             if (!isDecided) throw SkillErrors.notFound();
             return { result: undefined };
           }
@@ -143,7 +143,7 @@ export function createSouls(parts: {
           .forTenant(tenantId)
           .put(SOUL_KEY, text, { contentType: MARKDOWN, limit: MAX_SOUL_BYTES });
       } finally {
-        // Also after a failure: a write whose answer was lost has happened.
+        // Also after a failure: a write whose answer was lost may have happened.
         recent.forget(tenantId);
       }
       events.emit(SkillsChanged, { tenant_id: tenantId });

@@ -11,7 +11,7 @@ const PARALLEL = 8;
 /** Removes the skills and the SOUL.md that a tenant had when it was erased; the built-in ones come back as they were made. `before` is in milliseconds. */
 export const ForgetSkills = defineJob('records.forget-skills', Type.Object({ before: Type.Number() }));
 
-/** Does `ForgetSkills`. What was uploaded later stays. */
+/** The worker of `ForgetSkills`. What was uploaded later stays. */
 export function forgetSkills(parts: {
   readonly manifests: Pick<Manifests, 'change'>;
   readonly souls: { forget(tenantId: string): void };
@@ -45,7 +45,7 @@ export function forgetSkills(parts: {
   };
 }
 
-/** What refers to skills, SOUL.md and the manifest: the manifest names skills, and the others are what they are. */
+/** What refers to skills, SOUL.md and the manifest: a skill is in use if the manifest names it, the other two always are. */
 export function skillReferences(manifests: Pick<Manifests, 'change'>): StoredObjects {
   return {
     name: 'records',
@@ -53,7 +53,7 @@ export function skillReferences(manifests: Pick<Manifests, 'change'>): StoredObj
     async unreferenced(tenantId, keys, remove) {
       const texts = keys.filter((key) => nameOfSkill(key) !== undefined);
       if (texts.length === 0) return;
-      // Uploads wait meanwhile: what is not named now is not going to be while it is removed.
+      // Uploads wait meanwhile, so the manifest cannot begin to name an object while it is removed.
       await manifests.change(tenantId, async ({ manifest }) => {
         await remove(texts.filter((key) => !manifest.skills.has(nameOfSkill(key)!)));
         return { result: undefined };

@@ -18,7 +18,7 @@ import { Transition } from './transition.ts';
 /**
  * Applies what happened to a run, in order, and gives its next state with the events of the change. Pure: the same arguments give the same
  * result, but for the ids that `facts.newId` makes. `state` stays as it is. The revision grows by one in all when anything changed;
- * when nothing did, the very same object comes back, and no events.
+ * when nothing did, the result is the same object without events.
  *
  * @param graph that of the version to which the run is pinned
  */
@@ -39,7 +39,7 @@ export type Origin = Pick<
   'id' | 'tenantId' | 'definitionId' | 'versionId' | 'version' | 'input' | 'startedBy'
 >;
 
-/** The first state of a run, revision 1: `start` is completed, and what it leads to is decided, and claimed where somebody claims it. */
+/** The first state of a run, revision 1: `start` is completed, the nodes that it leads to are decided, and their steps claimed if there is a `claimant`. */
 export function startRun(
   graph: CompiledGraph,
   origin: Origin,
@@ -135,7 +135,7 @@ function deliver(run: Transition, step: StepState, worker: string): void {
   else run.fail(step, fault);
 }
 
-/** A worker brings the output of a delivery. */
+/** A worker reports the output of a delivery. */
 function succeeded(run: Transition, { fence, output, record }: Of<'succeeded'>): Verdict {
   const step = run.running(fence);
   if (step === undefined) return 'unchanged';
@@ -146,7 +146,7 @@ function succeeded(run: Transition, { fence, output, record }: Of<'succeeded'>):
   return 'applied';
 }
 
-/** A worker says that a delivery failed. */
+/** A worker reports that a delivery failed. */
 function failed(run: Transition, { fence, error, isRetryable, record }: Of<'failed'>): Verdict {
   const step = run.running(fence);
   if (step === undefined) return 'unchanged';
@@ -155,8 +155,8 @@ function failed(run: Transition, { fence, error, isRetryable, record }: Of<'fail
 }
 
 /**
- * A worker gives a step back. Its next delivery repeats the attempt, with the input that it has; that it was given back counts against
- * nothing. The only event of it is the next `step.started`, whose `delivery` is greater by one.
+ * A worker gives a step back. Its next delivery repeats the attempt, with the same input; giving it back does not count as a failure. The only
+ * event of it is the next `step.started`, whose `delivery` is greater by one.
  */
 function released(run: Transition, { fence }: Of<'released'>): Verdict {
   const step = run.running(fence);
@@ -166,8 +166,8 @@ function released(run: Transition, { fence }: Of<'released'>): Verdict {
 }
 
 /**
- * The owner of the run is gone: its running steps wait for their next delivery, and those that were lost as often as they may fail, for good:
- * what takes replicas down must not go on by itself (decisions 2.6).
+ * The owner of the run is gone: its running steps wait for their next delivery. Steps that were lost as often as allowed fail for good: a step that
+ * takes replicas down must not be repeated automatically (decisions 2.6).
  */
 function workerIsLost(run: Transition, { worker }: Of<'worker_lost'>): Verdict {
   if (run.state.owner !== worker) return 'unchanged';
@@ -203,7 +203,7 @@ function leadsOnWith({ edges }: CompiledGraph, { outgoing }: CompiledNode, outco
 }
 
 /**
- * Somebody completes a task. The first completion wins; the same payload again changes nothing. Variables are merged before the edges are
+ * A caller completes a task. The first completion wins; a repetition with the same payload changes nothing. Variables are merged before the edges are
  * chosen, so that conditions see them.
  */
 function taskCompleted(run: Transition, { stepId, attempt, by, payload }: Of<'task_completed'>): Verdict {

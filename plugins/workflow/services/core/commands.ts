@@ -9,7 +9,7 @@ export interface Fence {
   readonly delivery: number;
 }
 
-/** What is done to a run, or happens to it. What comes from a delivery that is over changes nothing. */
+/** What a caller does to a run, or what happens to it. Commands of a delivery that is over change nothing. */
 export type Command =
   /** A worker takes pending steps that are ready: `room` at most. Nothing while another worker owns the run, or it is paused. */
   | { readonly type: 'claim'; readonly worker: string; readonly room: number }
@@ -28,14 +28,14 @@ export type Command =
     }
   /** A worker that stops gives a step back: it is delivered again, and this delivery does not count. */
   | { readonly type: 'released'; readonly fence: Fence }
-  /** The owner is gone: its running steps are delivered again, or fail as `worker_lost`. Nothing when the run has another owner by now. */
+  /** The owner is gone: its running steps are delivered again, or fail as `worker_lost`. Changes nothing if the run has another owner by now. */
   | { readonly type: 'worker_lost'; readonly worker: string }
   /** Time has passed: tasks that are due time out. */
   | { readonly type: 'tick' }
   | {
       readonly type: 'task_completed';
       readonly stepId: string;
-      /** Only this attempt of the task: one that was opened again may be somebody else's. */
+      /** Only this attempt of the task: a task that was opened again may have another assignee. */
       readonly attempt?: number;
       readonly by: string;
       readonly payload: TaskPayload;
@@ -51,7 +51,7 @@ export interface TaskPayload {
 }
 
 /**
- * What came of a command. `applied`: the state changed. `unchanged`: nothing to do (a late result, a second cancel, a repeated completion). The
+ * The outcome of a command. `applied`: the state changed. `unchanged`: nothing to do (a late result, a second cancel, a repeated completion). The
  * others are refusals for the caller.
  */
 export type Verdict =
@@ -74,7 +74,7 @@ export interface NewEvent {
   readonly createdAt: number;
 }
 
-/** What a transition knows beside graph and state. */
+/** What a transition knows in addition to graph and state. */
 export interface Facts {
   /** Milliseconds on the database's clock. */
   readonly now: number;
@@ -92,7 +92,7 @@ export interface Facts {
   };
 }
 
-/** What a transition gives. `state` is the very object that was given when nothing changed. */
+/** The result of a transition. If nothing changed, `state` is the object that was passed in. */
 export interface TransitionResult {
   readonly state: RunState;
   readonly events: readonly NewEvent[];

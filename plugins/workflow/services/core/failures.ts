@@ -4,7 +4,7 @@ import type { CompiledGraph, CompiledNode, Filled } from '../graph/compiled-grap
 import type { StepState } from './state.ts';
 import { MAX_STEPS_EXCEEDED } from './status.ts';
 
-/* Why steps fail by the rules, in words for the author of the graph and for who runs it. */
+/* Why steps fail by the rules, in words for the author of the graph and for the operator. */
 
 /** Conditions that a message shows, and characters of each. */
 const SHOWN_CONDITIONS = 5;
@@ -36,7 +36,7 @@ export function contextTooLarge({ nodeId }: StepState, size: number, limit: numb
   return { code: 'context_too_large', message };
 }
 
-/** Why a step cannot begin with what was filled into its configuration: that failed, or is too large, alone or with that of the other steps. */
+/** Why a step cannot begin with its filled-in configuration: filling it in failed, or it is too large, alone or together with those of the other steps. */
 export function inputFault(
   { nodeId }: StepState,
   { failure }: Filled,
@@ -48,7 +48,7 @@ export function inputFault(
   return { code: 'input_too_large', message };
 }
 
-/** Nobody completed a human task in its time, and no edge says what then. */
+/** A human task timed out, and no edge has the outcome `timeout`. */
 export function humanTaskTimeout({ nodeId }: StepState): StepError {
   const message = `Nobody completed the task of node "${nodeId}" in its time. Retry the run to open the task again, or give the node an edge with the outcome "timeout".`;
   return { code: 'human_task_timeout', message };

@@ -6,8 +6,9 @@ import { newStep, type StepState } from './state.ts';
 import type { Transition } from './transition.ts';
 
 /**
- * What follows from every change, in one go: the nodes that it leads to are decided, and what that leads to (decisions 2.1.3); then the human tasks
- * that are reached are opened, so that the order in which a graph is written does not decide; then the run is brought up to its steps.
+ * What follows from every change, in one go: the nodes that it leads to are decided, and in turn the nodes after them (decisions 2.1.3); then the
+ * human tasks that are reached are opened, so that the order in which a graph is written makes no difference; then the run's status is updated from
+ * its steps.
  */
 export function follow(run: Transition): void {
   for (let node = run.nextUndecided(); node !== undefined; node = run.nextUndecided()) decide(run, node);
@@ -20,8 +21,8 @@ export function follow(run: Transition): void {
 }
 
 /**
- * A node whose incoming edges are all resolved runs when one of them was taken, and is skipped, with all that hangs on it alone, when none was.
- * The last of its edges is resolved once, so a node is decided once.
+ * A node whose incoming edges are all resolved runs when one of them was taken, and is skipped, with all nodes that depend on it alone, when none
+ * was. The last of its edges is resolved once, so a node is decided once.
  */
 function decide(run: Transition, node: CompiledNode): void {
   let isReached = false;
@@ -35,7 +36,7 @@ function decide(run: Transition, node: CompiledNode): void {
   else run.skip(step);
 }
 
-/** What became of an edge: it ends taken or dead with the node that it leaves. */
+/** The state of an edge: it is taken or dead once the node that it leaves is over. */
 function fateOf({ state }: Transition, edge: CompiledEdge): 'open' | 'taken' | 'dead' {
   const step = state.steps.get(edge.from);
   if (step?.status === 'skipped') return 'dead';
@@ -66,7 +67,7 @@ function openTask(run: Transition, step: StepState): void {
   else run.fail(step, fault);
 }
 
-/** Null means anybody. Other JSON is taken as text, which is no identity's id: that closes the task rather than opening it. */
+/** Null means any user. JSON other than text becomes its text, which is no identity's id: that locks the task rather than opening it to all. */
 function assigneeOf(input: JsonObject): string | null {
   const assignee = ownMember(input, 'assignee') ?? '';
   if (assignee === '') return null;

@@ -14,9 +14,9 @@ export interface RunState {
   readonly definitionId: string;
   readonly versionId: string;
   readonly version: number;
-  /** A function of the steps (decisions 2.3), kept for those who list runs. */
+  /** A function of the steps (decisions 2.3), kept for lists of runs. */
   readonly status: RunStatus;
-  /** Grows by one with each commit: of two who change the same state only one can store it. */
+  /** Grows by one with each commit: of two processes that change the same state only one can store it. */
   readonly revision: number;
   /** Number of the last event. */
   readonly seq: number;
@@ -25,7 +25,7 @@ export interface RunState {
   readonly error: StepError | null;
   /** The worker that carries out the running steps: no other worker claims steps of the run. Null while no step is running. */
   readonly owner: string | null;
-  /** When somebody has to look at the run without a command: a timer is due, or steps are unclaimed. See `wakeAt`. */
+  /** When a worker has to poll the run without a command: a timer is due, or steps are unclaimed. See `wakeAt`. */
   readonly wakeAt: number | null;
   readonly startedBy: string;
   readonly startedAt: number;
@@ -46,7 +46,7 @@ export interface StepState {
   readonly status: StepStatus;
   /** 1 for the first. `attempt` and `delivery` together are the fence: a result with another pair is too late. */
   readonly attempt: number;
-  /** How often this attempt was handed to somebody; 0 before the first time. It only grows within an attempt: a fence is never used twice. */
+  /** How often this attempt was handed to a worker; 0 before the first time. It only grows within an attempt: a fence is never used twice. */
   readonly delivery: number;
   /** Deliveries of this attempt that were lost with their worker; one that a worker gave back is not among them. */
   readonly lost: number;
@@ -59,7 +59,7 @@ export interface StepState {
   readonly error: StepError | null;
   /** Indexes of the outgoing edges that were taken, once the step is completed (decisions 2.1.4). */
   readonly taken: readonly number[] | null;
-  /** Of a completed human task: who, and what he said, to know the same payload again. */
+  /** Of a completed human task: who completed it, and the payload, to recognize a repetition. */
   readonly completion: { readonly by: string; readonly payload: JsonObject } | null;
   /** Of a human task: when it times out. */
   readonly dueAt: number | null;
@@ -94,7 +94,7 @@ export function newStep({ id, name, type }: CompiledNode, facts: Facts): StepSta
   };
 }
 
-/** The beginning of a step's next attempt. What the last one left is gone: templates are filled in anew. */
+/** The beginning of a step's next attempt. Nothing of the previous one is kept: templates are filled in again. */
 export function nextAttempt(step: StepState, readyAt: number | null = null): StepState {
   return {
     ...step,
@@ -135,7 +135,7 @@ export function inputSize({ steps }: RunState, added: JsonObject): number {
 }
 
 /**
- * What a run came to: the outputs of the nodes from which an edge into an end was taken, merged in topological order (decisions 3.3); null
+ * The result of a run: the outputs of the nodes from which an edge into an end was taken, merged in topological order (decisions 3.3); null
  * while it is not completed.
  */
 export function resultOf(graph: CompiledGraph, { status, steps }: RunState): JsonObject | null {
@@ -154,7 +154,7 @@ export function timestamp(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** The same for a moment that may not have come. */
+/** The same for a moment that may be null. */
 export function nullableTimestamp(ms: number | null): string | null {
   return ms === null ? null : timestamp(ms);
 }

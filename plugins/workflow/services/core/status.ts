@@ -32,10 +32,10 @@ export function statusOf(tally: Readonly<Tally>): Exclude<RunStatus, 'cancelled'
 }
 
 /**
- * When a worker has to look at a run without being asked to, in milliseconds: when the first task times out, and when pending steps can be
- * claimed (at once is `now`). Pending steps do not count while the run is paused, and not while it has an owner, which claims them itself.
- * Null when nothing will happen by itself. What it was so far is kept while it is over and there is still something to do, so that the run
- * that waits longest is seen first.
+ * When a worker has to poll a run without a message, in milliseconds: when the first task times out, and when pending steps can be claimed (at once
+ * is `now`). Pending steps do not count while the run is paused, and not while it has an owner, which claims them itself. Null when no timer is set
+ * and no step can be claimed. A previous value that is in the past is kept while there is still something to do, so that the run that waits longest
+ * is polled first.
  */
 export function wakeAt(
   { status, owner, steps, wakeAt: before }: RunState,

@@ -27,12 +27,12 @@ const SYSTEM = 'system';
 /** How a step completes. */
 export interface Completion {
   readonly output: JsonObject;
-  /** What its worker noted for its event. */
+  /** What its worker recorded for its event. */
   readonly record?: JsonObject | undefined;
   /** Of a human task: who completes it. */
   readonly by?: string;
   readonly outcome?: string | null;
-  /** Of a human task: what was sent, to know it again. Without it, every later completion is refused. */
+  /** Of a human task: what was sent, to recognize a repetition. Without it, every later completion is refused. */
   readonly payload?: JsonObject;
   /** In place of those of the run. */
   readonly variables?: JsonObject;
@@ -46,8 +46,8 @@ export interface Failure {
 }
 
 /**
- * The next state of a run while commands are applied to it. It is the one thing here that changes; the state that it began with stays as it is,
- * and nobody keeps it. Rules read it and decide; what they decide are its moves, each of which writes a step and emits its event.
+ * The next state of a run while commands are applied to it. It is the only mutable object here, and is not kept; the state that it began with stays
+ * as it is. Rules read it and decide on moves; each move writes a step and emits its event.
  */
 export class Transition {
   readonly graph: CompiledGraph;
@@ -88,7 +88,7 @@ export class Transition {
     return this.graph.nodes.get(nodeId)!;
   }
 
-  /** Steps by status, in topological order. Whatever happens to several of them at once happens in this order, so that it is repeatable. */
+  /** Steps by status, in topological order. Changes of several steps at once happen in this order, so that they are repeatable. */
   steps(
     statuses: readonly StepStatus[],
     isMeant: (step: StepState) => boolean = () => true,
@@ -118,14 +118,14 @@ export class Transition {
     return this.node(step).fill(this.#data());
   }
 
-  /** The next node to be decided. All that can decide a node comes before it, so it is never looked at too early. */
+  /** The next node to be decided. All nodes that can decide it come before it, so it is never checked too early. */
   nextUndecided(): CompiledNode | undefined {
     return this.#undecided.pop();
   }
 
   /* What happens to a step. */
 
-  /** It waits for a worker, or, where its node is a human task, to be opened. The event of it is the next `step.started` or `task.created`. */
+  /** The step waits for a worker, or, if its node is a human task, to be opened. Its event is the next `step.started` or `task.created`. */
   enqueue(step: StepState): void {
     this.#write({ ...step, status: 'pending' });
   }
@@ -146,7 +146,7 @@ export class Transition {
     if (filled !== undefined) this.#warn(running, filled);
   }
 
-  /** Somebody may complete the task from now on, and its time runs. */
+  /** The task may be completed from now on, and its timeout runs. */
   openTask(step: StepState, filled: Filled, assignee: string | null): void {
     const { timeoutMs } = this.node(step);
     const { now } = this.facts;
@@ -161,14 +161,14 @@ export class Transition {
     this.#warn(step, filled);
   }
 
-  /** The time of a task is over. What comes of that is another move. */
+  /** The time of a task is over. What follows from that is another move. */
   timeOut(step: StepState): void {
     this.#emit('task.timed_out', step, { attempt: step.attempt });
   }
 
   /**
-   * Completes a step with the edges that it takes, which see its output and variables. False where no edge leads on from a node that is no
-   * end: then nothing has changed.
+   * Completes a step with the edges that it takes, which see its output and variables. False if no edge leads on from a node that is not an end:
+   * then nothing has changed.
    */
   complete(step: StepState, completion: Completion): boolean {
     const { output, record, by, outcome = null, payload, variables = this.#next.variables } = completion;
@@ -200,7 +200,7 @@ export class Transition {
     this.fail(step, noMatchingEdge(this.graph, this.node(step)), { record });
   }
 
-  /** Ends an attempt that failed: the step waits for its next one where the node's `retry` has one left, else it is failed (decisions 2.6). */
+  /** Ends an attempt that failed: the step waits for its next attempt if the node's `retry` has one left, else it is failed (decisions 2.6). */
   fail(step: StepState, { code, message }: StepError, { isRetryable = false, record }: Failure = {}): void {
     const { now } = this.facts;
     const error = { code, message, node: step.nodeId };
@@ -243,7 +243,7 @@ export class Transition {
   }
 
   /**
-   * Brings the run itself up to its steps, after each command: a run without running steps has no owner, and a new status is emitted after the
+   * Updates the run itself from its steps, after each command: a run without running steps has no owner, and a new status is emitted after the
    * events that led to it. After a final status no event follows.
    */
   settle(): void {
@@ -266,7 +266,7 @@ export class Transition {
     this.#emit('step.cancelled', step, deliveryOf(step));
   }
 
-  /** The next state, one revision further, with its events; or the very object that the transition began with when nothing changed. */
+  /** The next state, one revision further, with its events; or, if nothing changed, the same object that the transition began with. */
   close(): { readonly state: RunState; readonly events: readonly NewEvent[] } {
     const { steps, status, revision, completedAt } = this.#before;
     const { now } = this.facts;
@@ -322,7 +322,7 @@ export class Transition {
     };
   }
 
-  /** What a completed or skipped node leads to is to be decided. */
+  /** Marks the nodes that a completed or skipped node leads to as to be decided. */
   #leadOn({ outgoing }: CompiledNode): void {
     const { nodes, edges } = this.graph;
     for (const index of outgoing) insert(this.#undecided, nodes.get(edges[index]!.to)!);
@@ -341,7 +341,7 @@ function insert(nodes: CompiledNode[], node: CompiledNode): void {
   if (nodes[low] !== node) nodes.splice(low, 0, node);
 }
 
-/** Which delivery a step's event belongs to, and what its worker noted of it. */
+/** Which delivery a step's event belongs to, and what its worker recorded of it. */
 function deliveryOf({ attempt, delivery }: StepState, record?: JsonObject): JsonObject {
   return { attempt, delivery, ...(record === undefined ? {} : { record }) };
 }

@@ -28,13 +28,13 @@ const CANCELLED = 8;
 export interface EngineArchiveParts {
   readonly database: Database;
   readonly tables: WorkflowTables;
-  /** Where the engine has them: they name users, too. */
+  /** Only if the engine has definitions: they name users, too. */
   readonly definitions?: DefinitionTables;
   readonly redactor: Redactor;
   readonly engine: Pick<WorkflowEngine, 'cancel'>;
 }
 
-/** The tables of an engine that hold something of persons. */
+/** The tables of an engine that hold personal data. */
 export function personalTables({ runs, steps, events, versions }: WorkflowTables): EngineTables {
   return { runs: [runs, steps, events], versions: [versions] };
 }
@@ -79,7 +79,7 @@ export function createEngineArchive(parts: EngineArchiveParts): EngineArchive {
     runs,
     versions,
 
-    /** What their steps call is asked to end, in whichever replica. What they bring afterwards finds no run. */
+    /** Cancels the runs, which aborts the calls of their steps on any replica. A result that comes later finds no run. */
     async halt(scope, signal) {
       const { tenantId } = scope;
       const cancel = (runId: string) =>
@@ -99,7 +99,7 @@ export function createEngineArchive(parts: EngineArchiveParts): EngineArchive {
   };
 }
 
-/** The run ended, or went, before it could be cancelled. */
+/** The run ended, or was deleted, before it could be cancelled. */
 function isOver(error: unknown): boolean {
   const over = [WorkflowErrors.runNotFound, WorkflowErrors.alreadyCompleted];
   return error instanceof GatewayError && over.some(({ definition }) => definition.code === error.code);

@@ -16,8 +16,9 @@ interface PersonalDataParts {
 }
 
 /**
- * What the gateway's own engine keeps about people (decisions 1.5): definitions with their versions, and runs with their steps and events. Of one user:
- * the runs that he started; his erasure keeps definitions and the runs of others, where a pseudonym takes his place.
+ * What the gateway's own engine keeps about people (decisions 1.5): definitions with their versions, and runs with their steps and events. For one
+ * user: what the user made, published or started. An erasure of the user keeps definitions and the runs of others, and replaces the user by a
+ * pseudonym in them.
  */
 export function createPersonalData(parts: PersonalDataParts): PersonalData {
   const { redactor } = parts;

@@ -47,22 +47,22 @@ export type DefinitionChanges = {
   readonly [Name in keyof WrittenDefinition]?: WrittenDefinition[Name] | undefined;
 };
 
-/** Who works with definitions. */
+/** The caller of an operation on definitions. */
 export interface DefinitionCaller {
   readonly tenantId: string;
   /** The credential's identity, which records name as their author. */
   readonly identityId: string;
   /**
-   * Whether he may write definitions. Who may sees graphs as they were written, so that what he reads he can send back; for others
+   * Whether the caller may write definitions. Authors see graphs as they were written, so that they can send back what they read; for other callers
    * credentials in them are redacted.
    */
   readonly isAuthor: boolean;
 }
 
-/** The revisions that a caller takes for the current one; undefined where he does not care. */
+/** The revisions that a caller expects to be current; undefined: any. */
 export type ExpectedRevision = readonly number[] | undefined;
 
-/** Throws `workflow.revision-mismatch` for a definition that is none of the expected ones. */
+/** Throws `workflow.revision-mismatch` for a definition that has none of the expected revisions. */
 function requireRevision({ revision }: StoredDefinition, expected: ExpectedRevision): void {
   if (expected === undefined || expected.includes(revision)) return;
   throw WorkflowErrors.revisionMismatch(
@@ -90,8 +90,8 @@ const PAUSES = { first: 5, most: 50 };
 export type Definitions = ReturnType<typeof createDefinitions>;
 
 /**
- * Definitions of workflows: those of the caller's tenant, and the files of agents.d, which all tenants see and the API does not change. A definition of
- * another tenant is not there. Unknown ids are `workflow.definition-not-found`; whatever would change a file is `workflow.read-only`.
+ * Definitions of workflows: those of the caller's tenant, and the files of agents.d, which all tenants see and the API does not change. Definitions of
+ * other tenants are not found. Unknown ids are `workflow.definition-not-found`; every change of a file is `workflow.read-only`.
  */
 export function createDefinitions(parts: DefinitionsParts) {
   const { store, versions, files, types, redactor, clock, pause = setTimeout } = parts;
@@ -99,7 +99,7 @@ export function createDefinitions(parts: DefinitionsParts) {
   const redacted: ShowGraph = (graph) => redactGraph(redactor, graph);
   const showTo = ({ isAuthor }: DefinitionCaller): ShowGraph => (isAuthor ? asWritten : redacted);
 
-  /** Files are of the deployment: their authors are not among the callers. */
+  /** Files belong to the deployment: no caller is their author, so their graphs are always redacted. */
   function findFile(id: string): DefinitionRecord | undefined {
     const found = isDefinitionId(id) ? undefined : files.list().find(({ name }) => name === id);
     return found && fileRecord(found.value, found.generation, redacted);
@@ -119,8 +119,8 @@ export function createDefinitions(parts: DefinitionsParts) {
   }
 
   /**
-   * Reads and changes a definition. Changes of one definition wait for each other; when another replica was quicker, the change begins again, and
-   * a caller who expects a revision learns of it then. Throws `workflow.busy` when its turn does not come in time.
+   * Reads and changes a definition. Changes of one definition wait for each other; when another replica was faster, the change begins again, and
+   * its check of the expected revision then fails. Throws `workflow.busy` when its turn does not come in time.
    */
   function change<T>(
     caller: DefinitionCaller,
@@ -142,8 +142,8 @@ export function createDefinitions(parts: DefinitionsParts) {
   }
 
   /**
-   * How a caller is shown the versions of a definition. Throws where there is none that he may see. A file that was removed leaves the versions that
-   * runs were started from: they are what is there of it.
+   * How the versions of a definition are shown to a caller. Throws if there is no definition that the caller may see. Of a removed file the versions
+   * from which runs were started remain, and are shown.
    */
   async function showVersions(caller: DefinitionCaller, id: string): Promise<ShowGraph> {
     if (isDefinitionId(id)) {
@@ -175,7 +175,7 @@ export function createDefinitions(parts: DefinitionsParts) {
 
     check: (graph: Graph) => checkGraph(graph, types),
 
-    /** All that is wrong with a graph that somebody sent, pointers beginning with `/body/graph`. */
+    /** All problems of a graph in a request body, with pointers that begin with `/body/graph`. */
     graphErrors: (graph: unknown) => toFieldErrors(checkGraph(graph, types), '/body/graph'),
 
     /** Stores a draft. Throws `workflow.graph-invalid`. */
@@ -252,7 +252,7 @@ export function createDefinitions(parts: DefinitionsParts) {
       });
     },
 
-    /** Nothing starts any more; runs go on. A second time changes nothing. Throws `workflow.not-published` for a draft. */
+    /** No runs start from it any more; existing runs continue. A second call changes nothing. Throws `workflow.not-published` for a draft. */
     archive(caller: DefinitionCaller, id: string, expected?: ExpectedRevision): Promise<DefinitionRecord> {
       return change(caller, id, expected, async (before) => {
         if (before.status === 'draft') {
@@ -263,7 +263,7 @@ export function createDefinitions(parts: DefinitionsParts) {
       });
     },
 
-    /** Newest first. Of a file: those that runs of the tenant were started from, also when the file was removed meanwhile. */
+    /** Newest first. Of a file: the versions from which runs of the tenant were started, also if the file was removed meanwhile. */
     async versions(
       caller: DefinitionCaller,
       id: string,

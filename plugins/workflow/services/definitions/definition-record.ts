@@ -28,7 +28,7 @@ export interface DefinitionRecord {
   readonly source: 'api' | 'file';
 }
 
-/** How a graph is shown to somebody. */
+/** How a graph is shown to a caller. */
 export type ShowGraph = (graph: Graph) => Graph;
 
 /** A stored definition on the wire. */
@@ -79,20 +79,20 @@ export function versionRecord(stored: StoredVersion, show: ShowGraph): VersionRe
 
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** True for text that can be the id of a stored definition. What cannot is unknown without asking a database, which may refuse it. */
+/** True for text that can be the id of a stored definition. Any other text is unknown, without a query: a database may refuse it. */
 export function isDefinitionId(text: string): boolean {
   return ID.test(text);
 }
 
 /**
- * The graph for somebody who may not write it: credentials in its texts are redacted, and the values of headers like `Authorization` masked,
- * whatever they look like. Everything else is as it was written.
+ * The graph for a caller that may not write it: credentials in its texts are redacted, and all values of headers like `Authorization` are masked.
+ * Everything else is as it was written.
  */
 export function redactGraph(redactor: Redactor, graph: Graph): Graph {
   const nodes = graph.nodes.map((node) =>
     node.config === undefined ? node : { ...node, config: maskConfig(node.config) },
   );
-  // A graph is plain JSON, which its interface does not say of itself.
+  // A graph is plain JSON, which its interface does not express.
   const masked = { ...graph, nodes } as unknown as Parameters<typeof redactJson>[1];
   return redactJson(redactor, masked) as unknown as Graph;
 }

@@ -5,10 +5,10 @@ import { checkGraph } from '../graph/check-graph.ts';
 import { GRAPH_LIMITS, graphCode } from '../graph/graph-schema.ts';
 import type { NodeTypes } from '../ports/execution.ts';
 
-/** Where a graph was found, which the pointers of its errors begin with: in a body that was sent, or in what is stored. */
+/** Where a graph was found: in a request body, or in the database. The pointers of its errors begin with it. */
 export type GraphPlace = '/body/graph' | '/graph';
 
-/** The graph that somebody made. Throws `workflow.graph-invalid` with all that is wrong with it. */
+/** The given value as a valid graph. Throws `workflow.graph-invalid` with all of its problems. */
 export function requireValid(graph: unknown, types: NodeTypes, place: GraphPlace): Graph {
   const problems = checkGraph(graph, types);
   if (problems.length === 0) return graph as Graph;

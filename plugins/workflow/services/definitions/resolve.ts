@@ -35,7 +35,7 @@ export function createResolve({ store, versions, files }: ResolveParts) {
     return latest;
   }
 
-  /** People and models misspell names. Those of files are no secret: every tenant may list and start them. */
+  /** People and models misspell names. The names of files are not secret: every tenant may list and start them. */
   function unknown(name: string) {
     const names = files.list().map((file) => file.name);
     const meant = nearestName(name, names);
@@ -47,7 +47,7 @@ export function createResolve({ store, versions, files }: ResolveParts) {
     );
   }
 
-  /** By content: a file that changed, and changed back, is the version that it was. */
+  /** By content: a file that was changed and changed back is the same version again. */
   function ofFile(tenantId: string, file: WorkflowFile): Promise<StoredVersion> {
     const { name: definitionId, graph } = runnable(file);
     return versions.ensure({ tenantId, definitionId, graph, publishedBy: DEPLOYMENT });

@@ -16,9 +16,9 @@ import type { NodeTypes } from '../ports/execution.ts';
 import { isDefinitionId } from './definition-record.ts';
 
 /**
- * The kind Workflow of agents.d. All rules of graphs hold when a file is read, but for nodes of types that plugins bring (`<plugin>/<type>`): those come
- * and go while files stay, so that a file may be there before them. Such a type that is there checks its configuration at once; for one that is
- * not there yet the file is taken over, and nothing starts from it until the type is there and has nothing against it.
+ * The kind Workflow of agents.d. All rules of graphs hold when a file is read, but for nodes of types that plugins bring (`<plugin>/<type>`): plugins
+ * come and go while files stay, so a file may be loaded before the type. A registered type checks its configuration at once; if the type is not
+ * registered yet, the file is accepted, and no run starts from it until the type is registered and accepts the configuration.
  */
 export function workflowKind({
   types,
@@ -31,7 +31,7 @@ export function workflowKind({
     ...WorkflowKind,
     check(resource) {
       const graph = graphOf(resource);
-      // What a check says is remembered, so it must not depend on which plugins happen to run.
+      // The result of a check is cached, so it must not depend on which plugins happen to run.
       const problems = checkGraph(graph, withPluginTypesOf(graph, types));
       return [
         ...nameProblems(resource),
@@ -65,7 +65,7 @@ function toResourceProblem({ pointer, message }: GraphProblem): ResourceProblem 
 }
 
 function nameProblems({ metadata }: Resource<WorkflowSpec>): readonly ResourceProblem[] {
-  // A text that leads to a definition or a run's start leads to one place.
+  // A text must identify either a definition of the API or a file, never both.
   if (!isDefinitionId(metadata.name.toLowerCase())) return [];
   const message = 'looks like the id of a definition that was made through the API; give it another name';
   return [{ pointer: '/metadata/name', message }];
@@ -79,13 +79,13 @@ export interface WorkflowFile {
   /** When this process read it, milliseconds since the epoch. */
   readonly loadedAt: number;
   /**
-   * What is in the way of running it: a node type of a plugin that is not there, or a configuration that the type refuses. Once there was nothing,
-   * there is nothing any more: like a published version it stays what it is, and a step whose type is gone fails by itself.
+   * Why it cannot run: a node type of a plugin is not registered, or the type refuses the configuration. Once there were no problems, none are
+   * reported any more: like a published version the file stays valid, and if a type disappears later, its steps fail.
    */
   problems(): readonly GraphProblem[];
 }
 
-/** Makes the value of a file. `types` are looked at anew each time until nothing is wrong. */
+/** Makes the value of a file. It is checked against `types` again at each call until there are no problems. */
 export function workflowFile(content: Omit<WorkflowFile, 'problems'>, types: NodeTypes): WorkflowFile {
   let isValid = false;
   return {
@@ -106,7 +106,7 @@ export function isPluginType(type: string): boolean {
   return PLUGIN_TYPE.test(type);
 }
 
-/** The built-in types of `types`, and those that plugins may bring for the nodes of a graph, there or not, with any configuration. */
+/** The built-in types of `types`, and, for the nodes of a graph, types that plugins may bring, registered or not, with any configuration. */
 function withPluginTypesOf(graph: Graph, types: NodeTypes): NodeTypes {
   const isBuiltin = (type: string) => !isPluginType(type);
   const named = new Set(graph.nodes.map(({ type }) => type).filter(isPluginType));

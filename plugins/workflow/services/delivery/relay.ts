@@ -17,7 +17,7 @@ const GIVE_UP_MS = 3 * 86_400_000;
 const DELIVERY_MS = 30_000;
 /** Milliseconds of a claim beyond that: for reading the events and writing to the outbox. */
 const CLAIM_RESERVE_MS = 60_000;
-/** Milliseconds after which an entry is looked at again whose sink has left under way. */
+/** Milliseconds after which an entry is checked again whose sink left while it was claimed. */
 const AWAY_MS = 1_000;
 const MAX_KNOWN_RUNS = 10_000;
 const NOTHING: Taken = { entries: [], hasMore: false };
@@ -26,7 +26,7 @@ const NOTHING: Taken = { entries: [], hasMore: false };
 interface RelayParts {
   readonly outbox: Outbox;
   readonly queries: Pick<RunQueries, 'head' | 'events'>;
-  /** The sinks that there are now. */
+  /** The sinks that are registered now. */
   readonly sinks: () => readonly EventSink[];
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Logger;
@@ -35,12 +35,12 @@ interface RelayParts {
   readonly deliveryMs?: number;
 }
 
-/** The sink has all of the events, or refused them (an end that did not come in time is one), or was not let end: `signal` aborted. */
+/** The sink has all of the events, or refused them (a timeout counts as a refusal), or `signal` aborted before it ended. */
 type Outcome = 'delivered' | 'refused' | 'ended';
 
 /**
- * Brings the events of runs to the sinks (contract/event-sinks.ts). Events of one run reach each sink in order and at least once: only the process that has claimed a run's events for a sink delivers
- * them. What fails comes again after 1, 5, 30, 120 s … an hour at most. What the sink refuses when it is three days old is given up, with an
+ * Brings the events of runs to the sinks (contract/event-sinks.ts). Events of one run reach each sink in order and at least once: only the process that has claimed a run's events
+ * for a sink delivers them. A failed delivery is repeated after 1, 5, 30, 120 s … an hour at most. Events that the sink refuses when they are three days old are given up, with an
  * error in the log.
  */
 export function createRelay(parts: RelayParts) {
@@ -68,7 +68,7 @@ export function createRelay(parts: RelayParts) {
     return events.filter(({ seq }) => seq <= toSeq).map((event) => ({ ...toEventRecord(event), ...run }));
   }
 
-  /** Never rejects. A sink that does not end in time is then left alone for a while, for the tenant. `takenAt`: monotonic time. */
+  /** Never rejects. A sink that does not end in time then gets no deliveries of the tenant for a while. `takenAt`: monotonic time. */
   async function deliver(
     sink: EventSink,
     events: readonly DeliveredEvent[],
@@ -96,7 +96,7 @@ export function createRelay(parts: RelayParts) {
     }
   }
 
-  /** Delivers an entry, or says for how many milliseconds it is left alone without that. */
+  /** Delivers an entry, or returns for how many milliseconds it is postponed instead. */
   async function pass(
     entry: OutboxEntry,
     cooldown: SinkCooldown,
@@ -105,13 +105,13 @@ export function createRelay(parts: RelayParts) {
     const takenAt = clock.monotonic();
     if (signal.aborted) return 'ended';
     const sink = choice.named(entry.sink);
-    // A plugin that is set up anew is back soon, and its events are still there.
+    // A plugin that is being reloaded is back soon, and its events are still in the outbox.
     if (sink === undefined) return AWAY_MS;
     const restMs = cooldown.leftMs(entry.tenantId);
     if (restMs > 0) return restMs;
     const events = await read(entry);
     if (events.length === 0) return 'delivered';
-    // The claim would end under way, and another replica deliver what comes next.
+    // The claim would expire during the delivery, and another replica would deliver the next events.
     if (clock.monotonic() - takenAt > CLAIM_RESERVE_MS / 2) throw new Error('reading them took too long');
     return await deliver(sink, events, entry, takenAt, cooldown, signal);
   }
@@ -141,7 +141,7 @@ export function createRelay(parts: RelayParts) {
       if (outcome === 'refused') return await refused(entry);
       await outbox.giveBack(entry, outcome === 'ended' ? 0 : outcome);
     } catch (err) {
-      // The claim ends by itself, and the process that takes the entry then goes on.
+      // The claim expires, and the process that takes the entry next continues.
       log.error({ err, tenant_id, run_id, sink }, 'events of a run could not be relayed now');
     }
     return false;
@@ -167,16 +167,16 @@ export function createRelay(parts: RelayParts) {
     sinksOf: choice.wanting,
 
     /**
-     * Begins to deliver what is due to sinks (default: to all that are here; others are left out), and resolves when nothing more is, or can be taken
-     * now; deliveries that take their time go on until `signal` aborts, and what waits for their end follows. Called at an interval, and whenever
-     * there may be something; calls that meet are one. Rejects with what the outbox throws.
+     * Begins to deliver what is due to sinks (default: to all that are registered; others are left out), and resolves when nothing more is due, or
+     * can be taken now; slow deliveries go on until `signal` aborts, and entries that wait for them follow. Called at an interval, and whenever
+     * something may be due; simultaneous calls share one run. Rejects with what the outbox throws.
      */
     async relay(signal: AbortSignal, names = choice.names()): Promise<void> {
       const here = names.filter((name) => choice.named(name) !== undefined);
       await Promise.all(here.map((sink) => dispatcherOf(sink).dispatch(signal)));
     },
 
-    /** Gives up what waits for sinks that have been away for three days. Rejects with what the outbox throws. */
+    /** Gives up events for sinks that have been away for three days. Rejects with what the outbox throws. */
     async forget(): Promise<void> {
       const forgotten = await outbox.forget({ olderThanMs: GIVE_UP_MS, here: choice.names() });
       for (const { sink, events } of forgotten) {
@@ -194,7 +194,7 @@ export function createRelay(parts: RelayParts) {
 
 /**
  * Ends work when its time is over or `signal` aborts; a sink that ignores that is not waited for. The work has a signal of its own: listeners that it
- * leaves there go with it, while those at a signal that lives as long as the plugin would stay.
+ * leaves on that signal are collected with it, while those on a signal that lives as long as the plugin would accumulate.
  */
 async function withDeadline(
   signal: AbortSignal,

@@ -2,8 +2,8 @@ import type { Clock, Logger } from 'agent-gateway';
 import type { EventSink } from '../../contract/event-sinks.ts';
 
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;
-const NOBODY: readonly string[] = [];
-/** Milliseconds for which events are noted for a sink that has left: three days. */
+const NO_SINKS: readonly string[] = [];
+/** Milliseconds for which events are recorded for a sink that has left: three days. */
 const REMEMBERED_MS = 3 * 86_400_000;
 /** Sinks that have left and are remembered; of more, those that left first are forgotten. */
 const MAX_LEFT = 100;
@@ -15,8 +15,8 @@ interface LeftSink {
 }
 
 /**
- * Which sinks there are, and which want what. A sink that throws when it is asked wants the events: better once too often. One with a name that cannot be, or that another one has, gets
- * nothing. Either is logged once.
+ * Which sinks are registered, and which of them want the events of a tenant. A sink whose `wants` throws gets the events: better once too often. A sink with an invalid name, or with
+ * the name of another one, gets nothing. Either is logged once.
  */
 export function createSinkChoice({
   sinks,
@@ -92,13 +92,13 @@ export function createSinkChoice({
     named: (name: string) => byName().get(name),
 
     /**
-     * Names of the sinks that want events of the tenant now, with those that have left in the last three days and would have wanted them. Never
-     * throws; asked at each commit.
+     * Names of the sinks that want events of the tenant now, including sinks that left in the last three days and would want them. Never throws;
+     * called at each commit.
      */
     wanting(tenantId: string): readonly string[] {
       const here = byName();
       forgetOld();
-      if (here.size + left.size === 0) return NOBODY;
+      if (here.size + left.size === 0) return NO_SINKS;
       const names: string[] = [];
       for (const [name, sink] of here) if (wants(sink, tenantId)) names.push(name);
       for (const [name, { sink }] of left) if (wants(sink, tenantId)) names.push(name);

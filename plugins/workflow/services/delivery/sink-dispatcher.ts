@@ -8,22 +8,22 @@ const CONCURRENCY = 32;
 
 /** What a dispatcher works with. */
 interface SinkDispatcherParts {
-  /** Takes what is due, of each tenant no more than it has room; rejects when it cannot be known. */
+  /** Takes what is due, for each tenant no more than it has room for; rejects when the outbox does not answer. */
   readonly take: (limit: number, room: (tenantId: string) => number) => Promise<Taken>;
   /** How many runs of a tenant may be under way at one time, now. */
   readonly share: (tenantId: string) => number;
-  /** Delivers, and notes it in the outbox. True when it is worth looking for more at once. Never rejects. */
+  /** Delivers, and records the result in the outbox. True when there may be more at once. Never rejects. */
   readonly handle: (entry: OutboxEntry, signal: AbortSignal) => Promise<boolean>;
-  /** Reports that a look which no caller waits for has failed. */
+  /** Reports the failure of a look that no caller waits for. */
   readonly failed: (error: unknown) => void;
 }
 
-/** Sends the events of one sink: what holds them up holds up no other sink, and a tenant whose receiver hangs no other tenant. */
+/** Sends the events of one sink. A slow sink delays no other sink, and a tenant whose receiver hangs delays no other tenant. */
 export class SinkDispatcher {
   readonly #parts: SinkDispatcherParts;
   /** Deliveries, with the tenant of each. */
   readonly #underWay = new Map<Promise<void>, string>();
-  /** Tenants of which the last look may have left something, since they had no more room. */
+  /** Tenants for which the last look may have left entries, because they had no more room. */
   readonly #held = new Set<string>();
   /** Whether the last look had no place for anything. */
   #isFull = false;
@@ -36,8 +36,8 @@ export class SinkDispatcher {
   }
 
   /**
-   * Begins to deliver what is due, and resolves when nothing more is, or nothing more can be taken before a delivery ends; then it goes on by itself. Calls
-   * that meet are one. Rejects when the outbox cannot be looked at.
+   * Begins to deliver what is due, and resolves when nothing more is due, or nothing more can be taken before a delivery ends; the end of that delivery
+   * then starts the next look. Simultaneous calls share one run. Rejects when the outbox does not answer.
    */
   dispatch(signal: AbortSignal): Promise<void> {
     this.#asked += 1;
@@ -64,7 +64,7 @@ export class SinkDispatcher {
         const { count, hasMore } = await this.#look(places, signal);
         // Nothing is waited for between this and the end: a later call finds that no look is under way.
         if (count < places && !hasMore && this.#asked === askedBefore) return;
-        // SQLite answers at once: others have their turn between two looks.
+        // SQLite answers synchronously: let other work run between two looks.
         await nextTurn();
       }
     } finally {
@@ -78,7 +78,7 @@ export class SinkDispatcher {
     const { entries, hasMore } = await this.#parts.take(places, (tenantId) => {
       const room = Math.max(0, this.#parts.share(tenantId) - this.#countOf(tenantId));
       rooms.set(tenantId, room);
-      // At once: a delivery that makes room ends before the look does, perhaps.
+      // At once: a delivery that makes room may end before the look does.
       this.#held.add(tenantId);
       return room;
     });
@@ -115,15 +115,15 @@ const SHARE = 4;
 
 export type SinkCooldown = ReturnType<typeof createSinkCooldown>;
 
-/** Which tenants a sink is left alone for, since it did not end in time for them. */
+/** For which tenants a sink gets no deliveries for a while, because it did not end in time for them. */
 export function createSinkCooldown(clock: Pick<Clock, 'monotonic'>) {
-  // Monotonic time. What falls out is tried like any other.
+  // Monotonic time. An evicted tenant is tried like any other.
   const until = new LRUCache<string, number>({ max: MAX_RESTING });
   /** Milliseconds that are left; 0 when there is none. */
   const leftMs = (tenantId: string) => Math.max(0, (until.get(tenantId) ?? 0) - clock.monotonic());
   return {
     begin: (tenantId: string) => void until.set(tenantId, clock.monotonic() + REST_MS),
-    /** The sink has answered for the tenant: it is as good as any other again. */
+    /** The sink has answered for the tenant, which gets its full share again. */
     end: (tenantId: string) => void until.delete(tenantId),
     leftMs,
     /** Deliveries for the tenant that may be under way at one time: none in a rest, one to try after it, until the sink has answered; else four. */

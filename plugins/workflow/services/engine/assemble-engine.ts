@@ -64,7 +64,7 @@ export function assembleEngine(
   const versions = createVersions({ database, tables, clock, ids });
   const queries = createRunQueries({ database, tables });
   const graphs = createGraphs({ versions, compile: (graph) => compileGraph(graph, types), clock });
-  // Durable events are of the runs of the gateway's own engine; those of others are the affair of their plugins.
+  // Durable events are published for runs of the gateway's own engine; for other engines that is up to their plugins.
   const runEvents = tables === gatewayTables ? createRunEvents(durableEvents) : NO_RUN_EVENTS;
   const store = redactingStore(createRunStore({ database, tables, runEvents }), redactor);
   const followers = createFollowers({

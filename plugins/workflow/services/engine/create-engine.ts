@@ -27,7 +27,7 @@ const MAX_STEP_EVENTS = 1_000;
 const OTHER_BODY =
   'Another run was started with this key and another body. To start a new run, send a new key; to learn of the first, send its body again.';
 const COMPLETED_BEFORE = 'Somebody has completed the task before.';
-/** Who completes a task where no identity is named. */
+/** The author of a completion without an identity. */
 const SYSTEM = 'system';
 
 /** What an engine works with. */
@@ -50,7 +50,7 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
     return (await store.read(place)) ?? notFound();
   }
 
-  /** Applies what somebody did, and throws what it was refused with. */
+  /** Applies a caller's command, and throws the error for a refusal. */
   async function apply(place: RunPlace, command: Command): Promise<RunState> {
     const applied = await runner.apply(place, command);
     if (applied === undefined) return notFound();
@@ -84,7 +84,7 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
     return now;
   }
 
-  /** The run that an idempotency key gave before. */
+  /** The run that an earlier start with an idempotency key created. */
   async function startedBefore(
     tenantId: string,
     { runId, fingerprint }: { readonly runId: string; readonly fingerprint: string },
@@ -185,7 +185,7 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
 
     async events(place) {
       const { events, total } = await queries.events(place);
-      // Every run has events: without any it is not there.
+      // Every run has events: without any there is no such run.
       return total === 0 ? notFound() : { events: events.map(toEventRecord), total };
     },
 
@@ -198,7 +198,7 @@ export function createEngine(parts: EngineParts): WorkflowEngine {
   };
 }
 
-/** The id is not repeated: what belongs to another tenant is answered like what was never there. */
+/** The message does not repeat the id: a run of another tenant is answered like one that never existed. */
 function notFound(): never {
   throw WorkflowErrors.runNotFound();
 }

@@ -10,13 +10,13 @@ import { type AssembledEngine, assembleEngine, type EngineSetup } from './assemb
 /** Runs that one process polls at one time because of messages. */
 const POLLS_AT_ONCE = 32;
 
-/** Milliseconds between two looks for events whose sink has gone. */
+/** Milliseconds between two searches for events whose sink is gone. */
 const FORGET_EVERY_MS = 3_600_000;
 
 /** Milliseconds in which the events of the last steps may reach their sinks, whose plugins end with the engine; else they go out after the next start. */
 const LAST_DELIVERIES_MS = 2_000;
 
-/** Where an engine keeps its runs, and what its nodes do. */
+/** Where an engine keeps its runs, and which node types it has. */
 interface EngineGround {
   /** Where the tables are, which are registered already. */
   readonly database: Database;
@@ -32,7 +32,7 @@ export interface BoundEngine {
 
 /**
  * Binds the life of an engine to a plugin's, during its set-up: the engine's workers, listeners and tasks begin when the plugin is published and the engine is
- * open, and what it carries out is handed over when the plugin stops. Until it is open there is nothing of it but these.
+ * open, and what it carries out is handed over when the plugin stops. Until the engine is open, nothing else of it exists.
  *
  * @param prepare finds where it is opened
  */
@@ -70,7 +70,7 @@ export function bindEngine(
   scope.on(messages.touched, (message) => opened?.runner.changed(toPlace(message)));
   scope.on(messages.follow, (message, meta) => opened?.followers.onFollow(message, meta));
   scope.on(messages.changed, (message) => opened?.followers.onChanged(message));
-  // At once: what another process handed over, or left, waits for the next process.
+  // Immediately: work that another process handed over, or left behind, waits for the next process.
   scope.every(
     `${tables.name}-sweep`,
     limits.sweepIntervalMs,
@@ -93,7 +93,7 @@ export function bindEngine(
     await last.relayNow(signal);
     await Promise.race([last.relay.idle(), pause(LAST_DELIVERIES_MS, undefined, { ref: false })]);
   });
-  // Followers of runs that wait would hold up the stop for all of its time; they go on elsewhere, from where they were.
+  // Followers of waiting runs would delay the stop for the whole drain time; their clients continue on another replica, from the last event.
   scope.drain(`${tables.name} followers`, async () => opened?.followers.close());
   scope.defer(() => opened?.relay.idle());
   // A set-up that fails afterwards is never drained; closing again does nothing.

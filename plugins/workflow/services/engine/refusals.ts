@@ -14,7 +14,7 @@ interface AskedTask {
   readonly payload: TaskPayload;
   /** Where no edge leads on from the outcome: the graph. */
   readonly graph: CompiledGraph | undefined;
-  /** A user who completes a task may be one to whom graphs are shown without credentials. */
+  /** Takes credentials out of conditions: a user who completes a task may not be allowed to see them. */
   readonly redact: (text: string) => string;
 }
 
@@ -67,7 +67,7 @@ function unroutable({ step, payload: { outcome }, graph, redact }: AskedTask): G
   }
   if (conditions.length === 0)
     return refuse('its edges are those of its timeout', '/body/outcome', 'leads nowhere');
-  // Outcomes play no part: it is the data that lead nowhere.
+  // Outcomes are irrelevant here: no comparison matches the data.
   const more = conditions.length > MAX_LISTED ? `; and ${conditions.length - MAX_LISTED} more` : '';
   const listed = conditions.slice(0, MAX_LISTED).join('; ') + more;
   return refuse(
@@ -77,19 +77,20 @@ function unroutable({ step, payload: { outcome }, graph, redact }: AskedTask): G
   );
 }
 
-/** What an assignee begins with that is a role and not a user. */
+/** Prefix of an assignee that is a role and not a user. */
 const ROLE = 'role:';
 
 /**
- * The assignees that an identity answers to (decisions 2.5): its own id, and each of its roles as `role:<name>`. Only the credential counts;
- * the `X-Svc-User-Id` that a client sends does not. An id that looks like a role stands for no user, or one could name himself into it.
+ * The assignees that an identity answers to (decisions 2.5): its own id, and each of its roles as `role:<name>`. Only the credential counts; the
+ * `X-Svc-User-Id` that a client sends does not. An id that looks like a role matches no assignee; otherwise users could gain a role by choosing
+ * their id.
  */
 export function assigneesOf({ id, roles }: Identity): readonly string[] {
   const named = roles.map((role) => `${ROLE}${role}`);
   return id.startsWith(ROLE) ? named : [id, ...named];
 }
 
-/** True for who may see and complete every task of his tenant: its `admin`s and its `owner`, and who has the scope `admin`. */
+/** True for identities that may see and complete every task of their tenant: its `admin`s, its `owner`, and those with the scope `admin`. */
 export function isTaskAdmin({ roles, scopes }: Identity): boolean {
   return roles.includes('admin') || roles.includes('owner') || scopes.has(ADMIN_SCOPE);
 }
@@ -98,7 +99,7 @@ export function isTaskAdmin({ roles, scopes }: Identity): boolean {
 export function requireAssignee(assignee: string | null, identity: Identity): void {
   if (assignee === null || assignee === '') return;
   if (assigneesOf(identity).includes(assignee) || isTaskAdmin(identity)) return;
-  // An assignee that was filled in from data may be anything: it is not repeated.
+  // An assignee that was filled in from data may be any text, so the message does not repeat it.
   const who = assignee.startsWith(ROLE) ? 'users with another role' : 'somebody else';
   throw WorkflowErrors.notAssigned(
     `This task is for ${who}. Only they and administrators of the tenant may complete it.`,

@@ -13,14 +13,14 @@ import { createWatch, type Watch } from './watch.ts';
 
 /** Events that a follower reads at one time. */
 const PAGE = 100;
-/** Other replicas are notified that a run is followed so soon after the beginning, and then again and again. Milliseconds. */
+/** How soon after its beginning a follower is announced to other replicas; then repeatedly. Milliseconds. */
 const FIRST_ANNOUNCEMENT_MS = 20;
 const ANNOUNCEMENT_MS = 10_000;
 
 /** What followers work with. */
 export interface FollowersParts {
   readonly queries: Pick<RunQueries, 'events' | 'position'>;
-  /** Whether a run is running in this process: then it hears by itself when that ends. */
+  /** Whether a run is running in this process: then this process is notified when that ends. */
   readonly isRunningHere: (place: RunPlace) => boolean;
   readonly events: Pick<Events, 'emit' | 'reach'>;
   readonly messages: Pick<ReplicaMessages, 'follow' | 'changed'>;
@@ -57,7 +57,7 @@ export function createFollowers(parts: FollowersParts) {
     }
   }
 
-  /** Says again and again that the run is followed; not where there is one replica only. */
+  /** Announces repeatedly to other replicas that the run is followed; not with a single replica. */
   function announce(place: RunPlace, entry: Watched, inMs: number): void {
     if (events.reach === 'process') return;
     entry.stopAnnouncing = timers.after(inMs, () => {
@@ -93,15 +93,15 @@ export function createFollowers(parts: FollowersParts) {
   }
 
   /**
-   * All events after a number, in order, each once. Throws `workflow.run-not-found` for a run that is not there. Ends after the terminal
-   * event, when there is nothing to come any more, and when the signal aborts. A follower that is slow reads from the table.
+   * All events after a number, in order, each once. Throws `workflow.run-not-found` for a run that is not there. Ends after the terminal event,
+   * when no further events can come, and when the signal aborts. A slow follower reads from the table.
    */
   async function* follow(place: RunPlace, after: number, signal: AbortSignal): AsyncIterable<RunEventRecord> {
     using watch = enter(place);
     let last = after;
     while (!signal.aborted) {
       const page = await queries.events({ ...place, after: last, limit: PAGE });
-      // Every run has events: without any it is not there.
+      // Every run has events: without any there is no such run.
       if (page.total === 0) throw WorkflowErrors.runNotFound(`There is no workflow run "${place.runId}".`);
       watch.heard(page.total);
       let records: readonly RunEventRecord[] = page.events.map(toEventRecord);
@@ -150,13 +150,13 @@ export function createFollowers(parts: FollowersParts) {
       });
     },
 
-    /** Another replica says that it follows a run. */
+    /** Another replica reports that it follows a run. */
     onFollow(message: RunMessage, { origin }: { readonly origin: 'local' | 'remote' }): void {
-      // Followers of this process hear of its commits anyway.
+      // Followers in this process are notified of its commits anyway.
       if (origin === 'remote') remote.announce(toPlace(message));
     },
 
-    /** Some replica says that a run has changed. */
+    /** A replica reports that a run has changed. */
     onChanged(message: RunMessage & { readonly seq: number }): void {
       watched.get(runKey(toPlace(message)))?.watch.heard(message.seq);
     },
@@ -173,11 +173,11 @@ export function createFollowers(parts: FollowersParts) {
   };
 }
 
-/** A replica that follows is notified for so long after it last said so. Milliseconds. */
+/** How long a following replica is notified after its last announcement. Milliseconds. */
 const REMEMBERED_MS = 30_000;
 /** Replicas are notified of a run at most once in this time. Milliseconds. */
 const QUIET_MS = 50;
-/** Runs of which other replicas are notified at one time; these find the changes of others in the table. */
+/** Runs of which other replicas are notified at one time; changes of further runs they find in the table. */
 const MAX_REMOTE = 10_000;
 
 interface RemoteFollower {
@@ -189,7 +189,7 @@ interface RemoteFollower {
   isScheduled: boolean;
 }
 
-/** Which runs other replicas follow: only of these they are notified, by `notify`, which must not throw. */
+/** Which runs other replicas follow: they are notified only of these, by `notify`, which must not throw. */
 function createRemoteFollowers(timers: Timers, notify: (place: RunPlace, seq: number) => void) {
   const remote = new Map<string, RemoteFollower>();
 
@@ -199,13 +199,13 @@ function createRemoteFollowers(timers: Timers, notify: (place: RunPlace, seq: nu
   }
 
   return {
-    /** Some other replica follows the run, for the next half minute. */
+    /** Another replica follows the run, for the next half minute. */
     announce(place: RunPlace): void {
       const key = runKey(place);
       const now = timers.monotonic();
       const follower = remote.get(key) ?? { until: 0, seq: 0, quietUntil: 0, isScheduled: false };
       follower.until = now + REMEMBERED_MS;
-      // Again at the end: the map is in the order of the announcements, so that what is over stands first.
+      // Again at the end: the map is in the order of the announcements, so that expired entries come first.
       remote.delete(key);
       remote.set(key, follower);
       for (const [oldest, { until }] of remote) {
@@ -214,7 +214,7 @@ function createRemoteFollowers(timers: Timers, notify: (place: RunPlace, seq: nu
       }
     },
 
-    /** The run has events up to this number. Notifies those who follow it, of several changes in a short time at once. Costs nothing for other runs. */
+    /** The run has events up to this number. Notifies the replicas that follow it, with one notification for several changes in a short time. Costs nothing for other runs. */
     changed(place: RunPlace, seq: number): void {
       if (remote.size === 0) return;
       const key = runKey(place);

@@ -4,7 +4,7 @@ import type { RunPosition } from '../../store/run-queries.ts';
 import { isTerminal, type RunState } from '../core/state.ts';
 import type { FollowersParts } from './create-followers.ts';
 
-/** How often the table is asked, whatever was heard: a run that moves, and one that waits for a user. Milliseconds. */
+/** How often the table is polled regardless of notifications: for a running run, and for one that waits for a user. Milliseconds. */
 const POLL_RUNNING_MS = 1_000;
 const POLL_RESTING_MS = 5_000;
 
@@ -17,14 +17,14 @@ const GONE: RunPosition = { status: 'cancelled', seq: 0 };
 export type Watch = ReturnType<typeof createWatch>;
 
 /**
- * One run that is followed in this process. It learns of the run from commits of this process and from messages, and asks the table from
- * time to time, so that followers miss nothing when no message ever comes. Nothing is kept for a follower that does not wait.
+ * One run that is followed in this process. Commits of this process and messages notify it, and it polls the table, so that followers miss nothing
+ * when no message ever arrives. Nothing is kept for a follower that does not wait.
  */
 export function createWatch(
   place: RunPlace,
   { queries, isRunningHere, timers, log }: Omit<FollowersParts, 'events' | 'messages' | 'redactor'>,
 ) {
-  /** Who waits for news, with the number of the last event that he has. */
+  /** The followers that wait for news, with the number of the last event that each has. */
   const followers = new Map<(news: News) => void, number>();
   const settlers = new Map<(state: RunState | undefined) => void, number>();
   let knownSeq = 0;
@@ -44,7 +44,7 @@ export function createWatch(
     });
   }
 
-  /** Asks the table; once more when that was wanted in the meantime. */
+  /** Polls the table; once more if that was requested in the meantime. */
   function ask(): void {
     askAgain = isAsking;
     if (isAsking || !isAwaited()) return;
@@ -66,7 +66,7 @@ export function createWatch(
     if (seq >= knownSeq) knownStatus = status;
     knownSeq = Math.max(knownSeq, seq);
     for (const [notify, after] of [...followers]) {
-      // What the table says counts, not what was heard: a wrong message must not make followers read again and again.
+      // The table counts, not the notification: a wrong message must not make followers read again and again.
       if (after < seq) notify('read');
       else if (isTerminal(status)) notify('ended');
     }
@@ -88,7 +88,7 @@ export function createWatch(
       if (signal.aborted || isClosed) return Promise.resolve('ended');
       if (after < knownSeq && !wasEmpty) return Promise.resolve('read');
       const news = waiting<News>(followers, after, 'ended', signal);
-      // Nothing behind what a follower has: perhaps nothing is to come.
+      // Nothing after the follower's last event: perhaps the run has ended.
       if (wasEmpty || isTerminal(knownStatus)) ask();
       else arm();
       return news;
@@ -115,7 +115,7 @@ export function createWatch(
       if (state.status !== 'running') settle(state);
     },
 
-    /** Somebody says that the run has events up to this number. */
+    /** A notification says that the run has events up to this number. */
     heard(seq: number): void {
       if (seq <= knownSeq) return;
       knownSeq = seq;
@@ -133,7 +133,7 @@ export function createWatch(
   };
 }
 
-/** Waits among others for what comes, or for the signal. */
+/** Adds a waiter to `others`; resolves with the value that the waiter is called with, or with `aborted` when the signal aborts. */
 function waiting<T>(
   others: Map<(value: T) => void, number>,
   after: number,

@@ -132,7 +132,7 @@ function checkHeaders(config: JsonObject): ConfigProblems {
   });
 }
 
-/** Data of a run may choose the whole URL. Whoever starts the run, or a model, writes them, so a secret never goes along. */
+/** The data of a run may choose the whole URL. The caller that starts the run, or a model, writes that data, so a secret is never sent along. */
 function checkReceiver(config: JsonObject): ConfigProblems {
   const secrets = ownMember(config, 'secret_headers');
   if (!isObject(secrets) || Object.keys(secrets).length === 0) return [];
@@ -202,7 +202,7 @@ export const GATEWAY_HEADERS: ReadonlySet<string> = new Set(
 );
 
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
-/** No line feed ends a field early, and nothing needs an encoding that the other side has to guess. */
+/** No line feed can end a field early, and no character needs an encoding that the receiver has to guess. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** True for a text that can be the name of a header field (RFC 9110, 5.1). */
@@ -250,8 +250,7 @@ export function readTimeout(config: JsonObject): number | undefined {
 export const MIN_TIMEOUT = 1;
 
 /**
- * Fills a human task in. An assignee is always text. One whose templates led to nothing does not become "anybody", but somebody that only administrators
- * stand in for.
+ * Fills a human task in. An assignee is always text. If its templates led to nothing, the task is not open to all users, but only to administrators.
  */
 export function createHumanFill(config: JsonObject): Fill {
   const fill = createFill(config, { timeout: 'none' });

@@ -110,7 +110,7 @@ function checkRetry(node: ConfiguredNode, retry: Json, check: ConfigCheck): void
 
 type TypeProblems = ReturnType<NonNullable<NodeType['check']>>;
 
-/** What the type itself says, but for members whose fault is reported already. */
+/** The problems that the type itself reports, except for members whose fault is reported already. */
 function typeProblems(type: NodeType, { config, without }: UsableConfig): TypeProblems {
   if (type.check === undefined) return [];
   if (without.length === 0) return type.check(config);
@@ -118,10 +118,10 @@ function typeProblems(type: NodeType, { config, without }: UsableConfig): TypePr
   try {
     found = type.check(config);
   } catch {
-    // It needs a member whose absence is reported already. When the member is there, it is asked again, and what it throws then counts.
+    // The check needs a member whose absence is reported already. Once the member is present, the check is called again, and what it throws then counts.
     return [];
   }
-  // Of the whole configuration nothing is known while a part of it is not there.
+  // Problems of the whole configuration are unreliable while a part of it is missing.
   return found.filter(
     ({ pointer }) =>
       pointer !== '' && !without.some((faulty) => pointer === faulty || pointer.startsWith(`${faulty}/`)),

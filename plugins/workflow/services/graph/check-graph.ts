@@ -16,9 +16,9 @@ import { isObject, jsonFault, ownMember } from './json.ts';
 import { createProblems, createSuggest, kindOf, quote } from './problems.ts';
 
 /**
- * Tells everything that is wrong with a graph at once (specification 2, Graph validation rules; decisions 2.4): problems of the shape first, then of
- * nodes, of edges, and of how they hang together. Empty: it is a `Graph` that `compileGraph` takes. Pure; time grows with the size of the graph, and
- * nothing that somebody writes into one makes it throw. Throws only when a node type's schema or `check` does.
+ * Reports all problems of a graph at once (specification 2, Graph validation rules; decisions 2.4): problems of the shape first, then of nodes, of
+ * edges, and of the structure. Empty: it is a `Graph` that `compileGraph` takes. Pure; time grows with the size of the graph, and no content of a
+ * graph makes it throw. Throws only when a node type's schema or `check` does.
  */
 export function checkGraph(graph: unknown, types: NodeTypes): readonly GraphProblem[] {
   const reading = { problems: createProblems(), suggest: createSuggest() };
@@ -36,7 +36,7 @@ const ID = /^[A-Za-z0-9_-]{1,64}$/;
 /** Names with a meaning of their own in JavaScript objects. */
 const RESERVED = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** Checks every node by itself: id, type and configuration. */
+/** Checks each node on its own: id, type and configuration. */
 function checkNodes({ nodes }: DrawnGraph, types: NodeTypes, check: ConfigCheck): void {
   const known = [...FIXED_TYPES, ...types.names()];
   const seen = new Set<string>();
@@ -78,7 +78,7 @@ function reportType(
 const FIELD_MEMBERS = ['field', 'op', 'value'] as const;
 const FORMS = 'Write either {"outcome": …} or {"field": …, "op": …, "value": …}.';
 
-/** Checks every edge by itself: its ends and its condition. Duplicate edges are fine (decisions 2.1). */
+/** Checks each edge on its own: its ends and its condition. Duplicate edges are fine (decisions 2.1). */
 function checkEdges({ edges }: DrawnGraph, check: ConfigCheck): void {
   for (const edge of edges) {
     checkEnds(edge, check);
@@ -87,7 +87,7 @@ function checkEdges({ edges }: DrawnGraph, check: ConfigCheck): void {
   checkComparisons(edges, check);
 }
 
-/** Tells of the first edge that is one too many, of each node. */
+/** Reports, for each node, the first edge above the limit of comparisons. */
 function checkComparisons(edges: readonly DrawnEdge[], { problems }: ConfigCheck): void {
   const counts = new Map<string, number>();
   for (const { from, condition, label, place } of edges) {

@@ -3,7 +3,7 @@ import type { DrawnGraph, DrawnNode } from './drawn-graph.ts';
 import { compareText, findCycles, type Links, linksOf, reachableFrom } from './links.ts';
 import { quote, quoteAll } from './problems.ts';
 
-/** Checks how nodes and edges hang together: markers, dead ends, reachability, cycles. */
+/** Checks the structure of nodes and edges: markers, dead ends, reachability, cycles. */
 export function checkStructure(graph: DrawnGraph, check: ConfigCheck): void {
   const links = linksOf(check.index.ids, graph.edges);
   const starts = nodesOfType('start', graph);

@@ -1,6 +1,6 @@
 import type { Graph, JsonObject } from '../../contract/graph.ts';
 
-/** The data that conditions and templates speak of. */
+/** The data that conditions and templates refer to. */
 export interface RunData {
   readonly input: JsonObject;
   readonly variables: JsonObject;
@@ -13,11 +13,11 @@ export interface Filled {
   readonly input: JsonObject;
   /** References that led nowhere, as written, each once. */
   readonly missing: readonly string[];
-  /** Why it could not be filled in: the step fails with it. `input` is of no use then. */
+  /** Why it could not be filled in: the step fails with it, and `input` must not be used. */
   readonly failure?: { readonly code: string; readonly message: string };
 }
 
-/** How often a failed step is tried again by itself (decisions 2.6). */
+/** How often a failed step is retried automatically (decisions 2.6). */
 export interface RetryPolicy {
   /** Attempts in all, 1 to 10. */
   readonly maxAttempts: number;
@@ -66,9 +66,9 @@ export interface CompiledGraph {
 }
 
 /**
- * The outgoing edges that a completed node takes, by index, ascending (specification 2, Routing rules; decisions 2.1.1): all conditional edges
- * that match; when none does, all edges without condition. Empty where the node leads nowhere. It is asked once, when the node
- * completes: what it says is stored with the step.
+ * The outgoing edges that a completed node takes, by index, ascending (specification 2, Routing rules; decisions 2.1.1): all conditional edges that
+ * match; when none does, all edges without condition. Empty where the node leads nowhere. Called once, when the node completes: the result is
+ * stored with the step.
  */
 export function chooseEdges(
   graph: CompiledGraph,

@@ -15,7 +15,7 @@ export function compileCondition(condition: Condition): NonNullable<CompiledEdge
 
 /**
  * Compares what a path led to with the value of a condition (decisions 2.2). `undefined` is a path that led nowhere: every operator is false then,
- * except `ne` and `exists: false`. `null` is there.
+ * except `ne` and `exists: false`. `null` is a value.
  */
 export function compare(op: Operator, found: Json | undefined, value: Json): boolean {
   if (op === 'exists') return value === (found !== undefined);
@@ -64,7 +64,7 @@ function isOutcome(condition: Condition): condition is OutcomeCondition {
  */
 const SHORT = 16;
 
-/** Whether a text is part of another one, in time that grows with both lengths, whatever they hold (Knuth, Morris and Pratt). */
+/** Whether a text is part of another one, in time linear in both lengths for any content (Knuth, Morris and Pratt). */
 function containsText(text: string, needle: string): boolean {
   if (needle.length <= SHORT) return text.includes(needle);
   if (needle.length > text.length) return false;

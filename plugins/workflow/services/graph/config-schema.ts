@@ -5,7 +5,7 @@ import type { GraphRule } from './graph-schema.ts';
 import { isObject, ownMember, pathOf, pointerTo } from './json.ts';
 import type { Suggest } from './problems.ts';
 
-/** Something that a schema says no to. */
+/** Something that a schema refuses. */
 interface SchemaProblem {
   readonly rule: Extract<GraphRule, 'config-missing' | 'config-unknown' | 'config-invalid'>;
   /** Relative to the value. */
@@ -34,7 +34,7 @@ export function schemaProblems(
   return [...byPointer.values()];
 }
 
-/** What Ajv says of a value, without what concerns forms that it does not have. `isCut`: there is more, which is not read. */
+/** The errors that Ajv reports for a value, without those about alternatives that it does not match. `isCut`: there are more, which are not read. */
 function schemaErrors(
   schema: TSchema,
   value: JsonObject,
@@ -43,7 +43,7 @@ function schemaErrors(
   return { errors: withoutBranches(errors.slice(0, MAX_READ)), isCut: errors.length > MAX_READ };
 }
 
-/** A value that has none of several forms fails each of them: that it has none is enough. */
+/** A value that matches none of several alternatives fails each of them: the error that it matches none is enough. */
 function withoutBranches(errors: readonly SchemaError[]): readonly SchemaError[] {
   const choices = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf');
   return errors.filter((error) =>
@@ -101,17 +101,17 @@ function messageOf({ keyword, params, parentSchema, message }: SchemaError): str
 /** As much of a configuration as can be looked at further. */
 export interface UsableConfig {
   readonly config: JsonObject;
-  /** Pointers to what is not in it: members that the schema refused, and those that it asks for in vain. Empty for a configuration without faults. */
+  /** Pointers to what is not in it: members that the schema refused, and required members that are missing. Empty for a configuration without faults. */
   readonly without: readonly string[];
 }
 
-/** Times that members are taken out: without one, the object around it may not be what the schema wants any more. */
+/** Rounds of removing members: without a member, the object around it may no longer match the schema. */
 const MAX_ROUNDS = 4;
 
 /**
  * The configuration without the members that its schema refuses: what is left has the types that the schema promises, only that members of its first
- * level may be missing. Elements of arrays are not taken out alone, since places would shift: the array goes. `undefined` where the schema refuses the
- * configuration as a whole, or so much of it that it is not worth the time.
+ * level may be missing. Elements of arrays are not removed alone, since indexes would shift: the whole array is removed. `undefined` if the schema
+ * refuses the configuration as a whole, or so much of it that a further check is not worth the time.
  */
 export function usableConfig(schema: TSchema, given: JsonObject): UsableConfig | undefined {
   const without = new Set<string>();
@@ -133,7 +133,7 @@ export function usableConfig(schema: TSchema, given: JsonObject): UsableConfig |
   return undefined;
 }
 
-/** Names from the configuration to what has to go. */
+/** The path, from the configuration, to the member that has to be removed. */
 function faultyPath(error: SchemaError, config: JsonObject): readonly string[] {
   const { extra } = memberOf(error);
   const path = [...pathOf(error.instancePath), ...(extra === undefined ? [] : [extra])];

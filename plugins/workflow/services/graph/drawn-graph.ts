@@ -2,7 +2,7 @@ import { GRAPH_LIMITS } from './graph-schema.ts';
 import { isObject, ownMember, pointerTo } from './json.ts';
 import { type GraphProblems, kindOf, type ProblemPlace, quote, type Suggest } from './problems.ts';
 
-/** A graph as somebody drew it. Members that are missing or of the wrong type are `undefined`, and reported. */
+/** A graph as its author drew it, unchecked. Members that are missing or of the wrong type are `undefined`, and reported. */
 export interface DrawnGraph {
   readonly nodes: readonly DrawnNode[];
   readonly edges: readonly DrawnEdge[];
@@ -35,7 +35,7 @@ export interface Reading {
 }
 
 /**
- * Reads the shape of a graph. `undefined` when there is nothing to look at, or far too much: the rest is not read then.
+ * Reads the shape of a graph. `undefined` when there is nothing to read, or far too much: the rest is not read then.
  */
 export function readGraph(graph: unknown, reading: Reading): DrawnGraph | undefined {
   const { problems } = reading;
@@ -150,7 +150,7 @@ function openMembers(
 /** Unknown members of one object that are reported. */
 const MAX_UNKNOWN = 10;
 
-/** Reports members that are not known: a misspelt one should not pass silently. */
+/** Reports unknown members: a misspelt one should not pass silently. */
 export function reportUnknown(
   value: object,
   known: readonly string[],
@@ -185,7 +185,7 @@ export function indexNodes({ nodes }: DrawnGraph, known: ReadonlySet<string>) {
     has: (id: string) => byId.has(id),
     /** The node of an id; the first, where several have it. */
     get: (id: string) => byId.get(id),
-    /** The type of the node, where it is known and only one node has the id: nothing is said about others. */
+    /** The type of the node, if it is known and only one node has the id; else undefined. */
     typeOf: (id: string) => {
       const type = ambiguous.has(id) ? undefined : byId.get(id)?.type;
       return type !== undefined && known.has(type) ? type : undefined;

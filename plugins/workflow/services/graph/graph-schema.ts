@@ -32,7 +32,7 @@ export const GRAPH_LIMITS = {
 
 /**
  * Characters of all that templates insert into the configuration of one node, as JSON. A configuration that names a large output many times would
- * otherwise grow without end.
+ * otherwise grow without bound.
  */
 export const MAX_INSERTED = 2 * 1024 * 1024;
 
@@ -177,7 +177,8 @@ const EXAMPLE = {
 };
 
 /**
- * The shape of a graph, for the OpenAPI document and for editors. It allows whatever `checkGraph` allows; the rules themselves, with their codes, are there.
+ * The shape of a graph, for the OpenAPI document and for editors. It allows everything that `checkGraph` allows; the rules themselves, with their codes, are
+ * in `checkGraph`.
  */
 export const GraphSchema = Type.Object(
   {

@@ -16,7 +16,7 @@ export function createProblems() {
   const problems: GraphProblem[] = [];
   let isFull = false;
 
-  /** With a code of another owner, where a node type has codes of its own. */
+  /** With any code: a node type may have codes of its own. */
   function addCoded(code: string, message: string, { pointer, node, edge }: ProblemPlace): void {
     if (problems.length === GRAPH_LIMITS.problems) {
       isFull = true;
@@ -71,7 +71,7 @@ export function kindOf(value: unknown): string {
 /** Searches in one check: beyond them nothing is suggested, since a graph may have thousands of names that are wrong. */
 const MAX_SEARCHES = 50;
 
-/** Gives ` Did you mean "…"?` for the known name that somebody probably meant, or an empty text. */
+/** Returns ` Did you mean "…"?` with the known name that the author probably meant, or an empty text. */
 export type Suggest = (wrong: string, known: readonly string[]) => string;
 
 /** Makes a `Suggest` for one check, whose work is bounded. */

@@ -4,7 +4,7 @@ import type { RetryPolicy } from './compiled-graph.ts';
 import { GRAPH_LIMITS } from './graph-schema.ts';
 import { isObject, ownMember } from './json.ts';
 
-/** What holds where a `retry` does not say it. */
+/** Defaults for members that a `retry` does not set. */
 const DEFAULTS = { delay: '1s', maxDelay: '5m', backoff: 'exponential' } as const;
 
 /** Member `retry` of the configuration of automatic nodes (decisions 2.6). */

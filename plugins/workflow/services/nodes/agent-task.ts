@@ -25,14 +25,14 @@ interface AgentTaskParts {
   readonly commitsWithStep: boolean;
   /** Tokens, estimated, of personality, profile, memories and skills in the system prompt; 0 leaves them out. */
   readonly preambleTokens: number;
-  /** Learns for whom agent tasks work, so that they start no workflows. */
+  /** Collects the principals that agent tasks work for, so that these start no workflows. */
   readonly nested: NestedPrincipals;
 }
 
 /**
- * The node `agent_task` (specification 2, Node and Agent safety pipeline): a whole turn of an agent with its tools. The prompt is what a user says
- * in a chat, and is treated like it: input check, personality, memories and skills of the user who started the run, output check, redaction. No user can
- * be asked: tools that need an approval are refused. A delivery that repeats an attempt does not repeat its tools.
+ * The node `agent_task` (specification 2, Node and Agent safety pipeline): a whole turn of an agent with its tools. The prompt is treated like a user's
+ * message in a chat: input check, personality, memories and skills of the user who started the run, output check, redaction. No user can be asked: tools
+ * that need an approval are refused. A delivery that repeats an attempt does not repeat its tools.
  */
 export function agentTask(parts: AgentTaskParts): NodeType {
   const { agents, preambles, metering, durableEvents, database, commitsWithStep, preambleTokens, nested } =
@@ -110,7 +110,7 @@ export function agentTask(parts: AgentTaskParts): NodeType {
     },
   };
 
-  /** As chats do: a turn that came to an end is metered, whatever the end. */
+  /** As chats do: a turn that came to any end is metered. */
   async function recordFailure(task: StepTask, principal: Principal, result: AgentResult) {
     if (result.uses.length === 0) return;
     try {

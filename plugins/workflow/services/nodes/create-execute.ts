@@ -21,9 +21,9 @@ export interface ExecuteParts {
 }
 
 /**
- * Makes what carries out automatic steps: finds the type of the node and calls it. A type that is away fails the step as `node_type_missing`,
- * which may be retried; for a tenant that is deleted nothing is done any more (`tenant_deleted`). What a type says of an attempt (its record, the message of a failure) comes out redacted, with `duration_ms`; a record
- * that is too large is left out, which the log and the record say. Deadlines, and whether the output may be kept, are the runner's.
+ * Makes what carries out automatic steps: finds the type of the node and calls it. A type that is not registered fails the step as `node_type_missing`, which may be retried; steps
+ * of a deleted tenant fail (`tenant_deleted`). What a type reports of an attempt (its record, the message of a failure) is redacted, with `duration_ms`; a record that is too large
+ * is left out, which the log and the record say. The runner handles deadlines, and decides whether the output may be kept.
  *
  * While the gateway's own database is away a step does not fail, which would pause its run: the type is called again until it answers, or the
  * step is over.
@@ -58,7 +58,7 @@ export function createExecute({ types, tenants, redactor, clock, log }: ExecuteP
         ...(result.also !== undefined && { also: (entities) => result.also!(entities) }),
       };
     } catch (error) {
-      // What ends a step from outside is no failure of its type: the runner knows the reason.
+      // A step that was aborted from outside is no failure of its type: the runner knows the reason.
       if (task.signal.aborted || !(error instanceof StepFailure)) throw error;
       const { code, message, isRetryable, cause } = error;
       const record = kept(error.record, startedAt, task.log);
@@ -86,7 +86,7 @@ export function createExecute({ types, tenants, redactor, clock, log }: ExecuteP
   };
 }
 
-/** Its credentials are refused already; its runs must not go on calling others, at the operator's cost. */
+/** Credentials of a deleted tenant are refused already; its runs must not go on calling other services, at the operator's cost. */
 async function requireLiveTenant(tenants: Pick<Tenants, 'get'>, tenantId: string): Promise<void> {
   const tenant = await tenants.get(tenantId);
   if (tenant === undefined || tenant.deletedAt === null) return;

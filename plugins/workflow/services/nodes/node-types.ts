@@ -20,12 +20,12 @@ interface NodeTypesParts {
 }
 
 /**
- * The node types that there are. A contributed one has to be called `<plugin>/<type>`; one with another name, or with a name that is taken, is left
- * out and logged once. The first of a name wins. The same for all tenants.
+ * The node types that are registered. A contributed one has to be called `<plugin>/<type>`; one with another name, or with a name that is taken, is
+ * left out and logged once. Of several types with one name the first wins. The same for all tenants.
  */
 export function createNodeTypes({ builtin, contributed, log }: NodeTypesParts): NodeTypes {
   const fixed = new Map(builtin.map((type) => [type.type, type]));
-  // By the contribution, not by its name: a plugin that comes again with the same mistake is logged again.
+  // Keyed by the contribution, not by its name: a reloaded plugin with the same mistake is logged again.
   const logged = new WeakSet<NodeType>();
 
   function refuse(type: NodeType, why: string): void {

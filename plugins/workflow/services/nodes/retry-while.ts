@@ -3,15 +3,15 @@ import { type BackoffBounds, backoffDelay } from 'agent-gateway';
 
 /** What is tried again, and how patiently. */
 interface RetryOptions {
-  /** True for a failure that will pass by itself and is no fault of the workflow. */
+  /** True for a temporary failure that the workflow did not cause. */
   readonly isPassing: (error: unknown) => boolean;
   /** Milliseconds between tries: the first, and the longest. */
   readonly pauses: BackoffBounds;
-  /** Hears of the first such failure. */
+  /** Called with the first such failure. */
   readonly begins?: (error: unknown) => void;
 }
 
-/** Calls again while it fails in a way that passes, until the deadline of the step aborts `signal`. Every other failure is thrown. */
+/** Repeats the call after temporary failures, until the deadline of the step aborts `signal`. Every other failure is thrown. */
 export async function retryWhile<T>(
   call: () => Promise<T>,
   { isPassing, pauses, begins }: RetryOptions,

@@ -48,12 +48,12 @@ export async function readExcerpt(
     const text = hide(decode(bytes, charset)).replaceAll(/\s+/g, ' ').trim();
     return text.length <= MAX_EXCERPT ? text : `${text.slice(0, MAX_EXCERPT - 1).toWellFormed()}…`;
   } catch {
-    // The status says enough; a connection that breaks behind it changes nothing.
+    // The status is enough; a connection that breaks after it changes nothing.
     return '';
   }
 }
 
-/** Reads until the end or the bound; what lies behind the bound is not read, and the connection closed. */
+/** Reads until the end or the bound; what lies beyond the bound is not read, and the connection is closed. */
 async function readBytes(body: EgressResponse['body'], most: number) {
   const pieces: Buffer[] = [];
   let length = 0;
@@ -102,7 +102,7 @@ function jsonOutput(text: string, hide: (text: string) => string): JsonObject {
   return isObject(shown) ? shown : { body: shown };
 }
 
-/** In all strings and names of members. What holds none comes back as it was given. Its depth has a bound. */
+/** Hides secrets in all strings and names of members. A value without any is returned unchanged. Its depth is bounded. */
 function hiddenIn(value: Json, hide: (text: string) => string): Json {
   if (typeof value === 'string') return hide(value);
   if (typeof value !== 'object' || value === null) return value;

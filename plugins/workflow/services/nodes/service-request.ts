@@ -94,7 +94,7 @@ function refused(code: string, message: string): StepFailure {
   return new StepFailure(code, message, { isRetryable: false });
 }
 
-/** The key that names an attempt is the engine's own: what a configuration says there is left out. */
+/** The engine sets the key that identifies an attempt: a value in the configuration is left out. */
 const KEY = 'idempotency-key';
 
 /** True for a header that the gateway makes. */
@@ -149,16 +149,16 @@ export interface ResolvedSecrets {
   hide(text: string): string;
 }
 
-/** Failures of a secret that another attempt may not have: of the machine, or of a plugin's store. */
+/** Failures to read a secret that may not recur: of the machine, or of a plugin's store. */
 const MAY_PASS = new Set(
   [SecretErrors.unreadable, SecretErrors.storeMissing].map(({ definition }) => definition.code),
 );
 /** A scheme may stand in front: `Bearer env:NAME`. */
 const FORM = /^(?:([A-Za-z][A-Za-z0-9_-]{0,31}) )?((?:env:|file:|plugin\/).+)$/;
-/** What egress takes for credentials, and does not let travel when a redirect leads to another host. */
+/** Headers that egress treats as credentials and drops when a redirect leads to another host. */
 const CREDENTIAL = /auth|cookie|credential|key|secret|session|signature|token/i;
 const NAME = /^[a-z0-9_-]{1,128}$/i;
-/** Shorter values would take ordinary words out of answers. */
+/** Hiding shorter values would remove ordinary words from answers. */
 const LEAST_HIDDEN = 8;
 const HIDDEN = '[REDACTED:secret]';
 
@@ -183,8 +183,9 @@ export function secretHeaderProblems(
 }
 
 /**
- * Resolves the secrets of a request. Whatever tenant: graphs are written by more people than those who run the deployment, so only what
- * `SVC_TENANT_SECRETS` lists for this tenant and the host of the request may be named; no redirect carries the headers to another host. Throws `secret_refused` and `secret_unavailable`, naming the reference.
+ * Resolves the secrets of a request. For every tenant: graphs are written by more people than the operators of the deployment, so a graph may name only secrets that
+ * `SVC_TENANT_SECRETS` lists for this tenant and the host of the request; no redirect carries the headers to another host. Throws `secret_refused` and `secret_unavailable`, naming
+ * the reference.
  */
 export async function resolveSecrets(
   secrets: Secrets,

@@ -134,8 +134,8 @@ const TLS = /^(?:ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_OSS
 const DNS_CALL = /^(?:query|getaddrinfo)/;
 
 /**
- * The failure of a step for what egress threw: refusals are final, what may pass is not. The words are those of egress, which name the host
- * and never the URL. An error of no catalogue is thrown as it is.
+ * The failure of a step for what egress threw: refusals are final, what may pass is not. The message is that of egress, which names the host and
+ * never the URL. An error without a code of a catalogue is rethrown.
  */
 function egressFailure(thrown: unknown, record: JsonObject): StepFailure {
   if (!(thrown instanceof GatewayError)) throw thrown;
@@ -156,7 +156,7 @@ function closer({ cause }: Error): string {
   return 'service_unreachable';
 }
 
-/** Statuses that may pass: everything else below 500 would be answered alike (decisions 2.6). */
+/** Statuses that may pass: other statuses below 500 would be answered the same way again (decisions 2.6). */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /** True for an answer after which another attempt makes sense. */
@@ -167,9 +167,9 @@ function isPassingStatus(status: number): boolean {
 const PAUSES = { first: 50, most: 1_000 };
 
 /**
- * Sends as soon as egress has room. How many requests a tenant may have open is the gateway's own affair, and no fault of the workflow: a step that
- * comes when all are open waits its turn, until its deadline aborts `signal`. What egress refuses so is not sent; of a redirect that finds no room the
- * request before it is repeated, with the same key. Everything else that `send` throws is thrown.
+ * Sends as soon as egress has room. The limit of a tenant's open requests belongs to the gateway and is no fault of the workflow: a step above the
+ * limit waits until its deadline aborts `signal`. A request that egress refuses for this reason was not sent; if a redirect finds no room, the request
+ * before it is repeated, with the same key. Everything else that `send` throws is rethrown.
  */
 function whenAdmitted<T>(send: () => Promise<T>, signal: AbortSignal): Promise<T> {
   return retryWhile(send, { isPassing: isBusy, pauses: PAUSES }, signal);

@@ -2,7 +2,7 @@ import type { NodeType, StepResult } from '../../contract/node-types.ts';
 import type { RunState, StepState } from '../core/state.ts';
 import type { CompiledNode } from '../graph/compiled-graph.ts';
 
-/** The types of automatic nodes that are there now. They come and go with their plugins. */
+/** The types of automatic nodes that are registered now. They come and go with their plugins. */
 export interface NodeTypes {
   get(type: string): NodeType | undefined;
   /** Names of all types, the built-in ones first. */

@@ -7,7 +7,7 @@ import type { RunState } from '../core/state.ts';
 export interface Creation {
   readonly state: RunState;
   readonly events: readonly NewEvent[];
-  /** Names of the sinks that want the events: for each of them they are noted in the outbox. */
+  /** Names of the sinks that want the events: for each of them the outbox records the events. */
   readonly sinks: readonly string[];
   readonly idempotency?: { readonly key: string; readonly fingerprint: string } | undefined;
 }
@@ -20,18 +20,18 @@ export interface Commit {
   readonly after: RunState;
   readonly events: readonly NewEvent[];
   readonly sinks: readonly string[];
-  /** Writes of others that commit together with it. */
+  /** Writes of other code that commit together with it. */
   readonly also?: ((entities: TenantEntityManager) => Promise<void>) | undefined;
 }
 
 /**
- * Where runs are kept. Each write is one transaction, and correct whatever others write: a commit is stored only when the run still has the
+ * Where runs are kept. Each write is one transaction, and correct under concurrent writes: a commit is stored only if the run still has the
  * revision of `before`. A write that rejects may or may not have been stored: read again.
  */
 export interface RunStore {
   /** Milliseconds on the database's clock. */
   now(): Promise<number>;
-  /** Stores a run with its first events. Its id may be there already (a repeated call): then it is `exists`. */
+  /** Stores a run with its first events. Returns `exists` if the id exists already (a repeated call). */
   create(
     creation: Creation,
   ): Promise<'created' | 'exists' | { readonly runId: string; readonly fingerprint: string }>;
@@ -46,10 +46,10 @@ export interface RunStore {
   orphans(limit: number): Promise<readonly (RunPlace & { readonly owner: string })[]>;
   /** What a worker owns, with its revision. */
   owned(worker: string): Promise<readonly (RunPlace & { readonly revision: number })[]>;
-  /** Makes a worker known, alive for `leaseMs` by the database's clock. */
+  /** Registers a worker, with a lease of `leaseMs` by the database's clock. */
   join(worker: string, leaseMs: number): Promise<void>;
-  /** Prolongs its life. False when it was over: others may have its runs. */
+  /** Renews its lease. False when the lease had expired: other workers may have its runs. */
   renew(worker: string, leaseMs: number): Promise<boolean>;
-  /** Forgets a worker, and those that have been dead for long and own nothing. */
+  /** Removes a worker, and workers that have been dead for long and own nothing. */
   leave(worker: string): Promise<void>;
 }

@@ -59,7 +59,7 @@ export class Admission {
   /** Gives free slots to the runs that wait, in fair order; when none waits, asks the database for more. */
   fill(): void {
     const { slots, waiting } = this.#core;
-    // What is done here gives slots back, and comes here again.
+    // Polls give slots back, which calls this method again.
     if (!this.#isFilling && waiting.size > 0) {
       this.#isFilling = true;
       while (this.#core.claimant !== undefined) {
@@ -80,7 +80,7 @@ export class Admission {
     this.#hasBacklog = true;
   }
 
-  /** See `Runner.sweep`. Calls that meet are one. Rejects when the database does not answer; a run that fails does not hinder the others. */
+  /** See `Runner.sweep`. Simultaneous calls share one sweep. Rejects when the database does not answer; a run that fails does not stop the others. */
   sweep(signal: AbortSignal): Promise<void> {
     this.#sweeping ??= this.#sweepOnce(signal).finally(() => {
       this.#sweeping = undefined;
@@ -105,7 +105,7 @@ export class Admission {
     this.fill();
   }
 
-  /** Runs whose worker is dead: their steps are pending again, and this process begins those that it has room for. */
+  /** Takes over runs whose worker is dead: their steps become pending again, and this process begins those that it has room for. */
   async #takeOverOrphans(signal: AbortSignal): Promise<void> {
     const { store, metrics, log } = this.#core;
     const orphans = await store.orphans(ORPHANS);
@@ -121,7 +121,7 @@ export class Admission {
     await forEachLimited(orphans, POLLS_AT_ONCE, takeOver, signal);
   }
 
-  /** What the tables say that this process owns, and what it carries out: where these differ, the run is read, and its steps adjusted. */
+  /** Compares the runs that this process owns by the tables with those that it carries out: where these differ, the run is read, and its steps are adjusted. */
   async #compareOwned(): Promise<void> {
     const { lease, store, metrics } = this.#core;
     const { worker } = lease;
@@ -135,7 +135,7 @@ export class Admission {
       const place = { tenantId, runId };
       const live = this.#runs.get(place);
       isOwned.add(live);
-      // It may have gone on here since the question; one that is behind has missed something.
+      // The run may have changed here since the query; a run with an older revision here has missed a change.
       if (live?.hasSteps && (live.revision ?? 0) >= revision) continue;
       drifted += 1;
       void this.#runs.of(place).poll(0);
@@ -153,7 +153,7 @@ export class Admission {
     return this.#core.slots.free + AHEAD + REMEMBERED;
   }
 
-  /** So that a backlog is worked off as fast as slots come free, and not once a sweep. One question at a time. */
+  /** Works off a backlog as fast as slots come free, instead of once per sweep. One query at a time. */
   async #pull(): Promise<void> {
     this.#isPulling = true;
     while (this.#isHungry) {
@@ -167,7 +167,7 @@ export class Admission {
         log.warn({ err: error }, 'due workflow runs could not be asked for; the next sweep asks again');
         break;
       }
-      // What is due and cannot be begun would be found again and again: the sweeps try it.
+      // Due runs that cannot be begun would be found again and again: they are left to the sweeps.
       if (counts.begun === begun) this.#hasBacklog = false;
     }
     this.#isPulling = false;

@@ -5,11 +5,12 @@ import type { Graphs } from '../graphs.ts';
 import type { RunStore } from '../ports/run-store.ts';
 
 /**
- * The copy of one run that this process decides by: the state after the last read or commit here. Others change the run too, so it may be behind.
+ * This process's copy of one run, on which its decisions are based: the state after the last read or commit here. Other processes change the run
+ * too, so it may be stale.
  *
- * A change that is decided by an old copy cannot be stored: the commit compares revisions. A refusal ("this task is completed") is compared with nothing, so
- * it may only come from a copy that is new enough. For that there is a logical clock, which ticks when a read or a transition begins: a copy that is
- * newer than a moment has all that was stored by then, here or elsewhere.
+ * A change that is based on a stale copy cannot be stored: the commit compares revisions. A refusal ("this task is completed") is not compared with
+ * anything, so it may only come from a copy that is new enough. For that there is a logical clock, which ticks when a read or a transition begins: a copy
+ * that is newer than a moment has all that was stored by then, here or elsewhere.
  */
 export class CachedState {
   readonly #parts: { readonly store: Pick<RunStore, 'read'>; readonly graphs: Graphs };
@@ -31,18 +32,18 @@ export class CachedState {
     return this.#isStale ? undefined : this.#state;
   }
 
-  /** Of the state that is known, stale or not; undefined while none is. */
+  /** Revision of the known state, stale or not; undefined while none is known. */
   get revision(): number | undefined {
     return this.#state?.revision;
   }
 
-  /** Of the run's version, which never changes. Throws before the run was there. */
+  /** The graph of the run's version, which never changes. Throws before the run was read or created. */
   get graph(): CompiledGraph {
     if (this.#graph === undefined) throw new Error('The run was not read yet');
     return this.#graph;
   }
 
-  /** Somebody else has changed the run, or may have. */
+  /** Another process has changed the run, or may have. */
   get isStale(): boolean {
     return this.#isStale;
   }
@@ -57,7 +58,7 @@ export class CachedState {
     return this.#takenAt > moment;
   }
 
-  /** It has to be read before anything else is decided by it. */
+  /** Marks the copy as stale: it has to be read again before the next decision. */
   invalidate(): void {
     this.#isStale = true;
   }
@@ -86,7 +87,7 @@ export class CachedState {
     }
   }
 
-  /** The moment at which a transition begins. A caller that comes from now on may know more than it does. */
+  /** The moment at which a transition begins. Callers that arrive from now on may know of later changes. */
   begin(): number {
     this.#moment += 1;
     return this.#moment;

@@ -21,7 +21,7 @@ const CREATION_PAUSE = { first: 50, most: 1_000 };
 const HAND_OVER_MS = 2_000;
 const SIGN_OFF_MS = 500;
 
-/** One process's share in the runs of an engine. It takes time, ids and all that it does outside from its parts alone. */
+/** One process's share in the runs of an engine. It gets time, ids and all outside effects only through its parts. */
 export function createRunner(parts: RunnerParts): Runner {
   const { store, timers, limits, endsOnFailure = false, newId, metrics } = parts;
   const clock = new DatabaseClock(store, timers);
@@ -101,7 +101,7 @@ async function start(core: RunnerCore, runs: LiveRuns, run: NewRun): Promise<Sta
   return reply.answer;
 }
 
-/** Tries until the run is stored, or its caller waits no more. */
+/** Retries until the run is stored, or its caller no longer waits. */
 async function storeNew(
   { store, pauses, phase, metrics }: RunnerCore,
   creation: Creation,
@@ -117,7 +117,7 @@ async function storeNew(
         live.notCreated();
         return reply.resolve({ existing: result });
       }
-      // Else by a try that seemed to fail: others may have changed it since.
+      // Otherwise an earlier try that seemed to fail stored it: other processes may have changed it since.
       if (result === 'created') created();
       else live.createdInDoubt();
       return reply.resolve({ state });
@@ -127,7 +127,7 @@ async function storeNew(
       const isAwaited = () => !reply.isSettled && !phase.isClosed;
       if (isAwaited()) await pauses.pause(backoffDelay(failures, CREATION_PAUSE));
       if (isAwaited()) continue;
-      // It may be stored all the same: then what was claimed is to be carried out here.
+      // It may be stored nevertheless: then the claimed steps have to be carried out here.
       live.createdInDoubt();
       return reply.reject(error);
     }
@@ -141,7 +141,7 @@ async function close(core: RunnerCore, runs: LiveRuns, signal: AbortSignal): Pro
   waiting.clear();
   await Promise.race([runs.whenEmpty(), aborted(signal)]);
   for (const run of runs.all()) run.release();
-  // What cannot be given back goes to others when our lease is over.
+  // Other workers take over what cannot be given back, once our lease has expired.
   await Promise.race([runs.whenEmpty(), pauses.pause(HAND_OVER_MS)]);
   phase.isClosed = true;
   pauses.endAll();

@@ -1,9 +1,9 @@
 import type { RunPlace } from '../../contract/engine.ts';
 
 /**
- * Who may carry out how many steps in this process. No slot stays free while a run could use it. While several tenants want slots, those who hold
- * fewest come first, and equals take turns: a tenant's next step (even the next of a run that is under way) does not come before the first step of a tenant
- * that holds no more. So a tenant's share is at least its part among those who want something, and no tenant waits behind another's long chains.
+ * How many steps each tenant may carry out in this process. No slot stays free while a run could use it. While several tenants want slots, those that hold
+ * the fewest come first, and equals take turns: a tenant's next step (even the next of a run in progress) does not come before the first step of a tenant
+ * that holds no more slots. So a tenant gets at least an equal share among the tenants that want slots, and no tenant waits behind another's long chains.
  */
 export class FairSlots {
   readonly #capacity: number;
@@ -41,7 +41,7 @@ export class FairSlots {
     return room;
   }
 
-  /** Whose turn it is: of the tenants that wait, in their order, the first of those who hold fewest slots. Undefined: none waits, or no slot is free. */
+  /** The next tenant: of the waiting ones, in their order, the first of those that hold the fewest slots. Undefined: none waits, or no slot is free. */
   next(): string | undefined {
     if (this.free === 0) return undefined;
     let next: string | undefined;
@@ -56,7 +56,7 @@ export class FairSlots {
     return next;
   }
 
-  /** Takes as many; the caller has asked whether they are there. */
+  /** Takes `count` slots; the caller has checked that they are free. */
   take(tenantId: string, count: number): void {
     if (count === 0) return;
     this.#held.set(tenantId, this.heldBy(tenantId) + count);
@@ -72,12 +72,12 @@ export class FairSlots {
   }
 }
 
-/** Runs that may wait. What is beyond is left to the sweeps, which find it in the database. */
+/** Runs that may wait. Further ones are left to the sweeps, which find them in the database. */
 const MAX_WAITING = 1_024;
 
 /**
- * Runs that could be worked on here, and had no room: each once, first in, first out within a tenant. A tenant that fills the list makes room for
- * those who have fewer runs in it.
+ * Runs that could be worked on here, but for which there was no slot: each once, first in, first out within a tenant. A tenant that fills the list
+ * loses places to tenants with fewer runs in it.
  */
 export class WaitingRuns {
   readonly #most: number;
@@ -93,12 +93,12 @@ export class WaitingRuns {
     return this.#size;
   }
 
-  /** Those who wait; who was served last comes last. */
+  /** The waiting tenants; the one that was served last comes last. */
   tenants(): MapIterator<string> {
     return this.#tenants.keys();
   }
 
-  /** False when a run had to be left out: this one, or the newest of the tenant with most. */
+  /** False when a run had to be left out: this one, or the newest of the tenant with the most runs. */
   add(place: RunPlace): boolean {
     const { tenantId, runId } = place;
     const runs = this.#tenants.get(tenantId);
@@ -111,7 +111,7 @@ export class WaitingRuns {
     return !isFull;
   }
 
-  /** The run of a tenant that waits for the longest time; the tenant is last in turn then. */
+  /** The run of a tenant that has waited longest; the tenant then goes to the end of the line. */
   take(tenantId: string): RunPlace | undefined {
     const runs = this.#tenants.get(tenantId);
     const place = runs?.values().next().value;

@@ -5,8 +5,8 @@ import type { RunnerCore } from './runner.ts';
 import { StepCall } from './step-call.ts';
 
 /**
- * The steps of one run that this process carries out, and those that have ended until that is stored. Each one that is carried out holds a slot of
- * its tenant. How a call ends goes into the mailbox of the run.
+ * The steps of one run that this process carries out, and ended ones until their end is stored. Each step that is carried out holds a slot of its
+ * tenant. The result of a call goes into the mailbox of the run.
  */
 export class InFlightSteps {
   readonly #core: RunnerCore;
@@ -16,7 +16,7 @@ export class InFlightSteps {
   /** By step. */
   readonly #calls = new Map<string, StepCall>();
 
-  /** @param ended called when a call has ended by itself and its slot is free */
+  /** @param ended called when a call has ended without being stopped, and its slot is free */
   constructor(core: RunnerCore, slots: ReservedSlots, mailbox: Pick<Mailbox, 'ended'>, ended: () => void) {
     this.#core = core;
     this.#slots = slots;
@@ -38,7 +38,7 @@ export class InFlightSteps {
     return missing;
   }
 
-  /** Begins claimed steps, for which slots are kept. What is not to be begun here is given back. */
+  /** Begins claimed steps, for which slots are kept. Steps that must not begin here are given back. */
   begin(run: RunState, claimed: readonly StepState[], graph: CompiledGraph): void {
     for (const step of claimed) {
       const call = new StepCall(this.#core, step);
@@ -56,7 +56,7 @@ export class InFlightSteps {
     this.#slots.giveBackKept();
   }
 
-  /** Stops what is not to be done any more: the step is over, or another worker's. */
+  /** Stops calls whose step is over, or belongs to another worker. */
   stopOthers({ steps }: RunState): void {
     if (this.#calls.size === 0) return;
     const kept = new Set<StepCall>();
@@ -70,19 +70,19 @@ export class InFlightSteps {
     }
   }
 
-  /** The end of a call is stored, or came too late. */
+  /** The result of a call is stored, or came too late. */
   settled(call: StepCall): void {
     if (this.#calls.get(call.fence.stepId) === call) this.#calls.delete(call.fence.stepId);
   }
 
-  /** Stops all that is carried out; what has ended already stays. */
+  /** Stops all calls in progress; those that have ended already stay. */
   abandon(reason: string): void {
     for (const call of this.#calls.values()) {
       if (!call.isOver) this.#drop(call, reason);
     }
   }
 
-  /** Stops all that is carried out, to give it back. It stays in flight until that is stored. */
+  /** Stops all calls in progress, to give their steps back. These stay in flight until that is stored. */
   release(reason: string): void {
     const stopped = [...this.#calls.values()].filter((call) => call.stop(reason));
     for (const call of stopped) {
@@ -97,13 +97,13 @@ export class InFlightSteps {
   }
 }
 
-/** The slots that one run holds for steps which are not begun yet. What is given back goes to runs that wait. */
+/** The slots that one run holds for steps which are not begun yet. Slots that are given back go to waiting runs. */
 export class ReservedSlots {
   readonly #core: Pick<RunnerCore, 'slots' | 'slotsFreed'>;
   readonly #tenantId: string;
-  /** Taken before it is known what they are for. */
+  /** Slots taken before it is known for which steps. */
   #granted = 0;
-  /** For steps that a commit claims of which it is not known whether it is stored. */
+  /** Slots for steps that a commit claims which may or may not be stored. */
   #kept = 0;
 
   constructor(core: Pick<RunnerCore, 'slots' | 'slotsFreed'>, tenantId: string) {
@@ -115,7 +115,7 @@ export class ReservedSlots {
     return this.#kept > 0;
   }
 
-  /** Steps that may be claimed now: those that have a slot already, and what the tenant may take. */
+  /** How many steps may be claimed now: the slots that the run holds already, plus those that the tenant may take. */
   get room(): number {
     return this.#granted + this.#core.slots.roomFor(this.#tenantId);
   }
@@ -125,7 +125,7 @@ export class ReservedSlots {
     this.#granted += count;
   }
 
-  /** Has a slot for each of so many claimed steps, and gives back what was granted beyond. */
+  /** Keeps a slot for each of `claimed` steps, and gives back further granted ones. */
   keep(claimed: number): void {
     this.#core.slots.take(this.#tenantId, Math.max(0, claimed - this.#granted));
     this.#granted = Math.max(0, this.#granted - claimed);
@@ -133,7 +133,7 @@ export class ReservedSlots {
     this.giveBackGranted();
   }
 
-  /** Of so many steps that turned out to be claimed, those without a slot take one that is free, while there is one. */
+  /** Takes free slots, as far as there are any, for those of `claimed` steps that have none. */
   takeFor(claimed: number): void {
     const more = Math.min(Math.max(0, claimed - this.#kept), this.#core.slots.free);
     this.#core.slots.take(this.#tenantId, more);

@@ -11,11 +11,11 @@ import { RunTimers } from './run-timers.ts';
 import type { Answer, RunnerCore } from './runner.ts';
 
 /**
- * A run that this process works on: the one place where it is changed here. What happens to it goes into a mailbox; everything that came while a
- * commit was under way goes into the next one, together with the claim of what becomes ready by it. It lives while it has messages or steps in flight.
+ * A run that this process works on: the only place in this process where it is changed. Changes go into a mailbox; all messages that arrived during a
+ * commit go into the next one, together with the claim of steps that become ready by it. The object lives while it has messages or steps in flight.
  *
  * The loop: `#work` reads the run where that is needed (`#read`), else makes a transition (`#turn`): it takes a batch of messages, advances the state, and
- * commits it. Where that fails, `RetryState` decides what is tried next, and when.
+ * commits it. If that fails, `RetryState` decides what is tried next, and when.
  */
 export class LiveRun {
   readonly place: RunPlace;
@@ -31,7 +31,7 @@ export class LiveRun {
   /** A transition is due although there is no message: steps may be claimed. */
   #isClaimDue = false;
 
-  /** @param left called when it has nothing to do any more */
+  /** @param left called when there is nothing left to do */
   constructor(core: RunnerCore, place: RunPlace, left: (run: LiveRun) => void) {
     this.place = place;
     this.#core = core;
@@ -45,7 +45,7 @@ export class LiveRun {
     this.#retries = new RetryState(core, place, parts);
   }
 
-  /** Of the state that is known here; undefined while none is. */
+  /** Revision of the state that is known here; undefined while none is known. */
   get revision(): number | undefined {
     return this.#cache.revision;
   }
@@ -60,7 +60,7 @@ export class LiveRun {
     return this.hasSteps && this.#cache.current?.status === 'running';
   }
 
-  /** Applies what somebody did. Undefined: there is no such run. Rejects after a bounded time when it cannot be stored. */
+  /** Applies a command. Undefined: there is no such run. Rejects after a bounded time when it cannot be stored. */
   ask(command: Command): Promise<Answer | undefined> {
     const answer = this.#mailbox.ask(command, this.#cache.moment);
     this.#go();
@@ -85,13 +85,13 @@ export class LiveRun {
     this.#claim();
   }
 
-  /** Somebody else has changed the run. */
+  /** Another process has changed the run. */
   refresh(): void {
     this.#cache.invalidate();
     this.#go();
   }
 
-  /** Holds everything back until one of the next three: the run is being stored for the first time, with so many steps claimed. */
+  /** Holds everything back until one of the next three calls: the run is being stored for the first time, with as many steps claimed. */
   creating(claimed: number): void {
     this.#isBusy = true;
     this.#slots.keep(claimed);
@@ -108,7 +108,7 @@ export class LiveRun {
     this.#proceed();
   }
 
-  /** The run may be stored or not, and may have gone on: what is there is carried on. */
+  /** The run may or may not be stored, and may have changed since: it is read, and continued if it exists. */
   createdInDoubt(): void {
     this.#cache.invalidate();
     this.#retries.createdInDoubt();
@@ -121,7 +121,7 @@ export class LiveRun {
     this.#proceed();
   }
 
-  /** All steps in flight belong to others now. */
+  /** All steps in flight may belong to other workers now. */
   leaseEnded(): void {
     this.#steps.abandon('The lease of the worker is over');
     this.#timers.cancel();
@@ -134,7 +134,7 @@ export class LiveRun {
     this.#go();
   }
 
-  /** Ends whatever is still waited for. */
+  /** Rejects all callers and polls that still wait. */
   giveUp(): void {
     const lost = this.#mailbox.giveUp();
     const { tenantId, runId } = this.place;
@@ -147,7 +147,7 @@ export class LiveRun {
 
   #stepEnded(): void {
     this.#go();
-    // After the next step of this run was considered, which comes first where no other run waits.
+    // Only now, so that the next step of this run comes first if no other run waits.
     this.#core.slotsFreed();
   }
 
@@ -183,7 +183,7 @@ export class LiveRun {
 
   #rest(): void {
     const isDone = !this.hasSteps || this.#core.phase.isClosed;
-    // Slots that are given back may come back at once, to this run too: then it goes on.
+    // Slots that are given back may be granted again at once, also to this run: then it continues.
     this.#isBusy = true;
     this.#slots.giveBackGranted();
     if (isDone) this.#slots.giveBackKept();
@@ -219,14 +219,14 @@ export class LiveRun {
     const { lease, clock } = this.#core;
     this.#steps.stopOthers(state);
     const claimed = this.#steps.missing(state, lease.worker);
-    // Claimed by a commit of which it was not known whether it was stored. Where no slot was kept for it, it takes one that is free.
+    // Claimed by a commit that may or may not have been stored. A step without a kept slot takes a free one.
     this.#slots.takeFor(claimed.length);
     this.#steps.begin(state, claimed, this.#cache.graph);
     const now = clock.now();
     const { isInDoubt, isSuspicious } = this.#retries;
     if (isInDoubt) this.#timers.notify(undefined, state, now);
     this.#retries.clarified();
-    // The next transition does not claim: what is ready gets its turn after it.
+    // The next transition does not claim: ready steps are claimed after it.
     if (isSuspicious) this.#timers.watch(state, now);
     else if (this.hasSteps) this.#isClaimDue = true;
   }
@@ -261,7 +261,7 @@ export class LiveRun {
     }
   }
 
-  /** What happened, what time has brought, and the claim of what is ready then. */
+  /** The batch's commands, a tick for timers, and the claim of the steps that are ready then. */
   #commands(before: RunState, batch: readonly Message[], { now }: Facts): Command[] {
     const commands = batch.map(({ command }) => command);
     if (before.wakeAt !== null && before.wakeAt <= now) commands.push({ type: 'tick' });
@@ -280,7 +280,7 @@ export class LiveRun {
   ): void {
     this.#retries.recovered();
     const again = batch.filter((message, index) => {
-      // A refusal must not come from a state that is older than what its sender has seen elsewhere.
+      // A refusal must not be based on a state that is older than what the sender may have seen elsewhere.
       if (message.reply !== undefined && !this.#cache.isNewerThan(message.arrived)) return true;
       settle(this.#core, this.#steps, message, { state: before, verdict: verdicts[index]! });
       return false;
@@ -299,7 +299,7 @@ export class LiveRun {
     claimed: readonly StepState[],
   ): void {
     const { metrics, committed, clock } = this.#core;
-    // What was tried by itself has claimed nothing: that comes next.
+    // A command that was tried alone did not claim: that comes next.
     if (this.#retries.isSuspicious) this.#isClaimDue = true;
     this.#retries.recovered();
     metrics.committed('stored');

@@ -18,18 +18,18 @@ const REPLY_TIMEOUT_MS = 5_000;
 /** Something that happened to a run and is not stored yet. */
 export interface Message {
   command: Command;
-  /** Of a result or a release: what it is of. It is kept until it is stored, or too late. */
+  /** Of a result or a release: its call. The message is kept until it is stored, or too late. */
   readonly call?: StepCall;
-  /** Of anything else: the caller's answer. It is forgotten once it is given. */
+  /** Of any other message: the caller's answer. The message is dropped once it is answered. */
   readonly reply?: PendingReply<Answer | undefined>;
   also?: StepResult['also'];
-  /** When its caller sent it, by the clock of `CachedState`: what was read or decided before may be older than what the caller knows. */
+  /** When its caller sent it, by the clock of `CachedState`: a state that was read or decided before may be older than what the caller knows. */
   readonly arrived: number;
   conflicts: number;
   rejections: number;
-  /** It was in a write that may be stored: the revision before, and why it is not known. */
+  /** Set after a write with this message that may be stored: the revision before it, and the error. */
   doubt?: { readonly revision: number; readonly error: unknown };
-  /** What it really says, while something else is tried in its place. */
+  /** The original content, while a substitute is tried. */
   original?: Pick<Message, 'command' | 'also'>;
 }
 
@@ -59,7 +59,7 @@ export class Mailbox {
     return this.#poll.promise;
   }
 
-  /** Answers all who wait for a poll; who comes after that waits for the next one. */
+  /** Answers all callers that wait for a poll; later callers wait for the next one. */
   polled(isDone: boolean): void {
     this.#poll?.resolve(isDone);
     this.#poll = undefined;
@@ -79,8 +79,8 @@ export class Mailbox {
   }
 
   /**
-   * Takes what goes into one transition of a state. A result with writes of its own goes alone. What may have been done already and must not be
-   * done twice is not done: its caller gets the error for which that is not known.
+   * Takes what goes into one transition of a state. A result with writes of its own goes alone. A command that may be stored already and must not
+   * be applied twice is skipped: its caller gets the error of that write.
    *
    * @param isSingle takes one at most, to find out which of them cannot be stored
    */
@@ -98,17 +98,17 @@ export class Mailbox {
     return batch;
   }
 
-  /** They are tried again, before what came later. */
+  /** The batch is tried again, before later messages. */
   putBack(batch: readonly Message[]): void {
     this.#queue = [...batch.filter(isOpen), ...this.#queue];
   }
 
-  /** They are tried again, after all others. */
+  /** The batch is tried again, after all other messages. */
   putLast(batch: readonly Message[]): void {
     this.#queue.push(...batch.filter(isOpen));
   }
 
-  /** Callers get this error when their time is over; those whose time is over are forgotten. */
+  /** Callers get this error when their time is over; messages whose time is over are dropped. */
   noteDelay(reason: unknown): void {
     for (const { reply } of this.#queue) {
       if (reply !== undefined) reply.reason = reason;
@@ -116,7 +116,7 @@ export class Mailbox {
     this.#queue = this.#queue.filter(isOpen);
   }
 
-  /** The run is not there: nothing can come of anything. Gives the calls whose ends were to be stored. */
+  /** The run does not exist: no message can be applied. Returns the calls whose results were to be stored. */
   runIsGone(): readonly StepCall[] {
     this.polled(true);
     const all = this.#queue.splice(0);
@@ -124,7 +124,7 @@ export class Mailbox {
     return all.flatMap(({ call }) => call ?? []);
   }
 
-  /** Ends them all. Returns how many results are lost to this process. */
+  /** Rejects all callers. Returns how many results this process discards. */
   giveUp(): number {
     this.polled(false);
     const all = this.#queue.splice(0);
@@ -135,14 +135,14 @@ export class Mailbox {
 
 const isOpen = ({ reply }: Message): boolean => !reply?.isSettled;
 
-/** A retry that may be stored, of a run that went on since: its steps may have failed again, and would be tried once more. */
+/** True for a `retry` that may be stored, if the run has changed since: its steps may have failed again, and would be retried once more. */
 function mayBeStored({ command, doubt }: Message, { revision }: RunState): boolean {
   return command.type === 'retry' && doubt !== undefined && doubt.revision !== revision;
 }
 
 /**
- * Ends a message that is stored, or can change nothing any more: its caller gets the answer, and the call whose end it was is in flight no more. A result
- * that came too late is counted; that a failure was stored in the place of a result is logged, since that is written nowhere else.
+ * Ends a message that is stored, or can no longer change anything: its caller gets the answer, and its call is no longer in flight. A late result is
+ * counted; a failure that was stored in place of a result is logged, since that is recorded nowhere else.
  */
 export function settle(
   { metrics, log }: Pick<RunnerCore, 'metrics' | 'log'>,
@@ -193,12 +193,12 @@ export class PendingReply<T> {
     return this.#isSettled;
   }
 
-  /** Nothing when it is settled already. */
+  /** Does nothing when it is settled already. */
   resolve(answer: T): void {
     if (this.#isFirst()) this.#settle.resolve(answer);
   }
 
-  /** Nothing when it is settled already. */
+  /** Does nothing when it is settled already. */
   reject(error: unknown): void {
     if (this.#isFirst()) this.#settle.reject(error);
   }

@@ -8,16 +8,16 @@ import type { Mailbox, Message } from './mailbox.ts';
 import type { RunnerCore } from './runner.ts';
 import { endingNotStored } from './step-call.ts';
 
-/** Conflicts in a row after which a caller is answered that too many change the run at once. */
+/** Conflicts in a row after which a caller gets `workflow.busy`. */
 const MAX_CONFLICTS = 10;
 /** Milliseconds between tries after conflicts: the first one comes at once. */
 const CONFLICT_PAUSE = { first: 1, most: 100 };
 /** Milliseconds between tries while the database does not answer. */
 const FAILURE_PAUSE = { first: 50, most: 5_000 };
-/** Rejected writes of one result after which it is tried whether a failure in its place can be stored. */
+/** Rejected writes of one result after which a failure is written in its place. */
 const TRIES_BEFORE_SUBSTITUTE = 16;
 
-/** What a failed write takes back, of the run that it was for. */
+/** The parts of a run that a failed write resets. */
 interface RetryParts {
   readonly mailbox: Mailbox;
   readonly slots: Pick<ReservedSlots, 'giveBackKept' | 'giveBackGranted'>;
@@ -25,9 +25,9 @@ interface RetryParts {
 }
 
 /**
- * Decides what follows when a write or a read of one run fails: how long the next try waits (conflicts and failures back off each by themselves), how
- * careful it is, and which callers have waited long enough. A transition that goes well ends all of it, but for the doubt about a write: that ends
- * with a read.
+ * Decides what follows when a write or a read of one run fails: how long the next try waits (conflicts and failures back off independently), whether
+ * messages are tried one by one, and which callers have waited long enough. A successful transition resets all of it, except for the doubt about a
+ * write, which a read resolves.
  */
 export class RetryState {
   readonly #core: Pick<RunnerCore, 'metrics' | 'pauses' | 'log'>;
@@ -44,17 +44,17 @@ export class RetryState {
     this.#parts = parts;
   }
 
-  /** A write was rejected: messages are tried one by one, and claims by themselves, until it is known what cannot be stored. */
+  /** A write was rejected: messages are tried one by one, and claims separately, until it is known what cannot be stored. */
   get isSuspicious(): boolean {
     return this.#isSuspicious;
   }
 
-  /** A write may be stored, and nothing was reported of it. */
+  /** A write may be stored, and its outcome was not reported yet. */
   get isInDoubt(): boolean {
     return this.#isInDoubt;
   }
 
-  /** Another process was faster than a commit of these. A caller that was in too many such commits is answered that the run is busy. Waits before the next try. */
+  /** Another process committed before this batch. A caller that had too many such conflicts gets `workflow.busy`. Waits before the next try. */
   async conflicted(batch: readonly Message[]): Promise<void> {
     const { mailbox, slots, cache } = this.#parts;
     this.#core.metrics.committed('conflict');
@@ -72,10 +72,10 @@ export class RetryState {
   }
 
   /**
-   * A write of these failed: the next read says whether it is stored. What cannot be stored, tried alone, gets something else in its place in the end
-   * (`substitute`).
+   * The write of a batch failed: the next read shows whether it is stored. A message that repeatedly cannot be stored, even alone, is replaced in the
+   * end (`substitute`).
    *
-   * @param isSent the database was asked: it may be stored all the same
+   * @param isSent the write was sent to the database, and may be stored nevertheless
    * @returns true when something else is to be tried at once
    */
   rejected(batch: readonly Message[], before: RunState, error: unknown, isSent: boolean): boolean {
@@ -92,13 +92,13 @@ export class RetryState {
     const [first] = batch;
     const isAlone = batch.length === 1 && first !== undefined;
     const isSubstituted = isAlone && substitute(first);
-    // Tried alone it may be the one that cannot be stored: the others come before it.
+    // A message that fails alone may be the one that cannot be stored: the others are tried first.
     if (isAlone && !isSubstituted) mailbox.putLast(batch);
     else mailbox.putBack(batch);
     return isSubstituted;
   }
 
-  /** The database did not do what it was asked: waits before the next try, while there is something to try. Polls do not wait for it. */
+  /** A read or write failed: waits before the next try, while there is something to try. Polls are answered without waiting. */
   async failed(error: unknown, hasWork: () => boolean): Promise<void> {
     const { mailbox, slots } = this.#parts;
     const { tenantId, runId } = this.#place;
@@ -118,7 +118,7 @@ export class RetryState {
     this.#isInDoubt = true;
   }
 
-  /** A read has said what is stored, and it was reported. */
+  /** A read has shown what is stored, and that was reported. */
   clarified(): void {
     this.#isInDoubt = false;
   }
@@ -132,8 +132,8 @@ export class RetryState {
 }
 
 /**
- * A result that was rejected alone again and again may be what the database will not take. Then a failure of the step is tried in its place, at
- * once, and the result again when that is rejected too: while nothing can be stored, nothing is given up.
+ * The database may be unable to store a result that was rejected alone again and again. Then a failure of the step is tried in its place, at once,
+ * and the result again when that is rejected too: while the database stores nothing, no result is discarded.
  *
  * @returns true when something else is to be tried at once
  */

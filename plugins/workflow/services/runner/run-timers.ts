@@ -4,10 +4,10 @@ import type { RunnerCore } from './runner.ts';
 
 /** The longest delay of a notification; the sweeps find what is later. */
 const MAX_DELAY_MS = 24 * 60 * 60 * 1000;
-/** Of a poll that came before its time (two clocks never agree): one that was so much too early is repeated. */
+/** A poll that came early by at most this much (two clocks never agree) is repeated. */
 const EARLY_MS = 5_000;
 
-/** What of one run has to be done later, or by other processes, and how these get to know. */
+/** Work on one run that is due later, or for other processes, and their notifications. */
 export class RunTimers {
   readonly #core: RunnerCore;
   readonly #place: RunPlace;
@@ -28,9 +28,9 @@ export class RunTimers {
   }
 
   /**
-   * Notifies other processes of what they have to know.
+   * Notifies other processes of changes that concern them.
    *
-   * @param before undefined when it is not known of what they were notified
+   * @param before undefined if it is not known what they were notified of
    */
   notify(before: RunState | undefined, { owner, wakeAt }: RunState, now: number): void {
     const { notifier, lease } = this.#core;
@@ -59,11 +59,11 @@ export class RunTimers {
     return false;
   }
 
-  /** Of a run that this process owns no other claims steps: those without room wait for a slot here, those that are not ready for their time. */
+  /** No other process claims steps of a run that this one owns: steps without a slot wait for one here, steps that are not ready wait for their time. */
   watch({ status, owner, steps }: RunState, now: number): void {
     this.cancel();
     const { claimant, timers } = this.#core;
-    // Of a paused run nothing can be claimed: to poll it would never end.
+    // No step of a paused run can be claimed: polling it would never end.
     if (status === 'paused' || owner === null || owner !== claimant) return;
     let first = Number.POSITIVE_INFINITY;
     for (const step of steps.values()) {
@@ -73,7 +73,7 @@ export class RunTimers {
     else if (first - now <= MAX_DELAY_MS) this.#cancelTimer = timers.after(first - now, this.#ready);
   }
 
-  /** Nothing is watched any more. */
+  /** Stops watching. */
   cancel(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;

@@ -35,40 +35,40 @@ export interface RunnerParts {
 /** A new run, before its first transition. */
 export type NewRun = Omit<Origin, 'id'> & Pick<Creation, 'idempotency'>;
 
-/** What came of a start. */
+/** The result of a start. */
 export type Started =
   | { readonly state: RunState }
   | { readonly existing: { readonly runId: string; readonly fingerprint: string } };
 
-/** What came of a command that a caller sent. */
+/** The result of a command that a caller sent. */
 export interface Answer {
   readonly state: RunState;
   readonly verdict: Verdict;
 }
 
 /**
- * One process's share in all runs: applies what happens, carries out the steps that it claims, takes over what others lost.
+ * One process's share in all runs: applies changes, carries out the steps that it claims, takes over runs of lost workers.
  */
 export interface Runner {
-  /** Makes this process known as a worker and begins to renew its lease. */
+  /** Registers this process as a worker and begins to renew its lease. */
   open(): Promise<void>;
   /**
    * Stores a run, with its first steps claimed where there is room. `existing`: the idempotency key is known, and nothing was stored.
    */
   start(run: NewRun): Promise<Started>;
-  /** Applies what somebody did to a run, wherever the run is owned. Undefined: there is no such run. Rejects when the database is away. */
+  /** Applies a command to a run, whichever process owns it. Undefined: there is no such run. Rejects when the database does not answer. */
   apply(place: RunPlace, command: Command): Promise<Answer | undefined>;
-  /** Looks at a run: timers that are over, steps to be claimed. Never rejects; false where it could not do so now (no room, no database). */
+  /** Polls a run: handles due timers, claims steps. Never rejects; false if it could not do so now (no room, no database). */
   poll(place: RunPlace): Promise<boolean>;
-  /** Whether a run is `running` and steps of it are carried out by this process: then it is the first to know how they end. */
+  /** Whether a run is `running` and steps of it are carried out by this process: then it is the first process to see how they end. */
   isRunningHere(place: RunPlace): boolean;
-  /** Somebody else changed a run that this process may own. */
+  /** Another process changed a run that this one may own. */
   changed(place: RunPlace): void;
   /** Looks for due runs, runs of dead workers, and runs that were changed elsewhere. Called every `sweepIntervalMs`. */
   sweep(signal: AbortSignal): Promise<void>;
   /**
-   * Takes no new work; gives back at once what was claimed and not begun, lets running steps end until `signal` aborts, then gives
-   * them back too, forgets the worker. Other replicas are notified of everything that is handed over. Resolves when nothing of it is owned any more.
+   * Takes no new work; gives back at once what was claimed and not begun, lets running steps end until `signal` aborts, then gives them back too,
+   * and removes the worker. Other replicas are notified of everything that is handed over. Resolves when this process owns nothing any more.
    */
   close(signal: AbortSignal): Promise<void>;
   /** Steps that are carried out here now, for metrics. */
@@ -101,6 +101,6 @@ export interface RunnerCore extends Omit<RunnerParts, 'newId'> {
   facts(): Facts;
   /** Slots may be free: runs that wait for one get it. */
   slotsFreed(): void;
-  /** There is due work that is not remembered here: it has to be asked for when there is room. */
+  /** There is due work that is not remembered here: the database has to be queried for it when there is room. */
   noteBacklog(): void;
 }

@@ -10,7 +10,7 @@ import type { RunnerCore } from './runner.ts';
 
 /**
  * One delivery of one step that this process carries out: the call, its signal and its deadline. It is over at the first of: the call ends, the deadline comes, it is
- * stopped. A call that goes on after that is left alone, and what it brings is ignored.
+ * stopped. A call that goes on after that is not waited for, and its result is ignored.
  */
 export class StepCall {
   readonly fence: Fence;
@@ -42,7 +42,7 @@ export class StepCall {
   /**
    * Begins the call, in this turn.
    *
-   * @param ended called once with what it came to, and not at all when it was stopped
+   * @param ended called once with the result, and not at all when the call was stopped
    */
   begin(
     run: RunState,
@@ -62,7 +62,7 @@ export class StepCall {
       ended(endingAtDeadline(this.fence, limits.stepTimeoutMs));
     });
     if (step.delivery > 1) metrics.redelivered(step.nodeType);
-    // An executor may throw before it gives a promise.
+    // An executor may throw before it returns a promise.
     Promise.try(() => execute({ run, step, node, signal: controller.signal })).then(
       (result) => {
         if (this.#isOver) return metrics.abandoned(-1);
@@ -85,7 +85,7 @@ export class StepCall {
     );
   }
 
-  /** Aborts the call, whose result counts no more. False when it was over. */
+  /** Aborts the call; its result is ignored. False when it was over. */
   stop(reason: string): boolean {
     if (!this.#finish('aborted')) return false;
     this.#abandon(new DOMException(reason, 'AbortError'));
@@ -127,8 +127,8 @@ const CODE = /^[a-z0-9_]{1,64}$/;
 export type Ending = Extract<Command, { readonly type: 'succeeded' | 'failed' }>;
 
 /**
- * A result as a command. The output becomes what will be stored of it: plain JSON that is held nowhere else. An output that is no object is `output_invalid`, one
- * above 1 MiB `output_too_large`; another attempt would end alike. A record that is too large is left out.
+ * A result as a command. The output becomes what will be stored of it: plain JSON that no other code references. An output that is not an object is
+ * `output_invalid`, one above 1 MiB `output_too_large`; another attempt would end the same way. A record that is too large is left out.
  */
 export function endingOf(fence: Fence, result: StepResult): Ending {
   const output = plainObject(result?.output, MAX_OUTPUT);
@@ -144,7 +144,7 @@ export function endingOf(fence: Fence, result: StepResult): Ending {
   return { type: 'succeeded', fence, output, ...recordOf(result.record) };
 }
 
-/** A failure as a command. The text of what is no `StepFailure` is left out: it may hold secrets. */
+/** A failure as a command. The message of an error that is not a `StepFailure` is left out: it may hold secrets. */
 export function endingOfError(fence: Fence, error: unknown): Ending {
   if (!(error instanceof StepFailure)) {
     const message =
@@ -162,7 +162,7 @@ function endingAtDeadline(fence: Fence, timeoutMs: number): Ending {
   return failed(fence, 'step_timeout', message, true);
 }
 
-/** The result could be computed, and not be stored, however often it was tried. */
+/** The result was computed, but could not be stored in any number of tries. */
 export function endingNotStored(fence: Fence): Ending {
   const message =
     'The result of the step could not be stored; the log of the gateway has the cause. Correct it, then retry the run.';

@@ -3,13 +3,13 @@ import type { RunStore } from '../ports/run-store.ts';
 import type { Timers } from '../ports/runtime.ts';
 import type { RunnerParts } from './runner.ts';
 
-/** Milliseconds after the first failure to make a worker known again. */
+/** Milliseconds before the next try after the first failure to register a worker again. */
 const FIRST_REJOIN_MS = 100;
 
 /**
  * The lease of this process as a worker, renewed three times in its length. By the database's clock a lease begins when the database gets the message; this
- * process counts from before it was sent, so that it never takes itself for alive when it is not. Once a lease is over its name is never used again, so
- * that work that was claimed under it cannot be taken for work of today.
+ * process counts from before it was sent, so that it never considers its lease valid when it has expired. The name of an expired lease is never used again,
+ * so that work that was claimed under it cannot be mistaken for current work.
  */
 export class WorkerLease {
   readonly #parts: RunnerParts;
@@ -24,7 +24,7 @@ export class WorkerLease {
   #cancelBeat = () => {};
   #cancelEnd = () => {};
 
-  /** @param ended called when the lease is over: others may have what the worker owned */
+  /** @param ended called when the lease is over: other workers may have taken what this worker owned */
   constructor(parts: RunnerParts, clock: DatabaseClock, ended: () => void) {
     this.#parts = parts;
     this.#clock = clock;
@@ -37,7 +37,7 @@ export class WorkerLease {
     return this.#parts.timers.monotonic() < this.#validUntil ? this.#worker : undefined;
   }
 
-  /** Renews no more, and never joins again. Returns the name that is still known to the database, if any. */
+  /** Stops renewing, and never joins again. Returns the name that is still known to the database, if any. */
   stop(): string | undefined {
     this.#isStopped = true;
     this.#cancelBeat();
@@ -47,7 +47,7 @@ export class WorkerLease {
     return worker;
   }
 
-  /** Makes the worker known. Rejects when the database does not answer. */
+  /** Registers the worker. Rejects when the database does not answer. */
   async join(): Promise<void> {
     const { store, timers, newId } = this.#parts;
     const worker = newId();

@@ -6,7 +6,7 @@ import type { RunRecord } from '../../contract/runs.ts';
 
 /** Seconds that a call may wait for its run. */
 const MAX_WAIT_S = 60;
-/** Later than the longest wait, whose words are better. */
+/** Later than the longest wait, whose message is better. */
 const TIMEOUT_MS = (MAX_WAIT_S + 15) * 1_000;
 
 const PARAMETERS = {
@@ -46,8 +46,8 @@ interface StartWorkflowParts {
 
 /**
  * The principals that agent tasks work for, each this very object and no other with the same members: the agent engine hands the principal of a turn to its
- * tools as it is, sub-agents included. So the work of agent tasks is told from that of chats and runtime agents, and a workflow whose agent starts
- * workflows does not go on for ever.
+ * tools as it is, sub-agents included. This distinguishes the work of agent tasks from that of chats and runtime agents, so that a workflow whose agent
+ * starts workflows cannot recurse without end.
  */
 export type NestedPrincipals = WeakSet<Principal>;
 
@@ -58,8 +58,8 @@ export function startWorkflowSource(parts: StartWorkflowParts): ToolSource {
 }
 
 /**
- * The tool `start_workflow`: starts a run for the tenant and in the name of the identity of the turn, and waits for it where that is asked. In a turn
- * that may be done again the same workflow is started with the same input once. Inside an agent task it refuses: a workflow whose agent starts
+ * The tool `start_workflow`: starts a run for the tenant and in the name of the identity of the turn, and waits for it if asked to. In a turn that
+ * may be repeated, the same workflow is started with the same input only once. Inside an agent task it refuses: a workflow whose agent starts
  * workflows would have no bound.
  */
 function startWorkflow({ engine, definitions, nested }: StartWorkflowParts): Tool {
@@ -100,8 +100,8 @@ function startWorkflow({ engine, definitions, nested }: StartWorkflowParts): Too
 }
 
 /**
- * The id of a call is the provider's, and another one when the turn is done again: what is asked for names the call. Work that is done once has no
- * id, and every call of it starts a run.
+ * The provider chooses the id of a call, and another one when the turn is repeated, so workflow and input identify the call. Work that is not
+ * repeated has no id, and each of its calls starts a run.
  */
 function idempotencyOf({ idempotencyId }: ToolContext, workflow: string, input: JsonObject) {
   if (idempotencyId === undefined) return undefined;

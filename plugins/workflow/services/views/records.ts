@@ -9,7 +9,7 @@ import type { CompiledGraph } from '../graph/compiled-graph.ts';
 import { maskConfig, type Redactor, redactJson } from './redaction.ts';
 import { mapYielding } from './yielding.ts';
 
-/** A run on the wire, redacted, without the engine's own affairs. */
+/** A run on the wire, redacted, without the members that only the engine uses. */
 export function toRunRecord(run: RunHead, redactor: Redactor): RunRecord {
   return {
     id: run.id,
@@ -49,7 +49,7 @@ export function toStepRecord(runId: string, step: StepState, redactor: Redactor)
   };
 }
 
-/** All steps of a run, in the order in which the graph leads to them. Large inputs take long to look through: others get their turn meanwhile. */
+/** All steps of a run, in the order in which the graph leads to them. Redacting large inputs takes long, so other work runs in between. */
 export async function toStepRecords(
   run: RunState,
   graph: CompiledGraph,
@@ -78,7 +78,7 @@ export function toTaskRecord(task: OpenTask, graph: CompiledGraph, redactor: Red
   };
 }
 
-/** Instructions that are one template have the type of what it led to; people need text. */
+/** Instructions that are a single template have the type of the value that it led to; people need text. */
 function instructionsText(written: Json | undefined, redactor: Redactor): string | null {
   if (written === undefined || written === null) return null;
   return typeof written === 'string'
