@@ -2,7 +2,7 @@
 export interface Finding {
   /** `variables`, `agents.d`, `database` … */
   readonly part: string;
-  /** `skipped`: it could not be looked at, because of what is wrong elsewhere. */
+  /** `skipped`: it could not be checked, because of a problem elsewhere. */
   readonly state: 'ok' | 'wrong' | 'skipped';
   /** When it is ok or skipped, one line; else one for each problem. */
   readonly lines: readonly string[];
@@ -15,12 +15,12 @@ export function finding(part: string, problems: readonly string[], summary: stri
     : { part, state: 'ok', lines: [summary] };
 }
 
-/** A part that nothing can be said of yet. */
+/** A part that cannot be checked yet. */
 export function skipped(part: string): Finding {
   return { part, state: 'skipped', lines: ['not checked, because of what is wrong above'] };
 }
 
-/** `ok       database: postgres at 127.0.0.1:5432`; problems below their part. What is said goes through `hide`, which takes credentials out. */
+/** `ok       database: postgres at 127.0.0.1:5432`; problems below their part. All text goes through `hide`, which takes credentials out. */
 export function describe({ part, state, lines }: Finding, hide: (text: string) => string): string {
   const head = `${state.padEnd(8)} ${part}`;
   const shown = lines.map((line) => {

@@ -45,20 +45,20 @@ const PLUGIN_VERBS = { list: [], add: ['<package>'], remove: ['<plugin>'] };
 /** Last of all, and only these. */
 const PLUGIN_OPTIONS = { remove: [[], ['--with-data'], ['--with-data', '--yes']] };
 
-/** Runs a command that ends by itself. It waits until all is written: a pipe takes what it likes. */
+/** Runs a command that ends without a signal, unlike `serve`. It waits until all output is written, since a pipe takes it in parts. */
 async function run(load) {
   enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/gateway', import.meta.url)));
   const { main } = await load();
   const { code, out, err } = await main(rest);
   await written(process.stderr, err);
   await written(process.stdout, out);
-  // What a plugin left behind would keep the process.
+  // A handle that a plugin left open would keep the process alive.
   process.exit(code);
 }
 
 function written(stream, text) {
   const { promise, resolve } = Promise.withResolvers();
-  // Whoever reads has enough: `saas-api openapi | head`.
+  // The reader has closed the pipe: `saas-api openapi | head`.
   stream.once('error', resolve);
   stream.write(text, resolve);
   return promise;

@@ -1,4 +1,4 @@
-/** What a command that ends by itself leaves: its exit code, and what it prints. */
+/** The result of a command that ends without a signal: its exit code, and what it prints. */
 export interface Outcome {
   readonly code: 0 | 1;
   /** For standard output: what was asked for. */

@@ -140,7 +140,7 @@ async function refuseOwnFolder(folder: string): Promise<void> {
   );
 }
 
-/** Where the gateway is not installed beside the plugins, npm must not look for it: the one that runs stands in for it. */
+/** Where the gateway is not installed in the folder of the plugins, npm must not install it as their peer dependency: they use the gateway that runs. */
 async function peerOptions(folder: string): Promise<readonly string[]> {
   const beside = await stat(path.join(folder, 'node_modules/agent-gateway')).catch(() => undefined);
   return beside === undefined ? ['--legacy-peer-deps'] : [];

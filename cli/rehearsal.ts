@@ -39,24 +39,24 @@ interface RehearsalOptions {
   readonly env: Environment;
   /** Read agents.d as well; default false. */
   readonly withResources?: boolean;
-  /** Hears of each secret that is read. */
+  /** Called with each secret that is read. */
   readonly onSecret?: (secret: string) => void;
 }
 
 /** A start that was rehearsed. */
 export interface Rehearsal extends AsyncDisposable {
-  /** Why plugins that should run would not: one line each. Credentials are taken out by whoever prints them. */
+  /** Why plugins that should run would not: one line each. The caller removes credentials before it prints them. */
   readonly problems: readonly string[];
   /** The plugins that would run. */
   readonly plugins: readonly string[];
-  /** What became of the files of agents.d. */
+  /** The outcome for each file of agents.d. */
   readonly resources: readonly FileReport[];
   /** What `GET /v1/openapi` would answer. */
   openapi(): OpenApiDocument;
 }
 
 /**
- * Sets all plugins up as a start with these settings would, over tables and files in a temporary folder: nothing listens, nothing begins to work by itself,
+ * Sets all plugins up as a start with these settings would, over tables and files in a temporary folder: nothing listens, no background work starts,
  * and no server is asked. A plugin that fails hinders no other that does not need it.
  *
  * @throws ConfigurationError for a gateway.yaml that is not valid
@@ -95,8 +95,8 @@ export async function rehearse({
     probes: () => [],
     degraded: () => [],
   };
-  const told = { metrics: () => metrics.text(), metricsType: metrics.contentType };
-  const listeners = silentListeners(compiled(kernelRoutes({ ...readiness, ...told })));
+  const exposition = { metrics: () => metrics.text(), metricsType: metrics.contentType };
+  const listeners = silentListeners(compiled(kernelRoutes({ ...readiness, ...exposition })));
   const publication = createPublication({
     listeners,
     grpc: { open: async () => {}, prepare: () => () => {}, abandon: async () => {} },
@@ -141,7 +141,7 @@ export async function rehearse({
   };
 }
 
-/** The same settings with everything that is kept in a folder of our own, and nothing that another machine is needed for. */
+/** The same settings with all data in a folder of our own, and without anything that needs another machine. */
 function elsewhere(settings: KernelSettings, folder: string, withResources: boolean): KernelSettings {
   const { services } = settings;
   const { form } = services.objectStore;
@@ -159,7 +159,7 @@ function elsewhere(settings: KernelSettings, folder: string, withResources: bool
   };
 }
 
-/** Starts the plugins, also those behind one whose failure would end a start: all that is wrong is told together. */
+/** Starts the plugins, also those behind one whose failure would end a start, so that all problems are reported together. */
 async function startAll(host: PluginHost, file: GatewayFile): Promise<void> {
   const entries = host.slots.map(({ name }) => {
     return [name, { ...entryOf(file, name), onFailure: 'continue' }] as const;

@@ -12,17 +12,17 @@ import { PluginFolders } from '../kernel/host/plugin-folders.ts';
 import { BUNDLED_PLUGINS } from '../kernel/version.ts';
 import { PackageProblem } from './package-problem.ts';
 
-/** How the removal is agreed to. */
+/** How the removal is confirmed. */
 export interface Consent {
   /** `--yes`. */
   readonly isGiven: boolean;
 }
 
 /**
- * Drops the tables of a plugin that does not run, whether its code is still there or not, after what would go was shown and agreed to.
+ * Drops the tables of a plugin that does not run, whether its code is still there or not, after the tables were shown and the removal was confirmed.
  *
  * @returns what was done, in words
- * @throws PackageProblem where the plugin is bundled, enabled or at work, another one has its tables, or nobody agrees
+ * @throws PackageProblem where the plugin is bundled, enabled or at work, another one has its tables, or the operator does not confirm
  */
 export async function removeData(settings: KernelSettings, name: string, consent: Consent): Promise<string> {
   await assertRemovable(settings, name);

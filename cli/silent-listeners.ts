@@ -2,7 +2,7 @@ import type { PublicationParts } from '../kernel/host/publication.ts';
 import type { CompiledRoute } from '../kernel/http/compiled-route.ts';
 import { RouteTable } from '../kernel/http/route-table.ts';
 
-/** What the host needs of listeners, with none that listens: the tables are built, `everywhere` in each, and collisions found. */
+/** The listeners of a host, without one that listens: the tables are built, with the routes of `everywhere` in each, and collisions found. */
 export function silentListeners(
   everywhere: readonly CompiledRoute[],
 ): PublicationParts['listeners'] & { routes(): readonly CompiledRoute[] } {

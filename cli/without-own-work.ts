@@ -1,6 +1,6 @@
 import type { Publication } from '../kernel/host/publication.ts';
 
-/** The same, where plugins begin nothing by themselves: no task, no listener, no worker. What a request would find is there. */
+/** The same publication, where plugins start no background work: no task, no listener, no worker. Everything that requests need is there. */
 export function withoutOwnWork(publication: Publication): Publication {
   return {
     ...publication,

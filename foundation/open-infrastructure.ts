@@ -39,7 +39,7 @@ export type Infrastructure = Awaited<ReturnType<typeof openInfrastructure>>;
 
 /**
  * Opens the database, the audit trail, Redis, the services and agents.d, and notes in `opened` how each is closed, in reverse
- * order. `closesBy` tells until when, in monotonic milliseconds, closing is as fast as it should be.
+ * order. `closesBy` returns until when, in monotonic milliseconds, closing is as fast as it should be.
  */
 export async function openInfrastructure(
   options: InfrastructureOptions,

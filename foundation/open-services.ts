@@ -43,7 +43,7 @@ export interface ServicesParts {
   readonly log: Logger;
   /** What plugins contribute to an extension point now. The services are there before the plugins, so they look at each use. */
   readonly contributions: (pointId: string) => readonly unknown[];
-  /** Hears of secrets that were read, before anybody else. */
+  /** Called with each secret that was read, before the caller gets it. */
   readonly onSecret: (value: string) => void;
 }
 
@@ -109,7 +109,7 @@ export async function openServices(parts: ServicesParts) {
   };
 }
 
-/** Readiness says that the plugin with the object store is missing; whether a store answers it does not ask, with a plugin as with S3: a replica is of use without it. */
+/** Readiness reports when the plugin with the object store is missing. It does not ask whether a store answers, a plugin's or S3: a replica is of use without it. */
 function probesOf(url: ObjectStoreUrl, stores: () => readonly OfferedObjectStore[]): readonly Probe[] {
   if (url.form !== 'plugin') return [];
   const { name } = url;

@@ -52,7 +52,7 @@ const CLOSING = 6_000;
 /** Silence after which an event stream gets a comment line, and standstill after which its client is given up. */
 const STREAM_TIMES = { heartbeat: 15_000, slowClient: 60_000 };
 
-/** Services of the kernel that a test may play itself. */
+/** Services of the kernel that a test may replace. */
 export type FakedServices = Partial<Pick<KernelServices, 'leases' | 'objects' | 'egress' | 'secrets'>>;
 
 /** What a gateway is started with. */
@@ -63,7 +63,7 @@ export interface GatewayOptions extends Omit<InfrastructureOptions, 'version'> {
   readonly plugins?: readonly Plugin[];
   /** Where the code of such a plugin lies, for the file and line of what it does wrong; for tests. */
   readonly codeOf?: (plugin: Plugin) => string | undefined;
-  /** Folders of plugins, also beside `plugins`; for tests. */
+  /** Folders of plugins, also in addition to `plugins`; for tests. */
   readonly pluginFolders?: readonly string[];
   /** Instead of the kernel's own, for the plugins; for tests. */
   readonly services?: FakedServices;
@@ -102,7 +102,7 @@ interface Phase {
 /**
  * Starts a gateway: the one place where the parts of the kernel are put together.
  *
- * @throws whatever stands in the way, said for the operator; what was opened until then is closed.
+ * @throws the problem that prevents the start, worded for the operator; what was opened until then is closed.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const phase: Phase = {
@@ -146,8 +146,8 @@ function findPlugins(
   { settings, plugins, codeOf, pluginFolders, crashes }: GatewayOptions,
   file: GatewayFile,
 ) {
-  const isTold = plugins !== undefined || pluginFolders !== undefined;
-  const folders = isTold ? new PluginFolders(pluginFolders ?? [], settings) : PluginFolders.of(settings);
+  const isGiven = plugins !== undefined || pluginFolders !== undefined;
+  const folders = isGiven ? new PluginFolders(pluginFolders ?? [], settings) : PluginFolders.of(settings);
   const given = (plugins ?? []).map((plugin) => ({
     name: plugin.name,
     folder: codeOf?.(plugin) ?? GIVEN,
@@ -413,8 +413,8 @@ async function stop(
   void configuration.close();
   if (settings.stopDelay > 0) await pause(settings.stopDelay);
   const until = clock.monotonic() + settings.drainTimeout;
-  // Work in the background ends beside the requests: a stream that lasts does not take its time. What of it is left when they have
-  // ended is waited for by `plugins.stop`, in the rest of that time and before any plugin ends.
+  // Background work ends in parallel with the requests, so that a long stream does not use up its time. `plugins.stop` waits for what still
+  // runs when the requests have ended, in the rest of that time and before any plugin ends.
   plugins.drain(settings.drainTimeout);
   const ended = Promise.all([listeners.close(), grpc.close()]);
   await within(settings.drainTimeout, 'the requests in flight', ended).catch((err: unknown) =>

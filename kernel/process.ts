@@ -104,7 +104,7 @@ function readConfiguration(env: Environment): Promise<{ settings: KernelSettings
   });
 }
 
-/** What stands in the way here is the operator's to set right: he is told what, not where in the code. */
+/** An invalid configuration is for the operator to set right: the message is printed, without a place in the code. */
 async function orExit<T>(read: () => T | Promise<T>): Promise<T> {
   try {
     return await read();
@@ -124,7 +124,7 @@ const FIRST_CHAT_PATH = '/v1/chat/completions';
 
 /**
  * What `npm start` prints outside production: a first chat to copy and paste. A token that the gateway made is shown; one that
- * the operator has set is his, and does not go to a terminal or a log.
+ * the operator has set does not go to a terminal or a log.
  */
 function firstChat(url: string, { source, token }: AcpToken): string {
   const authorization =
@@ -140,7 +140,7 @@ The gateway answers at ${url}. A first chat, to copy and paste:
 `;
 }
 
-/** Without the static token and without an administrator's key nobody could ever make a first key. */
+/** Without the static token and without an administrator's key no caller could ever make a first key. */
 async function warnWithoutAdministrator(gateway: Gateway, logging: Logging): Promise<void> {
   if (await gateway.services.apiKeys.hasUsableAdmin(DEFAULT_TENANT_ID)) return;
   logging.logger.warn(
@@ -148,7 +148,7 @@ async function warnWithoutAdministrator(gateway: Gateway, logging: Logging): Pro
   );
 }
 
-/** The same signal again at once is one: a terminal signals the gateway, and npm hands on what it got itself. */
+/** The same signal again at once is one: a terminal signals the gateway, and npm passes on the signal that it got itself. */
 const SAME_SIGNAL_MS = 500;
 
 /** The first signal stops cleanly; a later one ends at once. */
@@ -175,7 +175,7 @@ function stopOnSignals(gateway: Gateway, running: Running): void {
   }
 }
 
-/** What there is when something goes wrong that nobody expects. */
+/** What is running when an unexpected error occurs. */
 interface Running {
   readonly settings: KernelSettings;
   readonly crashes: CrashRecord;
@@ -188,7 +188,7 @@ interface Running {
 const CRASH_GRACE = 15_000;
 
 /**
- * After an error that nobody handled the state is unknown: the supervisor starts a fresh process. What is in flight finishes first, since it has most likely nothing to do
+ * After an unhandled error the state is unknown: the supervisor starts a fresh process. What is in flight finishes first, since it has most likely nothing to do
  * with it. A plugin in whose code the error has its origin is named, and remembered.
  */
 async function crash(running: Running, err: unknown): Promise<void> {

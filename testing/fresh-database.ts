@@ -6,7 +6,7 @@ import { MikroORM as PostgreSql } from '@mikro-orm/postgresql';
 export interface ServerDatabase {
   /** Connects to it as the role that made it. */
   readonly url: string;
-  /** Drops it, with whoever is connected. */
+  /** Drops it, also while clients are connected. */
   drop(): Promise<void>;
 }
 
@@ -14,7 +14,7 @@ export interface ServerDatabase {
 const MAINTENANCE = { postgres: 'postgres', mysql: 'mysql' } as const;
 
 /**
- * Makes an empty database on the server that a URL names (`postgres://`, `mysql://`), beside the one that it names.
+ * Makes an empty database on the server that a URL names (`postgres://`, `mysql://`), next to the database in that URL.
  *
  * @throws Error for a URL of another kind, a server that is away, and a role that may not create databases
  */

@@ -33,7 +33,7 @@ export interface GrpcCallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A call that is over. Errors are told, not thrown, so that tests look at both in one way. */
+/** A call that is over. Errors are returned, not thrown, so that tests look at both in one way. */
 export interface GrpcAnswer {
   readonly code: GrpcStatusName;
   readonly details: string;
@@ -146,11 +146,11 @@ function follow(stream: ClientDuplexStream<object, object>): OpenGrpcCall {
         yield message;
       }
     } catch {
-      // The status tells what it was.
+      // The answer has the status of the failure.
       await promise;
     }
   }
-  // Kept until somebody reads: an error without a reader would end the process.
+  // Kept until the test reads: an error without a listener would end the process.
   stream.on('error', () => undefined);
   return {
     send: (message) => void stream.write(message),

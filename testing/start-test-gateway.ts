@@ -186,7 +186,7 @@ async function inTurn<T>(start: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Gateways of one database are replicas; what they tell each other is theirs alone. */
+/** Gateways of one database are replicas of one deployment; their messages to each other reach no other gateway. */
 export function deploymentOf(database: string): string {
   return `test-${createHash('sha256').update(database).digest('hex').slice(0, 16)}`;
 }

@@ -30,7 +30,7 @@ export interface TestDatabase extends AsyncDisposable {
 /**
  * Makes an empty database.
  *
- * @param database `sqlite`, or the URL of a server whose role may create databases; it is made beside the one that the URL names
+ * @param database `sqlite`, or the URL of a server whose role may create databases; it is made next to the one that the URL names
  * @throws Error for a URL of another kind, a server that is away, and a role that may not create databases
  */
 export async function freshDatabase(database: string): Promise<TestDatabase> {

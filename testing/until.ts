@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Milliseconds between two looks at most where to look is to ask somebody: who is busy answering does not get ahead. */
+/** Milliseconds between two looks at most, where the condition returns a promise: a process that is busy answering looks makes no progress. */
 const MOST_PAUSE_MS = 40;
 
 /**

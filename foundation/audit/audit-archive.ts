@@ -8,11 +8,11 @@ import { type Pseudonymized, renamedRecord } from './audit-traces.ts';
 
 /**
  * Old audit records, in the object storage: JSON lines, one record each as the audit routes show it, below `_system/audit/<tenant>/<day>/`; `none` stands for the tenant
- * of records that have none. A record may be there twice, or also in the database, where a process has died between the two: its id tells.
+ * of records that have none. A record may be there twice, or also in the database, where a process has died between the two: readers recognize it by its id.
  */
 export interface AuditArchive {
   /**
-   * Moves records of whole days (UTC) that are older there, and returns how many; at once where another replica is at it, or a name is being replaced. The rest is for
+   * Moves records of whole days (UTC) that are older there, and returns how many; returns at once where another replica moves records, or a name is being replaced. The rest is for
    * the next call. Without object storage none are moved.
    *
    * @throws the signal's reason when it aborts, and `objects.unavailable`
@@ -21,7 +21,7 @@ export interface AuditArchive {
   /** The archived records of a tenant, or of one identity of it, oldest first. */
   records(tenantId: string, userId: string | undefined): AsyncIterable<AuditEntry>;
   /**
-   * Puts a pseudonym in the place of a name in archived records; returns how many it changed. Waits for who moves records at this moment.
+   * Puts a pseudonym in the place of a name in archived records; returns how many it changed. Waits for a replica that moves records at this moment.
    *
    * @throws the signal's reason when it aborts
    */
@@ -42,7 +42,7 @@ const CONTENT_TYPE = 'application/x-ndjson';
 const CHUNK = 2_000;
 /** The largest object that is read back. A record has some kilobytes at most. */
 const MAX_BYTES = 256 * 1024 * 1024;
-/** Who moves records, and who changes archived ones, does so alone. */
+/** Held by a replica that moves records, or that changes archived ones. */
 const LEASE = 'audit-archive';
 /** Milliseconds: longer than one chunk takes. */
 const WAIT_MS = 60_000;

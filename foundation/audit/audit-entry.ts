@@ -2,7 +2,7 @@
 export interface AuditEntry {
   /** UUID v7; writing an entry twice under one id writes it once. */
   readonly id: string;
-  /** The tenant of the credential, or of the one that was tried; empty when nobody knows it. */
+  /** The tenant of the credential, or of the one that was tried; empty when it is not known. */
   readonly tenantId: string;
   /** The credential's identity; empty when there is none. */
   readonly userId: string;
@@ -77,13 +77,13 @@ export function decodeEntry(line: string): AuditEntry | undefined {
 /** What a handler may add to its audit record. */
 export interface AuditExtra {
   readonly sessionId?: string;
-  /** Whose record it is where the call itself finds out who is calling, as a login does. The id is empty while only the tenant is known. */
+  /** The identity of the record where the call itself finds out who is calling, as a login does. The id is empty while only the tenant is known. */
   readonly actor?: { readonly id: string; readonly tenantId: string; readonly method: string };
   /**
    * What the call made or changed, by name: ids, versions, states (`{definition_id, version}`). 16 at most; a text is cut to 256 characters.
    */
   readonly changes?: Readonly<Record<string, string | number | boolean | null>>;
-  /** Parameters of the query whose values are not recorded: they name somebody whom the call erases. */
+  /** Parameters of the query whose values are not recorded: they name a user whom the call erases. */
   readonly hidden?: readonly string[];
 }
 
@@ -91,7 +91,7 @@ export interface AuditExtra {
 export const DEFAULT_LIMITS = {
   /** Records that are written at one time. */
   batchSize: 500,
-  /** How long a record waits for company. */
+  /** How long a record waits for others that are written with it. */
   batchDelay: 200,
   /** How long one write to the sink may take. */
   sinkDeadline: 15_000,
@@ -107,7 +107,7 @@ export const DEFAULT_LIMITS = {
   maxWaiting: 1_000,
   /** Delays between attempts while the sink is away. */
   backoff: { first: 200, most: 10_000 },
-  /** How often this process shows that it lives and looks for journals of processes that do not. */
+  /** How often this process writes its heartbeat and looks for journals of processes that have died. */
   heartbeat: 10_000,
 };
 

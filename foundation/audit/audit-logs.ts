@@ -9,7 +9,7 @@ import { type Pseudonymized, renameIdentities, renameInDetails } from './audit-t
 import type { AuditTrail } from './audit-trail.ts';
 import { auditDetail } from './sanitize.ts';
 
-/** The audit records that have reached the database: read in pages or as a whole, made to name nobody, and moved away when they are old. */
+/** The audit records that have reached the database: read in pages or as a whole, freed of a user's name, and moved away when they are old. */
 export interface AuditLogs extends AuditQuery {
   /** All records of a tenant, or of one identity of it, archived ones too, oldest first; those of this process are brought to the database before. */
   all(tenantId: string, userId: string | undefined): AsyncIterable<AuditEntry>;

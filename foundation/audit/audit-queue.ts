@@ -10,13 +10,13 @@ interface AuditQueueBounds {
   readonly memoryBytes: number;
 }
 
-/** How long the disk is left alone after it failed. */
+/** How long the disk is not written to after a write failed. */
 const DISK_PAUSE_MS = 1_000;
 
 /** What a turn of the event loop may gather before it is written within the turn. */
 const TURN_BYTES = 8_192;
 
-/** How often lost records are told of. */
+/** How often lost records are logged. */
 const LOSS_LOG_MS = 60_000;
 
 /** Room is there again when this much of each bound is free. */
@@ -237,7 +237,7 @@ export function createRoom(deadline: number, maxWaiting: number) {
       });
     },
 
-    /** Admits everybody who waits. */
+    /** Lets every waiting caller go on. */
     open(): void {
       for (const admit of [...line]) admit();
     },

@@ -25,7 +25,7 @@ export interface AuditTrail {
    */
   record(entry: AuditEntry): Promise<void>;
   /**
-   * `undefined` while there is room. Else a promise for whoever is about to cause a record: it resolves when there is room
+   * `undefined` while there is room. Else a promise for the caller that is about to cause a record: it resolves when there is room
    * again, and rejects after `roomDeadline`, or at once when `maxWaiting` wait already.
    */
   room(): Promise<void> | undefined;
@@ -37,7 +37,7 @@ export interface AuditTrail {
    */
   close(deadline: number): Promise<void>;
   stats(): AuditStats;
-  /** Forgets records that the database refused, and that nobody has looked at since `before`; how many files there were. */
+  /** Deletes records that the database refused, in files to which nothing was added since `before`; how many files there were. */
   forgetRejected(before: Date): Promise<number>;
 }
 

@@ -69,7 +69,7 @@ export function createJournalFolder(directory: string, owner: JournalOwner) {
       return existsSync(own);
     },
 
-    /** Shows the others that the owner lives. False when they thought it dead and took the folder. */
+    /** Shows other processes that the owner lives. False when one of them took it for dead and took the folder over. */
     heartbeat(now: Date): boolean {
       try {
         utimesSync(own, now, now);
@@ -104,7 +104,7 @@ export function createJournalFolder(directory: string, owner: JournalOwner) {
       rmdirSync(own);
     },
 
-    /** Leaves the folder to whoever starts next. */
+    /** Leaves the folder to the process that starts next. */
     leave(): void {
       renameSync(own, path.join(directory, leftName(owner.id)));
     },
@@ -117,7 +117,7 @@ export function createJournalFolder(directory: string, owner: JournalOwner) {
  */
 export interface JournalOwner {
   readonly pid: number;
-  /** When the process started, in the kernel's own unit; tells a process from a later one with the same pid. */
+  /** When the process started, in the kernel's own unit; distinguishes a process from a later one with the same pid. */
   readonly start: string;
   /** The set of processes among which the pid means something: a boot of a machine and a pid namespace. */
   readonly space: string;
@@ -139,11 +139,11 @@ function leftName(id: string): string {
   return `left.${id}`;
 }
 
-/** How long a folder may go without a heartbeat before its owner counts as dead, where nobody can look the process up. */
+/** How long a folder may go without a heartbeat before its owner counts as dead, where the process cannot be looked up. */
 const SILENCE_MS = 60_000;
 
 /**
- * True when nobody can be writing to this folder any more: its owner left or died. A process of the same machine and pid
+ * True when no process can be writing to this folder any more: its owner left or died. A process of the same machine and pid
  * namespace is looked up; of any other only the heartbeat is known (the folder's modification time).
  *
  * @param silence milliseconds since the last heartbeat

@@ -62,7 +62,7 @@ function sanitizeQuery(
     count += 1;
     const name = count > MAX_PARAMETERS ? undefined : budget.take(rawName, MAX_NAME);
     const value = name === undefined ? undefined : budget.take(hide(rawName, rawValue, hidden), MAX_VALUE);
-    // As a member, `__proto__` would be taken for something else by whoever copies the object.
+    // As a member, `__proto__` would set the prototype in code that copies the object.
     if (name === undefined || value === undefined || name === '__proto__') {
       budget.isExceeded = true;
       continue;

@@ -11,11 +11,11 @@ export interface SharedCacheOptions<T extends object | undefined> {
   /** Milliseconds for which a value is used, counted from the start of its load. */
   readonly maxAge: number;
   /**
-   * Milliseconds after which a value that is asked for is read anew in the background, while it goes on being used. A failure leaves it, and is followed by another try a second
+   * Milliseconds after which a value that is asked for is read again in the background, while it goes on being used. After a failure it stays, and is read again a second
    * later at the earliest. Default: never before `maxAge`.
    */
   readonly refreshAfter?: number;
-  /** Values that are kept at most; as many answers of "there is none" are kept beside them. */
+  /** Values that are kept at most; as many answers of "there is none" are kept in addition. */
   readonly maxEntries: number;
   /** Characters that a value holds, roughly: all values together hold 16 Mi, so that long ones leave room for fewer. */
   readonly weigh?: (value: NonNullable<T>) => number;
@@ -57,11 +57,11 @@ const MAX_WEIGHT = 16 * 1024 * 1024;
 interface Entry<T> {
   readonly value: T;
   readonly readAt: number;
-  /** When it is due to be read anew. */
+  /** When it is due to be read again. */
   refreshAt: number;
 }
 
-/** Milliseconds between two tries to read a value anew. */
+/** Milliseconds between two tries to read a value again. */
 const RETRY_MS = 1000;
 
 interface Flight<T> {
@@ -141,7 +141,7 @@ export function createSharedCache<T extends object | undefined>(
       if (entry !== undefined && now - entry.readAt < maxAge) {
         if (now >= entry.refreshAt) {
           entry.refreshAt = now + RETRY_MS;
-          // Whoever asks when the value is too old has the failure.
+          // The lookup that finds the value too old reports the failure.
           join(key, now).catch(() => {});
         }
         return entry.value;

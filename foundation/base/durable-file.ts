@@ -20,7 +20,7 @@ export async function writeAtomically(target: string, content: string, mode: num
   await flushFolder(path.dirname(target));
 }
 
-/** A name beside `target` that nobody else uses. */
+/** A name next to `target` that no other writer uses. */
 export function temporaryName(target: string): string {
   return path.join(path.dirname(target), `.${path.basename(target)}.${randomBytes(8).toString('hex')}.tmp`);
 }
@@ -58,7 +58,7 @@ export async function flushFolder(folder: string): Promise<void> {
  * The text (UTF-8) of a regular file of at most `limit` bytes, or why it cannot be used. Never waits for the other end of a pipe. Rejects
  * with the system's error.
  *
- * @param flags beside those for reading: `O_NOFOLLOW`
+ * @param flags in addition to those for reading: `O_NOFOLLOW`
  */
 export async function readTextFile(
   file: string,

@@ -57,7 +57,7 @@ export const KernelErrors = defineErrors({
 });
 
 /**
- * Whatever was thrown, as an error that may be shown. A thing that is not ours becomes `internal` with a fixed text; the
+ * Any thrown value, as an error that may be shown. One that is no error of ours becomes `internal` with a fixed text; the
  * original stays in `cause`, for the log alone.
  */
 export function asGatewayError(thrown: unknown): GatewayError {

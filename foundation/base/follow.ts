@@ -52,7 +52,7 @@ const MAX_WATCHED = 4_000;
  * looks, and calls `follow` with the folders that matter now.
  *
  * The watches are chokidar's, one for each folder, or plain ones where only some names matter. Three things are done here, since it does not do them: a path that leads to another folder
- * than before (a swapped link, a folder made anew) is watched anew at the next look, a folder that cannot be watched is polled and
+ * than before (a swapped link, a folder deleted and made again) is watched again at the next look, a folder that cannot be watched is polled and
  * tried again, and no more than a number of folders is watched.
  */
 export class Follower {
@@ -299,7 +299,7 @@ async function linkTarget(file: string): Promise<{ readonly leadsTo: string } | 
   }
 }
 
-/** Tells apart which folder a path leads to and what is watched in it: after a swap the path is the same and the folder another. */
+/** Identifies the folder that a path leads to and what is watched in it: after a swap the path is the same and the folder another. */
 async function identities(targets: WatchTargets): Promise<Map<string, string>> {
   const result = new Map<string, string>();
   for (const [folder, names] of targets) {
@@ -325,7 +325,7 @@ type FolderEvents = Parameters<WatchFolder>[2];
 function watchNames(folder: string, names: ReadonlySet<string>, { changed, lost }: FolderEvents) {
   const watcher = watchDirectory(folder, { persistent: false });
   watcher.on('change', (_, name) => {
-    // Nameless where the system does not say; under its own name the folder went away.
+    // Without a name where the system gives none; under its own name the folder went away.
     if (name === null || names.has(String(name))) changed();
     else if (name === path.basename(folder)) lost();
   });

@@ -1,6 +1,6 @@
 /**
- * The kinds of failure that callers can tell apart. A kind decides the status of every dialect (HTTP, OpenAI, Coze,
- * gRPC); the code inside a kind tells a program which failure it was.
+ * The kinds of failure that callers can distinguish. A kind decides the status of every dialect (HTTP, OpenAI, Coze,
+ * gRPC); the code inside a kind identifies the failure for programs.
  */
 export type ErrorKind =
   | 'invalid'

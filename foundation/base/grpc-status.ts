@@ -27,7 +27,7 @@ export type GrpcStatusName = keyof typeof GRPC_CODES;
 
 /**
  * gRPC status of each kind of error (decisions 0.1). `conflict` is a state in which the call makes no sense, which no
- * repetition changes; a name that is taken is told apart by its code (`grpcStatusOf`).
+ * repetition changes; a name that is taken is distinguished by its code (`grpcStatusOf`).
  */
 const GRPC_STATUS: Readonly<Record<ErrorKind, GrpcStatusName>> = {
   invalid: 'INVALID_ARGUMENT',
@@ -62,7 +62,7 @@ const UNIMPLEMENTED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The gRPC status of an error, by its kind. Some are told apart by their code: what gRPC calls unimplemented, and a conflict
+ * The gRPC status of an error, by its kind. Some are distinguished by their code: what gRPC calls unimplemented, and a conflict
  * whose code ends in `taken`, `exists` or `duplicate`, which is ALREADY_EXISTS.
  */
 export function grpcStatusOf({ kind, code }: Pick<GatewayError, 'kind' | 'code'>): GrpcStatusName {

@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module';
 
-/** What an idle process is recognized by, and what is done then. */
+/** How an idle process is recognized, and what is done then. */
 interface IdleParts {
   /** Collects all that can be and gives it back to the system; stops the process for about 2 ms for each MiB in use. */
   readonly collect: () => void;
@@ -12,11 +12,11 @@ interface IdleParts {
 
 /** Milliseconds between two looks. */
 const LOOK_EVERY_MS = 1_000;
-/** Who uses less than this part of a processor is idle. */
+/** A process that uses less than this part of a processor is idle. */
 const IDLE_SHARE = 0.05;
 /** Microseconds of processor time since the last collection that are worth the next one. */
 const WORTH = 5_000_000;
-/** Bytes: above it the stop would be felt by whoever comes next. */
+/** Bytes: above it the next request would notice the stop. */
 const MOST_HEAP = 256 * 1024 * 1024;
 
 /**

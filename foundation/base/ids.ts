@@ -5,7 +5,7 @@ import type { Clock } from './clock.ts';
 export interface Ids {
   /** A UUID v7 (RFC 9562): ordered by creation time, in one process also within a millisecond; the default for every record. */
   uuid(): string;
-  /** A UUID v4: for names that must not tell when they were made. */
+  /** A UUID v4: for names that must not reveal when they were made. */
   opaque(): string;
   /** `length` bytes from the operating system's generator. Throws when it fails; a partial result is never returned. */
   bytes(length: number): Buffer;
@@ -34,7 +34,7 @@ export function createIds(clock: Clock): Ids {
 const POOL_BYTES = 2560;
 
 /**
- * The part that tells the time is the same for all ids of a millisecond, and a counter orders them (RFC 9562, 6.2, method 1). Where the counter is at its end, the
+ * The part that holds the time is the same for all ids of a millisecond, and a counter orders them (RFC 9562, 6.2, method 1). Where the counter is at its end, the
  * ids go on in the next millisecond, ahead of the clock.
  */
 let prefixTime = -1;

@@ -1,4 +1,4 @@
-/** A call that can be told to end. */
+/** A call that can be aborted. */
 export interface AbortableCall {
   abort(reason: Error): void;
 }
@@ -11,7 +11,7 @@ export class InFlight {
   readonly #calls = new Set<AbortableCall>();
   #idle: (() => void)[] = [];
 
-  /** Calls that have entered until now, and whatever else is counted as work. */
+  /** Calls that have entered until now, and all other work that is counted. */
   count = 0;
 
   get size(): number {
@@ -44,7 +44,7 @@ export class InFlight {
     }
   }
 
-  /** Tells every call to end. */
+  /** Aborts every call. */
   abortAll(reason: Error): void {
     for (const call of this.#calls) call.abort(reason);
   }

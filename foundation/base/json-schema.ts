@@ -38,13 +38,13 @@ export interface SchemaOptions {
   /** False: formats are notes, which are not tried. */
   readonly formats?: boolean;
   /**
-   * Of somebody who is not trusted: neither patterns, which could take for ever, nor formats are tried. The size of the schema is
-   * the caller's to bound.
+   * For schemas from a source that is not trusted: neither patterns, which could take for ever, nor formats are tried. The caller has to
+   * bound the size of the schema.
    */
   readonly untrusted?: boolean;
 }
 
-/** By their options. They go with their schemas: a plugin that is set up anew often brings the same ones. */
+/** By their options. They live as long as their schemas: a plugin that is set up again often brings the same ones. */
 const checks = new WeakMap<object, Map<string, SchemaCheck>>();
 
 /** The check of a schema, compiled at its first use. One schema with the same options is compiled once. */
@@ -227,7 +227,7 @@ function messageOf(error: SchemaError): string {
   }
 }
 
-/** What messages need of the schema that said no. */
+/** What messages need of the schema that refused the value. */
 interface SchemaTexts {
   /** Reported instead of the pattern. */
   readonly patternErrorMessage?: string;

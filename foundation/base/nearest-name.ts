@@ -1,8 +1,8 @@
-/** Longer names are nobody's typing error. */
+/** Longer names are no typing errors. */
 const MAX_LENGTH = 64;
 
 /**
- * The known name that somebody probably meant: with two typing errors at most (one in names below five letters, none below three), the first
+ * The known name that was probably meant: with two typing errors at most (one in names below five letters, none below three), the first
  * of the nearest ones. Undefined when none is close.
  */
 export function nearestName(wrong: string, known: readonly string[]): string | undefined {
@@ -26,7 +26,7 @@ export function didYouMean(wrong: string, known: readonly string[]): string {
   return meant === undefined ? '' : `, did you mean ${meant}?`;
 }
 
-/** `maxSteps`, `max-steps` and `max_steps` are one name to whoever mixes up the conventions. */
+/** `maxSteps`, `max-steps` and `max_steps` are spellings of one name in different conventions. */
 function spelling(name: string): string {
   return name.replace(/[-_]/g, '').toLowerCase();
 }

@@ -7,8 +7,8 @@ export function toOpenApiContent(schema: unknown): object {
 }
 
 /**
- * A JSON Schema in the dialect of OpenAPI 3.0, which knows neither `const`, nor lists of types, nor `null` as a type. Keywords that it does not have stay
- * behind: the document then says less than the schema, and nothing wrong. A schema with `documentedAs` is checked as it is, and documented as that.
+ * A JSON Schema in the dialect of OpenAPI 3.0, which knows neither `const`, nor lists of types, nor `null` as a type. Keywords that it does not have are
+ * left out: the document then says less than the schema, and nothing wrong. A schema with `documentedAs` is checked as it is, and documented as that.
  */
 export function toOpenApiSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(toOpenApiSchema);
@@ -52,7 +52,7 @@ const PLAIN: ReadonlySet<string> = new Set([
 const NESTED: ReadonlySet<string> = new Set(['allOf', 'oneOf', 'anyOf', 'not', 'items']);
 
 function convertKeywords(schema: Schema): Schema {
-  // A list says of what.
+  // OpenAPI requires `items` of a list.
   const converted: Schema = [schema.type].flat().includes('array') ? { items: {} } : {};
   for (const [key, value] of Object.entries(schema)) {
     if (key === 'const') converted.enum = [value];
@@ -100,7 +100,7 @@ function convertNull(schema: Schema): Schema {
   }
   if (!Array.isArray(anyOf)) return schema;
   const forms: readonly Schema[] = anyOf.filter((form: Schema) => !isNull(form));
-  // `nullable` counts beside a type alone.
+  // `nullable` has a meaning only together with a type.
   if (forms.length !== 1 || forms.length === anyOf.length || forms[0]!.type === undefined) return schema;
   return { ...forms[0], ...rest, nullable: true };
 }

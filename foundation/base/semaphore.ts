@@ -1,8 +1,8 @@
-/** How long one may wait for his turn. */
+/** How long a task may wait for its turn. */
 export interface TurnOptions {
-  /** Milliseconds; without it one waits for as long as it takes. */
+  /** Milliseconds; without it a task waits for as long as it takes. */
   readonly timeoutMs?: number;
-  /** The error for those who have waited that long. Default: an Error that says so. */
+  /** The error for a task that has waited that long. Default: an Error that says so. */
   readonly expired?: () => Error;
 }
 
@@ -20,12 +20,12 @@ export class Semaphore {
     this.#options = options;
   }
 
-  /** Those whose turn has not come. */
+  /** Tasks whose turn has not come. */
   get waiting(): number {
     return this.#line.size;
   }
 
-  /** Resolves when it is the caller's turn, with what ends it. Rejects when that takes longer than the options allow. */
+  /** Resolves when it is the caller's turn, with the function that ends the turn. Rejects when that takes longer than the options allow. */
   acquire(): Promise<Release> {
     if (this.#free > 0) {
       this.#free -= 1;

@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 
 /**
- * Logs something that may happen as often as others like: the first time at once, then once in `everyMs` milliseconds at most (default: a minute),
+ * Logs something that clients or other systems may cause at any rate: the first time at once, then once in `everyMs` milliseconds at most (default: a minute),
  * with how often it happened since the last time.
  */
 export function throttledLog<D = void>(

@@ -8,7 +8,7 @@ const MAX_FILES = 2000;
 const IGNORED = /^(\..*|node_modules|.*~|.*\.(swp|swx|tmp|bak|log))$/;
 
 /**
- * What tells one state of a plugin's code from another: names, sizes and times of its files, without `node_modules`, hidden
+ * A fingerprint of a plugin's code: of names, sizes and times of its files, without `node_modules`, hidden
  * and temporary files. `undefined` when the folder is not there (any more).
  *
  * @param visited gets every folder that was looked through

@@ -74,7 +74,7 @@ export async function entryFile(directory: string): Promise<string | undefined> 
 const IMPORT_TIMEOUT = 30_000;
 
 /**
- * Imports the code of a source: its whole module graph anew with each generation, the kernel and npm packages but its own excepted.
+ * Imports the code of a source: its whole module graph again for each generation, except the kernel and npm packages other than its own.
  *
  * @returns its default export
  * @throws what the import throws, or an Error after 30 s

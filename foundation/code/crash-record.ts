@@ -1,14 +1,14 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Clock } from '../base/clock.ts';
 
-/** So many errors that nobody handled, within so many milliseconds, and a plugin is left out of the next start. */
+/** After so many unhandled errors, within so many milliseconds, a plugin is left out of the next start. */
 const TOO_MANY = 3;
 const WITHIN_MS = 10 * 60_000;
 
 /** What is on the disk: by plugin, the times (milliseconds) at which it ended the process lately. */
 type Times = Readonly<Record<string, readonly number[]>>;
 
-/** Which plugins ended the process with errors that nobody handled, remembered over its ends. */
+/** Which plugins ended the process with unhandled errors, remembered over restarts. */
 export interface CrashRecord {
   /** Plugins that ended it three times within ten minutes, with the time of the last. They stay here until they are forgiven. */
   leftOut(): ReadonlyMap<string, Date>;
@@ -27,7 +27,7 @@ export function openCrashRecord(file: string, clock: Pick<Clock, 'now'>): CrashR
       writeFileSync(`${file}.tmp`, JSON.stringify(next), { mode: 0o600 });
       renameSync(`${file}.tmp`, file);
     } catch {
-      // A disk that takes nothing is told by those who need it more.
+      // A disk that takes nothing is reported by parts that need it more.
     }
   }
 

@@ -85,13 +85,13 @@ async function packageAt(folder: string, fromSource: boolean): Promise<Found> {
   };
 }
 
-/** Read anew each time: Node remembers the package.json of the version that it met first. */
+/** Read from the file each time: Node remembers the package.json of the version that it met first. */
 async function manifestOf(folder: string): Promise<Record<string, unknown>> {
   try {
     const manifest: unknown = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8'));
     return isMapping(manifest) ? manifest : {};
   } catch {
-    // A folder needs none; that a package has none is told by what is missing.
+    // A folder needs none; a package without one is reported by the members that are missing.
     return {};
   }
 }

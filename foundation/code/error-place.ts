@@ -7,7 +7,7 @@ const MAX_CAUSES = 5;
 const PLACE = /(file:\/\/[^\s)]+?|\/[^\s():]+)(?:\?[^\s:)]*)?:(\d+)(?::\d+)?/g;
 
 /**
- * Where in a folder of code an error comes from, as its stack tells, or that of a cause: `services/word.ts:12`. Undefined where no line of the folder is in it.
+ * Where in a folder of code an error comes from, by its stack or that of a cause: `services/word.ts:12`. Undefined where no line of the folder is in it.
  */
 export function placeOf(error: unknown, folder: string): string | undefined {
   for (let depth = 0, one = error; depth < MAX_CAUSES && one instanceof Error; depth += 1, one = one.cause) {

@@ -47,7 +47,7 @@ function watch(): void {
     const timer = begin(...args);
     owners.getStore()?.({
       what: `an interval of ${args[1] ?? 0} ms`,
-      // Node says it of timers that were cleared, by whatever way.
+      // Node sets it on timers that were cleared, in whatever way.
       isOpen: () => (timer as unknown as { readonly _destroyed: boolean })._destroyed !== true,
       end: () => clearInterval(timer),
     });

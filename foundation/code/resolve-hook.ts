@@ -8,7 +8,7 @@ const MODULES = /^agent-gateway(\/(testing|contracts\/[^/]+))?$/;
 /** This package's own files find themselves through `exports` of package.json. */
 const ROOT = new URL('../..', import.meta.url).href;
 
-/** What of this package imports it by its own name. Other folders in it hold packages of somebody else: examples, and plugins in the making. */
+/** Folders of this package that import it by its own name. Other folders in it hold separate packages: examples, and plugins in the making. */
 const PARTS = [
   'kernel/',
   'foundation/',
@@ -42,7 +42,7 @@ function packageOf(url: string): string | undefined {
 const TYPESCRIPT = /\.m?ts$/;
 
 /**
- * Lets the modules of a package that is a plugin be imported: each of its generations anew, and TypeScript below `node_modules`, where Node strips no types.
+ * Lets the modules of a package that is a plugin be imported: again for each of its generations, and TypeScript below `node_modules`, where Node strips no types.
  * `folder` is its real path.
  */
 export function admitPackage(folder: string): void {
@@ -89,11 +89,11 @@ export function resolveKernelForPlugins(): void {
   });
 }
 
-/** The URL under which a module and all that it imports are read anew. */
+/** The URL under which a module and all that it imports are read again. */
 export function ofGeneration(url: string, generation: number | string): string {
-  const anew = new URL(url);
-  anew.searchParams.set(GENERATION, String(generation));
-  return anew.href;
+  const generated = new URL(url);
+  generated.searchParams.set(GENERATION, String(generation));
+  return generated.href;
 }
 
 type Resolve = NonNullable<Parameters<typeof registerHooks>[0]['resolve']>;

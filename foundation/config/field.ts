@@ -84,7 +84,7 @@ export const field = {
   address: <const O extends FieldOptions<string>>(options: O) => define<Address, O>('address', options),
   /** An absolute URL, kept as it was written. */
   url: <const O extends UrlOptions>(options: O) => define<string, O>('url', options),
-  /** Names and values that somebody else checks; it has no variable. */
+  /** Names and values that the reader of the setting checks; it has no variable. */
   mapping: <const O extends FieldOptions<Record<string, unknown>> & { env?: never }>(options: O) =>
     define<Readonly<Record<string, unknown>>, O>('mapping', options),
 } as const;
@@ -135,7 +135,7 @@ export type FieldKind =
   | 'url'
   | 'mapping';
 
-/** What a field's schema says beside JSON Schema: plain data under `x-field`, from which everything else is derived. */
+/** What a field's schema says in addition to JSON Schema: plain data under `x-field`, from which everything else is derived. */
 export interface FieldAnnotation {
   readonly kind: FieldKind;
   readonly description: string;

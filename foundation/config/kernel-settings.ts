@@ -22,7 +22,7 @@ export interface KernelSettings {
   readonly logLevel: Variables['logLevel'];
   /** Path of gateway.yaml. */
   readonly configFile: string;
-  /** Folders of plugins beside the bundled one. */
+  /** Folders of plugins in addition to the bundled one. */
   readonly pluginDirs: readonly string[];
   /** The plugins of this process; undefined: all. */
   readonly plugins: readonly string[] | undefined;

@@ -11,7 +11,7 @@ type Variables = Static<TObject<typeof SERVICE_VARIABLES>>;
 
 /** Settings of the services from the environment, checked. */
 export interface ServiceSettings {
-  /** Tells deployments apart that share a Redis or a database. */
+  /** Distinguishes deployments that share a Redis or a database. */
   readonly deployment: string;
   readonly objectStore: ObjectStoreUrl;
   readonly secretsDir: string;

@@ -80,7 +80,7 @@ export interface Database {
   /**
    * Makes an owner's entities known, brings its tables to their newest migration, and puts tenant-owned tables under
    * row-level security (PostgreSQL). At start or at any time later; again for an owner that was stopped and comes back. Entities of a
-   * new generation of the owner's code are known beside those of the old one, until that is released.
+   * new generation of the owner's code are known together with those of the old one, until that is released.
    *
    * @throws DatabaseDefect for an entity that is neither tenant-owned nor declared otherwise, or whose name or table is taken
    * @throws DatabaseStartError when a migration fails, or has changed since it was applied; when the tables are not as the entities need them
@@ -119,10 +119,10 @@ export interface Database {
   ping(timeoutMs: number): Promise<void>;
   /** The SQL that would make the tables equal to the registered entities; empty when they are. For tests. */
   schemaDrift(): Promise<string>;
-  /** What an owner, and its parts, have in the database, whether it is here or gone. For the operator's commands. */
+  /** What an owner, and its parts, have in the database, whether the owner is here or gone. For the operator's commands. */
   ownedData(owner: string): Promise<OwnedData>;
   /**
-   * Drops the tables of `ownedData`, and forgets the owner's migrations: when it comes back it begins anew. All or nothing, but on MySQL, where it can be called again.
+   * Drops the tables of `ownedData`, and forgets the owner's migrations: when it comes back it begins from scratch. All or nothing, but on MySQL, where it can be called again.
    *
    * @throws the database's refusal where a table of another owner refers to one of these
    */

@@ -20,7 +20,7 @@ interface Generation {
 
 /**
  * The entities of one database, each with its owner. They come, go and come back while the gateway runs: a new generation
- * of an owner's code is known beside the old one, whose calls in flight go on, until the old one is released.
+ * of an owner's code is known together with the old one, whose calls in flight go on, until the old one is released.
  */
 export class EntityRegistry {
   readonly #orm: MikroORM;
@@ -34,8 +34,8 @@ export class EntityRegistry {
   }
 
   /**
-   * Makes an owner's entities known, also beside those of the names that it had before, which may still run; `metadata` in the order of the registrations. When they are refused, everything is as it was before. `release` ends
-   * the use: a generation that nobody uses and that another one has replaced is forgotten. Calling it again changes nothing.
+   * Makes an owner's entities known, also next to those of the names that it had before, which may still run; `metadata` in the order of the registrations. When they are refused, everything is as it was before. `release` ends
+   * the use: a generation that is not used any more and that another one has replaced is forgotten. Calling it again changes nothing.
    */
   add(owner: string, registrations: readonly EntityRegistration[], formerly: readonly string[] = []) {
     const entities = registrations.map(unwrap);
@@ -94,7 +94,7 @@ export class EntityRegistry {
     for (const known of gone.length > 0 ? this.#owners.keys() : [owner]) this.#applyRules(known);
   }
 
-  /** The newest generation's word counts last: the names are the same, and the older ones only end. */
+  /** The rules of the newest generation are set last: the names are the same, and the older generations only end. */
   #applyRules(owner: string): void {
     for (const { rules } of this.#of(owner)) {
       for (const [name, rule] of rules) this.#tenancies.set(name, rule);
@@ -105,7 +105,7 @@ export class EntityRegistry {
     return this.#owners.get(owner) ?? [];
   }
 
-  /** What nobody uses any more is in nobody's way: its owner has gone, or stopped, and is forgotten where it would be. */
+  /** Entities that are not used any more block no names: their owner has gone, or stopped. */
   #assertFree(owner: string, schemas: readonly AnyEntitySchema[], formerly: readonly string[]): void {
     const taken = [...this.#owners]
       .filter(([other]) => other !== owner && !formerly.includes(other))

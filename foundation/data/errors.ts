@@ -54,7 +54,7 @@ export class DatabaseStartError extends Error {
 }
 
 /**
- * True when the database did not answer: whether what was asked of it is done nobody knows. After any other failure of a transaction it is
+ * True when the database did not answer: it is not known whether it did what was asked of it. After any other failure of a transaction it is
  * not done.
  */
 export function isDatabaseUnavailable(error: unknown): boolean {

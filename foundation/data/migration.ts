@@ -1,7 +1,7 @@
 import type { Compilable, DropIndexBuilder, Kysely, SchemaModule } from 'kysely';
 import type { ColumnTypes } from './columns.ts';
 
-/** The schema statements that a migration is made of. Tables get the family's character set by themselves. */
+/** The schema statements that a migration is made of. Tables get the family's character set automatically. */
 export interface MigrationSchema
   extends Pick<SchemaModule, 'createTable' | 'alterTable' | 'dropTable' | 'createIndex'> {
   /** MySQL's indexes belong to their table; elsewhere the name is enough. */

@@ -43,7 +43,7 @@ export async function ensureApplicationRole(queries: MigrationQueries, name: str
       if (!role.exists) await sql`create role ${sql.id(name)} nologin`.execute(queries);
       await sql`grant ${sql.id(name)} to current_user`.execute(queries);
     } catch (error) {
-      // Somebody else may have been faster; when the role is usable now, nothing is wrong.
+      // Another process may have been faster; when the role is usable now, nothing is wrong.
       if (attempt < ROLE_ATTEMPTS) continue;
       throw new DatabaseStartError(
         `The role ${name} is missing or cannot be used, and ${role.user} may not create or grant it. Let an administrator run: ` +

@@ -61,7 +61,7 @@ export class SqlDatabase implements Database, TenantSource {
   readonly #role: string;
   readonly #registry: EntityRegistry;
   readonly #tables: ReturnType<typeof createTenantTables>;
-  /** Nobody listens, but by it a driver tells a transaction from a statement with a session (see `postgres.ts`). */
+  /** It has no listeners, but by it a driver distinguishes a transaction from a statement with a session (see `postgres.ts`). */
   readonly #broadcaster: TransactionEventBroadcaster;
   /** Registrations run one after the other: they change what the ORM knows. */
   #registering: Promise<unknown> = Promise.resolve();
@@ -245,7 +245,7 @@ export class SqlDatabase implements Database, TenantSource {
       await this.#driver.orm.close(true);
     };
     this.#closing ??= within(CLOSE_TIMEOUT_MS, 'closing the database', end()).catch((error) => {
-      // A server that is away cannot be told goodbye; the sockets are gone with the process.
+      // A connection to a server that is away cannot be closed in order; the sockets are gone with the process.
       this.#options.log.warn({ error }, 'the database connections did not close in order');
     });
     return this.#closing;
@@ -257,7 +257,7 @@ export class SqlDatabase implements Database, TenantSource {
     return { role: this.#role, variables: { [TENANT_SETTING]: tenantId } };
   }
 
-  /** MikroORM would connect again by itself. */
+  /** MikroORM would reconnect on its own. */
   #assertOpen(): void {
     if (this.#closing !== undefined) throw DatabaseErrors.unavailable('The database is closed');
   }
@@ -286,7 +286,7 @@ export class SqlDatabase implements Database, TenantSource {
     const noted = metadata.flatMap(({ className, tableName: name, props }) => {
       const { tenancy, isImpersonal } = this.tenancies.get(className);
       if (tenancy === 'owned') return [{ name, owner, isImpersonal }];
-      // What its owner calls nobody's is not asked for, but nothing of it outlives the tenant.
+      // Rows that their owner declares as shared need no `PersonalData`, but where they name a tenant they do not outlive it.
       const namesTenant = props.some(({ fieldNames }) => fieldNames?.[0] === 'tenant_id');
       return tenancy === 'shared' && namesTenant ? [{ name, owner, isImpersonal: true }] : [];
     });
@@ -348,7 +348,7 @@ function ormOptions({ log }: DatabaseOptions, tenancies: Tenancies): ConnectOpti
     discovery: { warnWhenNoEntities: false, checkDuplicateTableNames: false },
     filters: { [TENANT_FILTER]: tenantFilter(tenancies) },
     schemaGenerator: { skipTables: [JOURNAL, NOTES, TABLE_OWNERS], ignorePolicies: true },
-    // Texts of statements, without the values in them, and only for those who want to see everything.
+    // Texts of statements, without the values in them, and only at level `trace`.
     debug: log.isLevelEnabled('trace') ? ['query', 'info'] : ['info'],
     logger: (message) => log.debug({ component: 'database' }, message),
     colors: false,

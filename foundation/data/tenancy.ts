@@ -24,7 +24,7 @@ export type EntityRegistration =
   | { readonly entity: AnyEntitySchema; readonly tenancy: 'shared' | 'self' }
   | {
       readonly entity: AnyEntitySchema;
-      /** Why the rows, which belong to tenants, hold nothing of persons: in words, for who reviews it. */
+      /** Why the rows, which belong to tenants, hold nothing of persons: in words, for reviewers. */
       readonly impersonal: string;
     };
 

@@ -187,7 +187,7 @@ export class TenantEntityManager {
   }
 
   /**
-   * Writes a row, or, where `conflict` (a unique key, to which the tenant is added by itself) finds one, updates it. One
+   * Writes a row, or, where `conflict` (a unique key, to which the tenant is added automatically) finds one, updates it. One
    * statement that cannot lose a race.
    */
   async upsert<E extends object>(

@@ -181,7 +181,7 @@ function idOf(value: unknown, key: string): unknown {
   return Utils.isEntity(value) ? (value as Row)[key] : value;
 }
 
-/** A row to be written; the tenant is added by itself. */
+/** A row to be written; the tenant is added automatically. */
 export type TenantData<E> = Omit<RequiredEntityData<E>, typeof TENANT_PROPERTY> & {
   [TENANT_PROPERTY]?: string;
 };
@@ -196,14 +196,14 @@ export interface TransactionOptions {
 /** How several writes are done. */
 export interface WriteOptions {
   /**
-   * Outside a transaction: the writes may be committed with those that others of the tenant have ready at the same time, since a commit costs more
-   * than a few rows. What fails or does not match is done again on its own, so that nobody sees the others. The value says whose they are (a session's
+   * Outside a transaction: the writes may be committed with those that other callers of the tenant have ready at the same time, since a commit costs more
+   * than a few rows. What fails or does not match is done again on its own, so that no caller notices the others. The value says whose they are (a session's
    * id, a run's): of those in one commit the lower one is written first, so that no two commits wait for each other.
    */
   readonly shareAs?: string;
 }
 
-/** What may be asked of a read. Filters, schemas, raw SQL and connections are not for the asker to choose. */
+/** What may be asked of a read. Filters, schemas, raw SQL and connections are not for the caller to choose. */
 export type TenantFindOptions<
   E,
   Hint extends string = never,

@@ -43,7 +43,7 @@ const EXISTING: Readonly<Record<Family, RawBuilder<{ readonly name: string }>>> 
   mysql: sql`select table_name as name from information_schema.tables where table_schema = database()`,
 };
 
-/** What tells a table of tenants from others. */
+/** What the tables of tenants are kept with. */
 interface TenantTablesParts {
   readonly family: Family;
   readonly queries: () => MigrationQueries;
@@ -51,7 +51,7 @@ interface TenantTablesParts {
   readonly create: () => Promise<unknown>;
 }
 
-/** Makes them over a database; `note` is told of what is registered. */
+/** Makes them over a database; `note` takes what is registered. */
 export function createTenantTables({ family, queries, create }: TenantTablesParts) {
   /** What is noted, as far as this process knows: by name. */
   let known: Map<string, string> | undefined;
@@ -113,7 +113,7 @@ export function createTenantTables({ family, queries, create }: TenantTablesPart
         signal.throwIfAborted();
         const { numAffectedRows } = await withRetries(RETRIES, () => statements[family].execute(queries()));
         const count = Number(numAffectedRows ?? 0);
-        // Until there is none: PostgreSQL passes over rows that somebody changes at this moment.
+        // Until there is none: PostgreSQL passes over rows that another transaction changes at this moment.
         if (count === 0) return purged;
         purged += count;
       }

@@ -62,7 +62,7 @@ export function createWriteGroups(
   if (maxUnderWay === undefined) return { write: ({ tenantId, writes }) => store(tenantId, writes) };
   const soon = family === 'sqlite' ? spaced(times) : process.nextTick;
   const lanes = new Map<string, ReturnType<typeof createLane>>();
-  // What is stored together has the context of none of those who wait for it.
+  // A shared transaction has the context of none of its callers.
   const inOwnContext = AsyncLocalStorage.snapshot();
 
   /** What one tenant stores. */
@@ -123,7 +123,7 @@ export function createWriteGroups(
           return;
         }
       } catch (error) {
-        // It may be stored. Who waits finds out by reading.
+        // The writes may be stored. A caller finds out by reading.
         if (isDatabaseUnavailable(error)) {
           for (const { reject } of group) reject(error);
           return;
@@ -163,7 +163,7 @@ export function createWriteGroups(
 
 /**
  * SQLite works while nothing else does, and what it writes into its log at a commit is the same for one row and for many. So while commits are
- * frequent they have a distance, in which more of them come together; one that goes on with what it has just written waits for nobody. Calls back when
+ * frequent they have a distance, in which more of them come together; a commit whose first key is that of the commit before does not wait. Calls back when
  * those that are ready have joined; `key` is that of the first.
  */
 function spaced({ now, after }: Times): (call: () => void, key: string) => void {

@@ -29,7 +29,7 @@ type Client = (tenantId: string, request: EgressRequest) => Promise<EgressRespon
 
 /** Makes the client. */
 export function createClient(admission: Admission, connections: Connections): Client {
-  /** Sends one hop. What it holds of the connections it gives back when undici is done with it, not when we stop waiting. */
+  /** Sends one hop. Gives its connection back when undici is done with it, not when we stop waiting. */
   async function send(tenantId: string, account: string, hop: Hop, life: Lifetime): Promise<Answer> {
     const { target, method, headers, body } = hop;
     const { dispatcher, release } = connections.lease(tenantId, target, account);
@@ -124,7 +124,7 @@ function respond(
   };
 }
 
-/** Lets go of an answer that nobody reads. Its connection is closed unless the answer is complete already. */
+/** Discards an answer that is not read. Its connection is closed unless the answer is complete already. */
 function discard({ body }: Answer): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   body.on('error', () => {});

@@ -118,7 +118,7 @@ export function createConnections(
   };
 }
 
-/** What a socket asks for the addresses of its host: those that were checked, so that nobody resolves the name again. */
+/** What a socket asks for the addresses of its host: those that were checked, so that the name is not resolved a second time. */
 function checkedLookup(admission: Pick<Admission, 'addressesOf'>, { host, port }: Target): LookupFunction {
   return (_hostname, { all }, callback) => {
     admission.addressesOf({ host, port }).then(
@@ -135,7 +135,7 @@ function checkedLookup(admission: Pick<Admission, 'addressesOf'>, { host, port }
 
 /** How long one request, redirects included, may live. */
 export interface Lifetime {
-  /** Aborted when the caller hangs up (with his reason) or the time is over (with the error to throw). */
+  /** Aborted when the caller aborts (with the caller's reason) or the time is over (with the error to throw). */
   readonly signal: AbortSignal;
   /** Waits for `work` no longer than the request lives; work that ends later is left to `abandoned`. */
   race<T>(work: Promise<T>, abandoned?: (late: T) => void): Promise<T>;

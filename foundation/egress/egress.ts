@@ -24,7 +24,7 @@ export interface Egress {
   fetchFor(tenantId: string, context?: EgressContext): typeof globalThis.fetch;
   /**
    * Checks an address when it is registered (webhook, MCP server): throws what a request would throw, resolves the name, but
-   * connects to nothing and records nothing. It says nothing about later requests, each of which is checked anew.
+   * connects to nothing and records nothing. It says nothing about later requests, each of which is checked again.
    */
   check(tenantId: string, url: string): Promise<void>;
   /** The rules of tenants. */
@@ -39,7 +39,7 @@ export interface EgressLimits {
   readonly timeout?: number | undefined;
   /**
    * For long streams: milliseconds that the other side may be silent in the body while it is being read. `timeout` then ends
-   * with the head of the answer, and a body that nobody reads stays open until its reader destroys it.
+   * with the head of the answer, and a body that is not read stays open until its reader destroys it.
    */
   readonly bodyTimeout?: number | undefined;
   /** Decoded bytes of the body at most; default 10 MiB. */

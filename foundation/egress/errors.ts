@@ -71,7 +71,8 @@ function sentence({ host, port }: { host: string; port: number }, reason: Egress
 export const EGRESS_DENIED = 'egress.denied';
 
 /**
- * Makes what keeps a denial for the audit log, and resolves when it can no longer be lost with the process. Every denial has a record of its own: callers are rate limited. While the trail is full it waits for
+ * Makes the function that records a denial in the audit log, and resolves when the record can no longer be lost with the process. Every denial has a record of its
+ * own: callers are rate limited. While the trail is full it waits for
  * room, and throws `gateway.overloaded` rather than deny unrecorded.
  */
 export function createDenials(trail: Pick<AuditTrail, 'record' | 'room'>, clock: Clock, ids: Ids) {
@@ -90,7 +91,7 @@ export function createDenials(trail: Pick<AuditTrail, 'record' | 'room'>, clock:
       tenantId,
       userId,
       action: EGRESS_DENIED,
-      // Somebody may mistake a key for a host name: not even then is it stored.
+      // A caller may mistake a key for a host name: not even then is it stored.
       detail: { host: redactText(host), port, reason },
       requestId,
       statusCode: 403,
@@ -115,7 +116,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 };
 
 /**
- * What a caller is told when a connection fails. The original text names addresses, so that only its code is passed on; the
+ * The error for the caller when a connection fails. The original text names addresses, so that only its code is passed on; the
  * error itself is the `cause`, for the log.
  */
 export function connectionError(

@@ -7,7 +7,7 @@ export type EgressHeaders = Readonly<Record<string, string | readonly string[] |
 /** Header fields as they are sent and received. */
 export type HeaderFields = Readonly<Record<string, string | string[]>>;
 
-/** Fields that belong to one connection (RFC 9110, 7.6.1), beside those that `Connection` names. */
+/** Fields that belong to one connection (RFC 9110, 7.6.1), in addition to those that `Connection` names. */
 const OF_THE_CONNECTION: ReadonlySet<string> = new Set([
   'connection',
   'http2-settings',
@@ -28,7 +28,7 @@ const OF_THE_BODY: ReadonlySet<string> = new Set([
   'content-location',
   'content-type',
 ]);
-/** Beside the names that the logs redact: what servers take for the right to do something. */
+/** In addition to the names that the logs redact: what servers take for the right to do something. */
 const CREDENTIAL = /auth|cookie|credential|key|secret|session|signature|token/;
 
 const MAX_FIELDS = 128;

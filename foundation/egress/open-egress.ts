@@ -39,7 +39,7 @@ export interface EgressOptions {
 }
 
 /**
- * Opens the service. Close it after those who send requests.
+ * Opens the service. Close it after the parts that send requests.
  *
  * @throws Error naming an entry of `settings.allowPrivate` that cannot be read
  */

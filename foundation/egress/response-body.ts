@@ -35,7 +35,7 @@ export function isDecodable(encoding: string | undefined): boolean {
 export function readBody(source: Readable, options: BodyOptions): Readable {
   const meter = new Meter(options);
   const decoder = decoderOf(options.encoding)?.();
-  // A failure reaches the reader through the meter; one that nobody reads any more must not end the process.
+  // A failure reaches the reader through the meter; a failure without a reader must not end the process.
   meter.on('error', () => {});
   const stages = decoder === undefined ? [source, meter] : [source, decoder, meter];
   pipeline(stages, () => options.onClose());
@@ -79,7 +79,7 @@ class Meter extends Transform {
   }
 
   #onSilence(silence: number): void {
-    // Bytes that wait for the reader: it is he who is slow.
+    // Bytes wait for the reader: the reader is slow, not the other side.
     if (this.readableLength > 0 || this.writableLength > 0) this.#silence?.refresh();
     else this.destroy(EgressErrors.timeout(`The other server sent nothing for ${silence / 1000} s.`));
   }

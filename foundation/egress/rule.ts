@@ -38,7 +38,7 @@ interface Verdict {
   readonly byRule: boolean;
 }
 
-/** Puts rules in the order in which they decide. One whose pattern cannot be read is an error of whoever stored it. */
+/** Puts rules in the order in which they decide. A pattern that cannot be read is an error of the code that stored it. */
 export function compileRules(rules: readonly CompiledRule['rule'][]): RuleSet {
   const compiled = rules.map((rule): CompiledRule => {
     const host = parseHostPattern(rule.hostPattern);
@@ -67,7 +67,7 @@ export function evaluate(
   return verdicts.find(({ action }) => action === 'deny') ?? (verdicts[0] as Verdict);
 }
 
-/** Higher priority, then deny, then the more specific: for who reads along, since equals say the same. */
+/** Higher priority, then deny, then the more specific: the last for readers alone, since rules that are equal until then say the same. */
 function byPrecedence(a: CompiledRule, b: CompiledRule): number {
   if (a.rule.priority !== b.rule.priority) return b.rule.priority - a.rule.priority;
   if (a.rule.action !== b.rule.action) return a.rule.action === 'deny' ? -1 : 1;

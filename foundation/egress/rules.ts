@@ -52,7 +52,7 @@ export const MAX_RULES = 1000;
 const MAX_AGE_MS = 1000;
 /** Tenants whose rules are kept in memory. */
 const MAX_TENANTS = 500;
-/** A deadlock with somebody else's transaction has changed nothing and may be tried again. */
+/** A deadlock with another transaction has changed nothing and may be tried again. */
 const RACES = { retries: 5 };
 
 /** Makes the rules over the table of `egressRegistration`. */
@@ -95,7 +95,7 @@ export function createEgressRules(
       try {
         await database.transaction(async (entities) => {
           const { tenantId } = rule;
-          // Who makes rules of one tenant waits here for his turn, or two could pass the bound together.
+          // Callers that make rules of one tenant wait here for their turn, or two could pass the bound together.
           const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
           const tenant = await entities.findOne(Tenant, { id: tenantId }, lock);
           if (tenant === null) throw TenantErrors.notFound();

@@ -5,7 +5,7 @@ import { EgressErrors } from './errors.ts';
 export interface Target {
   /** As it is requested; its host has no trailing dot. */
   readonly url: URL;
-  /** A name in lower-case ASCII, or an address without brackets; IPv4 inside IPv6 is told as IPv4. */
+  /** A name in lower-case ASCII, or an address without brackets; IPv4 inside IPv6 is given as IPv4. */
   readonly host: string;
   readonly port: number;
   /** The path as WHATWG's URL normalizes it: dot segments resolved, also percent-encoded ones. */

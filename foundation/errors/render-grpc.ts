@@ -3,7 +3,7 @@ import { GRPC_CODES, grpcStatusOf } from '../base/grpc-status.ts';
 import { redactText } from '../observability/redact-text.ts';
 import { errorHeaders, fieldPath } from './render.ts';
 
-/** An error as the end of a gRPC call tells it. */
+/** An error as the end of a gRPC call reports it. */
 export interface GrpcErrorStatus {
   /** gRPC status code. */
   readonly code: number;
@@ -29,7 +29,7 @@ const MAX_FIELD = 64;
 const MAX_DESCRIPTION = 96;
 const MAX_HEADER = 256;
 
-/** Tells an error in gRPC's terms (decisions 0.1). What the client sent and is quoted holds no credential any more. */
+/** Renders an error in gRPC's terms (decisions 0.1). What the client sent and is quoted holds no credential any more. */
 export function renderGrpcError(error: GatewayError): GrpcErrorStatus {
   const { errors = [] } = error.extras;
   const violations = errors.slice(0, MAX_VIOLATIONS).map(violationOf);
@@ -49,9 +49,9 @@ function violationOf(error: FieldError): FieldViolation {
 
 function sentence(detail: string, violations: readonly FieldViolation[], count: number): string {
   if (violations.length === 0) return detail;
-  const told = violations.map(({ field, description }) => `${field} ${description}`.trim());
-  if (count > violations.length) told.push(`and ${count - violations.length} more`);
-  return `${detail}: ${told.join('; ')}`;
+  const described = violations.map(({ field, description }) => `${field} ${description}`.trim());
+  if (count > violations.length) described.push(`and ${count - violations.length} more`);
+  return `${detail}: ${described.join('; ')}`;
 }
 
 /** Without credentials, cut, and well-formed: half of a surrogate pair cannot be percent-encoded. */

@@ -1,7 +1,7 @@
 import type { ErrorKind, FieldError, GatewayError } from '../base/gateway-error.ts';
 import { HTTP_STATUS } from './status.ts';
 
-/** In which shape errors are told (decisions 0.1). */
+/** The shape in which errors are reported (decisions 0.1). */
 export type ErrorDialect = 'problem' | 'openai' | 'coze';
 
 /** An error as it goes over the wire. */
@@ -12,7 +12,7 @@ export interface RenderedError {
   readonly body: object;
 }
 
-/** Tells an error in a dialect (decisions 0.1). `requestId` links the answer to logs, audit and traces. */
+/** Renders an error in a dialect (decisions 0.1). `requestId` links the answer to logs, audit and traces. */
 export function renderError(error: GatewayError, dialect: ErrorDialect, requestId: string): RenderedError {
   const status = HTTP_STATUS[error.kind];
   return {
@@ -33,7 +33,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorDialect, string>> = {
 const BODIES = { problem: problemBody, openai: openAiBody, coze: cozeBody } as const;
 
 /**
- * The headers of an error (of gRPC: trailers). Clients that retry by themselves must not repeat what can only fail, or take
+ * The headers of an error (of gRPC: trailers). Clients that retry automatically must not repeat what can only fail, or take
  * effect, a second time.
  */
 export function errorHeaders(error: GatewayError): Record<string, string> {
@@ -45,7 +45,7 @@ export function errorHeaders(error: GatewayError): Record<string, string> {
   return headers;
 }
 
-/** An error as problem details, for answers that tell it inside of something else. Pure. */
+/** An error as problem details, for answers that contain it in something else. Pure. */
 export function problemOf(error: GatewayError, requestId: string): object {
   return problemBody(error, HTTP_STATUS[error.kind], requestId);
 }
@@ -118,7 +118,7 @@ function cozeBody(error: GatewayError, _: number, requestId: string): object {
   };
 }
 
-/** The number of an error in the dialect `coze` (decisions 0.1), for answers that tell it inside of something else. Pure. */
+/** The number of an error in the dialect `coze` (decisions 0.1), for answers that contain it in something else. Pure. */
 export function cozeCode({ kind }: Pick<GatewayError, 'kind'>): number {
   const status = HTTP_STATUS[kind];
   return CODES[status] ?? (status < 500 ? 4000 : 5000);

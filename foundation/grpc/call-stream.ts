@@ -12,7 +12,7 @@ export interface ExchangeLimits {
   readonly slowClient: number;
 }
 
-/** What a stream tells of itself. */
+/** The events of a stream. */
 export interface CallEvents {
   /** grpc-js gave the call up: a deadline, a message that it cannot take. */
   refused(status: WireStatus): void;
@@ -125,16 +125,16 @@ export class CallStream {
     this.#failure ??= OVER;
     if (last !== undefined) this.#put(last);
     else if (code === GRPC_CODES.OK) this.#sendHeader();
-    // An error without any message is told in one block of headers: clients may then repeat the call by themselves.
+    // An error without any message is sent in one block of headers: clients may then repeat the call on their own.
     if (!this.#isHeaderSent) this.trailer.merge(this.header);
     this.#watchStall();
     this.#sendStatus({ code, details, metadata: this.trailer });
   }
 
-  /** From now on nothing is read or written; whoever waits for it gets the reason. */
+  /** From now on nothing is read or written; a read or write that waits rejects with the reason. */
   fail(reason: Error): void {
     this.#failure ??= reason;
-    // After its end the handler has settled, and nobody would take the rejection.
+    // After its end the handler has settled, and no caller would take the rejection.
     if (this.#isOver) return;
     this.#reading?.reject(reason);
     this.#reading = undefined;
@@ -195,7 +195,7 @@ export class CallStream {
   }
 
   #refused(status: WireStatus): void {
-    // A message that could not be written: the stream is broken, and its end is told next.
+    // A message that could not be written: the stream is broken, and its end is reported next.
     if (this.#unsent > 0 && status.code === GRPC_CODES.INTERNAL) return;
     this.#events.refused(status);
   }

@@ -1,6 +1,6 @@
 import { defineErrors } from '../base/gateway-error.ts';
 
-/** What can go wrong with a gRPC call beside the errors of every call. */
+/** What can go wrong with a gRPC call in addition to the errors of every call. */
 export const GrpcErrors = defineErrors({
   deadline: { code: 'request.deadline', kind: 'timeout', title: 'The deadline of the call is over' },
   unknownService: { code: 'health.unknown-service', kind: 'not-found', title: 'There is no such service' },

@@ -26,22 +26,22 @@ interface Handler {
   readonly path: string;
 }
 
-/** The two methods of `Server` that this file stands on. */
+/** The two methods of `Server` that this file relies on. */
 interface ServerInternals {
   /** Finds the handler of a call; grpc-js itself answers where there is none. */
   _retrieveHandler?: (path: string) => Handler | null;
   _streamHandler?: unknown;
 }
 
-/** The members of a call that this file stands on. */
+/** The members of a call that this file relies on. */
 interface CallInternals {
   readonly stream?: ServerHttp2Stream;
 }
 
 /**
  * A server without methods of its own: every call, whatever it asks for, is given to `accept` in the turn in which it comes
- * in, before anything of it but its metadata is read. By its own means grpc-js would answer unknown methods unseen, so that
- * nobody counted, limited or recorded them; and a change of services would be many changes instead of one.
+ * in, before anything of it but its metadata is read. On its own grpc-js would answer unknown methods without the chain, so that
+ * they were not counted, limited or recorded; and a change of services would be many changes instead of one.
  *
  * @throws Error when this grpc-js is another one than this file was written for.
  */
@@ -96,7 +96,7 @@ export function resetStream(call: WireCall): void {
   (call as unknown as CallInternals).stream?.close(constants.NGHTTP2_CANCEL);
 }
 
-/** Milliseconds until the client's deadline, `Infinity` without one. grpc-js tells deadlines by the machine's clock. */
+/** Milliseconds until the client's deadline, `Infinity` without one. grpc-js measures deadlines by the machine's clock. */
 export function timeLeft(call: WireCall): number {
   const deadline = call.getDeadline();
   return Number(deadline) - Date.now();

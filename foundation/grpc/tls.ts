@@ -46,7 +46,7 @@ export async function openTls(
       credentials.update(read);
       log.info({ file: files.cert }, 'the certificate of the gRPC server has changed');
     } catch (err) {
-      // Told once: the files are looked at again and again.
+      // Logged once: the files are looked at again and again.
       if ((err as Error).message !== lastProblem) log.warn({ err }, 'the certificate stays as it was');
       lastProblem = (err as Error).message;
     }

@@ -37,7 +37,7 @@ export class BodyBudget {
     return this.#held;
   }
 
-  /** Throws 413 for what can never be held, beside what the call holds already, and 503 `gateway.overloaded` for what cannot be held now. */
+  /** Throws 413 for what can never be held, in addition to what the call holds already, and 503 `gateway.overloaded` for what cannot be held now. */
   check(tenant: string, bytes: number, already = 0): void {
     if (already + bytes > this.#share)
       throw KernelErrors.bodyTooLarge(`The body may hold ${this.#share} bytes at most`);

@@ -48,7 +48,7 @@ export async function readJson(exchange: Exchange, limit: number): Promise<unkno
   return value;
 }
 
-/** JSON is parsed at any depth, but whatever goes through it again, `JSON.stringify` first of all, runs out of stack. */
+/** JSON is parsed at any depth, but code that goes through it again, `JSON.stringify` first of all, runs out of stack. */
 const MAX_DEPTH = 256;
 
 function parseJson(text: string): unknown {
@@ -87,7 +87,7 @@ export async function readRaw(exchange: Exchange, limit: number): Promise<Buffer
 }
 
 /**
- * Bounds a body that somebody else reads. Rejects with 413 when it is longer than `limit` bytes, of which the reader gets no more then; never resolves.
+ * Bounds a body that other code reads. Rejects with 413 when it is longer than `limit` bytes, of which the reader gets no more then; never resolves.
  *
  * @throws 413 where its length is known to be above `limit`
  */

@@ -68,13 +68,13 @@ export function linger(socket: Socket): void {
       if (socket.bytesRead > most) end();
     });
   };
-  // A body that nobody reads has paused the socket, and only the parser's own listeners make it go on.
+  // A body that is not read has paused the socket, and only the parser's own listeners make it go on.
   if (socket.isPaused()) socket.once('resume', takeOver);
   else takeOver();
   socket.resume();
 }
 
-/** Emitted on a request, with the error, when the rest of it is refused: whoever reads its body ends with that error. */
+/** Emitted on a request, with the error, when the rest of it is refused: a reader of its body ends with that error. */
 export const REFUSED = Symbol('refused');
 
 /** Whether the client sends its body only when it is asked for it (RFC 9110, 10.1.1). */

@@ -22,7 +22,7 @@ const READ_DEADLINE_MS = 3000;
 const MAX_JWKS_BYTES = 256 * 1024;
 /** Milliseconds for which keys are used without asking again: how long a withdrawn key works at most. */
 const MAX_AGE_MS = 600_000;
-/** Milliseconds after a failed read in which nobody tries again. */
+/** Milliseconds after a failed read in which no other is tried. */
 const FAILURE_COOLDOWN_MS = 5000;
 const MIN_MODULUS_BITS = 2048;
 

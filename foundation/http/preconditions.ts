@@ -1,8 +1,8 @@
-/** What tells one state of a resource from another (RFC 9110, 8.8). */
+/** What identifies one state of a resource (RFC 9110, 8.8). */
 export interface Validators {
   /** A strong one, with its quotes. */
   readonly etag: string;
-  /** Milliseconds since the epoch; absent where it is not told. */
+  /** Milliseconds since the epoch; absent where it is not known. */
   readonly modifiedAt?: number;
 }
 

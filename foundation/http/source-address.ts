@@ -2,7 +2,7 @@ import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import proxyAddr from 'proxy-addr';
 
-/** The part of a request that tells where it came from; Node's `IncomingMessage` is one. */
+/** The part of a request that says where it came from; Node's `IncomingMessage` is one. */
 export interface AddressedRequest {
   readonly socket: { readonly remoteAddress?: string | undefined };
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -15,7 +15,7 @@ const UNKNOWN_ADDRESS = 'unknown';
  * Makes the function that finds a caller's IP address. `X-Forwarded-For` counts only as far as the addresses that passed
  * it on are trusted; an entry that is no address ends the search at the proxy that sent it.
  *
- * @param trustedProxies `SVC_TRUSTED_PROXIES`: addresses, CIDRs, or `loopback`, `linklocal`, `uniquelocal`; empty trusts nobody.
+ * @param trustedProxies `SVC_TRUSTED_PROXIES`: addresses, CIDRs, or `loopback`, `linklocal`, `uniquelocal`; empty trusts none.
  * @throws TypeError naming the entry that is none of these.
  */
 export function createSourceAddress(

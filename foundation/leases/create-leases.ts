@@ -42,7 +42,7 @@ export interface LeasesParts {
   readonly signals?: LeaseSignals | undefined;
 }
 
-/** One asking, with what its store may have of it. */
+/** One request, with what its store may have of it. */
 interface Claim {
   readonly ticket: LeaseTicket;
   readonly store: LeaseStore;
@@ -241,7 +241,7 @@ export function createLeases(parts: LeasesParts): OpenLeases {
       if (claim.mayHold && (await store.release(ticket))) signals?.freed(ticket);
     };
     const done = work()
-      // The lease ends by itself, and the next waits for that.
+      // The lease expires, and the next waiter waits for that.
       .catch((err: unknown) => log.debug({ err }, 'a lease could not be given back'))
       .then(leave);
     return track(done);
@@ -261,7 +261,7 @@ export function createLeases(parts: LeasesParts): OpenLeases {
     for (const lease of held.values()) void track(lease.release());
     const givenBack = async () => {
       do {
-        // Those who were refused now begin to give back before the next turn of the event loop.
+        // Callers that were refused now begin to give back before the next turn of the event loop.
         await nextTurn();
         await Promise.allSettled(underWay);
       } while (underWay.size > 0);

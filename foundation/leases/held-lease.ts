@@ -95,7 +95,7 @@ export class HeldLease implements Lease {
 
   async #renew(): Promise<void> {
     const { store, ticket, clock } = this.#parts;
-    // A process that stood still may come here after its lease: what is lost is not taken again.
+    // A process that was suspended may come here after its lease: what is lost is not taken again.
     this.#watch();
     if (this.#isOver) return;
     const asked = clock.monotonic();

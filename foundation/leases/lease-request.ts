@@ -2,8 +2,8 @@ import { defineErrors } from '../base/gateway-error.ts';
 import type { LeaseWaitOptions } from './leases.ts';
 
 /**
- * What can go wrong with a lease. The codes are older than the lease, which clients need not learn. No text here names a key: keys are the
- * business of those who choose them.
+ * What can go wrong with a lease. The codes are older than the lease, which clients need not learn. No text here names a key: keys
+ * concern only the code that chooses them.
  */
 export const LeaseErrors = defineErrors({
   invalid: { code: 'lock.invalid', kind: 'invalid', title: 'The lease cannot be asked for like this' },

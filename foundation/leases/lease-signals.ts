@@ -10,7 +10,7 @@ import type { LeasePlace } from './lease-store.ts';
 export interface LeaseSignals {
   freed(place: LeasePlace): void;
   revoked(ticket: string): void;
-  /** Hears the signals of other processes; the result ends that. */
+  /** Listens to the signals of other processes; the result ends that. */
   subscribe(listener: Pick<LeaseSignals, 'freed' | 'revoked'>): () => void;
 }
 

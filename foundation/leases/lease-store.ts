@@ -9,7 +9,7 @@ export interface LeaseStore {
   /** False where holders live as long as the process: there is nothing to renew then. */
   readonly isLeased: boolean;
   /**
-   * Grants the lease when nobody else holds the name, no older ticket waits for it and fewer than `limit` are held under the key. A ticket that
+   * Grants the lease when no other ticket holds the name, no older ticket waits for it and fewer than `limit` are held under the key. A ticket that
    * holds it already gets it again, so that a lost answer does no harm.
    *
    * @param inLine keep a place in line for `PLACE_MS` where the name is held
@@ -29,7 +29,7 @@ export interface LeaseStore {
   find(place: LeasePlace): Promise<HeldPlace | undefined>;
   /** What is held under a key. */
   list(key: string): Promise<readonly HeldName[]>;
-  /** Calls the listener when all leases should be renewed at once, because others begin to look elsewhere; the result ends that. */
+  /** Calls the listener when all leases should be renewed at once, because the other replicas begin to use another store; the result ends that. */
   onHandover?(listener: () => void): () => void;
 }
 
@@ -39,9 +39,9 @@ export type Renewal = 'held' | 'revoked' | 'gone';
 /** Which lease is meant; the name is empty where none was given. */
 export type LeasePlace = Pick<LeaseRequest, 'key' | 'name'>;
 
-/** One asking for a lease. */
+/** One request for a lease. */
 export interface LeaseTicket extends LeasePlace, Pick<LeaseRequest, 'limit' | 'ttl' | 'note'> {
-  /** A UUID of its own for each asking. */
+  /** A UUID of its own for each request. */
   readonly id: string;
 }
 

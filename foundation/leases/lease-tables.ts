@@ -23,7 +23,7 @@ const SlotRow = defineEntity({
   },
 });
 
-/** Who waits for which name, at most one ticket of each process. */
+/** Which tickets wait for which name, at most one of each process. */
 const TicketRow = defineEntity({
   name: 'KernelLeaseTicket',
   tableName: 'kernel_lease_tickets',
@@ -70,7 +70,7 @@ const initial: Migration = {
 /**
  * What the leases keep in the database: rows of the whole gateway, no tenant's. The tables of the locks and permits before
  * them (`kernel_locks`, `kernel_lock_tickets`, `kernel_lock_delegation`, `kernel_permits`) are left alone: replicas of that version
- * may still run beside this one.
+ * may still run in parallel with this one.
  */
 export const leaseRegistration: Registration = {
   owner: 'kernel.leases',

@@ -17,7 +17,7 @@
  */
 export interface Leases {
   /**
-   * Waits until nobody holds this name under the key. Within a process the order is first come, first served; between processes it goes
+   * Waits until this name is free under the key. Within a process the order is first come, first served; between processes it goes
    * from one to the next in the order in which they came to wait.
    *
    * @param key 1 to 200 printable characters
@@ -29,7 +29,7 @@ export interface Leases {
    * @throws the signal's reason when it aborts
    */
   acquire(key: string, options?: LeaseWaitOptions): Promise<Lease>;
-  /** The lease when it is free at once and nobody waits for it, else why not. Throws LeaseErrors.unavailable and .invalid. */
+  /** The lease when it is free at once and no other caller waits for it, else why not. Throws LeaseErrors.unavailable and .invalid. */
   tryAcquire(key: string, options?: LeaseOptions): Promise<Lease | LeaseRefusal>;
   /**
    * Acquires the lease, runs `work` and releases it, also when `work` throws. The result is that of `work`, even when the lease was lost
@@ -49,25 +49,25 @@ export interface Leases {
   revoke(key: string, name?: string): Promise<boolean>;
 }
 
-/** Why there is no lease: `limit` others have one under the key, or somebody has (or waits for) this very name. */
+/** Why there is no lease: `limit` others have one under the key, or another caller has (or waits for) this very name. */
 export type LeaseRefusal = 'full' | 'held';
 
 /** How a lease is asked for; everything has a default. */
 export interface LeaseOptions {
   /** What holds it, held once under its key; 1 to 200 printable characters. Default: the key's only name. */
   readonly name?: string;
-  /** Most holders under the key, 0 to 1,000,000, default 1; more than 1 needs names. All who use a key should say the same. */
+  /** Most holders under the key, 0 to 1,000,000, default 1; more than 1 needs names. All callers of a key should give the same. */
   readonly limit?: number;
   /**
-   * Milliseconds after which the lease of a process that died is free; 1,000 to 60,000, default 20,000. A living holder's is renewed by
-   * itself at every third of it, for as long as it is held.
+   * Milliseconds after which the lease of a process that died is free; 1,000 to 60,000, default 20,000. A living holder's is renewed
+   * automatically at every third of it, for as long as it is held.
    */
   readonly ttl?: number;
   /** Shown by `find` to all replicas, at most 200 printable characters, default empty. No secret. */
   readonly note?: string;
   /**
    * True: there is one holder whatever the replicas can reach. The database grants it, also where Redis is, and not at all without the database;
-   * it costs some statements. All who use a key say the same. Default false: while replicas disagree whether Redis is there, two may
+   * it costs some statements. All callers of a key give the same. Default false: while replicas disagree whether Redis is there, two may
    * hold a name, which is right wherever the database decides in the end (a compare-and-set, an `ifMatch`).
    */
   readonly strict?: boolean;
@@ -97,12 +97,12 @@ export interface Lease extends AsyncDisposable {
   /** Empty where none was given. */
   readonly name: string;
   /**
-   * Aborts with LeaseErrors.revoked when somebody asked for the end (the lease is still held then), and with LeaseErrors.lost shortly
+   * Aborts with LeaseErrors.revoked when a caller asked for the end (the lease is still held then), and with LeaseErrors.lost shortly
    * before others may have the lease because it could not be renewed in time. A process that was frozen learns of it when it wakes: what
    * must be exact beyond that is compared and set in the database.
    */
   readonly signal: AbortSignal;
-  /** Gives the lease back. Never throws: where no store answers, the lease ends by itself. Again is without effect. */
+  /** Gives the lease back. Never throws: where no store answers, the lease expires. Again is without effect. */
   release(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import type { LeaseStore, LeaseTicket } from './lease-store.ts';
 import type { LeaseRefusal } from './leases.ts';
 
-/** The store of a single process, whose own line is all the line there is. Holders live as long as it does: nothing expires. */
+/** The store of a single process, whose own line is the only one. Holders live as long as it does: nothing expires. */
 export function createMemoryStore(): LeaseStore {
   const keys = new Map<string, Map<string, { readonly id: string; readonly note: string }>>();
   function takeNow({ key, name, id, note, limit }: LeaseTicket): 'granted' | LeaseRefusal {
@@ -25,7 +25,7 @@ export function createMemoryStore(): LeaseStore {
       if (holders.size === 0) keys.delete(key);
       return false;
     },
-    // Nothing to mark: the holder is in this process and hears of it at once.
+    // Nothing to mark: the holder is in this process and is notified at once.
     revoke: async ({ key, name }) => keys.get(key)?.get(name)?.id,
     async find({ key, name }) {
       const holder = keys.get(key)?.get(name);

@@ -19,7 +19,7 @@ export interface RedisFirstParts {
 const HANDOVER_MS = 2_000;
 
 /**
- * Leases in Redis, and in the database while Redis is away. When that changes, holders renew at once and so come to where the others look. A
+ * Leases in Redis, and in the database while Redis is away. When that changes, holders renew at once, so that their leases are where the other replicas look. A
  * holder gets into the database beyond the limit if need be: a lease that is held is not taken away. From then on it is
  * in both stores. While replicas disagree about Redis, a name may be held twice, and a limit be reached twice; README.md says why that is
  * accepted.
@@ -87,7 +87,7 @@ export function createRedisFirstStore({ first, second, redis, clock }: RedisFirs
     revoke: (place: LeasePlace) => askBoth((store) => store.revoke(place)),
     find: (place: LeasePlace) => askBoth((store) => store.find(place)),
     async list(key: string) {
-      // A lease that was moved is in both: the first store's word counts.
+      // A lease that was moved is in both: the first store's answer counts.
       const [one, other] = await Promise.allSettled([first.list(key), second.list(key)]);
       if (one.status === 'rejected' && other.status === 'rejected') throw other.reason;
       const found = [other, one].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));

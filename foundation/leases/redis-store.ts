@@ -65,7 +65,7 @@ return 'granted'
 `);
 
 /**
- * ARGV as for TAKE, without the last. Answers `held`, `revoked` or `gone`. A holder that Redis has forgotten (it was emptied or started anew)
+ * ARGV as for TAKE, without the last. Answers `held`, `revoked` or `gone`. A holder that Redis has forgotten (it was emptied or restarted)
  * gets its lease again, where there is room.
  */
 const RENEW = redisScript(`${PRELUDE}

@@ -64,7 +64,7 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
     const holder = sql`name = ${name}, ticket = ${id}, note = ${note}, revoked = 0, expires_at = ${after(ttl)}`;
     const free = sql`lease_key = ${key} and slot < ${limit} and (name is null or expires_at <= ${now()})
       and coalesce(${first(ticket)}, ${id}) = ${id}`;
-    // Slots that others take at this moment are passed over, not waited for.
+    // Slots that other processes take at this moment are passed over, not waited for.
     const skip = family === 'postgres' ? sql`for update skip locked` : sql``;
     // MySQL does not let an update read its own table; there the unique key of names alone refuses.
     const statement = isMySql
@@ -103,7 +103,7 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
     };
   }
 
-  /** Makes the next slots under a key, below its limit. That others make the same ones at the same time does no harm. */
+  /** Makes the next slots under a key, below its limit. It does no harm when other processes make the same ones at the same time. */
   async function addSlots({ key, limit }: LeaseTicket): Promise<void> {
     const { rows } = await run(
       sql<{ slot: number }>`select slot from kernel_leases where lease_key = ${key} and slot < ${limit}`,
@@ -158,7 +158,7 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
         await run(sql`update kernel_leases set name = null where ${at(ticket)} and not (${isLive()})`);
       if (seen.lacksSlots) await addSlots(ticket);
     }
-    // Others were faster each time, so somebody will be again.
+    // Other processes were faster in every round, so one will be again.
     return inLine ? held(ticket, inLine) : 'full';
   }
 
@@ -238,7 +238,7 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
       return rows.map(({ name, note }) => ({ name, note }));
     },
 
-    /** Deletes slots that were not held for an hour, which are made anew when they are needed, and tickets of the dead. */
+    /** Deletes slots that were not held for an hour, which are made again when they are needed, and tickets of processes that died. */
     async sweep() {
       await sweepRows('kernel_leases', 'lease_key, slot', REMEMBERED_MS.slots);
       await sweepRows('kernel_lease_tickets', 'id', REMEMBERED_MS.tickets);
@@ -246,7 +246,7 @@ export function createTableStore(database: Pick<Database, 'system' | 'family'>, 
   };
 }
 
-/** True when a statement failed because a unique key is taken, as the drivers say it themselves, past MikroORM. */
+/** True when a statement failed because a unique key is taken, as the drivers report it, past MikroORM. */
 function isUniqueConflict(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code, errno } = cause as { code?: unknown; errno?: unknown };

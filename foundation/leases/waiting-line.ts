@@ -13,7 +13,7 @@ const MAX_WAITERS_IN_ALL = 100_000;
  * is asks the store, so that a process has one waiter for a lease there, however many it has itself.
  */
 export function createWaitingLine() {
-  /** A lease is here while somebody has the turn; the set has those who wait, in their order. */
+  /** A lease is here while a caller has the turn; the set has the callers that wait, in their order. */
   const leases = new Map<string, Set<() => void>>();
   let waiting = 0;
 

@@ -42,7 +42,7 @@ const FAILURE_PAUSE_MS = 1_000;
 
 /**
  * The exact sliding window in Redis: a list of the times at which requests were admitted, by the clock of Redis, so that
- * the clocks of the replicas do not matter. A refused request writes nothing. The key goes away by itself a minute after
+ * the clocks of the replicas do not matter. A refused request writes nothing. The key expires a minute after
  * the last admitted request. ARGV: limit, window in milliseconds. Answers how many requests the window has with this one.
  */
 const CONSUME = redisScript(`

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 
-/** What a plugin takes up, by its id: of messages, or the credentials that it checks. */
+/** What a plugin handles, by its id: messages, or the credentials that it checks. */
 export interface Claim {
   readonly plugin: string;
   readonly kind: 'job' | 'hint' | 'credential' | 'event' | 'durable-event';
@@ -10,7 +10,8 @@ export interface Claim {
 }
 
 /**
- * The work of a queue, jobs or hints, is one plugin's: another one would take away what is not meant for it. So is a kind of credential. Events are heard by as many as like to, but an id
+ * The work of a queue, jobs or hints, is one plugin's: another one would take away what is not meant for it. So is a kind of credential. Any number of plugins may
+ * listen to an event, but an id
  * means one thing: two definitions that no payload can fit are two events of one name.
  *
  * @throws Error naming both plugins, the one that comes first in the list first
@@ -48,7 +49,7 @@ function contradict(one: ObjectSchema, other: ObjectSchema): boolean {
   const { properties: theirs = {} } = other;
   const shared = Object.keys(ours).filter((name) => name in theirs);
   if (shared.some((name) => isOther(ours[name]!, theirs[name]!))) return true;
-  // Nothing in common, though each insists on something.
+  // Nothing in common, though each has required members.
   return shared.length === 0 && [one, other].every(({ required = [] }) => required.length > 0);
 }
 

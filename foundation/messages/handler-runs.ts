@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '../base/clock.ts';
 import { endsWithin } from '../base/deadline.ts';
 
-/** `timeout`: not done at its deadline; `stopped`: aborted by a drain; `lost`: what it worked on belongs to somebody else now. */
+/** `timeout`: not done at its deadline; `stopped`: aborted by a drain; `lost`: another worker has what it worked on. */
 export type RunResult = 'ok' | 'failed' | 'timeout' | 'stopped' | 'lost';
 
 /** How a run of a handler ended. */
@@ -47,7 +47,7 @@ export class HandlerRuns {
   /**
    * Runs `work`, then `finish` with its outcome. Resolves when its place is free again. Rejects with what `finish` throws.
    *
-   * @param lost aborts when the work belongs to somebody else
+   * @param lost aborts when another worker has the work
    */
   async run(
     work: (signal: AbortSignal) => Promise<void>,

@@ -5,7 +5,7 @@ import { defineEvent, type EventRef, type Events } from './events/events.ts';
 /** What wake-ups travel through. */
 export type WakeUpEvents = Pick<Events, 'emit' | 'on' | 'onMissed'>;
 
-/** Reports to every replica that something waits in a table. A wake-up may be lost: who waits for one also looks from time to time. */
+/** Reports to every replica that something waits in a table. A wake-up may be lost: a listener also looks from time to time. */
 export interface WakeUps {
   /** Wakes the listeners of `name` here and elsewhere. */
   send(name: string): void;

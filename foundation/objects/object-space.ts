@@ -146,7 +146,7 @@ type ObjectOperation = 'put' | 'get' | 'head' | 'delete' | 'list' | 'delete_all'
  */
 type ObjectResult = 'ok' | 'missing' | 'refused' | 'unavailable' | 'failed';
 
-/** Told of every operation when it ends; of a `get` when the body begins. */
+/** Called for every operation when it ends; for a `get` when the body begins. */
 export type ObserveObjects = (operation: ObjectOperation, result: ObjectResult, seconds: number) => void;
 
 /** Adds `svc_objects_operations_total{operation,result}` and `svc_objects_seconds{operation}` to the registry. */

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 /**
  * Where files live that are too large or too many for the database: skills, SOUL.md, uploads, audit archives. Two forms
  * (files on disk, S3) keep the same promises; `openObjects` chooses. An object is stored whole or not at all, and a
- * reader has one version of it, whoever replaces or deletes it meanwhile.
+ * reader has one version of it, even if it is replaced or deleted meanwhile.
  */
 export interface Objects {
   /** False with `OBJECT_STORE_URL=none`: every use of a space then throws `objects.unavailable` (503). */
@@ -36,7 +36,7 @@ export interface ObjectInfo {
   readonly key: string;
   /** Bytes. */
   readonly size: number;
-  /** When it was stored; S3 tells whole seconds. */
+  /** When it was stored; S3 gives whole seconds. */
   readonly modifiedAt: Date;
   /**
    * Strong, without quotes: SHA-256 of the content (files), or what the store says. Another content has another one.

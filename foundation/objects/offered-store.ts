@@ -18,7 +18,7 @@ export interface OfferedPut {
  * compared by their bytes. The gateway has checked what callers gave, adds metrics, limits of bodies and deadlines (a minute for each answer, and for silence inside a body), and makes sure that what
  * comes back is what was asked for. `objectStoreConformance` of `agent-gateway/testing` checks all promises.
  *
- * Errors of `ObjectErrors` keep their meaning and lose their words; whatever else is thrown is `objects.unavailable`, and logged. What the store holds is the plugin's to end.
+ * Errors of `ObjectErrors` keep their meaning and lose their text; any other error is `objects.unavailable`, and logged. The plugin ends what the store holds.
  */
 export interface OfferedObjectStore {
   /** `plugin/<plugin>/<name>`, in lower-case letters, digits, `.`, `_` and `-`. */

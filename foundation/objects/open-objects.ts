@@ -19,7 +19,7 @@ export interface ObjectsOptions {
   readonly log: Pick<Logger, 'info' | 'warn'>;
   /** The stores that plugins contribute now; default none. */
   readonly stores?: () => readonly OfferedObjectStore[];
-  /** Told of every operation; default nobody. */
+  /** Called for every operation; default: not observed. */
   readonly observe?: ObserveObjects;
 }
 

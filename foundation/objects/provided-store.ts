@@ -186,7 +186,7 @@ const FACTORIES = new Map(
   ].map((factory) => [factory.definition.code, factory]),
 );
 
-/** The pieces of the caller's body, within its limits; `sent` learns how many bytes they have, and how they failed. */
+/** The pieces of the caller's body, within its limits; `sent` gets how many bytes they have, and how they failed. */
 async function* watchedPieces(
   body: ObjectBody,
   limits: StorePutOptions,

@@ -3,7 +3,7 @@ import { within } from '../base/deadline.ts';
 
 /** How a body that comes from elsewhere is read. */
 export interface BodyReading {
-  /** Milliseconds that it may be silent while somebody reads. */
+  /** Milliseconds that it may be silent while a reader waits. */
   readonly silenceMs: number;
   /** Names it in the error of silence. */
   readonly what: string;
@@ -19,7 +19,7 @@ export interface BodyReading {
 export function readBody(raw: Readable, reading: BodyReading): Readable {
   const body = Readable.from(piecesOf(raw, reading), { objectMode: false, highWaterMark: 64 * 1024 });
   body.once('close', () => raw.destroy());
-  // Failures before anybody reads would end the process otherwise; readers are still told.
+  // Without a listener a failure before the first read would end the process; readers still get the error.
   raw.on('error', () => {});
   body.on('error', () => {});
   if (reading.signal !== undefined) addAbortSignal(reading.signal, body);

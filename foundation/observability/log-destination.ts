@@ -18,7 +18,7 @@ export interface LogDestinationOptions {
   /** File descriptor, open for writing. */
   readonly descriptor: number;
   readonly clock: Clock;
-  /** Bytes that wait while the reader of the output stands still; default 4 MiB. */
+  /** Bytes that wait while the reader of the output does not read; default 4 MiB. */
   readonly maxBufferedBytes?: number;
   /** Called when lines were lost and the output moves again, with their number since the last call. */
   readonly onRecovered: (lostLines: number) => void;
@@ -26,7 +26,7 @@ export interface LogDestinationOptions {
 
 /**
  * Buffers lines and writes them off the event loop, at 8 KiB or after 250 ms, one write at a time. When the reader
- * stands still, or a disk is full, the buffer fills up to its bound, and from then on new lines are dropped and counted: a log must
+ * does not read, or a disk is full, the buffer fills up to its bound, and from then on new lines are dropped and counted: a log must
  * neither stop the gateway nor take its memory. What is buffered when the process exits is written then.
  *
  * pino's own destination is not used: its `flushSync` never ends when the output is closed or its disk full.
@@ -141,7 +141,7 @@ export function createLogDestination({
     const now = clock.monotonic();
     const giveUpAt = now + FLUSH_DEADLINE_MILLISECONDS;
     if (isWriting) {
-      // The reader stands still; a synchronous write could wait for it for ever.
+      // The reader does not read; a synchronous write could wait for it for ever.
       if (now - writingSince > STUCK_MILLISECONDS) return;
       // A write that is under way cannot be taken back, and how far it is is not known: it gets a moment to end.
       sleep(20);

@@ -45,7 +45,7 @@ export interface Logging {
    * known, and every request has one. Credentials are taken out of it like out of any other line.
    */
   access(level: 'debug' | 'info' | 'warn', fields: AccessFields): void;
-  /** Calls `listener` with every later line as it is written, but as JSON where the output is pretty. Returns what ends it. */
+  /** Calls `listener` with every later line as it is written, but as JSON where the output is pretty. Returns a function that ends it. */
   follow(listener: (line: string) => void): () => void;
   /** Takes a secret that became known out of every later line. */
   hide(secret: string): void;
@@ -53,7 +53,7 @@ export interface Logging {
   flush(): Promise<void>;
   /** The same without the event loop, for a crash. */
   flushSync(): void;
-  /** Lines that were lost because the output stood still. */
+  /** Lines that were lost because the output was blocked. */
   droppedLines(): number;
 }
 

@@ -5,8 +5,8 @@ const LOOK_MS = 500;
 const BLOCKED_MS = 1_000;
 
 /**
- * Watches the event loop until the signal aborts: where something keeps everybody else waiting for more than a second, a line says for how long, and which plugins had
- * work in hand at that moment. Of several one was it.
+ * Watches the event loop until the signal aborts: where it was blocked for more than a second, a line says for how long, and which plugins had
+ * work in hand at that moment. One of those was the cause.
  *
  * @param busy names of the plugins that have work in hand
  */
@@ -23,7 +23,7 @@ export function watchLoop(
     last = now;
     const present = busy();
     if (blocked >= BLOCKED_MS) {
-      // What began and ended in between is in neither; what waited for it is in both.
+      // Work that began and ended in between is in neither; work that waited for it is in both.
       const plugins = [...new Set([...suspects, ...present])];
       log.warn(
         { ms: Math.round(blocked), plugins },

@@ -25,7 +25,7 @@ export interface Metrics {
   readonly contentType: string;
 }
 
-/** A metric that somebody else counts. */
+/** A metric that another part of the gateway counts. */
 export interface Reading {
   /** Starts with `svc_`. */
   readonly name: string;

@@ -60,7 +60,7 @@ export async function checkReadiness(parts: ReadinessParts): Promise<Readiness> 
     isServing,
     database,
     checks,
-    degraded: parts.degraded().map((plugin) => ({ ...plugin, reason: told(plugin.reason) })),
+    degraded: parts.degraded().map((plugin) => ({ ...plugin, reason: shown(plugin.reason) })),
   };
 }
 
@@ -80,10 +80,10 @@ async function outcome(name: string, work: Promise<void>): Promise<CheckOutcome>
   } catch (failure) {
     const { message, code } = failure as NodeJS.ErrnoException;
     // What tried several addresses has a code alone.
-    return { name, state: 'error', reason: told(message || code || 'unknown') };
+    return { name, state: 'error', reason: shown(message || code || 'unknown') };
   }
 }
 
-function told(reason: string): string {
+function shown(reason: string): string {
   return redactText(reason).slice(0, MAX_REASON);
 }

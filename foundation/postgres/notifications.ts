@@ -19,7 +19,7 @@ interface NotificationListener {
 }
 
 /**
- * PostgreSQL's LISTEN and NOTIFY on the one connection that a process has beside the pool of its database: events, and through them all that
+ * PostgreSQL's LISTEN and NOTIFY on the one connection that a process has in addition to the pool of its database: events, and through them all that
  * waits for a wake-up. A pooler between must keep sessions together. The client library is loaded when it connects. Its form is that of a
  * transport of events (`messages/events/transport.ts`).
  */

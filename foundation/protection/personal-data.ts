@@ -22,7 +22,7 @@ export interface PersonalDataRequest extends PersonalScope {
 
 /** What is to be erased. */
 export interface Erasure extends Pick<PersonalScope, 'userId'> {
-  /** New for each erasure: it takes the user's place in what belongs to others and only names him. */
+  /** New for each erasure: it takes the user's place in what belongs to others and only names the user. */
   readonly pseudonym: string;
 }
 
@@ -55,7 +55,7 @@ export interface PersonalData {
   /**
    * Deletes what is kept, inside the caller's transaction, which covers all plugins: it waits for nothing but the database, and publishes a job for what is to be done
    * outside of it, also in a database of its own. May run again where the transaction has lost a race. `userId` narrows it as in an export; what belongs to others and only names the user keeps the
-   * pseudonym in his place. Use `entities.erase` where it may be a lot.
+   * pseudonym instead. Use `entities.erase` where it may be a lot.
    *
    * @returns how many records of each kind were deleted: `{ workflow_runs: 12 }`.
    */

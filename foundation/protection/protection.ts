@@ -2,9 +2,9 @@ import { createGatewayData } from './gateway-data.ts';
 import type { PersonalData } from './personal-data.ts';
 import { createTenantPurge, type TenantPurge, type TenantPurgeParts } from './tenant-purge.ts';
 
-/** Data protection, as far as it is nobody's but the gateway's own. */
+/** The part of data protection that is the gateway's own. */
 export interface Protection {
-  /** What the gateway itself keeps about people, to be contributed beside that of plugins. */
+  /** What the gateway itself keeps about people, to be contributed together with that of plugins. */
   readonly own: PersonalData;
   readonly purge: TenantPurge;
 }

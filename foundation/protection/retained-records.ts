@@ -11,7 +11,7 @@ export interface RetainedRecords {
   readonly name: string;
   /** For administrators: what they are, from when on their age counts, and what goes with them. One sentence without a full stop. */
   readonly summary: string;
-  /** Milliseconds for which they are kept where nobody has decided. Never for what users wrote: absent, they are kept for good. */
+  /** Milliseconds for which they are kept where neither the operator nor the tenant has decided. Never for what users wrote: absent, they are kept for good. */
   readonly keptFor?: number;
   /** How many there are, by tenant; tenants without any may be missing. */
   sizes(): Promise<ReadonlyMap<string, number>>;
@@ -19,14 +19,14 @@ export interface RetainedRecords {
   count(tenantId: string, before?: Date): Promise<number>;
   /**
    * Deletes those that are older, in batches of bounded work, each a transaction of its own. Says after each how many it deleted, so that the caller can let
-   * others go first; a caller that goes no further leaves the rest. Again it does the rest.
+   * others go first; a caller that goes no further leaves the rest. Called again, it deletes the rest.
    *
    * @throws the signal's reason when it aborts
    */
   deleteBefore(tenantId: string, before: Date, signal: AbortSignal): AsyncIterable<number>;
 }
 
-/** Rows of one table, of which each goes for itself. */
+/** Rows of one table, each of which is deleted on its own. */
 export interface RetainedTable<E extends object>
   extends Pick<RetainedRecords, 'name' | 'summary' | 'keptFor'> {
   readonly entity: EntitySchema<E>;

@@ -12,7 +12,7 @@ import { Tenant } from '../tables/tenant.ts';
 /** The action under which purges are found in the audit log (decisions 1.1). */
 export const TENANT_PURGED = 'tenant.purged';
 
-/** What a purge is told by its caller. */
+/** What the caller gives to a purge. */
 export interface PurgeRun {
   /** Ends what is under way for a tenant; what it throws is logged, and no reason to leave the tenant's data. */
   halt(tenantId: string, signal: AbortSignal): Promise<void>;
@@ -24,7 +24,7 @@ export interface PurgeRun {
 /** Removes what is left of deleted tenants whose time is over (decisions 1.1). */
 export interface TenantPurge {
   /**
-   * Purges all tenants that are due, one after the other. Two that do so at one time only work twice. What a crash or an abort leaves undone, the next run does. A
+   * Purges all tenants that are due, one after the other. Two replicas that do so at one time only work twice. What a crash or an abort leaves undone, the next run does. A
    * tenant that fails is logged, and tried again by the next run.
    */
   run(run: PurgeRun): Promise<void>;
@@ -66,7 +66,7 @@ const KEY_TABLE = 'api_keys';
 /** What stands in the place of the name of a purged tenant. */
 const PURGED_NAME = 'Purged tenant';
 
-/** Makes the purge. Its steps can all be done again, so that whatever dies, the next run goes on. */
+/** Makes the purge. Its steps can all be done again, so that the next run goes on after a crash of any process. */
 export function createTenantPurge(parts: TenantPurgeParts): TenantPurge {
   const { database, objects, audit, durableEvents, clock, ids, log } = parts;
 

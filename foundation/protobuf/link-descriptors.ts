@@ -138,7 +138,7 @@ function tidyOptionals(message: MessageDescriptor): MessageDescriptor {
   };
 }
 
-/** Where the types of the package `google.protobuf` are declared, for everybody. */
+/** Where the types of the package `google.protobuf` are declared, in every implementation. */
 const WELL_KNOWN_FILES: Readonly<Record<string, readonly string[]>> = {
   'google/protobuf/any.proto': ['Any'],
   'google/protobuf/duration.proto': ['Duration'],

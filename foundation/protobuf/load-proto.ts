@@ -7,7 +7,7 @@ import { createMessageCodec, LOADER_OPTIONS, type MessageCodec } from './message
 /** Where a service is declared. */
 export interface ProtoSource {
   readonly proto: URL | string;
-  /** Folders in which imports are looked for, beside the file's own. */
+  /** Folders in which imports are looked for, in addition to the file's own. */
   readonly includeDirs?: readonly (URL | string)[];
   /** Full name of the service. */
   readonly service: string;

@@ -129,7 +129,7 @@ export function toList(given: unknown, depth = 0): ListMessage {
 
 const NANOS = 1_000_000_000;
 const MILLISECOND = 1_000_000;
-/** The years 1 to 9999, which RFC 3339 and `Timestamp` can tell. */
+/** The years 1 to 9999, which RFC 3339 and `Timestamp` can express. */
 const FIRST_SECOND = -62_135_596_800;
 const LAST_SECOND = 253_402_300_799;
 

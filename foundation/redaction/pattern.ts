@@ -152,7 +152,7 @@ export function count(tally: Tally, code: number): void {
 /**
  * True for what no hand writes as a name: letters and digits in turn. Of random letters and digits, 81 % of those with 20
  * characters pass, 96 % with 32, 99 % with 40, hexadecimal ones always; `process.env.API_KEY_V2` and
- * `correct-horse-battery` do not. Entropy over characters cannot tell these apart: an identifier of 22 characters has as
+ * `correct-horse-battery` do not. Entropy over characters cannot distinguish these: an identifier of 22 characters has as
  * many different ones as a key has.
  */
 export function looksRandom({ digits, changes }: Tally): boolean {
@@ -161,7 +161,7 @@ export function looksRandom({ digits, changes }: Tally): boolean {
 
 /**
  * True where a credential is expected and the value is not plainly a placeholder (`token`, `YOUR_API_KEY`): digits, both
- * cases, or more than anybody would write.
+ * cases, or more than a person would write.
  */
 export function isNoPlaceholder({ length, digits, hasUpper, hasLower }: Tally): boolean {
   return digits > 0 || (hasUpper && hasLower) || length >= 32;

@@ -126,7 +126,7 @@ function sharedPrefixes(patterns: readonly Pattern[]): Prefix[] {
   return [...shared.values()];
 }
 
-/** Units that no prefix tells apart share their transitions; without this, making the automaton takes several times longer. */
+/** Units that no prefix distinguishes share their transitions; without this, making the automaton takes several times longer. */
 function groupUnits(prefixes: readonly Prefix[]): { samples: number[]; groupOf: number[] } {
   const sets = new Set([ALNUM, chars(ESCAPE_LETTERS), JOINT, ...prefixes.flatMap(({ classes }) => classes)]);
   const samples: number[] = [];

@@ -37,7 +37,7 @@ export function redactionProgram(kinds: readonly CredentialKind[]): RedactionPro
  * Redacts one text that arrives in pieces. What comes out does not depend on the pieces; a whole text is one piece.
  *
  * The first credential in the text wins; of several that begin at the same place, the first of the table gives the name,
- * the longest the extent. Behind it the text begins anew. As soon as it is certain that something is a credential, its
+ * the longest the extent. Behind it the text is read as if it began there. As soon as it is certain that something is a credential, its
  * marker is written, and the rest of it is dropped as it comes. Held back is the text from the first beginning on of which
  * it is undecided whether it becomes a credential.
  *

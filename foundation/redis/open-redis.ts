@@ -29,7 +29,7 @@ const DISCONNECT_MS = 200;
 const RECONNECT = { first: 100, most: 1_000 };
 /** Milliseconds for which a server is left alone that refuses to work. */
 const REFUSAL_PAUSE_MS = 1_000;
-/** Replies of a server that works for nobody now. Older servers wrap them when a script meets them. */
+/** Replies of a server that serves no client now. Older servers wrap them when a script meets them. */
 const REFUSES_WORK = /\b(READONLY|OOM|MISCONF|LOADING|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|NOAUTH|WRONGPASS)\b/;
 
 /** A server that takes this takes scripts and writes. */

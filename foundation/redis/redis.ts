@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The one way of this process to the Redis that replicas share. One socket carries all commands and, once somebody subscribes, a second
- * one hears the channels: Redis asks for that. Both reconnect for ever, by themselves.
+ * The one way of this process to the Redis that replicas share. One socket carries all commands and, once there is a subscriber, a second
+ * one receives the channels: Redis asks for that. Both reconnect for ever, automatically.
  *
  * It fails fast, since everything that uses Redis can do without it: no command waits for a connection, none is sent twice, and each has
- * a deadline. An outage is one line of the log, and its end another, whatever uses Redis; users need not log it again.
+ * a deadline. An outage is one line of the log, and its end another, for all users of Redis together; they need not log it again.
  *
  * @example
  * const INCREMENT = redisScript(`return redis.call('incrby', KEYS[1], ARGV[1])`);
@@ -35,7 +35,7 @@ export interface Redis {
   /** Publishes texts in order, in one round trip. Resolves with those that the server refused; throws as `run` does. */
   publish(channel: string, texts: readonly string[]): Promise<PublishRefusal>;
   /**
-   * Hears a channel from now on, over all reconnects; the result ends that. There is one subscriber for a channel, and channels belong to
+   * Receives a channel from now on, over all reconnects; the result ends that. There is one subscriber for a channel, and channels belong to
    * the server: the database number of the URL does not matter, so their names begin with the deployment's.
    */
   subscribe(channel: string, subscriber: RedisSubscriber): () => void;
@@ -43,7 +43,7 @@ export interface Redis {
   close(): void;
 }
 
-/** Hears a channel. None of its functions may throw. */
+/** Receives a channel. None of its functions may throw. */
 export interface RedisSubscriber {
   message(text: string): void;
   /** Messages arrive from now on. Those before it were missed, the first time as after each `lost`. */

@@ -5,10 +5,10 @@ import type { RedisSubscriber } from './redis.ts';
 const PING_MS = 5_000;
 
 /**
- * The channels that this process hears, over one socket that is opened for the first of them.
+ * The channels that this process receives, over one socket that is opened for the first of them.
  *
- * @param connect opens a socket that reconnects by itself and subscribes to nothing by itself
- * @param refused hears why the server did not subscribe
+ * @param connect opens a socket that reconnects by itself and subscribes to nothing on its own
+ * @param refused called with the reason why the server did not subscribe
  */
 export function createSubscriptions(connect: () => Client, refused: (reason: unknown) => void) {
   const subscribers = new Map<string, { readonly subscriber: RedisSubscriber; isHeard: boolean }>();
@@ -44,7 +44,7 @@ export function createSubscriptions(connect: () => Client, refused: (reason: unk
     const entry = subscribers.get(channel);
     client.subscribe(channel).then(
       () => {
-        // Meanwhile the channel may have got another subscriber, for which it is subscribed anew.
+        // Meanwhile the channel may have got another subscriber, for which it is subscribed again.
         if (entry === undefined || entry !== subscribers.get(channel)) return;
         if (entry.isHeard || client.status !== 'ready') return;
         entry.isHeard = true;

@@ -83,7 +83,7 @@ export function closedSchema(schema: TSchema): JsonSchema {
   return closed;
 }
 
-/** A plugin that is set up anew brings the same schema again: it is compiled once. */
+/** A plugin that is set up again brings the same schema again: it is compiled once. */
 const known = new WeakMap<TSchema, JsonSchema>();
 
 function close(schema: unknown): JsonSchema {

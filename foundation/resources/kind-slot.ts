@@ -62,7 +62,7 @@ export class KindSlot {
     return next.size !== old.size || [...next].some(([name, entry]) => !isSame(entry, old.get(name)));
   }
 
-  /** Tells the listeners of the view; what they throw is logged. */
+  /** Calls the listeners of the view; what they throw is logged. */
   announce(): void {
     for (const listener of this.#listeners) {
       try {

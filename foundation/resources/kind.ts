@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import type { Logger } from '../observability/logger.ts';
 
-/** What a resource says about itself beside its `spec`. */
+/** What a resource says about itself in addition to its `spec`. */
 export interface ResourceMetadata {
   /** Unique among the resources of its kind. */
   readonly name: string;
@@ -63,7 +63,7 @@ export interface KindDeclaration<S extends TSchema = TSchema> {
   readonly kind: string;
   /** One sentence without a full stop. */
   readonly summary: string;
-  /** Schema of `spec`. Objects with named members refuse other members; `patternErrorMessage` beside a pattern is reported instead of the pattern. */
+  /** Schema of `spec`. Objects with named members refuse other members; `patternErrorMessage` next to a pattern is reported instead of the pattern. */
   readonly spec: S;
 }
 
@@ -74,7 +74,7 @@ export interface KindDefinition<S extends TSchema = TSchema, T = unknown> extend
   /** Rules that the schema cannot say: all problems at once. Pure. */
   check?(resource: Resource<Static<S>>): readonly ResourceProblem[];
   /**
-   * Makes the value that the resource stands for. Runs beside the value in use, which it replaces when all that changed was built. Has 10
+   * Makes the value that the resource stands for. The old value stays in use meanwhile, and is replaced when all that changed was built. Has 10
    * seconds. When it throws, the resource is reported, and its last good version stays; a thrown `GatewayError` with
    * `errors` (pointers into the document) names the lines.
    */
@@ -122,6 +122,6 @@ export interface ResourceView<T = unknown> {
   acquire(name: string): ResourceLease<T> | undefined;
   /** All of them, by name. */
   list(): readonly LiveResource<T>[];
-  /** Calls `listener` after each change of this kind's resources. Returns what ends that. */
+  /** Calls `listener` after each change of this kind's resources. Returns a function that ends that. */
   onChange(listener: () => void): () => void;
 }

@@ -86,7 +86,7 @@ export async function openResources(options: ResourcesOptions): Promise<Resource
     return undefined;
   }
 
-  /** What somebody asked for, and waits for. */
+  /** A task that a caller waits for. */
   async function inTurn<T>(task: () => Promise<T>): Promise<T> {
     if (turns.waiting >= MAX_WAITING) throw ResourceErrors.busy();
     return turns.run(() => {

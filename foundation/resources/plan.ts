@@ -15,7 +15,7 @@ interface PlanInput {
   readonly kinds: ReadonlyMap<string, KindSlot>;
   /** Problems that are reported of one document. */
   readonly limit: number;
-  /** What is there beside the files, by id; for looking at a file by itself. */
+  /** What is there in addition to the files, by id; for looking at one file alone. */
   readonly elsewhere?: ReadonlyMap<string, unknown>;
 }
 
@@ -74,7 +74,7 @@ export function plan({ previous, files, kinds, limit, elsewhere }: PlanInput): P
       const place = document ?? entry;
       if (isSound(entry.version)) stand(id, entry, place);
       else {
-        // Its plugin was replaced: what was good is built anew.
+        // Its plugin was replaced: what was good is built again.
         const again = stepOf(id, entry.version.step.document);
         if ('slot' in again) steps.set(id, { ...again, file: place.file, line: place.line });
       }

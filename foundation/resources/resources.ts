@@ -103,7 +103,7 @@ export const ResourceErrors = defineErrors({
   notFound: { code: 'resource.not-found', kind: 'not-found', title: 'There is no such resource' },
   /** The folder is read-only, or the file is a link: what wrote it has to change it. */
   notWritable: { code: 'resource.not-writable', kind: 'conflict', title: 'The file cannot be written' },
-  /** Too many others wait to change or reload the folder. */
+  /** Too many callers wait to change or reload the folder. */
   busy: { code: 'resource.busy', kind: 'unavailable', title: 'Too many changes of resources are waiting' },
 });
 

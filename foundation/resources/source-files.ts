@@ -113,7 +113,7 @@ export function createSourceFiles(limits: ResourceLimits, clock: Clock) {
   };
 }
 
-/** Files are parsed anew when they change, and only then; what could not be looked at is compared by its reason. */
+/** Files are parsed again when they change, and only then; what could not be looked at is compared by its reason. */
 function isSame(one: readonly SourceFile[], other: readonly SourceFile[]): boolean {
   return (
     one.length === other.length &&

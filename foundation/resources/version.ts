@@ -17,7 +17,7 @@ export interface VersionLife {
 }
 
 /**
- * One build of one resource. Lives as long as it is live itself, something live was built with it, or somebody holds a
+ * One build of one resource. Lives as long as it is live itself, something live was built with it, or a caller holds a
  * lease; leases of what is neither live nor needed end with the drain time.
  */
 export class Version {
@@ -104,7 +104,7 @@ export class Version {
   }
 }
 
-/** What building needs beside the step. */
+/** What building needs in addition to the step. */
 interface BuildParts {
   /** What it may resolve, by id. */
   readonly dependencies: ReadonlyMap<string, Version>;

@@ -30,12 +30,12 @@ const LONGEST_WAIT_MS = 60_000;
 const LONGEST_RETRY_MS = 5_000;
 /** What is due, and could not be done, is looked at no sooner. */
 const SHORTEST_WAIT_MS = 10;
-/** After so long the run of a process that died is done by another one. */
+/** After so long another replica does the run of a process that died. */
 const TTL_MS = { shortest: 5_000, longest: 20_000 };
 
 /**
- * Takes part in a task that one replica runs at a time, and once each time that it is due: the table says when, and a strict lease who. A run that
- * failed counts, and is logged. One that did not end, since its process died, lost its lease or was told to stop, is done again by whoever has the
+ * Takes part in a task that one replica runs at a time, and once each time that it is due: the table says when, and a strict lease which replica. A run that
+ * failed counts, and is logged. One that did not end, since its process died, lost its lease or was stopped, is done again by the replica that has the
  * lease next. Of the times that were missed, with no process there or during a run, one is made up for, at most.
  */
 export function runScheduled(
@@ -61,7 +61,7 @@ export function runScheduled(
     return undefined;
   }
 
-  /** Another one that moved it on meanwhile is right. */
+  /** A replica that moved it on meanwhile is right. */
   const move = (from: number, to: number) =>
     database.system().nativeUpdate(ScheduleRow, { name, nextAt: from }, { nextAt: to });
 
@@ -89,7 +89,7 @@ export function runScheduled(
     const lease = await leases.tryAcquire(`schedule:${name}`, { strict: true, ttl });
     if (typeof lease === 'string') return retry;
     await using held = lease;
-    // Another one may have done it since.
+    // Another replica may have done it since.
     if ((await find())?.nextAt !== row.nextAt) return 0;
     if (isStopped || !(await run(AbortSignal.any([signal, held.signal])))) return retry;
     const ended = await database.now();
@@ -98,7 +98,7 @@ export function runScheduled(
     return next - ended;
   }
 
-  /** False where it was told to end: it may have left something undone, whether it threw or not. */
+  /** False where it was aborted: it may have left something undone, whether it threw or not. */
   async function run(alive: AbortSignal): Promise<boolean> {
     try {
       await task(alive);

@@ -7,7 +7,7 @@ import { defineErrors } from '../base/gateway-error.ts';
 export const SecretErrors = defineErrors({
   malformed: { code: 'secret.malformed', kind: 'invalid', title: 'The text is not a reference to a secret' },
   refused: { code: 'secret.refused', kind: 'forbidden', title: 'A tenant may not use this reference' },
-  /** Kind `unavailable`: the caller did nothing wrong, whoever configured the reference or the secret has to act. */
+  /** Kind `unavailable`: the caller did nothing wrong, the author of the reference or of the secret has to act. */
   notFound: {
     code: 'secret.not-found',
     kind: 'unavailable',
@@ -54,7 +54,7 @@ export interface SecretFile {
 }
 
 /**
- * The text of a secret file: UTF-8, one line break at the end cut. It is read anew each time, so a file that was replaced (Kubernetes
+ * The text of a secret file: UTF-8, one line break at the end cut. It is read again each time, so a file that was replaced (Kubernetes
  * exchanges a link to a folder, Docker the file) is seen at once.
  *
  * @throws SecretErrors.notFound without the file or with nothing in it; `.refused` when it lies outside of `within`;

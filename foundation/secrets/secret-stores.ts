@@ -12,7 +12,7 @@ export interface WantedSecret {
   readonly path: string;
   /** A member of the secret, behind `#` in the reference; undefined: the secret itself. */
   readonly key: string | undefined;
-  /** For whom it is used. Undefined where the operator wrote the reference, or where that is not known: the gateway has checked that whoever wrote it may name it. */
+  /** For whom it is used. Undefined where the operator wrote the reference, or where that is not known: the gateway has checked that the author of the reference may name it. */
   readonly tenantId: string | undefined;
   /** Aborts after 5 seconds. */
   readonly signal: AbortSignal;
@@ -23,8 +23,8 @@ export interface SecretStore {
   /** `plugin/<plugin>/<name>`, in lower-case letters, digits, `.`, `_` and `-`. */
   readonly name: string;
   /**
-   * The secret now, 1 to 65,536 characters without U+0000; undefined where there is none. The gateway keeps it in memory for `SVC_SECRET_MAX_AGE` at most, reads it anew in the background from half
-   * of that on, hides it in the log, and asks once for all who wait. What is thrown is `secret.unreadable`, but for errors of `SecretErrors`; the words of neither are shown.
+   * The secret now, 1 to 65,536 characters without U+0000; undefined where there is none. The gateway keeps it in memory for `SVC_SECRET_MAX_AGE` at most, reads it again in the background from half
+   * of that on, hides it in the log, and asks once for all callers that wait. What is thrown is `secret.unreadable`, but for errors of `SecretErrors`; the words of neither are shown.
    */
   read(wanted: WantedSecret): Promise<string | undefined>;
 }
@@ -46,7 +46,7 @@ export interface StoredSecretsParts {
 
 /** Milliseconds that a store may take. */
 const DEADLINE = 5_000;
-/** A little later, so that the store hears of it first. */
+/** A little later, so that the signal of the store aborts first. */
 const LOOKUP_DEADLINE = 6_000;
 const MAX_SECRETS = 1_000;
 const MAX_CHARS = 65_536;
@@ -79,7 +79,7 @@ export function createStoredSecrets({ stores, clock, maxAge }: StoredSecretsPart
 
   return {
     /**
-     * The value behind a reference, which somebody may name who was asked for before.
+     * The value behind a reference. The caller has checked that the author of the reference may name it.
      *
      * @throws SecretErrors.storeMissing, .notFound, .unusable, .unreadable, and .refused where the store refuses
      */

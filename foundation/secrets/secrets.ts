@@ -12,7 +12,7 @@ import { type TenantSecretUse, tenantSecrets } from './tenant-secrets.ts';
  */
 export type SecretOrigin = 'operator' | 'tenant';
 
-/** Secrets behind references. Whoever stores something stores the reference, and asks when the secret is needed. */
+/** Secrets behind references. A caller that stores something stores the reference, and asks when the secret is needed. */
 export interface Secrets {
   /**
    * The value now; nothing is kept. `env:NAME` is a variable of the process, `file:PATH` a file, relative to the secrets
@@ -39,7 +39,7 @@ export interface SecretsOptions {
   readonly tenantMayName: readonly string[];
   /** The secrets of plugins' stores; absent: no plugin offers one. */
   readonly stored?: StoredSecrets;
-  /** Told of every value before it is handed out, also of one that it knows; for the redaction of logs. */
+  /** Called with every value before it is returned, also with one that was read before; for the redaction of logs. */
   readonly onResolved: (value: string) => void;
 }
 

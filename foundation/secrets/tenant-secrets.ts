@@ -6,7 +6,7 @@ import { isStorePath, type SecretReference, STORE_KEY, STORE_PATH } from './secr
 /** What a tenant is about to do with a secret: entries of `SVC_TENANT_SECRETS` that are bound to a tenant or a host count for this one. */
 export interface TenantSecretUse {
   readonly tenantId: string;
-  /** Where the secret is sent. Whoever sends it lets no redirect carry it to another host. */
+  /** Where the secret is sent. The code that sends it lets no redirect carry it to another host. */
   readonly url: URL;
 }
 
@@ -27,7 +27,7 @@ export function isTenantSecretsEntry(entry: string): boolean {
 }
 
 /**
- * Reads `SVC_TENANT_SECRETS`; the returned function says why a tenant may not use a reference so, or undefined where it may. Nobody learns what is bound to another tenant. It looks at
+ * Reads `SVC_TENANT_SECRETS`; the returned function says why a tenant may not use a reference so, or undefined where it may. No tenant learns what is bound to another one. It looks at
  * nothing but texts.
  *
  * @throws TypeError naming an entry that is none.

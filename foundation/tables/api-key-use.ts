@@ -22,7 +22,7 @@ const MAX_PENDING = 10_000;
 /** Keys in one statement. */
 const BATCH = 500;
 
-/** Makes the notebook. `onError` hears of writes that failed on the timer. */
+/** Makes the notebook. `onError` is called for writes that failed on the timer. */
 export function createLastUsed({
   database,
   clock,

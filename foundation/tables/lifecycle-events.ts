@@ -25,7 +25,7 @@ export const TenantDeleted = defineDurableEvent(
 /** The deletion of a tenant was taken back. Its keys work again. */
 export const TenantRestored = defineDurableEvent('kernel.tenant-restored', Type.Object({}));
 
-/** All that the gateway kept of a deleted tenant is gone, its keys and sessions too: of these no event tells one by one. */
+/** All that the gateway kept of a deleted tenant is gone, its keys and sessions too: of these no event reports one by one. */
 export const TenantPurged = defineDurableEvent('kernel.tenant-purged', Type.Object({}));
 
 /** An API key was made: by its administration, by bootstrap, or for a user of the runtime. */
@@ -38,7 +38,7 @@ export const ApiKeyCreated = defineDurableEvent(
   }),
 );
 
-/** An API key was replaced by another one with the same rights. Neither `ApiKeyCreated` nor `ApiKeyRevoked` tells of it, too. */
+/** An API key was replaced by another one with the same rights. Neither `ApiKeyCreated` nor `ApiKeyRevoked` reports it as well. */
 export const ApiKeyRotated = defineDurableEvent(
   'kernel.api-key-rotated',
   Type.Object({ key_id: KeyId, new_key_id: KeyId }),

@@ -11,8 +11,8 @@ import {
   TenantUpdated,
 } from './lifecycle-events.ts';
 
-/** A key of which is told. */
-interface ToldKey {
+/** A key that an event reports. */
+interface ReportedKey {
   readonly id: string;
   readonly tenantId: string;
   readonly roles: readonly string[];
@@ -45,15 +45,15 @@ export function tellLifecycle({ publishOf }: Pick<DurableEventsHost, 'publishOf'
 
     tenantPurged: (em: SqlEntityManager, id: string) => publishOf(em, id, TenantPurged, {}),
 
-    keyCreated(em: SqlEntityManager, { id, tenantId, roles, expiresAt }: ToldKey): Promise<void> {
+    keyCreated(em: SqlEntityManager, { id, tenantId, roles, expiresAt }: ReportedKey): Promise<void> {
       const payload = { key_id: id, roles: [...roles], expires_at: expiresAt?.toISOString() ?? null };
       return publishOf(em, tenantId, ApiKeyCreated, payload);
     },
 
-    keyRotated: (em: SqlEntityManager, old: Pick<ToldKey, 'id' | 'tenantId'>, newId: string) =>
+    keyRotated: (em: SqlEntityManager, old: Pick<ReportedKey, 'id' | 'tenantId'>, newId: string) =>
       publishOf(em, old.tenantId, ApiKeyRotated, { key_id: old.id, new_key_id: newId }),
 
-    keyRevoked: (em: SqlEntityManager, { id, tenantId }: Pick<ToldKey, 'id' | 'tenantId'>) =>
+    keyRevoked: (em: SqlEntityManager, { id, tenantId }: Pick<ReportedKey, 'id' | 'tenantId'>) =>
       publishOf(em, tenantId, ApiKeyRevoked, { key_id: id }),
   };
 }

@@ -30,8 +30,8 @@ export const GrantErrors = defineErrors({
 
 /**
  * What keeps `granter` from making a credential with this grant (decisions 1.2). Role `admin` may grant every role, an
- * `owner` also `user`, everybody else the roles he has. A scope may be granted by who has it, or may grant a role that
- * carries it; `admin` only by who has it. `also` names scopes of plugins' routes, which exist beside the known ones.
+ * `owner` also `user`, every other granter the roles that it has. A granter may grant a scope that it has, or that a role
+ * which it may grant carries; `admin` only when it has it. `also` names scopes of plugins' routes, in addition to the known ones.
  */
 export function grantProblems(
   granter: Identity,
@@ -66,7 +66,7 @@ export function grantProblems(
 
 /**
  * Throws unless `granter` may make a credential with this grant; the error lists all problems together. Asked before a key
- * is created, and before one is rotated: who gets the new raw key gets what it may do.
+ * is created, and before one is rotated: the receiver of the new raw key gets its permissions.
  */
 export function requireGrant(granter: Identity, grant: Grant, also?: ReadonlySet<string>): void {
   const { unknown, refused } = grantProblems(granter, grant, also);
@@ -84,7 +84,7 @@ function mayGrantRole(granter: Identity, role: string): boolean {
   return granter.roles.includes(role) && !(isConfined && OPERATOR_ROLES.has(role));
 }
 
-/** What the granter has, and what a credential with the roles that he may grant would have. */
+/** What the granter has, and what a credential with the roles that it may grant would have. */
 function grantableScopes(granter: Identity): ReadonlySet<string> {
   const roles = ROLES.filter((role) => mayGrantRole(granter, role));
   return new Set([...granter.scopes, ...roles.flatMap((role) => ROLE_SCOPES[role])]);

@@ -4,7 +4,7 @@ import { ADMIN_SCOPE, GENERAL_SCOPES } from './scopes.ts';
 /** The tenant that exists from the first start; its administrators are the operators of the deployment (decisions 0.6). */
 export const DEFAULT_TENANT_ID = '00000000-0000-0000-0000-000000000001';
 
-/** How a caller proved who he is. Plugins add their own (`channel_session`). */
+/** How a caller proved its identity. Plugins add their own (`channel_session`). */
 type AuthMethod = 'static_token' | 'api_key' | 'jwt' | 'anonymous' | 'rejected' | (string & {});
 
 /** Who is calling, as derived from the credential alone (specification 1, Authentication). */
@@ -32,8 +32,8 @@ export const OPERATOR_ROLES: ReadonlySet<string> = new Set([
 
 /**
  * True for callers who reach across tenants, and then within their scopes: the default tenant's `admin` role or scope and
- * its governance roles (decisions 0.6). Its users are not operators, and neither is its `owner`, who has everything of his
- * own tenant only, also when he holds a governance role beside it.
+ * its governance roles (decisions 0.6). Its users are not operators, and neither is its `owner`, who has everything of the
+ * default tenant only, even with a governance role as well.
  */
 export function isOperator(identity: Identity): boolean {
   if (identity.tenantId !== DEFAULT_TENANT_ID) return false;
@@ -50,10 +50,10 @@ export const ANONYMOUS: Identity = Object.freeze({
   method: 'anonymous',
 });
 
-/** A caller who presented a credential that does not hold. Unlike `ANONYMOUS` he is never served as the default tenant. */
+/** A caller who presented a credential that does not hold. Unlike `ANONYMOUS` it is never served as the default tenant. */
 export const REJECTED: Identity = Object.freeze({ ...ANONYMOUS, method: 'rejected' });
 
-/** Whom protected mode serves without a credential: a user of the default tenant without any role (decisions 0.2). */
+/** The identity of callers that protected mode serves without a credential: a user of the default tenant without any role (decisions 0.2). */
 export const LOCAL_ANONYMOUS: Identity = Object.freeze({
   ...ANONYMOUS,
   tenantId: DEFAULT_TENANT_ID,
@@ -64,13 +64,13 @@ export const LOCAL_ANONYMOUS: Identity = Object.freeze({
 export interface Caller {
   /** True for a connection from the loopback interface that carries no `X-Forwarded-For` or `Forwarded` (decisions 0.2). */
   readonly loopback: boolean;
-  /** `SVC_ALLOW_ANONYMOUS`: true serves everybody, false nobody, `undefined` loopback callers only. */
+  /** `SVC_ALLOW_ANONYMOUS`: true serves every caller without a credential, false none, `undefined` loopback callers only. */
   readonly anonymousAllowed: boolean | undefined;
 }
 
 /**
  * As whom a request goes on: on `open` routes a caller without a credential becomes `LOCAL_ANONYMOUS` where protected mode
- * allows it; everybody else stays who he is. Asked before the tenant is looked up, and again by `decide`.
+ * allows it; every other caller keeps its identity. Asked before the tenant is looked up, and again by `decide`.
  */
 export function actingIdentity(access: Access, identity: Identity, caller: Caller): Identity {
   if (identity.method !== 'anonymous') return identity;

@@ -69,7 +69,7 @@ export function requiredScopes(ruled: readonly string[], method: string): readon
 const READ: readonly string[] = ['read'];
 const WRITE: readonly string[] = ['write'];
 
-/** `x:*` for `x:read`; a scope without a family is nobody's. */
+/** `x:*` for `x:read`; empty for a scope without a family. */
 function familyOf(scope: string): string {
   const colon = scope.indexOf(':');
   return colon <= 0 ? '' : `${scope.slice(0, colon)}:*`;

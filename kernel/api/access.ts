@@ -4,7 +4,7 @@
  * - `public`: anybody, a wrong credential does not matter.
  * - `open`: any credential, and without one only callers on the loopback interface, as the default tenant (decisions 0.2).
  * - `authenticated`: any valid credential, whatever its roles.
- * - `credential`: a valid credential of one of these kinds, whatever its roles: for routes that others call with what they sign.
+ * - `credential`: a valid credential of one of these kinds, whatever its roles: for routes whose callers sign their requests.
  * - `roles`: one of the roles (`admin` and, in its own tenant, `owner` pass) and one of the scopes.
  * - `governance`: one of the scopes, or the break-glass scope `admin`; with `operator` only from the default tenant.
  */

@@ -13,7 +13,7 @@ export interface PluginStatus {
 
 /** This process and what runs in it. It belongs to the deployment: what it says is for operators. */
 export interface Deployment {
-  /** The family of its database, also where a rehearsal of its start stands on another one. */
+  /** The family of its database, also where a rehearsal of its start uses another one. */
   readonly databaseFamily: Family;
   /** Milliseconds since the start. */
   uptime(): number;
@@ -25,7 +25,7 @@ export interface Deployment {
   readonly metrics: { text(): Promise<string>; readonly contentType: string };
   /**
    * Calls `listener` with every line of this process's log from now on: JSON with a line break, credentials taken out. The listener must be quick, must
-   * not throw and must not log. Returns what ends it.
+   * not throw and must not log. Returns a function that ends this.
    */
   followLog(listener: (line: string) => void): () => void;
 }

@@ -74,7 +74,7 @@ export interface GrpcMethod extends Omit<GrpcMethodDefinition, 'request' | 'hand
 export interface GrpcServiceDefinition {
   /** The file that declares the service. */
   readonly proto: URL | string;
-  /** Folders in which its imports are looked for, beside its own. `google/protobuf/*` need none. */
+  /** Folders in which its imports are looked for, in addition to its own. `google/protobuf/*` need none. */
   readonly includeDirs?: readonly (URL | string)[];
   /** Full name: `svc.notes.v1.NotesService`. */
   readonly service: string;

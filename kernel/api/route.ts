@@ -9,7 +9,7 @@ import type { Call } from './call.ts';
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
- * The schemas of a route's input and answers; what is named here is validated, documented and typed. `patternErrorMessage` beside a pattern is told
+ * The schemas of a route's input and answers; what is named here is validated, documented and typed. `patternErrorMessage` next to a pattern is reported
  * instead of the pattern. `examples` of schemas, and of their members, make the examples of the document; without them one is made of types and bounds.
  * A schema with `documentedAs` is documented as that: for what a handler checks itself.
  */
@@ -29,7 +29,7 @@ export interface RouteSchema {
   readonly responses?: Readonly<Record<number, TSchema | null>>;
   /** Of a route that has `countsAsStream`: a string schema that describes its events, with a stream as the example. Documentation. */
   readonly stream?: TSchema;
-  /** An object schema of the lower-case names of the headers that these answers have beside those of all answers. Documentation. */
+  /** An object schema of the lower-case names of the headers that these answers have in addition to those of all answers. Documentation. */
   readonly answerHeaders?: TSchema;
 }
 
@@ -67,7 +67,7 @@ export interface RouteLimit {
   readonly perMinute: number;
   /**
    * What is counted together: calls of one key, of which 256 characters count. `undefined` counts in the standard windows. What callers may choose freely is
-   * no key: each would have a window of his own.
+   * no key: each value would have a window of its own.
    */
   by(call: LimitedCall): string | undefined;
 }
@@ -104,14 +104,14 @@ export interface RouteDefinition<S extends RouteSchema = RouteSchema> {
   /**
    * Default `json` when the schema has a body. `form`: the `multipart/form-data` body as a `Readable` that is not read yet; above `bodyLimit` it fails with
    * 413. The handler reads it to its end, also where it refuses it, or ends the connection by not beginning to. `raw`: the bytes as they came, whatever their
-   * content type, as `call.rawBody`; for what somebody else has signed. A schema of the body is documentation then.
+   * content type, as `call.rawBody`; for bodies that another party has signed. A schema of the body is documentation then.
    */
   readonly bodyType?: 'json' | 'text' | 'form' | 'raw';
-  /** True: `call.rawBody` has the bytes of a `json` or `text` body, beside the `body` that was made of them. */
+  /** True: `call.rawBody` has the bytes of a `json` or `text` body, in addition to the `body` that was made of them. */
   readonly rawBody?: boolean;
   /**
    * True: a request without a body is one with `{}` (of `bodyType: 'text'`: with the empty text). Default false: it is refused with 400, also where
-   * no member is required, so that nobody changes by an empty request what he has not named.
+   * no member is required, so that an empty request changes nothing that the caller has not named.
    */
   readonly bodyOptional?: boolean;
   /**
@@ -120,7 +120,7 @@ export interface RouteDefinition<S extends RouteSchema = RouteSchema> {
    */
   readonly answerType?: string;
   /**
-   * Kinds of failure beside those that every route of its form has: 401 and 403 by access, 404 by a parameter in the path, 409 by the method, 413 and
+   * Kinds of failure in addition to those that every route of its form has: 401 and 403 by access, 404 by a parameter in the path, 409 by the method, 413 and
    * 415 by a body, 412 by `if-match`, 429, 500, 503. Documentation.
    */
   readonly failures?: readonly ErrorKind[];
@@ -143,7 +143,7 @@ export interface RouteDefinition<S extends RouteSchema = RouteSchema> {
   readonly rateLimit?: 'standard' | 'bootstrap' | 'none' | RouteLimit;
   /**
    * The error for input that the schemas refuse, from what they say of it and the body as it came. Default: `request.invalid` with `errors`. For routes
-   * that know more of the same body than a schema can say, so that everything is told at once.
+   * that know more of the same body than a schema can say, so that all problems are reported at once.
    */
   readonly refuse?: (errors: readonly FieldError[], body: unknown) => GatewayError;
   /** Returns the body of a 200, or a `Reply`. Throws catalogued errors. */

@@ -19,7 +19,7 @@ import type { KernelServices } from './services.ts';
 import type { RequestStage } from './stage.ts';
 
 /**
- * How a plugin touches the world. What a verb does becomes visible when `setup` has resolved, and is undone by itself,
+ * How a plugin affects what is outside of it. What a verb does becomes visible when `setup` has resolved, and is undone automatically,
  * in reverse order, when the plugin stops.
  */
 export interface Scope<C = unknown> {
@@ -64,7 +64,7 @@ export interface Scope<C = unknown> {
   contributions<T>(point: ExtensionPoint<T>): () => readonly T[];
   /**
    * Hears an event of this and of every other replica, until the plugin is gone. A listener that throws is logged. An event
-   * may be missed: `services.events.onMissed` tells when to drop what was cached. At the start of the gateway listeners, workers and tasks begin when
+   * may be missed: `services.events.onMissed` reports when to drop what was cached. At the start of the gateway listeners, workers and tasks begin when
    * every plugin has been set up or has failed; events and messages of the time before wait.
    */
   on<T>(event: EventRef<T>, listener: EventListener<NoInfer<T>>): void;
@@ -117,7 +117,7 @@ export interface Scope<C = unknown> {
     options?: { readonly timezone?: string },
   ): void;
   /**
-   * Ends work that goes on in the background, when the plugin stops. Called once at the begin of the stop, beside the calls in flight: takes
+   * Ends work that goes on in the background, when the plugin stops. Called once at the begin of the stop, in parallel with the calls in flight: takes
    * no new work and resolves when what is under way has ended or was handed over. `signal` aborts when the drain time is over; then it has
    * 3 seconds more. Until it has ended, every plugin that stops at the same time is still there. Not called for a plugin that never became active.
    */

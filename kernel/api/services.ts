@@ -34,9 +34,9 @@ export interface KernelServices {
   readonly leases: Leases;
   /** Hints that one replica takes up, or none: they may be lost. `scope.onHint` hears them. */
   readonly hints: Pick<Hints, 'send' | 'delivers' | 'form'>;
-  /** Durable work: done at least once, whatever dies. `scope.worker` does it. */
+  /** Durable work: done at least once, whatever process dies. `scope.worker` does it. */
   readonly jobs: Jobs;
-  /** What happened, for whoever subscribes: in the transaction of its data. `scope.subscribe` handles it. */
+  /** What happened, for every subscriber: published in the transaction of its data. `scope.subscribe` handles it. */
   readonly durableEvents: DurableEvents;
   /** Object storage. */
   readonly objects: Objects;
@@ -51,7 +51,7 @@ export interface KernelServices {
   /** This process: its plugins, its readiness and its log, for operators. */
   readonly deployment: Deployment;
   /**
-   * Opens a database of the plugin's own beside the gateway's: a SQLite file (its folder is made), or one in memory. It has no tables but
+   * Opens a database of the plugin's own next to the gateway's: a SQLite file (its folder is made), or one in memory. It has no tables but
    * what the plugin registers there, and is closed by the plugin (`scope.defer`).
    */
   openSqlite(file?: string): Promise<Database>;

@@ -47,6 +47,6 @@ export interface RequestStage {
   readonly onFailure?: 'refuse' | 'pass';
   /** Before any credential is looked at: no caller is known, and what is refused here is in no audit record. */
   readonly before?: (request: StagedRequest) => void | Promise<void>;
-  /** When the caller is known and the access rule lets him pass. It can refuse more; it cannot let more pass. */
+  /** When the caller is known and the access rule lets it pass. The hook can refuse more; it cannot let more pass. */
   readonly admitted?: (request: StagedRequest, caller: StagedCaller) => void | Promise<void>;
 }

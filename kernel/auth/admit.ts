@@ -2,14 +2,14 @@ import { type Identity, REJECTED } from '../access/identity.ts';
 import { isLive, type TenantRecord, type Tenants } from '../tenancy/tenants.ts';
 import type { AuthenticationResult } from './chain.ts';
 
-/** A caller and his tenant; `tenant` is `undefined` for anonymous and rejected callers. */
+/** A caller and its tenant; `tenant` is `undefined` for anonymous and rejected callers. */
 export interface Admission extends AuthenticationResult {
   readonly tenant: TenantRecord | undefined;
 }
 
 /**
  * Looks up the tenant of an identified caller. A credential whose tenant is missing or deleted has failed like a wrong one;
- * the failure keeps whose it was. No promise when the tenant is at hand.
+ * the failure keeps its identity. No promise when the tenant is at hand.
  */
 export function admit(
   result: AuthenticationResult,

@@ -10,7 +10,7 @@ import { type BootstrapSettings, bootstrapKey, hasUsableAdmin } from './bootstra
 import { ApiKeyErrors } from './errors.ts';
 import type { IdentityCache } from './identity-cache.ts';
 
-/** An API key as everybody but its owner sees it: neither the raw value nor its hash (specification 1, API key). */
+/** An API key as it is shown after it was made: neither the raw value nor its hash (specification 1, API key). */
 export interface ApiKeyRecord {
   readonly id: string;
   readonly tenantId: string;
@@ -21,7 +21,7 @@ export interface ApiKeyRecord {
   /** As listed at creation; an empty list is a legacy key. */
   readonly scopes: readonly string[];
   readonly createdAt: Date;
-  /** Identity that made it; `null` when nobody did (bootstrap by the operator's token is that token). */
+  /** Identity that made it; `null` for the key of the bootstrap. */
   readonly createdBy: string | null;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
@@ -29,7 +29,7 @@ export interface ApiKeyRecord {
   readonly lastUsedAt: Date | null;
 }
 
-/** A key just made, with its raw value: the only time that anybody sees it. */
+/** A key just made, with its raw value: the only time that the raw value is shown. */
 export interface NewApiKey {
   readonly record: ApiKeyRecord;
   /** `hk_…`; belongs into one response and nowhere else. */
@@ -102,8 +102,8 @@ export interface ApiKeyStore {
    */
   revoke(id: string, tenantId?: string): Promise<boolean>;
   /**
-   * Revokes a key and makes another one with its name, roles, scopes and expiry, in one transaction. Whoever gets the new
-   * key gets what it may do: ask `requireGrant` with the old record first. Throws `api-key.not-found`, `api-key.revoked` and
+   * Revokes a key and makes another one with its name, roles, scopes and expiry, in one transaction. The receiver of the new
+   * key gets its permissions: ask `requireGrant` with the old record first. Throws `api-key.not-found`, `api-key.revoked` and
    * `api-key.expired`.
    */
   rotate(
@@ -119,7 +119,7 @@ export interface ApiKeyStore {
   bootstrap(settings: BootstrapSettings): Promise<NewApiKey>;
 }
 
-/** Makes the store. `identities` hears of every key that must no longer be served from memory. */
+/** Makes the store. `identities` is notified of every key that must no longer be served from memory. */
 export function createApiKeyStore({
   database,
   clock,
@@ -216,7 +216,7 @@ export function createApiKeyStore({
   };
 }
 
-/** A deadlock with somebody else's transaction has changed nothing and may be tried again. */
+/** A deadlock with another transaction has changed nothing and may be tried again. */
 const RACES = { retries: 5 };
 
 function within<W extends object>(where: W, tenantId: string | undefined): W & { tenantId?: string } {

@@ -31,7 +31,7 @@ export interface SignedCredentials extends Credentials {
   readonly body: Buffer;
 }
 
-/** Why a credential does not hold. Callers are told one and the same for all; the audit record knows the difference. */
+/** Why a credential does not hold. Callers get the same error for all of them; the audit record has the difference. */
 export type FailureReason = 'unknown' | 'revoked' | 'expired' | 'invalid' | 'tenant';
 
 /** A credential that was recognized and refused, with whom it belonged to where that is known. */
@@ -39,7 +39,7 @@ export interface AuthenticationFailure {
   readonly failure: FailureReason;
   readonly tenantId?: string;
   readonly identityId?: string;
-  /** What its caller is told, where the credential holds and the call alone does not; default `auth.invalid` (401). */
+  /** The error for the caller, where the credential holds and only the call does not; default `auth.invalid` (401). */
   readonly error?: GatewayError;
 }
 
@@ -54,10 +54,10 @@ export interface CredentialPlace {
 
 /**
  * One kind of credential. It first looks cheaply whether the request carries its kind, and leaves what it does not
- * recognize to the next. It throws only when it cannot tell (its database is away): the request then fails as a whole.
+ * recognize to the next. It throws only when it cannot decide (its database is away): the request then fails as a whole.
  */
 export interface Authenticator {
-  /** Unique in the chain; tells the operator who refused. */
+  /** Unique in the chain; shows the operator which authenticator refused. */
   readonly name: string;
   /** For the OpenAPI document; default: `Authorization: Bearer <token>`. */
   readonly places?: readonly CredentialPlace[];

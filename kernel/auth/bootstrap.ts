@@ -18,7 +18,7 @@ const PAGE = 200;
 
 /**
  * Lets `insert` make the first administrator key, inside the caller's transaction, or throws `bootstrap.completed`. The row
- * of the default tenant is the lock: everybody waits for it before anybody looks. On SQLite the transaction itself is.
+ * of the default tenant is the lock: every caller waits for it before it looks for keys. On SQLite the transaction itself is.
  */
 export async function bootstrapKey(
   entities: SqlEntityManager,

@@ -17,7 +17,7 @@ import { AuthErrors } from './errors.ts';
 export interface AuthenticationResult {
   readonly identity: Identity;
   readonly failure?: AuthenticationFailure & {
-    /** Name of the authenticator that refused; `undefined` when nobody recognized the credential. */
+    /** Name of the authenticator that refused; `undefined` when none recognized the credential. */
     readonly authenticator?: string;
   };
 }
@@ -26,7 +26,7 @@ export interface AuthenticationResult {
 export interface AuthenticationChain {
   /**
    * Identifies a caller. No promise when the credential is the static token, a cached key, or absent: this is the hot
-   * path. Throws when an authenticator cannot tell.
+   * path. Throws when an authenticator cannot decide.
    */
   authenticate(credentials: PresentedCredentials): AuthenticationResult | Promise<AuthenticationResult>;
   /** Adds a plugin's kind of credential after all others and returns what removes it. Throws when the name is taken. */
@@ -35,7 +35,7 @@ export interface AuthenticationChain {
   kinds(): readonly Pick<AnyAuthenticator, 'name' | 'places'>[];
 }
 
-const NOBODY: AuthenticationResult = Object.freeze({ identity: ANONYMOUS });
+const NO_CALLER: AuthenticationResult = Object.freeze({ identity: ANONYMOUS });
 const UNRECOGNIZED: AuthenticationResult = Object.freeze({
   identity: REJECTED,
   failure: Object.freeze({ failure: 'unknown' }),
@@ -73,7 +73,7 @@ export function createAuthenticationChain(options: {
       }
       if (outcome !== undefined) return conclude(authenticator, outcome);
     }
-    return isPresented(credentials) ? UNRECOGNIZED : NOBODY;
+    return isPresented(credentials) ? UNRECOGNIZED : NO_CALLER;
   }
 
   return {
@@ -104,7 +104,7 @@ function isPresented(credentials: Credentials): boolean {
   return credentials.bearer !== undefined || credentials.header('authorization') !== undefined;
 }
 
-/** The sender has his own time for the body; the authenticator's begins when it is there. */
+/** The deadline of the authenticator begins when the body is there; the client has a time of its own for sending it. */
 function askWithBody(
   authenticator: BodyAuthenticator,
   credentials: PresentedCredentials,

@@ -11,7 +11,7 @@ export interface WatchedStream {
   abort(reason: Error): void;
 }
 
-/** On whose word a stream is open. */
+/** An open stream, and the credentials that opened it. */
 interface Watched {
   readonly stream: WatchedStream;
   readonly credentials: Credentials;
@@ -23,10 +23,10 @@ export interface CredentialWatch {
   watch(stream: WatchedStream, credentials: Credentials): () => void;
 }
 
-/** Milliseconds between two looks: a revocation that this process has heard of ends its streams within it. */
+/** Milliseconds between two looks: a revocation that this process knows of ends its streams within it. */
 const EVERY_MS = 500;
 
-/** Asks the chain again for as long as streams are open, once for all that present the same. */
+/** Asks the chain again for as long as streams are open, once for all streams with the same credential. */
 export function createCredentialWatch(
   chain: Pick<AuthenticationChain, 'authenticate'>,
   tenants: Pick<Tenants, 'get'>,
@@ -34,7 +34,7 @@ export function createCredentialWatch(
   const open = new Set<Watched>();
   let timer: NodeJS.Timeout | undefined;
 
-  /** False when the credential does not hold; true also while that cannot be said. */
+  /** False when the credential does not hold; true also while the chain cannot decide. */
   async function holds({ stream: { identity }, credentials }: Watched): Promise<boolean> {
     try {
       const { identity: now } = await admit(await chain.authenticate(credentials), tenants);
@@ -70,7 +70,7 @@ export function createCredentialWatch(
   };
 }
 
-/** The same for streams on the word of the same credential. */
+/** The same text for all streams with the same credential. */
 function presentedBy({ stream: { identity }, credentials }: Watched): string {
   const secret = credentials.header('authorization') ?? credentials.header('cookie') ?? '';
   return [identity.method, identity.tenantId, identity.id, credentials.method, secret].join('\n');

@@ -2,7 +2,7 @@ import { defineErrors, type GatewayError } from '../../foundation/base/gateway-e
 import type { Decision } from '../access/decide.ts';
 import type { AuthenticationFailure } from './authenticator.ts';
 
-/** What a caller is told about his credential. `invalid` is one message for unknown, revoked and expired alike. */
+/** The errors of credentials, as callers get them. `invalid` is one message for unknown, revoked and expired alike. */
 export const AuthErrors = defineErrors({
   required: { code: 'auth.required', kind: 'unauthenticated', title: 'This needs a credential' },
   invalid: { code: 'auth.invalid', kind: 'unauthenticated', title: 'The credential is not valid' },

@@ -31,7 +31,7 @@ export interface KnownKey {
 
 /**
  * API keys by the SHA-256 of their raw value. A hit is at most a second old, which bounds how long a key that another
- * replica revoked still works; `forget` makes it immediate here. That a key is unknown is remembered too: nobody can have
+ * replica revoked still works; `forget` makes it immediate here. That a key is unknown is remembered too: no caller can have
  * asked for a new key before it was made, since its value is 32 random bytes.
  */
 export interface IdentityCache {
@@ -41,7 +41,7 @@ export interface IdentityCache {
   forget(hash: string): void;
   /** Drops all keys of a tenant: it was deleted. */
   forgetTenant(tenantId: string): void;
-  /** Drops everything, as after a lost connection to the channel that tells of revocations. */
+  /** Drops everything, as after a lost connection to the channel that reports revocations. */
   clear(): void;
 }
 

@@ -49,7 +49,7 @@ export async function createJwtAuthenticator(
       });
       return identify(payload);
     } catch (error) {
-      // The signature holds where claims were looked at, so whom the token names is true.
+      // Claims are checked after the signature, so the identity that the token names is genuine.
       if (error instanceof errors.JWTExpired) return { failure: 'expired', ...named(error.payload) };
       if (error instanceof errors.JWTClaimValidationFailed)
         return { failure: 'invalid', ...named(error.payload) };

@@ -36,7 +36,7 @@ interface AuthenticationParts {
   readonly jwt: KernelSettings['jwt'];
   /** The static token of the operator; `undefined` when there is none. */
   readonly acpToken: string | undefined;
-  /** Over which the replicas tell each other of revocations. */
+  /** The replicas notify each other of revocations with these. */
   readonly events: Events;
   readonly durableEvents: Pick<DurableEventsHost, 'publishOf'>;
   readonly clock: Clock;
@@ -84,7 +84,7 @@ export async function openAuthentication(parts: AuthenticationParts): Promise<Au
   };
 }
 
-/** A key was revoked or replaced. Told by its hash: that is what the caches know it by. */
+/** A key was revoked or replaced. Named by its hash, by which the caches know it. */
 const KeyChanged = defineEvent('kernel.key-changed', Type.Object({ hash: Type.String({ maxLength: 64 }) }));
 /** A tenant was changed, deleted or restored. */
 const TenantChanged = defineEvent(
@@ -93,8 +93,8 @@ const TenantChanged = defineEvent(
 );
 
 /**
- * Drops what the other replicas tell to forget, from now on; returns what ends that. The age of what is cached bounds what
- * is not heard.
+ * Drops what other replicas report as changed, from now on; returns a function that ends that. For events that are missed, the
+ * greatest age of a cached entry is the bound.
  */
 function followCredentials(events: Events, identities: IdentityCache, tenants: Pick<Tenants, 'forget'>) {
   const undo = [

@@ -28,7 +28,7 @@ export abstract class CallState implements AbortableCall {
   identity: Identity = ANONYMOUS;
   /** Why a credential that was presented does not count. */
   failure: AuthenticationFailure | undefined;
-  /** A part that the credential's check needs is away: neither allowed nor refused can be said. */
+  /** A part that the credential's check needs is away: the call can be neither allowed nor refused. */
   unavailable: GatewayError | undefined;
   tenant: TenantRecord | undefined;
   /** The caller's IP address, behind the trusted proxies. */
@@ -90,7 +90,7 @@ export abstract class CallState implements AbortableCall {
     this.#controller?.abort(reason);
   }
 
-  /** Why the call failed: one that was aborted, for the reason of the abort, in whatever words its handler gave up. */
+  /** Why the call failed: of an aborted call the reason of the abort, whatever its handler threw. */
   errorOf(thrown: unknown): GatewayError {
     return this.#abortReason instanceof GatewayError ? this.#abortReason : asGatewayError(thrown);
   }
@@ -100,7 +100,7 @@ export abstract class CallState implements AbortableCall {
     this.#whenDone.push(callback);
   }
 
-  /** Tells that the call is over; once. */
+  /** Calls the callbacks of `whenDone`; to be called once, when the call is over. */
   protected done(outcome: Outcome): void {
     for (let index = this.#whenDone.length - 1; index >= 0; index -= 1) this.#whenDone[index]!(outcome);
   }

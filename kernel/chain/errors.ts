@@ -6,7 +6,7 @@ import { respondError } from '../http/respond.ts';
 import type { CallState } from './call-state.ts';
 import type { Middleware } from './request-state.ts';
 
-/** Turns whatever a later stage threw into an answer in the route's dialect; what nobody expected is logged in full. */
+/** Turns whatever a later stage threw into an answer in the route's dialect; an unexpected error is logged in full. */
 export function errors(log: Logger): Middleware {
   return async function answerErrors(context, next) {
     try {

@@ -44,7 +44,7 @@ export function handler(services: HandlerServices): Middleware {
     const { match } = context.state;
     if (match.kind === 'nothing') {
       if (services.hasStarted()) throw KernelErrors.pathNotFound();
-      // What is not there yet may be there in a moment; clients do not ask again after a 404.
+      // A route that is not there yet may come in a moment; clients do not ask again after a 404.
       throw KernelErrors.starting(undefined, { headers: { 'retry-after': '1' } });
     }
     if (match.kind === 'refused') throw match.error;
@@ -69,7 +69,7 @@ export function handler(services: HandlerServices): Middleware {
       const result = await handle(definition, call);
       if (result === undefined && services.isStrict) requireNothing(definition);
       if (result instanceof Reply && result.body.kind === 'sse') {
-        // Without a look at them they do not matter here.
+        // A call whose credentials were never looked at does not depend on them.
         if (state.credentials !== undefined) unwatch = services.credentials.watch(state, state.credentials);
       }
       await respond(context, result, services.times);
@@ -81,7 +81,7 @@ export function handler(services: HandlerServices): Middleware {
   };
 }
 
-/** A `return` that was forgotten is found where the handler is written, and not by its clients. */
+/** So that the author finds a forgotten `return`, and not the clients of the route. */
 function requireNothing({ method, path, schema }: Route): void {
   if (schema?.responses?.[200])
     throw new TypeError(`${method} ${path} declares the body of a 200, and its handler returned nothing`);
@@ -93,7 +93,7 @@ function announce(context: Context, { since, sunset, successor }: NonNullable<Ro
   context.set('link', `<${successor}>; rel="successor-version"`);
 }
 
-/** The data layer refuses text that no database keeps, and does not know where in the call it stood. */
+/** The data layer refuses text that no database keeps, and does not know in which field of the call it stood. */
 async function handle(definition: Route, call: HttpCall): Promise<unknown> {
   try {
     return await definition.handle(call);
@@ -172,7 +172,7 @@ async function readAll(context: Context, bodies: BodyBudget): Promise<Buffer> {
   return bytes;
 }
 
-/** An absent body is no empty object: what a route would make of that, the caller has not said. */
+/** An absent body is not an empty object: the caller has not asked for what a route does with that. */
 function missingBody({ bodyType }: Route): FieldError {
   return {
     pointer: '/body',

@@ -2,7 +2,7 @@ import type { Logging } from '../../foundation/observability/logger.ts';
 import type { CallState, Outcome } from './call-state.ts';
 import type { Middleware } from './request-state.ts';
 
-/** What the line says beside who and when. */
+/** What the line contains in addition to caller and time. */
 export interface LoggedSubject {
   /** HTTP method, or `GRPC`. */
   readonly method: string;

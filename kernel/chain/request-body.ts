@@ -7,7 +7,7 @@ export function bodyLimitOf({ match }: RequestState): number {
   return (match.kind === 'route' ? match.route.bodyLimit : undefined) ?? DEFAULT_BODY_LIMIT;
 }
 
-/** A request whose body is read, once: who reads it again gets the same bytes. */
+/** A request whose body is read once: a second read returns the same bytes. */
 export function exchangeOf({ req, res, state }: Context, bodies: BodyBudget): Exchange {
   const tenant = state.tenant?.id ?? '';
   return {
@@ -25,7 +25,7 @@ export function exchangeOf({ req, res, state }: Context, bodies: BodyBudget): Ex
 export function readAhead(context: Context, bodies: BodyBudget): Promise<Buffer> {
   const { state } = context;
   if (state.bytes === undefined) {
-    // Who is refused never comes to the handler, which gives the room back.
+    // A refused request never reaches the handler, which would give the room back.
     state.whenDone(() => bodies.release(state));
     state.bytes = readRaw(exchangeOf(context, bodies), bodyLimitOf(state)).then((read) => read ?? NOTHING);
   }

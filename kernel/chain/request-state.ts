@@ -64,8 +64,8 @@ export class RequestState extends CallState {
 
   tellLimit(limit: number, remaining: number): void {
     const response = this.#response;
-    const told = response.getHeader('X-RateLimit-Remaining');
-    if (told !== undefined && remaining >= Number(told)) return;
+    const previous = response.getHeader('X-RateLimit-Remaining');
+    if (previous !== undefined && remaining >= Number(previous)) return;
     response.setHeader('X-RateLimit-Limit', limit);
     response.setHeader('X-RateLimit-Remaining', remaining);
   }

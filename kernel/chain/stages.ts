@@ -20,7 +20,7 @@ export interface PluginStage {
 
 const DEFAULT_TIMEOUT = 2_000;
 const MAX_TIMEOUT = 30_000;
-/** What the gateway alone may say of an answer. */
+/** Headers of an answer that only the gateway may set. */
 const RESERVED = /^(?:content-|transfer-encoding$|connection$|trailer$|upgrade$|x-request-id$|x-ratelimit-)/;
 
 /** @throws Error for a stage that is none */

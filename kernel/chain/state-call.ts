@@ -48,7 +48,7 @@ export abstract class StateCall<S extends CallState = CallState> implements Call
   get userId(): string | undefined {
     const { userHeader } = this.state;
     if (userHeader === undefined || userHeader === '') return undefined;
-    // Cut short, it could be another user's. It is stored, as the owner of what the call makes.
+    // A shortened id could be another user's. It is stored, as the owner of what the call makes.
     const isShort = userHeader.length <= MAX_USER_ID;
     if (isShort && redactText(userHeader) === userHeader) return userHeader;
     const message = isShort ? 'must not hold a credential' : `must have ${MAX_USER_ID} characters at most`;

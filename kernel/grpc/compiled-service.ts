@@ -98,7 +98,7 @@ function compileMethod(
   };
 }
 
-/** HTTP methods tell reading from writing; that something runs, only the rule itself can say. */
+/** An HTTP method says only `read` or `write`; the scope `execute` has to be in the rule itself. */
 function withScope(access: Access, effect: string): Access {
   if (effect !== 'execute' || (access.kind !== 'open' && access.kind !== 'roles')) return access;
   return access.scopes.length > 0 ? access : { ...access, scopes: ['execute'] };

@@ -10,7 +10,7 @@ export interface DeclaredService {
   readonly declaration: GrpcService;
   /** Counts the calls of the plugin generation that it belongs to. */
   readonly inFlight: InFlight;
-  /** Absent until somebody needs it, for a service that is `lazy`. */
+  /** Absent until a client needs it, for a service that is `lazy`. */
   compiled?: CompiledService | undefined;
 }
 

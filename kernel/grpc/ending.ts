@@ -22,7 +22,7 @@ interface EndingParts {
 export type Ending = ReturnType<typeof createEnding>;
 
 /**
- * The one end of a call: whoever comes first, the handler, a deadline, a stop or the client, decides it. The audit record
+ * The one end of a call: the first of the handler, a deadline, a stop and the client decides it. The audit record
  * is in the journal before the last message (of a stream: the status) leaves, so that nothing a client has seen whole can
  * be missing after a crash.
  */
@@ -48,7 +48,7 @@ export function createEnding(state: GrpcState, { trail, log, clock, ids }: Endin
     send(rendered.code, rendered.details);
   }
 
-  /** The call is settled either way: what goes wrong with its last bytes is told here or nowhere. */
+  /** The call is settled in any case: a failure of its last bytes is logged here or nowhere. */
   function send(code: number, details: string, last?: Buffer): void {
     try {
       state.stream.end(code, details, last);
@@ -77,7 +77,7 @@ export function createEnding(state: GrpcState, { trail, log, clock, ids }: Endin
   return {
     fail,
 
-    /** From here on the call is worth a record. */
+    /** From here on the call gets an audit record. */
     beginAudit(): void {
       isAudited = true;
     },

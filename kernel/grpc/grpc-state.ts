@@ -71,7 +71,7 @@ export class GrpcState extends CallState {
     this.stream.header.set('x-ratelimit-remaining', String(remaining));
   }
 
-  /** Ends the call: nothing is read or written any more, `signal` aborts, and `whenAborted` is told. */
+  /** Ends the call: nothing is read or written any more, `signal` aborts, and the callback of `whenAborted` is called. */
   override abort(reason: Error): void {
     if (this.isAborted) return;
     super.abort(reason);
@@ -79,7 +79,7 @@ export class GrpcState extends CallState {
     this.#onAbort?.(reason);
   }
 
-  /** Calls back when the call is aborted by anybody. */
+  /** Sets the callback that is called when the call is aborted, by the client or by the gateway. */
   whenAborted(callback: (reason: Error) => void): void {
     this.#onAbort = callback;
   }

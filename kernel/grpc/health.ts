@@ -9,19 +9,19 @@ export interface Health {
   readonly service: GrpcService;
   /** Services have come or gone. */
   changed(): void;
-  /** From now on nothing is served; those who watch are told. */
+  /** From now on nothing is served; clients that watch are notified. */
   close(): void;
 }
 
 type ServingStatus = 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN';
 
-/** Those who watch at one time; they need no credential, so there is a bound. */
+/** Clients that watch at one time; they need no credential, so there is a bound. */
 const MAX_WATCHES = 1000;
-/** Milliseconds between looks at `isServing` while somebody watches. */
+/** Milliseconds between looks at `isServing` while a client watches. */
 const LOOK_INTERVAL = 250;
 
 /**
- * Tells load balancers whether a service is served: every live one is as healthy as the gateway, and so is the empty name.
+ * Reports to load balancers whether a service is served: every live one is as healthy as the gateway, and so is the empty name.
  * It is open to everybody, not limited and not recorded, like `/health/*`.
  *
  * @param table the methods that are live
@@ -40,9 +40,9 @@ export function createHealth(table: () => MethodTable, isServing: () => boolean)
     using changes = watches.enter();
     const { service } = call.request;
     for (;;) {
-      const told = statusOf(service);
-      yield { status: told };
-      await changes.until(() => statusOf(service) !== told, call.signal);
+      const reported = statusOf(service);
+      yield { status: reported };
+      await changes.until(() => statusOf(service) !== reported, call.signal);
     }
   }
 
@@ -85,19 +85,19 @@ export function createHealth(table: () => MethodTable, isServing: () => boolean)
   };
 }
 
-/** Somebody who waits for a change. */
+/** A client that waits for a change. */
 interface Waiting {
   readonly isDue: () => boolean;
   readonly resume: () => void;
 }
 
-/** Those who wait for a change; while there are any, it is looked for. */
+/** The clients that wait for a change; while there are any, changes are looked for. */
 function createWatches() {
   const waiting = new Set<Waiting>();
   let count = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  /** Looks who has something to tell. */
+  /** Resumes every client whose status has changed. */
   function look(): void {
     for (const { isDue, resume } of waiting) if (isDue()) resume();
   }

@@ -11,12 +11,12 @@ const MAX_DURATION = 300_000;
 
 /**
  * `grpc.reflection.v1` and `v1alpha`: tells tools which services there are and what their messages look like. It follows the
- * live services, within a call, too. Who may ask is who may read: any credential with the scope `read`, and without one
+ * live services, within a call, too. Callers that may read may ask: any credential with the scope `read`, and without one
  * callers on the loopback interface (decisions 0.2).
  */
 export function reflectionServices(table: () => MethodTable): readonly GrpcService[] {
   let indexed: { readonly table: MethodTable; readonly index: DescriptorIndex } | undefined;
-  // Made when somebody asks, which in production nobody may ever do.
+  // Made at the first request, which in production may never come.
   const index = () => {
     const live = table();
     if (indexed?.table !== live) indexed = { table: live, index: indexDescriptors(live.services) };

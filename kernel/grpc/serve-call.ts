@@ -186,7 +186,7 @@ async function answer(
   return undefined;
 }
 
-/** As over HTTP: the field is named of what the data layer refused. */
+/** As over HTTP: the error names the field whose text the data layer refused. */
 async function handle(method: CompiledMethod, call: ServedCall) {
   try {
     return await method.definition.handle(call);

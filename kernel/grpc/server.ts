@@ -17,7 +17,7 @@ import { createServeCall, type GrpcChainServices } from './serve-call.ts';
 export interface GrpcServerOptions {
   readonly address: Address;
   readonly chain: GrpcChainServices;
-  /** What health tells: false before everything is up, and from the beginning of the end. */
+  /** What health reports: false before everything is up, and from the beginning of the end. */
   readonly isServing: () => boolean;
   /** Without it connections are not encrypted. */
   readonly tls?: TlsFiles | undefined;
@@ -150,11 +150,11 @@ export class GrpcServer {
     listener?.tls?.close();
     const gone = listener?.door.close();
     this.#health.close();
-    // Those who watch health get to know before they are sent away.
+    // Clients that watch health get the new status before their calls are ended.
     await nextTurn();
     this.#own.abortAll(KernelErrors.draining());
     const { promise, resolve } = Promise.withResolvers<void>();
-    // It tells of servers that were not listening, which those of injected connections never are.
+    // Its error is about servers that were not listening, as those of injected connections never are.
     this.#server.tryShutdown(() => resolve());
     await Promise.all([gone, promise]);
   }
@@ -167,7 +167,7 @@ export class GrpcServer {
     this.#door?.cut();
   }
 
-  /** A failure here would be nobody's: the call ends, and the process goes on. */
+  /** No caller could handle a failure here: the call ends, and the process goes on. */
   #accept(call: WireCall, accept: () => void): void {
     try {
       accept();
@@ -201,7 +201,7 @@ function transportOptions(options: GrpcServerOptions): Record<string, number> {
   const { maxMessage = MAX_MESSAGE, maxStreams = MAX_STREAMS } = options;
   return {
     'grpc.max_receive_message_length': maxMessage,
-    // Checked before it is written, so that the client is told in our words.
+    // Checked before it is written, so that the client gets an error in our words.
     'grpc.max_send_message_length': -1,
     'grpc.max_concurrent_streams': maxStreams,
     'grpc.keepalive_time_ms': PING_AFTER,

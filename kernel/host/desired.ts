@@ -38,7 +38,7 @@ export function movedEntries(before: Desired, after: Desired): readonly string[]
   });
 }
 
-/** Why a plugin shall not run, whatever it needs; `undefined` for one that may. `only` is `SVC_PLUGINS`, empty for all. */
+/** Why a plugin shall not run, even if all that it needs is there; `undefined` for one that may. `only` is `SVC_PLUGINS`, empty for all. */
 export function restOf(name: string, desired: Desired, only: readonly string[]): Rest | undefined {
   if (only.length > 0 && !only.includes(name))
     return { state: 'stopped', reason: 'SVC_PLUGINS does not name it' };
@@ -53,7 +53,7 @@ export interface RunConditions {
   readonly desired: Desired;
   /** `SVC_PLUGINS`; empty for all. */
   readonly only: readonly string[];
-  /** Plugins that failed and that nobody has asked to try again. */
+  /** Plugins that failed and are not to be tried again. */
   readonly failed: ReadonlySet<string>;
   /** Plugins whose code was not imported, since they shall not run: what they offer is not known. */
   readonly unloaded?: readonly string[];
@@ -65,7 +65,7 @@ export interface RunPlan {
   readonly idle: ReadonlyMap<string, Rest>;
 }
 
-/** Decides who runs. Pure. */
+/** Decides which plugins run. Pure. */
 export function planRun({ graph, plugins, desired, only, failed, unloaded = [] }: RunConditions): RunPlan {
   const run: string[] = [];
   const idle = new Map<string, Rest>();

@@ -22,7 +22,7 @@ export interface Drain {
   readonly finish: (signal: AbortSignal) => Promise<void>;
 }
 
-/** A value added to somebody's extension point. */
+/** A value added to an extension point. */
 export interface Contribution {
   readonly pointId: string;
   readonly value: unknown;
@@ -35,11 +35,11 @@ export interface Worker {
   readonly start: () => HintConsumer | JobWorker;
 }
 
-/** An event listener, which hears from the publication to the end. */
+/** An event listener, which receives events from the publication to the end. */
 export interface Listener {
   /** Id of the event. */
   readonly name: string;
-  /** What is heard waits until `begun` resolves, with false where it shall not be told any more; absent: it is told at once. Returns the undo. */
+  /** Events wait until `begun` resolves, and are dropped when it resolves with false; absent: they are delivered at once. Returns the undo. */
   readonly start: (begun?: Promise<boolean>) => () => void;
 }
 

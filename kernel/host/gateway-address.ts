@@ -10,7 +10,7 @@ import type { ListenAddress } from './publication.ts';
 export interface GatewayAddress {
   /** Undefined: nowhere, since a plugin is alone and has an address of its own. */
   readonly own: ListenAddress | undefined;
-  /** Who is named when it cannot be had. */
+  /** The owner that an error names when the address cannot be had. */
   readonly owner: string;
   /** Where the gateway is found. */
   readonly main: ListenAddress;

@@ -14,14 +14,14 @@ type PluginCode = Pick<PluginFolders, 'load' | 'isEdited' | 'declare'>;
 
 interface ConfigurationParts {
   readonly folders: PluginCode;
-  /** An operator wants a plugin that was left out. */
+  /** Called when an operator enables a plugin, which may have been left out. */
   readonly forgive?: (name: string) => void;
   readonly log: Logger;
 }
 
 export type GatewayConfiguration = ReturnType<typeof createConfiguration>;
 
-/** `gateway.yaml` as the desired state: what it says is made so, and what the administration changes is written to it. */
+/** `gateway.yaml` as the desired state: its content is applied, and what the administration changes is written to it. */
 export function createConfiguration(path: string, host: PluginHost, parts: ConfigurationParts) {
   const { folders, forgive = () => {}, log } = parts;
   const stop = new AbortController();
@@ -56,7 +56,7 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
     return isStale ? folders.load(name) : undefined;
   }
 
-  /** Reads the file anew: what the watcher saw may be older than a change that was made through the administration. */
+  /** Reads the file again: what the watcher saw may be older than a change that was made through the administration. */
   async function follow(): Promise<void> {
     try {
       // While it is read, nothing that is not in it yet is made; set-ups may take their time.
@@ -115,7 +115,7 @@ export function createConfiguration(path: string, host: PluginHost, parts: Confi
       return setEnabled(name, false);
     },
 
-    /** Imports the plugin's code and sets it up anew; the old generation drains behind it. */
+    /** Imports the plugin's code and sets it up again; the old generation drains behind it. */
     async reload(name: string): Promise<void> {
       const found = await folders.load(name);
       const change = found === undefined ? { restart: [name] } : { found: [found] };

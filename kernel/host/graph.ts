@@ -5,7 +5,7 @@ class PluginGraphError extends Error {
   override readonly name = 'PluginGraphError';
 }
 
-/** Who needs whom, as names of plugins. Pure: made of the definitions alone. */
+/** Which plugin needs which, as names. Pure: made of the definitions alone. */
 export interface PluginGraph {
   /** Every plugin after those it needs or wants, and otherwise in the order in which they are given. */
   readonly order: readonly string[];
@@ -79,7 +79,7 @@ function sort(edges: ReadonlyMap<string, readonly string[]>): readonly string[] 
   return order;
 }
 
-/** The plugins that there are, and who needs whom. Immutable: a change makes another one, or is refused. */
+/** The plugins that there are, and which needs which. Immutable: a change makes another one, or is refused. */
 export class Catalogue {
   readonly plugins: ReadonlyMap<string, Plugin>;
   readonly graph: PluginGraph;

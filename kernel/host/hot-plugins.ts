@@ -8,7 +8,7 @@ import type { PluginHost } from './plugin-host.ts';
 export interface HotPluginsOptions {
   readonly folders: PluginFolders;
   readonly host: PluginHost;
-  /** `SVC_WATCH_PLUGINS`: saved code is reloaded by itself. */
+  /** `SVC_WATCH_PLUGINS`: saved code is reloaded automatically. */
   readonly watchCode: boolean;
   readonly log: Logger;
   readonly signal: AbortSignal;

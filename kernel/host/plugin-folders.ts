@@ -81,7 +81,7 @@ export class PluginFolders {
     }
   }
 
-  /** Imports a plugin's code anew; `undefined` when no folder holds it and `file` names no package of it. */
+  /** Imports a plugin's code again; `undefined` when no folder holds it and `file` names no package of it. */
   async load(name: string, file = this.#declaring): Promise<Discovered | undefined> {
     const source = (await this.sources(file)).get(name);
     return source && this.#import(source);
@@ -139,7 +139,7 @@ function isUnloaded(found: Discovered | Unloaded): boolean {
 }
 
 const NAME = /^[a-z][a-z0-9-]*$/;
-/** Imports a plugin's code (`importSource`). One that cannot be imported, or exports no definition of its folder's name, is told by its `error`. */
+/** Imports a plugin's code (`importSource`). One that cannot be imported, or exports no definition of its folder's name, is returned with its `error`. */
 export async function loadPlugin(source: CodeSource, generation: number): Promise<Discovered> {
   const { name, folder, takenBy, declared } = source;
   try {

@@ -32,14 +32,14 @@ export interface PluginHostOptions extends SwapParts {
   readonly only: readonly string[];
   /** Whether a plugin comes with the gateway: those are set up first, so that they have what others claim as well, and a start waits for them. Default: all. */
   readonly isBundled?: (folder: string) => boolean;
-  /** Plugins that ended the process again and again, with the time of the last: they are not started, until somebody enables them. */
+  /** Plugins that ended the process again and again, with the time of the last: they are not started, until an operator enables them. */
   readonly leftOut?: ReadonlyMap<string, Date>;
 }
 
-/** What shall be: everything that is not said stays as it is. */
+/** The desired state: members that are absent stay as they are. */
 export interface Change {
   readonly desired?: Desired;
-  /** Plugins to set up anew although nothing about them changed. */
+  /** Plugins to set up again although nothing about them changed. */
   readonly restart?: readonly string[];
   /** Code that was found: of new plugins, or new generations of those that are there. */
   readonly found?: readonly Discovered[];
@@ -59,7 +59,7 @@ interface Planned {
 
 /**
  * Brings the running plugins to the desired state. At the first start each plugin's failure is its own, and set-ups run side by side. Every later
- * change is whole or not at all: the new instances are set up beside the old ones, exchanged for them in one turn, and the old ones drain; when one of the new
+ * change takes effect as a whole or not at all: the new instances are set up next to the old ones, exchanged for them in one turn, and the old ones drain; when one of the new
  * cannot be set up, nothing has happened. Changes of different plugins do not wait for each other's set-ups.
  */
 export class PluginHost {
@@ -71,7 +71,7 @@ export class PluginHost {
   readonly #starting = new Map<string, Promise<void>>();
   #catalogue = new Catalogue([]);
   #desired: Desired = parseGatewayFile('gateway.yaml', undefined);
-  /** Those that are published and have not begun what they do by themselves. */
+  /** Plugins that are published and whose background work has not begun. */
   #heldBack: string[] | undefined = [];
   #isStopped = false;
 
@@ -141,7 +141,7 @@ export class PluginHost {
   }
 
   /**
-   * The first start. A plugin that fails is reported, and the others serve. Each serves as soon as it is set up; what runs by itself begins
+   * The first start. A plugin that fails is reported, and the others serve. Each serves as soon as it is set up; background work begins
    * when all have been tried, since it may need what a later one contributes. Set-ups of others than bundled plugins that take long go on afterwards.
    *
    * @throws PluginChangeError when one with `onFailure: abort` fails.
@@ -161,7 +161,7 @@ export class PluginHost {
   }
 
   /**
-   * Starts those that may, side by side, each when those that it needs or wants are there.
+   * Starts the plugins for which `may` is true, side by side, each when those that it needs or wants are there.
    *
    * @throws PluginChangeError when one with `onFailure: abort` fails
    */
@@ -193,7 +193,7 @@ export class PluginHost {
       if (this.#isStopped) return;
       this.#slots.get(name)!.fail(cause);
       this.#options.log.error({ err: cause, plugin: name }, 'a plugin could not be started');
-      // A variable that is wrong stops the start, whoever reads it (decisions 0.5).
+      // A variable that is wrong stops the start, whichever plugin reads it (decisions 0.5).
       if (namesVariable(cause) || this.#isRequired(name, cause)) throw new PluginChangeError(name, cause);
       this.#abortIfAsked(name, cause);
       for (const dependent of catalogue.graph.dependentsOf(name)) {
@@ -203,7 +203,7 @@ export class PluginHost {
   }
 
   /**
-   * Makes a change. Plugins whose entry or code changed, or that `restart` names, are set up anew, and with them those that
+   * Makes a change. Plugins whose entry or code changed, or that `restart` names, are set up again, and with them those that
    * need or want them. Resolves when the new state serves.
    *
    * @param around the turn in which the new state begins to serve
@@ -230,7 +230,7 @@ export class PluginHost {
     }
   }
 
-  /** Goes to what is planned, whole or not at all. `wanted` is asked again when it becomes true: other plugins may have changed meanwhile. */
+  /** Makes the planned change, as a whole or not at all. `wanted` is called again in the turn in which it takes effect: other plugins may have changed meanwhile. */
   async #apply(
     planned: Planned,
     wanted: () => Desired,
@@ -398,7 +398,7 @@ export class PluginHost {
     return this.slots.filter(({ status }) => status.state === 'failed').map(({ name }) => name);
   }
 
-  /** Who is to run. */
+  /** Which plugins are to run. */
   #planned(desired: Desired, { graph, plugins }: Catalogue, failed: ReadonlySet<string>): RunPlan {
     const unloaded = this.#unloaded().map(({ name }) => name);
     return planRun({ graph, plugins, desired, only: this.#options.only, failed, unloaded });
@@ -424,7 +424,7 @@ export class PluginHost {
     }
   }
 
-  /** Whether an address could not be had without which the plugin is nothing. */
+  /** Whether the failure is that of an address which the plugin requires. */
   #isRequired(name: string, cause: unknown): boolean {
     const plugin = this.#catalogue.plugins.get(name);
     return cause instanceof ListenError && plugin !== undefined && listenRules(plugin)?.isRequired === true;
@@ -437,7 +437,7 @@ export class PluginHost {
   }
 }
 
-/** The names of those that are so, and of those that are not. */
+/** The names of the slots for which `isSo` holds, and those of the others. */
 function partition(slots: readonly Slot[], isSo: (slot: Slot) => boolean): readonly [string[], string[]] {
   const { true: those = [], false: others = [] } = Object.groupBy(slots, (slot) => `${isSo(slot)}`);
   return [those.map(({ name }) => name), others.map(({ name }) => name)];

@@ -44,7 +44,7 @@ export class PluginInstance {
   readonly inFlight = new InFlight();
   readonly #controller = new AbortController();
   readonly #log: Logger;
-  /** Resolves when it begins what runs by itself: false where it ends before that. */
+  /** Resolves when its background work begins: with false where it ends before that. */
   readonly #begun = Promise.withResolvers<boolean>();
   #isListening = false;
   #counted = 0;
@@ -129,7 +129,7 @@ export class PluginInstance {
   }
 
   /**
-   * Begins what runs by itself. Called once, when the plugins that are published with it, or started with it, are published too.
+   * Begins background work. Called once, when the plugins that are published with it, or started with it, are published too.
    *
    * @throws what a queue throws; what has begun until then ends with the instance.
    */
@@ -166,7 +166,7 @@ export class PluginInstance {
 
   /**
    * Ends what is under way in an instance whose routes are no longer published: periodic tasks and queues begin nothing more, calls,
-   * messages in hand and background work get `drainTimeout` ms, then they are told to end. Everything that they use is still there.
+   * messages in hand and background work get `drainTimeout` ms, then their signals are aborted. Everything that they use is still there.
    * Resolves with what did not end, as sentences. A second call changes nothing, and waits for the first. Never rejects.
    */
   windDown(drainTimeout: number): Promise<readonly string[]> {
@@ -235,7 +235,7 @@ export class PluginInstance {
 /** Milliseconds beyond the drain time in which background work, and a queue's messages in hand, end. */
 const DRAIN_GRACE = 3_000;
 
-/** Ends background work: gives it `drainTimeout` ms, then tells it so. Resolves with a sentence where it did not end. Never rejects. */
+/** Ends background work: after `drainTimeout` ms its signal is aborted. Resolves with a sentence where it did not end. Never rejects. */
 async function runDrain({ name, finish }: Drain, drainTimeout: number): Promise<string | undefined> {
   const over = new AbortController();
   const timer = setTimeout(() => over.abort(KernelErrors.draining()), drainTimeout);

@@ -165,7 +165,7 @@ export function createScope(parts: ScopeParts): { readonly scope: Scope; close()
     },
 
     onHint(hint, handle, options) {
-      // Here, where a mistake is still the plugin's: listening begins when everything is published.
+      // Checked here, where a mistake still fails the set-up: listening begins when everything is published.
       checkHintOptions(options);
       claim('onHint', hint).hints.push({ name: hint.id, start: () => hints.listen(hint, handle, options) });
     },

@@ -50,7 +50,7 @@ export function createPublication(parts: PublicationParts) {
   const own = authentication
     .kinds()
     .map(({ name: id }): Claim => ({ plugin: 'the gateway', kind: 'credential', id }));
-  /** By point, until plugins come or go: each chat asks. */
+  /** By point, until plugins come or go: each chat reads them. */
   const contributed = new Map<string, readonly unknown[]>();
   const kernelRoutes = new Map<string, readonly CompiledRoute[]>();
 
@@ -114,7 +114,7 @@ export function createPublication(parts: PublicationParts) {
       return undefined;
     },
 
-    /** Of the live plugins, and of those that left until `forget` is told of them, unless they are back. */
+    /** Of the live plugins, and of those that left until they are passed to `forget`, unless they are back. */
     contributions(pointId: string): readonly unknown[] {
       const known = contributed.get(pointId);
       if (known !== undefined) return known;
@@ -128,7 +128,7 @@ export function createPublication(parts: PublicationParts) {
       return values;
     },
 
-    /** What is asked about requests now; the same array until plugins come or go. */
+    /** The stages that requests pass now; the same array until plugins come or go. */
     stages: () => stages,
 
     probes(): readonly Probe[] {

@@ -57,7 +57,7 @@ export interface Swap {
   readonly around?: Around;
   /** Milliseconds; default: what `desired` says of each. */
   readonly drainTimeout?: number;
-  /** Asked in that turn: what runs by itself begins when `activate` is called, not now; events are heard, and wait. Default: now. */
+  /** Called in that turn; true: background work begins when `activate` is called, not now, and events wait until then. Default: it begins now. */
   readonly isHeldBack?: () => boolean;
 }
 
@@ -92,8 +92,8 @@ export class PluginSwap {
   }
 
   /**
-   * Begins what plugins that were published do by themselves: listeners, workers, periodic tasks. They serve already, so what cannot begin
-   * is told in the log and noted in the slot, and hinders no other.
+   * Begins the background work of plugins that were published: listeners, workers, periodic tasks. They serve already, so a plugin whose work cannot begin
+   * is logged and its failure noted in the slot; it hinders no other.
    */
   activate(names: Iterable<string>): void {
     this.#begin(names, (instance) => instance.activate());
@@ -151,7 +151,7 @@ export class PluginSwap {
     const before = swap.enter();
     let current = '';
     try {
-      // Of the first, of the first two …: a collision is told of the plugin that causes it.
+      // Of the first, of the first two …: a collision is reported for the plugin that causes it.
       const checked = new Map<string, Staged>();
       for (const [name, one] of staged) {
         current = name;

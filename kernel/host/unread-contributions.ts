@@ -4,7 +4,7 @@ import { GATEWAY_POINTS } from '../api/points.ts';
 import type { Slot } from './slot.ts';
 
 /**
- * Warns of contributions that nobody can ever read, since no plugin that was found declares their point. Called when everything has started: a point may
+ * Warns of contributions that no plugin can ever read, since no plugin that was found declares their point. Called when everything has started: a point may
  * belong to a plugin that comes later, so it is no error.
  */
 export function warnOfUnread(slots: readonly Slot[], log: Logger): void {

@@ -48,7 +48,7 @@ export class Listeners {
     return `${address.host}:${address.port}`;
   }
 
-  /** Binds an address that is not bound yet; the kernel's own stays open whatever uses it. @throws ListenError naming plugin, address and variable. */
+  /** Binds an address that is not bound yet; the kernel's own stays open also while no plugin uses it. @throws ListenError naming plugin, address and variable. */
   async open(address: Address, owner: string, isKernels = false): Promise<void> {
     const key = this.key(address);
     if (this.#open.has(key)) return;
@@ -79,7 +79,7 @@ export class Listeners {
     // The chain refuses other expectations, and reading a body asks for it.
     server.on('checkContinue', serve).on('checkExpectation', serve);
     const openOn = (socket: Socket) => [...answers].filter(({ req }) => req.socket === socket);
-    // Node hands the connection over, with nobody left who listens to its errors.
+    // Node hands the connection over without a listener for its errors.
     server.on('connect', (request, stream) => {
       const socket = stream as Socket;
       socket.on('error', () => socket.destroy());
@@ -102,7 +102,7 @@ export class Listeners {
 
   /**
    * Builds new tables for all addresses; the returned function swaps them in at once and closes the addresses that
-   * nobody uses any more.
+   * no plugin uses any more.
    *
    * @throws RouteCollision
    */
@@ -140,7 +140,7 @@ export class Listeners {
   }
 
   /**
-   * Everything is still taken, but every answer that has not begun says `Connection: close`: a client that would send its next
+   * Requests are still accepted, but every answer that has not begun says `Connection: close`: a client that would send its next
    * request on the connection just when it is closed could not tell whether that was handled.
    */
   leave(): void {

@@ -5,7 +5,7 @@ import type { Authenticator } from '../auth/authenticator.ts';
 /** A kind of credential, as far as clients must know it. */
 export type CredentialKind = Pick<Authenticator, 'name' | 'places'>;
 
-/** The security schemes of the credentials that are taken now: one for bearer tokens, whatever they are, and one for each other place. */
+/** The security schemes of the credentials that are taken now: one for all bearer tokens, and one for each other place. */
 export function securitySchemes(kinds: readonly CredentialKind[]): Readonly<Record<string, object>> {
   const bearers = kinds.filter(({ places }) => places === undefined).map(({ name }) => name);
   const description = `Authorization: Bearer, with one of: ${bearers.join(', ')}`;

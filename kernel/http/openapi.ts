@@ -91,7 +91,7 @@ function operationId({ definition, pattern }: CompiledRoute): string {
   return [definition!.method.toLowerCase(), ...named].join('');
 }
 
-/** The parameters of a path; of those that its schema does not name any text is told. */
+/** The parameters of a path; those that its schema does not name are described as any text. */
 function pathParameters(schema: TSchema | undefined, pattern: string): TSchema {
   const described = new Map(membersOf(schema));
   const names = [...pattern.matchAll(/\{(\w+)\*?\}/g)].map(([, name = '']) => name);

@@ -90,7 +90,7 @@ async function streamEvents(
     // Nginx would otherwise collect the stream before it hands it on.
     'x-accel-buffering': 'no',
   });
-  // Who asks for the headers alone does not wait for events, nor hold the connection until there are none.
+  // A HEAD request does not wait for events, nor hold the connection until there are none.
   if (context.req.method === 'HEAD') {
     res.end();
     return;
@@ -100,15 +100,15 @@ async function streamEvents(
   try {
     await run(writer);
   } catch (thrown) {
-    tellFailure(context, thrown, failure);
+    sendFailure(context, thrown, failure);
     throw thrown;
   } finally {
     await writer.end();
   }
 }
 
-/** A stream that has begun can only tell its failure inside: event `error`, then the terminator (decisions 0.1). */
-function tellFailure(
+/** A stream that has begun can report its failure only in the stream: event `error`, then the terminator (decisions 0.1). */
+function sendFailure(
   context: Context,
   thrown: unknown,
   failure: (ReplyBody & { kind: 'sse' })['failure'],

@@ -54,7 +54,7 @@ export interface TenantPage {
   readonly total: number;
 }
 
-/** The tenants of the deployment. Who may do what to which one is decided before. */
+/** The tenants of the deployment. The caller has checked before who may do what to which one. */
 export interface Tenants {
   /**
    * A tenant by id, deleted ones too; without a promise when it is at hand. At most a second old, and never older than the
@@ -86,13 +86,13 @@ export interface Tenants {
    * `tenant.not-found`, and `tenant.not-deleted` for a tenant that is live.
    */
   restore(id: string): Promise<TenantRecord>;
-  /** Drops what is cached about a tenant, as after a change that another replica tells of. */
+  /** Drops what is cached about a tenant, as after a change that another replica reports. */
   forget(id: string): void;
 }
 
 const MAX_AGE_MS = 1000;
 const MAX_TENANTS = 10_000;
-/** A deadlock with somebody else's transaction has changed nothing and may be tried again. */
+/** A deadlock with another transaction has changed nothing and may be tried again. */
 const RACES = { retries: 5 };
 
 /** Makes the service. `forgetIdentities` drops the cached credentials of a tenant. */
@@ -103,7 +103,7 @@ export function createTenants(options: {
   /** Publishes what happens, together with it. */
   readonly lifecycle: Pick<Lifecycle, 'tenantCreated' | 'tenantChanged'>;
   readonly forgetIdentities: (tenantId: string) => void;
-  /** Told of each change that was made through this object. */
+  /** Called for each change that was made through this object. */
   readonly onChanged?: (tenantId: string) => void;
 }): Tenants {
   const { database, clock, ids, lifecycle, forgetIdentities, onChanged = () => {} } = options;

@@ -23,8 +23,8 @@ const FIRST_BUSY_MS = 1_000;
 const LINGER = 500;
 
 /**
- * Sends each sample twice to each route and gRPC method: no answer is a failure of the gateway, and all are what the route declares. None keeps the event loop, or the
- * suite waiting. Errors that handlers leave to themselves are seen by whoever runs the check.
+ * Sends each sample twice to each route and gRPC method: no answer is a failure of the gateway, and all are what the route declares. No handler blocks the event loop, or
+ * keeps the suite waiting. Errors that handlers leave unhandled are collected by the code that runs the check.
  */
 export async function answersCheck(subject: Subject): Promise<readonly string[]> {
   return withGateway(subject, async (gateway) => {
@@ -96,7 +96,7 @@ async function methodProblems({
   return problems;
 }
 
-/** Does it twice. What is wrong only the second time is said to be so. */
+/** Does it twice. A problem that only the second call has is reported as one of the second call. */
 async function twice(
   name: string,
   loop: BusyLoop,
@@ -137,7 +137,7 @@ function routeAnswerProblems(route: CompiledRoute, { status, body, headers, fail
   );
 }
 
-/** The first thing that is wrong with a value; of a schema that is none the check of routes tells. */
+/** The first problem of a value. A schema that cannot be compiled is reported by the check of routes. */
 function schemaProblems(schema: TSchema, value: unknown): readonly string[] {
   try {
     const [first] = compileSchema(schema)(value);

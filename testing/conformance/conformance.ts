@@ -35,7 +35,7 @@ const CHECKS: readonly (readonly [title: string, check: Check])[] = [
 ];
 
 /**
- * The checks that every plugin has to pass, for any test runner. Run them one after the other, and nothing beside them: errors that no code handles are the
+ * The checks that every plugin has to pass, for any test runner. Run them one after the other, and nothing in parallel with them: errors that no code handles are the
  * findings of the check that runs.
  *
  * @throws Error for a database that is none

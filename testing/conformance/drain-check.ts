@@ -17,7 +17,7 @@ export async function drainCheck(subject: Subject): Promise<readonly string[]> {
     const tenant = await sampleTenant(gateway, 'drain');
     const known = new Made(tenant);
     const caller = new Caller(subject, gateway);
-    // What fails anyway, since something is missing, says nothing of the stop.
+    // A route that fails without a stop as well, since something is missing, says nothing about the stop.
     const before = new Map<string, number | undefined>();
     for (const route of reading)
       before.set(nameOf(route), (await caller.route(route, tenant, known))?.status);

@@ -13,7 +13,7 @@ const SETUP_TIMEOUT = 30_000;
 const PATIENCE = 60_000;
 const BETWEEN_LOOKS = 10;
 
-/** Runs `work` with a gateway that has the plugin in it, and what it needs; or, `beside`, all bundled plugins. Stops it whatever happens. */
+/** Runs `work` with a gateway that has the plugin and, by `beside`, only the plugins that it needs or all bundled ones too. Always stops the gateway. */
 export async function withGateway<T>(
   subject: Subject,
   work: (gateway: TestGateway) => Promise<T>,
@@ -37,11 +37,11 @@ async function start(
   const database = server === undefined ? undefined : await createDatabase(server);
   if (database !== undefined) stack.defer(() => database.drop());
   const gateway = await startTestGateway({
-    // The plugin comes last: what it shares with another one is said of it.
+    // The plugin comes last: a collision with another one is then reported as its problem.
     plugins: [...new Map(others.map((other) => [other.name, other])).values(), plugin],
     codeOf: (one) => (one === plugin ? folder : undefined),
     env: { ...(database && { DATABASE_URL: database.url }), ...env },
-    // The suite tells of them in its own words, beside whatever else is wrong.
+    // The suite reports leaks itself, together with all other problems.
     allowLeaks: true,
     setupTimeout,
     ...(yaml === undefined ? {} : { yaml }),

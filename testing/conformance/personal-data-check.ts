@@ -34,7 +34,7 @@ export async function personalDataCheck(subject: Subject): Promise<readonly stri
     const data = contributed(gateway, plugin);
     const tables = personalTables(plugin);
     const unnamed = [...nameProblems(data), ...uncovered(tables, data)];
-    // Nothing else can be said of what is not even named.
+    // A table that no contribution names cannot be checked any further.
     if (unnamed.length > 0 || tables.length === 0) return unnamed;
     const owner = await sampleTenant(gateway, 'owner');
     const stranger = await sampleTenant(gateway, 'stranger');
@@ -154,7 +154,7 @@ async function erasureProblems(
     for (const one of data) one.erased?.(scope);
   };
 
-  // Before there are rows that are none.
+  // First, while the tables do not yet hold made-up rows.
   for (const one of data) {
     const halted = one.halt?.({ tenantId: owner.id }, AbortSignal.timeout(HALT_MS));
     await within(HALT_MS, `the halt of ${one.name}`, Promise.resolve(halted));

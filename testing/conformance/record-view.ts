@@ -16,12 +16,12 @@ export class RecordView {
     this.#texts = textsOf(body);
   }
 
-  /** Looks again: what is another each time does not count. */
+  /** Reads again: texts that differ from one read to the next do not count. */
   async settle(): Promise<void> {
     this.#texts = this.#texts.intersection(await this.#look());
   }
 
-  /** Whether something that stood still is gone, or `word` has come in. */
+  /** Whether a text that was in every read is gone, or `word` has come in. */
   async isChanged(word: string): Promise<boolean> {
     const now = await this.#look();
     return !this.#texts.isSubsetOf(now) || [...now].some((text) => text.includes(word));

@@ -2,7 +2,7 @@ import type { CompiledRoute } from '../../kernel/http/compiled-route.ts';
 import type { TestGateway } from '../start-test-gateway.ts';
 import type { SampleTenant } from './options.ts';
 
-/** The path of a route with its parameters filled in; `marker` stands for those that nobody knows. */
+/** The path of a route with its parameters filled in; `marker` stands for those without a known value. */
 export function sampleParams(
   route: CompiledRoute,
   known: Readonly<Record<string, string>>,
@@ -110,7 +110,7 @@ export class Made {
     return [...this.#marks].some((mark) => text.includes(mark));
   }
 
-  /** Whether a stranger's answer has it; what he has named himself may be repeated to him. */
+  /** Whether a stranger's answer shows the owner's data; ids that the stranger has named in a request may be repeated. */
   isShownIn({ body }: { readonly body: unknown }): boolean {
     const text = typeof body === 'string' ? body : JSON.stringify(body ?? null);
     return [...this.#marks].some((mark) => !this.#asked.has(mark) && text.includes(mark));

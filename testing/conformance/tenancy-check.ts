@@ -16,7 +16,7 @@ const UNREAD = [400, 415];
 
 /**
  * Makes data for one tenant through the plugin's own routes, and reads, changes and deletes it as another: what the owner
- * sees, the stranger does not. A reading route that does not even show the owner his data proves nothing, and is told.
+ * sees, the stranger does not. A reading route that does not even show the owner the data proves nothing, and is reported.
  */
 export async function tenancyCheck(subject: Subject): Promise<readonly string[]> {
   return withGateway(subject, async (gateway) => {
@@ -30,7 +30,7 @@ export async function tenancyCheck(subject: Subject): Promise<readonly string[]>
     const problems = [...(await grpcReadProblems(caller, gateway, subject, world))];
     const views: RecordView[] = [];
     const reading = routes.filter(({ methods }) => methods.includes('GET'));
-    // Lists first: what a stranger has asked for by its id may be repeated to him, in records of his own calls.
+    // Lists first: an id that the stranger has named in a request may be repeated to the stranger, in records of its own calls.
     for (const route of reading.toSorted((a, b) => parts(a) - parts(b))) {
       if (options.shared?.includes(nameOf(route))) continue;
       problems.push(...(await readProblems(caller, route, options, world, views)));
@@ -68,7 +68,7 @@ async function readProblems(
   return [];
 }
 
-/** A stranger changes the owner's record. Where clients choose the keys he gets one of his own, and the owner's stays as it is. */
+/** A stranger changes the owner's record. Where clients choose the keys the stranger gets a record of its own, and the owner's stays as it is. */
 async function changeProblems(
   caller: Caller,
   route: CompiledRoute,

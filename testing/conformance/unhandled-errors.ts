@@ -11,11 +11,11 @@ type Listener = (...args: unknown[]) => void;
 
 /**
  * Watches for rejections and exceptions that no code handles, of handlers and of the timers and emitters that they leave behind. They end neither the process nor the test runner, whose
- * listeners are away until this is disposed: they are findings.
+ * listeners are removed until this is disposed: they are findings.
  */
 export function watchErrors(folder: string | undefined): UnhandledErrors {
   const seen = new Set<string>();
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const own: Record<(typeof EVENTS)[number], Listener> = {
     uncaughtException: (error) =>
       seen.add(`an exception in a timer or a listener is not caught: ${described(error, folder)}`),
@@ -29,8 +29,8 @@ export function watchErrors(folder: string | undefined): UnhandledErrors {
   }
   return {
     take() {
-      const found = [...seen].filter((text) => !told.has(text));
-      for (const text of found) told.add(text);
+      const found = [...seen].filter((text) => !reported.has(text));
+      for (const text of found) reported.add(text);
       return found;
     },
     [Symbol.dispose]() {

@@ -32,7 +32,7 @@ export interface FakeDurableEvents extends DurableEvents, Pick<DurableEventsHost
 }
 
 /**
- * Durable events for tests: they note what was published, as if somebody subscribed to everything.
+ * Durable events for tests: they record what was published, as if every event had a subscriber.
  *
  * @example
  * const durableEvents = fakeDurableEvents();

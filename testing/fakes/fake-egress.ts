@@ -20,7 +20,7 @@ export interface SentRequest {
   readonly request: EgressRequest;
 }
 
-/** Egress that reaches nobody. */
+/** Egress that makes no connection. */
 export interface FakeEgress extends Egress {
   /** What was sent, in order. */
   readonly sent: readonly SentRequest[];
@@ -40,9 +40,9 @@ export function fakeEgress(answer: (request: SentRequest) => FakeAnswer | undefi
     given.signal?.throwIfAborted();
     const one = { tenantId, method: given.method ?? 'GET', url: new URL(given.url).href, request: given };
     sent.push(one);
-    const told = answer(one);
-    if (told === undefined) throw EgressErrors.denied();
-    const { status = 200, headers = {}, body = '' } = told;
+    const answered = answer(one);
+    if (answered === undefined) throw EgressErrors.denied();
+    const { status = 200, headers = {}, body = '' } = answered;
     const isJson = typeof body === 'object';
     return {
       status,

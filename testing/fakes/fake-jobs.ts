@@ -31,7 +31,7 @@ export interface FakeJobs extends Jobs {
 }
 
 /**
- * Jobs for tests: they note what was published, and do it when they are told to.
+ * Jobs for tests: they record what was published, and run it when the test calls `run`.
  *
  * @example
  * const jobs = fakeJobs();

@@ -18,7 +18,7 @@ import { storingChecks } from './storing.ts';
 /** One check of a store: rejects with what is wrong. */
 export type ObjectStoreCheck = Pick<ConformanceCheck, 'title' | 'run'>;
 
-/** What the checks of a store may be told. */
+/** Options of the checks of a store. */
 export interface ObjectStoreConformanceOptions {
   /** Writes that were begun and neither ended nor cleaned up: checks wait until there are none. Absent: that is not looked at. */
   readonly unfinished?: () => Promise<number>;

@@ -10,7 +10,7 @@ type Execute = AbstractSqlConnection['execute'];
 
 /**
  * Gives SQLite the values of MikroORM's statements as parameters, where MikroORM would write them into the text: no value is ever read as SQL, and
- * a statement is prepared once, whatever its values.
+ * a statement is prepared once for all of its values.
  */
 export function bindParameters(connection: AbstractSqlConnection, platform: Platform): void {
   const execute: Execute = connection.execute.bind(connection);
@@ -40,7 +40,7 @@ function boundQuery(platform: Platform, query: string, params: readonly unknown[
     bindings.push(sqliteBinding(plain satisfies PlainValue));
     return '?';
   };
-  // The one place at which MikroORM puts values into a text, with placeholders in their stead.
+  // The one place at which MikroORM puts values into a text, here with placeholders instead.
   const placing: Platform = Object.create(platform, { quoteValue: { value: put } });
   const sql = placing.formatQuery(query, params);
   if (bindings.length <= MAX_BINDINGS) return CompiledQuery.raw(sql, bindings);

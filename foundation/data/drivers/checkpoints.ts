@@ -22,7 +22,7 @@ export interface LogDatabase {
 }
 
 /**
- * Moves the write-ahead log of a SQLite file into the file, in a thread of its own. SQLite does it by itself when the log has `wal_autocheckpoint` pages, at the end of
+ * Moves the write-ahead log of a SQLite file into the file, in a thread of its own. SQLite itself moves it when the log has `wal_autocheckpoint` pages, at the end of
  * the transaction that made it so long; the whole process then waits for the disk, for ten milliseconds on a good one. What the thread has moved before does not have to
  * be moved then. It starts with the first log of 4 MiB; without it all works as SQLite does.
  */
@@ -54,7 +54,7 @@ export function createCheckpoints(parts: {
       const [found] = database.pragma('wal_checkpoint(noop)') as [{ log: number; checkpointed: number }];
       return found.log - found.checkpointed;
     } catch {
-      // Somebody steps through rows of the one connection.
+      // A reader steps through rows of the one connection.
       return undefined;
     }
   }

@@ -49,7 +49,7 @@ export interface FamilyDriver {
   readonly writeAtOnce?: WriteAtOnce;
   /** Throws when the database behind an open connection is gone in a way that a query does not show. */
   probe?(): Promise<void>;
-  /** Ends what works beside the connection, before that is closed. */
+  /** Ends what works next to the connection, before that is closed. */
   release?(): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ type Transactional = AbstractSqlConnection['transactional'];
 /**
  * Puts the connection of an ORM under supervision, before it connects: its driver's operations are known to the guard, every
  * transaction's callback runs inside the guard, text that cannot be stored is refused, and our own errors pass unchanged. MikroORM chooses the classes of driver and
- * connection by itself, so the objects are completed instead of four subclasses being made of each.
+ * connection itself, so the objects are completed instead of four subclasses being made of each.
  */
 export function superviseOrm(orm: MikroORM, supervision: Supervision): void {
   const { driver } = orm;

@@ -79,7 +79,7 @@ export function joiningClient(Client: PgClientClass): PgClientClass {
       }
     }
 
-    /** Whether the transaction is still open nobody knows: the next user of the pool must not find himself inside it. */
+    /** It is not known whether the transaction is still open: the next user of the pool must not get a connection inside it. */
     #endAndThrow = (error: unknown): never => {
       this.end().catch(() => {});
       throw error;

@@ -25,7 +25,7 @@ const PRAGMAS = [
   // Durable against the death of the process.
   'synchronous = normal',
   'foreign_keys = on',
-  // 16 MiB: with the default of 2 every insert reads its indexes anew.
+  // 16 MiB: with the default of 2 every insert reads its indexes again.
   'cache_size = -16384',
   // Pages after which the log goes into the file at last, 16 MiB: what is written again and again goes there once, and waits for the disk less often.
   'wal_autocheckpoint = 4000',
@@ -54,7 +54,7 @@ export async function connectSqlite(options: ConnectOptions): Promise<FamilyDriv
       },
     },
     busyTimeoutMs: TURN_TIMEOUT_MS,
-    // A transaction that reads first and writes later fails at once when somebody wrote in between: take the lock first.
+    // A transaction that reads first and writes later fails at once when another connection wrote in between: take the lock first.
     begin: BEGIN,
   });
   const connection = orm.driver.getConnection();
@@ -105,7 +105,7 @@ function transactor({ orm, native, prepare, turn, guard }: TransactorParts): Wri
       run(isWritten ? 'commit' : 'rollback');
       return isWritten;
     } catch (error) {
-      // A full disk ends the transaction by itself.
+      // On a full disk SQLite has ended the transaction already.
       if (native.inTransaction) run('rollback');
       throw error;
     }

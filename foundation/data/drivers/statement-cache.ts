@@ -7,7 +7,7 @@ export interface PreparingDatabase {
 }
 
 interface PreparedStatement {
-  /** True while somebody steps through its rows. */
+  /** True while a reader steps through its rows. */
   readonly busy: boolean;
   run(bindings: readonly unknown[]): { readonly changes: number };
 }
@@ -18,8 +18,8 @@ const CHANGES_SCHEMA = /^\s*(?:create|alter|drop|pragma|attach|detach|vacuum|rei
 
 /**
  * Lets `database` keep the statements that it has prepared: to prepare one costs more than to run it, and the gateway
- * says the same few again and again. What changes the schema is not kept, and forgets all others. Gives the same for statements
- * without rows, through which nobody steps: whether they are busy costs more to ask than to find them.
+ * prepares the same few again and again. What changes the schema is not kept, and forgets all others. Gives the same for statements
+ * without rows, which no reader steps through: asking whether they are busy costs more than finding them.
  */
 export function keepStatements(database: PreparingDatabase): PreparingDatabase['prepare'] {
   const prepare = database.prepare.bind(database);

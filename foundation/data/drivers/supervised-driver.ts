@@ -45,7 +45,7 @@ export function supervise(dialect: Dialect, supervision: Supervision): Dialect {
   };
 }
 
-/** Turns at the one connection that there is. @param timeoutMs milliseconds that a user waits for his turn */
+/** Turns at the one connection that there is. @param timeoutMs milliseconds that a user waits for its turn */
 export function createTurn(timeoutMs: number): Mutex {
   const expired = () => DatabaseErrors.unavailable('Another transaction has held the database for too long');
   return new Mutex({ timeoutMs, expired });
@@ -171,7 +171,7 @@ class SupervisedDriver implements Driver {
 
 class SupervisedConnection implements DatabaseConnection {
   readonly inner: DatabaseConnection;
-  /** True while nobody has it. */
+  /** True while no user has it. */
   isReleased = false;
   /** Ends the turn of its user. */
   release: Release | undefined;
@@ -217,7 +217,7 @@ class SupervisedConnection implements DatabaseConnection {
       return await within(answerTimeoutMs, 'a statement', run());
     } catch (error) {
       if (!(error instanceof DeadlineError)) throw error;
-      this.inner.killSession?.(async () => {}).catch(() => {}); // closes the socket; nobody is there to be asked
+      this.inner.killSession?.(async () => {}).catch(() => {}); // closes the socket; a silent server does not answer
       throw DatabaseErrors.unavailable('The database did not answer in time');
     }
   }

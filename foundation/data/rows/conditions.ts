@@ -82,7 +82,7 @@ function among(column: PlainColumn, values: unknown): ((put: Put) => string) | u
   return (put) => `${column.sql} in (${stored.map((value) => put(value)).join(', ')})`;
 }
 
-/** Bytes are compared through MikroORM alone: nobody has asked for more. */
+/** Bytes are compared through MikroORM alone: no caller needs more. */
 function comparable(column: PlainColumn, value: unknown): PlainValue | undefined {
   return Buffer.isBuffer(value) ? undefined : column.toDatabase(value);
 }

@@ -9,7 +9,7 @@ const BATCH = 500;
 const MAX_BATCHES = 10_000;
 
 /**
- * Deletes the rows of all tenants that match, a batch after the other, so that others may write in between: for what has had its time, in a periodic task. Replicas that do
+ * Deletes the rows of all tenants that match, a batch after the other, so that others may write in between: for rows that have expired, in a periodic task. Replicas that do
  * it at the same time share the work. The signal ends it after the batch under way.
  *
  * @example

@@ -14,7 +14,7 @@ type Stored = PlainValue | typeof LEFT_OUT;
  * have. What one row gives and another leaves out becomes its default.
  *
  * @param defaultSql the keyword for what the database chooses; SQLite has none inside `values` and gets null, as from MikroORM
- * @param common properties that every row has beside its own
+ * @param common properties that every row has in addition to its own
  */
 export function insertStatement(
   entity: PlainEntity,
@@ -71,7 +71,7 @@ function storedValue(column: PlainColumn, row: Row, leftOut: Stored): Stored | u
 interface InsertShape {
   /** Of each row. */
   readonly own: readonly PlainColumn[];
-  /** Of what all rows have beside their own. */
+  /** Of what all rows have in addition to their own. */
   readonly common: readonly PlainColumn[];
   /** `insert into … values `. */
   readonly head: string;

@@ -145,7 +145,7 @@ export function createPlainRows({ orm, writeAtOnce }: FamilyDriver, family: Fami
     async together(ready, place, begin) {
       if (ready.length === 0) return true;
       if (place.transaction !== undefined) return runInOrder(run, ready, place);
-      // It has the only lock before it writes, and has waited for that as long as anybody may.
+      // It holds the only lock before it writes, and has waited for that for the longest time that is allowed.
       if (writeAtOnce !== undefined) return writeAtOnce(ready.map(toBound));
       return withRetries(RETRIES, () =>
         family === 'postgres' ? runAsMessage(runFused, ready, place) : runUndoable(run, ready, begin),

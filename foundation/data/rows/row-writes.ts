@@ -37,7 +37,7 @@ export type RowWrite =
  * ]);
  */
 export const writes = {
-  /** New rows, in one statement; the tenant is added by itself. No rows, no statement. */
+  /** New rows, in one statement; the tenant is added automatically. No rows, no statement. */
   insert: <E extends object>(entity: EntityName<E>, rows: readonly TenantData<NoInfer<E>>[]): RowWrite => ({
     kind: 'insert',
     entity: entity as EntityName<object>,

@@ -98,7 +98,7 @@ export function createStatementRunner(orm: MikroORM, family: Family) {
 }
 
 /**
- * A parameter has the type of the column beside it, a literal number has its own: rounded, or refused as too large, it would be compared with
+ * A parameter has the type of the column that it is compared with, a literal number has its own: rounded, or refused as too large, it would be compared with
  * something else.
  */
 function isSameAsParameter(value: PlainValue): boolean {

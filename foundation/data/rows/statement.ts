@@ -170,7 +170,7 @@ export function deleteStatement(entity: PlainEntity, where: readonly Conditions[
   return (put) => `delete from ${entity.table} where ${allOf(where, put)}`;
 }
 
-/** A `delete` of some rows that match, `most` at most, whichever they are. On PostgreSQL rows that others change meanwhile may be passed over. */
+/** A `delete` of some rows that match, `most` at most, whichever they are. On PostgreSQL rows that other transactions change meanwhile may be passed over. */
 export function deleteSomeStatement(
   family: Family,
   { table }: PlainEntity,

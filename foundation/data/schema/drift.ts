@@ -3,8 +3,8 @@ import { DatabaseStartError } from '../errors.ts';
 import { type RealColumns, readColumns } from './catalogue.ts';
 import type { MigrationTarget } from './locked.ts';
 
-/** Differences that are told at once. */
-const MOST_TOLD = 3;
+/** Differences that are reported at once. */
+const MOST_REPORTED = 3;
 
 /** What is compared. */
 interface Compared {
@@ -15,7 +15,7 @@ interface Compared {
 
 /**
  * Refuses entities that the tables which are really there cannot serve: a table or column is missing, a column is too short, or one has to be written that the
- * entity does not know. What else is in the database is the operator's, or a newer replica's, and hinders nobody. One query, and none without entities.
+ * entity does not know. Other tables and columns are the operator's, or a newer replica's, and do no harm. One query, and none without entities.
  *
  * @throws DatabaseStartError naming table and column, and the migration that is to be written
  */
@@ -29,10 +29,10 @@ export async function assertNoDrift(
   const tables = await readColumns(family, kysely, names);
   const differences = compared.flatMap((meta) => differencesOf(meta, tables.get(meta.tableName)));
   if (differences.length === 0) return;
-  const told = differences.slice(0, MOST_TOLD).join('; ');
-  const rest = differences.length > MOST_TOLD ? `; and ${differences.length - MOST_TOLD} more` : '';
+  const reported = differences.slice(0, MOST_REPORTED).join('; ');
+  const rest = differences.length > MOST_REPORTED ? `; and ${differences.length - MOST_REPORTED} more` : '';
   throw new DatabaseStartError(
-    `The tables of ${owner} are not as its entities need them: ${told}${rest}. Write a migration ${nextName(migrations)} that changes this`,
+    `The tables of ${owner} are not as its entities need them: ${reported}${rest}. Write a migration ${nextName(migrations)} that changes this`,
   );
 }
 

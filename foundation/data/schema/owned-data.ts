@@ -96,7 +96,7 @@ export function dropOwner(target: MigrationTarget, owner: string): Promise<void>
   });
 }
 
-/** Tables may refer to each other. Another owner's that refers to one of them hinders it: nothing is dropped that was not asked for. */
+/** Tables may refer to each other. A table of another owner that refers to one of them prevents the drop: nothing is dropped that was not asked for. */
 async function dropTables(
   family: Family,
   queries: MigrationQueries,

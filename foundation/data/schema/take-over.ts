@@ -16,7 +16,7 @@ const isBegun = ({ statements }: JournalRow) => statements !== 0;
 
 /**
  * Copies the rows of migrations that another owner ran before they moved here. That owner's rows stay: a replica of the version before, which may
- * start beside this one, still finds its migrations done.
+ * start in parallel with this one, still finds its migrations done.
  */
 export async function takeOverMigrations(
   queries: MigrationQueries,

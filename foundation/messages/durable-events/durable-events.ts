@@ -12,7 +12,7 @@ import {
   type WorkerOptions,
 } from '../jobs/jobs.ts';
 
-/** A typed name for something that happened to a tenant, and that nobody may miss. Compare by `id`; the type parameter exists at compile time only. */
+/** A typed name for something that happened to a tenant, and that no subscriber may miss. Compare by `id`; the type parameter exists at compile time only. */
 export interface DurableEventRef<T> {
   readonly kind: 'durable-event';
   /** `<plugin>.<what-happened>`, unique in the deployment. */
@@ -64,14 +64,14 @@ export interface DurableEvents {
   publish<T>(entities: TenantEntityManager, event: DurableEventRef<T>, payload: NoInfer<T>): Promise<void>;
   /** The same as writes for `entities.writeTogether`, with the tenant of these; none without a subscriber. */
   writes<T>(event: DurableEventRef<T>, payload: NoInfer<T>): readonly RowWrite[];
-  /** Whether somebody subscribes: what is costly to say need not be collected for nobody. */
+  /** Whether there is a subscriber: a payload that is costly to collect is not needed without one. */
   hasSubscribers(event: DurableEventRef<unknown>): boolean;
 }
 
 /** Handles one event. Resolving says that it is done. */
 export type DurableEventHandler<T> = (payload: T, context: DurableEventContext) => Promise<void>;
 
-/** What a handler gets beside the payload. */
+/** What a handler gets in addition to the payload. */
 export interface DurableEventContext {
   /** Of the event: the same for each subscriber and each attempt. What was handled already is recognized by it. */
   readonly id: string;
@@ -93,11 +93,11 @@ export interface DurableEventContext {
 
 /** How a subscription is worked on; everything has a default, that of jobs. */
 export interface SubscribeOptions extends JobSettings, WorkerOptions {
-  /** Tells two subscriptions of one plugin to one event from each other: lower-case letters, digits and hyphens, 16 at most. Default: none. */
+  /** Distinguishes two subscriptions of one plugin to one event: lower-case letters, digits and hyphens, 16 at most. Default: none. */
   readonly name?: string;
 }
 
-/** What a host needs beside publishing. */
+/** What a host needs in addition to publishing. */
 export interface DurableEventsHost extends DurableEvents {
   /**
    * Publishes with an entity manager that sees all tenants, in its transaction. What is published so does not go with the tenant when that is purged.
@@ -110,7 +110,7 @@ export interface DurableEventsHost extends DurableEvents {
   ): Promise<void>;
   /** Makes the subscription known to all replicas, and works on its queue until it is stopped. @throws job.closed */
   subscribe<T>(subscription: Subscription<T>): JobWorker;
-  /** Ends the looks for subscriptions of other replicas. The jobs are closed by themselves. */
+  /** Stops looking for subscriptions of other replicas. The jobs are closed separately. */
   close(): Promise<void>;
 }
 

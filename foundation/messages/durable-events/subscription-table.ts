@@ -28,7 +28,7 @@ const initial: Migration = {
   ],
 };
 
-/** What durable events keep in the database beside the jobs that deliver them. */
+/** What durable events keep in the database in addition to the jobs that deliver them. */
 export const subscriptionRegistration: Registration = {
   owner: 'kernel.subscriptions',
   entities: [{ entity: SubscriptionRow, tenancy: 'shared' }],

@@ -26,24 +26,24 @@ const TIMES: SubscriptionTimes = { refresh: 60_000, live: 3_600_000, keep: 14 * 
 
 interface SubscriptionsParts {
   readonly database: Pick<Database, 'system' | 'now'>;
-  /** They tell other replicas of a new subscription. */
+  /** Notify other replicas of a new subscription. */
   readonly events: Pick<Events, 'emit' | 'on' | 'onMissed'>;
   readonly times?: Partial<SubscriptionTimes> | undefined;
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** Somebody subscribes who did not before. */
+/** There is a new subscription. */
 const SubscriptionsChanged = defineEvent('kernel.subscriptions-changed', Type.Object({}));
 
-const NOBODY: readonly SubscribedQueue[] = [];
+const NONE: readonly SubscribedQueue[] = [];
 
 /**
  * Who subscribes to what, in the whole deployment: a replica publishes also for plugins that it does not run, or that are being set up. Known from memory; the
- * table is read at the start, every minute, and when another replica tells of a change.
+ * table is read at the start, every minute, and when another replica reports a change.
  */
 export async function openSubscriptions({ database, events, onTrouble, times }: SubscriptionsParts) {
   const { refresh: every, live, keep } = { ...TIMES, ...times };
-  /** The subscriptions that this process works on, each as often as somebody does: of two generations of a plugin both for a moment. */
+  /** The subscriptions that this process works on, each once for each worker: for a moment twice, with two generations of a plugin. */
   const own: SubscribedQueue[] = [];
   /** Those that the table does not have yet, by queue: also when their plugin is gone again before it does. */
   const unnoted = new Map<string, SubscribedQueue>();
@@ -54,12 +54,12 @@ export async function openSubscriptions({ database, events, onTrouble, times }: 
   let looking: Promise<void> | undefined;
 
   function regroup(): void {
-    // The own ones last: of one queue they know best.
+    // The own ones last: they are the newest of their queues.
     const byQueue = new Map([...stored, ...unnoted.values(), ...own].map((one) => [one.queue, one]));
     byEvent = Map.groupBy(byQueue.values(), ({ event }) => event);
   }
 
-  /** Says that the own subscriptions are there, and reads all. */
+  /** Notes that the own subscriptions are live, and reads all. */
   async function look(): Promise<void> {
     const now = await database.now();
     const noted = new Map([...unnoted.values(), ...own].map((one) => [one.queue, one]));
@@ -109,9 +109,9 @@ export async function openSubscriptions({ database, events, onTrouble, times }: 
   ];
 
   return {
-    of: (event: string): readonly SubscribedQueue[] => byEvent.get(event) ?? NOBODY,
+    of: (event: string): readonly SubscribedQueue[] => byEvent.get(event) ?? NONE,
 
-    /** From now on this process works on it. Returns what ends that; it stays known until it was not seen for an hour. */
+    /** From now on this process works on it. Returns a function that ends that; it stays known until it was not seen for an hour. */
     add(one: SubscribedQueue): () => void {
       const isNew = !stored.some(({ queue, attempts }) => queue === one.queue && attempts === one.attempts);
       own.push(one);

@@ -22,7 +22,7 @@ const ID = /^[a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)+$/;
  * Declares an event in a plugin's `contract.ts`. An event is a hint, delivered at most once: put ids into it, not data,
  * and let its listeners look into the database.
  *
- * A new version of the plugin runs beside the old one during an update: add optional members, and give an event whose
+ * A new version of the plugin runs in parallel with the old one during an update: add optional members, and give an event whose
  * meaning changes a new id.
  *
  * @throws TypeError for an id that is not `<plugin>.<what-happened>` in lower case, 128 characters at most.
@@ -54,7 +54,7 @@ export interface Events {
   /**
    * Delivers to this process's listeners (asynchronously, in order of emission for each event) and to every other
    * replica as soon as it can. What arrives is what JSON keeps of the payload, each listener has a copy of its own.
-   * Emit after the transaction that the event reports, or others look before there is anything to see.
+   * Emit after the transaction that the event reports, or listeners look before there is anything to see.
    *
    * Never throws for an outage, and does nothing after `close`.
    *

@@ -65,7 +65,7 @@ export function createListenerQueue(
     }
   }
 
-  /** Read anew for each listener, so that none can change what another one gets. */
+  /** Parsed again for each listener, so that none can change what another one gets. */
   function readDelivery({ body, fits }: Delivery): ReadPayload<unknown> {
     // Two generations of a plugin may differ in their schema.
     return fits === schema ? { payload: JSON.parse(body) } : readPayload(schema, body);

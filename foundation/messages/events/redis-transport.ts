@@ -5,7 +5,7 @@ import type { Connection, ConnectionEvents, Transport } from './transport.ts';
 const QUESTION = redisScript('return 1');
 
 /**
- * Redis pub/sub on the connection that the process shares. The sockets reconnect by themselves, but a connection of events is over when
+ * Redis pub/sub on the connection that the process shares. The sockets reconnect automatically, but a connection of events is over when
  * one of them breaks, so that the next one knows what may have been missed.
  */
 export function redisTransport(redis: Redis, channel: string): Transport {

@@ -23,7 +23,7 @@ interface ReplicaLinkOptions {
 }
 
 /**
- * The connection to the other replicas, kept for ever: a lost one is made anew with growing, random delays. A new one
+ * The connection to the other replicas, kept for ever: a lost one is replaced with growing, random delays. A new one
  * counts once a message sent on it has come back, which a pooler that takes LISTEN without keeping it does not manage.
  * What was being sent when a connection broke is not sent again; that something is missing is reported to the other replicas.
  */
@@ -47,7 +47,7 @@ export function createReplicaLink(options: ReplicaLinkOptions) {
   let isReported = false;
   /** Messages that were dropped in this outage. */
   let dropped = 0;
-  /** The other replicas have to hear that they miss something. */
+  /** The other replicas have to be notified that they missed events. */
   let owesLost = false;
   let isPingDue = false;
   let isClosing = false;
@@ -87,7 +87,7 @@ export function createReplicaLink(options: ReplicaLinkOptions) {
       },
     });
     connection = opened;
-    // Without a handler of its own a loss before anybody waits for the echo would end the process.
+    // Without a handler of its own a loss before the echo is awaited would end the process.
     echo.promise.catch(() => undefined);
     await within(limits.openDeadline, `connecting to ${transport.title}`, opened.open());
     await signal(Signal.hello);
@@ -218,7 +218,7 @@ export function createReplicaLink(options: ReplicaLinkOptions) {
   const running = run();
 
   return {
-    /** The connection stands, as far as anybody knows. */
+    /** The connection stands, as far as this process knows. */
     isUp: () => isUp,
 
     /** Sends an event when it can; never throws. */
@@ -259,7 +259,7 @@ interface Envelope {
   readonly body: string;
 }
 
-/** What replicas send each other beside events. `!` begins no id of an event. */
+/** What replicas send each other in addition to events. `!` begins no id of an event. */
 const Signal = {
   /** Asks whether the channel carries messages: its sender waits for it to come back. */
   hello: '!hello',

@@ -97,7 +97,7 @@ export interface HintOptions {
 /** Works on one message. The payload fits the schema of the hint. */
 export type HintHandler<T> = (payload: T, context: HintContext) => Promise<void>;
 
-/** What a handler gets beside the payload. */
+/** What a handler gets in addition to the payload. */
 export interface HintContext {
   /** The `id` that it was published with, or its UUID. */
   readonly id: string;

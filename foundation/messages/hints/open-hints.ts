@@ -16,7 +16,7 @@ export interface OpenHintsOptions {
   /** They wake the consumers of the PostgreSQL form. */
   readonly events: PostgresCarrierOptions['events'];
   /**
-   * Tells deployments apart that share a Redis or a database: lower-case letters, digits and `-`, beginning with a letter, 40 at
+   * Distinguishes deployments that share a Redis or a database: lower-case letters, digits and `-`, beginning with a letter, 40 at
    * most. Default `agent-gateway`.
    */
   readonly prefix?: string;

@@ -40,7 +40,7 @@ const END_MS = 1_500;
 export function receiveFromPostgres(source: MessageSource, hands: Hands): WakeableReception {
   let isStopped = false;
   let looking: Promise<void> | undefined;
-  /** Somebody called while it was looking. */
+  /** It was woken while it was looking. */
   let mustLookAgain = false;
   /** The last look left messages behind, as far as it could see. */
   let hasMore = false;

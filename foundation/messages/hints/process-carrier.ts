@@ -1,10 +1,10 @@
 import type { Carrier, Hands, Message } from './create-hints.ts';
 
-/** A queue with those who take from it. */
+/** A queue with its consumers. */
 interface Desk {
   readonly line: ReturnType<typeof createWaitingLine>;
   readonly takers: Hands[];
-  /** The taker whose turn it is. */
+  /** The consumer whose turn it is. */
   turn: number;
   isScheduled: boolean;
 }

@@ -11,7 +11,7 @@ const ANSWER_DEADLINE_MS = 1_000;
 const SILENCE_DEADLINE_MS = 12_000;
 const CONNECT_DEADLINE_MS = 2_000;
 
-/** Seconds that a consumer waits for a message before it asks anew. */
+/** Seconds that a consumer waits for a message before it asks again. */
 const BLOCK_SECONDS = 5;
 
 const common = {
@@ -30,7 +30,7 @@ export function connectPublisher(url: string): Redis {
   });
 }
 
-/** How late a consumer hears that Redis refused a command. */
+/** Milliseconds after which a consumer learns that Redis refused a command. */
 const REFUSAL_DELAY_MS = 1_000;
 
 /** The connections of one consumer. */

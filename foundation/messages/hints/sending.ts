@@ -10,7 +10,7 @@ const MAX_SENDING = 1_000;
 
 /**
  * Keeps publishers from waiting for a server, and what is under way from growing. A message counts as under way until the server has
- * answered or the connection is broken, not only until its publisher gives up. What it returns sends one message and never rejects: it
+ * answered or the connection is broken, not only until its publisher gives up. The returned function sends one message and never rejects: it
  * answers `away` when that fails or takes too long.
  */
 export function createSending(trouble: (reason: unknown) => void) {

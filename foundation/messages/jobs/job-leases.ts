@@ -63,7 +63,7 @@ export function createJobLeases({ store, clock, metrics, length }: JobLeasesPart
     },
     /** The job was claimed. */
     hold: (lease: Lease) => void held.set(lease.ticket, lease),
-    /** Aborts when the job belongs to somebody else, or may. */
+    /** Aborts when another attempt has the job, or may have it. */
     lost: (ticket: string): AbortSignal | undefined => held.get(ticket)?.lost.signal,
     end: (ticket: string) => void held.delete(ticket),
     close: () => clearInterval(timer),

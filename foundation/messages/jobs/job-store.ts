@@ -28,7 +28,7 @@ export interface JobRecord {
 
 /** A job that this process has claimed. */
 export interface ClaimedJob extends JobRecord {
-  /** Names this attempt: what another one has now is not touched by it. */
+  /** Names this attempt: a job that another attempt has now is not changed by it. */
   readonly ticket: string;
 }
 
@@ -79,7 +79,7 @@ export function createJobStore(
 
   const whole = sql`id, tenant_id, queue, state, payload, attempt, max_attempts, created_at, due_at, error`;
 
-  /** The next job of a tenant after `cursor`, in the order of the tenants: who takes them one by one with a cursor is fair among tenants. */
+  /** The next job of a tenant after `cursor`, in the order of the tenants: claiming them one by one with a cursor is fair among tenants. */
   async function claim(
     queue: string,
     cursor: string,
@@ -197,7 +197,7 @@ export function createJobStore(
       return rows[0] && jobRecord(rows[0]);
     },
 
-    /** Has a dead job begin anew, with all of its attempts. False when it is not dead. */
+    /** Has a dead job begin again, with all of its attempts. False when it is not dead. */
     async revive(id: string): Promise<boolean> {
       const { changed } =
         await run(sql`update ${table} set state = 'waiting', attempt = 0, due_at = created_at

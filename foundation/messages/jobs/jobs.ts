@@ -34,7 +34,7 @@ const JOB_ID = /^[a-z0-9][a-z0-9.-]{0,99}$/;
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * Declares durable work: what is published is done at least once, whatever dies, or is kept as dead for the operator. A handler may run again for
+ * Declares durable work: what is published is done at least once, whatever process dies, or is kept as dead for the operator. A handler may run again for
  * work that it has done (its process died before that was noted), so it recognizes what is done already.
  *
  * The payload is stored, and operators read it: it names ids, and holds no secret and no personal data. A schema changes so that old and new replicas
@@ -113,7 +113,7 @@ export interface Jobs {
 /** Does one job. Resolving says that it is done. */
 export type JobHandler<T> = (payload: T, context: JobContext) => Promise<void>;
 
-/** What a handler gets beside the payload. */
+/** What a handler gets in addition to the payload. */
 export interface JobContext {
   readonly id: string;
   /** The tenant that published it; `undefined` for work of the deployment. */
@@ -145,7 +145,7 @@ export interface JobWorker {
   stop(drain: number): Promise<void>;
 }
 
-/** What a host needs beside publishing. */
+/** What a host needs in addition to publishing. */
 export interface JobsHost extends Jobs {
   /** @throws job.option-invalid, job.closed */
   work<T>(job: JobRef<T>, handle: JobHandler<T>, options?: WorkerOptions): JobWorker;

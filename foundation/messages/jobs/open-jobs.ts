@@ -43,7 +43,7 @@ interface JobTimes {
 
 /** What administration does with jobs, over all tenants. */
 export type JobAdministration = Pick<JobStore, 'list' | 'find'> & {
-  /** Has a dead job begin anew. @throws job.not-found, job.not-dead */
+  /** Has a dead job begin again. @throws job.not-found, job.not-dead */
   retry(id: string): Promise<JobRecord>;
   /** Forgets a dead job. @throws job.not-found, job.not-dead */
   delete(id: string): Promise<void>;

@@ -129,7 +129,7 @@ function createFileStore(
         return await tree.flush(folder);
       } catch (error) {
         if (options.ifAbsent === true && isSystemError(error, 'EEXIST')) throw ObjectErrors.exists();
-        // A recursive mkdir tells of a folder that vanished under it as ENOENT or as ENOTDIR.
+        // A recursive mkdir reports a folder that vanished under it as ENOENT or as ENOTDIR.
         if (!isSystemError(error, 'ENOENT', 'ENOTDIR') || attempt === PLACE_ATTEMPTS) throw error;
       }
     }
@@ -154,7 +154,7 @@ function createFileStore(
       const file = fileOf(key);
       try {
         return await onDisk(async () => {
-          // Asked again at the end; here it saves the reading of a body that nobody wants.
+          // Asked again at the end; here it saves the reading of a body that would be refused.
           await requireConditions(file, options);
           const described: { trailer?: Trailer } = {};
           const temporary = await temporaryFiles.write(describedPieces(body, options, described));
@@ -178,7 +178,7 @@ function createFileStore(
         const opened = await openObjectFile(file);
         if (opened === undefined) return undefined;
         const body = await contentOf(opened, range);
-        // An abort before anybody reads would end the process otherwise; readers are still told.
+        // Without a listener an abort before the first read would end the process; readers still get the error.
         body.on('error', () => {});
         if (signal !== undefined) addAbortSignal(signal, body);
         return { info: infoOf(key, opened.trailer), body };

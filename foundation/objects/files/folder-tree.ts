@@ -21,7 +21,7 @@ export function createFolderTree(root: string) {
 
   /**
    * True when the folder is there and lies where its path says. Throws `objects.unavailable` when a symbolic link is on
-   * the way. Somebody who may write to the store's folder can still put one there afterwards; he can also write to the
+   * the way. A user who may write to the store's folder can still put one there afterwards; such a user can also write to the
    * objects.
    */
   async function holds(folder: string): Promise<boolean> {
@@ -46,7 +46,7 @@ export function createFolderTree(root: string) {
       const created = await mkdir(folder, { recursive: true, mode: 0o700 });
       if (!(await holds(folder))) throw Object.assign(new Error(`${folder} has gone`), { code: 'ENOENT' });
       if (created === undefined && durable.has(folder)) return;
-      // Also where it was there: whoever has made it may not have come to this.
+      // Also where it was there: the process that made it may not have come to this.
       for (let each = folder; each !== root; each = path.dirname(each)) await flushFolder(path.dirname(each));
       durable.set(folder, true);
     },

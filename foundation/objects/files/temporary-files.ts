@@ -59,7 +59,7 @@ export function createTemporaryFiles(root: string, ids: Ids) {
       }
     },
 
-    /** Deletes what nobody has written to for an hour: left by processes that were killed. */
+    /** Deletes files that were not written to for an hour: left by processes that were killed. */
     async clean(clock: Clock, log: Pick<Logger, 'info'>): Promise<void> {
       const before = clock.now() - ABANDONED_MS;
       let files = 0;

@@ -35,7 +35,7 @@ export function createS3Client(sdk: S3Sdk, url: S3Url, log: Pick<Logger, 'warn'>
     expectContinueHeader: false,
     // A limit for idle sockets would end slow readers; `call` and `s3Body` have the deadlines.
     requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: 0, httpAgent: agent, httpsAgent: agent },
-    // Failures come back to whoever asked; what is left are warnings about the process, its connections for example.
+    // Failures are returned to the caller; what is left are warnings about the process, its connections for example.
     // The SDK also logs whole requests and answers; their place is not the log.
     logger: {
       ...NO_LOG,
@@ -81,7 +81,7 @@ export async function call<T>(
   }
 }
 
-/** How long the store may be silent while somebody waits for the next bytes. A reader may take its time. */
+/** How long the store may be silent while a reader waits for the next bytes. A reader may take its time. */
 const SILENCE_MS = 60_000;
 
 /**
@@ -92,12 +92,12 @@ export function s3Body(raw: Readable, signal: AbortSignal | undefined, silenceMs
   return readBody(raw, { silenceMs, what: 'reading an object from S3', signal, explain: s3Failure });
 }
 
-/** What the SDK's errors tell of a refusal. */
+/** The refusal in an error of the SDK; `undefined` for another error. */
 function refusalOf(error: unknown): S3ServiceException | undefined {
   return error instanceof Error && '$metadata' in error ? (error as S3ServiceException) : undefined;
 }
 
-/** Is there no such object? A bucket that is missing is something else, where the store tells the difference. */
+/** Is there no such object? A bucket that is missing is something else, where the store distinguishes the two. */
 export function isMissing(error: unknown): boolean {
   const refusal = refusalOf(error);
   return refusal?.$metadata.httpStatusCode === 404 && refusal.name !== 'NoSuchBucket';

@@ -27,7 +27,7 @@ interface UploadParts {
 
 /**
  * Sends a body, in one request when it has 5 MiB at most, else in parts, which are deleted when anything fails. An
- * abort is heeded until the request that makes the object visible is sent: nobody could tell afterwards what has become
+ * abort is heeded until the request that makes the object visible is sent: afterwards it could not be known what has become
  * of it. Gives the tag as the store writes it, with quotes, and the bytes.
  */
 export async function upload(
@@ -41,7 +41,7 @@ export async function upload(
       ? bytesOf(body)
       : Readable.from(countedPieces(body, options, counted), { objectMode: false });
   if (Buffer.isBuffer(source)) counted.size = source.length;
-  // It may be destroyed when nobody reads it any more; whoever does is still told.
+  // It may be destroyed when it is not read any more; a reader still gets the error.
   else source.on('error', () => {});
   const done = await new Upload({
     client: callingClient({ client, log }, source, options.signal),
@@ -63,7 +63,7 @@ async function* countedPieces(
   }
 }
 
-/** Requests after which nobody would know what is in the bucket: they are not broken off. */
+/** Requests that are not broken off: afterwards it would not be known what is in the bucket. */
 const FINAL = new Set([
   'CreateMultipartUploadCommand',
   'PutObjectCommand',
@@ -89,7 +89,7 @@ function callingClient(
     } catch (error) {
       if (!Buffer.isBuffer(source)) source.destroy(error as Error);
       if (name !== CLEAN_UP) throw error;
-      // What made the clean-up necessary is the caller's answer, and not this.
+      // The caller gets the failure that made the clean-up necessary, and not this one.
       log.warn({ err: error }, 'parts of an object that was not stored stay in the bucket');
       return {};
     }
