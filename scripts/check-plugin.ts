@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { checkPlugin } from './check-plugin/check-plugin.ts';
 
 /*
- * `npm run check-plugin -- <folder> [--database <sqlite or URL>]…`: runs the conformance suite on a plugin, on each of the databases, and prints what it finds, a line each.
+ * `npm run check-plugin -- <folder> [--database <sqlite or URL>]…`: runs the conformance suite on a plugin, on each of the databases, and prints its findings, a line each.
  * Exits with 1 when something is wrong.
  */
 

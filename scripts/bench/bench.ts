@@ -8,13 +8,13 @@ import { measureLargeBodies } from './large-bodies.ts';
 import { type LoadResult, load, median, percentile, type Shot } from './load.ts';
 
 /*
- * What the gateway costs beside a bare Koa application that does the same work, on the same machine, in turn. Quote the
+ * What the gateway costs, compared with a bare Koa application that does the same work, on the same machine, in turn. Quote the
  * ratios: absolute times are the machine's. `npm run bench [-- --quick]`.
  */
 
 const isQuick = process.argv.includes('--quick');
 const ROUNDS = isQuick ? 2 : 5;
-/** Milliseconds after which is looked what large bodies have left. */
+/** Milliseconds after which the benchmark measures what memory large bodies have left. */
 const LARGE_BODIES_REST = isQuick ? 10_000 : 60_000;
 const here = path.dirname(fileURLToPath(import.meta.url));
 

@@ -5,8 +5,8 @@ import { margin, mean, type Scores, scoresOf, successOf, worseClasses } from './
 import { createWorld, type Done } from './evolution/world.ts';
 
 /*
- * Whether agents get better by what happens to them: simulated worlds through a real gateway. `npm run bench:evolution [-- --seeds 20] [-- --tasks 2000]`, or with
- * `--latency` alone: what a chat takes with evolution and without.
+ * Whether agents get better by learning from their runs: simulated worlds through a real gateway. `npm run bench:evolution [-- --seeds 20] [-- --tasks 2000]`, or with
+ * `--latency` alone: how long a chat takes with evolution and without.
  * How to read it: README.md in this folder. Exits with 1 where a goal is missed.
  */
 
@@ -26,10 +26,10 @@ interface Goal {
 
 const atLeast = (least: number) => ({ isMet: (value: number) => value >= least, words: `at least ${least}` });
 const atMost = (most: number) => ({ isMet: (value: number) => value <= most, words: `at most ${most}` });
-const told = { isMet: () => true, words: '' };
+const reported = { isMet: () => true, words: '' };
 const gap = { name: 'gap to the oracle closed', of: (scores: Scores) => scores.gap };
 const brier = { name: 'Brier score', of: (scores: Scores) => scores.brier, ...atMost(0.2) };
-const tokens = { name: 'prompt tokens added to a task', of: (scores: Scores) => scores.tokens, ...told };
+const tokens = { name: 'prompt tokens added to a task', of: (scores: Scores) => scores.tokens, ...reported };
 
 const SCENARIOS: Readonly<
   Record<string, { readonly change: number | undefined; readonly goals: readonly Goal[] }>
@@ -57,7 +57,7 @@ if (process.argv.includes('--latency')) {
   process.exitCode = (await compare()) ? 0 : 1;
 }
 
-/** Runs all scenarios, and prints what came of them. True when every goal is met. */
+/** Runs all scenarios, and prints their results. True when every goal is met. */
 async function compare(): Promise<boolean> {
   let isMissed = false;
   for (const [title, { change, goals }] of Object.entries(SCENARIOS)) {

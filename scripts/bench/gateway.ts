@@ -28,7 +28,7 @@ export function gatewayEnvironment(folder: string): Record<string, string> {
 
 const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
 
-/** Takes the limits of the default tenant out of the way. */
+/** Raises the limits of the default tenant so that they do not interfere. */
 export function giveRoom(url: string, maxSessions: number): Promise<unknown> {
   const limits = { rate_limit_rpm: 1_000_000, max_sessions: maxSessions };
   return call(`${url}/v1/tenants/${DEFAULT_TENANT}`, 'PUT', limits);

@@ -15,7 +15,7 @@ const KEY = 'the-key-of-all-hubs';
 const TENANT = '00000000-0000-0000-0000-000000000001';
 const GENES = '/api/v2/admin/evolution/genes';
 const FOUND = '/api/v1/federation/genes';
-/** Milliseconds after which what has not happened is not waited for. */
+/** Milliseconds after which the benchmark stops waiting for a condition. */
 const DEADLINE = 60_000;
 const AGENT = `apiVersion: svc/v1
 kind: Agent
@@ -27,7 +27,7 @@ spec:
   evolution: {enabled: true, task_class: time}
 `;
 
-/** Milliseconds until the others have heard of it. */
+/** Milliseconds until the decision has reached the other gateways. */
 export interface NetworkTimes {
   /** The others' hubs find a gene that was promoted, and their tenants have taken it. */
   readonly promoted: number;
@@ -101,7 +101,7 @@ async function start(folder: string, own: number, ports: readonly number[], mode
   });
 }
 
-/** Lets the default tenant share and take. */
+/** Allows the default tenant to share its genes and to take those of others. */
 async function share(url: string): Promise<void> {
   await call(url, 'PUT', '/admin/v1/evolution/sharing-policy', { mode: 'trusted' });
   await call(url, 'PUT', `/admin/v1/evolution/tenants/${TENANT}/sharing-policy`, {

@@ -11,7 +11,7 @@ import { GATEWAY, gatewayEnvironment, giveRoom, TOKEN } from './gateway.ts';
 import { measureNetwork } from './hub-network.ts';
 
 /*
- * What a hub takes for many: a search of 10,000 genes on 20 nodes, and one event for 1,000 subscribers of which one in ten hangs; and how soon three gateways hear of each other's
+ * How long a hub takes for many: a search of 10,000 genes on 20 nodes, and one event for 1,000 subscribers of which one in ten hangs; and how soon three gateways learn of each other's
  * genes. `npm run bench:hub`. How to read it: README.md in this folder. Exits with 1 where a goal is missed.
  */
 
@@ -26,7 +26,7 @@ const SLOW_MS = 500;
 const SEARCH_GOAL = 300;
 const DELIVERY_GOAL = 2_000;
 const NETWORK_GOAL = 5_000;
-/** Milliseconds after which an event that has not arrived is not waited for. */
+/** Milliseconds after which the benchmark stops waiting for an event to arrive. */
 const DEADLINE = 60_000;
 
 const folder = await mkdtemp(path.join(tmpdir(), 'hub-bench-'));
@@ -86,7 +86,7 @@ async function search(): Promise<boolean> {
   return isMet;
 }
 
-/** Reports one event. True when all who do not hang have heard it in time. */
+/** Reports one event. True when all subscribers that do not hang have received it in time. */
 async function deliver(): Promise<boolean> {
   const heard = new Map<string, number>();
   const url = await listen((incoming, response) => {
@@ -96,7 +96,7 @@ async function deliver(): Promise<boolean> {
       response.writeHead(204).end();
     });
   });
-  // On a host of their own: what one host may hold of connections is bounded, and those who share it share that.
+  // On a host of their own: the connections to one host are bounded, and the subscribers on it share that bound.
   const hanging = await listen((incoming) => void incoming.resume());
   for (let n = 0; n < SUBSCRIBERS; n += 1) {
     const callback_url = `${n % HANGING === 0 ? hanging : url}/${n}`;
@@ -116,7 +116,7 @@ async function deliver(): Promise<boolean> {
   return heard.size === wanted && last < DELIVERY_GOAL;
 }
 
-/** What is decided on one of three gateways. True when the others have heard it in time. */
+/** Measures how soon a decision on one of three gateways reaches the others. True when it does in time. */
 async function hear(): Promise<boolean> {
   const { promoted, revoked } = await measureNetwork();
   print(
@@ -134,7 +134,7 @@ function geneOf(geneId: string) {
   };
 }
 
-/** Registers a node; gives what calls the hub in its name. */
+/** Registers a node; returns the function that calls the hub in its name. */
 async function register(id: string, endpoint: string) {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const public_key = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('base64');
@@ -155,7 +155,7 @@ function envelopeOf(id: string, key: KeyObject, method: string, where: string, b
   };
 }
 
-/** With the operator's token, or what is given in its place. */
+/** Sends the operator's token, or the given headers in its place. */
 async function call(
   method: 'GET' | 'POST',
   where: string,

@@ -3,7 +3,7 @@ import { request } from 'undici';
 import { startCommand } from './child.ts';
 import { GATEWAY } from './gateway.ts';
 
-/** Almost what a chat may have, most of it an image. */
+/** Almost as large as a chat may be, most of it an image. */
 const BYTES = 16 * 1024 * 1024 - 64 * 1024;
 const CHATS = 3;
 const SETTLE = 3_000;
@@ -11,7 +11,7 @@ const SETTLE = 3_000;
 /** Resident memory in MiB. */
 export interface BodyMemory {
   readonly idle: number;
-  /** The most while the chats were served. */
+  /** The maximum while the chats were served. */
   readonly peak: number;
   /** After `rest`. */
   readonly left: number;

@@ -21,7 +21,7 @@ import { type Question, questionsAbout } from './lists/questions.ts';
 import { percentile } from './load.ts';
 
 /*
- * How long lists and reports take over large tables, beside the same over small ones: over HTTP, one request after the other, of two gateways in turn.
+ * How long lists and reports take over large tables, compared with the same over small ones: over HTTP, one request after the other, of two gateways in turn.
  * `npm run bench:lists [-- sqlite postgres mysql] [-- --quick] [-- --keep] [-- --only usage]`. README.md says how to read it.
  */
 
@@ -46,12 +46,12 @@ const LARGE: Sizes = {
   ...{ usage: 1_000_000, sessions: 100_000, receipts: 100_000, audit: 100_000 },
   ...{ runs: 100_000, conversations: 100_000, definitions: 10_000, files: 10_000 },
 };
-/** Requests of one kind to one gateway, and the milliseconds after which there are no more of them. */
+/** Requests of one kind to one gateway, and the milliseconds after which the benchmark sends no more of them. */
 const REQUESTS = options.quick ? 10 : 40;
 const PATIENCE = 8_000;
 const WARM_UP = 3;
 const DAY = 24 * 60 * 60 * 1000;
-/** Milliseconds in which a gateway has added up 24 months of usage. */
+/** Milliseconds that a gateway may take to add up 24 months of usage. */
 const ADD_UP_DEADLINE = 15 * 60_000;
 
 async function main(): Promise<void> {
@@ -126,7 +126,7 @@ async function openSide(family: Family, folder: string, sizes: Sizes): Promise<S
   };
 }
 
-/** Fills a database, unless it was kept; what is known of its rows is in `note`. */
+/** Fills a database, unless it was kept; the facts about its rows are in `note`. */
 async function filledTables(
   database: OwnDatabase & { readonly isNew: boolean },
   note: string,
@@ -148,7 +148,7 @@ async function filledTables(
   }
 }
 
-/** The database with the tables of those who list. */
+/** The database with the tables of the plugins whose lists are measured. */
 async function open({ family: driver, place }: OwnDatabase): Promise<Database> {
   const opened = await openDatabase({ driver, ...place, log: pino({ level: 'silent' }), clock: systemClock });
   await registerKernelTables(opened);

@@ -1,4 +1,4 @@
-/* Imported before a program that runs with --expose-gc: on SIGUSR2 it collects its garbage, and prints how many bytes are left that something holds. */
+/* Imported before a program that runs with --expose-gc: on SIGUSR2 it collects its garbage, and prints how many bytes are still referenced. */
 
 process.on('SIGUSR2', () => {
   gc?.();

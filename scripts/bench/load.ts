@@ -8,7 +8,7 @@ export interface Shot {
   readonly body?: string;
 }
 
-/** What came of a run. Times in milliseconds. */
+/** The result of a run. Times in milliseconds. */
 export interface LoadResult {
   readonly requests: number;
   readonly seconds: number;

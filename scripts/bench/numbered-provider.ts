@@ -16,7 +16,7 @@ const chunk = (delta: object, finish_reason: string | null = null) =>
   })}\n\n`;
 const END = `${chunk({}, 'stop')}data: [DONE]\n\n`;
 
-/** What ends each stream that is open. */
+/** The functions that end the open streams. */
 const open = new Set<() => void>();
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,16 +1,16 @@
-/** What has come of a stream of `numbered-provider.ts`, counted as it comes. */
+/** The numbers received from a stream of `numbered-provider.ts`, counted as they arrive. */
 export interface Tally {
-  /** Numbers that came. */
+  /** Numbers that arrived. */
   readonly chunks: number;
-  /** Numbers that never came; those that are on their way, too, while the stream is open. */
+  /** Numbers that never arrived; while the stream is open, also those that are on their way. */
   readonly lost: number;
-  /** Numbers that came after a higher one, or twice. */
+  /** Numbers that arrived after a higher one, or twice. */
   readonly reordered: number;
   /** Did the text end with its count, and the stream with `done`? */
   readonly isComplete: boolean;
 }
 
-/** Reads such a stream: `add` takes the text of an answer in pieces, `done` that it has ended. */
+/** Reads such a stream: call `add` with each piece of the answer's text, and `done` when it has ended. */
 export function readNumbers() {
   const missing = new Set<number>();
   let rest = '';
@@ -36,7 +36,7 @@ export function readNumbers() {
       rest += text;
       const whole = rest.lastIndexOf(' ') + 1;
       for (const [, number] of rest.slice(0, whole).matchAll(/n(\d+) /g)) take(Number(number));
-      // `end` stays beside its number.
+      // `end` and its number are kept together.
       const kept = rest.slice(0, whole).endsWith('end ') ? whole - 4 : whole;
       rest = rest.slice(kept);
     },

@@ -1,7 +1,7 @@
 import { CREDENTIAL_KINDS, createRedaction } from '../../foundation/redaction/redaction.ts';
 
 /*
- * What redaction costs a chat: text as models write it, whole and in chunks, beside doing nothing and beside one regular
+ * What redaction costs a chat: text as models write it, whole and in chunks, compared with doing nothing and with one regular
  * expression for a handful of prefixes, which neither knows all kinds nor splits. In one process, in turn. Quote the
  * ratios: absolute times are the machine's. `node_modules/.bin/node scripts/bench/redaction.ts`.
  */

@@ -45,7 +45,7 @@ async function main(): Promise<void> {
     first: [],
     warm: [],
   }));
-  // In turn, so that the machine's other work hits all alike. What a tree has compiled is thrown away before its first start.
+  // In turn, so that the machine's other work hits all alike. The compile cache of a tree is deleted before each `first` start.
   for (let round = 0; round < rounds; round += 1) {
     for (const { root, first, warm } of trees) {
       await rm(path.join(root, 'node_modules/.cache/gateway'), { recursive: true, force: true });

@@ -26,7 +26,7 @@ export function createStreamClient(url: string, key: string, provider: string) {
     throw new Error(`a chat answered ${answer.statusCode}: ${await answer.body.text()}`);
   }
 
-  /** Reads a chat to its end. `onText` gets its text, `onDone` hears of the event `done`. */
+  /** Reads a chat to its end. `onText` gets its text, `onDone` is called on the event `done`. */
   async function read(body: AsyncIterable<Buffer>, onText: (text: string) => void, onDone: () => void) {
     const decoder = new TextDecoder();
     const parser = createParser({
@@ -79,7 +79,7 @@ export function createStreamClient(url: string, key: string, provider: string) {
     },
     streams: () => running.length,
     chunks: () => running.reduce((sum, { tally }) => sum + tally().chunks, 0),
-    /** Ends all streams, and tells what came of them. */
+    /** Ends all streams, and returns their tallies. */
     async finish(): Promise<readonly Tally[]> {
       await request(`${provider}/finish`, { method: 'POST' });
       await Promise.all(running.map(({ ended }) => ended));

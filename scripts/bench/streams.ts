@@ -15,13 +15,13 @@ import { createStreamClient, type StreamClient } from './stream-client.ts';
  */
 
 const isQuick = process.argv.includes('--quick');
-/** Streams that are open when memory is looked at. */
+/** Numbers of open streams at which memory is measured. */
 const STAGES = [250, 500, 1000] as const;
 /** Milliseconds between two chunks of a stream. */
 const PACE = 500;
 /** Milliseconds that all streams go on for. */
 const PLATEAU = isQuick ? 20_000 : 120_000;
-/** Milliseconds before memory is looked at, and for which it is looked at. */
+/** Milliseconds before memory is measured, and during which it is measured. */
 const SETTLE = 5_000;
 const LOOK = 5_000;
 /** Streams that run while the agent is edited, and how often it is. */
@@ -122,7 +122,7 @@ async function measureStreams(client: StreamClient, gateway: Child): Promise<voi
   print(`afterwards: RSS ${after.resident.toFixed(0)} MiB, live ${after.live.toFixed(0)} MiB`);
 }
 
-/** MiB: what is resident, as the median of a while, and what of it something holds. */
+/** MiB: the resident memory, as the median of a while, and the part of it that is still referenced. */
 interface Memory {
   readonly resident: number;
   readonly live: number;
@@ -137,13 +137,13 @@ async function memory(gateway: Child): Promise<Memory> {
   return { resident: median(seen), live: Number(await line) / 1024 ** 2 };
 }
 
-/** KiB that came to each stream. */
+/** KiB by which memory has grown for each stream. */
 function each(before: Memory, after: Memory, streams: number) {
   const of = (what: keyof Memory) => (((after[what] - before[what]) * 1024) / streams).toFixed(1);
   return { resident: of('resident'), live: of('live') };
 }
 
-/** @throws Error where a stream did not bring all it had: then nothing else counts. */
+/** @throws Error where a stream did not deliver all of its chunks in order: then no other number counts. */
 function report(tallies: readonly Tally[]): void {
   const sum = (of: (tally: Tally) => number) => tallies.reduce((all, tally) => all + of(tally), 0);
   const [lost, reordered] = [sum((tally) => tally.lost), sum((tally) => tally.reordered)];

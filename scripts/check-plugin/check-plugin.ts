@@ -10,19 +10,19 @@ import { messageOf, placed } from '../../testing/conformance/subject.ts';
 import { watchErrors } from '../../testing/conformance/unhandled-errors.ts';
 import { type ConformanceOptions, pluginConformance } from '../../testing/index.ts';
 
-/** What came of one check. */
+/** The result of one check. */
 export interface CheckResult {
   readonly title: string;
-  /** What is wrong, a line each; empty where nothing is. */
+  /** The problems, a line each; empty where there are none. */
   readonly findings: readonly string[];
   /** There was nothing to check: the plugin does not run. */
   readonly isSkipped?: boolean;
 }
 
 /**
- * Checks the plugin in `folder`, on each of `databases`. What its own `conformance.ts` exports as default is taken into account.
+ * Checks the plugin in `folder`, on each of `databases`. The default export of its own `conformance.ts` gives the options.
  *
- * @throws Error for a database that is none, and a `conformance.ts` that cannot be imported
+ * @throws Error for an invalid database, and for a `conformance.ts` that cannot be imported
  */
 export async function* checkPlugin(
   folder: string,
@@ -78,7 +78,7 @@ async function ownOptions(directory: string): Promise<ConformanceOptions> {
   return ((await import(pathToFileURL(file).href)) as { default: ConformanceOptions }).default;
 }
 
-/** The plugins that offer what a plugin needs: bundled ones, or those of the folders beside it. */
+/** The plugins that offer what a plugin needs: bundled ones, or those of its sibling folders. */
 async function needed(plugin: Plugin, directory: string): Promise<readonly Plugin[]> {
   const bundled = await bundledPlugins();
   const offered = new Set(bundled.flatMap(({ offers = [] }) => offers.map(({ id }) => id)));

@@ -1,4 +1,4 @@
-/** How far a change of the contract reaches: nothing that plugins see, more than before, or less. */
+/** How far a change of the contract reaches: plugins see no difference, more than before, or less. */
 export type Reach = 'none' | 'minor' | 'major';
 
 /** A declaration that differs between two reports. */
@@ -29,10 +29,11 @@ const NAME =
   /^(?:export )?(?:declare )?(?:abstract )?(?:(?:const|function|class|interface|type|namespace|enum) |\{ )(\w+)/;
 
 /**
- * What differs, by what it asks of plugins: a declaration that is gone, or of which a line changed or went, may break them (`major`); new declarations, and lines
- * between the old ones, do not (`minor`). A member that plugins have to bring is such a line too, and whoever adds one knows better: see `compatible`. Pure.
+ * The differences, by what they require of plugins: a declaration that is gone, or of which a line changed or went, may break them (`major`); new declarations, and lines
+ * between the old ones, do not (`minor`). A new member that plugins have to provide is such a line too, although it breaks them: its author has to know
+ * that. Changed lines that break no plugin: see `compatible`. Pure.
  *
- * @param compatible names whose changed lines break nobody, as somebody has decided and written down
+ * @param compatible names whose changed lines break no plugin, as a maintainer has decided and written down
  */
 export function contractChanges(
   released: ReadonlyMap<string, readonly string[]>,
@@ -60,13 +61,13 @@ function isWithin(before: readonly string[], after: readonly string[]): boolean 
   return found === before.length;
 }
 
-/** The furthest of them. Pure. */
+/** The furthest reach of the changes. Pure. */
 export function reachOf(changes: readonly ContractChange[]): Reach {
   if (changes.some(({ reach }) => reach === 'major')) return 'major';
   return changes.length > 0 ? 'minor' : 'none';
 }
 
-/** The least version that says what the changes do. Pure. @param released `1.2.3` */
+/** The lowest version that the changes allow. Pure. @param released `1.2.3` */
 export function leastVersion(released: string, reach: Reach): string {
   const [major = 0, minor = 0] = released.split('.').map(Number);
   if (reach === 'none') return released;

@@ -9,15 +9,15 @@ import {
   reachOf,
 } from './contract-changes.ts';
 
-/** The reports of what plugins see. */
+/** The reports of the API that plugins see. */
 const REPORTS = ['agent-gateway.api.md', 'agent-gateway-testing.api.md'];
 
-/** The contract of now beside that of the last release. */
+/** The current contract, compared with that of the last release. */
 export interface ContractState {
   /** `undefined` before the first release. */
   readonly released: string | undefined;
   readonly changes: readonly ContractChange[];
-  /** What the kernel's version has to be at least. */
+  /** The lowest version that the kernel may have. */
   readonly least: string;
 }
 
@@ -53,7 +53,7 @@ export function versionProblems(
   ];
 }
 
-/** Keeps the reports as those of a release, in place of those of the one before. */
+/** Keeps the reports as those of a release, in place of those of the previous release. */
 export async function release(root: string, version: string): Promise<void> {
   const folder = path.join(root, 'api/released');
   await rm(folder, { recursive: true, force: true });

@@ -32,7 +32,7 @@ export function apiReportFiles(root: string, { texts }: PublicDeclarations): rea
 }
 
 function makeReports(root: string, texts: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
-  // Beside the packages, which the declarations import from: they are linked into the folder.
+  // The packages that the declarations import from are linked into the folder.
   const folder = mkdtempSync(path.join(tmpdir(), 'api-report-'));
   try {
     writeDeclarations(texts, folder);

@@ -1,4 +1,4 @@
-/** What a new plugin may have, and what each stands on. */
+/** The features that a new plugin may have, each with the features that it needs. */
 export const FEATURES: Readonly<Record<string, readonly string[]>> = {
   table: [],
   routes: ['table'],
@@ -10,10 +10,10 @@ export const FEATURES: Readonly<Record<string, readonly string[]>> = {
   page: [],
 };
 
-/** Without a choice. */
+/** The features of a plugin without `--with`. */
 const USUAL = ['routes', 'table', 'grpc', 'kind'];
 
-/** What lies in a file or folder of the template belongs to one of them; anything else to all. */
+/** The feature to which a file or folder of the template belongs; all other files belong to every plugin. */
 const OWNERS: Readonly<Record<string, string>> = {
   'config.ts': 'table',
   'contract.ts': 'table',
@@ -30,9 +30,9 @@ const OWNERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The features that `--with` names, with those that they stand on.
+ * The features that `--with` names, with those that they need.
  *
- * @throws Error for one that there is not
+ * @throws Error for an unknown feature
  */
 export function chosenFeatures(list: string | undefined): ReadonlySet<string> {
   const named = list === undefined ? USUAL : list.split(',').map((name) => name.trim());
@@ -49,8 +49,8 @@ export function isPart(name: string, features: ReadonlySet<string>): boolean {
 }
 
 /**
- * The text without what belongs to other features: what stands between `//#if <feature>` and `//#else` or `//#end`. Of TypeScript the imports that nothing
- * uses any more go as well.
+ * The text without the parts of other features, which stand between `//#if <feature>` and `//#else` or `//#end`. Imports of TypeScript that are then
+ * unused are removed as well.
  */
 export function withFeatures(text: string, features: ReadonlySet<string>, isTypeScript: boolean): string {
   const open: boolean[] = [];

@@ -2,7 +2,7 @@ const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 const MAX = 40;
 
 /**
- * The template's names and what stands for them in a plugin called `name`.
+ * The template's names and their replacements in a plugin called `name`.
  *
  * @throws Error for a name that could not be the folder of a plugin.
  */

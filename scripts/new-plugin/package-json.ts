@@ -16,7 +16,7 @@ const SCOPE = /^@[a-z0-9~-][a-z0-9._~-]*$/;
 /**
  * The `package.json` of a plugin that is a package of its own.
  *
- * @throws Error for a scope that is none
+ * @throws Error for an invalid scope
  */
 export function packageJson({ name, features, scope, gateway }: NewPlugin) {
   if (scope !== undefined && !SCOPE.test(scope)) throw new Error(`"${scope}" is not a scope, like @acme`);

@@ -9,13 +9,13 @@ import { packageJson } from './package-json.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TEMPLATE = fileURLToPath(new URL('./template', import.meta.url));
-/** What a package has beside its code. */
+/** The files that a package has in addition to its code. */
 const PACKAGE = fileURLToPath(new URL('./package', import.meta.url));
 const BIOME = path.join(ROOT, 'node_modules', '.bin', 'biome');
 const TEST = 'plugin.test.ts';
-/** The same with the test runner of Node, which a package has without installing one. */
+/** The same test for the test runner of Node, which a package can use without installing one. */
 const NODE_TEST = 'node.test.ts';
-/** As it is called among the tests of this project: the conformance suite looks at its whole process. */
+/** The test's name among those of this project: the conformance suite observes its whole process, so it runs alone. */
 const BUNDLED_TEST = 'plugin.alone.test.ts';
 
 /** What to write. */
@@ -33,15 +33,15 @@ export interface NewPlugin {
 /** What was written; paths are relative to the working directory. */
 export interface WrittenPlugin {
   readonly folder: string;
-  /** Its test, where the test runner of this project runs it. */
+  /** The plugin's test, if the test runner of this project runs it. */
   readonly test: string | undefined;
 }
 
 /**
- * Writes a plugin of that name: as a package in `dir`, or into the bundled plugins with its test beside the others'. It appears whole,
+ * Writes a plugin of that name: as a package in `dir`, or into the bundled plugins with its test next to theirs. It appears whole,
  * in one move: a running gateway that watches the folder never sees half of it.
  *
- * @throws Error for a name that is none or is taken.
+ * @throws Error for a name that is invalid or taken.
  */
 export async function writePlugin(wanted: NewPlugin): Promise<WrittenPlugin> {
   const { name, dir, features } = wanted;
@@ -63,7 +63,7 @@ export async function writePlugin(wanted: NewPlugin): Promise<WrittenPlugin> {
     const test = manifest === undefined ? await moveTest(staging, name) : undefined;
     if (manifest !== undefined) await addPackage(staging, manifest);
     await rename(staging, folder);
-    // Longer and shorter names break lines elsewhere, and sort elsewhere.
+    // Names that are longer or shorter than the template's change line breaks and the order of imports.
     if (test !== undefined) await promisify(execFile)(BIOME, ['check', '--write', folder, test]);
     return { folder: path.relative(process.cwd(), folder) || '.', test };
   } finally {
@@ -71,7 +71,7 @@ export async function writePlugin(wanted: NewPlugin): Promise<WrittenPlugin> {
   }
 }
 
-/** Replaces the template's names in every file, and in the files' own names, and leaves out what was not chosen. */
+/** Replaces the template's names in every file, and in the files' own names, and removes the parts of features that were not chosen. */
 async function fill(
   folder: string,
   words: Readonly<Record<string, string>>,
@@ -103,7 +103,7 @@ async function moveTest(staging: string, name: string): Promise<string> {
 async function addPackage(staging: string, manifest: object): Promise<void> {
   await rename(path.join(staging, NODE_TEST), path.join(staging, TEST));
   await cp(PACKAGE, staging, { recursive: true });
-  // Called so, it would be a rule of this repository.
+  // Under that name the template's file would be a rule of this repository.
   await rename(path.join(staging, 'gitignore'), path.join(staging, '.gitignore'));
   await copyFile(path.join(ROOT, 'LICENSE'), path.join(staging, 'LICENSE'));
   await writeFile(path.join(staging, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);

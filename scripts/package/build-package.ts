@@ -8,7 +8,7 @@ import { packageManifest } from './manifest.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Folders whose code runs in an installed gateway. */
 const CODE = ['cli', 'foundation', 'kernel', 'plugins', 'testing'];
-/** What is for reading, and for editors. */
+/** Files for readers, and for editors. */
 const BESIDE = ['LICENSE', 'README.md', 'CHANGELOG.md', 'docs', 'schemas'];
 
 /**
@@ -30,7 +30,7 @@ export async function buildPackage(folder: string): Promise<void> {
   );
 }
 
-/** The files in which plugins say what others may import of them. */
+/** The files in which plugins declare what other plugins may import of them. */
 async function contracts(): Promise<readonly string[]> {
   const files = await filesBelow('plugins');
   return files.filter((file) => /^plugins\/[^/]+\/contract\.ts$/.test(file));

@@ -1,4 +1,4 @@
-/** What of the repository's `package.json` the package's own is made of. */
+/** The parts of the repository's `package.json` from which the package's own is made. */
 interface RepositoryManifest {
   readonly name: string;
   readonly version: string;
@@ -13,7 +13,7 @@ interface RepositoryManifest {
 /**
  * The `package.json` of the package that is installed: the same names and exports, of JavaScript and declarations.
  *
- * @param imported what the declarations import: types of a package that ships none are installed with it
+ * @param imported the packages that the declarations import: for one that ships no types, its `@types` package is installed too
  */
 export function packageManifest(repository: RepositoryManifest, imported: ReadonlySet<string>): object {
   const { name, version, description, license, bin, exports, dependencies, devDependencies } = repository;

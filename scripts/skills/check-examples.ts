@@ -6,18 +6,18 @@ import {
 import { toolContext } from '../../test/plugins/agent-engine/services/tool-context.ts';
 import { type ExampleCall, partsOf } from './skill-parts.ts';
 
-/** The tools that answer the same thing each time. What others return is not shown: nobody could check it. */
+/** The tools that give the same answer each time. Examples show no results of other tools: this check could not verify them. */
 export const REPEATABLE: ReadonlySet<string> = new Set(['calculator', 'execute_code']);
 
-/** What runs the examples. */
+/** What the check of the examples needs. */
 export interface ExampleParts {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly skills: ReadonlySet<string>;
-  /** False where code cannot be run: its calls are then only looked at. */
+  /** False where code cannot be run: then only the form of such calls is checked. */
   readonly runsCode: boolean;
 }
 
-/** Makes a check that carries out the worked example of a body, and says in words what is wrong with it. */
+/** Makes a check that carries out the worked example of a body, and returns its problems in words. */
 export function createExampleCheck({ tools, skills, runsCode }: ExampleParts) {
   const checkArguments = createArgumentCheck();
 
@@ -60,7 +60,7 @@ function formProblem(
   return undefined;
 }
 
-/** What a `result` block shows of an answer: of a program what it printed. */
+/** The part of an answer that a `result` block shows: of a program its output. */
 export function shownOf(tool: string, content: string): string {
   if (tool !== 'execute_code') return content.trim();
   return (JSON.parse(content) as { readonly stdout: string }).stdout.trim();

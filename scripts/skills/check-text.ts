@@ -5,7 +5,7 @@ import { partsOf, quotedIn, type SkillParts } from './skill-parts.ts';
 
 const MAX_DESCRIPTION = 160;
 const BODY_LINES = { least: 60, most: 200 };
-/** What a body has, in this order; others may stand between. */
+/** The sections that a body has, in this order; other sections may stand between them. */
 const SECTIONS = ['Before you begin', 'Procedure', 'Example', 'Pitfalls', 'Checks'];
 const LEAST_STEPS = 3;
 
@@ -102,7 +102,7 @@ function nameProblems(own: string, { prose, fences }: SkillParts, { skills, tool
   return problems;
 }
 
-/** Links to the web are not followed: their form is looked at, files are. */
+/** Links to files have to lead to a file; of links to the web only the form is checked. */
 async function linkProblems(file: string, { prose }: SkillParts): Promise<string[]> {
   const problems: string[] = [];
   for (const [, target] of prose.matchAll(/\]\(([^)\s]+)\)/g)) {

@@ -6,7 +6,7 @@ import { memoryTools } from '../../plugins/agent-engine/services/tools/memory-to
 import { skillTools } from '../../plugins/agent-engine/services/tools/skill-tools.ts';
 import { startWorkflowSource } from '../../plugins/workflow/services/tools/start-workflow.ts';
 
-/** For the parts of tools that are named and whose arguments are checked, but that are not run. */
+/** Stands for the parts of tools whose names and arguments are checked, but that are not run. */
 const UNUSED = undefined as never;
 
 /** Every built-in tool, by name. `calculator` runs, and `execute_code` where the sandbox does. */

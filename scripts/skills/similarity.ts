@@ -9,7 +9,7 @@ export function shinglesOf(text: string): ReadonlySet<string> {
   return shingles;
 }
 
-/** How much of the smaller text stands in the other one, from 0 to 1. Pure. */
+/** The share of the smaller text that stands in the other one, from 0 to 1. Pure. */
 export function likeness(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
   const [small, large] = one.size <= other.size ? [one, other] : [other, one];
   if (small.size === 0) return 0;

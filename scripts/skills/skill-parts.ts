@@ -1,4 +1,4 @@
-/** A fenced block: what stands behind the opening fence, and the lines between. */
+/** A fenced block: the text after the opening fence, and the lines between the fences. */
 export interface Fence {
   readonly info: string;
   readonly text: string;
@@ -6,7 +6,7 @@ export interface Fence {
   readonly line: number;
 }
 
-/** A call that a worked example makes, and what comes of it as the text says. */
+/** A call that a worked example makes, and its result according to the text. */
 export interface ExampleCall {
   readonly tool: string;
   /** JSON. */
@@ -24,7 +24,7 @@ export interface SkillParts {
   /** The lines outside of fences, with the headings. */
   readonly prose: string;
   readonly calls: readonly ExampleCall[];
-  /** A fence that nothing closes, in the body, from 1. */
+  /** The line of a fence that is not closed, in the body, from 1. */
   readonly openFence: number | undefined;
 }
 
@@ -60,7 +60,7 @@ function callsOf(fences: readonly Fence[]): readonly ExampleCall[] {
   });
 }
 
-/** What the prose puts between backticks. Pure. */
+/** The texts that the prose puts between backticks. Pure. */
 export function quotedIn(prose: string): readonly string[] {
   return [...prose.matchAll(/`([^`\n]+)`/g)].map(([, text]) => text!);
 }

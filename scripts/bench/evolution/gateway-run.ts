@@ -15,14 +15,14 @@ import { AGENTS, type Done, type Task, TOOLS, type World, work } from './world.t
 /** Chats under way at one time. */
 const CONCURRENCY = 24;
 const TENANT = '00000000-0000-0000-0000-000000000001';
-/** Tasks after which the neighbour offers his genes, and again with the change. */
+/** Tasks after which the neighbour offers its genes; it offers them again with the change. */
 const POISONED_AT = 200;
 
-/** What came of a task that the gateway advised. */
+/** The result of a task that the gateway advised. */
 export interface GatewayDone extends Done {
-  /** What the gene that was preferred said of itself; undefined without one of the tenant's own. */
+  /** The confidence of the preferred gene; undefined unless the tenant has learned that gene itself. */
   readonly confidence: number | undefined;
-  /** Whether what was preferred is known by a neighbour's word alone. */
+  /** Whether the tenant knows the preferred tool from a neighbour only. */
   readonly isForeign: boolean;
 }
 
@@ -37,7 +37,7 @@ interface Known {
   }[];
 }
 
-/** Runs worlds through one gateway, each with agents of its own. Gives what came of each task of each world, in order. */
+/** Runs worlds through one gateway, each with agents of its own. Returns the results of the tasks of each world, in order. */
 export async function runGateway(
   worlds: readonly World[],
   poisonAgainAt: number | undefined,
@@ -83,7 +83,7 @@ export async function runGateway(
       ...{ agent_id: agentOf(task), message: task.text, session_id: `s${task.id}` },
     });
 
-  /** What is recorded is distilled, and the agents have seen it. */
+  /** Waits until all recorded runs are distilled, and returns what the gateway has learned. */
   async function rebuilt(): Promise<Known> {
     await sleep(150);
     for (let tries = 0; tries < 600; tries += 1) {
@@ -154,7 +154,7 @@ spec:
   evolution: {enabled: true}
 `;
 
-/** What is known of a tool that is preferred for a task: as the gateway knew it when its agents were last built. */
+/** Looks up what the gateway knew of the tool that is preferred for a task, when its agents were last built. */
 function lookInto({ learners, genes }: Known) {
   const classes = new Map<string, TaskClasses>(
     learners.map(({ agentName, classes: stored }) => [agentName, classesOf(stored)]),
@@ -172,7 +172,7 @@ function lookInto({ learners, genes }: Known) {
   };
 }
 
-/** What a bad neighbour offers for every class that the agents of a world know: the worst tool, at 0.95, and orders to the model. */
+/** The genes that a bad neighbour offers for every class that the agents of a world know: the worst tool, at 0.95, and orders to the model. */
 function poisonFor(world: World, index: number, { learners, genes }: Known): readonly object[] {
   const after = world.tasks.filter((task) => task.index >= index);
   const { seed } = world.tasks[0]!;

@@ -1,14 +1,14 @@
 import { adviceBlock } from '../../../plugins/evolution/rules/advice-block.ts';
 import { type Done, randomOf, type Task, TOOLS, type ToolName, type World, work } from './world.ts';
 
-/** Others who advise the same model on the same tasks. Their advice does not depend on the gateway, so that they run without one. */
+/** Other advisers of the same model on the same tasks. Their advice does not depend on the gateway, so they run without one. */
 export const RIVALS = ['none', 'random', 'rawRate', 'oracle'] as const;
 export type Rival = (typeof RIVALS)[number];
 
 /** Tasks after which an agent is built again. */
 export const REBUILT_AFTER = 25;
 
-/** Runs a world with one of them. Gives what came of each task, in their order. */
+/** Runs a world with one rival. Returns the results of the tasks, in their order. */
 export function runRival(rival: Rival, world: World): readonly Done[] {
   const counts = new Map<string, { uses: number; successes: number }>();
   let known = new Map<number, ToolName>();
@@ -42,7 +42,7 @@ function choiceOf(rival: Rival, world: World, task: Task, known: ReadonlyMap<num
   }
 }
 
-/** By agent: the tool with the best share of successes since ever. */
+/** By agent: the tool with the best success rate so far. */
 function bestByRate(counts: ReadonlyMap<string, { readonly uses: number; readonly successes: number }>) {
   const best = new Map<number, { readonly tool: ToolName; readonly rate: number }>();
   for (const [key, { uses, successes }] of counts) {

@@ -1,12 +1,12 @@
 import type { GatewayDone } from './gateway-run.ts';
 import type { Done, World } from './world.ts';
 
-/** Tasks after the change, and at the end, that are looked at. */
+/** Number of tasks that are scored after the change, and at the end. */
 const PART = 500;
-/** Characters of a token, about. */
+/** Characters in a token, roughly. */
 const TOKEN = 4;
 
-/** One run of a world: with the plugin, and with each of the others on the same tasks. */
+/** One run of a world: with the plugin, and with `none` and `oracle` on the same tasks. */
 export interface Compared {
   readonly world: World;
   readonly plugin: readonly GatewayDone[];
@@ -18,11 +18,11 @@ export interface Compared {
 export interface Scores {
   /** Share of the distance from no evolution to the oracle that is closed. */
   readonly gap: number;
-  /** Success in the tasks after the change, above that of no evolution; of a world that does not change, in the same tasks. */
+  /** Success rate in the tasks after the change minus that without evolution; in a world that does not change, of the same tasks. */
   readonly after: number;
-  /** Share of advice that stands on a neighbour's word alone. */
+  /** Share of advice that comes from a neighbour only. */
   readonly poisoned: number;
-  /** Mean squared distance of what a gene says of itself from what came of following it. */
+  /** Mean squared distance between the confidence of a gene and the outcome of following it. */
   readonly brier: number;
   /** Prompt tokens that advice adds to a task. */
   readonly tokens: number;
@@ -78,7 +78,7 @@ export function margin(values: readonly number[]): number {
   return 1.96 * Math.sqrt(variance / values.length);
 }
 
-/** Classes that end worse than without, beyond what chance does: 4 standard errors, since there are many of them. */
+/** Classes that end worse than without evolution, by more than chance explains: 4 standard errors, since there are many classes. */
 export function worseClasses(all: readonly Scores[]): readonly string[] {
   return all.flatMap(({ classes }, world) =>
     [...classes].flatMap(([name, { plugin, none }]) => {

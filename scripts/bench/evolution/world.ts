@@ -2,8 +2,8 @@ import { ADVICE_BEGINS, ADVICE_ENDS } from '../../../plugins/evolution/rules/adv
 import { KINDS, taskText } from './tasks.ts';
 
 /*
- * A world in which agents work: what they are asked, which tool is right for it, and a model that chooses one. The same seed gives the same world; each task
- * draws its luck by itself, so that all who are compared have the same.
+ * A world in which agents work: the tasks, the right tool for each task, and a model that chooses a tool. The same seed gives the same world; each task
+ * has a random sequence of its own, so that all advisers that are compared have the same luck.
  */
 
 /** Tools that each agent has, as models call them. */
@@ -14,9 +14,9 @@ export const AGENTS = 3;
 const KINDS_EACH = 3;
 const RIGHT = 0.85;
 const WRONG = { from: 0.15, to: 0.5 } as const;
-/** How often the model does what it is told. */
+/** How often the model follows the advice. */
 const FOLLOWS = 0.85;
-/** How often what is told of an outcome is the contrary. */
+/** How often an outcome is reported as its opposite. */
 const MISREPORTED = 0.1;
 
 /** One task of one agent. */
@@ -27,21 +27,21 @@ export interface Task {
   readonly agent: number;
   /** Index in `KINDS`. */
   readonly kind: number;
-  /** What the user says. The id stands in quotation marks, which tell nothing of a task. */
+  /** What the user says. The id is in quotation marks: quoted text is ignored when tasks are classified. */
   readonly text: string;
 }
 
-/** What came of a task. */
+/** The result of a task. */
 export interface Done {
   readonly tool: ToolName;
   readonly isFollowed: boolean;
   readonly isSuccess: boolean;
-  /** What the learner is told. */
+  /** The outcome that is reported to the learner. */
   readonly isReportedSuccess: boolean;
   readonly advice: Advice;
 }
 
-/** What an advice says. */
+/** The content of a block of advice. */
 export interface Advice {
   readonly preferred: string | undefined;
   readonly avoided: readonly string[];
@@ -82,7 +82,7 @@ export function createWorld(seed: number, tasks: number, change: number | undefi
   };
 }
 
-/** What a model makes of a task and its advice. Pure. */
+/** The model does a task with the advice in its prompt. Pure. */
 export function work(world: World, task: Task, prompt: string): Done {
   const random = randomOf(`${task.id} luck`);
   const [follows, habit, luck, report] = [random(), random(), random(), random()] as const;
@@ -98,7 +98,7 @@ export function work(world: World, task: Task, prompt: string): Done {
   return { tool, isFollowed, isSuccess, isReportedSuccess: isSuccess !== report < MISREPORTED, advice };
 }
 
-/** The block of advice in a prompt: nothing else of the prompt is looked at. Pure. */
+/** The block of advice in a prompt; the rest of the prompt is ignored. Pure. */
 export function adviceIn(prompt: string): Advice {
   const from = prompt.indexOf(ADVICE_BEGINS);
   const to = prompt.indexOf(ADVICE_ENDS, from);

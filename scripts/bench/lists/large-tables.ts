@@ -34,7 +34,7 @@ export function completed(sizes: Sizes): Required<Sizes> {
   return { largest: 0.6, days: DAYS, ...sizes };
 }
 
-/** What is known of the rows. */
+/** The facts about the rows that questions need. */
 export interface Filled {
   /** A session of the large tenant that has calls and receipts, and the request of the last of them. */
   readonly sessionId: string;

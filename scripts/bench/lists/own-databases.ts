@@ -11,7 +11,7 @@ export interface OwnDatabase {
   readonly place: { readonly url: string } | { readonly file: string };
   /** The same for a gateway. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Has the server count what is in its tables, as it does by itself after a while. SQLite does not, and is left as it is. */
+  /** Makes the server collect the statistics of its tables, as it does by itself after a while. SQLite does not do that, so nothing is done for it. */
   analyze(): Promise<void>;
   drop(): Promise<void>;
 }
@@ -20,7 +20,7 @@ const SERVERS = {
   postgres: process.env.BENCH_POSTGRES ?? 'postgres://root@127.0.0.1:5432',
   mysql: process.env.BENCH_MYSQL ?? 'mysql://root@127.0.0.1:3306',
 } as const;
-/** Where a server is asked to make a database. */
+/** The databases to which to connect in order to make another one. */
 const ENTRANCES = { postgres: 'postgres', mysql: 'mysql' } as const;
 
 /** The database of this name, and whether it is there already. Made where it is not; a SQLite file lies in `folder`. */

@@ -12,7 +12,7 @@ export interface Order {
   readonly milliseconds: number;
 }
 
-/** What it did. */
+/** What a contender did in the time of an order. */
 export interface Score {
   readonly stepsPerSecond: number;
   /** Milliseconds of a run, from its start to its end. */
@@ -29,9 +29,9 @@ export interface Contender {
   close(): Promise<void>;
 }
 
-/** Serves orders of the parent process until it says goodbye. */
+/** Serves orders of the parent process until it sends `end`. */
 export async function serve(open: () => Promise<Contender>): Promise<void> {
-  // The parent is gone: nobody asks any more.
+  // The parent is gone: no more orders will come.
   process.once('disconnect', () => process.exit(1));
   const contender = await open();
   process.on('message', (order: Order | 'end') => {

@@ -15,7 +15,7 @@ import { type PagePlan, pageOf, pagePlans } from './pages.ts';
 /** A page with what is on it. */
 export interface ReferencePage extends PagePlan {
   readonly exported: readonly DocumentedName[];
-  /** What another module declares and exports, and this one exports as well. */
+  /** Names that another module declares and exports, and that this one exports as well. */
   readonly borrowed: readonly DocumentedName[];
   /** Types without a name to import, which declarations of the page mention. */
   readonly mentioned: readonly DocumentedName[];
@@ -31,7 +31,7 @@ export interface DocumentedName extends Declared {
 /** The pages of the reference, and the index that they were made with. */
 export interface PublicContract {
   readonly index: DeclarationIndex;
-  /** A line each, with file and line: exports without a docblock, and exports that no page takes. */
+  /** A line each, with file and line number: exports without a docblock, and exports that no page takes. */
   readonly problems: readonly string[];
   readonly pages: readonly ReferencePage[];
 }

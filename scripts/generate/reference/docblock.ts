@@ -29,7 +29,7 @@ export function docblockOf(node: ts.Node): Docblock | undefined {
   return { text: proseOf(block.comment), parameters, tags };
 }
 
-/** `@throws {RangeError} …` names a type, which the prose would not show. */
+/** The type that `@throws {RangeError} …` names, which is not part of the comment's text. */
 function thrown(tag: ts.JSDocThrowsTag): string {
   return tag.typeExpression === undefined ? '' : `\`${tag.typeExpression.type.getText()}\` `;
 }
@@ -39,10 +39,10 @@ function proseOf(comment: string | ts.NodeArray<ts.JSDocComment> | undefined): s
   return escapeProse(text.replace(SOURCES, '').trim().replace(/^- /, ''));
 }
 
-/** Where a rule comes from is for those who change it. */
+/** The source of a rule matters only to those who change the rule. */
 const SOURCES = /\s\((?:specification|decisions|DESIGN)\b[^)]*\)/g;
 
-/** An example is code, line by line as it is written; TypeScript's own reading of it loses what looks like a tag. */
+/** An example is code, line by line as it is written; TypeScript's own parser drops lines that look like a tag. */
 function codeOf(tag: ts.JSDocTag): string {
   const [, ...lines] = tag.getText().split('\n');
   return lines

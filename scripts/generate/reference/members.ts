@@ -36,11 +36,11 @@ function memberItem(member: ts.TypeElement | ts.ClassElement, indent: string): s
   return `${indent}- ${signature}${text}${inner.join('')}`;
 }
 
-/** What a docblock says beside its parameters and examples, as one piece of text. */
+/** The text, parameters and tags of a docblock as one piece of text, without examples. */
 function proseOf({ text, parameters, tags }: Docblock): string {
   const named = [...parameters].map(([name, meaning]) => `\`${name}\`: ${meaning}.`);
-  const told = tags.filter(({ tag }) => tag !== 'example').map((tag) => tagText(tag));
-  return [text, ...named, ...told].filter((part) => part !== '').join(' ');
+  const sentences = tags.filter(({ tag }) => tag !== 'example').map((tag) => tagText(tag));
+  return [text, ...named, ...sentences].filter((part) => part !== '').join(' ');
 }
 
 /** A tag as a sentence. */

@@ -31,10 +31,10 @@ function imported(index: DeclarationIndex, file: string, node: ts.ImportTypeNode
   return index.resolveImport(file, argument.literal.text, qualifier.text);
 }
 
-/** The running gateway, which the test kit hands out: what it is made of is no business of plugins. */
+/** The running gateway, which the test kit hands out: its parts are not for plugins. */
 const CLOSED = new Set(['kernel/gateway.ts#Gateway']);
 
-/** How many mentions lead away from what can be imported: `GrpcMethod` mentions `Request`, and that what it is made of. */
+/** How many mentions to follow from a name that can be imported: `GrpcMethod` mentions `Request`, and `Request` mentions its parts. */
 const STEPS = 2;
 
 /** The types that have no page of their own and are reached from these names, by mentions of mentions as well. */

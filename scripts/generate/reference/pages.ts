@@ -133,7 +133,7 @@ export function pagePlans(entries: ReadonlyMap<string, string>): readonly PagePl
   ];
 }
 
-/** The page that takes what a file declares, and how early it stands there; undefined when none does. The longest source that fits counts. */
+/** The page that takes the declarations of a file, and their rank on it; undefined when no page does. The longest source that fits counts. */
 export function pageOf(
   plans: readonly PagePlan[],
   file: string,

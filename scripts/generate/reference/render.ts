@@ -8,9 +8,9 @@ import { declarationText, headOf } from './signature.ts';
 
 const MADE = '<!-- Made of the docblocks by `npm run generate`. -->';
 
-/** What a page needs to know of all others. */
+/** What the renderer of a page needs to know of the other pages. */
 export interface ReferenceLinks {
-  /** `http.md#route` as seen from a page; undefined for what is on none. */
+  /** `http.md#route` as seen from a page; undefined for a name that is on no page. */
   to(declared: Declared, from: ReferencePage): string | undefined;
   /** The names that a declaration mentions. */
   mentions(declared: Declared): readonly Declared[];

@@ -1,12 +1,12 @@
 import ts from 'typescript';
 
-/** Above it, a declaration gets a line for each parameter. */
+/** A declaration that is wider gets a line for each parameter. */
 const WIDTH = 100;
 
 const bare = ts.createPrinter({ removeComments: true });
 const commented = ts.createPrinter();
 
-/** A result whose type the compiler wrote out of the insides of a package, which nobody could name. */
+/** A result type that the compiler inferred from the internals of a package: no import can name it. */
 const INFERRED = /=> (?:\w+<)?import\("[^.].*$/;
 
 /** A member in one line, without docblocks, without `readonly`: `on<T>(event: EventRef<T>): void`. */
@@ -15,7 +15,7 @@ export function memberSignature(member: ts.Node): string {
   return readable(text.replace(/\s+/g, ' ').replace(/;$/, '').replace(INFERRED, '=> …'));
 }
 
-/** `interface Scope<C = unknown> extends Other`: a declaration without what is in its braces. */
+/** `interface Scope<C = unknown> extends Other`: a declaration without the part in braces. */
 export function headOf(statement: ts.InterfaceDeclaration | ts.ClassDeclaration): string {
   const source = statement.getSourceFile();
   const keyword = ts.isInterfaceDeclaration(statement) ? 'interface' : 'class';
@@ -24,7 +24,7 @@ export function headOf(statement: ts.InterfaceDeclaration | ts.ClassDeclaration)
   return `${keyword} ${statement.name?.text}${parameters === undefined ? '' : `<${parameters}>`}${heritage}`;
 }
 
-/** A declaration as code, with the docblocks of what is inside it and without its own. */
+/** A declaration as code, with the docblocks of its members and without its own. */
 export function declarationText(statement: ts.Statement): string {
   if (ts.isExportDeclaration(statement)) return statement.getText();
   if (ts.isFunctionDeclaration(statement)) return functionText(statement);
@@ -47,7 +47,7 @@ function functionText(statement: ts.FunctionDeclaration): string {
   return readable(`function ${name}(\n${parameters})${returned};`);
 }
 
-/** What stands before the first word of a declaration is shown as prose. */
+/** The docblock before the first word of a declaration is shown as prose, not as code. */
 function withoutDocblock(statement: ts.Statement): ts.Statement {
   return ts.setEmitFlags(statement, ts.EmitFlags.NoLeadingComments);
 }
@@ -58,7 +58,7 @@ function tidy(text: string): string {
     .replace(/^(?: {4})+/gm, (indent) => '  '.repeat(indent.length / 4));
 }
 
-/** Nearly every property is read-only, which the reference says once, in its index; where an inferred type comes from, its link says. */
+/** Nearly every property is read-only, which the reference says once, in its index; the link of an inferred type says where it comes from. */
 function readable(text: string): string {
   return text
     .replace(/import\("[^"]+"\)\./g, '')

@@ -6,7 +6,7 @@ import { GeneTable, LearnerTable, TaskTable } from '../../../../../plugins/evolu
 const NAMES = ['alpha', 'beta', 'gamma', 'delta'];
 const operators = { access: access.role('admin'), tag: 'world' } as const;
 
-/** The tools of the world, which do what the model was told they would, and a look into what was learned. */
+/** The tools of the world, which work or fail as their argument says, and routes that show what was learned. */
 export default definePlugin({
   name: 'world',
   summary: 'The tools of a simulated world, for the benchmark of evolution',
