@@ -59,7 +59,7 @@ export const STATUS_DESCRIPTIONS: Readonly<Record<number | 'default', string>> =
   default: 'Another error',
 };
 
-/** The bodies of errors by dialect (decisions 0.1), as `kernel/errors/render.ts` writes them. */
+/** The bodies of errors by dialect (decisions 0.1), as `foundation/errors/render.ts` writes them. */
 export const ERROR_BODIES = {
   problem: {
     title: 'Problem',

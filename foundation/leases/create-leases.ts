@@ -38,7 +38,7 @@ export interface LeasesParts {
   readonly ids: Ids;
   readonly log: Pick<Logger, 'warn' | 'debug'>;
   readonly metrics: PluginMetrics;
-  /** Without it waiters in other processes ask twice a second, and holders there learn of a revocation with their next renewal. */
+  /** Without it waiters in other processes poll, after 25 to 500 ms, and holders there learn of a revocation with their next renewal. */
   readonly signals?: LeaseSignals | undefined;
 }
 

@@ -64,7 +64,7 @@ const chunk = (delta: ChatDelta, finish_reason: string | null = null): ChatChunk
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 
 /** A client that behaves as its model is called. */
-function clientOf(name: string): ModelClient {
+function clientOf(name: string, ended: unknown[]): ModelClient {
   return {
     async complete(_request, { signal }) {
       if (name === 'breaks') throw new Error('password=hunter2secret');
@@ -77,9 +77,15 @@ function clientOf(name: string): ModelClient {
         choices: [{ index: 0, message, finish_reason: 'stop' }],
       };
     },
-    async *stream() {
+    async *stream(_request, { signal }) {
       if (name === 'breaks') throw new Error('password=hunter2secret');
-      if (name === 'hangs') await new Promise(() => {});
+      if (name === 'hangs')
+        await new Promise((_, reject) => {
+          signal.addEventListener('abort', () => {
+            ended.push(signal.reason);
+            reject(signal.reason);
+          });
+        });
       yield chunk({ role: 'assistant', content: 'Own ' });
       yield chunk({ content: 'words.' });
       if (name === 'halves') return;
@@ -90,11 +96,13 @@ function clientOf(name: string): ModelClient {
 
 async function start(t: ExecutionContext) {
   const connected: ProvidedModel[] = [];
+  /** Why streams that hung were ended, as their clients learned it. */
+  const ended: unknown[] = [];
   const provider: ModelProvider = {
     name: 'plugin/acme/llm',
     connect(model) {
       connected.push(model);
-      return clientOf(model.model);
+      return clientOf(model.model, ended);
     },
   };
   const acme = testPlugin('acme', {
@@ -112,7 +120,7 @@ async function start(t: ExecutionContext) {
       method: 'POST',
       body: { model, stream, messages: [{ role: 'user', content: 'Hi' }] },
     });
-  return { gateway, chat, connected };
+  return { gateway, chat, connected, ended };
 }
 
 test('a Model names the provider of a plugin, which is connected at its first call', async (t) => {
@@ -134,7 +142,7 @@ test('a Model names the provider of a plugin, which is connected at its first ca
 });
 
 test('what a provider of a plugin does wrong is a failure of the model, within its deadlines, with fallbacks and without its words', async (t) => {
-  const { chat } = await start(t);
+  const { chat, ended } = await start(t);
   for (const [model, status, code] of [
     ['broken', 502, 'model.upstream'],
     ['hanging', 502, 'model.timeout'],
@@ -150,6 +158,7 @@ test('what a provider of a plugin does wrong is a failure of the model, within i
       t.notRegex(JSON.stringify(body), /hunter2/);
     }
   }
+  t.is(ended.length, 1, 'a client that hangs learns that its call is over');
   const limited = await chat('limited');
   t.deepEqual([limited.status, limited.body.error.code], [429, 'model.rate-limited']);
   t.is((await chat('safe')).status, 200);

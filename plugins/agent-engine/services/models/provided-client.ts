@@ -71,11 +71,14 @@ export function createProvidedClient(parts: ProvidedClientParts): ModelClient {
       const { signal } = life;
       const next = <T>(work: Promise<T>) =>
         within(timeouts.idleMs, 'the model provider', orAborted(work, signal));
+      const left = new AbortController();
       let open: AsyncIterator<ChatChunk> | undefined;
       let hasFinished = false;
       try {
         const ready = await next(client());
-        const chunks = ready.stream(request, { ...context, signal })[Symbol.asyncIterator]();
+        const chunks = ready
+          .stream(request, { ...context, signal: AbortSignal.any([signal, left.signal]) })
+          [Symbol.asyncIterator]();
         open = chunks;
         for (;;) {
           const { done, value: chunk } = await next(chunks.next());
@@ -89,8 +92,11 @@ export function createProvidedClient(parts: ProvidedClientParts): ModelClient {
       } catch (error) {
         throw providedFailure(error, signal, spec.provider, log);
       } finally {
-        // Not awaited: the provider may be what hangs. An aborted call also ends through its signal.
-        open?.return?.().catch((err: unknown) => log.debug({ err }, 'a model call did not end well'));
+        // `return` of a generator waits for the `next` that hangs: the signal reaches what it waits for. Not awaited, for the same reason.
+        if (open !== undefined) {
+          left.abort(ModelErrors.aborted());
+          open.return?.().catch((err: unknown) => log.debug({ err }, 'a model call did not end well'));
+        }
       }
     },
   };

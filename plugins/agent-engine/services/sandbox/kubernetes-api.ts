@@ -62,7 +62,8 @@ export function createKubernetesApi(config: KubeConfig, namespace: string) {
 /** The status of an answer that was no success. Undefined where there was no answer. */
 function apiStatus(error: unknown): number | undefined {
   const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === 'number' ? code : undefined;
+  // An abort has a number of its own in `code`: it is no status.
+  return typeof code === 'number' && code >= 100 ? code : undefined;
 }
 
 function keepWatching(watch: Watch, path: string, labelSelector: string, onChange: () => void) {
