@@ -4,5 +4,5 @@ export const PLATFORMS = ['feishu', 'weixin', 'wecom'] as const;
 /** One of them. */
 export type Platform = (typeof PLATFORMS)[number];
 
-/** The `auth_method` of who came in through a channel: a person with a browser, who speaks for nobody else. */
+/** The `auth_method` of a caller who logged in through a channel: a person with a browser, who can act for no other user. */
 export const CHANNEL_SESSION = 'channel_session';

@@ -2,7 +2,7 @@ import { field, Type } from 'agent-gateway';
 import type { Static } from 'typebox';
 import { DISCOUNT } from './rules/confidence.ts';
 
-/** Who a deployment is that has no id of its own. */
+/** The id of a deployment that has set none. */
 export const DEFAULT_SENDER = 'gateway-local';
 
 /** Settings of evolution. */

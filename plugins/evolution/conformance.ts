@@ -8,7 +8,7 @@ export default {
     'PUT /admin/v1/evolution/tenants/{id}/sharing-policy': { body: { labels: ['{marker}'] } },
     'POST /admin/v1/evolution/tenants/{id}/sharing-policy/rollback': { body: { version: 1 } },
   },
-  // The operators' own: a tenant is refused; and what is sums, or somebody else's.
+  // Routes of operators, which refuse a tenant; and answers that hold sums, or genes of other deployments.
   shared: [
     'GET /admin/v1/evolution/sharing-policy',
     'GET /admin/v1/evolution/sharing-policy/history',

@@ -3,84 +3,84 @@ import type { SharingMode } from './services/sharing/effective-mode.ts';
 
 export { effectiveMode, SHARING_MODES, type SharingMode } from './services/sharing/effective-mode.ts';
 
-/** What holds for all tenants: no tenant shares more than this (decisions 1.11). */
+/** The global policy: no tenant shares more than this (decisions 1.11). */
 export interface GlobalSharing {
   readonly mode: SharingMode;
-  /** 0 where nobody has written a policy. */
+  /** 0 where no policy was written. */
   readonly version: number;
 }
 
-/** What is in force for a tenant. */
+/** The policy in force for a tenant. */
 export interface TenantSharing {
   readonly tenantId: string;
   readonly globalMode: SharingMode;
   /** What the tenant wants; see `mayConsume`. */
   readonly consumeShared: boolean;
-  /** Whether its agents take what others share: it wants to, and sharing is not disabled for all. */
+  /** Whether its agents use genes of others: the tenant wants to, and sharing is not disabled globally. */
   readonly mayConsume: boolean;
   /** What the tenant wants. */
   readonly contributionMode: SharingMode;
-  /** What counts when something is about to leave the tenant. */
+  /** The mode that decides what may leave the tenant. */
   readonly effectiveContributionMode: SharingMode;
   readonly labels: readonly string[];
-  /** 0 where nobody has written a policy for the tenant. */
+  /** 0 where no policy was written for the tenant. */
   readonly version: number;
 }
 
-/** The sharing policies in force, at most a second old; a change counts on the replica that made it at once. */
+/** The sharing policies in force, at most a second old; on the replica that made a change, it counts at once. */
 export interface SharingPolicies {
   global(): Promise<GlobalSharing>;
-  /** Of a tenant without a policy, or that is unknown: nothing is shared. */
+  /** The policy of a tenant. A tenant that is unknown, or has no policy, shares nothing. */
   of(tenantId: string): Promise<TenantSharing>;
 }
 
 /** The sharing policies. */
 export const SharingPoliciesRef = serviceRef<SharingPolicies>('evolution.sharing-policies');
 
-/** Which shared knowledge is meant; what is absent does not narrow. */
+/** A filter for shared knowledge; an absent member does not narrow. */
 export interface SharedKnowledgeFilter {
-  /** The one tenant whose genes are looked at. Default: all. */
+  /** The one tenant whose genes are searched. Default: all. */
   readonly tenantId?: string | undefined;
   readonly taskClass?: string | undefined;
   /** The tenant that contributed it. */
   readonly sourceTenant?: string | undefined;
   readonly source?: 'local' | 'hub' | undefined;
-  /** When it came to be here, both ends included. */
+  /** When it was stored here, both ends included. */
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
 }
 
 /** What tenants have learned from each other: genes of source `hub`, and those that name a contributor. */
 export interface SharedKnowledge {
-  /** Revokes what matches, for good: its content does not come back by import. Gives the number of genes. */
+  /** Revokes matching genes for good: their content cannot be imported again. Returns the number of genes. */
   revoke(filter: SharedKnowledgeFilter, reason: string): Promise<number>;
 }
 
-/** A policy was written: of this tenant, or without one the global policy. */
+/** A policy was written: that of the named tenant, or the global one where no tenant is named. */
 export const SharingChanged = defineEvent(
   'evolution.sharing-changed',
   Type.Object({ tenantId: Type.Optional(Type.String()) }),
 );
 
-/** Somebody decided about a gene, or genes came from elsewhere; with `id` about that one alone. */
+/** An operator decided about a gene, or genes of other deployments were imported; with `id`, about that gene alone. */
 export const GeneDecided = defineEvent(
   'evolution.gene-decided',
   Type.Object({ tenantId: Type.String(), id: Type.Optional(Type.String()) }),
 );
 
-/** The last runs of an agent are in its genes: what it is advised by is read anew. */
+/** The last runs of an agent are in its genes: its playbook is read again. */
 export const GenesLearned = defineEvent(
   'evolution.genes-learned',
   Type.Object({ tenantId: Type.String(), agent: Type.String() }),
 );
 
-/** A gene, as deployments tell each other of it (specification 3, hub gene). Structure alone: no text of anybody. */
+/** A gene, as deployments exchange it (specification 3, hub gene). Structure alone: no text that a person wrote. */
 export interface SharedGene {
   readonly geneId: string;
   /** For people. */
   readonly name: string;
   readonly taskClass: string;
-  /** 0 to 1, as the contributor says. */
+  /** 0 to 1, as the contributor claims. */
   readonly confidence: number;
   readonly strategy: { readonly component: string; readonly type: string };
   /** Signals by type. */
@@ -98,33 +98,33 @@ export interface SharedGene {
   readonly updatedAt: string;
 }
 
-/** What came of genes that were offered. */
+/** The outcome for genes that were offered. */
 export interface Imported {
   readonly imported: number;
-  /** Those that were not taken: of an unknown form, revoked here, or known already. */
+  /** Genes that were not imported: of an unknown form, revoked here, or known already. */
   readonly refused: number;
 }
 
-/** Genes between tenants and deployments. The sharing policies are asked each time. */
+/** Exchanges genes between tenants and deployments. Each call checks the sharing policies. */
 export interface GeneExchange {
-  /** Promoted genes of tenants that contribute, most trusted first, 100 at most; anonymous ones name nobody. */
+  /** Promoted genes of tenants that contribute, highest confidence first, 100 at most; anonymous ones name no tenant. */
   published(filter: {
     readonly text?: string | undefined;
     readonly taskClass?: string | undefined;
     readonly minConfidence?: number | undefined;
   }): Promise<readonly SharedGene[]>;
   /**
-   * Takes genes from elsewhere as candidates, at half of the confidence that they claim, 100 at most. Nothing for a tenant that does not consume. Nothing of them is
-   * believed: what has not the form of a gene is refused, and no text of theirs is kept.
+   * Imports genes of other deployments as candidates, at half of the confidence that they claim, 100 at most; none for a tenant that does not consume. The genes
+   * are not trusted: a value that has not the form of a gene is refused, and none of their texts is stored.
    */
   offer(tenantId: string, genes: readonly unknown[]): Promise<Imported>;
-  /** A gene of this deployment as `published` would give it; undefined where it is not promoted, or its tenant contributes nothing. */
+  /** A gene of this deployment as `published` would return it; undefined where it is not promoted, or its tenant contributes nothing. */
   find(tenantId: string, geneId: string): Promise<SharedGene | undefined>;
-  /** The same as `offer` for every tenant that consumes, 1,000 at most. Gives the number of copies that were made. */
+  /** The same as `offer` for every tenant that consumes, 1,000 at most. Returns the number of copies that were made. */
   offerToAll(genes: readonly unknown[]): Promise<number>;
   /**
-   * Revokes what tenants have taken from elsewhere and that says the same as these genes, 100 at most, for good. What they have learned themselves stays. Gives the
-   * number of copies. Whether who says so may is the caller's matter.
+   * Revokes for good the imported copies, in all tenants, that have the same content as these genes, 100 at most. Genes that tenants have learned themselves stay.
+   * Returns the number of copies. The caller has to check that the sender may revoke these genes.
    */
   withdraw(genes: readonly unknown[]): Promise<number>;
 }
@@ -132,18 +132,18 @@ export interface GeneExchange {
 /** The exchange of genes. */
 export const GeneExchangeRef = serviceRef<GeneExchange>('evolution.gene-exchange');
 
-/** How a gene of a tenant's own changed its place among those that may be shared. */
+/** A change of state of a tenant's own gene that matters to those with whom it may be shared. */
 export interface GeneMove {
   readonly change: 'promoted' | 'quarantined' | 'revoked';
   /** The state before. */
   readonly from: string;
-  /** As it is after the change, and without the name of its contributor: whether and how it is shared is asked when it is. */
+  /** The gene after the change, without the name of its contributor: the sharing policy is checked when the gene is shared. */
   readonly gene: SharedGene;
 }
 
 /**
- * A gene of a tenant's own was promoted, quarantined or revoked, by the rule or by an operator. Published in the transaction that changes it. Only of what means the
- * same elsewhere: genes about a tenant's own servers and agents stay at home.
+ * A gene of a tenant's own was promoted, quarantined or revoked, by the rule or by an operator. Published in the transaction that changes it. Only for genes that
+ * mean the same on other deployments: genes about a tenant's own servers and agents are never published.
  */
 export const GeneMoved = defineDurableEvent(
   'evolution.gene-moved',
@@ -154,9 +154,9 @@ export const GeneMoved = defineDurableEvent(
   }),
 );
 
-/** The experience hubs that the operator has named, for who makes this deployment a node of them. */
+/** The experience hubs that the operator has configured, for the plugin that makes this deployment a node of them. */
 export interface HubAddresses {
-  /** `EVOLUTION_SENDER_ID`; undefined where nobody has set it, so that the default names no two deployments alike. */
+  /** `EVOLUTION_SENDER_ID`; undefined where it is not set, since two deployments must not share the default as their id. */
   readonly senderId: string | undefined;
   readonly hubs: readonly { readonly url: string; readonly apiKey: string | undefined }[];
 }

@@ -34,7 +34,7 @@ export default definePlugin({
       ...geneRoutes({ ...genes, settings }),
     );
     if (!settings.enabled) return;
-    // Loaded where agents learn alone: a deployment without pays nothing for it.
+    // Loaded only where agents learn: other deployments do not pay for it.
     const { startLearning } = await import('./services/start-learning.ts');
     startLearning(scope, genes.onServed);
   },

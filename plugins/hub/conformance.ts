@@ -1,6 +1,6 @@
 import type { ConformanceOptions } from 'agent-gateway/testing';
 
-/** What the conformance suite cannot find out by itself: the network belongs to no tenant, and subscriptions to keys of the hub. */
+/** What the conformance suite cannot find out by itself: nodes belong to no tenant, and subscriptions belong to keys of the hub. */
 export default {
   env: { HUB_API_KEYS: 'a-key-of-the-hub-for-conformance' },
   shared: [

@@ -14,12 +14,12 @@ export const ENVELOPE = {
   signature: 'x-svc-signature',
 } as const;
 
-/** What an envelope is about. */
+/** The parts of a request that an envelope signs. */
 export interface SignedParts {
-  /** Unix seconds, as the header says it. */
+  /** Unix seconds, as in the header. */
   readonly timestamp: string;
   readonly method: string;
-  /** The path with its query, as it travels. */
+  /** The path with its query, as it is sent. */
   readonly target: string;
   readonly body: Uint8Array;
   /** Id of the node, or of the hub's key, that signs. */

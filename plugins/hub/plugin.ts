@@ -28,7 +28,7 @@ export default definePlugin({
   setup(scope, experience) {
     const { config } = scope;
     const hub = createHubLoader(scope, experience);
-    // Envelopes first: who signs is a node, whatever key he shows beside it.
+    // Envelopes first: a caller that signs is a node, even if the request carries a key as well.
     scope.authenticate(hubEnvelopes(async () => (await hub.load()).envelopes));
     scope.authenticate(hubKeys(config.api_keys ?? []));
     const gate = { load: hub.load, hasKeys: (config.api_keys ?? []).length > 0 };

@@ -1,6 +1,6 @@
 import { defineErrors } from 'agent-gateway';
 
-/** What can go wrong with pages, beside that there are none. */
+/** The errors of pages, apart from a missing one. */
 export const PageErrors = defineErrors({
   changed: { code: 'page.changed', kind: 'precondition-failed', title: 'The file is another one by now' },
   rangeNotSatisfiable: {

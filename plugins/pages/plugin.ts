@@ -9,7 +9,7 @@ export default definePlugin({
   async setup(scope) {
     const { static_dir: path } = scope.config;
     if (path === undefined) return;
-    // What most deployments do not use is not loaded.
+    // Loaded only here: most deployments do not use it.
     const { openPages } = await import('./open-pages.ts');
     scope.route(...(await openPages(path, scope)));
   },

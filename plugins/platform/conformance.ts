@@ -7,7 +7,7 @@ const NONE = { params: { id: 'none', kid: 'none' } };
 /** What the conformance suite cannot find out by itself. */
 export default {
   samples: {
-    // All of it: on a page of the latest the calls of the suite itself would take the place of others.
+    // The largest page: on a smaller one the suite's own calls would displace other records.
     'GET /v1/audit-logs': { query: { limit: '500' } },
     'GET /admin/v1/audit-logs': { query: { limit: '500' } },
     'POST /v1/chat/completions': CHAT,
@@ -18,7 +18,7 @@ export default {
     'POST /admin/v1/tenants/{id}/sandbox-policy': { body: { enabled: false } },
     'PUT /admin/v1/tenants/{id}/retention/{kind}': { params: { kind: 'sessions' }, body: { keep: '90d' } },
     'DELETE /admin/v1/tenants/{id}/retention/{kind}': { params: { kind: 'sessions' } },
-    // What the suite looks at later has to be there still.
+    // With unknown ids: the suite needs the tenant and the key later.
     'DELETE /v1/tenants/{id}': NONE,
     'POST /admin/v1/tenants/{id}/api-keys/{kid}/rotate': NONE,
   },

@@ -16,7 +16,7 @@ kind: Agent
 metadata: { name: plain, description: Answers }
 spec: { type: chat_model_agent }
 `;
-/** How often, 100 ms apart, a chat is asked whether it has ended. */
+/** How often, 100 ms apart, a chat is polled until it has ended. */
 const LOOKS = 100;
 const QUESTION = 'Use the calculator: what is 17 * 23?';
 const NONE = { params: { id: 'none' } };
@@ -34,12 +34,12 @@ export default {
     'GET /api/v2/chat/interrupt_state': { query: { agent_id: 'helper' } },
     'svc.conversation.v1.ConversationService/ListConversations': { body: {} },
     'GET /api/v2/memory/long-term': { query: { user_id: '{marker}' } },
-    // What the suite looks at later has to be there still.
+    // With unknown ids: the suite needs the chat later.
     'POST /v3/chat/cancel': { body: { conversation_id: 'none', chat_id: 'none' } },
     'POST /api/v2/admin/reload': NONE,
   },
   shared: [
-    // Of the deployment, the same for all of its tenants.
+    // These belong to the deployment, and are the same for all tenants.
     'GET /api/v2/agents',
     'GET /api/v2/tools',
     'GET /api/v2/admin/status',

@@ -88,7 +88,7 @@ const LinkSchema = Type.Object({
   expires_at: Timestamp,
 });
 
-/** What is no id of ours is unknown, not malformed: 404. */
+/** A text that is not one of our ids is unknown, not malformed: 404. */
 const params = Type.Object({ id: Type.String() });
 
 const toNewApp = fromWire(NewAppBody);
@@ -96,10 +96,10 @@ const toChanges = fromWire(AppChangesBody);
 
 const invalid = (errors: readonly FieldError[]) => KernelErrors.invalidRequest(undefined, { errors });
 
-/** What the schema says and what else is wrong, each place once. */
+/** The schema's errors and those of the other rules, one for each place. */
 function refuse(errors: readonly FieldError[], body: unknown, isNew: boolean) {
-  const told = new Set(errors.map(({ pointer }) => pointer));
-  return invalid([...errors, ...appProblems(body, isNew).filter(({ pointer }) => !told.has(pointer))]);
+  const reported = new Set(errors.map(({ pointer }) => pointer));
+  return invalid([...errors, ...appProblems(body, isNew).filter(({ pointer }) => !reported.has(pointer))]);
 }
 
 function requireSound(body: unknown, isNew: boolean): void {

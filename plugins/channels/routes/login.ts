@@ -5,10 +5,10 @@ import { ChannelErrors } from '../services/errors.ts';
 import type { Channels } from '../services/open-channels.ts';
 import { hashOf, isSecret, LOGIN_SECONDS, SESSION_SECONDS } from '../services/secrets.ts';
 
-/** A platform; one that there is not is unknown, not malformed: 404. */
+/** A platform; an unsupported one is unknown, not malformed: 404. */
 const params = Type.Object({ platform: Type.String({ description: 'feishu, weixin or wecom' }) });
 
-/** Longer ones are ours or a provider's never. */
+/** Neither the gateway nor a provider makes longer values. */
 const Short = Type.String({ maxLength: 1024 });
 
 const StartQuery = Type.Object({
@@ -37,7 +37,7 @@ const Redirected = Type.Object({
   'referrer-policy': Type.String(),
 });
 
-/** Addresses of logins hold what is for one browser: they are not kept, and no page is told from which one it was reached. */
+/** The URLs of logins hold values for one browser: responses are not cached, and the next page receives no referrer. */
 const PRIVATE = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' };
 
 const common = { access: access.public(), tag: 'channels' } as const;
@@ -107,7 +107,7 @@ export function loginRoutes(
         const arrival = { code, state, browserSecret, signal: call.signal };
         const login = await logins.end(platform, arrival, (actor) => call.audit({ actor }));
         call.audit({ changes: { channel_binding_id: login.bindingId, platform } });
-        // Of the session before nothing is left that somebody could go on with.
+        // Ends the browser's previous session, so that it cannot be used any more.
         await endSession(cookie, () => true);
         const lasting = { maxAge: SESSION_SECONDS, secure };
         const cookies = [

@@ -26,7 +26,7 @@ import type { EndedSessions } from './sessions-ended.ts';
 /** Channel apps of one tenant. */
 export const MAX_APPS = 100;
 
-/** What an administrator says of a new app. */
+/** What an administrator gives for a new app. */
 export interface NewApp extends References {
   readonly tenantId?: string | undefined;
   readonly platform: Platform;
@@ -34,12 +34,12 @@ export interface NewApp extends References {
   readonly enabled?: boolean | undefined;
 }
 
-/** What he changes; absent members stay as they are. */
+/** What an administrator changes; absent members stay as they are. */
 export interface AppChanges extends References {
   readonly enabled?: boolean | undefined;
 }
 
-/** A deadlock with somebody else's transaction has changed nothing and may be tried again. */
+/** A transaction that was rolled back because of a deadlock has changed nothing and may be retried. */
 const RACES = { retries: 5 };
 
 /** What administrators do with channel apps (decisions 0.6, 1.10). Apps out of the caller's reach are not there. */
@@ -57,7 +57,7 @@ export function createApps(parts: {
 }) {
   const { database, tenants, secrets, clock, ids, providers, ended } = parts;
 
-  /** Throws `secret.refused` for a reference that the tenant of an app may not name, or not send there. What is not there yet may come. */
+  /** Throws `secret.refused` for a reference that the tenant of an app may not name, or not send there. A secret that does not exist yet is accepted. */
   async function requireAllowed(
     given: References,
     writer: SecretOrigin,
@@ -149,7 +149,7 @@ export function createApps(parts: {
           return after;
         }, RACES);
       } finally {
-        // Also after a failure: a commit whose answer was lost has happened.
+        // Also after a failure: the commit may have happened although its answer was lost.
         if (wanted.enabled === false) ended({ tenant_id: tenantId, channel_app_id: id });
       }
     },
@@ -171,7 +171,7 @@ export function createApps(parts: {
   };
 }
 
-/** What references may name that this caller writes: the default tenant's are the operator's. */
+/** Who counts as the writer of this caller's references, which decides what they may name: the default tenant counts as the operator. */
 function originOf({ tenantId }: Identity): SecretOrigin {
   return tenantId === DEFAULT_TENANT_ID ? 'operator' : 'tenant';
 }

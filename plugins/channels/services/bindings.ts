@@ -25,8 +25,8 @@ export function createBindings(parts: {
     },
 
     /**
-     * Revokes a binding and ends the cookie sessions of its user: here at once, elsewhere within a second. No link that was made before lets him in
-     * again. Throws `channel.binding-not-found`.
+     * Revokes a binding and ends the cookie sessions of its user: in this process at once, on other replicas within a second. Links that were made before
+     * do not let the user in again. Throws `channel.binding-not-found`.
      */
     async revoke(identity: Identity, id: string): Promise<BindingRow> {
       const binding = isId(id) ? await findBinding(database, id, reachOf(identity)) : undefined;
@@ -37,7 +37,7 @@ export function createBindings(parts: {
           .forTenant(tenantId)
           .transaction((entities) => revokeBinding(entities, binding, new Date(clock.now())), { retries: 5 });
       } finally {
-        // Also after a failure: a commit whose answer was lost has happened.
+        // Also after a failure: the commit may have happened although its answer was lost.
         ended({ tenant_id: tenantId, user_id: userId });
       }
       return binding;

@@ -5,7 +5,7 @@ import type { Counted } from './logins.ts';
 import type { Channels } from './open-channels.ts';
 import type { KnownSession } from './sessions.ts';
 
-/** Milliseconds between two removals of what has expired. It counts for nothing, removed or not. */
+/** Milliseconds between two removals of expired rows. An expired row is ignored even before it is removed. */
 export const EXPIRY_EVERY_MS = 10 * 60_000;
 
 /** What channels do, loaded at the first use: a gateway without channels pays for none of it. */
@@ -13,9 +13,9 @@ export interface ChannelsLoader {
   /** `undefined` until it was used. */
   readonly loaded: Channels | undefined;
   load(): Promise<Channels>;
-  /** The cookie session of a token by its hash; no promise when it is at hand. */
+  /** The cookie session of a token by its hash; returned without a promise when it is cached. */
   findSession(tokenHash: string): KnownSession | undefined | Promise<KnownSession | undefined>;
-  /** Removes what has expired. */
+  /** Removes expired rows. */
   removeExpired(signal: AbortSignal): Promise<void>;
   /** Ends what was loaded. */
   close(): Promise<void>;
@@ -41,7 +41,7 @@ export function createLoader(scope: Scope<ChannelsSettings>): ChannelsLoader {
   }
 
   function load(): Promise<Channels> {
-    // What could not be loaded is tried again.
+    // After a failure the next use loads it again.
     loading ??= open().catch((error: unknown) => {
       loading = undefined;
       throw error;

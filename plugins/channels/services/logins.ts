@@ -33,7 +33,7 @@ export interface BegunLogin {
   /** The provider's page. */
   readonly location: string;
   readonly state: string;
-  /** For the cookie of this login, so that no other browser ends it. */
+  /** For the cookie of this login, so that no other browser can complete it. */
   readonly browserSecret: string;
 }
 
@@ -48,14 +48,14 @@ export interface EndedLogin {
   readonly csrf: string;
 }
 
-/** What the record of a login says of whose it is, as soon as that is known. */
+/** Records whose login it is, as soon as that is known. */
 export type Note = (actor: {
   readonly id: string;
   readonly tenantId: string;
   readonly method: string;
 }) => void;
 
-/** Counts a login by how it ended: `refused` is the caller's matter, `failed` the provider's or the gateway's. */
+/** Counts a login by how it ended: `refused` is an error of the caller, `failed` one of the provider or the gateway. */
 export type Counted = (platform: Platform, result: 'success' | 'refused' | 'failed') => void;
 
 interface LoginsParts {
@@ -72,13 +72,13 @@ interface LoginsParts {
   readonly counted: Counted;
 }
 
-/** A deadlock with somebody else's transaction has changed nothing and may be tried again. */
+/** A transaction that was rolled back because of a deadlock has changed nothing and may be retried. */
 const RACES = { retries: 5 };
 
 /** The way in through a channel (decisions 1.10). */
 export type Logins = ReturnType<typeof createLogins>;
 
-/** Makes the service. Nothing of a login is in the process: each of its steps may reach another replica. */
+/** Makes the service. The process keeps no state of a login: each step may reach another replica. */
 export function createLogins(parts: LoginsParts) {
   const { database, tenants, secrets, apps, providers, clock, ids, counted } = parts;
 
@@ -106,7 +106,7 @@ export function createLogins(parts: LoginsParts) {
     }
   }
 
-  /** The login that a browser comes back to. Of several at one time one gets it. */
+  /** Takes the login that a browser returns for. Of several concurrent callbacks only one gets it. */
   async function take(
     platform: Platform,
     state: string,
@@ -117,7 +117,7 @@ export function createLogins(parts: LoginsParts) {
     if (begun === undefined || begun.platform !== platform || begun.expiresAt.getTime() <= clock.now()) {
       throw ChannelErrors.stateInvalid();
     }
-    // Another browser does not end it for the one that began.
+    // A callback from another browser leaves the state in place for the browser that began the login.
     if (!hasHash(browserSecret, begun.browserHash)) throw ChannelErrors.stateInvalid();
     if (!(await endLogin(database.forTenant(begun.tenantId), begun))) throw ChannelErrors.stateInvalid();
     return begun;
@@ -127,14 +127,14 @@ export function createLogins(parts: LoginsParts) {
   async function admit(entities: TenantEntityManager, begun: StateRow, providerUserHash: string) {
     const now = new Date(clock.now());
     const { tenantId, channelAppId, platform } = begun;
-    // Both stay as they are until the session is there: who disables or revokes comes before, or finds the session.
+    // App and binding stay locked until the session is stored: a concurrent disable or revoke is either seen here or finds the session to end.
     const app = await lockApp(entities, channelAppId);
     if (!app?.enabled) throw ChannelErrors.appNotFound();
     const binding = await noteLogin(entities, {
       ...{ id: ids.uuid(), userId: ids.uuid(), tenantId, channelAppId, platform, providerUserHash },
       ...{ createdAt: now, lastLoginAt: now, revokedAt: null },
     });
-    // Who was revoked comes in again by a link that was made afterwards.
+    // A user whose binding was revoked can log in again only by a link that was made afterwards.
     const { revokedAt } = binding;
     if (revokedAt !== null && revokedAt > begun.linkCreatedAt) throw ChannelErrors.revoked();
     if (revokedAt !== null) await reinstate(entities, binding.id);
@@ -219,9 +219,9 @@ export function createLogins(parts: LoginsParts) {
     },
 
     /**
-     * Ends a login: asks the provider who came back, and makes his session. Throws `channel.platform-not-found`, `channel.not-configured`,
+     * Completes a login: asks the provider who the user is, and makes the session. Throws `channel.platform-not-found`, `channel.not-configured`,
      * `channel.login-denied`, `channel.state-invalid`, `channel.app-not-found`, `channel.secret-unavailable`, `channel.binding-revoked`, and what
-     * `Provider.identify` throws. What comes after the state has been used up needs another link.
+     * `Provider.identify` throws. After a failure that follows the use of the state, the user needs another link.
      */
     async end(name: string, arrival: LoginArrival, note: Note): Promise<EndedLogin> {
       const platform = platformOf(name);
@@ -237,12 +237,12 @@ export function createLogins(parts: LoginsParts) {
   };
 }
 
-/** What a browser comes back with. */
+/** What a browser sends with the callback. */
 export interface LoginArrival {
-  /** Absent where the user has said no. */
+  /** Absent where the user has declined. */
   readonly code: string | undefined;
   readonly state: string;
-  /** Out of the cookie of this login. */
+  /** From the cookie of this login. */
   readonly browserSecret: string | undefined;
   readonly signal: AbortSignal;
 }

@@ -13,7 +13,7 @@ export interface Channels {
   readonly bindings: Bindings;
   readonly logins: Logins;
   readonly sessions: Sessions;
-  /** Breaks what is under way at providers. */
+  /** Aborts the calls to providers that are in progress. */
   close(): Promise<void>;
 }
 

@@ -14,7 +14,7 @@ const OLDEST_FIRST = { by: ['id'] } as const;
 
 /**
  * What channels keep about people: who is bound to which app, by a hash, and which browsers are logged in; of the whole tenant its apps as well.
- * Somebody who is erased is logged out within a second, and is somebody new when he logs in again.
+ * An erased user is logged out within a second, and gets a new user id at the next login.
  */
 export function createChannelData(database: Pick<Database, 'forTenant'>): PersonalData {
   const section = (
@@ -54,7 +54,7 @@ export function createChannelData(database: Pick<Database, 'forTenant'>): Person
   };
 }
 
-/** The rows of a user, or of everybody. */
+/** Filter for the rows of one user, or of all users. */
 interface Theirs {
   readonly userId?: string;
 }
@@ -76,7 +76,7 @@ async function* sessionRecords(entities: TenantEntityManager, theirs: Theirs) {
   }
 }
 
-/** Apps are nobody's alone. */
+/** Apps belong to no single user: only an export of the whole tenant has them. */
 async function* appRecords(entities: TenantEntityManager, { userId }: Theirs) {
   if (userId !== undefined) return;
   for await (const row of eachRow(entities, AppTable, {}, OLDEST_FIRST)) yield { ...toApp(row) };

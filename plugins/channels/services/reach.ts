@@ -6,8 +6,8 @@ export function reachOf(identity: Identity): string | undefined {
 }
 
 /**
- * The tenant whose records a caller is shown who asks for those of `wanted`: undefined is all of them, which operators get who name none.
- * Null where `wanted` is out of reach, or no id: there is nothing to show.
+ * The tenant whose records are shown to a caller who asks for those of `wanted`. Undefined stands for all tenants: operators who name none get
+ * all. Null where `wanted` is out of reach, or no id: there is nothing to show.
  */
 export function narrowedTo(identity: Identity, wanted: string | undefined): string | undefined | null {
   const reach = reachOf(identity);
@@ -15,14 +15,14 @@ export function narrowedTo(identity: Identity, wanted: string | undefined): stri
   return isId(wanted) && (reach === undefined || reach === wanted) ? wanted : null;
 }
 
-/** Throws `tenant.not-found`, and `tenant.deleted` for one that gets nothing new. */
+/** Throws `tenant.not-found`, and `tenant.deleted` for a deleted tenant, which gets nothing new. */
 export async function requireLiving(tenants: Pick<Tenants, 'get'>, tenantId: string): Promise<void> {
   const tenant = isId(tenantId) ? await tenants.get(tenantId) : undefined;
   if (tenant === undefined) throw TenantErrors.notFound();
   if (tenant.deletedAt !== null) throw TenantErrors.isDeleted();
 }
 
-/** True for text that can be the id of a record. What cannot is unknown without asking a database, which may refuse it. */
+/** True for text that can be the id of a record. Any other text is unknown without a query, which a database might reject. */
 export function isId(text: string): boolean {
   return ID.test(text);
 }

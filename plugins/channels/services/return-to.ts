@@ -1,13 +1,13 @@
-/** Where a login leads that names no place, or one that is not allowed. */
+/** The target of a login that names no place, or one that is not allowed. */
 const HOME = '/';
 /** Characters of a place at most, once it is percent-encoded. */
 const MAX_LENGTH = 2_048;
-/** Against which places are read. No host that there is: what leaves it is seen. */
+/** The base against which places are resolved. The host does not exist, so that a place on any other host is recognized. */
 const BASE = new URL('http://host.invalid/');
 
 /**
- * The place on this host to which a login leads (decisions 1.10): one path, with query and fragment, percent-encoded; else `/`. Whatever a browser
- * could take for another host (`//host`, `/\host`, a tab in between, dots that leave two slashes) is none.
+ * The place on this host to which a login leads (decisions 1.10): one path, with query and fragment, percent-encoded; else `/`. A text that a browser
+ * could take for another host (`//host`, `/\host`, a tab in between, dots that leave two slashes) is no such place.
  */
 export function returnPath(wanted: string | undefined): string {
   if (wanted === undefined || !wanted.startsWith('/') || wanted.length > MAX_LENGTH) return HOME;

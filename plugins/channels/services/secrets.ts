@@ -11,14 +11,14 @@ const BYTES = 32;
 const SECRET = /^[0-9a-f]{64}$/;
 
 /**
- * What a browser is given to be recognized by: challenge, state, session and the like. 64 letters and digits, which every provider hands back
+ * A secret by which a browser is recognized: challenge, state, session token and the like. 64 letters and digits, which every provider returns
  * unchanged. Only its hash is stored.
  */
 export function newSecret(ids: Pick<Ids, 'bytes'>): string {
   return ids.bytes(BYTES).toString('hex');
 }
 
-/** True for what `newSecret` could have made; nothing else is looked for. */
+/** True for a text that `newSecret` could have made; other texts are not looked up. */
 export function isSecret(text: string): boolean {
   return SECRET.test(text);
 }
@@ -28,7 +28,7 @@ export function hashOf(secret: string): string {
   return hash('sha256', secret);
 }
 
-/** Whether a secret has this hash. The time that it takes does not tell how much of it is right. */
+/** Whether a secret has this hash. The comparison takes constant time. */
 export function hasHash(secret: string, stored: string): boolean {
   return timingSafeEqual(Buffer.from(hashOf(secret)), Buffer.from(stored));
 }
@@ -36,7 +36,7 @@ export function hasHash(secret: string, stored: string): boolean {
 /** A user as a provider knows him. */
 export interface ProviderUser {
   readonly platform: Platform;
-  /** Of the channel app: the same person is another one in each app. */
+  /** Of the channel app: the same person is a different user in each app. */
   readonly appKey: string;
   /** The provider's own id. It is stored nowhere. */
   readonly id: string;

@@ -16,7 +16,7 @@ export interface KnownSession {
 const ROLES = Object.freeze(['user']);
 const SCOPES: ReadonlySet<string> = new Set(['read', 'write', 'execute']);
 
-/** How old a session may be as it is known: so long it outlives its end in another replica, at most. */
+/** Milliseconds for which a session is cached: at most so long it stays valid here after another replica has ended it. */
 const MAX_AGE_MS = 1_000;
 const MAX_SESSIONS = 10_000;
 
@@ -60,17 +60,17 @@ export function createSessions(parts: {
     );
   }
 
-  /** Forgets them everywhere; to be called when their rows are gone, and also where that may have failed. */
+  /** Forgets sessions on every replica; to be called after their rows were deleted, and also where the deletion may have failed. */
   function ended(sessions: EndedSessions): void {
     forget(sessions);
     events.emit(SessionsEnded, sessions);
   }
 
   return {
-    /** The session of a token by its hash, expired ones too. No promise when it is at hand. */
+    /** The session of a token by its hash, expired ones too. Returned without a promise when it is cached. */
     find: cache.get,
     forget,
-    /** Forgets all, as after a time in which events may have been missed. */
+    /** Forgets all sessions, for example after a time in which this process may have missed events. */
     clear: cache.clear,
     ended,
     /** Ends one session. */
@@ -78,7 +78,7 @@ export function createSessions(parts: {
       try {
         await deleteSession(database.forTenant(identity.tenantId), tokenHash);
       } finally {
-        // Also after a failure: a commit whose answer was lost has happened.
+        // Also after a failure: the commit may have happened although its answer was lost.
         ended({ token_hash: tokenHash });
       }
     },

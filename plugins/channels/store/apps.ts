@@ -3,7 +3,7 @@ import type { Database, Page, TenantEntityManager } from 'agent-gateway';
 import type { Platform } from '../contract.ts';
 import { type AppRow, AppTable, BindingTable, LinkTable, SessionTable, StateTable } from './tables.ts';
 
-/** The app of a platform and key, whoever's it is: what a public route names is only this. */
+/** The app of a platform and key, of any tenant: public routes name nothing else. */
 export async function findAppByKey(
   database: Pick<Database, 'system'>,
   platform: Platform,
@@ -12,7 +12,7 @@ export async function findAppByKey(
   return (await database.system().findOne(AppTable, { platform, appKey })) ?? undefined;
 }
 
-/** The app of an id, of this tenant or, without one, of whoever it is. */
+/** The app of an id, of this tenant or, where none is given, of any tenant. */
 export async function findApp(
   database: Pick<Database, 'system' | 'forTenant'>,
   id: string,
@@ -58,9 +58,9 @@ export async function updateApp(
   await entities.update(AppTable, { id }, changes);
 }
 
-/** Deletes an app with all that came in through it. False where there is none. To be called in a transaction. */
+/** Deletes an app with its bindings, links and sessions. False where there is none. To be called in a transaction. */
 export async function deleteApp(entities: TenantEntityManager, id: string): Promise<boolean> {
-  // The app first: who logs in holds it.
+  // The app first: a login holds a lock on it.
   if ((await entities.delete(AppTable, { id })) === 0) return false;
   const itsOwn = { channelAppId: id };
   await entities.delete(BindingTable, itsOwn);

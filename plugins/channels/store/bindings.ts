@@ -1,7 +1,7 @@
 import type { Database, Page, TenantEntityManager } from 'agent-gateway';
 import { type BindingRow, BindingTable, SessionTable } from './tables.ts';
 
-/** Which bindings are asked for; what is absent does not narrow. */
+/** Which bindings are asked for; an absent member does not narrow. */
 export interface BindingFilter {
   readonly tenantId?: string | undefined;
   readonly channelAppId?: string | undefined;
@@ -22,7 +22,7 @@ export async function pageOfBindings(
   return { bindings, total };
 }
 
-/** The binding of an id, of this tenant or, without one, of whoever it is. */
+/** The binding of an id, of this tenant or, where none is given, of any tenant. */
 export async function findBinding(
   database: Pick<Database, 'system' | 'forTenant'>,
   id: string,
@@ -36,8 +36,8 @@ export async function findBinding(
 }
 
 /**
- * Notes that a user of an app logs in, who gets the binding `made` where he has none. It stays as it is until the transaction ends, in which this has to
- * be called.
+ * Records a login of a user of an app and returns the user's binding, which is `made` where there was none. Must be called in a transaction, which
+ * locks the binding until it ends.
  */
 export async function noteLogin(
   entities: TenantEntityManager,
@@ -49,7 +49,7 @@ export async function noteLogin(
   return entities.findOneOrFail(BindingTable, { channelAppId, providerUserHash });
 }
 
-/** Lets a user in again who was revoked. */
+/** Lets a revoked user in again. */
 export async function reinstate(entities: TenantEntityManager, id: string): Promise<void> {
   await entities.update(BindingTable, { id }, { revokedAt: null });
 }
@@ -60,7 +60,7 @@ export async function revokeBinding(
   { id, userId }: Pick<BindingRow, 'id' | 'userId'>,
   revokedAt: Date,
 ): Promise<void> {
-  // The binding first: who logs in holds it, and has his session when it is free.
+  // The binding first: a login holds a lock on it, and has stored its session when the lock is released.
   await entities.update(BindingTable, { id }, { revokedAt });
   await entities.delete(SessionTable, { userId });
 }

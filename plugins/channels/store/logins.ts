@@ -21,7 +21,7 @@ export async function findLink(
   return link;
 }
 
-/** Uses a link up: a login begins with it. False where somebody else has used it meanwhile; then nothing is written. */
+/** Uses a link up: a login begins with it. False where another login has used it meanwhile; then nothing is written. */
 export function beginLogin(
   entities: TenantEntityManager,
   { id }: Pick<LinkRow, 'id'>,
@@ -33,7 +33,7 @@ export function beginLogin(
   ]);
 }
 
-/** The login by the hash of its state, whoever's it is: a browser that comes back from a provider names nothing else. */
+/** The login by the hash of its state, of any tenant: a browser that comes back from a provider names nothing else. */
 export async function findState(
   database: Pick<Database, 'system'>,
   id: string,
@@ -41,7 +41,7 @@ export async function findState(
   return (await database.system().findOne(StateTable, { id })) ?? undefined;
 }
 
-/** Ends a login that has begun; of several at one time one gets true. */
+/** Ends a login that has begun; of several concurrent calls one gets true. */
 export async function endLogin(
   entities: TenantEntityManager,
   { id, browserHash }: Pick<StateRow, 'id' | 'browserHash'>,
@@ -54,7 +54,7 @@ export const insertSession = (
   { tenantId: _, ...session }: SessionRow,
 ): Promise<void> => entities.insert(SessionTable, session);
 
-/** The session by the hash of its token, whoever's it is: the token says which. */
+/** The session by the hash of its token, of any tenant: the token alone identifies it. */
 export async function findSession(
   database: Pick<Database, 'system'>,
   id: string,
@@ -73,7 +73,7 @@ export async function deleteSessionsOfApp(
   await entities.delete(SessionTable, { channelAppId });
 }
 
-/** Deletes what has expired, of all tenants. The signal ends it early. */
+/** Deletes expired rows of all tenants. The signal ends it early. */
 export async function deleteExpired(
   database: Pick<Database, 'eraseOfAll'>,
   now: Date,

@@ -12,7 +12,7 @@ export const AppTable = defineEntity({
   name: 'ChannelApp',
   tableName: 'channel_apps',
   indexes: [{ name: 'channel_apps_tenant', properties: ['tenantId', 'id'] }],
-  // Over all tenants: an app key alone says whose user logs in (decisions 1.10).
+  // Across all tenants: an app key alone determines the tenant whose user logs in (decisions 1.10).
   uniques: [{ name: 'channel_apps_key', properties: ['platform', 'appKey'] }],
   properties: {
     id: column.id().primary(),
@@ -22,7 +22,7 @@ export const AppTable = defineEntity({
     appSecretRef: column.text().strictNullable(),
     oauthSecretRef: column.text().strictNullable(),
     webhookSecretRef: column.text().strictNullable(),
-    /** Which of the references a tenant wrote (`app,oauth`), and so may name little; the others are the operator's. */
+    /** Which of the references a tenant wrote (`app,oauth`): these may name only what the tenant is allowed to. The others are the operator's. */
     tenantRefs: column.string(32),
     enabled: column.boolean(),
     createdAt: column.time(),
@@ -30,7 +30,7 @@ export const AppTable = defineEntity({
   },
 });
 
-/** A user of an app, and who he is here. */
+/** A user of an app, and the user id that the gateway has for that user. */
 export const BindingTable = defineEntity({
   name: 'ChannelBinding',
   tableName: 'channel_bindings',
@@ -45,7 +45,7 @@ export const BindingTable = defineEntity({
     channelAppId: column.id(),
     platform: column.string(16).$type<Platform>(),
     providerUserHash: column.string(HASH),
-    /** The identity of his sessions: made with the binding, and kept when he is let in again. */
+    /** The identity of the user's sessions: made with the binding, and kept when the user is let in again. */
     userId: column.id(),
     createdAt: column.time(),
     lastLoginAt: column.time(),
@@ -88,7 +88,7 @@ export const StateTable = defineEntity({
     /** Of the secret in the cookie of the browser that began. */
     browserHash: column.string(HASH),
     returnTo: column.text(),
-    /** When the link was made by which it began. */
+    /** When the link by which it began was made. */
     linkCreatedAt: column.time(),
     expiresAt: column.time(),
   },

@@ -10,7 +10,7 @@ const rateOrNull = (description: string) =>
   Type.Unsafe<number | null>({ type: ['number', 'null'], description, examples: [0.12] });
 
 const Enabled = Type.Boolean({ description: 'Whether agents learn and are advised: `EVOLUTION_ENABLED`' });
-/** 1 is the least; what is above 100 counts as 100. */
+/** 1 is the minimum; a number above 100 counts as 100. */
 const limitOf = (value: number) =>
   Type.Integer({
     minimum: 1,
@@ -62,7 +62,7 @@ export const Gene = Type.Object({
   updated_at: Timestamp,
 });
 
-/** A gene that somebody has decided about. */
+/** A gene that an administrator has decided about. */
 export const decidedGene = (state: (typeof GENE_STATES)[number]) =>
   Type.Object({
     ...Gene.properties,

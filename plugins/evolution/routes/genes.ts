@@ -5,7 +5,7 @@ import type { Decision, GeneDesk } from '../services/genes/gene-desk.ts';
 import * as schemas from './gene-schemas.ts';
 
 const BASE = '/api/v2/admin/evolution';
-/** Since when, and for how long, `/api/v1` is another path of `/api/v2`. */
+/** Since when, and until when, `/api/v1` is a deprecated alias of `/api/v2`. */
 const DEPRECATED = {
   since: new Date('2026-01-01T00:00:00Z'),
   sunset: new Date('2028-01-01T00:00:00Z'),
@@ -19,10 +19,10 @@ const DECISIONS: Readonly<Record<'promote' | 'quarantine' | 'revoke', readonly [
   revoke: ['revoked', 'Revoke a gene for good: what it says does not come back from elsewhere'],
 };
 
-/** What is asked for counts as 100 where it is more. */
+/** A requested limit above 100 counts as 100. */
 const atMost = (limit: number) => Math.min(limit, schemas.MAX_GENES);
 
-/** What agents have learned, and what people decide about it (specification 3; decisions 3.5). */
+/** The routes for genes, and for administrators' decisions about them (specification 3; decisions 3.5). */
 export function geneRoutes(parts: {
   readonly desk: GeneDesk;
   readonly federatedSearch: FederatedSearch;

@@ -3,7 +3,7 @@ import type { SharedKnowledge } from '../contract.ts';
 import { reachOf } from '../services/sharing/reach.ts';
 import { badMember, Revoke, Revoked } from './sharing-schemas.ts';
 
-/** The revocation of what tenants have learned from each other (decisions 1.11). */
+/** The revocation of shared knowledge (decisions 1.11). */
 export function sharedKnowledgeRoutes(knowledge: SharedKnowledge): readonly Route[] {
   return [
     route({

@@ -106,12 +106,12 @@ export const Revoke = Type.Object(
 );
 export const Revoked = Type.Object({ deleted: Type.Integer({ examples: [12] }) });
 
-/** Who changes what, and over which version. */
+/** The author and reason of a change, and the version that it expects. */
 export function changeOf(by: string, reason: string | undefined, header: string | undefined): Change {
   return { by, reason: reason ?? null, expects: (version) => matches(header, version) };
 }
 
-/** One version of an `If-Match`. Weak tags count, which proxies that compress make of strong ones. */
+/** One version of an `If-Match`. Weak tags count too, since proxies that compress turn strong tags into weak ones. */
 const TAG = /^(?:(?:W\/)?"([^"]*)"|(\d{1,10}))$/;
 
 function matches(header: string | undefined, version: number): boolean {

@@ -7,7 +7,7 @@ import * as schemas from './sharing-schemas.ts';
 
 const GLOBAL = '/admin/v1/evolution/sharing-policy';
 const TENANT = '/admin/v1/evolution/tenants/{id}/sharing-policy';
-/** The global policy holds for all tenants, and names who wrote it: it is the operators'. */
+/** The global policy applies to all tenants, and names its author: only operators reach it. */
 const operators = {
   access: access.governance(['sharing:*', 'security:*'], { operator: true }),
   tag: 'sharing-policy',

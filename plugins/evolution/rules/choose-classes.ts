@@ -7,8 +7,8 @@ import { classOf, type TaskClasses } from './task-classes.ts';
 const RESOLUTIONS = [0.2, 0.4];
 
 /**
- * The kinds of task among the last tasks of an agent. Words alone do not tell how fine the kinds have to be: of a coarse and a fine division that one is taken by
- * which the outcomes of these tasks could have been foretold best, each from those before it. Pure, and the same on every replica.
+ * The kinds of task among the last tasks of an agent. Words alone do not show how fine the kinds have to be: of a coarse and a fine division, this takes the one
+ * that would have predicted the outcomes of these tasks best, each from the tasks before it. Pure, and the same on every replica.
  */
 export function chooseClasses(
   tasks: readonly TaskOutcome[],
@@ -26,7 +26,7 @@ export function chooseClasses(
   return best;
 }
 
-/** The logarithm of the likelihood of all outcomes, as the evidence of each moment expected them. */
+/** The log-likelihood of all outcomes, each predicted from the evidence before it. */
 function foretold(tasks: readonly TaskOutcome[], classes: TaskClasses, discount: number): number {
   const known = new Map<string, Map<string, Evidence>>();
   let likelihood = 0;

@@ -1,6 +1,6 @@
 /**
- * What is known of how well something works: successes and failures, each discounted by every use that came after it. Never by time alone: what
- * nobody used has not become worse.
+ * What is known of how well a component works: successes and failures, each discounted by every use that came after it. Never by time alone: a
+ * component that was not used has not become worse.
  */
 export interface Evidence {
   readonly wins: number;
@@ -10,10 +10,10 @@ export interface Evidence {
 /** Nothing is known. */
 export const NO_EVIDENCE: Evidence = { wins: 0, losses: 0 };
 
-/** What an earlier use counts beside the one after it. 14 uses in all are remembered at most. */
+/** The weight of a use relative to the next one. All uses together count as 14 at most. */
 export const DISCOUNT = 0.93;
 
-/** Where confidence begins, and what it returns to: nothing is known. */
+/** The confidence without evidence, at which it begins and to which it returns. */
 export const PRIOR = 0.5;
 
 /** Uses at which the evidence counts as much as the prior. */
@@ -30,10 +30,10 @@ export function afterUse({ wins, losses }: Evidence, isSuccess: boolean, discoun
   };
 }
 
-/** What is left of the evidence when something else was used in its place: it fades towards knowing nothing, and slower than by a use of its own. */
+/** The factor on a component's evidence when another one was used in its place: the evidence fades towards none, slower than by a use of its own. */
 const FADE = 0.97;
 
-/** The evidence after a task of its kind that used something else. */
+/** The evidence of a component after a task of its class that did not use it. */
 export function afterOther({ wins, losses }: Evidence): Evidence {
   return { wins: wins * FADE, losses: losses * FADE };
 }
@@ -48,7 +48,7 @@ export function confidence(evidence: Evidence): number {
   return shrunk(evidence, wilson(evidence, -CAUTION));
 }
 
-/** The upper bound, shrunk in the same way: how good it may yet turn out to be. 0 to 1. */
+/** The upper bound, shrunk in the same way: how well the component may work at best. 0 to 1. */
 export function potential(evidence: Evidence): number {
   return shrunk(evidence, wilson(evidence, CAUTION));
 }

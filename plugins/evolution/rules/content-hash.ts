@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What a gene says, apart from whose it is: the same on all deployments. */
+/** The hash of a gene's content, independent of its owner: the same on all deployments. */
 export function contentHashOf(gene: {
   readonly taskClass: string;
   readonly component: string;

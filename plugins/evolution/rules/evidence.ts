@@ -2,10 +2,10 @@ import { afterOther, afterUse, DISCOUNT, type Evidence, NO_EVIDENCE } from './co
 import type { Features } from './features.ts';
 import { classOf, type TaskClasses } from './task-classes.ts';
 
-/** What came of one task of an agent. */
+/** The outcome of one task of an agent. */
 export interface TaskOutcome {
   readonly features: Features;
-  /** The class that somebody named; absent: the one that its words say. */
+  /** The class that the caller or the agent's definition named; absent: found by the words of the task. */
   readonly taskClass?: string | undefined;
   /** By component (`builtin/calculator`, `agent/helper`): whether its last use in the task succeeded. */
   readonly components: ReadonlyMap<string, boolean>;
@@ -15,8 +15,8 @@ export interface TaskOutcome {
 export type ClassEvidence = ReadonlyMap<string, Evidence>;
 
 /**
- * The evidence by class, of the last tasks of an agent, oldest first. It is counted anew from them each time, so that nothing is counted twice, and classes
- * that part or become one take theirs with them. A task of no class counts for none. Pure.
+ * The evidence by class, of the last tasks of an agent, oldest first. It is recounted from them each time, so that nothing is counted twice, and classes that
+ * split or merge keep theirs. A task without a class counts for none. Pure.
  */
 export function evidenceOf(
   tasks: readonly TaskOutcome[],

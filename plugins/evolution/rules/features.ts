@@ -1,15 +1,15 @@
 /**
- * What a task is recognized by: hashes of its words, each once. Their number is bounded, and so is what they tell: each stands for many words and names of
- * the world's languages, so that nobody can say which one was written.
+ * The features by which a task is recognized: hashes of its words, each once. Their number is bounded, and so is the information in them: each stands for many
+ * words and names of the world's languages, so that a hash does not reveal the word that was written.
  */
 export type Features = readonly number[];
 
-/** Characters of a task that are looked at. */
+/** Characters of a task that are read. */
 const MAX_TEXT = 4_000;
 const MAX_FEATURES = 64;
 const BITS = 20;
 
-/** What stands in a task and differs each time: addresses, names of files, quoted material, everything with a digit. */
+/** Parts of a task that differ each time: addresses, names of files, quoted material, everything with a digit. */
 const VARIES = /```[\s\S]*?(?:```|$)|`[^`]*`|"[^"]*"|“[^”]*”|«[^»]*»|\S*(?:@|:\/\/)\S*|\S*\d\S*/gu;
 const WORDS = /\p{L}[\p{L}\p{M}'’]*/gu;
 /** Scripts that put no space between words: pairs of characters stand for words. */
@@ -36,7 +36,7 @@ function pairs(word: string): readonly string[] {
   return characters.slice(1).map((character, index) => `${characters[index]}${character}`);
 }
 
-/** A word without the most common endings of English: enough to bring its forms together, whatever becomes of other languages. */
+/** A word without the most common English endings, so that its forms become one. Words of other languages need not be stemmed correctly. */
 function stem(word: string): string {
   if (word.length < 5) return word.replace(/['’]s?$/, '');
   return word.replace(/['’]s?$/, '').replace(/(?:ings?|edly|ed|ies|es|s|e)$/, '');

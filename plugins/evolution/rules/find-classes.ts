@@ -4,24 +4,24 @@ import louvainModule from 'graphology-communities-louvain';
 import type { Features } from './features.ts';
 import type { ClassWord, TaskClasses } from './task-classes.ts';
 
-/** Its types speak of an ES module, and it is none. */
+/** Its types describe an ES module, but it is a CommonJS module. */
 const louvain = louvainModule as unknown as typeof louvainModule.default;
 
 /** Classes of an agent at most: the most frequent ones. */
 export const MAX_CLASSES = 24;
-/** How much more often than by chance two words have to stand together (normalized pointwise mutual information, -1 to 1). */
+/** How much more often than by chance two words have to occur together (normalized pointwise mutual information, -1 to 1). */
 const BOUND = 0.1;
-/** What stood in one task alone is a name, or a mistake. */
+/** A word that occurs in only one task is a name, or a mistake. */
 const MIN_COUNT = 2;
-/** Words of one task that are looked at, and words in all: the most frequent ones. Both bound the time that long tasks take. */
+/** Words that are used of one task, and of all: the most frequent ones. Both bound the time that long tasks take. */
 const MAX_TASK_WORDS = 24;
 const MAX_WORDS = 256;
-/** What a rare word says at most: names do not outweigh what a task is about. */
+/** The weight of a rare word at most, so that names do not outweigh the subject of a task. */
 const MAX_WEIGHT = 1.5;
 
 /**
- * Finds the kinds of task among the last tasks of an agent: words that stand together more often than by chance are of one kind, and a task belongs to
- * the kind of its words. Nobody has to name them. A class keeps the id of the one before that had most of its words. Pure, and the same on every
+ * Finds the kinds of task among the last tasks of an agent: words that occur together more often than by chance are of one kind, and a task belongs to
+ * the kind of its words. The kinds need no names. A class keeps the id of the earlier class that had most of its words. Pure, and the same on every
  * replica.
  *
  * @param resolution below 1 there are fewer and larger classes: a kind of task is asked for in several ways, which have few words in common
@@ -45,7 +45,7 @@ export function findClasses(tasks: readonly Features[], before: TaskClasses, res
   return classes;
 }
 
-/** By word: in how many tasks it stands. */
+/** The number of tasks in which each word occurs. */
 function countsOf(tasks: readonly Features[]): ReadonlyMap<number, number> {
   const counts = new Map<number, number>();
   for (const features of tasks)
@@ -53,7 +53,7 @@ function countsOf(tasks: readonly Features[]): ReadonlyMap<number, number> {
   return counts;
 }
 
-/** The words that are in more than one task: the most frequent ones, of equals the smaller. */
+/** The words that occur in more than one task: the most frequent ones, of equally frequent ones the smaller. */
 function frequent(counts: ReadonlyMap<number, number>): ReadonlyMap<number, number> {
   const several = [...counts].filter(([, count]) => count >= MIN_COUNT);
   several.sort(([one, count], [other, otherCount]) => otherCount - count || one - other);
@@ -81,10 +81,10 @@ function communitiesOf(
   return [...found.values()].map((words) => words.map(Number).sort((one, other) => one - other));
 }
 
-/** Larger than any word, so that two of them make one number. */
+/** Larger than any word, so that two words can be combined into one number. */
 const PAIR = 2 ** 26;
 
-/** By two words as one number, the smaller one first: in how many tasks both stand. */
+/** The number of tasks in which both words of a pair occur, by the pair as one number, the smaller word first. */
 function pairsOf(
   tasks: readonly Features[],
   counts: ReadonlyMap<number, number>,
@@ -105,7 +105,7 @@ function pairsOf(
   return pairs;
 }
 
-/** The ids of classes: of the one before that shares most, each given once; a new one is made of the words. */
+/** The ids of classes: each gets that of the earlier class with which it shares most words, unless it is taken; else an id made of its words. */
 function idsOf(
   classes: readonly (readonly number[])[],
   before: TaskClasses,

@@ -3,19 +3,19 @@ import { confidence, type Evidence, PRIOR } from './confidence.ts';
 export const GENE_STATES = ['candidate', 'promoted', 'quarantined', 'revoked'] as const;
 export type GeneState = (typeof GENE_STATES)[number];
 
-/** What stands in a gene beside its evidence, of how it was checked. */
+/** How a gene was checked, in addition to its evidence. */
 export interface Validation {
-  /** Tasks in which it stood in the advice and its component was used, and those of them in which that succeeded. */
+  /** Tasks in which the gene was in the advice and its component was used, and those of them in which that use succeeded. */
   readonly advised: number;
   readonly succeeded: number;
-  /** Who decided its state: an operator's word holds until he says another. */
+  /** Who decided its state: an operator's decision holds until an operator makes another. */
   readonly decidedBy: 'rule' | 'operator';
 }
 
-/** What a gene knows. */
+/** The knowledge of a gene. */
 export interface GeneKnowledge {
   readonly evidence: Evidence;
-  /** Tasks in which its component was used, and those in which its last use there succeeded, since ever. */
+  /** All tasks so far in which its component was used, and those in which its last use succeeded. */
   readonly useCount: number;
   readonly successCount: number;
   /** Hashes of sessions in which it succeeded: two at most. */
@@ -24,7 +24,7 @@ export interface GeneKnowledge {
   readonly validation: Validation;
 }
 
-/** What came of the tasks that were recorded since. */
+/** The outcome of the tasks that were recorded since. */
 export interface NewUses {
   readonly uses: number;
   readonly successes: number;
@@ -45,7 +45,7 @@ export const NO_KNOWLEDGE: GeneKnowledge = {
 
 const PROMOTED_AFTER_SUCCESSES = 3;
 const PROMOTED_AFTER_SESSIONS = 2;
-/** How far below the threshold a promoted gene falls before it is quarantined, so that it does not go to and fro. */
+/** How far below the threshold a promoted gene falls before it is quarantined, so that its state does not flap. */
 const PATIENCE = 0.1;
 
 /** A gene after new uses: its evidence is that of the last tasks, its counts add up. Pure. */
@@ -67,7 +67,7 @@ export function learned(
   return { ...after, state: stateOf(after, minConfidence) };
 }
 
-/** The state that the rule gives: promoted after 3 successes in 2 sessions while it is trusted, quarantined when it no longer is. */
+/** The state by the rule: promoted after 3 successes in 2 sessions while the confidence suffices, quarantined when it no longer does. */
 function stateOf(gene: GeneKnowledge, minConfidence: number): GeneState {
   const { state, validation } = gene;
   if (state === 'revoked' || validation.decidedBy === 'operator') return state;

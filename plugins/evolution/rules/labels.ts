@@ -5,8 +5,8 @@ import type { TaskClasses } from './task-classes.ts';
 const WORDS = 3;
 
 /**
- * A class in words that people know: those of its own that are in the gateway's list of common words, the most telling first. Names and rare words are not
- * in the list, so that nothing that somebody wrote comes back. A class that was named keeps its name. Pure.
+ * A readable label of a class: those of its words that are in the gateway's list of common words, the most characteristic first. Names and rare words are not
+ * in the list, so that a label reveals no user's text. A class that was named keeps its name. Pure.
  */
 export function labelOf(taskClass: string, classes: TaskClasses): string {
   const found: { readonly word: string; readonly weight: number }[] = [];
@@ -21,7 +21,7 @@ export function labelOf(taskClass: string, classes: TaskClasses): string {
 
 let known: ReadonlyMap<number, string> | undefined;
 
-/** By hash: the common words. Of two with the same hash the first in the list. */
+/** The common words by their hash. Of two with the same hash the first in the list. */
 function vocabulary(): ReadonlyMap<number, string> {
   known ??= new Map(
     COMMON_WORDS.trim()

@@ -1,20 +1,20 @@
 import type { AgentSignal } from '../../agent-engine/contract.ts';
 
-/** What one run of an agent came to. */
+/** The result of one run of an agent. */
 export interface RunRecord {
   /** Whether the last use of each component succeeded: of tools by their ref, of models as `model/<alias>`, of the agent itself as `node/<name>`. */
   readonly components: ReadonlyMap<string, boolean>;
-  /** Whether the agent did what it was asked for; undefined where that cannot be said. */
+  /** Whether the agent did what it was asked for; undefined where that is unknown. */
   readonly outcome: boolean | undefined;
 }
 
-/** Components of one run that are remembered. */
+/** Components of one run that are recorded. */
 export const MAX_COMPONENTS = 64;
 
-/** Ends that say nothing of how well the agent works: the caller goes on, or stopped it, or a guardrail did. */
+/** Finish reasons that say nothing about how well the agent works: the caller continues the run, or the caller or a guardrail has stopped it. */
 const UNDECIDED = new Set(['tool_calls', 'aborted', 'content_filter', 'length', 'interrupted']);
 
-/** Adds up the signals of a run: nothing but names of components and how they ended. */
+/** Collects the signals of a run: only names of components and how they ended. */
 export function createRunRecord(agent: string) {
   const components = new Map<string, boolean>();
   let lastTool: boolean | undefined;

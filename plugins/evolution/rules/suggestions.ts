@@ -1,8 +1,8 @@
 import { confidence, type Evidence, NO_EVIDENCE, potential } from './confidence.ts';
 
-/** Something that an agent can be told about one of its tools, for one class of tasks. */
+/** Advice to an agent about one of its tools, for one class of tasks. */
 export interface Suggestion {
-  /** `prefer`: it works. `try`: nothing else is known to work, and this may. `avoid`: it does not. */
+  /** `prefer`: the tool works. `try`: no tool is known to work, and this one may. `avoid`: it does not work. */
   readonly kind: 'prefer' | 'try' | 'avoid';
   /** Ref of the tool: `builtin/calculator`, `agent/helper`. */
   readonly component: string;
@@ -13,26 +13,26 @@ export interface Suggestion {
 /** What is known of a component in a class of tasks. */
 export interface KnownComponent {
   readonly evidence: Evidence;
-  /** An operator, or the rule, keeps it out of advice. */
+  /** Whether an operator, or the rule, keeps it out of advice. */
   readonly isHeld: boolean;
 }
 
-/** How many suggestions of what confidence. */
+/** The number of suggestions, and the confidence that they need. */
 export interface SuggestionBounds {
   readonly minConfidence: number;
   readonly max: number;
 }
 
-/** Below it even the upper bound says that something fails more often than not. */
+/** Where even the upper bound is below it, a component fails more often than not. */
 const HOPELESS = 0.5;
 
 /**
- * What to tell an agent about a task of a class: the tool that works best there, or, when none is known to, the one of which most can be hoped: a fresh
- * mutation in the place of a gene that has failed; and what to avoid. Where the agent has no hope of its own, what others claim may be tried. Names only
- * tools that the agent has. Pure.
+ * The advice to an agent for a task of a class: the tool that works best there, or, when none is known to work, the one with the highest potential, as a fresh
+ * mutation in the place of a gene that has failed; and the tools to avoid. Where none of the agent's own tools has potential, one that others claim to work may
+ * be tried. Names only tools that the agent has. Pure.
  *
  * @param tools refs of the agent's tools
- * @param foreign what others claim
+ * @param foreign knowledge that other deployments claim
  */
 export function suggest(
   known: ReadonlyMap<string, KnownComponent>,
@@ -41,7 +41,7 @@ export function suggest(
   foreign: ReadonlyMap<string, KnownComponent> = NOTHING,
 ): readonly Suggestion[] {
   const all = judged(known, tools)
-    // The agent itself has to use a tool for such a task before anybody speaks of it: most of its tools are for something else.
+    // Only tools that the agent itself has used for such a task: most of its tools are for other tasks.
     .filter(({ uses }) => uses > 0);
   const [best] = sortedBy(
     all.filter((one) => one.confidence >= minConfidence),
@@ -55,11 +55,12 @@ export function suggest(
         ).concat(claimed(known, tools, foreign))
       : [];
   const failing = all.filter((one) => one.potential < HOPELESS);
-  const told: Suggestion[] = [];
-  if (best !== undefined) told.push({ kind: 'prefer', ...named(best) });
-  if (hope !== undefined) told.push({ kind: 'try', ...named(hope) });
-  for (const one of sortedBy(failing, (each) => -each.potential)) told.push({ kind: 'avoid', ...named(one) });
-  return told.slice(0, max);
+  const advice: Suggestion[] = [];
+  if (best !== undefined) advice.push({ kind: 'prefer', ...named(best) });
+  if (hope !== undefined) advice.push({ kind: 'try', ...named(hope) });
+  for (const one of sortedBy(failing, (each) => -each.potential))
+    advice.push({ kind: 'avoid', ...named(one) });
+  return advice.slice(0, max);
 }
 
 const NOTHING: ReadonlyMap<string, KnownComponent> = new Map();
@@ -74,7 +75,7 @@ function judged(known: ReadonlyMap<string, KnownComponent>, tools: readonly stri
     });
 }
 
-/** Of the tools that the agent has never used for such a task: those that others praise, most praised first. */
+/** Of the tools that the agent has never used for such a task: those that others claim to work, highest confidence first. */
 function claimed(
   known: ReadonlyMap<string, KnownComponent>,
   tools: readonly string[],

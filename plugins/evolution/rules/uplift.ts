@@ -4,12 +4,12 @@ export interface ArmCount {
   readonly successes: number;
 }
 
-/** What advice brings: tasks with it beside tasks that would have had it, in sessions that are left without. */
+/** The effect of advice: tasks with advice compared with tasks that would have had it, in sessions that are left without. */
 export interface Uplift {
   /** Success rates, 0 to 1; null without a task. */
   readonly advised: number | null;
   readonly holdout: number | null;
-  /** Of the rates, -1 to 1, with the bounds between which it lies in 95 of 100 cases; null where one of them is missing. */
+  /** The difference of the rates, -1 to 1, with its 95 % interval; null where a rate is missing. */
   readonly difference: number | null;
   readonly low: number | null;
   readonly high: number | null;
@@ -22,7 +22,7 @@ export interface Uplift {
 /** Standard deviations of an interval of 95 %. */
 const Z = 1.96;
 
-/** Compares the two with the interval of Newcombe, which also holds for few tasks and for rates near 0 and 1. Pure. */
+/** Compares the two with Newcombe's interval, which is also valid for few tasks and for rates near 0 and 1. Pure. */
 export function upliftOf(advised: ArmCount, holdout: ArmCount): Uplift {
   const n = advised.tasks + holdout.tasks;
   const [rateAdvised, rateHoldout] = [rateOf(advised), rateOf(holdout)];

@@ -9,7 +9,7 @@ import { createGeneDesk } from './genes/gene-desk.ts';
 
 type EvolutionScope = Scope<EvolutionSettings>;
 
-/** What people see of genes, decide about them, and exchange. */
+/** Opens the services for administering and exchanging genes. */
 export function openGenes(
   scope: Pick<EvolutionScope, 'services' | 'config' | 'metric'>,
   policies: SharingPolicies,

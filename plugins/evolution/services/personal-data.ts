@@ -3,8 +3,8 @@ import { forgetContributor } from '../store/genes.ts';
 import { TenantSharingTable } from '../store/tables.ts';
 
 /**
- * Sharing policies belong to the tenant; who wrote them is named there, and gets a pseudonym when he is erased. Genes that others have from a
- * tenant stay with them when it is purged, and name it no longer.
+ * Sharing policies belong to the tenant and name their authors; an erased user's name is replaced by a pseudonym. When a tenant is purged, other tenants keep
+ * the genes that it contributed, without its name.
  */
 export function createSharingData(database: Pick<Database, 'forTenant' | 'system'>): PersonalData {
   return {

@@ -7,10 +7,10 @@ import { createEvolutionExperience } from './learn/experience.ts';
 import { createPlaybooks } from './learn/playbooks.ts';
 import { createTaskWriter } from './learn/task-writer.ts';
 
-/** Milliseconds after which a playbook in use is read anew: bounded, so that a long interval of distillation keeps no old advice. */
+/** The longest time, in milliseconds, after which a playbook in use is read again, so that advice is not outdated where the distillation interval is long. */
 const MAX_REFRESH_MS = 5_000;
 
-/** Has agents learn from their runs and be advised, for as long as the plugin lives. */
+/** Starts recording, distilling and advising, for as long as the plugin lives. */
 export function startLearning(
   scope: Pick<
     Scope<EvolutionSettings>,

@@ -3,7 +3,7 @@ import type { Clock, Database, Ids, TenantEntityManager } from 'agent-gateway';
 import type { ArmCount } from '../rules/uplift.ts';
 import { type GeneRow, GeneTable, OutcomeTable, TombstoneTable } from './tables.ts';
 
-/** What a list of genes asks for. */
+/** The filter of a list of genes. */
 export interface GeneFilter {
   /** In the label, the component or the name of the agent. */
   readonly text?: string | undefined;
@@ -22,7 +22,7 @@ export interface GeneTotals {
   readonly successes: number;
 }
 
-/** The most trusted genes first, and the number of all that match. */
+/** The genes with the highest confidence first, and the number of all that match. */
 export function listGenes(
   entities: TenantEntityManager,
   { text, minConfidence, state, limit }: GeneFilter,
@@ -99,7 +99,7 @@ export async function revokeGenes(
 /** Rows of one statement. */
 const BATCH = 500;
 
-/** Takes the name of a tenant, and of the deployment that told of it, from the genes that others have from it. The signal ends it early, by throwing. */
+/** Removes the name of a tenant, and of its deployment, from the genes that others have from it. The signal ends it early, by throwing. */
 export async function forgetContributor(
   database: Pick<Database, 'system'>,
   contributor: string,
@@ -116,7 +116,7 @@ export async function forgetContributor(
   }
 }
 
-/** Changes a gene, locked meanwhile, and gives it as it was and is. `change` may throw; without a gene `missing()` is thrown. */
+/** Changes a gene, which is locked meanwhile, and returns it before and after. `change` may throw; without a gene `missing()` is thrown. */
 export function changeGene(
   database: Pick<Database, 'forTenant'>,
   tenantId: string,

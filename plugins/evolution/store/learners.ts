@@ -1,6 +1,6 @@
 import type { ClassWord, TaskClasses } from '../rules/task-classes.ts';
 
-/** Task classes as they are stored: by class, its words, each with what it says. */
+/** Task classes as they are stored: by class its words, each with its weight. */
 export type StoredClasses = Readonly<Record<string, readonly (readonly [number, number])[]>>;
 
 /** The classes that are stored. */

@@ -1,6 +1,6 @@
 import type { Migration } from 'agent-gateway';
 
-/** Genes, tombstones, what genes are made of, and sharing policies. A released migration never changes. */
+/** Genes, tombstones, tasks and learners, and sharing policies. A released migration never changes. */
 const initial: Migration = {
   name: '001-initial',
   up: (schema, types) => [
@@ -136,7 +136,7 @@ const initial: Migration = {
   ],
 };
 
-/** Copies of one content are looked for over all tenants, when its contributor revokes it. */
+/** When a contributor revokes a content, its copies are searched in all tenants. */
 const content: Migration = {
   name: '002-content',
   up: (schema) => [

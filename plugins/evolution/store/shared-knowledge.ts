@@ -15,7 +15,7 @@ export function createSharedKnowledge(options: {
 }): SharedKnowledge {
   const { database, clock, ids } = options;
 
-  /** Revokes a batch of a tenant with its tombstones, all or none. Gives their number. */
+  /** Revokes a batch of a tenant with its tombstones, all or none. Returns their number. */
   function revokeBatch(tenantId: string, where: ReturnType<typeof matching>, reason: string) {
     return database.forTenant(tenantId).transaction(
       async (entities) => {
@@ -55,7 +55,7 @@ export function createSharedKnowledge(options: {
   };
 }
 
-/** What comes in after the revocation began is not part of it, so that it ends. */
+/** Genes that arrive after the revocation began are not part of it, so that it ends. */
 function matching({ taskClass, sourceTenant, source, from, to }: SharedKnowledgeFilter, now: Date) {
   const until = to === undefined || to > now ? now : to;
   return {

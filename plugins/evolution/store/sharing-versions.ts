@@ -8,7 +8,7 @@ import {
 
 /** The versions of one policy. */
 export interface VersionStore<Row> {
-  /** The version in force; undefined where nobody has written one. */
+  /** The version in force; undefined where none was written. */
   latest(): Promise<Row | undefined>;
   find(version: number): Promise<Row | undefined>;
   /** A page, newest first, and the number of all. */

@@ -9,12 +9,12 @@ const HASH = 64;
 export const REASON_LENGTH = 500;
 /** Characters of the names of agents, task classes, components, contributors and senders. */
 export const NAME_LENGTH = 128;
-/** The agent name of what holds for all agents of the tenant: genes of others. */
+/** The agent name of genes that apply to all agents of the tenant: those of others. */
 export const ANY_AGENT = '*';
 /** Characters of the id of an identity. */
 const IDENTITY_LENGTH = 256;
 
-/** What a tenant's agent has learned about one component for one class of tasks. It holds counts and hashes, and no text of anybody. */
+/** What a tenant's agent has learned about one component for one class of tasks. It holds counts and hashes, and no text that a person wrote. */
 export const GeneTable = defineEntity({
   name: 'EvolutionGene',
   tableName: 'evolution_genes',
@@ -53,7 +53,7 @@ export const GeneTable = defineEntity({
     source: column.string(8).$type<'local' | 'hub'>(),
     /** The tenant that shared it; null where it is not shared, or shared without a name. */
     contributor: column.string(NAME_LENGTH).strictNullable(),
-    /** The deployment that it came from; null for the tenant's own, and for what came without a name. */
+    /** The deployment that it came from; null for the tenant's own genes, and for those that came without a name. */
     senderId: column.string(NAME_LENGTH).strictNullable(),
     contentHash: column.string(HASH),
     /** Grows with each change. */
@@ -78,16 +78,16 @@ export const TaskTable = defineEntity({
     id: column.id().primary(),
     tenantId: column.tenant(),
     agentName: column.string(NAME_LENGTH),
-    /** The class that somebody named; null: its words say which. */
+    /** The class that the caller or the agent's definition named; null: found by the words. */
     taskClass: column.string(NAME_LENGTH).strictNullable(),
     features: column.json<readonly number[]>(),
     /** By component: 1 where its last use succeeded, else 0. */
     components: column.json<Readonly<Record<string, 0 | 1>>>(),
     session: column.string(HASH).strictNullable(),
     arm: column.string(8).$type<Arm>(),
-    /** Ids of the genes that stood in its advice. */
+    /** Ids of the genes that were in its advice. */
     advised: column.json<readonly string[]>(),
-    /** Whether the agent did what it was asked for; null where that cannot be said. */
+    /** Whether the agent did what it was asked for; null where that is unknown. */
     outcome: column.boolean().strictNullable(),
     /** Whether it is in the counts of genes and arms. */
     isCounted: column.boolean(),
@@ -104,7 +104,7 @@ export const LearnerTable = defineEntity({
     id: column.id().primary(),
     tenantId: column.tenant(),
     agentName: column.string(NAME_LENGTH),
-    /** By task class: the hashes of its words, each with what it says for the class. */
+    /** By task class: the hashes of its words, each with its weight for the class. */
     classes: column.json<Readonly<Record<string, readonly (readonly [number, number])[]>>>(),
     /** Tasks that were counted since the classes were found. */
     tasksSince: column.integer().default(0),
@@ -129,7 +129,7 @@ export const OutcomeTable = defineEntity({
   },
 });
 
-/** A content that was revoked: what has this hash is not imported again. */
+/** A content that was revoked: genes with this hash are not imported again. */
 export const TombstoneTable = defineEntity({
   name: 'EvolutionTombstone',
   tableName: 'evolution_tombstones',

@@ -4,7 +4,7 @@ import { GeneTable, TenantSharingTable } from './tables.ts';
 /** Tenants that one event reaches. */
 const MAX_TENANTS = 1_000;
 
-/** Tenants that have ever wanted to consume; whether they do now is the policies' word. */
+/** Tenants that have ever wanted to consume; the policies say whether they do now. */
 export async function* consumers(database: Pick<Database, 'system'>): AsyncGenerator<string> {
   for (let [last, found] = ['', 0]; found < MAX_TENANTS; found += 1) {
     const [policy] = await database
@@ -20,7 +20,7 @@ export async function* consumers(database: Pick<Database, 'system'>): AsyncGener
   }
 }
 
-/** Tenants that have taken what says this from elsewhere. */
+/** Tenants that have imported a gene with this content. */
 export async function* holders(
   database: Pick<Database, 'system'>,
   contentHash: string,

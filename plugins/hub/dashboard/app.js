@@ -71,7 +71,7 @@ const shown = {};
 
 function show(name, { total, items }) {
   const text = JSON.stringify([total, items]);
-  // What has not changed stays as it is: nobody loses his place, or what he has selected.
+  // Unchanged content is not replaced, so that the reader keeps the scroll position and the selection.
   if (shown[name] === text) return;
   shown[name] = text;
   const labels = [...document.querySelectorAll(`#${name} th`)].map((label) => label.textContent);

@@ -22,12 +22,12 @@ export interface Gate {
 
 /** Reads: hub keys, nodes, and the gateway's credentials; without any, callers on the loopback interface. */
 export const readable = { access: access.open(['read', HUB_READ]) };
-/** Registrations and subscriptions; `ownerOf` says who of those that come so far may. */
+/** Registrations and subscriptions; of the callers that this rule admits, `ownerOf` decides which may. */
 export const writable = { access: access.open(['write', HUB_WRITE]) };
 /** What operators decide. */
 export const operable = { access: access.governance(['ops:*'], { operator: true }) };
 
-/** Headers by which an envelope, and a caller's way, is known. */
+/** The headers of an envelope. */
 export const EnvelopeHeaders = Type.Object({
   'x-svc-node-id': Type.Optional(Type.String({ description: 'Id of the node that signs' })),
   'x-svc-timestamp': Type.Optional(Type.String({ description: 'Unix seconds' })),
@@ -35,7 +35,7 @@ export const EnvelopeHeaders = Type.Object({
   'x-svc-signature': Type.Optional(Type.String({ description: 'Ed25519, in base64' })),
 });
 
-/** Calls of one caller in a minute, whatever the tenant's own windows are: nodes are many, and belong to none. */
+/** Calls of one caller in a minute, independent of the windows of tenants: nodes are many, and belong to no tenant. */
 export const HUB_LIMIT = {
   perMinute: 1_200,
   by: (call: { readonly identity: { readonly id: string }; readonly address: string }) =>
@@ -46,7 +46,7 @@ type AnyCall = Pick<RouteCall, 'identity' | 'source'> & { readonly headers?: unk
 
 const LOOPBACK = 'loopback';
 
-/** Who writes: the owner of a hub key, an operator, or, without hub keys, somebody on the loopback interface. @throws hub.key-required, auth.required */
+/** The owner as whom a caller writes: that of a hub key, an operator, or, without hub keys, any loopback caller. @throws hub.key-required, auth.required */
 export function ownerOf({ identity, source, headers }: AnyCall, { hasKeys }: Gate): string {
   if (identity.method === HUB_KEY) return identity.id;
   if (isOperator(identity) && hasAnyScope(identity.scopes, ['ops:write']))
@@ -88,7 +88,7 @@ export function signedBy(
   };
 }
 
-/** The node, or the hub, that has signed a call; who came with another credential beside the envelope is looked at here. */
+/** The node, or the hub, that has signed a call. Where the call was authenticated by another credential, the envelope is verified here. */
 export async function signerOf(
   kind: 'node' | 'hub',
   method: string,

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { access, type Route, reply, route, Type } from 'agent-gateway';
 import { type Gate, readable } from './callers.ts';
 
-/** Milliseconds between two pictures at most: time alone makes nodes expire. */
+/** Milliseconds between two snapshots at most: nodes expire without any event. */
 const EVERY_MS = 2_000;
-/** Milliseconds between two pictures at least, whatever happens. */
+/** Milliseconds between two snapshots at least, however often the state changes. */
 const AT_MOST_EVERY_MS = 250;
 const tag = 'hub-dashboard';
 
@@ -27,7 +27,7 @@ const FILES = [
   ['/dashboard/icon.svg', 'icon.svg', 'image/svg+xml', 'Load the icon of the dashboard'],
 ] as const;
 
-/** The dashboard: a page that shows nothing by itself, and the stream of what it shows, for who may read the hub. */
+/** The dashboard: a page without data, and the stream of its data, for callers that may read the hub. */
 export function dashboardRoutes({ load }: Gate): readonly Route[] {
   return [
     ...FILES.map(([path, file, answerType, summary]) =>
@@ -71,7 +71,7 @@ export function dashboardRoutes({ load }: Gate): readonly Route[] {
   ];
 }
 
-/** The files are read when they are asked for first, and kept. */
+/** Each file is read at its first request, and kept in memory. */
 const contents = new Map<string, Promise<string>>();
 
 function contentOf(file: string): Promise<string> {

@@ -5,7 +5,7 @@ import * as schemas from './schemas.ts';
 const KEYS = '/api/v1/keys';
 const tag = 'hub-keys';
 
-/** The keys with which the hub signs. They are no secret: who checks its signatures needs them. */
+/** The public keys of the hub. They are no secret: verifiers of its signatures need them. */
 export function keyRoutes({ load }: Gate): readonly Route[] {
   const published = async () => ({
     keys: (await (await load()).keys.published()).map(({ id, publicKey, retiresAt }) => ({

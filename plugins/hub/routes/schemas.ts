@@ -1,7 +1,7 @@
 import { AnyId, Id, KernelErrors, listOf, Timestamp, Type } from 'agent-gateway';
 import { publicKeyProblem } from '../rules/public-key.ts';
 
-/** The most of a list. */
+/** Entries of a page at most. */
 export const MAX_PAGE = 500;
 const MAX_URL = 2_048;
 
@@ -37,7 +37,7 @@ export const RegisterNode = Type.Object(
   { additionalProperties: true },
 );
 
-/** Where all is said by the path and the signature. */
+/** For routes that need only the path and the signature. */
 export const AnyBody = Type.String({ description: 'Anything, as it was signed', examples: ['{}'] });
 
 export const ConfirmNode = Type.Object({ public_key: PublicKey });
@@ -105,7 +105,7 @@ export const Found = Type.Object({
 const EventType = Type.Union([Type.Literal('gene_promoted'), Type.Literal('gene_revoked')]);
 const CALLBACK = 'https://subscriber.example/genes';
 
-/** A gene in a body: what has no form of one is refused by the handler, which knows its bounds. */
+/** A gene in a body. The handler refuses a value that has not the form of a gene, since it knows the bounds. */
 const ReportedGene = Type.Object(
   {
     geneId: Type.String({ minLength: 1, maxLength: 128, examples: ['gene-1'] }),
@@ -209,7 +209,7 @@ export function requirePublicKey(text: string): string {
   return problem === undefined ? text : refuseMember('public_key', problem);
 }
 
-/** An address of a body, as it is kept. @throws request.invalid */
+/** An address of a body, in the form in which it is stored. @throws request.invalid */
 export function requireUrl(member: string, text: string, form: 'base' | 'any'): string {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:'))

@@ -32,7 +32,7 @@ function toLetter({ id, eventId, attempts, reason, createdAt, event }: DeadLette
   };
 }
 
-/** Subscriptions, of their owners, and what could not be delivered to them. */
+/** The subscriptions of owners, and their dead letters. */
 export function subscriptionRoutes(gate: Gate): readonly Route[] {
   const subscriptions = async () => (await gate.load()).subscriptions;
   return [

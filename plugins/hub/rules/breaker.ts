@@ -1,12 +1,12 @@
-/** Failures in a row after which a node is left alone. */
+/** Consecutive failures after which a node is not called for some time. */
 const THRESHOLD = 5;
-/** Milliseconds for which it is left alone: doubled with each trial that fails. */
+/** Milliseconds for which it is not called: doubled with each trial that fails. */
 const FIRST_MS = 10_000;
 const MOST_MS = 300_000;
 
 /** How calls to one node went. */
 export interface Circuit {
-  /** In a row, up to now. */
+  /** Consecutive failures, up to now. */
   readonly failures: number;
   /** Milliseconds since the epoch: until then it is not called. 0: it may be. */
   readonly openUntil: number;
@@ -15,17 +15,17 @@ export interface Circuit {
 /** A node that was never called. */
 export const CLOSED: Circuit = { failures: 0, openUntil: 0 };
 
-/** Whether a node may be called. When its time is over one call is a trial, and its failure opens the circuit again. Pure. */
+/** Whether a node may be called. Once `openUntil` has passed, one call is a trial, and its failure opens the circuit again. Pure. */
 export function mayCall({ openUntil }: Circuit, now: number): boolean {
   return now >= openUntil;
 }
 
-/** After a trial was let through: the others wait for what comes of it. Pure. */
+/** The circuit while a trial is in progress: other calls are held back until it has ended. Pure. */
 export function tried(circuit: Circuit, now: number): Circuit {
   return circuit.failures < THRESHOLD ? circuit : { ...circuit, openUntil: now + FIRST_MS };
 }
 
-/** After a call. Pure. */
+/** The circuit after a call. Pure. */
 export function afterCall(circuit: Circuit, succeeded: boolean, now: number): Circuit {
   if (succeeded) return CLOSED;
   const failures = circuit.failures + 1;

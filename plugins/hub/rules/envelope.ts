@@ -8,13 +8,13 @@ const SIGNATURE_BYTES = 64;
 const TIMESTAMP = /^[1-9]\d{0,11}$/;
 const NONCE = /^[\x21-\x7e]{1,128}$/;
 
-/** Ids of nodes: what can be a name in a path and in a header. */
+/** Ids of nodes: texts that are allowed in a path and in a header. */
 export const NODE_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/;
 
 /** What is wrong with an envelope; each has a code of its own. */
 export type EnvelopeProblem = 'incomplete' | 'clock' | 'signature';
 
-/** An envelope as it came: complete and well formed, and nothing more is known of it. */
+/** A received envelope: complete and well formed, but not verified. */
 export interface Envelope {
   readonly signer: string;
   readonly timestamp: string;
@@ -32,12 +32,12 @@ export function readEnvelope(header: (name: string) => string | undefined): Enve
     return 'incomplete';
   if (!NODE_ID.test(signer) || !TIMESTAMP.test(timestamp) || !NONCE.test(nonce)) return 'incomplete';
   const signature = Buffer.from(text, 'base64');
-  // One spelling alone: another one of the same bytes would be another signature to who compares texts.
+  // Only the canonical base64: another spelling of the same bytes would look like another signature in a comparison of texts.
   if (signature.length !== SIGNATURE_BYTES || signature.toString('base64') !== text) return 'signature';
   return { signer, timestamp, nonce, signature };
 }
 
-/** A request as it came in. */
+/** A request as it was received. */
 export interface SignedRequest {
   readonly method: string;
   /** The path with its query. */
@@ -45,7 +45,7 @@ export interface SignedRequest {
   readonly body: Uint8Array;
 }
 
-/** Whether an envelope holds for a request, under a key, at a time. Undefined: it does. Pure. */
+/** Why an envelope is not valid for a request, under a key, at a time. Undefined for a valid one. Pure. */
 export function envelopeProblem(
   envelope: Envelope,
   request: SignedRequest,
@@ -59,7 +59,7 @@ export function envelopeProblem(
   return verify(null, text, key, signature) ? undefined : 'signature';
 }
 
-/** What is kept of an envelope that was accepted: neither its nonce nor what it signs is accepted again under the same key. */
+/** The hashes that are stored of an accepted envelope, so that neither its nonce nor its signed text is accepted again under the same key. */
 export function spentOf(
   { signer, nonce, timestamp }: Envelope,
   request: SignedRequest,
@@ -68,7 +68,7 @@ export function spentOf(
 ): readonly string[] {
   const digest = (kind: string, text: string) =>
     createHash('sha256').update(`${kind}\n${publicKey}\n${text}`).digest('hex');
-  // The text and not the signature: whether one text can have two signatures is no matter then.
+  // The text and not the signature: this holds even if one text could have two valid signatures.
   const text = signedText({ ...request, timestamp, signer });
   return [digest('nonce', `${signer}\n${nonce}`), digest('text', text)];
 }

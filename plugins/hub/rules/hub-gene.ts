@@ -6,19 +6,19 @@ const MAX_GENE = 16 * 1024;
 const GENE_ID = /^[\x21-\x7e]{1,128}$/;
 /** Control characters, and those that turn the direction of text. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu;
-/** What most texts are: a search reads ten thousand genes, and to look up the class of each character takes most of its time. */
+/** A fast path for most texts: a search reads ten thousand genes, and looking up the class of each character would take most of its time. */
 const PLAIN = /^[\x20-\x7e]*$/;
 const NAME_LENGTH = 200;
 const WORD_LENGTH = 128;
-/** What stands in the place of a contributor that is not named. */
+/** Stands in for a contributor that is not named. */
 export const ANONYMOUS = 'anonymous';
 
-/** A gene as it is passed on: what has the form of one, bounded in every member. */
+/** A gene as it is passed on: well formed, with every member bounded. */
 export type HubGene = SharedGene;
 
 /**
- * What a node says of a gene, in the form of one; undefined where it has no id, no confidence from 0 to 1, or is too large. What else is missing, or of another
- * kind, counts as unknown: it is the receiver who believes or does not. Pure.
+ * The gene in a node's report; undefined where it has no id, no confidence from 0 to 1, or is too large. Other members that are missing, or of a wrong
+ * type, count as unknown: each receiver decides whether to trust the gene. Pure.
  */
 export function readGene(value: unknown, syncedAt: string): HubGene | undefined {
   const gene = membersOf(value);
@@ -50,7 +50,7 @@ export function readGene(value: unknown, syncedAt: string): HubGene | undefined 
   return Buffer.byteLength(JSON.stringify(read)) > MAX_GENE ? undefined : read;
 }
 
-/** What a gene says, whoever says it: two nodes that have learned the same say the same. Pure. */
+/** The content of a gene, independent of its node: the same for two nodes that have learned the same. Pure. */
 export function contentOf({ taskClass, strategy }: Pick<HubGene, 'taskClass' | 'strategy'>): string {
   const text = JSON.stringify([taskClass, strategy.component, strategy.type]);
   return createHash('sha256').update(text).digest('hex');
@@ -58,7 +58,7 @@ export function contentOf({ taskClass, strategy }: Pick<HubGene, 'taskClass' | '
 
 function membersOf(value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return {};
-  // Parsed JSON can have a member of this name, which would be lost or worse where members are copied.
+  // Parsed JSON can have a member of this name. Copying it would lose it, or set the prototype of the copy.
   return Object.fromEntries(Object.entries(value).filter(([name]) => name !== '__proto__'));
 }
 

@@ -1,24 +1,24 @@
 import type { HubGene } from './hub-gene.ts';
 
-/** What is asked of all nodes. */
+/** The query that a search sends to all nodes. */
 export interface GeneQuery {
   readonly q?: string | undefined;
   readonly taskClass?: string | undefined;
   readonly minConfidence?: number | undefined;
 }
 
-/** Bytes of all results as JSON: an answer is read whole, and its readers bound what they read. */
+/** Bytes of all results as JSON: clients read an answer as a whole, and limit its size. */
 export const MAX_RESULT_BYTES = 900 * 1024;
 
-/** Whether a gene is what was asked for. Words are the node's matter, since it alone knows what its genes are about. Pure. */
+/** Whether a gene matches a query. The words of a query are matched by the node, which alone knows what its genes are about. Pure. */
 export function fits({ taskClass, minConfidence }: GeneQuery, gene: HubGene): boolean {
   if (taskClass !== undefined && gene.taskClass !== taskClass) return false;
   return minConfidence === undefined || gene.confidence >= minConfidence;
 }
 
 /**
- * One gene for each `geneId`, with its contributor: the one of the highest confidence, of equal ones the one that changed last. Most trusted first, and as many as
- * `limit` and the size of an answer allow. Pure.
+ * One gene for each `geneId`, with its contributor: the one with the highest confidence, of equal ones the one that changed last. Sorted by confidence, highest
+ * first, and as many as `limit` and the size of an answer allow. Pure.
  */
 export function mergeGenes(
   answers: readonly (readonly HubGene[])[],
@@ -44,7 +44,7 @@ export function mergeGenes(
 function isBetter(gene: HubGene, other: HubGene): boolean {
   if (gene.confidence !== other.confidence) return gene.confidence > other.confidence;
   if (gene.updatedAt !== other.updatedAt) return gene.updatedAt > other.updatedAt;
-  // In whatever order the nodes answer, the result is the same.
+  // A last criterion, so that the result does not depend on the order in which nodes answer.
   return gene.contributorId < other.contributorId;
 }
 

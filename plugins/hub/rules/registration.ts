@@ -1,20 +1,20 @@
-/** Seconds between two heartbeats of a node, and without one until it counts as gone (decisions 3.6). */
+/** Seconds between two heartbeats of a node, and seconds without one after which it counts as expired (decisions 3.6). */
 export const HEARTBEAT_S = 30;
 export const TTL_S = 60;
 
-/** How a node stands. */
+/** The status of a node. */
 export type NodeStatus = 'healthy' | 'expired' | 'conflict';
 
-/** A node, as far as its standing depends on it. */
+/** The columns of a node on which its status depends. */
 export interface Standing {
   readonly publicKey: string;
   readonly endpoint: string;
-  /** The other key that somebody has brought for its id; null: nobody has. */
+  /** Another key with which its id was registered; null: there was none. */
   readonly rivalKey: string | null;
   readonly lastSeenAt: Date;
 }
 
-/** How a node stands at a time. Pure. */
+/** The status of a node at a time. Pure. */
 export function statusOf(
   { rivalKey, lastSeenAt }: Pick<Standing, 'rivalKey' | 'lastSeenAt'>,
   now: Date,
@@ -23,19 +23,19 @@ export function statusOf(
   return now.getTime() - lastSeenAt.getTime() <= TTL_S * 1000 ? 'healthy' : 'expired';
 }
 
-/** What becomes of a registration. */
+/** The outcome of a registration. */
 export type RegistrationDecision =
-  /** There is no such node: it becomes one. */
+  /** The id is unknown: the node is added. */
   | 'new'
-  /** The same key again: it is seen, and its capabilities are those that it says now. */
+  /** The same key and endpoint: the node counts as seen, and its capabilities are replaced. */
   | 'again'
-  /** The same key, at another place, and the envelope says so itself. */
+  /** The same key with another endpoint, and the registration is signed with the key. */
   | 'moved'
-  /** The same key, at another place, and nothing shows that its owner says so. */
+  /** The same key with another endpoint, but no signature shows that the owner of the key sent it. */
   | 'unsigned'
-  /** Another key, the first one: both are flagged, and neither counts until an operator has decided. */
+  /** A second key for the id: both are flagged, and neither counts until an operator has decided. */
   | 'rival'
-  /** It is flagged already: whoever comes has to wait. */
+  /** The id is flagged already: every registration has to wait for the operator. */
   | 'flagged';
 
 /** Decides about a registration. A known id stays with its key for as long as the node is not deleted, also when it has expired. Pure. */
@@ -50,7 +50,7 @@ export function decideRegistration(
   return wanted.isSigned ? 'moved' : 'unsigned';
 }
 
-/** What an operator's word about a key comes to. Pure. */
+/** Which of a node's keys an operator has confirmed. Pure. */
 export function decideConfirmation(
   { publicKey, rivalKey }: Pick<Standing, 'publicKey' | 'rivalKey'>,
   confirmed: string,

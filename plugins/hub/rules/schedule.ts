@@ -2,7 +2,7 @@ import { parseDuration } from 'agent-gateway';
 
 /** Attempts of one delivery. */
 export const ATTEMPTS = 6;
-/** What an attempt comes late at most, as a part of its delay: subscribers that come back are not met by all at once. */
+/** The random extra delay of an attempt at most, as a part of its delay: a subscriber that comes back does not get all attempts at once. */
 const JITTER = 0.2;
 const MAX_DELAY_MS = 24 * 3_600_000;
 
@@ -17,7 +17,7 @@ export function readBackoff(texts: readonly string[]): readonly number[] | undef
  * Milliseconds until the next attempt after `failed` ones; undefined after the last. Pure.
  *
  * @param random 0 to 1
- * @param asked milliseconds that the subscriber wants to be left alone for, an hour of which is granted
+ * @param asked milliseconds for which the subscriber wants no attempt; at most an hour is granted
  */
 export function delayAfter(
   failed: number,

@@ -42,8 +42,8 @@ export function createAnnouncements(parts: {
 }) {
   const { hubs, calls, membership, node, exchange, policies, genes, jobs, log } = parts;
 
-  /** The gene as hubs are told of it; undefined where they are told nothing. */
-  async function told(tenantId: string, { change, from, gene }: GeneMove): Promise<HubGene | undefined> {
+  /** The gene as it is reported to hubs; undefined where nothing is reported. */
+  async function reported(tenantId: string, { change, from, gene }: GeneMove): Promise<HubGene | undefined> {
     const { id: nodeId } = await node();
     const named = (contributorId: string) => (contributorId === ANONYMOUS ? ANONYMOUS : nodeId);
     const noted = {
@@ -53,7 +53,7 @@ export function createAnnouncements(parts: {
       updatedAt: new Date(gene.updatedAt),
     };
     if (change === 'promoted') {
-      // As it is now: meanwhile it may have lost its place, or its tenant may share no more.
+      // The current gene: meanwhile it may no longer be promoted, or its tenant may have stopped sharing.
       const current = await exchange.find(tenantId, gene.geneId);
       if (current === undefined) return undefined;
       const shared = { ...current, contributorId: named(current.contributorId) };
@@ -62,7 +62,7 @@ export function createAnnouncements(parts: {
     }
     const known = await genes.find(nodeId, gene.geneId);
     const { effectiveContributionMode: mode } = await policies.of(tenantId);
-    // Of what was never shared nobody is told, not even that it is gone.
+    // A gene that was never shared is not reported, not even its revocation.
     const wasShared = known !== undefined || (mode !== 'disabled' && from !== 'candidate');
     if (!wasShared) return undefined;
     const contributorId = known?.gene.contributorId ?? (mode === 'trusted' ? nodeId : ANONYMOUS);
@@ -72,9 +72,9 @@ export function createAnnouncements(parts: {
   }
 
   const heard: DurableEventHandler<GeneMove> = async (move, { id, tenantId, entities }) => {
-    // That a gene rests is no word about what others have made of it.
+    // A quarantine says nothing about the copies of other nodes, and is not reported.
     if (move.change === 'quarantined') return;
-    const gene = await told(tenantId, move);
+    const gene = await reported(tenantId, move);
     if (gene === undefined) return;
     const type = move.change === 'promoted' ? 'gene_promoted' : 'gene_revoked';
     for (const { url } of hubs) {
@@ -88,7 +88,7 @@ export function createAnnouncements(parts: {
     { signal },
   ) => {
     const hub = hubs.find((one) => one.url === url);
-    // It is no hub of this gateway any more.
+    // The hub was removed from the settings of this gateway.
     if (hub === undefined) return;
     const { status, body } = await calls.signed(
       hub,
@@ -106,7 +106,7 @@ export function createAnnouncements(parts: {
       );
       return;
     }
-    // The hub may not know this node (any more): the next attempt finds it registered.
+    // The hub may not know this node (any more): registers it, so that the next attempt can succeed.
     if (status === 401 || status === 404) {
       membership?.forget(url);
       await membership?.keep(signal);

@@ -4,8 +4,8 @@ import type { GeneStore } from '../store/genes.ts';
 import type { EventRow } from '../store/tables.ts';
 
 /**
- * Makes what this gateway does with an event of the network: it offers a promoted gene to the tenants that consume, and takes a revoked one from all who have it.
- * A node's word revokes what it alone has learned: a content that another node stands for stays.
+ * Makes the function that applies an event of the network to this gateway: it offers a promoted gene to the tenants that consume, and withdraws a revoked one
+ * from all tenants that have it. A node can revoke only what it alone has learned: a content that another node has promoted as well stays.
  */
 export function createApply(parts: {
   readonly exchange: GeneExchange;

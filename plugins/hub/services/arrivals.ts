@@ -12,8 +12,8 @@ interface Arrival {
 }
 
 /**
- * Takes what has arrived off its queue, and counts it for its subscription. What arrives while this is done for others is taken off together: one event for many comes
- * down to few statements. Resolves when it is stored.
+ * Removes a completed delivery from its queue, and counts it for its subscription. Deliveries that complete while others are being stored are stored together, so
+ * that one event for many subscribers takes few statements. Resolves when it is stored.
  */
 export type Arrived = (delivery: DeliveryRow) => Promise<void>;
 
@@ -50,7 +50,7 @@ export function createArrivals(parts: {
       waiting.push({ delivery, resolve, reject });
       if (isGoing) return;
       isGoing = true;
-      // Whatever this turn of the event loop brings goes along.
+      // Deliveries that complete in the same turn of the event loop are stored together.
       setImmediate(store);
     });
 }

@@ -11,7 +11,7 @@ import { ENVELOPE } from '../contract.ts';
 import type { Envelopes } from './envelopes.ts';
 import { HubErrors } from './errors.ts';
 
-/** How callers of the hub prove who they are. Their scopes are the hub's own: elsewhere in the gateway they are nobody. */
+/** The credentials of callers of the hub. Their scopes are the hub's own and allow nothing elsewhere in the gateway. */
 export const HUB_KEY = 'hub_key';
 export const HUB_NODE = 'hub_node';
 export const HUB_PEER = 'hub_peer';
@@ -21,7 +21,7 @@ export const HUB_WRITE = 'hub:write';
 const MIN_KEY = 16;
 const MAX_KEYS = 1_000;
 
-/** What is kept of a key: it names its owner, and does not give the key away. */
+/** The owner of a key, derived from it: it does not reveal the key. */
 function ownerOf(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
@@ -41,7 +41,7 @@ export function hubKeys(keys: readonly string[]): Authenticator {
     authenticate({ bearer }) {
       if (bearer === undefined || owners.length === 0) return undefined;
       const digest = digestOf(bearer);
-      // All are compared, so that the time does not say which one was near.
+      // Compares with all keys, so that the time does not reveal which one matched.
       const found = owners.filter((owner) => timingSafeEqual(owner.digest, digest))[0];
       return found === undefined
         ? undefined
@@ -56,10 +56,10 @@ function callerOf(id: string, method: string, scopes: readonly string[]): Identi
   return { id, tenantId: DEFAULT_TENANT_ID, roles: [], scopes: new Set(scopes), method };
 }
 
-/** Registrations carry an envelope beside their key: the route looks at both. */
+/** Registrations may carry an envelope in addition to their key: the route checks both. */
 const REGISTRATION = '/api/v1/nodes';
 
-/** Envelopes, on the routes of the hub. They are verified on the bytes that arrived, before anything is made of them. */
+/** Authenticates envelopes on the routes of the hub. They are verified on the received bytes, before the body is parsed. */
 export function hubEnvelopes(load: () => Promise<Pick<Envelopes, 'verify'>>): BodyAuthenticator {
   return {
     name: 'hub-envelope',
@@ -73,7 +73,7 @@ export function hubEnvelopes(load: () => Promise<Pick<Envelopes, 'verify'>>): Bo
         return { identity: callerOf(id, kind === 'node' ? HUB_NODE : HUB_PEER, [HUB_READ]) };
       } catch (error) {
         if (!(error instanceof GatewayError) || error.kind !== 'unauthenticated') throw error;
-        // What is only read may be read by who is somebody else, too, as without an envelope.
+        // For a read, an unknown signer is treated like a caller without an envelope: another credential may still admit the call.
         if (method === 'GET' && error.code === HubErrors.signerUnknown.definition.code) return undefined;
         return { failure: 'invalid', error };
       }

@@ -7,21 +7,21 @@ import { createArrivals } from './arrivals.ts';
 import { OWN } from './events.ts';
 import type { SendEvent } from './send-event.ts';
 
-/** Subscriptions that are served at one time: those that answer, and those whose last attempt took all of its time. Neither kind takes the places of the other. */
+/** Subscriptions that are served at one time: those that answer, and those whose last attempt timed out. Neither kind takes the places of the other. */
 const PLACES = 128;
 const SLOW_PLACES = 128;
-/** Milliseconds for which one that hung counts as slow. */
+/** Milliseconds for which a subscription counts as slow after an attempt that hung. */
 const SLOW_MS = 600_000;
-/** Milliseconds for which a delivery is the process's that attempts it: longer than an attempt takes. */
+/** Milliseconds for which the attempting process holds its claim on a delivery: longer than an attempt takes. */
 const CLAIM_MS = 30_000;
-/** Subscriptions of one look: all that there may be, and this gateway; where it were fewer, those that hang could fill it. */
+/** Subscriptions that one query reads: the maximum number, and this gateway's own; with a lower limit, subscriptions that hang could fill it. */
 const LOOKED_AT = 10_001;
-/** Events that are remembered, and milliseconds for which: many subscribers get the same one, and it never changes. */
+/** Events that are cached, and milliseconds for which: many subscribers get the same event, and it never changes. */
 const EVENTS = 64;
 const EVENT_MS = 60_000;
 const REASON_LENGTH = 500;
 
-/** What became of an attempt. */
+/** The outcome of an attempt. */
 export type AttemptResult = 'delivered' | 'retried' | 'dead';
 
 interface Attempt {
@@ -31,22 +31,22 @@ interface Attempt {
 
 const ARRIVED: Attempt = { error: null, retryAfterMs: 0 };
 
-/** A delivery that is this process's to attempt. */
+/** A delivery that this process has claimed. */
 interface Claim {
   readonly delivery: DeliveryRow;
-  /** Undefined for one that was deleted, and for this gateway itself. */
+  /** Undefined where it was deleted, and for this gateway's own queue. */
   readonly subscription: SubscriptionRow | undefined;
-  /** Another one of the subscription was due. */
+  /** Whether another delivery of the subscription was due. */
   readonly hasMore: boolean;
 }
 
-/** Delivers what is due: each subscription has a queue of its own, of which one delivery is under way at a time. */
+/** Sends due deliveries. Each subscription has a queue of its own, with one delivery in progress at a time. */
 export interface Dispatcher {
-  /** Looks for what is due, soon. */
+  /** Starts a search for due deliveries. */
   wake(): void;
-  /** The same, and resolves when the look is over (not the deliveries). */
+  /** The same; resolves when the search (not the deliveries) has ended. */
   sweep(): Promise<void>;
-  /** Ends: what is under way when `signal` aborts goes back as it was. */
+  /** Stops. Deliveries that are still in progress when `signal` aborts go back to their queues unchanged. */
   finish(signal: AbortSignal): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export function createDispatcher(parts: {
   readonly deliveries: DeliveryStore;
   readonly subscriptions: Pick<SubscriptionStore, 'findAll' | 'noteDelivered' | 'noteFailed'>;
   readonly send: SendEvent;
-  /** Does with an event what this gateway itself has to do. */
+  /** Applies an event to this gateway itself. */
   readonly apply: (event: EventRow) => Promise<void>;
   readonly backoff: readonly number[];
   readonly clock: Clock;
@@ -66,9 +66,9 @@ export function createDispatcher(parts: {
   const { deliveries, subscriptions, send, apply, backoff, clock, ids, log, counted, changed } = parts;
   const busy = new Map<string, Promise<void>>();
   const slowUntil = new Map<string, number>();
-  /** Subscriptions that were found due and have no place yet, those that have waited longest first. */
+  /** Subscriptions with due deliveries that have no place yet, those that have waited longest first. */
   let ready: readonly string[] = [];
-  /** Those of which more was found due while one of theirs was under way. */
+  /** Subscriptions for which more was found due while one of their deliveries was in progress. */
   const again = new Set<string>();
   const stop = new AbortController();
   let isEnding = false;
@@ -88,7 +88,7 @@ export function createDispatcher(parts: {
 
   const isSlow = (id: string) => (slowUntil.get(id) ?? 0) > clock.monotonic();
 
-  /** The oldest that is due of each of these, with its subscription. */
+  /** Claims the oldest due delivery of each of these subscriptions. */
   async function claim(subscriptionIds: readonly string[]): Promise<ReadonlyMap<string, Claim>> {
     const { claims, isWhole } = await deliveries.claim(
       subscriptionIds,
@@ -108,7 +108,7 @@ export function createDispatcher(parts: {
     );
   }
 
-  /** One attempt. Gives how it went. */
+  /** Makes one attempt, and returns its outcome. */
   async function attempt({ delivery, subscription }: Claim, event: EventRow): Promise<Attempt> {
     const { subscriptionId, id, attempts } = delivery;
     if (subscriptionId === OWN) {
@@ -120,7 +120,7 @@ export function createDispatcher(parts: {
         return { error: 'This gateway could not apply it.', retryAfterMs: 0 };
       }
     }
-    // It was deleted, and its deliveries with it, but for what was accepted at that very moment.
+    // The subscription was deleted with its deliveries; this one was accepted at the same moment.
     if (subscription === undefined) return ARRIVED;
     const sent = await send(subscription, { id, attempt: attempts + 1 }, event, stop.signal);
     if (sent.hung) slowUntil.set(subscriptionId, clock.monotonic() + SLOW_MS);
@@ -129,7 +129,7 @@ export function createDispatcher(parts: {
     return sent;
   }
 
-  /** Delivers what was claimed. False where nothing else is known to be due, or the subscription has to make room. */
+  /** Sends a claimed delivery. False where nothing else is known to be due, or the subscription has to give up its place. */
   async function deliver(claimed: Claim): Promise<boolean> {
     const { delivery, hasMore } = claimed;
     const { subscriptionId } = delivery;
@@ -146,7 +146,7 @@ export function createDispatcher(parts: {
       const dueAt = delay === undefined ? undefined : new Date(clock.now() + delay);
       await deliveries.failed(delivery, error.slice(0, REASON_LENGTH), dueAt);
       counted(delay === undefined ? 'dead' : 'retried');
-      // The sweep finds what is due in a second or later.
+      // The periodic sweep finds deliveries that are due in a second or later.
       if (delay !== undefined && delay < 1_000) setTimeout(wake, delay + 1).unref();
       return hasMore && !isSlow(subscriptionId);
     } catch (err) {
@@ -174,7 +174,7 @@ export function createDispatcher(parts: {
     changed();
   }
 
-  /** Gives the places that are free to those that wait for one, all at once: their deliveries are claimed together. */
+  /** Gives the free places to waiting subscriptions, all at once, so that their deliveries are claimed together. */
   function fill(): void {
     isFilling = false;
     if (isEnding) return;

@@ -11,7 +11,7 @@ import { publicKeyOf } from '../rules/public-key.ts';
 import type { NodeStore } from '../store/nodes.ts';
 import { HubErrors } from './errors.ts';
 
-/** Who has signed a request. */
+/** The signer of a request. */
 export interface Signer {
   readonly id: string;
   /** A node of this hub, or a hub in which this gateway is a node (this one included). */
@@ -21,7 +21,7 @@ export interface Signer {
 /** Checks envelopes. */
 export interface Envelopes {
   /**
-   * Who has signed a request, by the bytes that arrived. An envelope counts once, on all replicas and over restarts.
+   * The signer of a request, verified on the received bytes. An envelope is accepted once, across all replicas and restarts.
    *
    * @throws hub.envelope-incomplete, hub.signature-invalid, hub.clock-skewed, hub.replayed; hub.signer-unknown
    */
@@ -60,7 +60,7 @@ export function createEnvelopes(parts: {
     const now = clock.now();
     const problem = envelopeProblem(envelope, request, publicKeyOf(key), now);
     if (problem !== undefined) throw PROBLEMS[problem]();
-    // Only what somebody known has signed is kept, so that nobody else fills the table. A timestamp may lie ahead: twice the skew, and it is refused by itself.
+    // Only envelopes of known signers are stored, so that no stranger can fill the table. The timestamp may be ahead: after twice the skew it is refused anyway.
     const until = new Date(now + (2 * CLOCK_SKEW_S + 1) * 1000);
     if (!(await nodes.spend(spentOf(envelope, request, key), until))) throw HubErrors.replayed();
     return { id: envelope.signer, kind };

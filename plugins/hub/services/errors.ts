@@ -1,6 +1,6 @@
 import { defineErrors } from 'agent-gateway';
 
-/** What the hub refuses. */
+/** The errors of the hub. */
 export const HubErrors = defineErrors({
   envelopeIncomplete: {
     code: 'hub.envelope-incomplete',

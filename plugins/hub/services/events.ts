@@ -10,14 +10,14 @@ import { HubErrors } from './errors.ts';
 
 /** Genes of one node that the hub remembers. */
 const MAX_GENES = 10_000;
-/** Deliveries of one subscription that wait; what comes beyond them is a dead letter at once. */
+/** Waiting deliveries of one subscription; further ones are dead letters at once. */
 const MAX_WAITING = 10_000;
 const FULL = 'So many deliveries waited that no more were taken.';
 
-/** The subscription of this very gateway, which takes what nodes report as others do. */
+/** The subscription of this gateway itself, which receives reported events as other subscribers do. */
 export const OWN = 'own';
 
-/** What a node reports. */
+/** An event that a node reports. */
 export interface Reported {
   readonly type: HubEvent;
   readonly gene: HubGene;
@@ -25,24 +25,24 @@ export interface Reported {
   readonly key: string | undefined;
 }
 
-/** What became of it. */
+/** The outcome for a reported event. */
 export interface Accepted {
   readonly id: string;
   /** 0 for an event that was accepted before. */
   readonly deliveries: number;
 }
 
-/** Takes what nodes report, and owes it to subscribers from then on. */
+/** Accepts the events that nodes report, and stores a delivery for each subscriber. */
 export interface Events {
-  /** A gene as it is reported; without a contributor it is this one's. Undefined for what has not the form of a gene. */
+  /** A reported gene; where it names no contributor, with this one. Undefined for a value that has not the form of a gene. */
   read(given: Readonly<Record<string, unknown>>, contributor: string): HubGene | undefined;
   /**
-   * Accepts an event of a node together with its deliveries: when this resolves they are owed, whatever dies.
+   * Accepts an event of a node together with its deliveries: when this resolves, they are stored, and survive a crash.
    *
    * @throws hub.foreign-contributor, hub.gene-revoked, hub.too-many-genes
    */
   accept(nodeId: string, reported: Reported): Promise<Accepted>;
-  /** Takes what a hub has delivered to this gateway, for this gateway alone. */
+  /** Accepts an event that a hub has delivered to this gateway, for this gateway alone. */
   acceptOwn(hubId: string, reported: Reported): Promise<Accepted>;
 }
 
@@ -54,7 +54,7 @@ export function createEvents(parts: {
   readonly ids: Pick<Ids, 'uuid'>;
   /** Whether this gateway does anything with genes. */
   readonly hasOwn: boolean;
-  /** Something is due. */
+  /** Notifies the dispatcher that something is due. */
   readonly wake: () => void;
   readonly counted: (type: HubEvent) => void;
 }): Events {
@@ -91,10 +91,10 @@ export function createEvents(parts: {
       if (before === undefined && (await genes.countOf(nodeId)) >= MAX_GENES) throw HubErrors.tooManyGenes();
       const now = new Date(clock.now());
       const [state, content] = [type === 'gene_promoted' ? 'promoted' : 'revoked', contentOf(gene)] as const;
-      // The tombstone is there before anybody hears of it: nobody asks again and finds what he was just told to forget.
+      // The tombstone is stored before subscribers are notified: otherwise a search could still find the gene after its revocation was delivered.
       if (!(await genes.note({ nodeId, geneId: gene.geneId, content, gene, state, updatedAt: now })))
         throw HubErrors.geneRevoked();
-      // By what it was trusted when it was promoted, too: who was told of it hears that it is gone.
+      // A revocation also counts with the confidence of the promotion, so that it reaches the subscribers that received the promotion.
       const confidence = Math.max(
         gene.confidence,
         type === 'gene_revoked' ? (before?.gene.confidence ?? 0) : 0,
@@ -121,7 +121,7 @@ function wants({ minConfidence }: Pick<SubscriptionRow, 'minConfidence'>, confid
   return minConfidence === null || confidence >= minConfidence;
 }
 
-/** The id of an event that its node has named: the same each time it is reported. A UUID of version 8 (RFC 9562). */
+/** The id of an event to which its node gave a key: the same for each report of it. A UUID of version 8 (RFC 9562). */
 function eventId(nodeId: string, key: string): string {
   const digest = createHash('sha256').update(`${nodeId}\n${key}`).digest().subarray(0, 16);
   digest[6] = 0x80 | (digest[6]! & 0x0f);

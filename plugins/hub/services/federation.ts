@@ -10,26 +10,26 @@ import type { Keys } from './keys.ts';
 import type { SendSigned } from './requests.ts';
 import type { Tombstones } from './tombstones.ts';
 
-/** Milliseconds that a node has (decisions 3.6), and what is read of it. */
+/** Milliseconds that a node has to answer (decisions 3.6), and limits of its answer. */
 const DEADLINE_MS = 2_000;
 const MAX_BYTES = 1024 * 1024;
 const MAX_GENES = 1_000;
 /** Nodes that one search asks. */
 const MAX_NODES = 256;
-/** Searches under way at one time, and milliseconds that another one waits for its turn. */
+/** Concurrent searches, and milliseconds that a further one waits for its turn. */
 const SEARCHES = 8;
 const PATIENCE_MS = 5_000;
 
-/** What a search came to. */
+/** The result of a search. */
 export interface Found {
   readonly results: readonly HubGene[];
   /** Nodes that were asked. */
   readonly queried: number;
-  /** Those of them that answered in time, in a form that can be used. */
+  /** Nodes that answered in time, in a usable form. */
   readonly healthy: number;
 }
 
-/** Searches the genes of all healthy nodes at once; one that is slow, dead, lying, huge or redirecting costs only itself. @throws hub.busy */
+/** Searches the genes of all healthy nodes in parallel; a node that is slow, dead, lying, huge or redirecting affects only its own results. @throws hub.busy */
 export type FederatedSearch = (query: GeneQuery, limit: number, signal: AbortSignal) => Promise<Found>;
 
 export function createFederation(parts: {
@@ -40,7 +40,7 @@ export function createFederation(parts: {
   readonly clock: Pick<Clock, 'now'>;
   readonly ids: Pick<Ids, 'bytes'>;
   readonly log: Pick<Logger, 'debug'>;
-  /** One node was asked. */
+  /** Counts the call of one node. */
   readonly counted: (result: 'answered' | 'failed') => void;
 }): FederatedSearch {
   const { nodes, keys, send, tombstones, clock, ids, log, counted } = parts;
@@ -72,7 +72,7 @@ export function createFederation(parts: {
       counted('answered');
       return genes.filter(({ geneId }) => !tombstones.cover(id, geneId));
     } catch (err) {
-      // The caller is gone: that says nothing about the node.
+      // The caller has disconnected, which says nothing about the node.
       if (signal.aborted) return undefined;
       circuits.set(id, afterCall(circuits.get(id) ?? CLOSED, false, clock.now()));
       counted('failed');
@@ -97,7 +97,7 @@ export function createFederation(parts: {
     });
 }
 
-/** `{endpoint}/api/v1/genes`, with a parameter that makes each request, and so its signature, another one. */
+/** `{endpoint}/api/v1/genes`, with a parameter that makes each request, and so its signature, unique. */
 function urlOf({ endpoint }: NodeRow, { q, taskClass, minConfidence }: GeneQuery, request: string): URL {
   const url = new URL(`${endpoint.replace(/\/+$/, '')}/api/v1/genes`);
   if (q !== undefined) url.searchParams.set('q', q);
@@ -107,7 +107,7 @@ function urlOf({ endpoint }: NodeRow, { q, taskClass, minConfidence }: GeneQuery
   return url;
 }
 
-/** The genes of an answer, `{genes: […]}` or `{results: […]}`; what is no gene is left out. Throws for an answer that is none. */
+/** The genes of an answer, `{genes: […]}` or `{results: […]}`; entries that are no genes are left out. Throws for an answer of another form. */
 function genesIn(answer: unknown, syncedAt: string): readonly HubGene[] {
   const { genes, results } = (answer ?? {}) as { genes?: unknown; results?: unknown };
   const list = Array.isArray(answer) ? answer : (genes ?? results);

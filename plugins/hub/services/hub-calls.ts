@@ -6,7 +6,7 @@ import type { SigningKey } from './keys.ts';
 /** Milliseconds for a call, and bytes of its answer. */
 const TIMEOUT_MS = 5_000;
 const MAX_ANSWER = 1024 * 1024;
-/** Milliseconds for which the keys of a hub are known, and after which they are looked for again for an id that is not among them. */
+/** Milliseconds for which the keys of a hub are cached, and after which they are fetched again for an id that is not among them. */
 const KEYS_MS = 300_000;
 const KEYS_AGAIN_MS = 2_000;
 
@@ -16,7 +16,7 @@ export interface JoinedHub {
   readonly apiKey: string | undefined;
 }
 
-/** What a hub answered. */
+/** The answer of a hub. */
 export interface HubAnswer {
   readonly status: number;
   /** Parsed; undefined where it is no JSON. */
@@ -25,7 +25,7 @@ export interface HubAnswer {
 
 /** Calls hubs in the name of this node. */
 export interface HubCalls {
-  /** Signed with the node's key. Throws where there is no answer in time. */
+  /** Sends a request signed with the node's key. Throws where there is no answer in time. */
   signed(
     hub: JoinedHub,
     method: string,
@@ -33,7 +33,7 @@ export interface HubCalls {
     body: unknown,
     signal?: AbortSignal,
   ): Promise<HubAnswer>;
-  /** With the hub's bearer key alone. */
+  /** Sends a request with the hub's bearer key alone. */
   plain(
     hub: JoinedHub,
     method: string,
@@ -41,7 +41,7 @@ export interface HubCalls {
     body?: unknown,
     signal?: AbortSignal,
   ): Promise<HubAnswer>;
-  /** The key (base64) with this id of one of the hubs; undefined where none has it, as far as they can be asked. */
+  /** The key (base64) with this id of one of the hubs; undefined where no hub that can be reached has it. */
   hubKey(id: string): Promise<string | undefined>;
 }
 
@@ -91,7 +91,7 @@ export function createHubCalls(parts: {
     known.set(hub.url, { keys: new Map(found), at: clock.monotonic() });
   }
 
-  /** Looks for the keys of a hub where they are not known, or too old for this id. Several who ask at once ask once. */
+  /** Fetches the keys of a hub where they are not cached, or too old for this id. Concurrent calls share one request. */
   async function refresh(hub: JoinedHub, id: string): Promise<void> {
     const last = known.get(hub.url);
     const age = last === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() - last.at;
@@ -99,7 +99,7 @@ export function createHubCalls(parts: {
     const pending =
       asking.get(hub.url) ??
       askKeys(hub)
-        // A hub that is away keeps the keys that it had: what it signed before still holds.
+        // Where a hub is unreachable, its cached keys stay valid for what it has signed.
         .catch(() => {
           known.set(hub.url, { keys: last?.keys ?? new Map(), at: clock.monotonic() });
         })

@@ -15,15 +15,15 @@ export interface SigningKey {
   readonly key: KeyObject;
 }
 
-/** The keys of the hub, and of this deployment as a node. They are made at the first use, and stay. */
+/** The keys of the hub, and of this deployment as a node. They are made at the first use, and stored. */
 export interface Keys {
-  /** Those that are published, the one in use first. */
+  /** The published keys, the one in use first. */
   published(): Promise<readonly (SigningKey & { readonly retiresAt: Date | null })[]>;
-  /** The one to sign with: the one that a subscriber knows, for as long as it is published, else the one in use. */
+  /** The key to sign with: the one that a subscriber knows, for as long as it is published, else the one in use. */
   current(knownId?: string): Promise<SigningKey>;
-  /** This deployment's key as a node; it is not rotated, since a node is its key. */
+  /** This deployment's key as a node; it is not rotated, since the key is the node's identity. */
   node(): Promise<SigningKey>;
-  /** Puts another one in use. The one before stays published for the overlap. */
+  /** Puts a new key in use. The previous one stays published for the overlap. */
   rotate(): Promise<SigningKey>;
 }
 
@@ -46,7 +46,7 @@ export function createKeys(parts: {
     return key;
   }
 
-  /** Of several processes that make one at once, the key of one counts for all. */
+  /** Makes a key. Where several processes do so at once, all use the key of one of them. */
   async function make(use: KeyRow['use'], generation: number): Promise<void> {
     const pair = generateKeyPairSync('ed25519');
     const publicKey = publicKeyText(pair.publicKey);

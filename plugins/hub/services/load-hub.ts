@@ -10,13 +10,13 @@ export interface HubLoader {
   load(): Promise<Hub>;
   /** The hub where it is in use, or an earlier process has used it; else undefined. */
   inUse(): Promise<Hub | undefined>;
-  /** Ends deliveries; what is under way when `signal` aborts goes back. */
+  /** Ends deliveries; those still in progress when `signal` aborts go back to their queues. */
   finish(signal: AbortSignal): Promise<void>;
   /** Ends what was loaded. */
   close(): Promise<void>;
 }
 
-/** Makes the loader. Throws a ConfigurationError, which stops the start, for what is no list of five durations. */
+/** Makes the loader. Throws a ConfigurationError, which stops the start, where the delays are not five durations. */
 export function createHubLoader(scope: Scope<HubSettings>, experience: Experience): HubLoader {
   const { services, config: settings, log } = scope;
   const backoff = readBackoff(settings.delivery_backoff);
@@ -40,7 +40,7 @@ export function createHubLoader(scope: Scope<HubSettings>, experience: Experienc
 
   function load(): Promise<Hub> {
     if (isClosed) return Promise.reject(new Error('the hub is closed'));
-    // What could not be loaded is tried again.
+    // After a failure the next use loads it again.
     loading ??= open().catch((error: unknown) => {
       loading = undefined;
       throw error;

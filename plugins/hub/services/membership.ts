@@ -4,25 +4,25 @@ import { HEARTBEAT_S } from '../rules/registration.ts';
 import type { HubAnswer, HubCalls, JoinedHub } from './hub-calls.ts';
 import type { SigningKey } from './keys.ts';
 
-/** Milliseconds between two attempts to join a hub that is away, or refuses. */
+/** Milliseconds between two attempts to join a hub that is unreachable, or refuses. */
 export const LOOK_EVERY_MS = 5_000;
-/** Where hubs deliver what other nodes report. */
+/** The path to which hubs deliver the events of other nodes. */
 export const INBOX = '/api/v1/deliveries';
-/** Subscriptions that are looked through for the own one. */
+/** Subscriptions that are searched for the one of this gateway. */
 const PAGE = 500;
 
-/** How this gateway stands in a hub. */
+/** The membership of this gateway in one hub. */
 interface Standing {
   readonly isMember: boolean;
   /** Of the monotonic clock, in milliseconds: when to call again. */
   readonly next: number;
 }
 
-/** This gateway as a node of other hubs: registered, subscribed, and alive. */
+/** This gateway as a node of other hubs: registration, subscription, and heartbeats. */
 export interface Membership {
-  /** Joins where it is no member yet, and says that it lives where that is due. Never throws. */
+  /** Joins the hubs in which it is no member yet, and sends due heartbeats to the others. Never throws. */
   keep(signal: AbortSignal): Promise<void>;
-  /** The hub does not know this node (any more). */
+  /** Notes that the hub does not know this node (any more). */
   forget(hubUrl: string): void;
 }
 
@@ -39,7 +39,7 @@ export function createMembership(parts: {
   const standings = new Map<string, Standing>();
   const callbackUrl = `${endpoint}${INBOX}`;
 
-  /** Registers; gives the milliseconds until the first heartbeat. */
+  /** Registers; returns the milliseconds until the first heartbeat. */
   async function register(hub: JoinedHub, signal: AbortSignal): Promise<number> {
     const { id, key } = await node();
     const claim = { node_id: id, endpoint, public_key: key.publicKey, capabilities: ['genes'] };
@@ -51,7 +51,7 @@ export function createMembership(parts: {
     return (typeof seconds === 'number' && seconds >= 1 && seconds <= 3_600 ? seconds : HEARTBEAT_S) * 1_000;
   }
 
-  /** Subscribes, unless it has before. */
+  /** Subscribes, unless the hub has the subscription already. */
   async function subscribe(hub: JoinedHub, signal: AbortSignal): Promise<void> {
     const path = `/api/v1/subscriptions?limit=${PAGE}`;
     const { body } = require2xx(
@@ -81,7 +81,7 @@ export function createMembership(parts: {
       standings.set(hub.url, { isMember: true, next: now + interval });
       log.info({ hub: hub.url }, 'joined an experience hub');
     } catch (err) {
-      // Also a member begins anew: the hub may have lost what it knew.
+      // A member registers again as well: the hub may have lost its data.
       standings.set(hub.url, { isMember: false, next: now + LOOK_EVERY_MS });
       if (!signal.aborted)
         log.warn({ err, hub: hub.url }, 'the experience hub does not have this gateway as a node');

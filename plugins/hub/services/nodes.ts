@@ -7,7 +7,7 @@ import { HubErrors } from './errors.ts';
 /** Nodes of one hub. */
 const MAX_NODES = 10_000;
 
-/** A node as it says of itself. */
+/** A node as it describes itself. */
 export interface NodeClaim {
   readonly id: string;
   readonly endpoint: string;
@@ -18,17 +18,17 @@ export interface NodeClaim {
 /** The registry of nodes (decisions 3.6). */
 export interface Nodes {
   /**
-   * Registers a node, or sees it again. A known id keeps its key: another one flags both, and neither counts until an operator has decided.
+   * Registers a node, or notes that a known one was seen. A known id keeps its key: a different key flags both, and neither counts until an operator has decided.
    *
-   * @param proveOwner throws unless the owner of the key has signed this registration; asked where a node has moved
+   * @param proveOwner throws unless the owner of the key has signed this registration; called where the endpoint has changed
    * @throws egress.denied, hub.node-conflict, hub.too-many-nodes
    */
   register(claim: NodeClaim, proveOwner: () => Promise<void>): Promise<'new' | 'known'>;
   /** @throws hub.node-not-found, hub.node-conflict */
   heartbeat(id: string): Promise<void>;
-  /** A node takes its leave, or an operator removes it, contested or not. @throws hub.node-not-found, hub.node-conflict */
+  /** Removes a node: at its own request, or, contested or not, at an operator's. @throws hub.node-not-found, hub.node-conflict */
   remove(id: string, by: 'node' | 'operator'): Promise<void>;
-  /** The operator's word about which key is right. @throws hub.node-not-found, hub.third-key */
+  /** Records the operator's decision about which key is right. @throws hub.node-not-found, hub.third-key */
   confirm(id: string, publicKey: string): Promise<NodeRow>;
   list(page: Page): Promise<[NodeRow[], number]>;
   status(node: NodeRow): NodeStatus;
@@ -40,7 +40,7 @@ export function createNodes(parts: {
   readonly store: NodeStore;
   readonly egress: Pick<Egress, 'check'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** Something is to be seen. */
+  /** Notifies the dashboard of a change. */
   readonly changed: () => void;
 }): Nodes {
   const { store, egress, clock, changed } = parts;
@@ -53,7 +53,7 @@ export function createNodes(parts: {
     return node;
   }
 
-  /** A registration of a node that is known. */
+  /** Registers a node whose id is known. */
   async function registerKnown(claim: NodeClaim, isSigned: boolean): Promise<'known' | 'unsigned' | 'gone'> {
     const { id, endpoint, publicKey, capabilities } = claim;
     const decided = await store.change(id, async (node, write) => {
@@ -77,7 +77,7 @@ export function createNodes(parts: {
         if ((await store.count()) >= MAX_NODES) throw HubErrors.tooManyNodes();
         const times = { registeredAt: now(), lastSeenAt: now() };
         const rival = { rivalKey: null, rivalEndpoint: null };
-        // Of several that come at once one is first, and the others find it there.
+        // Of several concurrent registrations one inserts the row, and the others continue below with the known node.
         if (await store.insert({ id, endpoint, publicKey, capabilities, ...rival, ...times })) {
           changed();
           return 'new';

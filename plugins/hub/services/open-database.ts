@@ -4,7 +4,7 @@ import type { Database, KernelServices } from 'agent-gateway';
 import { migrations } from '../store/migrations.ts';
 import { entities } from '../store/tables.ts';
 
-/** Where the hub keeps what it knows. */
+/** The database of the hub. */
 export interface HubDatabase {
   readonly database: Database;
   /** No other process uses it. */
@@ -19,13 +19,13 @@ export function ownFile({ database, dataDir }: Services, dbPath: string): string
   return database.family === 'sqlite' ? path.resolve(dataDir, dbPath) : undefined;
 }
 
-/** Whether there is something that an earlier process may have left to do. */
+/** Whether an earlier process may have left work in the database. */
 export function isUsed(services: Services, dbPath: string): boolean {
   const file = ownFile(services, dbPath);
   return file === undefined || existsSync(file);
 }
 
-/** Opens it: a file of its own beside a SQLite gateway, else the gateway's own database, where the host has made the tables. */
+/** Opens it: a file of its own where the gateway uses SQLite, else the gateway's own database, in which the host has made the tables. */
 export async function openHubDatabase(services: Services, dbPath: string): Promise<HubDatabase> {
   const file = ownFile(services, dbPath);
   if (file === undefined) return { database: services.database, isAlone: false, close: async () => {} };

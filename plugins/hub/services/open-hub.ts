@@ -24,17 +24,17 @@ import { createSnapshots } from './snapshots.ts';
 import { createSubscriptions } from './subscriptions.ts';
 import { createTombstones } from './tombstones.ts';
 
-/** What others bring; each may be absent. */
+/** What other plugins provide; each may be absent. */
 export interface Experience {
   readonly exchange?: GeneExchange | undefined;
   readonly policies?: SharingPolicies | undefined;
   readonly addresses?: HubAddresses | undefined;
 }
 
-/** All that the hub does, and this gateway as a node of others. */
+/** The hub, and this gateway as a node of other hubs. */
 export type Hub = Awaited<ReturnType<typeof openHub>>;
 
-/** Milliseconds for which dead letters are kept, and what they refer to. */
+/** Milliseconds for which dead letters, and the events to which they refer, are kept. */
 const KEEP_DEAD_MS = 30 * 86_400_000;
 const KEEP_EVENTS_MS = 45 * 86_400_000;
 
@@ -68,7 +68,7 @@ export async function openHub(parts: {
   });
   const changed = () => snapshots.changed();
 
-  // The dispatcher begins with what is made below; until then there is nobody who could wake it.
+  // The dispatcher needs parts that are made below; no caller wakes it before.
   let dispatcher: Dispatcher | undefined;
   const wake = () => dispatcher?.wake();
 
@@ -123,7 +123,7 @@ export async function openHub(parts: {
     subscriptions: createSubscriptions({
       ...{ store: subscriptionStore, deliveries, keys, egress, clock, ids, wake, changed },
     }),
-    /** Forgets what is spent, dead for long, or referred to by nothing. */
+    /** Deletes expired hashes of envelopes, old dead letters, and events to which no delivery refers. */
     async expire(): Promise<void> {
       const now = clock.now();
       await nodeStore.forgetSpent(new Date(now));

@@ -8,7 +8,7 @@ export interface HubRequest {
   readonly method: 'GET' | 'POST';
   readonly body?: string;
   readonly key: SigningKey;
-  /** What it is counted under, so that receivers which hang take nobody's place. */
+  /** The account under which egress counts it, so that receivers that hang take no places of others. */
   readonly account: string;
   /** Milliseconds for the whole answer, and its bytes at most. */
   readonly timeout: number;
@@ -16,7 +16,7 @@ export interface HubRequest {
   readonly signal: AbortSignal;
 }
 
-/** Sends signed requests through egress, by the rules of the default tenant. Follows no redirect: what was signed is for who was asked. */
+/** Sends signed requests through egress, by the rules of the default tenant. Follows no redirect: a signed request is meant for its receiver alone. */
 export type SendSigned = (request: HubRequest) => Promise<EgressResponse>;
 
 export function createSendSigned(parts: {

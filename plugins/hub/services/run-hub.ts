@@ -4,11 +4,11 @@ import { AnnounceGene } from './announcements.ts';
 import type { HubLoader } from './load-hub.ts';
 import { LOOK_EVERY_MS } from './membership.ts';
 
-/** Milliseconds between two looks for deliveries that are due: also those that other replicas were to make. */
+/** Milliseconds between two searches for due deliveries, including those that other replicas have left. */
 const SWEEP_MS = 1_000;
 const EXPIRY_MS = 600_000;
 
-/** What the hub does by itself, for as long as the plugin lives. */
+/** Starts the background work of the hub, which runs for as long as the plugin lives. */
 export function runHub(
   scope: Pick<Scope<HubSettings>, 'services' | 'config' | 'log' | 'every' | 'worker' | 'drain' | 'defer'>,
   hub: HubLoader,
@@ -29,7 +29,7 @@ export function runHub(
     log.warn('this gateway is no node of the hubs in EVOLUTION_HUB_URL: SAAS_PUBLIC_URL is not set');
     return;
   }
-  // One replica speaks for the node; alone it need not wait for the time of an earlier process.
+  // One replica acts as the node. With SQLite there is only one process, which need not wait until a lease of an earlier process expires.
   const replicas = services.database.family === 'sqlite' ? 'all' : 'one';
   const options = { immediately: true, replicas } as const;
   scope.every(

@@ -6,10 +6,10 @@ import type { SendSigned } from './requests.ts';
 
 /** Milliseconds that a subscriber has for one attempt. */
 const TIMEOUT_MS = 10_000;
-/** Bytes of an answer that are read, and thrown away, so that its connection can be kept. */
+/** Bytes of an answer that are read and discarded, so that its connection can be reused. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-/** What the subscriber, or its address, is the reason of: an attempt that failed. All else is the gateway's own trouble. */
+/** Errors that the subscriber, or its address, causes: they count as failed attempts. All others are the gateway's own. */
 const FAILURES: ReadonlySet<string> = new Set(
   [
     EgressErrors.denied,
@@ -20,17 +20,17 @@ const FAILURES: ReadonlySet<string> = new Set(
   ].map(({ definition }) => definition.code),
 );
 
-/** What became of an attempt. */
+/** The outcome of an attempt. */
 export interface Sent {
   /** A sentence; null for a success, which is every 2xx. */
   readonly error: string | null;
-  /** Milliseconds for which the subscriber asked. */
+  /** The milliseconds of the subscriber's `Retry-After`. */
   readonly retryAfterMs: number;
-  /** It took all of its time. */
+  /** Whether the attempt timed out. */
   readonly hung: boolean;
 }
 
-/** Sends an event to a subscriber, once. Throws the reason of `signal`, and what is the gateway's own trouble. */
+/** Sends an event to a subscriber, once. Throws the reason of `signal`, and the gateway's own errors. */
 export type SendEvent = (
   subscription: SubscriptionRow,
   delivery: { readonly id: string; readonly attempt: number },
@@ -63,7 +63,7 @@ export function createSendEvent(parts: {
           account: `hub/subscription/${subscription.id}`,
         },
       });
-      // The status has said it all: whatever becomes of the rest is no matter.
+      // The status decides: a failure while the body is read is ignored.
       await finished(answer.resume()).catch(() => {});
       if (status >= 200 && status < 300) return { error: null, retryAfterMs: 0, hung: false };
       const retryAfterMs = parseRetryAfter(headers['retry-after'], clock.now()) ?? 0;

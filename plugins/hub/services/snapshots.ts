@@ -6,17 +6,17 @@ import type { GeneStore } from '../store/genes.ts';
 import type { NodeStore } from '../store/nodes.ts';
 import type { SubscriptionStore } from '../store/subscriptions.ts';
 
-/** What a dashboard shows of each kind; of more it shows the number. */
+/** Entries of each kind that the dashboard lists; it shows the total number as well. */
 const SHOWN = 100;
-/** Milliseconds for which one picture is shown to all who look. */
+/** Milliseconds for which all readers get the same snapshot. */
 const MAX_AGE_MS = 200;
 
-/** The state of the hub in one picture. It names no owner and no path of a callback, since everybody who reads the hub may look. */
+/** Snapshots of the state of the hub. They name no owner and no path of a callback, since every caller that may read the hub gets them. */
 export interface Snapshots {
   take(): Promise<object>;
-  /** Something is to be seen anew. */
+  /** Notifies readers that the state has changed. */
   changed(): void;
-  /** Resolves at the next change, but not before `least` milliseconds and not after `most`: time alone makes nodes expire. */
+  /** Resolves at the next change, but not before `least` milliseconds and not after `most`: nodes expire without any event. */
   nextChange(least: number, most: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -92,7 +92,7 @@ export function createSnapshots(parts: {
       const timer = setTimeout(resolve, most);
       waiting.add(resolve);
       signal.addEventListener('abort', () => resolve(), { once: true });
-      // A change during the pause counts when it is over.
+      // A change during the pause is reported at its end.
       await Promise.all([promise, pause(least)]);
       clearTimeout(timer);
       waiting.delete(resolve);

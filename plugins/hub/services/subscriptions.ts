@@ -11,31 +11,31 @@ import type { Keys } from './keys.ts';
 const MAX_OF_OWNER = 1_000;
 const MAX = 10_000;
 
-/** What a subscriber asks for. */
+/** The subscription that a subscriber asks for. */
 export interface Wanted {
   readonly callbackUrl: string;
   readonly events: readonly HubEvent[];
   readonly minConfidence: number | undefined;
 }
 
-/** Whose subscriptions are meant: an owner's own, or, for operators, all. */
+/** The subscriptions that a caller reaches: an owner's own, or, for operators, all. */
 export type Reach = { readonly owner: string } | 'all';
 
-/** A subscription with what is on its way to it. */
+/** A subscription with the counts of its deliveries. */
 export type Shown = SubscriptionRow & { readonly counts: DeliveryCounts };
 
-/** Subscriptions, of their owners. */
+/** The subscriptions of owners. */
 export interface Subscriptions {
   /** @throws egress.denied, hub.too-many-subscriptions */
   add(owner: string, wanted: Wanted): Promise<Shown>;
   list(reach: Reach, page: Page): Promise<[readonly Shown[], number]>;
   /** @throws hub.subscription-not-found */
   get(reach: Reach, id: string): Promise<Shown>;
-  /** With everything that was on its way. @throws hub.subscription-not-found */
+  /** Removes it with its deliveries. @throws hub.subscription-not-found */
   remove(reach: Reach, id: string): Promise<void>;
   /** @throws hub.subscription-not-found */
   deadLetters(reach: Reach, id: string, page: Page): Promise<[readonly DeadLetter[], number]>;
-  /** Sends one again, or all. Gives their number. @throws hub.subscription-not-found, hub.dead-letter-not-found */
+  /** Queues one dead letter, or all, again. Returns their number. @throws hub.subscription-not-found, hub.dead-letter-not-found */
   revive(reach: Reach, id: string, letter: string | undefined): Promise<number>;
 }
 
@@ -60,7 +60,7 @@ export function createSubscriptions(parts: {
     return found;
   }
 
-  /** Whose dead letters are looked at: those of this gateway itself are the operators'. */
+  /** Throws unless the caller may reach the queue: that of this gateway itself is for operators alone. */
   async function requireQueue(reach: Reach, id: string): Promise<void> {
     if (reach !== 'all' || id !== OWN) await find(reach, id);
   }
@@ -70,7 +70,7 @@ export function createSubscriptions(parts: {
     return Promise.all(
       rows.map(async (row) => ({
         ...row,
-        // After a rotation the one in use takes the place of one that is published no more.
+        // After a rotation the key in use replaces a key that is no longer published.
         signingKeyId: (await keys.current(row.signingKeyId)).id,
         counts: counts.get(row.id) ?? NOTHING,
       })),

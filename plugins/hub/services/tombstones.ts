@@ -1,18 +1,18 @@
 import type { GeneStore } from '../store/genes.ts';
 
-/** Milliseconds by which the clocks of replicas may differ: so much is read again. */
+/** Milliseconds by which the clocks of replicas may differ: each read goes back by so much. */
 const OVERLAP_MS = 10_000;
 
-/** Genes that were revoked, in memory: a search looks at each gene that it finds. */
+/** Revoked genes, in memory: a search checks each gene that it finds. */
 export interface Tombstones {
-  /** Reads what has come since. */
+  /** Reads tombstones that are newer than the last read. */
   refresh(): Promise<void>;
-  /** Whether what this node says of a gene is not to be found any more. */
+  /** Whether this node's copy of a gene must be left out of results. */
   cover(nodeId: string, geneId: string): boolean;
 }
 
 export function createTombstones(store: Pick<GeneStore, 'tombstonesSince'>): Tombstones {
-  /** Of genes that their node had promoted here: the copies of others are meant as well. */
+  /** Genes that were promoted here before their node revoked them: the copies of other nodes are covered as well. */
   const everywhere = new Set<string>();
   const ofNode = new Set<string>();
   let newest = 0;

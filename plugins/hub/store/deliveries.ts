@@ -2,11 +2,11 @@ import { raw } from '@mikro-orm/core';
 import { type Database, isUniqueViolation, type Page } from 'agent-gateway';
 import { type DeliveryRow, DeliveryTable, type EventRow, EventTable } from './tables.ts';
 
-/** Rows of one statement: below the number of parameters that every family takes. */
+/** Rows of one statement: few enough for the parameter limit of every database family. */
 const BATCH = 500;
-/** Statements that lock several rows: two replicas may lock them in another order, and one of them has to begin again. */
+/** For statements that lock several rows: two replicas may lock them in different orders, and one of them has to retry. */
 const RETRIED = { retries: 3 };
-/** Nobody's: any time that is over. */
+/** Marks a delivery as unclaimed: any time in the past. */
 const UNCLAIMED = new Date(0);
 
 /** A delivery that failed for the last time, with its event. */
@@ -18,7 +18,7 @@ export interface DeliveryCounts {
   readonly dead: number;
 }
 
-/** What is on its way, in one database of a hub. */
+/** The deliveries in one database of a hub. */
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
 
 export function createDeliveryStore(database: Pick<Database, 'system' | 'transaction' | 'eraseOfAll'>) {
@@ -57,8 +57,8 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
     },
 
     /**
-     * The oldest delivery that is due of each of these subscriptions becomes the caller's until a time; `ticket` is of this call alone. Those are absent of which there
-     * is none, others were faster, or this look did not come so far: `isWhole` is false then.
+     * Claims the oldest due delivery of each of these subscriptions for the caller until a time; `ticket` is unique to this call. A subscription is absent where
+     * nothing is due, another process was faster, or the query's limit left it out; in the last case `isWhole` is false.
      */
     async claim(subscriptionIds: readonly string[], now: Date, until: Date, ticket: string) {
       const isDue = { state: 'waiting' as const, dueAt: { $lte: now }, claimedUntil: { $lte: now } };
@@ -85,7 +85,7 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
           ),
         RETRIED,
       );
-      // Of several who look at one time, each has what bears his ticket.
+      // Of several concurrent callers, each has claimed the rows with its own ticket.
       const claimed = await em().find(DeliveryTable, { id: { $in: ids }, ticket });
       const claims = claimed.map((delivery) => ({
         delivery,
@@ -94,14 +94,14 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
       return { claims, isWhole };
     },
 
-    /** They arrived. */
+    /** Deletes deliveries that were completed. */
     async done(arrived: readonly Pick<DeliveryRow, 'id' | 'ticket'>[]): Promise<void> {
       const [ids, tickets] = [arrived.map(({ id }) => id), arrived.map(({ ticket }) => ticket)];
       const where = { id: { $in: ids }, ticket: { $in: [...new Set(tickets)] } };
       await database.transaction((entities) => entities.nativeDelete(DeliveryTable, where), RETRIED);
     },
 
-    /** It failed: again at a time, or never, for want of another attempt. */
+    /** Records a failed attempt: the next one is at `dueAt`; without it the delivery is dead. */
     async failed(
       { id, ticket, attempts }: Pick<DeliveryRow, 'id' | 'ticket' | 'attempts'>,
       reason: string,
@@ -112,12 +112,12 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
       await em().nativeUpdate(DeliveryTable, { id, ticket }, columns);
     },
 
-    /** It goes back as it was: nobody knows whether the attempt arrived. */
+    /** Gives up the claim without counting an attempt: it is unknown whether the attempt arrived. */
     async release({ id, ticket }: Pick<DeliveryRow, 'id' | 'ticket'>): Promise<void> {
       await em().nativeUpdate(DeliveryTable, { id, ticket }, { claimedUntil: UNCLAIMED });
     },
 
-    /** Of a database that is this process's alone: what an earlier one had claimed is nobody's. */
+    /** Gives up all claims. Only for a database that no other process uses: the claims are those of an earlier process. */
     async releaseAll(): Promise<void> {
       await em().nativeUpdate(DeliveryTable, { state: 'waiting' }, { claimedUntil: UNCLAIMED });
     },
@@ -137,7 +137,7 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
       return [rows.map((row) => ({ ...row, event: byId.get(row.eventId) })), total];
     },
 
-    /** A dead letter begins anew, with all of its attempts; false where there is none. Without `id`: all of the subscription. */
+    /** Queues a dead letter again, with all of its attempts. Without `id`: all of the subscription. Returns their number. */
     async revive(subscriptionId: string, id: string | undefined, now: Date): Promise<number> {
       return em().nativeUpdate(
         DeliveryTable,
@@ -146,7 +146,7 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
       );
     },
 
-    /** How many wait, and are dead, of each of these subscriptions; those without any are absent. */
+    /** The numbers of waiting and dead deliveries of each of these subscriptions; a subscription without any is absent. */
     async counts(subscriptionIds: readonly string[]): Promise<ReadonlyMap<string, DeliveryCounts>> {
       const found = new Map<string, DeliveryCounts>();
       if (subscriptionIds.length === 0) return found;
@@ -163,11 +163,11 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
       return found;
     },
 
-    /** Deliveries of these subscriptions that wait. */
+    /** The number of waiting deliveries of a subscription. */
     waitingOf: async (subscriptionId: string): Promise<number> =>
       em().count(DeliveryTable, { subscriptionId, state: 'waiting' }),
 
-    /** Subscriptions of which so many deliveries wait that no more are taken. */
+    /** Subscriptions with so many waiting deliveries that no more are accepted. */
     async full(most: number): Promise<ReadonlySet<string>> {
       const rows = await em()
         .createQueryBuilder(DeliveryTable, 'd')
@@ -179,7 +179,7 @@ export function createDeliveryStore(database: Pick<Database, 'system' | 'transac
       return new Set(rows.map(({ subscriptionId }) => subscriptionId));
     },
 
-    /** Forgets dead letters, and events that nothing refers to any more. */
+    /** Deletes old dead letters, and events to which no delivery refers any more. */
     async expire(deadBefore: Date, eventsBefore: Date): Promise<void> {
       const dead = { state: 'dead' as const, createdAt: { $lt: deadBefore } };
       while ((await database.eraseOfAll(DeliveryTable, dead, BATCH)) === BATCH);

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import type { Database } from 'agent-gateway';
 import { type GeneRow, GeneTable } from './tables.ts';
 
-/** What nodes have said of their genes, in one database of a hub. */
+/** The genes that nodes have reported, in one database of a hub. */
 export type GeneStore = ReturnType<typeof createGeneStore>;
 
-/** A gene that is not to be found any more. */
+/** A revoked gene, which searches must not find any more. */
 export type Tombstone = Pick<GeneRow, 'nodeId' | 'geneId' | 'wasPromoted' | 'updatedAt'>;
 
-/** Rows of one look at tombstones. */
+/** Tombstones of one query. */
 const PAGE = 5_000;
 
 export function createGeneStore(database: Pick<Database, 'system' | 'transaction'>) {
@@ -19,7 +19,7 @@ export function createGeneStore(database: Pick<Database, 'system' | 'transaction
     countOf: (nodeId: string): Promise<number> => database.system().count(GeneTable, { nodeId }),
 
     /**
-     * Notes what a node says of a gene. A revoked one stays revoked: false where that is so, and nothing was noted.
+     * Stores what a node reports of a gene. A revoked gene stays revoked: then nothing is stored, and the result is false.
      */
     note: (gene: Omit<GeneRow, 'id' | 'wasPromoted'>): Promise<boolean> =>
       database.transaction(
@@ -28,7 +28,7 @@ export function createGeneStore(database: Pick<Database, 'system' | 'transaction
           const before = await entities.findOne(GeneTable, { id });
           if (before?.state === 'revoked' && gene.state !== 'revoked') return false;
           const wasPromoted = before?.wasPromoted === true || gene.state === 'promoted';
-          // A condition on the state: of a promotion and a revocation that come at once the revocation stays, in whatever order.
+          // A condition on the state: of a concurrent promotion and revocation the revocation stays, in either order.
           if (before === null) await entities.insert(GeneTable, { ...gene, id, wasPromoted });
           else {
             const where = gene.state === 'revoked' ? { id } : { id, state: 'promoted' as const };

@@ -9,7 +9,7 @@ export function createKeyStore(database: Pick<Database, 'system' | 'transaction'
       database.system().find(KeyTable, { use }, { orderBy: { generation: 'desc' } }),
 
     /**
-     * Makes a key the one in use; those before it are published until `retiresAt`. False where another one of its generation was faster.
+     * Makes a key the one in use; earlier keys are published until `retiresAt`. False where another key of its generation was stored first.
      */
     async add(key: KeyRow, retiresAt: Date): Promise<boolean> {
       try {
@@ -25,7 +25,7 @@ export function createKeyStore(database: Pick<Database, 'system' | 'transaction'
       }
     },
 
-    /** Forgets keys that are published no more. */
+    /** Deletes keys that are no longer published. */
     async forget(before: Date): Promise<void> {
       await database.system().nativeDelete(KeyTable, { retiresAt: { $lt: before } });
     },

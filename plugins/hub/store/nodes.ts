@@ -21,7 +21,7 @@ export function createNodeStore(database: Pick<Database, 'system' | 'transaction
     page: (page: Page): Promise<[NodeRow[], number]> =>
       database.system().findAndCount(NodeTable, {}, { orderBy: { lastSeenAt: 'desc', id: 'asc' }, ...page }),
 
-    /** Nodes that may be asked: seen of late, and contested by nobody. */
+    /** Nodes that may be asked: seen recently, and not contested. */
     healthy: (now: Date, limit: number): Promise<NodeRow[]> =>
       database
         .system()
@@ -31,7 +31,7 @@ export function createNodeStore(database: Pick<Database, 'system' | 'transaction
           { orderBy: { id: 'asc' }, limit },
         ),
 
-    /** False where somebody else was first. */
+    /** False where the id exists already. */
     async insert(node: NodeRow): Promise<boolean> {
       try {
         await database.system().insert(NodeTable, node);
@@ -42,7 +42,7 @@ export function createNodeStore(database: Pick<Database, 'system' | 'transaction
       }
     },
 
-    /** Changes a node, locked meanwhile. `change` gets undefined where there is none, and may throw. */
+    /** Changes a node, which is locked meanwhile. `change` gets undefined where there is none, and may throw. */
     change<T>(id: string, change: (node: NodeRow | undefined, write: WriteNode) => Promise<T>): Promise<T> {
       return database.transaction(
         async (entities) => {
@@ -62,7 +62,7 @@ export function createNodeStore(database: Pick<Database, 'system' | 'transaction
       await database.system().nativeDelete(NodeTable, { id });
     },
 
-    /** Forgets what nobody could use again. */
+    /** Deletes hashes of envelopes that have expired, and would be refused for their timestamp. */
     async forgetSpent(before: Date): Promise<void> {
       const expired = { expiresAt: { $lt: before } };
       while ((await database.eraseOfAll(SpentTable, expired, BATCH)) === BATCH);

@@ -11,7 +11,7 @@ export function createSubscriptionStore(database: Pick<Database, 'system' | 'tra
     find: async (id: string): Promise<SubscriptionRow | undefined> =>
       (await database.system().findOne(SubscriptionTable, { id })) ?? undefined,
 
-    /** Those of these that there are. */
+    /** The subscriptions with these ids, as far as they exist. */
     findAll: async (ids: readonly string[]): Promise<readonly SubscriptionRow[]> =>
       database.system().find(SubscriptionTable, { id: { $in: [...ids] } }),
 
@@ -35,7 +35,7 @@ export function createSubscriptionStore(database: Pick<Database, 'system' | 'tra
     },
 
     /**
-     * Adds one, unless its owner has as many as he may, or there are as many as there may be. Owners are counted one after the other.
+     * Adds a subscription, unless its owner, or the hub, has reached the limit. Concurrent calls of one owner are counted one after the other.
      */
     add: (
       subscription: SubscriptionRow,
@@ -44,7 +44,7 @@ export function createSubscriptionStore(database: Pick<Database, 'system' | 'tra
       database.transaction(
         async (entities) => {
           const { owner } = subscription;
-          // A lock on the owner's first one keeps two that come at once from both being the last.
+          // The lock on the owner's first subscription keeps two concurrent calls from both taking the last place.
           await entities.find(
             SubscriptionTable,
             { owner },
@@ -63,7 +63,7 @@ export function createSubscriptionStore(database: Pick<Database, 'system' | 'tra
         { retries: 3 },
       ),
 
-    /** With everything that was on its way. */
+    /** Deletes a subscription with its deliveries. */
     remove: (id: string): Promise<void> =>
       database.transaction(
         async (entities) => {
@@ -78,7 +78,7 @@ export function createSubscriptionStore(database: Pick<Database, 'system' | 'tra
       const counted = { delivered: raw('delivered + 1'), lastAttemptAt: at, lastError: null };
       await database.transaction(
         (entities) => entities.nativeUpdate(SubscriptionTable, { id: { $in: [...ids] } }, counted),
-        // Two replicas may lock the rows in another order.
+        // Two replicas may lock the rows in different orders.
         { retries: 3 },
       );
     },

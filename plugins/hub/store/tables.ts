@@ -23,7 +23,7 @@ export const NodeTable = defineEntity({
     endpoint: column.text(),
     publicKey: column.string(KEY),
     capabilities: column.json<readonly string[]>(),
-    /** What another one brought who wants this id; null: nobody does. */
+    /** The second key with which this id was registered; null: there is none. */
     rivalKey: column.string(KEY).strictNullable(),
     rivalEndpoint: column.text().strictNullable(),
     registeredAt: column.time(),
@@ -31,7 +31,7 @@ export const NodeTable = defineEntity({
   },
 });
 
-/** What is spent of envelopes that were accepted: hashes of nonces, and of what was signed. */
+/** Hashes of the nonces and of the signed texts of accepted envelopes. */
 export const SpentTable = defineEntity({
   name: 'HubSpent',
   tableName: 'hub_spent',
@@ -39,7 +39,7 @@ export const SpentTable = defineEntity({
   properties: { id: column.string(HASH).primary(), expiresAt: column.time() },
 });
 
-/** What a node said last of one of its genes. A revoked one is its tombstone. */
+/** The last report of a node about one of its genes. A revoked row is the gene's tombstone. */
 export const GeneTable = defineEntity({
   name: 'HubGene',
   tableName: 'hub_genes',
@@ -54,11 +54,11 @@ export const GeneTable = defineEntity({
     id: column.string(HASH).primary(),
     nodeId: column.string(NAME_LENGTH),
     geneId: column.string(NAME_LENGTH),
-    /** Hash of what it says: the same for all nodes that have learned the same. */
+    /** Hash of its content: the same for all nodes that have learned the same. */
     content: column.string(HASH),
     gene: column.json<HubGene>(),
     state: column.string(16).$type<'promoted' | 'revoked'>(),
-    /** Whether it was promoted here ever: only then does its revocation speak for the copies of others. */
+    /** Whether it was ever promoted here: only then does its revocation cover the copies of other nodes. */
     wasPromoted: column.boolean(),
     updatedAt: column.time(),
   },
@@ -78,14 +78,14 @@ export const EventTable = defineEntity({
   },
 });
 
-/** Who wants to hear of events, and how that goes. */
+/** A subscriber to events, and the state of its deliveries. */
 export const SubscriptionTable = defineEntity({
   name: 'HubSubscription',
   tableName: 'hub_subscriptions',
   indexes: [{ name: 'hub_subscriptions_owner', properties: ['owner', 'createdAt', 'id'] }],
   properties: {
     id: column.id().primary(),
-    /** Hash of the owner's key, or his name. */
+    /** Hash of the owner's key, or the owner's name. */
     owner: column.string(HASH),
     callbackUrl: column.text(),
     events: column.json<readonly HubEvent[]>(),
@@ -100,7 +100,7 @@ export const SubscriptionTable = defineEntity({
   },
 });
 
-/** One event on its way to one subscriber; done, it is gone. */
+/** One event to be delivered to one subscriber; deleted once it is delivered. */
 export const DeliveryTable = defineEntity({
   name: 'HubDelivery',
   tableName: 'hub_deliveries',
@@ -113,10 +113,10 @@ export const DeliveryTable = defineEntity({
     eventId: column.id(),
     subscriptionId: column.id(),
     state: column.string(8).$type<'waiting' | 'dead'>(),
-    /** That failed. */
+    /** Failed attempts. */
     attempts: column.integer().default(0),
     dueAt: column.time(),
-    /** Of the attempt under way, until which it is somebody's; in the past: nobody's. */
+    /** Until when the attempting process holds its claim; in the past: unclaimed. */
     claimedUntil: column.time(),
     ticket: column.id(),
     reason: column.string(REASON_LENGTH).strictNullable(),
@@ -138,7 +138,7 @@ export const KeyTable = defineEntity({
     /** PKCS #8 in base64, sealed. */
     privateKey: column.text(),
     createdAt: column.time(),
-    /** Until then it is published beside its successor; null: it is the one in use. */
+    /** Until then it is published along with its successor; null: it is the one in use. */
     retiresAt: column.time().strictNullable(),
   },
 });
@@ -150,7 +150,7 @@ export type SubscriptionRow = InferEntity<typeof SubscriptionTable>;
 export type DeliveryRow = InferEntity<typeof DeliveryTable>;
 export type KeyRow = InferEntity<typeof KeyTable>;
 
-/** The tables of the hub. They belong to the network, not to a tenant, and hold no word about a person. */
+/** The tables of the hub. They belong to the network, not to a tenant, and hold no personal data. */
 export const entities: readonly EntityRegistration[] = [
   NodeTable,
   SpentTable,

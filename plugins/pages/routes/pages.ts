@@ -26,7 +26,7 @@ const RequestHeaders = Type.Object({
   range: Type.Optional(Type.String({ description: 'One range of bytes' })),
 });
 
-/** What is told beside the content. */
+/** The headers that come with the content. */
 const AnswerHeaders = Type.Object({
   ...Object.fromEntries(Object.keys(SECURITY_HEADERS).map((name) => [name, Type.String()])),
   'accept-ranges': Type.String(),
@@ -87,7 +87,7 @@ export function pageRoutes(representations: Representations): readonly Route[] {
   ];
 }
 
-/** Whatever is answered, what the representation holds open is closed: by reading it, or here. */
+/** The representation's open file is closed in every case: by the body that reads it, or here. */
 async function replyWith(found: Representation, conditions: Headers): Promise<Reply> {
   const { size } = found;
   const headers = headersOf(found);

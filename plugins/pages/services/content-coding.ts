@@ -1,4 +1,4 @@
-/** A way to send content smaller, with the ending of a file that holds it so. In the order of what the gateway prefers. */
+/** The compressions in which content can be sent, each with the ending of its compressed files. In the gateway's order of preference. */
 export const CODINGS = [
   { coding: 'br', ending: '.br' },
   { coding: 'gzip', ending: '.gz' },
@@ -7,7 +7,7 @@ export const CODINGS = [
 export type Coding = (typeof CODINGS)[number]['coding'];
 
 /**
- * The codings that a client would rather have than none, best first (RFC 9110, 12.5.3). Without a header it gets none: it may not know of any.
+ * The codings that a client prefers to uncompressed content, best first (RFC 9110, 12.5.3). None without a header: the client may support no coding.
  * Pure.
  */
 export function acceptedCodings(header: string | undefined): readonly Coding[] {
@@ -16,7 +16,7 @@ export function acceptedCodings(header: string | undefined): readonly Coding[] {
   const asIs = weights.get('identity') ?? 0;
   return CODINGS.map(({ coding }) => ({
     coding,
-    // An old name of the same.
+    // `x-gzip` is an old name of gzip.
     weight: coding === 'gzip' ? Math.max(weightOf('gzip'), weights.get('x-gzip') ?? 0) : weightOf(coding),
   }))
     .filter(({ weight }) => weight > 0 && weight >= asIs)
@@ -24,7 +24,7 @@ export function acceptedCodings(header: string | undefined): readonly Coding[] {
     .map(({ coding }) => coding);
 }
 
-/** `gzip;q=0.5`; what is no weight counts as a refusal. */
+/** `gzip;q=0.5`; an invalid weight counts as a refusal. */
 function weighed(entry: string): readonly [string, number] {
   const [name = '', ...parameters] = entry.split(';').map((part) => part.trim().toLowerCase());
   const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);

@@ -5,7 +5,7 @@ const IS_TEXT =
 const SHRINKS =
   /^(?:application\/(?:wasm|vnd\.ms-fontobject)|font\/(?:ttf|otf|collection)|image\/(?:bmp|x-icon|vnd\.microsoft\.icon))/;
 
-/** The content type of a file, by its name; what is not known is for no program to guess. Pure. */
+/** The content type of a file, by its name; `application/octet-stream` for an unknown ending. Pure. */
 export function contentType(name: string): string {
   const type = lookup(name) ?? 'application/octet-stream';
   return IS_TEXT.test(type) ? `${type}; charset=utf-8` : type;

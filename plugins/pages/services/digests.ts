@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 import { type Clock, createSharedCache } from 'agent-gateway';
 import { type Folder, isUnchanged, type OpenFile } from './folder.ts';
 
-/** Bytes up to which a file is known by its content; a larger one by what the file system says of it, since reading all of it takes long. */
+/** Bytes up to which a tag is made of a file's content; for a larger file of its metadata, since reading all of it takes long. */
 const LARGEST = 32 * 1024 * 1024;
 const PIECE = 256 * 1024;
 const MAX_DIGESTS = 10_000;
-/** Milliseconds after a change in which the file system may tell another one by the same time. */
+/** Milliseconds after a change within which the file system may give another change the same time. */
 const SETTLING = 100;
 
 /** The strong entity tags of files. */
 export interface Digests {
   /**
-   * Of the content, so that it is the same on every replica and for every copy, and another one where a build that sets all times to zero has changed a byte.
-   * `undefined` where the file was replaced meanwhile.
+   * A tag of the content, so that it is the same on every replica and for every copy, and a different one where a build that sets all times to zero has changed
+   * a byte. `undefined` where the file was replaced meanwhile.
    */
   of(file: OpenFile): Promise<string | undefined>;
 }
@@ -42,7 +42,7 @@ export function createDigests(folder: Folder, clock: Clock): Digests {
   };
 }
 
-/** Whether another change would be seen as one, so that what is made of the file may be kept. */
+/** Whether a further change would get a different time, so that results computed from the file may be cached. */
 export function isSettled({ changedAt }: OpenFile, clock: Pick<Clock, 'now'>): boolean {
   return clock.now() - changedAt >= SETTLING;
 }

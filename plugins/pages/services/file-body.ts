@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream';
 import { isUnchanged, type OpenFile } from './folder.ts';
 
-/** Bytes that are read at one time: all that a download holds. */
+/** Bytes that are read at one time: all that a download keeps in memory. */
 const PIECE = 64 * 1024;
-/** Milliseconds without a byte taken after which a client is given up. */
+/** Milliseconds after which the connection of a client that takes no byte is closed. */
 const STANDSTILL = 60_000;
 
 /** How a file is read. */
 interface FileBodyOptions {
-  /** First and last byte; the last one may be before the first, where there are none. */
+  /** First and last byte; the last is before the first where the body is empty. */
   readonly start: number;
   readonly end: number;
   /** Milliseconds; for tests. Default a minute. */
@@ -16,8 +16,8 @@ interface FileBodyOptions {
 }
 
 /**
- * The bytes of an open file, or a range of them; closes the file at its end. Fails, and with it the connection, where the file was written meanwhile,
- * before its last piece: no client keeps a mix for the whole. Fails as well when nobody takes a piece for a minute.
+ * The bytes of an open file, or a range of them; closes the file at its end. Where the file was written meanwhile, the stream fails before its last piece, and
+ * the connection with it, so that no client keeps a mix of two versions. The stream also fails when the client takes no piece for a minute.
  */
 export class FileBody extends Readable {
   readonly #file: OpenFile;
@@ -38,7 +38,7 @@ export class FileBody extends Readable {
     clearTimeout(this.#timer);
     this.#next().then(
       (piece) => {
-        // Watched until somebody asks for the next one.
+        // The timer runs until the reader asks for the next piece.
         if (piece !== null) this.#watch();
         this.push(piece);
       },

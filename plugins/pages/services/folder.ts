@@ -3,7 +3,7 @@ import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type Clock, ConfigurationError, KernelErrors, type Logger, throttledLog } from 'agent-gateway';
 
-/** A regular file of the folder, open: what it holds stays readable, also when it is replaced or deleted. */
+/** A regular file of the folder, open: its content stays readable, also when it is replaced or deleted. */
 export interface OpenFile extends AsyncDisposable {
   /** Below the folder, as it was asked for: `static/app.js`. */
   readonly name: string;
@@ -11,17 +11,17 @@ export interface OpenFile extends AsyncDisposable {
   readonly size: number;
   /** Nanoseconds since the epoch. */
   readonly modifiedAt: bigint;
-  /** When anything about it changed last, milliseconds since the epoch: nobody sets that back, as `cp -p` does with the other. */
+  /** When content or metadata changed last, milliseconds since the epoch: no program can set it back, as `cp -p` does with `modifiedAt`. */
   readonly changedAt: number;
   /** Stays the same as long as nothing was written. */
   readonly identity: string;
 }
 
-/** The folder of pages. It is looked at anew with each request: what is saved is served. */
+/** The folder of pages. Each request reads the file system again: a saved file is served at once. */
 export interface Folder {
   /**
-   * Opens a file by its path below the folder; `undefined` for what is not there, and for what nobody shall see: hidden files, folders, pipes, links
-   * that lead out.
+   * Opens a file by its path below the folder; `undefined` for a missing file, and for what must not be served: hidden files, folders, pipes, links
+   * that lead out of the folder.
    *
    * @throws `gateway.unavailable` when the file system fails
    */
@@ -30,14 +30,14 @@ export interface Folder {
   openAsset(name: string): Promise<OpenFile | undefined>;
 }
 
-/** What the folder is opened with. */
+/** The options of `openFolder`. */
 interface FolderOptions {
   readonly path: string;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Logger;
 }
 
-/** Nothing is there, as far as a client is concerned. */
+/** Errors of the file system that a client sees as a missing file. */
 const NOT_THERE: ReadonlySet<string | undefined> = new Set([
   ...['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'ENXIO', 'EINVAL'],
 ]);
@@ -57,7 +57,7 @@ export async function openFolder({ path: root, clock, log }: FolderOptions): Pro
   async function openFile(name: string): Promise<OpenFile | undefined> {
     if (!isVisible(name)) return undefined;
     try {
-      // Also the folder may be a link that is moved to the next release, or be full of links, as Kubernetes mounts a ConfigMap.
+      // The folder itself may be a link that is moved to the next release, or be full of links, as Kubernetes mounts a ConfigMap.
       const top = await realpath(root);
       const target = await realpath(path.join(top, name));
       return isWithin(top, target) ? await openRegular(name, target) : undefined;
@@ -78,8 +78,8 @@ export async function openFolder({ path: root, clock, log }: FolderOptions): Pro
 }
 
 /**
- * Whether a decoded path below a folder may be looked for at all: each part is a name, none is hidden, and no character means something else to another
- * system. Pure.
+ * Whether a decoded path below a folder may be opened at all: each part is a name, none is hidden, and no character has a special meaning on another
+ * operating system. Pure.
  */
 export function isVisible(name: string): boolean {
   const isName = (part: string) => part !== '' && !part.startsWith('.') && !/[\\\p{Cc}]/u.test(part);
@@ -99,7 +99,7 @@ async function isFolder(name: string): Promise<boolean> {
 }
 
 async function openRegular(name: string, target: string): Promise<OpenFile | undefined> {
-  // A pipe does not answer before somebody writes into it.
+  // O_NONBLOCK: opening a pipe would block until a writer opens it.
   const handle = await open(target, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const found = await handle.stat({ bigint: true });
@@ -126,7 +126,7 @@ function describe(name: string, handle: FileHandle, found: Stat): OpenFile {
   };
 }
 
-/** Whether nothing was written into the file since it was opened; that it was replaced or deleted does not matter to who has it open. */
+/** Whether nothing was written into the file since it was opened. Replacing or deleting the file does not affect the open handle. */
 export async function isUnchanged({ handle, size, modifiedAt }: OpenFile): Promise<boolean> {
   const found = await bigintStat(handle);
   return Number(found.size) === size && found.mtimeNs === modifiedAt;

@@ -5,7 +5,7 @@ import type { Coding } from './content-coding.ts';
 import { isSettled, keyOf, splitKey, tagOfBytes } from './digests.ts';
 import { type Folder, isUnchanged, type OpenFile } from './folder.ts';
 
-/** Bytes of a file between which it is worth it. What is larger should be compressed when it is built. */
+/** Bytes between which compressing a file is worth it. A larger file should be compressed by its build. */
 const SMALLEST = 1024;
 const LARGEST = 2 * 1024 * 1024;
 const MAX_FILES = 1_000;
@@ -20,7 +20,7 @@ export interface PackedFile {
 
 /** Files that are compressed when they are first asked for; all together hold 16 MiB. */
 export interface PackedFiles {
-  /** `undefined` where it is not worth it, cannot be done now, or the file was replaced meanwhile: it is then sent as it is. */
+  /** `undefined` where compression is not worth it or not possible now, or the file was replaced meanwhile: the file is then sent uncompressed. */
   of(file: OpenFile, coding: Coding): Promise<PackedFile | undefined>;
 }
 

@@ -7,16 +7,16 @@ import { FileBody } from './file-body.ts';
 import type { Folder, OpenFile } from './folder.ts';
 import { createPackedFiles, type PackedFile } from './packed-files.ts';
 
-/** A file in the form that a client takes. What it holds open is closed by reading what `read` returns, or by `close`. */
+/** A file in the form that a client accepts. Its open handle is closed by reading to the end what `read` returns, or by `close`. */
 export interface Representation {
   /** Below the folder: `static/app.js`. */
   readonly name: string;
   readonly type: string;
-  /** `undefined`: as it is. */
+  /** `undefined`: not compressed. */
   readonly coding: Coding | undefined;
   /** Bytes in this form. */
   readonly size: number;
-  /** Strong, of these very bytes. */
+  /** A strong tag of exactly these bytes. */
   readonly etag: string;
   /** Milliseconds since the epoch. */
   readonly modifiedAt: number;
@@ -34,7 +34,7 @@ export interface Representations {
   of(find: Find, acceptEncoding: string | undefined): Promise<Representation | undefined>;
 }
 
-/** A file that is replaced while it is looked at is looked at anew, so often. */
+/** How often a file is looked up where it is replaced meanwhile. */
 const ATTEMPTS = 5;
 
 /** What representations are made of. */
@@ -44,7 +44,7 @@ interface RepresentationParts {
   readonly log: Logger;
 }
 
-/** Opens what is kept of the folder's files: tags, and compressed content. */
+/** Makes the caches of the folder's files: tags, and compressed content. */
 export function createRepresentations({ folder, clock, log }: RepresentationParts): Representations {
   const digests = createDigests(folder, clock);
   const packed = createPackedFiles(folder, clock, log);
@@ -65,7 +65,7 @@ export function createRepresentations({ folder, clock, log }: RepresentationPart
     return inMemory(file, small, { name: file.name, type, coding: best });
   }
 
-  /** What a build has compressed already. One that is older than its file is of an earlier one. */
+  /** The compressed file that a build has made. One that is older than its original belongs to an earlier build, and is not used. */
   async function openSibling(file: OpenFile, coding: Coding): Promise<OpenFile | undefined> {
     const { ending } = CODINGS.find((one) => one.coding === coding)!;
     const sibling = await folder.open(file.name + ending);
@@ -101,7 +101,7 @@ export function createRepresentations({ folder, clock, log }: RepresentationPart
     };
   }
 
-  /** Nothing is younger than the answer that tells it (RFC 9110, 8.8.2.1). */
+  /** `Last-Modified` must not be later than the answer that carries it (RFC 9110, 8.8.2.1). */
   function modifiedAt(file: OpenFile): number {
     return Math.min(Number(file.modifiedAt / 1_000_000n), clock.now());
   }

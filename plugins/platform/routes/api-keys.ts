@@ -28,7 +28,7 @@ export const ExpiresAt = Type.Optional(
   ),
 );
 
-/** What a body says about a key of a tenant that is known already. */
+/** The settings of a key in a body, where the path names the tenant. */
 const settings = {
   name: Type.String({ ...Name, examples: ['backend'] }),
   roles: Type.Optional(Type.Array(Word, { minItems: 1, maxItems: 64, default: ['user'] })),
@@ -52,7 +52,7 @@ const CreateKey = Type.Object({
   ),
 });
 
-/** Which keys are asked for. */
+/** The query of a list of keys. */
 const KeyQuery = Type.Object({
   ...pageQuery({ defaultLimit: 50 }).properties,
   ...searchQuery('name', 'prefix', 'id'),
@@ -81,10 +81,10 @@ export const CreatedKey = Type.Object({
   }),
 });
 
-/** A raw key must not be kept by anything on its way. */
+/** A raw key must not be cached. */
 export const KEY_HEADERS = { 'cache-control': 'no-store' };
 
-/** What a validated body wants. */
+/** The key that a validated body asks for. */
 function toWantedKey(body: Static<typeof CreateTenantKey>): WantedKey {
   return {
     name: body.name,

@@ -35,7 +35,7 @@ const Moment = Type.String({
   description: 'RFC 3339, or a date (UTC), which as `to` includes that day',
 });
 
-/** What audit records are asked for by. */
+/** The query of audit records. */
 export const AuditLogQuery = Type.Object({
   ...pageQuery({ defaultLimit: AUDIT_DEFAULT_LIMIT }).properties,
   ...searchQuery('action', 'user_id', 'request_id', 'session_id', 'error_code'),
@@ -77,7 +77,7 @@ export function toAuditFilter(query: Static<typeof AuditLogQuery>): AuditFilter 
   const moment = (bound: 'from' | 'to') => {
     const text = query[bound];
     if (text === undefined) return undefined;
-    // The `+` of an offset that the client did not percent-encode arrives as a blank.
+    // Where a client did not percent-encode the `+` of an offset, it arrives as a blank.
     const parsed = parseAuditTime(text.replace(/ (?=\d{2}:\d{2}$)/, '+'), bound);
     if (parsed === undefined) {
       errors.push({ pointer: `/query/${bound}`, message: 'must be an RFC 3339 timestamp or a date' });
@@ -98,8 +98,8 @@ function toAuditLog(entry: AuditEntry): Static<typeof AuditLog> {
 }
 
 /**
- * Records of the tenants that the caller reaches: for operators those of all tenants, failed authentications that name no tenant included; for
- * others their own. `tenantId` narrows to one tenant; one that is out of reach has no records to show.
+ * Records of the tenants that the caller reaches: for operators those of all tenants, including failed authentications that name no tenant; for
+ * other callers those of their own. `tenantId` narrows to one tenant; for a tenant out of reach the result is empty.
  */
 export async function searchAudit(
   audit: AuditQuery,

@@ -6,8 +6,8 @@ import { nullable } from './common.ts';
 /*
  * OpenAI's chat completion request: https://platform.openai.com/docs/api-reference/chat/create
  *
- * Checked is what the gateway itself relies on, and what is wrong for every provider. Members that are not named here
- * pass: providers have more of them than anybody could list.
+ * The schema checks what the gateway itself relies on, and what is wrong for every provider. Members that are not named
+ * here pass: providers have too many of them to list.
  */
 
 /** Messages in one request at most. */
@@ -15,7 +15,7 @@ const MAX_MESSAGES = 4096;
 const MAX_TOOLS = 1024;
 const MAX_PARTS = 1024;
 
-/** With members of which the gateway knows nothing. */
+/** Allows members that the gateway does not know. */
 const OPEN = { additionalProperties: true } as const;
 
 /** A part of a message. */
@@ -97,7 +97,7 @@ const members = {
   store: Type.Optional(nullable(Type.Boolean())),
 };
 
-/** The body of a chat completion: what the model port takes, and what is meant for the gateway alone. */
+/** The body of a chat completion: the request of the model port, and `store`, which is meant for the gateway alone. */
 export const ChatCompletionRequest = Type.Unsafe<ChatRequest & { readonly store?: boolean | null }>(
   Type.Object(members, { ...OPEN, examples: [{ model: 'default', messages: MESSAGES }] }),
 );
@@ -117,7 +117,7 @@ export const SessionHeaders = Type.Object({
   ...CHAT_HEADERS,
 });
 
-/** The header that tells the session of an answer. */
+/** The header of an answer that holds its session's id. */
 export const ToldSession = Type.Object({
   [SESSION_HEADER]: Type.Optional(
     Type.String({ description: 'The session of this turn, for the next one; absent with `store: false`' }),
@@ -134,14 +134,14 @@ const Usage = Type.Object(
   { ...OPEN, examples: [{ prompt_tokens: 671, completion_tokens: 37, total_tokens: 708 }] },
 );
 
-/** Of every answer, whole or in pieces. */
+/** The members of every answer, whole or in chunks. */
 const COMPLETION = {
   id: 'chatcmpl-01a209b6-2856-70ab-a07b-16cee9142d20',
   created: 1_795_459_262,
   model: 'default',
 };
 
-/** The answer to a request without `stream`, with whatever else a provider tells. */
+/** The answer to a request without `stream`, with any further members from the provider. */
 export const ChatCompletion = Type.Object(
   {
     id: Type.String({ examples: [COMPLETION.id] }),

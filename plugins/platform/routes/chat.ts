@@ -24,7 +24,7 @@ const common = {
   errors: 'openai',
   tag: 'chat',
   bodyLimit: BODY_LIMIT,
-  // The model, its provider, the session.
+  // The model or the session is not found, or the provider fails.
   failures: ['not-found', 'upstream'],
 } as const;
 
@@ -87,14 +87,14 @@ async function answer<B extends { readonly stream?: boolean | null }>(
   });
   if (body.stream === true) {
     const begun = await service.stream(body, chatCall);
-    return reply.sse(begun.answer, tellSession(call, begun.sessionId));
+    return reply.sse(begun.answer, reportSession(call, begun.sessionId));
   }
   const whole = await service.complete(body, chatCall);
-  return reply.json(200, whole.answer, tellSession(call, whole.sessionId));
+  return reply.json(200, whole.answer, reportSession(call, whole.sessionId));
 }
 
 /** The session in the answer's header and in the audit record. */
-function tellSession(call: Call, sessionId: string | undefined): Record<string, string> {
+function reportSession(call: Call, sessionId: string | undefined): Record<string, string> {
   if (sessionId === undefined) return {};
   call.audit({ sessionId });
   return { [SESSION_HEADER]: sessionId };

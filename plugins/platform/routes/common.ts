@@ -19,7 +19,7 @@ export const Name = Type.String({
   examples: ['Acme'],
 });
 
-/** The `{id}` of a path. What is no id of ours is unknown, not malformed: 404. */
+/** The `{id}` of a path. A text that is not one of our ids is unknown, not malformed: 404. */
 export const IdParams = Type.Object({ id: AnyId });
 
 /** The same schema, `null` allowed too. Written as one type list, so that validation messages name the bound that was broken. */
@@ -47,23 +47,23 @@ export const MarkdownBody = Type.String({
 /** Markdown in an answer. */
 export const MarkdownText = Type.String({ description: 'Markdown', examples: ['Likes green tea.'] });
 
-/** The members of a body of which nothing is known yet. */
+/** The members of a body that was not validated yet. */
 export type UnreadBody = Readonly<Record<string, unknown>>;
 
 /**
- * The `refuse` of a route that knows more of a body than its schema can say: what both say is told together, each place once (decisions 0.1). A
- * member may have any type, also a wrong one.
+ * The `refuse` of a route with rules that its schema cannot express: reports the schema's errors and those of the rules together, each place once
+ * (decisions 0.1). A member of the body may have any type, also a wrong one.
  */
 export function refusing(problemsOf: (body: UnreadBody) => readonly FieldError[]) {
   return (errors: readonly FieldError[], body: unknown): GatewayError => {
-    const told = new Set(errors.map(({ pointer }) => pointer));
+    const reported = new Set(errors.map(({ pointer }) => pointer));
     const isRead = typeof body === 'object' && body !== null && !Array.isArray(body);
-    const more = isRead ? problemsOf(body as UnreadBody).filter(({ pointer }) => !told.has(pointer)) : [];
+    const more = isRead ? problemsOf(body as UnreadBody).filter(({ pointer }) => !reported.has(pointer)) : [];
     return KernelErrors.invalidRequest(undefined, { errors: [...errors, ...more] });
   };
 }
 
-/** 204 once the work is done. */
+/** Answers 204 once the work is done. */
 export async function done(work: Promise<unknown>): Promise<Reply> {
   await work;
   return reply.empty();

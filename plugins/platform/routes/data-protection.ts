@@ -3,7 +3,7 @@ import { access, Id, type Route, reply, route, TENANT_ADMINISTRATION, Timestamp,
 import type { DataProtection } from '../services/data-protection/data-protection.ts';
 import type { CleanedUp } from '../services/data-protection/object-cleanup.ts';
 
-/** Whose data. */
+/** The user whose data is meant; absent: the whole tenant. */
 const UserQuery = Type.Object({
   user_id: Type.Optional(
     Type.String({
@@ -14,7 +14,7 @@ const UserQuery = Type.Object({
   ),
 });
 
-/** An export: an array for each kind of record beside these members. */
+/** An export: these members, and an array for each kind of record. */
 const Export = Type.Object(
   {
     tenant: Type.Object({
@@ -48,7 +48,7 @@ const common = { tag: 'data-protection' } as const;
 const reading = access.role(TENANT_ADMINISTRATION, { scopes: ['read', 'gdpr'] });
 const writing = access.role(TENANT_ADMINISTRATION, { scopes: ['write', 'gdpr'] });
 
-/** What is kept about people (specification 1, Data protection; decisions 1.5). */
+/** Export, erasure and clean-up of personal data (specification 1, Data protection; decisions 1.5). */
 export function dataProtectionRoutes(
   data: DataProtection,
   cleanUp: (tenantId: string, signal: AbortSignal) => Promise<CleanedUp>,
@@ -69,7 +69,7 @@ export function dataProtectionRoutes(
       handle: async ({ tenant, query, signal, log }) => {
         const text = await data.export(tenant, query.user_id, signal);
         const document = Readable.from(text, { objectMode: false });
-        // The answer has begun: it is broken off, so that nobody takes what he has for the whole.
+        // The answer has begun: the connection is closed, so that no client takes a part for the whole.
         document.on('error', (err) => log.error({ err }, 'an export was broken off'));
         const name = `export-${tenant.id}${query.user_id === undefined ? '' : '-user'}.json`;
         return reply.stream(document, undefined, {

@@ -29,8 +29,8 @@ const TenantId = Type.Optional(
 const Action = Type.Enum(['allow', 'deny'], { examples: ['deny'] });
 
 /**
- * The body that makes a rule (decisions 1.12). Hosts and paths are read, and refused, by the kernel. A member that is not known is refused: a misspelt
- * `path_prefix` would allow the whole host.
+ * The body that makes a rule (decisions 1.12). The kernel parses, and may refuse, hosts and paths. Unknown members are refused: a misspelt `path_prefix`
+ * would allow the whole host.
  */
 const CreateEgressRule = Type.Object(
   {
@@ -60,7 +60,7 @@ const CreateEgressRule = Type.Object(
   { additionalProperties: false },
 );
 
-/** Which rules are asked for. */
+/** The query of a list of rules. */
 const EgressRuleQuery = Type.Object({
   ...pageQuery({ defaultLimit: 50 }).properties,
   tenant_id: TenantId,
@@ -77,7 +77,7 @@ const EgressRuleSchema = Type.Object({
   created_at: Timestamp,
 });
 
-/** Which denied requests are asked for. */
+/** The query of denied requests. */
 const BlockedLogQuery = Type.Object({
   ...pageQuery({ defaultLimit: AUDIT_DEFAULT_LIMIT }).properties,
   from: TenantAuditLogQuery.properties.from,
@@ -107,7 +107,7 @@ const toWantedRule = fromWire(CreateEgressRule);
 const toEgressRule = toWire(EgressRuleSchema);
 const writeBlocked = toWire(BlockedEvent);
 
-/** The record of a denied request on the wire. Its particulars are JSON that was stored, so that nothing is taken for granted. */
+/** The record of a denied request on the wire. Its details are stored JSON, whose form is not guaranteed. */
 function toBlockedEvent(entry: AuditEntry): Static<typeof BlockedEvent> {
   const { host, port, reason } = entry.detail;
   return writeBlocked({
@@ -158,7 +158,7 @@ export function egressRuleRoutes(rules: EgressAdministration): readonly Route[] 
   ];
 }
 
-/** The outbound requests that were denied, out of the audit log (specification 1, Admin governance routes; decisions 1.12). */
+/** The outbound requests that were denied, from the audit log (specification 1, Admin governance routes; decisions 1.12). */
 export function egressLogRoute(audit: AuditQuery): Route {
   return route({
     method: 'GET',

@@ -21,7 +21,7 @@ const Exactly = Type.String({
   maxLength: 128,
 });
 
-/** Which receipts are asked for (specification 1, Execution receipts). */
+/** The query of a list of receipts (specification 1, Execution receipts). */
 const ReceiptQuery = Type.Object({
   ...pageQuery({ defaultLimit: 50 }).properties,
   ...searchQuery('id', 'tool_name', 'session_id', 'user_id'),

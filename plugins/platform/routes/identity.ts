@@ -65,7 +65,7 @@ export function bootstrapRoutes(apiKeys: ApiKeyStore, clock: Clock): readonly Ro
   ];
 }
 
-/** Who is calling, as the credential says (specification 1, Identity context); for every credential. */
+/** The identity of the caller's credential (specification 1, Identity context); for every credential. */
 export const meRoute: Route = route({
   method: 'GET',
   path: '/v1/me',

@@ -21,7 +21,7 @@ const MemorySchema = Type.Object({
   updated_at: Timestamp,
 });
 
-/** The `{key}` of a path. What cannot be a key is unknown, not malformed: 404. */
+/** The `{key}` of a path. A text that cannot be a key is unknown, not malformed: 404. */
 const KeyParams = Type.Object({ key: Type.String() });
 
 /** The `{key}` of a memory that is written. */
@@ -33,7 +33,7 @@ const NewKeyParams = Type.Object({
   }),
 });
 
-/** What is to be remembered. */
+/** The text of a memory. */
 const MemoryBody = Type.Object({
   value: Type.String({ minLength: 1, maxLength: 8192, examples: ['Likes green tea'] }),
 });
@@ -89,7 +89,7 @@ export function memoryRoutes(memories: Memories): readonly Route[] {
 const profile = { access: access.role('user'), path: '/v1/profile', tag: 'memories' } as const;
 const MAX_PROFILE_BYTES = 16 * 1024;
 
-/** What the user that `X-Svc-User-Id` names says about himself. */
+/** The profile that the user named by `X-Svc-User-Id` has written. */
 export function profileRoutes(profiles: Profiles): readonly Route[] {
   return [
     route({

@@ -10,7 +10,7 @@ const Model = Type.Object({
 });
 const ModelList = Type.Object({ object: Type.Literal('list'), data: Type.Array(Model) });
 
-// Whoever may chat may see with what.
+// Callers that may chat may list the models.
 const common = {
   access: access.role('user', { scopes: ['read', 'execute'] }),
   errors: 'openai',
@@ -31,7 +31,7 @@ export function modelRoutes(models: Models): readonly Route[] {
     route({
       ...common,
       method: 'GET',
-      // The whole rest of the path: aliases may hold slashes, which not every client encodes.
+      // The whole rest of the path: aliases may contain slashes, which not every client encodes.
       path: '/v1/models/{id*}',
       summary: 'Read a model',
       schema: { params: Type.Object({ id: Type.String() }), responses: { 200: Model } },

@@ -20,7 +20,7 @@ import type { Static } from 'typebox';
 import type { Prices, PricingRule, PricingRules } from '../../records/contract.ts';
 import { MAX_PAGE, nullable, refusing, type UnreadBody } from './common.ts';
 
-/** Prices keep nine decimals; a smaller one would be kept as no price at all. */
+/** Prices are stored with nine decimals; a smaller one would be stored as 0. */
 const SMALLEST = 1e-9;
 const Price = Type.Number({
   minimum: 0,
@@ -44,7 +44,7 @@ const ModelParams = Type.Object({
   }),
 });
 
-/** The body that sets the prices of a model. A rule that was read can be sent back. */
+/** The body that sets the prices of a model. A client may send back a rule that it has read. */
 const ReplacePricingRule = Type.Object({
   input_per_1k: Price,
   output_per_1k: Price,
@@ -67,14 +67,14 @@ const PricingRuleSchema = Type.Object({
 const read = fromWire(ReplacePricingRule);
 const write = toWire(PricingRuleSchema);
 
-/** The prices of a body that are too small to be kept. */
+/** The prices of a body that are too small to be stored. */
 function tooSmall(body: UnreadBody): readonly FieldError[] {
   return Object.keys(ReplacePricingRule.properties)
     .filter((name) => typeof body[name] === 'number' && body[name] > 0 && body[name] < SMALLEST)
     .map((name) => ({ pointer: `/body/${name}`, message: 'must be 0, or 0.000000001 or more' }));
 }
 
-/** The prices in a body. Throws 400 naming those that are too small to be kept. */
+/** The prices in a body. Throws 400 naming those that are too small to be stored. */
 function toPrices(body: Static<typeof ReplacePricingRule>): Prices {
   const errors = tooSmall(body);
   if (errors.length > 0) throw KernelErrors.invalidRequest(undefined, { errors });

@@ -74,7 +74,7 @@ const PreviewQuery = Type.Object({
 const common = { access: access.governance(['ops:*', 'tenant:*']), tag: 'retention' } as const;
 const ofTenant = '/admin/v1/tenants/{id}/retention';
 
-/** How long records are kept that grow without end: rules by kind and tenant, shown before they delete. */
+/** Rules, by kind and tenant, for how long growing records are kept; a preview shows what a rule would delete. */
 export function retentionRoutes(retention: RetentionAdministration): readonly Route[] {
   return [
     route({

@@ -27,10 +27,10 @@ import {
 import { ContentPart, ToolCall } from './chat-schemas.ts';
 import { done, IdParams, MAX_PAGE, toTimestamp } from './common.ts';
 
-/** Messages of one answer at most; older ones are asked for with `before`. */
+/** Messages of one answer at most; clients request older ones with `before`. */
 const MAX_MESSAGES = 1_000;
 
-/** Which sessions are asked for. */
+/** The query of a list of sessions. */
 const SessionQuery = Type.Object({
   ...pageQuery({ defaultLimit: 50 }).properties,
   ...searchQuery('id', 'user_id', 'model'),
@@ -39,7 +39,7 @@ const SessionQuery = Type.Object({
   ),
 });
 
-/** Which messages of a session are asked for. */
+/** The query of the messages of a session. */
 const MessageQuery = Type.Object({
   limit: Type.Integer({ minimum: 0, default: MAX_MESSAGES, description: 'The newest ones; 1000 at most' }),
   before: Type.Optional(
@@ -84,7 +84,7 @@ const SessionWithMessages = Type.Object({
   messages_total: Type.Integer(),
 });
 
-/** The body that aborts a chat. What is no session id names no chat: 404. */
+/** The body that aborts a chat. A text that is no session id names no chat: 404. */
 const AbortChat = Type.Object({ session_id: Type.String({ ...AnyId, minLength: 1, maxLength: 10_000 }) });
 
 /** The chat that was aborted. */
@@ -110,7 +110,7 @@ function toSessionMessage(stored: SessionMessage): Static<typeof SessionMessageS
 const PATH = '/v1/sessions';
 const common = { access: access.role('user'), tag: 'sessions' } as const;
 
-/** Stored conversations, and the end of one that is in flight (specification 1, Sessions; decisions 1.6). */
+/** Stored conversations, and the route that aborts a chat in flight (specification 1, Sessions; decisions 1.6). */
 export function sessionRoutes(sessions: Sessions, turns: Turns): readonly Route[] {
   return [
     route({
@@ -168,7 +168,7 @@ export function sessionRoutes(sessions: Sessions, turns: Turns): readonly Route[
   ];
 }
 
-/** What a session for trying the console talks about. */
+/** The messages of a session for trying the console. */
 const MOCK_MESSAGES: readonly ChatMessage[] = [
   { role: 'user', content: 'What is 6 times 7?' },
   {

@@ -18,10 +18,10 @@ const SkillList = Type.Object({
   total: Type.Integer(),
 });
 
-/** The `{name}` of a path; what is no name is refused with `skill.invalid-name`. */
+/** The `{name}` of a path; an invalid name is refused with `skill.invalid-name`. */
 const SkillParams = Type.Object({ name: Type.String({ examples: ['tea'] }) });
 
-/** What an upload is answered with. */
+/** The answer to an upload. */
 const Uploaded = Type.Object({ status: Type.Enum(['uploaded']), skill: Type.String({ examples: ['tea'] }) });
 
 const SKILL = {
@@ -35,7 +35,7 @@ const toSkill = toWire(SkillSchema);
 const MAX_SKILL_BYTES = 1024 * 1024;
 const PATH = '/v1/skills/{name}';
 const reads = { access: access.role('user'), tag: 'skills' } as const;
-/** Whatever its role, a credential may with this scope; the role `admin` carries it (decisions 1.7). */
+/** A credential of any role may write with this scope; the role `admin` carries it (decisions 1.7). */
 const writes = { access: access.role(ROLES, { scopes: ['skills:write'] }), tag: 'skills' } as const;
 
 /** The skills of the caller's tenant (specification 1, Skills; decisions 1.7). */

@@ -21,7 +21,7 @@ import type { Static } from 'typebox';
 import type { TenantAdministration } from '../services/tenant-administration.ts';
 import { IdParams, MAX_PAGE, Name, nullable } from './common.ts';
 
-/** Far above what one gateway can serve; it keeps the value inside the column's 32 bits. */
+/** Far above what one gateway can serve; the limit keeps the value inside the column's 32 bits. */
 const MAX_LIMIT = 1_000_000;
 
 const Plan = Type.Enum([...PLANS]);
@@ -40,7 +40,7 @@ const CreateTenant = Type.Object({
   chat_context: Type.Optional({ ...ChatContext, default: TENANT_DEFAULTS.chatContext }),
 });
 
-/** The body that changes a tenant: what is absent stays as it is. */
+/** The body that changes a tenant: absent members stay as they are. */
 const UpdateTenant = Type.Object(
   {
     name: Type.Optional(Name),

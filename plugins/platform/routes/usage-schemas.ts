@@ -35,14 +35,14 @@ const Day = Type.Object({
   }),
 });
 
-/** What the tenant's usage is asked for by. */
+/** The query of a tenant's usage. */
 export const UsageQuery = Type.Object({
   from,
   to,
   granularity: Type.Enum(['day', 'month'], { default: 'day' }),
 });
 
-/** What usage is asked for by, across tenants. */
+/** The query of usage across tenants. */
 export const AdminUsageQuery = Type.Object({
   from,
   to,
@@ -52,10 +52,10 @@ export const AdminUsageQuery = Type.Object({
   ),
 });
 
-/** What usage by tenant is asked for by. */
+/** The query of usage by tenant. */
 export const TenantUsageQuery = Type.Object({ ...pageQuery({ defaultLimit: 50 }).properties, from, to });
 
-/** Whose calls are asked for. */
+/** The query of single model calls. */
 export const UsageDetailsQuery = Type.Object({
   ...pageQuery({ defaultLimit: 50 }).properties,
   session_id: Type.Optional(
@@ -126,7 +126,7 @@ export const TenantUsage = Type.Object({
   ...Totals,
 });
 
-/** The period in a query. Throws 400 naming the ends that are no moments, or lie the wrong way round. */
+/** The period in a query. Throws 400 naming the ends that are no moments, or are in the wrong order. */
 export function toUsagePeriod(
   query: { readonly from?: string; readonly to?: string },
   now: number,
@@ -160,8 +160,8 @@ function totalled<U extends UsageTotals>(usage: U) {
 }
 
 /**
- * Decimal text as a number of JSON, all digits of it: a client that reads decimals gets what was added up, and one that reads binary numbers the nearest
- * of them. Only for answers: it is no number here.
+ * Decimal text as a JSON number with all of its digits: a client that parses decimals gets the exact sum, one that parses binary numbers the nearest
+ * value. Only for answers: in this process the result is not a number.
  */
 function exactNumber(decimal: string): number {
   return RawJson.rawJSON(decimal) as number;

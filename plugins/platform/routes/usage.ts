@@ -38,7 +38,7 @@ const UsageDetails = Type.Object({
   ...listOf('records', UsageDetail).properties,
 });
 
-/** What the caller's tenant has consumed (specification 1, Identity and usage; decisions 1.8). */
+/** The usage of the caller's tenant (specification 1, Identity and usage; decisions 1.8). */
 export function usageRoutes(reports: UsageReports, clock: Clock): readonly Route[] {
   return [
     route({

@@ -11,12 +11,12 @@ import {
 } from 'agent-gateway';
 import { isId, narrowedTo, reachOf } from './reach.ts';
 
-/** What an administrator says about a new rule. */
+/** The new rule that an administrator asks for. */
 type WantedEgressRule = Omit<EgressRuleSettings, 'tenantId'> & {
   readonly tenantId?: string | undefined;
 };
 
-/** What the administration of egress rules refuses. */
+/** The errors of the administration of egress rules. */
 export const EgressAdministrationErrors = defineErrors({
   foreignTenant: {
     code: 'egress.foreign-tenant',
@@ -26,13 +26,13 @@ export const EgressAdministrationErrors = defineErrors({
   notFound: { code: 'egress.rule-not-found', kind: 'not-found', title: 'There is no such egress rule' },
 });
 
-/** What administrators do with egress rules (decisions 0.6, 1.12). Rules out of the caller's reach are not there. */
+/** What administrators do with egress rules (decisions 0.6, 1.12). Rules out of the caller's reach count as missing. */
 export type EgressAdministration = ReturnType<typeof createEgressAdministration>;
 
 /** Makes the service. */
 export function createEgressAdministration(rules: EgressRules) {
   return {
-    /** Operators: rules of all tenants, or of `tenantId`. Others: their own; a foreign `tenantId` has none to show. */
+    /** Operators: rules of all tenants, or of `tenantId`. Others: their own; empty for a foreign `tenantId`. */
     async list(identity: Identity, tenantId: string | undefined, page: Page): Promise<EgressRulePage> {
       const only = narrowedTo(identity, tenantId);
       return only === null ? { records: [], total: 0 } : rules.list({ ...page, tenantId: only });

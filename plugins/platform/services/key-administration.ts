@@ -20,7 +20,7 @@ import {
 } from 'agent-gateway';
 import { isId, livingTenant, reachedTenant, reachOf, requireReach } from './reach.ts';
 
-/** What an administrator says about a new key. */
+/** The new key that an administrator asks for. */
 export interface WantedKey {
   readonly name: string;
   readonly roles: readonly string[];
@@ -30,7 +30,7 @@ export interface WantedKey {
 
 /**
  * What administrators do with API keys (specification 1, API keys; decisions 0.6, 1.2). Keys and tenants out of the
- * caller's reach are not there. `tenantId`, where given, confines a call to that tenant.
+ * caller's reach count as missing. `tenantId`, where given, confines a call to that tenant.
  */
 export type KeyAdministration = ReturnType<typeof createKeyAdministration>;
 
@@ -44,7 +44,7 @@ export function createKeyAdministration(options: {
   const { apiKeys, tenants, clock, routeScopes } = options;
 
   return {
-    /** What is wrong with a new key whoever makes it, of a body that may be wrong in other ways: roles and scopes that there are not, and an expiry in the past. */
+    /** The problems of a new key that do not depend on its maker: unknown roles and scopes, and an expiry in the past. The body may have other errors as well. */
     problems: (body: Readonly<Record<string, unknown>>): readonly FieldError[] =>
       newKeyProblems(body, clock.now(), routeScopes()),
     /** Throws `tenant.not-found`, `tenant.deleted`, and what `requireNewKey` refuses. */
@@ -69,19 +69,19 @@ export function createKeyAdministration(options: {
       const isRevoked = isId(id) && (await apiKeys.revoke(id, tenantId ?? reachOf(identity)));
       if (!isRevoked) throw ApiKeyErrors.notFound();
     },
-    /** Revokes a key and makes its successor. The caller gets the raw key, so he must be able to grant what it may do. */
+    /** Revokes a key and makes its successor. The caller gets the raw key, and must therefore be able to grant its roles and scopes. */
     async rotate(identity: Identity, id: string, tenantId: string): Promise<NewApiKey> {
       await livingTenant(tenants, identity, tenantId);
       const old = isId(id) ? await apiKeys.find(id, tenantId) : undefined;
       if (old === undefined) throw ApiKeyErrors.notFound();
-      // The scopes of a plugin that is away now are no reason to refuse; whether the caller has them still counts.
+      // Scopes of a plugin that is not running now count as known; the caller must still have them.
       requireGrant(identity, old, new Set(old.scopes));
       return apiKeys.rotate(id, { tenantId, createdBy: identity.id });
     },
   };
 }
 
-/** What the rules about API keys refuse. */
+/** The errors of the rules about API keys. */
 const KeyRuleErrors = defineErrors({
   foreignTenant: {
     code: 'api-key.foreign-tenant',
@@ -91,9 +91,8 @@ const KeyRuleErrors = defineErrors({
 });
 
 /**
- * The tenant of a key whose creator names `wanted` in the body. The name counts for administrators of the default tenant
- * only; everybody else's keys belong to his own tenant, and `api-key.foreign-tenant` says so (specification 1, API keys;
- * decisions 0.6).
+ * The tenant of a key whose creator names `wanted` in the body. Only administrators of the default tenant may name another
+ * tenant; for other callers a foreign one throws `api-key.foreign-tenant` (specification 1, API keys; decisions 0.6).
  */
 export function tenantOfNewKey(identity: Identity, wanted: string | undefined): string {
   if (wanted === undefined || wanted === identity.tenantId) return identity.tenantId;
@@ -105,8 +104,8 @@ export function tenantOfNewKey(identity: Identity, wanted: string | undefined): 
 }
 
 /**
- * Throws unless `granter` may make a key with this grant and expiry: 400 with all that is wrong, else 403 with all that
- * may not be granted (decisions 1.2). `also` names scopes of routes that the kernel does not know by itself.
+ * Throws unless `granter` may make a key with this grant and expiry: 400 with all problems, else 403 with all that
+ * may not be granted (decisions 1.2). `also` names scopes of routes that the kernel itself does not know.
  */
 export function requireNewKey(
   granter: Identity,
@@ -120,10 +119,10 @@ export function requireNewKey(
   if (refused.length > 0) throw GrantErrors.refused(undefined, { errors: refused });
 }
 
-/** What roles and scopes there are does not depend on who asks. */
+/** Which roles and scopes exist does not depend on the caller. */
 const ANYBODY: Identity = { id: '', tenantId: '', roles: [], scopes: new Set(), method: 'anonymous' };
 
-/** What is wrong with a key, apart from what its maker may grant. A member of another type than it should have is passed over. */
+/** The problems of a key, apart from what its maker may grant. A member of a wrong type is skipped. */
 function newKeyProblems(
   { roles, scopes, expires_at: expiry }: Readonly<Record<string, unknown>>,
   now: number,
@@ -136,7 +135,7 @@ function newKeyProblems(
   return [...unknown, ...expiryProblems(isMoment ? moment : null, now)];
 }
 
-/** What is wrong with the moment at which a new key is to expire; `null` is never. */
+/** The problems of a new key's expiry; `null` is never. */
 export function expiryProblems(expiresAt: Date | null, now: number): readonly FieldError[] {
   if (expiresAt === null || expiresAt.getTime() > now) return [];
   return [{ pointer: '/body/expires_at', message: 'must be in the future' }];

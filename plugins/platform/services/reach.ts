@@ -8,7 +8,7 @@ export function reachOf(identity: Identity): string | undefined {
   return isOperator(identity) ? undefined : identity.tenantId;
 }
 
-/** Throws `tenant.not-found` for a tenant out of reach: who may not see a tenant does not learn that it exists. */
+/** Throws `tenant.not-found` for a tenant out of reach: a caller that may not see a tenant must not learn that it exists. */
 export function requireReach(identity: Identity, tenantId: string): void {
   const reach = reachOf(identity);
   if (reach !== undefined && reach !== tenantId) throw TenantErrors.notFound();
@@ -38,8 +38,8 @@ export async function livingTenant(
 }
 
 /**
- * The tenant whose records a caller is shown who asks for those of `wanted`: undefined is all of them, which operators get who name none.
- * Null where `wanted` is out of reach, or no id: there is nothing to show.
+ * The tenant whose records are shown to a caller who asks for those of `wanted`. Undefined stands for all tenants: operators who name none get
+ * all. Null where `wanted` is out of reach, or no id: there is nothing to show.
  */
 export function narrowedTo(identity: Identity, wanted: string | undefined): string | undefined | null {
   const reach = reachOf(identity);
@@ -49,7 +49,7 @@ export function narrowedTo(identity: Identity, wanted: string | undefined): stri
 
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** True for text that can be the id of a record. What cannot is unknown without asking a database, which may refuse it. */
+/** True for text that can be the id of a record. Any other text is unknown without a query, which a database might reject. */
 export function isId(text: string): boolean {
   return ID.test(text);
 }

@@ -2,7 +2,7 @@ import type { Identity, Page, Tenants } from 'agent-gateway';
 import type { Retention, RetentionInForce, RetentionPreview } from '../../records/contract.ts';
 import { livingTenant, narrowedTo, reachedTenant } from './reach.ts';
 
-/** What administrators do with retention. What names a tenant throws `tenant.not-found` for one out of reach. */
+/** What administrators do with retention. Methods that name a tenant throw `tenant.not-found` for one out of reach. */
 export type RetentionAdministration = ReturnType<typeof createRetentionAdministration>;
 
 /** Makes the service. */
@@ -12,7 +12,7 @@ export function createRetentionAdministration(options: {
 }) {
   const { retention, tenants } = options;
   return {
-    /** The rules of a tenant; without one those that hold for tenants without rules of their own. */
+    /** The rules of a tenant; where none is named, those that apply to tenants without rules of their own. */
     async list(identity: Identity, tenantId?: string): Promise<readonly RetentionInForce[]> {
       if (tenantId !== undefined) await reachedTenant(tenants, identity, tenantId);
       return retention.inForce(tenantId);
@@ -36,8 +36,8 @@ export function createRetentionAdministration(options: {
     },
 
     /**
-     * What a rule would delete at this moment, tenant by tenant, newest tenant first; nothing for a `wanted` tenant out of reach. Counted one after the other: counting may be
-     * work. Throws `retention.unknown-kind`.
+     * What a rule would delete at this moment, tenant by tenant, newest tenant first; nothing for a `wanted` tenant out of reach. Tenants are counted one after the other, since
+     * counting may be expensive. Throws `retention.unknown-kind`.
      */
     async preview(
       identity: Identity,

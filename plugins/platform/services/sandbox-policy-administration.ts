@@ -19,7 +19,7 @@ export interface PolicyInForce {
   readonly isDefault: boolean;
 }
 
-/** What the administration of sandbox policies refuses. */
+/** The errors of the administration of sandbox policies. */
 export const SandboxPolicyErrors = defineErrors({
   notFound: {
     code: 'sandbox-policy.not-found',
@@ -49,7 +49,7 @@ export function createSandboxPolicyAdministration(options: {
       await reachedTenant(tenants, identity, tenantId);
       return inForce(database.forTenant(tenantId));
     },
-    /** Changes the tenant's own policy, or gives it one; what is absent stays as it is in force. Throws `tenant.deleted`. */
+    /** Changes the tenant's own policy, or gives it one; absent members stay as they are in force. Throws `tenant.deleted`. */
     async change(
       identity: Identity,
       tenantId: string,
@@ -60,7 +60,7 @@ export function createSandboxPolicyAdministration(options: {
       await policies.change(entities, changes);
       return inForce(entities);
     },
-    /** Back to the default. Throws `sandbox-policy.not-found` where it is in force, and `tenant.deleted`. */
+    /** Resets the policy to the default. Throws `sandbox-policy.not-found` where the default is in force, and `tenant.deleted`. */
     async remove(identity: Identity, tenantId: string): Promise<void> {
       await livingTenant(tenants, identity, tenantId);
       const isRemoved = await policies.remove(database.forTenant(tenantId));

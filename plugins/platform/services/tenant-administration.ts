@@ -12,10 +12,10 @@ import {
 import type { Provisioning } from '../../records/contract.ts';
 import { reachedTenant, reachOf } from './reach.ts';
 
-/** A tenant that is to be made; what is absent is the kernel's default. */
+/** The settings of a new tenant; absent members get the kernel's defaults. */
 type NewTenant = Partial<TenantSettings> & Pick<TenantSettings, 'name'>;
 
-/** What administrators do with tenants (specification 1, Tenants; decisions 0.6, 1.1). Every verb asks who is calling. */
+/** What administrators do with tenants (specification 1, Tenants; decisions 0.6, 1.1). Every method checks the caller. */
 export type TenantAdministration = ReturnType<typeof createTenantAdministration>;
 
 /** Makes the service. `retention` is the time in milliseconds during which a deleted tenant can be restored. */
@@ -23,7 +23,7 @@ export function createTenantAdministration(options: {
   readonly tenants: Tenants;
   readonly clock: Clock;
   readonly retention: number;
-  /** Brings a new tenant its skills, in the background. */
+  /** Gives a new tenant its skills, in the background. */
   readonly provisioning: Provisioning;
 }) {
   const { tenants, clock, retention, provisioning } = options;
@@ -43,12 +43,12 @@ export function createTenantAdministration(options: {
       await provisioning.kick(tenant.id);
       return tenant;
     },
-    /** Changes what is given; plan and limits are the operators'. */
+    /** Changes the given settings; only operators change plan and limits. */
     async update(identity: Identity, id: string, settings: Partial<TenantSettings>): Promise<TenantRecord> {
       const current = await get(identity, id);
       return tenants.update(id, permittedChanges(identity, current, settings));
     },
-    /** Operators only. Repeated, it answers like the first time. */
+    /** Operators only. A repeated call returns the same as the first. */
     async scheduleDelete(identity: Identity, id: string): Promise<TenantRecord> {
       await get(identity, id);
       requireOperator(identity, 'delete tenants');
@@ -63,7 +63,7 @@ export function createTenantAdministration(options: {
   };
 }
 
-/** What the rules about tenants refuse. */
+/** The errors of the rules about tenants. */
 const TenantRuleErrors = defineErrors({
   operatorOnly: {
     code: 'tenant.operator-only',
@@ -82,8 +82,8 @@ export function requireOperator(identity: Identity, action: string): void {
 }
 
 /**
- * What of `wanted` the caller may write. Operators write everything; the tenant's own administrators its name and its chat context. Governed
- * settings that they send back unchanged are left out, so that a record that was read can be sent back; throws
+ * The part of `wanted` that the caller may write. Operators write everything; the tenant's own administrators its name and its chat context. Governed
+ * settings that they send back unchanged are left out, so that a client can send back a record that it has read; throws
  * `tenant.operator-only` naming those that differ from `current`.
  */
 export function permittedChanges(

@@ -13,7 +13,7 @@ export interface NamedTenantUsage extends TenantUsage {
   readonly name: string;
 }
 
-/** What billing asks about usage (specification 1, Admin governance routes; decisions 0.6, 1.8). */
+/** The usage reports for billing (specification 1, Admin governance routes; decisions 0.6, 1.8). */
 export type UsageAdministration = ReturnType<typeof createUsageAdministration>;
 
 /** Makes the service. */
@@ -25,8 +25,8 @@ export function createUsageAdministration(options: {
   const { reports, tenants, database } = options;
   return {
     /**
-     * Usage by date. Operators: of all tenants together (`tenantId` is then null), or of `wanted`. Others: their own; a foreign tenant has none
-     * to show.
+     * Usage by date. Operators: of all tenants together (`tenantId` is then null), or of `wanted`. Others: their own; empty for a foreign
+     * tenant.
      */
     async byDate(
       identity: Identity,
@@ -40,7 +40,7 @@ export function createUsageAdministration(options: {
       const rows = await reports.ofTenant(database.forTenant(only), period, granularity);
       return { tenantId: only, rows };
     },
-    /** Usage by tenant, the newest tenant first; those that are deleted but not purged too. Others than operators: their own. */
+    /** Usage by tenant, the newest tenant first, including tenants that are deleted but not purged. Callers other than operators: their own. */
     async byTenant(
       identity: Identity,
       period: UsagePeriod,
@@ -59,12 +59,12 @@ export function createUsageAdministration(options: {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Days before the last one, where no beginning is given. */
+/** Days before the last one, where no `from` is given. */
 const DEFAULT_DAYS = 30;
 
 /**
- * The period of a usage report. Without `to` it ends now (or begins and ends with a `from` that lies ahead, so that clocks which differ are
- * no mistake); without `from` it begins with the day, by UTC, that was 30 days before its end. Throws 400 naming `from` when it ends
+ * The period of a usage report. Without `to` it ends now (or begins and ends with a `from` in the future, so that clocks that differ cause no
+ * error); without `from` it begins with the day, by UTC, that was 30 days before its end. Throws 400 naming `from` when it ends
  * before it begins.
  */
 export function usagePeriod(

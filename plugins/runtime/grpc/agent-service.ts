@@ -133,7 +133,7 @@ function timeOf(milliseconds: number | undefined): Date | undefined {
   return milliseconds === undefined ? undefined : new Date(milliseconds);
 }
 
-/** A problem of a document that was made of fields, at the field that it comes from. The caller knows no lines. Pure. */
+/** A problem of a document that was made of fields, at the field from which it comes; without a line, which the caller does not know. Pure. */
 function inFields({ pointer, message }: FieldError): FieldError {
   const field = pointer.replace(/^\/metadata/, '/body').replace(/^\/spec/, '/body/configuration');
   return { pointer: field || '/body/configuration', message };

@@ -1,7 +1,7 @@
 import type { GrpcMessage } from 'agent-gateway';
 import type { AgentTurnEvent, Interrupt } from '../../agent-engine/contract.ts';
 
-/** What an event of a turn is in `ChatResponse`s; `conversation.proto` says what each means. Pure. */
+/** Converts an event of a turn to `ChatResponse`s; `conversation.proto` documents each. Pure. */
 export function chatResponses(event: AgentTurnEvent, sessionId: string): readonly GrpcMessage[] {
   switch (event.type) {
     case 'text':

@@ -1,6 +1,6 @@
 import { type GrpcMessage, type Page, Type } from 'agent-gateway';
 
-/** Entries of a page at most, and where a request names no size. */
+/** Entries of a page: the maximum, and the default where a request names no size. */
 const MAX_PAGE_SIZE = 100;
 const PAGE_SIZE = 20;
 
@@ -11,7 +11,7 @@ export const listRequest = {
   keyword: Type.String({ maxLength: 200 }),
 };
 
-/** A list request as it was read. */
+/** A parsed list request. */
 interface ListRequest {
   readonly page: number;
   readonly page_size: number;
@@ -29,7 +29,7 @@ export function listEnd({ offset }: Page, shown: number, total: number) {
   return { total, has_more: offset + shown < total };
 }
 
-/** The page of what is at hand as a whole: the entries some text of which holds the keyword, in whatever case. */
+/** A page of a list that is in memory as a whole: of the entries of which some text contains the keyword, ignoring case. */
 export function pageOfAll<T>(
   request: ListRequest,
   all: readonly T[],
@@ -42,12 +42,12 @@ export function pageOfAll<T>(
   return { shown, ...listEnd(page, shown.length, found.length) };
 }
 
-/** Levels of a message, which hold what a `Struct` may have (40 levels) and leave room around it. */
+/** Levels of nesting in a message; deeper values become JSON text. A `Struct` may have 40 levels, so that this leaves room for what surrounds it. */
 const MAX_LEVELS = 36;
 
 /**
- * What a message can carry: text without halves of surrogate pairs, which Protocol Buffers refuse, and what lies too deep as JSON text. JSON that
- * came over HTTP may hold both.
+ * Converts a value to one that a message can carry: halves of surrogate pairs are replaced, since Protocol Buffers refuse them, and values that are nested too
+ * deep become JSON text. JSON that came over HTTP may contain both.
  */
 export function message(value: GrpcMessage): GrpcMessage {
   return carried(value, 0) as GrpcMessage;

@@ -86,7 +86,7 @@ export function conversationService(chats: Chats, conversations: Conversations):
   });
 }
 
-/** A chat that fails after it began says so in an event, then in the status. */
+/** Runs a chat. One that fails after it began sends an event `error`, and then the status. */
 async function chat(chats: Chats, call: GrpcCall, agent: string | undefined): Promise<void> {
   const sessionId: string = call.request.session_id;
   await using turn = await chats.begin(
@@ -102,7 +102,7 @@ async function chat(chats: Chats, call: GrpcCall, agent: string | undefined): Pr
       for (const response of chatResponses(event, id)) await call.send(message(response));
     }
   } catch (thrown) {
-    // To a caller who is gone, or whose deadline is over, nothing can be said.
+    // A caller that has disconnected, or whose deadline has expired, receives nothing.
     if (call.signal.aborted) throw thrown;
     const failure = agentFailure(thrown);
     const error = { code: failure.code, message: redactText(failure.detail) };
@@ -111,7 +111,7 @@ async function chat(chats: Chats, call: GrpcCall, agent: string | undefined): Pr
   }
 }
 
-/** As over HTTP, in the metadata. */
+/** The headers of HTTP, read from the metadata. */
 function headersOf(call: GrpcCall) {
   const context = call.metadata('x-svc-context') ?? 'full';
   const taskClass = call.metadata('x-svc-task-class');

@@ -103,7 +103,7 @@ function without(spec: Readonly<Record<string, unknown>> = {}, names: readonly s
   return Object.fromEntries(Object.entries(spec).filter(([name]) => !names.includes(name)));
 }
 
-/** Where in a request a place of a model's document comes from. Pure. */
+/** The field of a request from which a place of a model's document comes. Pure. */
 function fieldOf(pointer: string): string {
   const [, top, member = ''] = pointer.split('/');
   if (top === 'metadata') return pointer.replace('/metadata', '/body');

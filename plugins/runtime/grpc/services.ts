@@ -14,7 +14,7 @@ import { conversationService } from './conversation-service.ts';
 import { modelService } from './model-service.ts';
 import { toolService } from './tool-service.ts';
 
-/** What the services stand on. */
+/** The dependencies of the services. */
 interface GrpcParts {
   readonly agents: Agents;
   readonly guard: Guard;

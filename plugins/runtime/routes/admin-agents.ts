@@ -56,7 +56,7 @@ const common = { access: access.role('admin'), tag: 'administration' } as const;
 const PATH = '/admin/agents';
 const ONE = `${PATH}/{name}`;
 
-/** Where in the body a place of the document is. */
+/** A problem of the document, with a pointer into the body. */
 const inYaml = (problem: FieldError): FieldError => ({
   ...problem,
   pointer: `/body/yaml${problem.pointer}`,

@@ -21,7 +21,7 @@ const References = Type.Record(Type.String({ maxLength: 100 }), Type.String({ ma
   description: `Values are references to secrets, ${REFERENCE_FORMS}`,
 });
 
-/** An MCP server (decisions 3.2). What belongs to which transport is the rule of the kind McpServer. */
+/** An MCP server (decisions 3.2). The kind McpServer checks which members belong to which transport. */
 const Server = Type.Object(
   {
     name: ResourceName,
@@ -50,7 +50,7 @@ const params = Type.Object({ name: Type.String() });
 const common = { access: access.role('admin'), tag: 'administration' } as const;
 const PATH = '/admin/mcp/servers';
 
-/** Where a server is belongs to the operator; tenants know it by its name and tools. */
+/** Only operators see the address of a server; tenants see its name, transport and tools. */
 const forTenants = ({ name, transport }: McpServerInfo): McpServerInfo => ({ name, transport });
 
 /** The administration of MCP servers (specification 3, v2 HTTP API; decisions 3.2). */

@@ -57,7 +57,7 @@ const LogStream = Type.String({
 
 const common = { access: access.role('admin'), tag: 'administration' } as const;
 
-/** How the system is, its reload and its log (specification 3, v2 HTTP API; decisions 3.2). */
+/** The status of the system, its reload and its log (specification 3, v2 HTTP API; decisions 3.2). */
 export function systemRoutes(system: System, readers: LogReaders): readonly Route[] {
   return [
     route({

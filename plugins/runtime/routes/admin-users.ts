@@ -62,7 +62,7 @@ const common = { access: access.role('admin'), tag: 'administration' } as const;
 const PATH = '/admin/users';
 const ONE = `${PATH}/{id}`;
 
-/** A raw key must not be kept by anything on its way. */
+/** A raw key must not be cached. */
 const NO_STORE = { 'cache-control': 'no-store' };
 
 /** @returns the user on the wire; records of exports have the same form */

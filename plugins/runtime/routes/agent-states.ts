@@ -3,7 +3,7 @@ import type { AgentStates } from '../services/agent-states.ts';
 
 const AgentParams = Type.Object({ agent_id: Type.String() });
 
-/** What cannot be a key is unknown, not malformed: 404. */
+/** A text that cannot be a key is unknown, not malformed: 404. */
 const KeyParams = Type.Object({ ...AgentParams.properties, key: Type.String() });
 
 /** A key with its value (specification 3, Agent state). */
@@ -32,7 +32,7 @@ const SetState = Type.Object({
 const tag = 'agent-state';
 const PATH = '/agents/{agent_id}/state';
 
-/** What agents keep under keys, for their tenant (specification 3, v2 HTTP API; decisions 3.2). */
+/** Values that agents store under keys, for their tenant (specification 3, v2 HTTP API; decisions 3.2). */
 export function agentStateRoutes(states: AgentStates): readonly Route[] {
   return [
     route({

@@ -26,14 +26,14 @@ const ToolItem = Type.Object({
 
 const ToolList = Type.Object({ tools: Type.Array(ToolItem), count: Type.Integer() });
 
-/** What is listed. */
+/** The sources of the lists. */
 interface Catalog {
   readonly agents: Pick<Agents, 'list'>;
   readonly skills: Pick<Skills, 'list'>;
   readonly tools: Pick<Tools, 'list'>;
 }
 
-/** What a caller may work with: agents, skills and tools (specification 3, v2 HTTP API). */
+/** The agents, skills and tools that a caller may use (specification 3, v2 HTTP API). */
 export function catalogRoutes({ agents, skills, tools }: Catalog): readonly Route[] {
   const shown = async (tenantId: string, fits: (text: string) => boolean) => {
     const all = await skills.list(tenantId);

@@ -21,7 +21,7 @@ import type { StreamMode } from '../services/chat/stream-format.ts';
 
 /** Waiting sessions of one answer at most. */
 const MAX_PAGE = 500;
-/** In which the id of a session is told. */
+/** The header of an answer that holds its session's id. */
 const SESSION_HEADER = 'x-svc-session-id';
 
 const AgentId = Type.String({
@@ -68,7 +68,7 @@ const ResumeBody = Type.Object({
 
 const Place = Type.Object({ agent_id: AgentId, session_id: SessionId });
 
-/** The mode is asked for by the query or by the header (specification 3, Streaming formats). */
+/** The query or the header selects the mode (specification 3, Streaming formats). */
 const ModeQuery = Type.Object({
   a2ui: Type.Optional(Type.Boolean({ description: 'Named events with a JSON envelope' })),
 });
@@ -138,7 +138,7 @@ const INTERRUPT = {
   ...{ id: '01a209b6-303a-74d9-bda2-ab9641d2c7f4', type: 'approval', agent_path: ['helper'] },
   ...{ reason: 'The agent wants to call calculator.', tool_call: CALL, fields: [] },
 };
-/** What chats answer with, as text or, with A2UI, as named events. */
+/** The stream of a chat, as text or, with A2UI, as named events. */
 const ChatStream = Type.String({
   description:
     'Server-sent events: chunks of text, `interrupt` with what the chat waits for, `error`, and `[DONE]`; with `a2ui=true` or `X-A2UI: true` the events `text`, ' +
@@ -157,7 +157,7 @@ const streaming = {
   ...run,
   method: 'POST',
   countsAsStream: () => true,
-  // The agent and the session, the model, and its provider.
+  // The agent, the session or the model is not found, or the provider fails.
   failures: ['not-found', 'upstream'],
 } as const;
 

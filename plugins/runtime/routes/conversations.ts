@@ -18,7 +18,7 @@ import type { Conversations } from '../services/conversations.ts';
 
 /** Conversations of one answer at most. */
 const MAX_PAGE = 500;
-/** Messages of one answer at most; older ones are asked for with `before`. */
+/** Messages of one answer at most; clients request older ones with `before`. */
 const MAX_MESSAGES = 1_000;
 
 const Title = Type.String({ maxLength: 500, examples: ['Sums'] });
@@ -181,7 +181,7 @@ export function conversationRoutes(conversations: Conversations): readonly Route
   ];
 }
 
-/** The messages of sessions, whoever began them (specification 3; decisions 3.2). */
+/** The messages of sessions, including those that began outside of conversations (specification 3; decisions 3.2). */
 export function sessionRoutes(sessions: Sessions): readonly Route[] {
   return [
     route({

@@ -6,16 +6,16 @@ import type { TSchema } from 'typebox';
  * Source: the types of the npm package @coze/api
  */
 
-/** A moment as these routes tell it. */
+/** A moment in the form of these routes. */
 export const Seconds = Type.Integer({ description: 'Seconds since the epoch', examples: [1_795_459_265] });
 
-/** Pairs that a client keeps with a chat or a conversation. */
+/** Pairs that a client stores with a chat or a conversation. */
 export const MetaData = Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 512 }), {
   maxProperties: 16,
   description: 'Whatever the client wants to keep with it; 16 pairs',
 });
 
-/** What is said (`EnterMessage`). */
+/** The messages that a client sends (`EnterMessage`). */
 export const EnterMessages = Type.Array(
   Type.Object({
     role: Type.Enum(['user', 'assistant']),
@@ -32,14 +32,14 @@ export const EnterMessages = Type.Array(
   { maxItems: 100, examples: [[{ role: 'user', content: 'What is 17 * 23?' }]] },
 );
 
-/** A call of a tool that a chat waits for. */
+/** A call of a tool for which a chat waits. */
 export const ToolCall = Type.Object({
   id: Type.String(),
   type: Type.String(),
   function: Type.Object({ name: Type.String(), arguments: Type.String() }),
 });
 
-/** What was said in a chat, or in a conversation outside of chats (`ChatV3Message`). */
+/** A message of a chat, or of a conversation outside of chats (`ChatV3Message`). */
 export const Message = Type.Object({
   id: Id,
   conversation_id: AnyId,

@@ -24,7 +24,7 @@ import type { FileRecord } from '../store/files.ts';
 import { IdParams, MAX_PAGE } from './common.ts';
 import { readFormFile } from './form-file.ts';
 
-/** Bytes of a form beside the file. */
+/** Bytes of a form in addition to the file. */
 const FORM_BYTES = 256 * 1024;
 
 /** A file as clients see it (specification 3, File). */
@@ -57,7 +57,7 @@ const readers = { tag, access: access.open(['read']) } as const;
 
 const toFile = toWire(FileSchema);
 
-/** What is told beside the content. */
+/** The headers that come with the content. */
 const FileHeaders = Type.Object({
   etag: Type.Optional(Type.String()),
   'accept-ranges': Type.Optional(Type.String()),
@@ -178,7 +178,7 @@ export function fileRoutes(files: Files, maxSize: number): readonly Route[] {
   ];
 }
 
-/** A browser saves it, and runs nothing of it, whatever it holds. */
+/** Headers with which a browser saves the file, and executes nothing of it, whatever its content. */
 function contentHeaders({ id, filename, mimeType }: FileRecord) {
   const fallback = filename.replaceAll(/[^ -~]/gu, '?');
   return {

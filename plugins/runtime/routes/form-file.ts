@@ -7,10 +7,10 @@ import type { IncomingFile } from '../services/files/files.ts';
 
 /** The name of the file's part (specification 3, `POST /files`). */
 const FIELD = 'file';
-/** Parts beside the file are read over; so many, and so large, that no client meets the bounds by accident. */
+/** Parts other than the file are ignored. The limits are so high that no client reaches them by accident. */
 const LIMITS = { parts: 20, fields: 20, fieldSize: 64 * 1024, headerSize: 16 * 1024, headerPairs: 50 };
 
-/** A form that is read as it comes. */
+/** A form that is parsed while it arrives. */
 interface Form<T> {
   /** `Content-Type` of the request: it has the boundary. */
   readonly contentType: string;
@@ -23,8 +23,8 @@ interface Form<T> {
 }
 
 /**
- * Reads a form with one file, which `store` gets while it comes: nothing is held but what is on its way. A form that is refused is read to its end all the
- * same, within the limit of its body: who still sends would not see the answer.
+ * Reads a form with one file, which `store` gets while it arrives: only the data in transit is in memory. A refused form is also read to its end, within
+ * the limit of its body, since a client that is still sending would not see the answer.
  *
  * @throws file.missing, file.unexpected-part, file.malformed-form, what the body throws, and what `store` throws; nothing is stored then.
  */
@@ -42,7 +42,7 @@ export async function readFormFile<T>(form: Form<T>): Promise<T> {
   };
   parser
     .on('file', (name, part, filename) => {
-      // It may fail when nobody reads it any more.
+      // The part may fail after `store` has stopped reading it.
       part.on('error', () => {});
       if (name !== FIELD || stored !== undefined) {
         part.resume();
@@ -60,7 +60,7 @@ export async function readFormFile<T>(form: Form<T>): Promise<T> {
     .on('error', (cause) => fail(FileErrors.malformed('The form ends too early', { cause })));
   try {
     for await (const piece of body) {
-      // The parser takes no more while the store is slower than the client.
+      // The parser applies backpressure while the store is slower than the client.
       if (failure === undefined && !parser.write(piece)) {
         await orAborted(Promise.race([once(parser, 'drain'), failed.promise]), signal);
       }

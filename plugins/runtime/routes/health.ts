@@ -15,10 +15,10 @@ const Ready = Type.Object({
 
 const NotReady = withExample(Ready, { status: 'not_ready', database: 'error: unavailable' });
 
-/** Names and reasons are for administrators, at `/admin/status`: anybody may ask here. */
+/** These routes are public, so names and reasons are left to `/admin/status`, for administrators. */
 const open = { method: 'GET', access: access.public(), rateLimit: 'none', tag: 'health' } as const;
 
-/** What monitors ask of the runtime, at the root and under `/api/v2` (specification 3, v2 HTTP API; decisions 3.2). */
+/** The routes for monitors, at the root and under `/api/v2` (specification 3, v2 HTTP API; decisions 3.2). */
 export function healthRoutes(
   system: Pick<System, 'agentCounts'>,
   deployment: Pick<Deployment, 'readiness'>,

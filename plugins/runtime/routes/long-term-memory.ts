@@ -168,12 +168,12 @@ export function longTermMemoryRoutes(memories: Memories): readonly Route[] {
   ];
 }
 
-/** Credentials of one person, and not of a backend that speaks for many. */
+/** Credentials of one person, and not of a backend that acts for many. */
 const PERSONS: ReadonlySet<string> = new Set(['jwt', CHANNEL_SESSION]);
 
 /**
- * Throws `memory.forbidden` where the caller is bound to another user: to the one that `X-Svc-User-Id` names, or to the person whose JWT or browser it is.
- * Administrators, and those who speak for no user, such as a backend with its key, reach all users of their tenant.
+ * Throws `memory.forbidden` where the caller is bound to another user: to the one that `X-Svc-User-Id` names, or to the person behind the JWT or the channel
+ * session. Administrators, and callers that act for no user, such as a backend with its key, reach all users of their tenant.
  */
 function requireUser({ identity, userId }: Pick<Call, 'identity' | 'userId'>, wanted: string): void {
   if (isTenantAdmin(identity)) return;

@@ -8,7 +8,7 @@ const Me = Type.Object({
   auth_method: Type.String({ examples: ['api_key'] }),
 });
 
-/** Who is calling; for administrators, as the specification has it. */
+/** The caller's identity; for administrators only, as the specification demands. */
 export const meRoute = route({
   method: 'GET',
   path: '/me',

@@ -32,7 +32,7 @@ const ListBody = Type.Object({
 
 const common = { errors: 'coze', tag: 'v1-conversations' } as const;
 
-/** Conversations as the compatible SDK asks for them: the records of `/api/v2/conversations` (decisions 3.3). */
+/** Conversations in the form of the compatible SDK: the records of `/api/v2/conversations` (decisions 3.3). */
 export function v1ConversationRoutes(conversations: ConversationMessages): readonly Route[] {
   return [
     route({

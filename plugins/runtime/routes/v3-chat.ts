@@ -107,7 +107,7 @@ const STREAMED = {
 };
 const streamed = (status: string) =>
   `event: conversation.chat.${status}\ndata: ${JSON.stringify({ ...STREAMED, status })}\n\n`;
-/** What chats and workflows that are talked to answer with. */
+/** The stream of chats with agents and with workflows. */
 export const V3Stream = Type.String({
   description:
     'Server-sent events `conversation.chat.created`, `.in_progress`, `conversation.message.delta`, `.completed`, ' +
@@ -214,7 +214,7 @@ export function v3ChatRoutes(chats: V3Chats): readonly Route[] {
   ];
 }
 
-/** What no schema says: something has to be said, and what goes on in the background has to be kept. */
+/** The rules that the schema cannot express: there must be a message, and a chat in the background must be stored. */
 function refuseUnfit(
   { additional_messages: said = [], stream, auto_save_history: isKept }: Static<typeof ChatBody>,
   conversationId: string | undefined,

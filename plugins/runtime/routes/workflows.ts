@@ -17,7 +17,7 @@ import type { RunCaller, WorkflowRuns } from '../services/workflows/workflow-run
 import { EnterMessages, okSchema } from './coze.ts';
 import { sendTo, V3Stream } from './v3-chat.ts';
 
-/** In which the id of a run is told. */
+/** The header of an answer that holds the id of its run. */
 const EXECUTE_HEADER = 'x-svc-execute-id';
 
 const WorkflowId = Type.String({
@@ -63,7 +63,7 @@ const RunStream = Type.String({
   ],
 });
 
-/** Runs of workflows as the compatible SDK asks for them, below `/api/v2` and where the SDK looks for them (specification 3; decisions 3.3). */
+/** Runs of workflows in the form of the compatible SDK, below `/api/v2` and at the SDK's own paths (specification 3; decisions 3.3). */
 export function workflowRoutes(runs: WorkflowRuns, chats: WorkflowChats): readonly Route[] {
   const stream = (call: Call, place: RunPlace, after: number | undefined) =>
     reply.sse(

@@ -1,11 +1,11 @@
 import { type Authenticator, createTokenComparison, DEFAULT_TENANT_ID } from 'agent-gateway';
 
-/** Where the key counts: the runtime's own routes and services, and what their gRPC clients ask before they call one. */
+/** Where the key is valid: the runtime's own routes and services, and the services that gRPC clients call before them. */
 const OWN_PATHS = [
   ...['/api/v2/', '/api/v1/', '/v3/', '/v1/conversation/', '/v1/workflow/'],
   ...['/svc.agent.v1.', '/svc.conversation.v1.', '/svc.model.v1.', '/svc.tool.v1.', '/grpc.reflection.'],
 ];
-/** What is below `/v1/workflows/` else belongs to `workflow`. */
+/** All other paths below `/v1/workflows/` belong to the plugin `workflow`. */
 const OWN_PATH = '/v1/workflows/chat';
 
 const OUTCOME = {

@@ -9,14 +9,14 @@ const MAX_VALUE = 64 * 1024;
 /** Bytes of all values of an agent: they are read together. */
 const MAX_TOTAL = 8 * 1024 * 1024;
 
-/** What can go wrong with the state of agents. */
+/** The errors of the state of agents. */
 export const AgentStateErrors = defineErrors({
   notFound: { code: 'agent-state.not-found', kind: 'not-found', title: 'The agent has no such key' },
   valueTooLarge: { code: 'agent-state.value-too-large', kind: 'too-large', title: 'The value is too large' },
   full: { code: 'agent-state.full', kind: 'conflict', title: 'The agent keeps as much as it may' },
 });
 
-/** What the state of agents is kept with. */
+/** The dependencies of `createAgentStates`. */
 interface AgentStatesParts {
   readonly agents: Pick<Agents, 'find'>;
   readonly clock: Clock;
@@ -26,8 +26,8 @@ interface AgentStatesParts {
 export type AgentStates = ReturnType<typeof createAgentStates>;
 
 /**
- * Makes the service behind the routes. Every method throws `agent.not-found` for an agent that is not there now; what an agent has kept is there
- * again when it comes back.
+ * Makes the service behind the routes. Every method throws `agent.not-found` for an agent that does not exist now; its stored state is
+ * available again when it comes back.
  */
 export function createAgentStates({ agents, clock }: AgentStatesParts) {
   async function requireAgent({ tenantId }: TenantEntityManager, agentId: string): Promise<void> {
@@ -38,7 +38,7 @@ export function createAgentStates({ agents, clock }: AgentStatesParts) {
     /** All keys with their values. */
     async all(entities: TenantEntityManager, agentId: string): Promise<ReadonlyMap<string, unknown>> {
       await requireAgent(entities, agentId);
-      // Simultaneous writers may have got a little above the bound.
+      // Concurrent writers may have exceeded the bound a little.
       const rows = await findStates(entities, agentId, 2 * MAX_KEYS);
       return new Map(rows.map(({ key, value }) => [key, JSON.parse(value)]));
     },
@@ -52,7 +52,7 @@ export function createAgentStates({ agents, clock }: AgentStatesParts) {
     },
 
     /**
-     * Writes a JSON value over the one of the same key.
+     * Stores a JSON value, replacing that of the same key.
      *
      * @throws agent-state.value-too-large, agent-state.full
      */

@@ -20,7 +20,7 @@ import {
 /** A conversation of a user with an agent (decisions 3.2). */
 export interface ConversationRecord {
   readonly id: string;
-  /** The agent that it was begun with. */
+  /** The agent with which it was begun. */
   readonly botId: string;
   readonly userId: string;
   readonly title: string;
@@ -29,22 +29,22 @@ export interface ConversationRecord {
   readonly updatedAt: Date;
 }
 
-/** What of a conversation can be chosen. */
+/** The members of a conversation that clients set. */
 export interface ConversationChange {
   readonly title?: string | undefined;
   readonly metaData?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Which conversations are listed. */
+/** The query of a list of conversations. */
 export interface ConversationQuery extends Page {
   readonly botId?: string | undefined;
   readonly keyword?: string | undefined;
 }
 
-/** Conversations whose titles are searched: a database each would find other ones, and reads all titles as well. */
+/** Conversations whose titles are searched in this process: databases would differ in what they find, and would read all titles as well. */
 const SEARCHED = 1_000;
 
-/** What can go wrong with conversations. */
+/** The errors of conversations. */
 export const ConversationErrors = defineErrors({
   notFound: { code: 'conversation.not-found', kind: 'not-found', title: 'There is no such conversation' },
   forbidden: {
@@ -57,7 +57,7 @@ export const ConversationErrors = defineErrors({
 /** Conversations of tenants. */
 export type Conversations = ReturnType<typeof createConversations>;
 
-/** What conversations are made of. */
+/** The dependencies of `createConversations`. */
 interface ConversationParts {
   readonly sessions: Sessions;
   readonly clock: Clock;
@@ -78,7 +78,7 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
   }
 
   return {
-    /** Those that the reader may see, newest first. A `keyword` is looked for in the titles of the newest 1,000, in whatever case. */
+    /** The conversations that the reader may see, newest first. A `keyword` is searched in the titles of the newest 1,000, ignoring case. */
     async list(
       entities: TenantEntityManager,
       reader: OwnerReader,
@@ -134,7 +134,7 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
       return toRecord({ ...row, ...changed });
     },
 
-    /** With its messages. Throws `session.busy` while a turn is in flight. */
+    /** Deletes a conversation with its messages. Throws `session.busy` while a turn is in flight. */
     async remove(entities: TenantEntityManager, reader: OwnerReader, id: string): Promise<void> {
       await find(entities, reader, id);
       await withoutSession(sessions.remove(entities, reader, id));
@@ -142,7 +142,7 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
       await entities.delete(ConversationEntity, { id });
     },
 
-    /** Messages oldest first: the newest `limit` before `before` (a `seq`; default: from the end). None while nothing was said. */
+    /** Messages oldest first: the newest `limit` before `before` (a `seq`; default: from the end). Empty before the first message. */
     async messages(
       entities: TenantEntityManager,
       reader: OwnerReader,
@@ -164,11 +164,11 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
       await find(entities, reader, sessionId);
       const removed = sessions.removeMessage(entities, reader, { sessionId, messageId }).then(() => true);
       if ((await withoutSession(removed)) === undefined) throw SessionErrors.messageNotFound();
-      // Chats do not know which of their messages it was.
+      // Chats do not know which of their messages was deleted.
       await forgetMessagesIn(entities, sessionId);
     },
 
-    /** The agent of the conversation behind a session, if there is one. Refuses a turn in that of somebody else: its session would be his. */
+    /** The agent of the conversation behind a session, if there is one. Refuses a turn in another user's conversation: the caller would own its session. */
     async agentOf(
       entities: TenantEntityManager,
       reader: OwnerReader,
@@ -181,7 +181,7 @@ export function createConversations({ sessions, clock, ids }: ConversationParts)
   };
 }
 
-/** Undefined where nothing was said yet: there is no session then. */
+/** Undefined where there is no session yet: the first message makes it. */
 async function withoutSession<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;

@@ -11,10 +11,10 @@ import { beginSpan, type Metering } from '../../records/contract.ts';
 
 /** Milliseconds that a test may take. */
 const MAX_DURATION = 60_000;
-/** Asked where the caller has no question. */
+/** The prompt where the caller sends none. */
 const QUESTION = 'Answer with the word: ok';
 
-/** What came of a test, as clients see it (decisions 3.4). */
+/** The result of a test, as clients see it (decisions 3.4). */
 export interface ModelTestResult {
   readonly success: boolean;
   readonly response: string;
@@ -67,7 +67,7 @@ export function createModelTests(parts: {
   }
 
   return {
-    /** Asks the model, for the account of the caller. Throws `model_not_found`, `guard.input-blocked`, and what ended the call. */
+    /** Calls the model; the usage counts for the caller. Throws `model_not_found`, `guard.input-blocked`, and what ended the call. */
     async run(call: ChatCall, alias: string, prompt: string): Promise<ModelTestResult> {
       const start = clock.monotonic();
       const took = () => Math.max(0, Math.round(clock.monotonic() - start));
@@ -87,7 +87,7 @@ const CODES: ReadonlySet<string> = new Set(
   [...Object.values(FAILURES), GuardErrors.outputBlocked].map(({ definition }) => definition.code),
 );
 
-/** What the test is for: to find out that it fails. */
+/** Whether an error is a failure of the model, which is a result of the test. */
 function isOfTheModel(error: unknown): error is GatewayError {
   return error instanceof GatewayError && CODES.has(error.code);
 }

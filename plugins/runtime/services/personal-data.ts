@@ -15,20 +15,20 @@ import { ConversationEntity, deleteConversationsOf } from '../store/conversation
 import { FileEntity } from '../store/files.ts';
 import type { Files } from './files/files.ts';
 
-/** Rows that are read at one time where each may be large: values and definitions of agents, what was said in chats. */
+/** Rows that are read at one time where each may be large: values and definitions of agents, messages of chats. */
 const LARGE = 10;
 
-/** What the runtime keeps is kept with. */
+/** The dependencies of `createPersonalData`. */
 interface PersonalDataParts {
   readonly database: Pick<Database, 'forTenant'>;
   readonly files: Pick<Files, 'erase'>;
-  /** The agents of a tenant have changed. */
+  /** Notifies replicas that the agents of a tenant have changed. */
   readonly agentsChanged: (tenantId: string) => void;
 }
 
 /**
- * What the runtime keeps about people (decisions 1.5): conversations, whose messages belong to `records`, files, whose contents are downloaded by their ids, chats of the v3
- * API, and what belongs to the tenant and to no user: the state of agents, and their definitions.
+ * The personal data of the runtime (decisions 1.5): conversations, whose messages belong to `records`, files, whose contents are downloaded by their ids, chats of the v3
+ * API, and data that belongs to the tenant and to no user: the state of agents, and their definitions.
  */
 export function createPersonalData({ database, files, agentsChanged }: PersonalDataParts): PersonalData {
   /** `name`: the user's, as rows hold it. */
@@ -43,7 +43,7 @@ export function createPersonalData({ database, files, agentsChanged }: PersonalD
       read(database.forTenant(tenantId), userId === undefined ? undefined : storedName(userId)),
   });
 
-  /** Nothing of one user. */
+  /** Records of the whole tenant; none for one user. */
   const ofTenant = (
     section: string,
     entity: PersonalSection['entities'][number],

@@ -2,7 +2,7 @@ import type { Clock, TenantEntityManager } from 'agent-gateway';
 import type { RunContext, Tools } from '../../agent-engine/contract.ts';
 import type { OwnerReader, Sessions } from '../../records/contract.ts';
 
-/** A call of a tool as a client asks for it. */
+/** A client's request to call a tool. */
 export interface ToolCallRequest {
   /** Ref or name. */
   readonly tool: string;
@@ -12,7 +12,7 @@ export interface ToolCallRequest {
   readonly entities: TenantEntityManager;
 }
 
-/** Calls of tools by people. */
+/** Calls of tools by clients, outside of chats. */
 export type ToolCalls = ReturnType<typeof createToolCalls>;
 
 /** Makes the service. */

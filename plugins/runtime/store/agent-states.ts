@@ -1,6 +1,6 @@
 import { column, defineEntity, type TenantEntityManager } from 'agent-gateway';
 
-/** A value that the agents of a tenant, and those who work with them, keep under a key. It belongs to the tenant and the agent, to no user. */
+/** A value that an agent of a tenant, or a client, stores under a key. It belongs to the tenant and the agent, to no user. */
 export const AgentStateEntity = defineEntity({
   name: 'AgentState',
   tableName: 'agent_states',
@@ -45,7 +45,7 @@ export async function findState(entities: TenantEntityManager, agentId: string, 
   return row?.value;
 }
 
-/** Writes a value over the one of the same key. */
+/** Stores a value, replacing that of the same key. */
 export function writeState(entities: TenantEntityManager, row: AgentStateRow): Promise<void> {
   return entities.upsert(AgentStateEntity, { ...row }, { conflict: ['agentId', 'key'] });
 }
@@ -55,7 +55,7 @@ export async function deleteState(entities: TenantEntityManager, agentId: string
   return (await entities.delete(AgentStateEntity, { agentId, key })) > 0;
 }
 
-/** Deletes the state of all agents, and says how many keys there were. */
+/** Deletes the state of all agents, and returns the number of keys. */
 export function eraseStates(entities: TenantEntityManager): Promise<number> {
   return entities.erase(AgentStateEntity, {});
 }

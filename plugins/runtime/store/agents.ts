@@ -74,5 +74,5 @@ export const updateAgent = (agent: TenantAgent, from: string, now: number): RowW
 /** Matches nothing where there is none. */
 export const deleteAgent = (name: string): RowWrite => writes.delete(AgentTable, { name }, { expect: 1 });
 
-/** Deletes those of the tenant, and says how many there were. */
+/** Deletes the agents of the tenant, and returns their number. */
 export const eraseAgents = (entities: TenantEntityManager): Promise<number> => entities.erase(AgentTable, {});

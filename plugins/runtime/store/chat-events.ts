@@ -11,8 +11,8 @@ import { OWNER_LENGTH, ofOwner } from '../../records/contract.ts';
 import type { A2uiEvent } from '../services/chat/a2ui-events.ts';
 
 /**
- * Events of chats in the background, numbered from 1 and stored in batches. A chat begins with an empty batch of number 0. The key is the fence: of two
- * who write what comes after an event only one succeeds.
+ * Events of chats in the background, numbered from 1 and stored in batches. A chat begins with an empty batch of number 0. The key acts as a fence: of two
+ * processes that write the events after the same event, only one succeeds.
  */
 export const ChatEventsTable = defineEntity({
   name: 'RuntimeChatEvents',
@@ -39,7 +39,7 @@ export const ChatEventsTable = defineEntity({
 /** Batches that an export reads at one time. */
 const EXPORTED = 50;
 
-/** One event as it is kept. */
+/** One event as it is stored. */
 export interface StoredEvent extends A2uiEvent {
   /** When it happened: milliseconds since the epoch. */
   readonly at: number;
@@ -50,11 +50,11 @@ export interface EventBatch extends Omit<InferEntity<typeof ChatEventsTable>, 't
   readonly events: readonly StoredEvent[];
 }
 
-/** Fails with a unique violation where somebody else has written these events. */
+/** Fails with a unique violation where another process has written these events. */
 export const insertBatch = (batch: EventBatch): RowWrite =>
   writes.insert(ChatEventsTable, [{ ...batch, events: JSON.stringify(batch.events) }]);
 
-/** The batch in which event `seq` of a chat is, or the last one before it. Undefined where the chat is not there. */
+/** The batch that holds event `seq` of a chat, or the last one before it. Undefined where the chat does not exist. */
 export async function batchAt(
   entities: TenantEntityManager,
   chatId: string,
@@ -86,7 +86,7 @@ export async function newestChat(
   return row?.chatId;
 }
 
-/** Forgets the events of all chats in a session; how many batches there were. */
+/** Deletes the events of all chats in a session; returns the number of batches. */
 export function deleteEventsIn(entities: TenantEntityManager, sessionId: string): Promise<number> {
   return entities.delete(ChatEventsTable, { sessionId });
 }
@@ -102,7 +102,7 @@ export async function* allBatches(
   }
 }
 
-/** Forgets the events of the chats of an identity, or of a user that an identity named; without a name all of the tenant. */
+/** Deletes the events of the chats of an identity, or of a user that an identity named; without a name all of the tenant. */
 export async function deleteEventsOf(
   entities: TenantEntityManager,
   name: string | undefined,

@@ -26,16 +26,16 @@ export const ChatEntity = defineEntity({
     botId: column.string(128),
     status: column.string(16).$type<StoredStatus>(),
     metaData: column.text(),
-    /** What it came to: usage and error. */
+    /** The result: usage and error. */
     result: column.text(),
-    /** What was said in it, as it is listed. */
+    /** The messages as they are listed. */
     messages: column.text(),
     createdAt: column.time(),
     completedAt: column.time().nullable(),
   },
 });
 
-/** Where a chat that is kept stands; `created` is only ever an event. */
+/** The status of a stored chat; `created` occurs only as an event. */
 export type StoredStatus = 'in_progress' | 'completed' | 'failed' | 'requires_action' | 'canceled';
 
 /** A row of `runtime_chats`. */
@@ -51,7 +51,7 @@ export async function findChat(entities: TenantEntityManager, id: string): Promi
   return row;
 }
 
-/** Moves a chat on. False where it no longer has the status `from`. */
+/** Changes the status of a chat. False where it no longer has the status `from`. */
 export async function moveChat(
   entities: TenantEntityManager,
   { id, from }: { readonly id: string; readonly from: StoredStatus },
@@ -60,10 +60,10 @@ export async function moveChat(
   return (await entities.update(ChatEntity, { id, status: from }, change)) > 0;
 }
 
-/** For so long a chat can be retrieved where nobody has decided otherwise. */
+/** Milliseconds for which a chat can be retrieved, unless a retention rule says otherwise. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 
-/** Old chats may go: their messages stay in the conversation. */
+/** Old chats may be deleted: their messages stay in the conversation. */
 export function retainedChats(database: Pick<Database, 'forTenant' | 'system'>): RetainedRecords {
   return retainedRows(database, {
     name: 'chats',
@@ -74,17 +74,17 @@ export function retainedChats(database: Pick<Database, 'forTenant' | 'system'>):
   });
 }
 
-/** Forgets the chats of a conversation; how many there were. */
+/** Deletes the chats of a conversation; returns their number. */
 export function deleteChatsIn(entities: TenantEntityManager, conversationId: string): Promise<number> {
   return entities.delete(ChatEntity, { conversationId });
 }
 
-/** Lists nothing any more of what was said in the chats of a conversation. */
+/** Empties the lists of messages of the chats of a conversation. */
 export async function forgetMessagesIn(entities: TenantEntityManager, conversationId: string): Promise<void> {
   await entities.update(ChatEntity, { conversationId }, { messages: '[]' });
 }
 
-/** Deletes the chats of an identity, or of a user that an identity named; without a name all of the tenant. How many there were. */
+/** Deletes the chats of an identity, or of a user that an identity named; without a name all of the tenant. Returns their number. */
 export async function deleteChatsOf(
   entities: TenantEntityManager,
   name: string | undefined,

@@ -39,7 +39,7 @@ export async function findConversations(
   return [rows, await entities.count(ConversationEntity, where as object)];
 }
 
-/** Deletes those of an identity, or of a user that an identity named; without a name all of the tenant. How many there were. */
+/** Deletes those of an identity, or of a user that an identity named; without a name all of the tenant. Returns their number. */
 export async function deleteConversationsOf(
   entities: TenantEntityManager,
   name: string | undefined,

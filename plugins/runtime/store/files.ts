@@ -27,7 +27,7 @@ export interface FileRecord extends Owner {
   readonly id: string;
   /** As it is shown: 1 to 255 characters, no path, no control characters. */
   readonly filename: string;
-  /** What the content looks like, not what the client said. */
+  /** The type that was recognized from the content, not the one that the client sent. */
   readonly mimeType: string;
   /** Bytes. */
   readonly size: number;
@@ -62,7 +62,7 @@ export function insertFile(entities: TenantEntityManager, file: FileRecord): Pro
   return entities.insert(FileEntity, { ...file });
 }
 
-/** Deletes the rows of files; how many there were. */
+/** Deletes the rows of files; returns their number. */
 export function deleteFiles(entities: TenantEntityManager, ids: readonly string[]): Promise<number> {
   return entities.delete(FileEntity, { id: { $in: [...ids] } });
 }

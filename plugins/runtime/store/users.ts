@@ -53,7 +53,7 @@ export async function findUser(entities: TenantEntityManager, id: string): Promi
   return row && ofRow(row);
 }
 
-/** A page, newest first: ids tell when they were made. */
+/** A page, newest first: ids are ordered by the time at which they were made. */
 export async function pageOfUsers(entities: TenantEntityManager, page: Page): Promise<StoredUser[]> {
   return (await entities.rows(UserTable, {}, { orderBy: { id: 'desc' }, ...page })).map(ofRow);
 }
@@ -88,7 +88,7 @@ export async function idOfEmail(entities: TenantEntityManager, email: string): P
   return (await entities.rows(UserTable, where, { fields: ['id'], limit: 1 }))[0]?.id;
 }
 
-/** Those whom an id names: their own, that of their key, or their address; without one all of the tenant. */
+/** The users whom an id names: by their own id, that of their key, or their address; without one all of the tenant. */
 export async function usersNamed(
   entities: TenantEntityManager,
   userId: string | undefined,

@@ -25,14 +25,14 @@ export const WebhookTable = defineEntity({
     description: column.text(),
     active: column.boolean(),
     secret: column.text(),
-    /** Signs as well, until its time. */
+    /** Signs as well, until it expires. */
     previousSecret: column.text().strictNullable(),
     previousUntil: column.bigint().strictNullable(),
     createdAt: column.bigint(),
   },
 });
 
-/** One event on its way to one webhook; the row goes when it was delivered or given up. */
+/** One event to be delivered to one webhook; the row is deleted when the event was delivered or abandoned. */
 export const DeliveryTable = defineEntity({
   name: 'RuntimeWebhookDelivery',
   tableName: 'runtime_webhook_deliveries',
@@ -47,11 +47,11 @@ export const DeliveryTable = defineEntity({
     /** The `webhook-id` of all of its attempts. */
     eventId: column.string(64),
     eventType: column.string(64),
-    /** Whose doings the event reports, where that is known. */
+    /** The user whose activity the event reports, where that is known. */
     userId: column.string(256).strictNullable(),
     /** The next attempt: 1 for the first. */
     attempt: column.integer().unsigned(false),
-    /** What is sent, byte by byte. */
+    /** The body, exactly as it is sent. */
     body: column.text(),
     createdAt: column.bigint(),
   },
@@ -94,9 +94,9 @@ function ofRow({ tenantId: _, ...row }: InferEntity<typeof WebhookTable>): Store
   return { ...row, events: JSON.parse(row.events), description: JSON.parse(row.description) };
 }
 
-/** Newest first: the ids tell when they were made. */
+/** Newest first: ids are ordered by the time at which they were made. */
 const NEWEST = { orderBy: { id: 'desc' } } as const;
-/** Attempts that the log of a webhook keeps, and how many more before the oldest go. */
+/** Attempts that the log of a webhook keeps, and how many more may follow before the oldest are deleted. */
 export const KEPT_LOGS = 200;
 const SPARE_LOGS = 50;
 
@@ -129,7 +129,7 @@ export async function updateWebhook(
   return (await entities.update(WebhookTable, { id }, changes)) > 0;
 }
 
-/** Deletes a webhook with its log and what is on its way; false where there is none. */
+/** Deletes a webhook with its log and its undelivered events; false where there is none. */
 export const deleteWebhook = (entities: TenantEntityManager, id: string): Promise<boolean> =>
   entities.writeTogether([
     writes.delete(WebhookTable, { id }, { expect: 1 }),
@@ -147,7 +147,7 @@ export async function listLogs(entities: TenantEntityManager, webhookId: string,
   return { logs, total: await entities.count(LogTable, { webhookId }) };
 }
 
-/** How many events are on their way, by webhook. */
+/** The number of undelivered events, by webhook. */
 export async function pendingByWebhook(entities: TenantEntityManager): Promise<ReadonlyMap<string, number>> {
   const groups = await entities.aggregate(DeliveryTable, { where: {}, by: ['webhookId'] });
   return new Map(groups.map(({ webhookId, count }) => [webhookId, count]));
@@ -158,11 +158,11 @@ export const deliveryWrite = (deliveries: readonly StoredDelivery[]): RowWrite =
 
 type Attempted = Pick<StoredDelivery, 'id' | 'attempt'>;
 
-/** The delivery is over; matches nothing where another process has attempted it meanwhile. */
+/** Ends a delivery; matches nothing where another process has attempted it meanwhile. */
 export const endDelivery = ({ id, attempt }: Attempted): RowWrite =>
   writes.delete(DeliveryTable, { id, attempt }, { expect: 1 });
 
-/** Another attempt follows; matches like `endDelivery`. */
+/** Moves a delivery on to its next attempt; matches like `endDelivery`. */
 export const nextAttempt = ({ id, attempt }: Attempted): RowWrite =>
   writes.update(DeliveryTable, { id, attempt }, { attempt: attempt + 1 }, { expect: 1 });
 
@@ -182,10 +182,10 @@ export async function trimLogs(entities: TenantEntityManager, webhookId: string)
   await entities.delete(LogTable, { webhookId, id: { $lte: newest.id } });
 }
 
-/** For so long attempts stay in the log where nobody has decided otherwise. */
+/** Milliseconds for which attempts stay in the log, unless a retention rule says otherwise. */
 const KEEP_LOGS_MS = 30 * 24 * 3_600_000;
 
-/** Old attempts may go. */
+/** Old attempts may be deleted. */
 export function retainedLogs(database: Pick<Database, 'forTenant' | 'system'>): RetainedRecords {
   return retainedRows(database, {
     name: 'webhook_logs',
@@ -202,9 +202,9 @@ export async function* allWebhooks(entities: TenantEntityManager): AsyncGenerato
 }
 
 /**
- * Deletes what webhooks keep of the tenant, or only the events on their way that report a user's doings, inside the caller's transaction.
+ * Deletes the tenant's webhooks, logs and undelivered events, or only the undelivered events that report a user's activity, inside the caller's transaction.
  *
- * @returns how many rows of each kind
+ * @returns the number of rows of each kind
  */
 export async function eraseWebhooks(
   entities: TenantEntityManager,

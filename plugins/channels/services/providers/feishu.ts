@@ -31,7 +31,7 @@ export function createFeishu(origin: string | undefined): Provider {
     authorizeUrl: ({ appKey, redirectUri, state }) =>
       urlOf(origin ?? AUTHORIZE, '/open-apis/authen/v1/authorize', {
         client_id: appKey,
-        // What the page was told before it was told in OAuth's words; it ignores what it does not know.
+        // The older name of `client_id`; the page ignores parameters that it does not know.
         app_id: appKey,
         response_type: 'code',
         redirect_uri: redirectUri,

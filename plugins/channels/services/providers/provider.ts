@@ -15,26 +15,26 @@ export interface ProviderRequest {
 /**
  * Asks a provider, within the time of the login. Redirects are not followed.
  *
- * @throws channel.provider-failed for anything but a JSON object, whatever status and content type it comes with: providers tell their errors with
+ * @throws channel.provider-failed for anything but a JSON object. Status and content type do not matter: providers report their errors with
  * status 200 and `text/plain`. channel.provider-timeout when the time is over.
  */
 export type Ask = (request: ProviderRequest) => Promise<Answer>;
 
-/** Where a browser goes, and where it comes back to. */
+/** The parameters with which a browser is sent to a provider's page. */
 export interface Departure {
   readonly appKey: string;
   readonly redirectUri: string;
   readonly state: string;
 }
 
-/** Who came back. */
+/** The user who came back from the provider's page. */
 export interface Arrival {
   readonly appKey: string;
   readonly secret: string;
   readonly code: string;
 }
 
-/** A platform: the page on which people log in, and who somebody is who comes back from there. */
+/** A platform: its page, on which people log in, and its API, which says who came back from there. */
 export interface Provider {
   /** Where the secrets of apps are sent. */
   readonly api: URL;
@@ -43,8 +43,8 @@ export interface Provider {
   /**
    * The id that the provider gives to the user in this app.
    *
-   * @throws channel.code-refused, channel.not-member, and what `ask` throws; channel.provider-failed for any other refusal. None has words of the
-   * provider; its number is in the cause.
+   * @throws channel.code-refused, channel.not-member, and what `ask` throws; channel.provider-failed for any other refusal. No error quotes the
+   * provider; the provider's error number is in the cause.
    */
   identify(arrival: Arrival, ask: Ask): Promise<string>;
 }
@@ -70,11 +70,11 @@ export function userIdOf(answer: Answer, name: string): string {
 export interface Refusals {
   /** The code is wrong, old or was used. */
   readonly code: ReadonlySet<unknown>;
-  /** The user is none of the app. */
+  /** The user is not a member of the app. */
   readonly member?: ReadonlySet<unknown>;
 }
 
-/** Throws where the answer tells an error: a number in `name` that is not 0. */
+/** Throws where the answer reports an error: a number in `name` that is not 0. */
 export function requireSuccess(answer: Answer, name: string, refusals: Refusals): void {
   const number = answer[name];
   if (number === undefined || number === 0) return;

@@ -21,9 +21,9 @@ export interface Providers {
   apiOf(platform: Platform): URL;
   /** The page on which people log in. */
   authorizeUrl(platform: Platform, departure: Departure): string;
-  /** Who came back: what `Provider.identify` promises, within 25 s. Rejects with the reason of `signal`. */
+  /** The id of the user who came back, as from `Provider.identify`, within 25 s. Rejects with the reason of `signal`. */
   identify(platform: Platform, arrival: Arrival, signal: AbortSignal): Promise<string>;
-  /** Breaks the calls that are under way. */
+  /** Aborts the calls that are in progress. */
   close(): Promise<void>;
 }
 
@@ -102,7 +102,7 @@ async function readText(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(chunks, bytes).toString('utf8');
 }
 
-/** Without the words of the parser, which quote the answer. */
+/** Leaves out the parser's message, which quotes the answer. */
 function parse(text: string): Answer {
   let value: unknown;
   try {

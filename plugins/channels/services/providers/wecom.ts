@@ -44,7 +44,7 @@ export function createWecom(origin: string | undefined): Provider {
       const query = { access_token: textOf(token, 'access_token'), code };
       const user = await ask({ url: urlOf(api, '/cgi-bin/auth/getuserinfo', query) });
       requireSuccess(user, 'errcode', REFUSALS);
-      // Who is no member of the corporation has an `openid` instead.
+      // For a user who is not a member of the corporation, WeCom answers with an `openid` instead.
       if (user.userid === undefined && typeof user.openid === 'string') throw ChannelErrors.notMember();
       return userIdOf(user, 'userid');
     },

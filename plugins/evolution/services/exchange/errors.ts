@@ -1,6 +1,6 @@
 import { defineErrors } from 'agent-gateway';
 
-/** What can go wrong between deployments. */
+/** The errors of the exchange between deployments. */
 export const ExchangeErrors = defineErrors({
   hubFailed: {
     code: 'evolution.hub-failed',

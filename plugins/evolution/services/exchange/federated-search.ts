@@ -4,9 +4,9 @@ import { type GeneRow, GeneTable } from '../../store/tables.ts';
 import type { HubClient } from './hub-client.ts';
 import { claimOf } from './shared-gene.ts';
 
-/** What a search in the hub came to. */
+/** The result of a search in the hub. */
 export interface Federated {
-  /** The tenant's own copies of what was found, most trusted first. */
+  /** The tenant's own copies of the found genes, highest confidence first. */
   readonly genes: readonly GeneRow[];
   /** Those of them that are new. */
   readonly imported: number;
@@ -19,7 +19,7 @@ export type FederatedSearch = (tenantId: string, text: string, signal: AbortSign
 const MAX_GENES = 100;
 const NOTHING: Federated = { genes: [], imported: 0 };
 
-/** Makes the search; without a hub, and for a tenant that takes nothing from others, it finds nothing. */
+/** Makes the search; without a hub, and for a tenant that does not consume, it finds nothing. */
 export function createFederatedSearch(parts: {
   readonly database: Pick<Database, 'forTenant'>;
   readonly policies: Pick<SharingPolicies, 'of'>;

@@ -7,18 +7,18 @@ import { ANY_AGENT, GeneTable, TombstoneTable } from '../../store/tables.ts';
 import { consumers, holders } from '../../store/who-shares.ts';
 import { ANONYMOUS, claimOf, type GeneClaim, isShareable, toShared } from './shared-gene.ts';
 
-/** Genes that one call takes or gives. */
+/** Genes that one call imports or returns. */
 const MAX_GENES = 100;
-/** Genes that are read at one time, and how often, until enough of them may be told. */
+/** Genes that are read at one time, and the reads at most until enough of them may be shared. */
 const PAGE = 200;
 const PAGES = 20;
 /** Genes of others that a tenant keeps. */
 const MAX_FOREIGN = 1_000;
-/** As how many uses a claim counts. */
+/** The number of uses as which a claim counts. */
 const CLAIMED_USES = 2;
 /** Characters of the ids of genes of this deployment. */
 const ID_LENGTH = 36;
-/** Why copies go whose gene was revoked where it was learned. */
+/** The reason that is stored when copies are revoked because the contributor has revoked the gene. */
 const WITHDRAWN = 'Revoked by its contributor';
 
 export function createGeneExchange(parts: {
@@ -28,12 +28,12 @@ export function createGeneExchange(parts: {
   readonly events: { emit(event: typeof GeneDecided, data: { tenantId: string }): void };
   readonly policies: SharingPolicies;
   readonly senderId: string;
-  /** Called with the number of genes that are given out. */
+  /** Called with the number of genes that are returned to others. */
   readonly onShared: (genes: number) => void;
 }): GeneExchange {
   const { database, clock, ids, events, policies, senderId, onShared } = parts;
 
-  /** Takes one gene, unless it was revoked here, or something is known of it already. */
+  /** Imports one gene, unless it was revoked here, there is a copy for its class and component, or the tenant has 1,000. */
   async function take(tenantId: string, claim: GeneClaim): Promise<boolean> {
     const { taskClass, component, type, confidence, contributor, contentHash } = claim;
     const now = new Date(clock.now());
@@ -68,7 +68,7 @@ export function createGeneExchange(parts: {
     );
   }
 
-  /** A gene of the tenant that comes back, also where it was shared without a name. */
+  /** Whether a gene is the tenant's own that comes back, even if it was shared without a name. */
   async function isOwn(tenantId: string, gene: unknown): Promise<boolean> {
     const { geneId } = (gene ?? {}) as { geneId?: unknown };
     if (typeof geneId !== 'string' || geneId.length > ID_LENGTH) return false;
@@ -118,7 +118,7 @@ export function createGeneExchange(parts: {
       let imported = 0;
       for (const gene of genes.slice(0, MAX_GENES)) {
         const claim = claimOf(gene);
-        // Genes of its own come back from those whom it told.
+        // Deployments with which the tenant has shared its own genes may offer them back.
         if (claim === undefined || claim.contributor === tenantId || (await isOwn(tenantId, gene))) continue;
         if (await take(tenantId, claim)) imported += 1;
       }

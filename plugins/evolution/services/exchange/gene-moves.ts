@@ -3,7 +3,7 @@ import { type GeneMove, GeneMoved } from '../../contract.ts';
 import { type GeneRow, GeneTable } from '../../store/tables.ts';
 import { ANONYMOUS, isMeantElsewhere, toShared } from './shared-gene.ts';
 
-/** Publishes that genes have moved, in the transaction that moves them. */
+/** Publishes changes of state of genes, in the transaction that makes them. */
 export type AnnounceMoves = (
   entities: TenantEntityManager,
   moves: readonly { readonly from: string; readonly to: GeneRow }[],
@@ -15,7 +15,7 @@ const MOVES: Readonly<Record<string, readonly GeneMove['change'][]>> = {
   quarantined: ['promoted', 'revoked'],
 };
 
-/** What a change of state is to others; undefined where it is nothing. Pure. */
+/** The change as others see it; undefined where it does not concern them. Pure. */
 export function moveOf(from: string, to: string): GeneMove['change'] | undefined {
   return MOVES[from]?.find((change) => change === to);
 }
@@ -30,7 +30,7 @@ export function createAnnounceMoves(durableEvents: Pick<DurableEvents, 'publish'
   };
 }
 
-/** The states of genes that are about to change: those that are not there yet are candidates. */
+/** The states of genes that are about to change: genes that are not stored yet count as candidates. */
 export async function statesBefore(
   entities: TenantEntityManager,
   genes: readonly GeneRow[],

@@ -4,7 +4,7 @@ import type { HubAddresses } from '../../contract.ts';
 
 const MAX_HUBS = 8;
 
-/** The hubs of the settings. Throws a ConfigurationError, which stops the start, for what is no address, and for keys that fit no hub. */
+/** The hubs of the settings. Throws a ConfigurationError, which stops the start, for an invalid address, and for keys that match no hub. */
 export function readHubAddresses(settings: EvolutionSettings): HubAddresses {
   const { hub_url: urls = [], hub_api_key: keys = [], sender_id } = settings;
   const refuse = (name: string, message: string) => new ConfigurationError([{ name, message }]);

@@ -7,9 +7,9 @@ const TIMEOUT_MS = 5_000;
 /** Bytes of its answer at most. */
 const MAX_ANSWER = 1024 * 1024;
 
-/** The experience hubs that the operator has named. */
+/** The experience hubs that the operator has configured. */
 export interface HubClient {
-  /** Genes that fit, as the hubs tell them: to be believed in nothing. Throws `evolution.hub-failed` where none of them answers, and the reason of `signal`. */
+  /** Matching genes, as the hubs report them: not trustworthy. Throws `evolution.hub-failed` where no hub answers, and the reason of `signal`. */
   search(text: string, signal: AbortSignal): Promise<readonly unknown[]>;
 }
 

@@ -3,13 +3,13 @@ import { PRIOR } from '../../rules/confidence.ts';
 import { contentHashOf } from '../../rules/content-hash.ts';
 import type { GeneRow } from '../../store/tables.ts';
 
-/** A component that means the same everywhere: tools of the gateway and of its plugins. Those of a tenant's own servers and agents stay at home. */
+/** A component that means the same everywhere: tools of the gateway and of its plugins. Those of a tenant's own servers and agents are not shared. */
 const COMPONENT = /^(?:builtin\/[a-z0-9_]{1,64}|plugin\/[a-z0-9-]{1,48}\/[a-zA-Z0-9_-]{1,64})$/;
 
 const TASK_CLASS = /^[a-z0-9-]{1,64}$/;
 const CONTRIBUTOR = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** What is taken of a gene from elsewhere: what it says, and nothing that anybody wrote. */
+/** What is imported of a gene of another deployment: its content, and no text that a person wrote. */
 export interface GeneClaim {
   readonly taskClass: string;
   readonly component: string;
@@ -20,7 +20,7 @@ export interface GeneClaim {
   readonly contentHash: string;
 }
 
-/** What is taken of a gene from elsewhere; undefined for what has not the form of one. Pure. */
+/** What is imported of a gene of another deployment; undefined for a value that has not the form of a gene. Pure. */
 export function claimOf(gene: unknown): GeneClaim | undefined {
   const { taskClass, confidence, strategy, contributorId } = membersOf(gene);
   const { component, type } = membersOf(strategy);
@@ -44,15 +44,15 @@ function fits(value: unknown, form: RegExp): value is string {
   return typeof value === 'string' && form.test(value);
 }
 
-/** What stands in the place of a contributor that is not named. */
+/** Stands in for a contributor that is not named. */
 export const ANONYMOUS = 'anonymous';
 
-/** Whether a gene is the tenant's own, and says something that means the same elsewhere. */
+/** Whether a gene is the tenant's own, and means the same on other deployments. */
 export function isMeantElsewhere({ component, source, taskClass }: GeneRow): boolean {
   return source === 'local' && COMPONENT.test(component) && TASK_CLASS.test(taskClass);
 }
 
-/** Whether a gene may leave its tenant, as far as it itself is concerned. */
+/** Whether a gene may leave its tenant, apart from the sharing policy. */
 export function isShareable(gene: GeneRow): boolean {
   return gene.state === 'promoted' && isMeantElsewhere(gene);
 }

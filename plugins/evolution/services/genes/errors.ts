@@ -1,6 +1,6 @@
 import { defineErrors } from 'agent-gateway';
 
-/** What genes refuse. */
+/** The errors of genes. */
 export const GeneErrors = defineErrors({
   notFound: { code: 'evolution.gene-not-found', kind: 'not-found', title: 'There is no such gene' },
   revoked: {

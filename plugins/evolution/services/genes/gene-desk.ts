@@ -18,34 +18,34 @@ import { ANY_AGENT, type GeneRow, GeneTable, LearnerTable } from '../../store/ta
 import { createAnnounceMoves } from '../exchange/gene-moves.ts';
 import { GeneErrors } from './errors.ts';
 
-/** Days that the uplift looks back. */
+/** Days that the uplift covers. */
 export const UPLIFT_DAYS = 30;
 const DAY_MS = 86_400_000;
-/** Genes, and agents, among which recommendations are looked for: the most trusted. */
+/** Genes, and agents, among which recommendations are searched: those with the highest confidence. */
 const SEARCHED = 1_000;
 const SEARCHED_AGENTS = 100;
 
 /** What an operator decides about a gene. */
 export type Decision = 'promoted' | 'quarantined' | 'revoked';
 
-/** What is asked for a recommendation. */
+/** The request for a recommendation. */
 export interface Wanted {
   /** A task, in words. */
   readonly query: string;
-  /** The one agent that is meant; absent: all. */
+  /** The agent whose genes are searched; absent: all agents. */
   readonly agent?: string | undefined;
   readonly minConfidence: number;
   readonly limit: number;
 }
 
-/** What people see of genes, and decide about them. */
+/** Shows genes to administrators, and records their decisions. */
 export interface GeneDesk {
   totals(tenantId: string): Promise<GeneTotals>;
   uplift(tenantId: string): Promise<Uplift>;
   list(tenantId: string, filter: GeneFilter): Promise<[GeneRow[], number]>;
   /** Throws `evolution.gene-not-found`. */
   get(tenantId: string, id: string): Promise<GeneRow>;
-  /** Holds until somebody decides otherwise; for a revoked gene for good. Throws `evolution.gene-not-found`, `evolution.gene-revoked`. */
+  /** Records a decision, which holds until an administrator decides otherwise; a revocation is final. Throws `evolution.gene-not-found`, `evolution.gene-revoked`. */
   decide(
     tenantId: string,
     id: string,

@@ -30,25 +30,25 @@ import { type GeneChanges, geneChanges, type RecordedTask } from './gene-changes
 const WINDOW = 256;
 /** Tasks that one transaction counts. */
 const FRESH = 128;
-/** Classes are found anew after as many tasks, or a share of those from which they were found: it is most of the work. */
+/** Classes are searched again after so many tasks, or after a share of the window if that is more: the search is most of the work. */
 const FOUND_AFTER = 8;
 const FOUND_AFTER_SHARE = 0.05;
-/** Agents of a tenant that learn; the one that has been quiet for longest makes room. */
+/** Agents of a tenant that learn; beyond that, the data of the agent that has been quiet for longest is deleted. */
 const MAX_AGENTS = 1_000;
-/** Genes of one agent: those of classes that no longer occur make room. */
+/** Genes of one agent: beyond that, those of classes that no longer occur are deleted. */
 const MAX_GENES = 1_000;
 /** Days for which the counts of tasks are kept. */
 const KEPT_DAYS = 90;
 const DAY_MS = 86_400_000;
 /** Milliseconds. */
 const MAX_REST = 200;
-/** Rest beside work: chats that are answered meanwhile wait for a part of it now and then, and not for one after the other. */
+/** Rest relative to work: concurrent chats wait for one part of the work now and then, and not for one part after the other. */
 const REST = 4;
 const LEASE = 'evolution-distiller';
 
-/** Makes genes of what was recorded, on one replica at a time. */
+/** Makes genes of recorded tasks, on one replica at a time. */
 export interface Distiller {
-  /** Distils all that is there. Each agent is a transaction of its own, in which its tasks are marked as counted: nothing counts twice, whatever dies. */
+  /** Distils all recorded tasks. Each agent has a transaction of its own, which marks its tasks as counted: no task counts twice, even after a crash. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ interface DistillerParts {
   readonly ids: Pick<Ids, 'uuid'>;
   readonly log: Logger;
   readonly settings: { readonly min_confidence: number; readonly discount: number };
-  /** For tests: waits. */
+  /** Waits; for tests. */
   readonly pauseFor?: (ms: number) => Promise<unknown>;
   readonly durableEvents: Pick<DurableEvents, 'publish' | 'hasSubscribers'>;
   readonly events: { emit(event: typeof GenesLearned, data: { tenantId: string; agent: string }): void };
@@ -70,7 +70,7 @@ interface Learner {
   readonly agentName: string;
 }
 
-/** What comes of the tasks of an agent that are new. */
+/** What an agent's new tasks change. */
 interface Lesson {
   readonly fresh: readonly RecordedTask[];
   readonly window: readonly RecordedTask[];
@@ -78,7 +78,7 @@ interface Lesson {
   readonly learner: Partial<Pick<LearnerRow, 'classes' | 'tasksSince'>> & Pick<LearnerRow, 'updatedAt'>;
 }
 
-/** Somebody decided about a gene, or counted the same tasks, after they were read. Nothing of the agent is written; the next round learns anew from what is there then. */
+/** An administrator decided about a gene, or a replica counted the same tasks, after they were read. Nothing of the agent is written; the next round reads them again. */
 class Overtaken extends Error {}
 
 export function createDistiller(parts: DistillerParts): Distiller {
@@ -89,13 +89,13 @@ export function createDistiller(parts: DistillerParts): Distiller {
   /** When the last rest ended. */
   let rested = 0;
 
-  /** Leaves the process to requests: distilling takes a fifth of the time, and a fifth of one processor, at most. */
+  /** Leaves the process to requests: distilling takes a fifth of the time, and so of one processor, at most. */
   async function rest(): Promise<void> {
     await pauseFor(Math.min(MAX_REST, REST * (clock.monotonic() - rested)));
     rested = clock.monotonic();
   }
 
-  /** The next agent, in order, of which something is not counted. */
+  /** The next agent, in order, that has uncounted tasks. */
   async function nextAfter(last: Learner | undefined): Promise<Learner | undefined> {
     const after =
       last === undefined
@@ -118,7 +118,7 @@ export function createDistiller(parts: DistillerParts): Distiller {
     return task;
   }
 
-  /** The agent's row, locked: nobody else distils what it did meanwhile. */
+  /** Locks the agent's row, and makes it where there is none: no other replica distils the agent meanwhile. */
   async function lock(entities: TenantEntityManager, agentName: string): Promise<void> {
     const locked = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
     if ((await entities.findOne(LearnerTable, { agentName }, locked)) !== null) return;
@@ -147,12 +147,12 @@ export function createDistiller(parts: DistillerParts): Distiller {
   }
 
   /**
-   * What the agent has done last and what is known of it, and what comes of both. Undefined where nothing is new. It takes long, so nothing is locked meanwhile, and requests have
-   * their turn between its parts.
+   * Reads the agent's last tasks and its genes, and computes what changes. Undefined where no task is new. This takes long, so it holds no lock, and requests are served
+   * between its parts.
    */
   async function learn({ tenantId, agentName }: Learner): Promise<Lesson | undefined> {
     const entities = database.forTenant(tenantId);
-    // The tasks first: whoever counts others meanwhile has written all of what is read after them.
+    // The tasks first: if another replica counts tasks meanwhile, its transaction has written all that is read after them.
     const uncounted = await entities.rows(
       TaskTable,
       { agentName, isCounted: false },
@@ -168,7 +168,7 @@ export function createDistiller(parts: DistillerParts): Distiller {
     await rest();
     const before = classesOf(learner?.classes ?? {});
     const tasksSince = (learner?.tasksSince ?? 0) + fresh.length;
-    // Of a backlog the last part decides.
+    // In a backlog, only the last part triggers the search for classes.
     const isLast = fresh.length < FRESH;
     const isDue =
       before.size === 0 || (isLast && tasksSince >= Math.max(FOUND_AFTER, window.length * FOUND_AFTER_SHARE));
@@ -203,7 +203,7 @@ export function createDistiller(parts: DistillerParts): Distiller {
     return { fresh, window, changes, learner: { ...learned, updatedAt: now } };
   }
 
-  /** The tasks with these ids, of which most are in the window. */
+  /** The tasks with these ids; most of them are in the window, the others are read. */
   async function among(
     entities: TenantEntityManager,
     window: readonly RecordedTask[],
@@ -221,7 +221,7 @@ export function createDistiller(parts: DistillerParts): Distiller {
     return [...behind, ...found];
   }
 
-  /** Gives the number of tasks that were counted. */
+  /** Distils an agent's uncounted tasks, and returns how many were counted. */
   async function distil(agent: Learner): Promise<number> {
     const lesson = await learn(agent);
     if (lesson === undefined) return 0;
@@ -252,7 +252,7 @@ export function createDistiller(parts: DistillerParts): Distiller {
   async function writeGenes(entities: TenantEntityManager, { made, changed }: GeneChanges): Promise<void> {
     await entities.insertMany(GeneTable, made);
     if (changed.length === 0) return;
-    // Whoever decides about a gene counts its version up, so that no decision is overwritten by what was read before it.
+    // A decision about a gene increments its version, so that knowledge that was read before it does not overwrite it.
     const areWritten = await entities.writeTogether(
       changed.map(({ id, tenantId: _tenant, createdAt: _created, ...data }) =>
         writes.update(GeneTable, { id, version: data.version - 1 }, data, { expect: 1 }),
@@ -261,7 +261,7 @@ export function createDistiller(parts: DistillerParts): Distiller {
     if (!areWritten) throw new Overtaken();
   }
 
-  /** Adds tasks to those of their day and arm. */
+  /** Adds tasks to the counts of their day and arm. */
   async function countOutcomes(
     entities: TenantEntityManager,
     agentName: string,
@@ -284,7 +284,7 @@ export function createDistiller(parts: DistillerParts): Distiller {
     if (groups.size > 0) await entities.erase(OutcomeTable, { agentName, day: { $lt: oldest } });
   }
 
-  /** Forgets tasks that are behind the window, and, where there are too many, genes that have not changed for longest. */
+  /** Deletes tasks that are older than the window, and, where there are too many, the genes that have not changed for longest. */
   async function prune(
     entities: TenantEntityManager,
     agentName: string,

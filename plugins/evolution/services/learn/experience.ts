@@ -16,7 +16,7 @@ import { type Arm, NAME_LENGTH } from '../../store/tables.ts';
 import type { Playbook, Playbooks } from './playbooks.ts';
 import type { TaskWriter } from './task-writer.ts';
 
-/** What is measured of runs. */
+/** The metrics of runs. */
 export interface RunMetrics {
   signal(type: AgentSignal['type']): void;
   served(suggestions: number): void;
@@ -31,13 +31,13 @@ interface ExperienceParts {
   readonly metrics: RunMetrics;
 }
 
-/** What a run that pauses keeps, so that it goes on as it began. */
+/** Stored with a run that pauses, so that it continues with the same arm and advice. */
 interface Memo {
   readonly arm: Arm;
   readonly genes: readonly string[];
 }
 
-/** Advises runs of agents by what is known, and records what comes of them. */
+/** Advises runs of agents, and records their results. */
 export function createEvolutionExperience(parts: ExperienceParts): Experience {
   const { playbooks, settings, metrics } = parts;
 
@@ -67,7 +67,7 @@ export function createEvolutionExperience(parts: ExperienceParts): Experience {
     return { advice, ...recorded(run, features, { arm: 'advised', genes }) };
   }
 
-  /** Records what the run comes to. */
+  /** Records the result of the run. */
   function recorded(run: ExperiencedRun, features: Features, memo: Memo): RunExperience {
     const { tenantId, agent, sessionId } = run;
     const record = createRunRecord(agent);
@@ -118,7 +118,7 @@ function nameIn({ tools }: ExperiencedRun, component: string): string | undefine
   return tools.find(({ ref }) => ref === component)?.name;
 }
 
-/** One session is either advised or not, on every replica; work without a session is by itself. */
+/** A session is held out or not as a whole, with the same result on every replica; a run without a session is decided by its request. */
 function isHeldOut({ tenantId, sessionId, requestId }: ExperiencedRun, share: number): boolean {
   return hashOf(tenantId, sessionId ?? requestId).readUInt32BE(0) < share * 2 ** 32;
 }

@@ -20,7 +20,7 @@ export type RecordedTask = Pick<
   'id' | 'taskClass' | 'features' | 'components' | 'session' | 'arm' | 'advised' | 'outcome' | 'createdAt'
 >;
 
-/** What genes are made from. */
+/** The input from which genes are made. */
 export interface Learned {
   readonly tenantId: string;
   readonly agentName: string;
@@ -31,9 +31,9 @@ export interface Learned {
   readonly fresh: readonly RecordedTask[];
   /** The agent's own genes, as they are. */
   readonly genes: readonly GeneRow[];
-  /** Genes from elsewhere that stood in the advice of fresh tasks. */
+  /** Imported genes that were in the advice of fresh tasks. */
   readonly foreign: readonly GeneRow[];
-  /** What an earlier use counts beside the one after it. */
+  /** The weight of a use relative to the next one. */
   readonly discount: number;
   readonly minConfidence: number;
   readonly now: Date;
@@ -45,7 +45,7 @@ export interface GeneChanges {
   readonly changed: readonly GeneRow[];
 }
 
-/** What the last tasks of an agent change in its genes. Pure, but for the ids of new ones. */
+/** What the last tasks of an agent change in its genes. Pure, except for the ids of new ones. */
 export function geneChanges(learnedNow: Learned, ids: Pick<Ids, 'uuid'>): GeneChanges {
   const { evidence, fresh, classes, minConfidence, now } = learnedNow;
   const known = new Map(learnedNow.genes.map((gene) => [keyOf(gene.taskClass, gene.component), gene]));
@@ -77,7 +77,7 @@ export function geneChanges(learnedNow: Learned, ids: Pick<Ids, 'uuid'>): GeneCh
   return { made, changed: [...changed, ...foreignChanges(learnedNow)] };
 }
 
-/** Genes from elsewhere after the tasks that they advised, and that followed them: nothing else counts for them. */
+/** Imported genes, updated by the tasks that had them in the advice and used their component: no other task counts for them. */
 function foreignChanges({ foreign, fresh, discount, minConfidence, now }: Learned): readonly GeneRow[] {
   return foreign.flatMap((gene) => {
     const { id, component, label, version, state } = gene;
@@ -95,7 +95,7 @@ function foreignChanges({ foreign, fresh, discount, minConfidence, now }: Learne
     const sessions = successful.flatMap(({ session }) => session ?? []);
     const credit = { advised: uses.uses, succeeded: uses.successes };
     const after = learned(before, evidence, { ...uses, sessions, ...credit }, minConfidence);
-    // What it says, and its name, are as they came.
+    // Its content and its label stay as they were imported.
     const { contentHash, strategy } = gene;
     return [{ ...withKnowledge(gene, after, '', now), label, contentHash, strategy, version: version + 1 }];
   });
@@ -107,7 +107,7 @@ function keyOf(taskClass: string, component: string): string {
   return `${taskClass}\n${component}`;
 }
 
-/** By class and component: what the tasks that are not counted yet add. */
+/** What uncounted tasks add, by class and component. */
 function newUses(
   fresh: readonly RecordedTask[],
   classes: TaskClasses,
@@ -120,7 +120,7 @@ function newUses(
     for (const [component, succeeded] of Object.entries(components)) {
       const key = keyOf(taskClass, component);
       const { uses, successes, sessions, ...credit } = found.get(key) ?? NO_USES;
-      // Only what stood in the advice, and was followed, is credited with what came of it.
+      // A gene is credited with the outcome only where it was in the advice and its component was used.
       const gene = known.get(key);
       const isAdvised = gene !== undefined && advised.includes(gene.id);
       found.set(key, {

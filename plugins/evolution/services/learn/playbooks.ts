@@ -5,7 +5,7 @@ import type { TaskClasses } from '../../rules/task-classes.ts';
 import { classesOf, type StoredClasses } from '../../store/learners.ts';
 import { ANY_AGENT, type GeneRow, GeneTable, LearnerTable } from '../../store/tables.ts';
 
-/** A gene, as runs are advised by it. */
+/** A gene, as the advice for runs uses it. */
 export interface KnownGene extends KnownComponent {
   readonly id: string;
 }
@@ -14,11 +14,11 @@ export interface KnownGene extends KnownComponent {
 export interface ClassKnowledge {
   /** What the agent learned itself, by component. */
   readonly own: ReadonlyMap<string, KnownGene>;
-  /** What others claim of components that it knows nothing of, by component. */
+  /** What others claim about components, by component. */
   readonly foreign: ReadonlyMap<string, KnownGene>;
 }
 
-/** All that runs of an agent are advised by. */
+/** All knowledge that the advice for an agent's runs uses. */
 export interface Playbook {
   readonly classes: TaskClasses;
   readonly byClass: ReadonlyMap<string, ClassKnowledge>;
@@ -26,22 +26,22 @@ export interface Playbook {
 
 /** The playbooks of agents, at most some seconds old. */
 export interface Playbooks {
-  /** Without a promise when it is at hand. */
+  /** Returned without a promise when it is cached. */
   of(tenantId: string, agent: string): Playbook | Promise<Playbook>;
-  /** What is kept for a tenant, or for one of its agents, is read anew: somebody has decided about a gene, or the agent has learned. */
+  /** Drops the cached playbooks of a tenant, or of one of its agents, after a decision about a gene, or after the agent has learned. */
   forget(tenantId: string, agent?: string): void;
   clear(): void;
 }
 
 const MAX_AGENTS = 2_000;
 const MAX_AGE_MS = 60_000;
-/** Genes of one agent that count: the most trusted. */
+/** Genes of one agent that are used: those with the highest confidence. */
 const MAX_GENES = 1_000;
-/** Characters that a word and a gene hold, about. */
+/** Approximate size of a word and of a gene, in characters. */
 const WORD_SIZE = 50;
 const GENE_SIZE = 300;
 
-/** @param refreshAfter milliseconds after which a playbook that is used is read anew beside its use */
+/** @param refreshAfter milliseconds after which a playbook in use is read again in the background */
 export function createPlaybooks(
   { database, clock }: { readonly database: Pick<Database, 'forTenant'>; readonly clock: Clock },
   refreshAfter: number,
@@ -86,7 +86,7 @@ async function read(
   return playbookOf(learner?.classes ?? {}, genes);
 }
 
-/** A playbook of what is stored. Pure. */
+/** Makes a playbook of stored rows. Pure. */
 export function playbookOf(classes: StoredClasses, genes: readonly GeneRow[]): Playbook {
   const byClass = new Map<string, { own: Map<string, KnownGene>; foreign: Map<string, KnownGene> }>();
   for (const gene of genes) {
@@ -104,7 +104,7 @@ function evidenceIn({ wins, losses }: Pick<GeneRow, 'wins' | 'losses'>): Evidenc
   return { wins, losses };
 }
 
-/** What an operator took out of the advice, and what was revoked; what the rule quarantined is still warned of. */
+/** Whether a gene is kept out of advice: revoked ones, and those that an operator quarantined. For own genes that the rule quarantined, advice still warns of the tool. */
 function isHeld({ state, validation, source }: GeneRow): boolean {
   if (state === 'revoked') return true;
   return state === 'quarantined' && (validation.decidedBy === 'operator' || source === 'hub');

@@ -1,18 +1,18 @@
 import { type Clock, type Database, type Logger, throttledLog, within } from 'agent-gateway';
 import { type TaskRow, TaskTable } from '../../store/tables.ts';
 
-/** Writes under way at one time; each writes what one tenant has waiting. */
+/** Concurrent writes; each writes the waiting tasks of one tenant. */
 const WRITERS = 64;
-/** Tasks that wait; what comes then is dropped. */
+/** Waiting tasks at most; further ones are dropped. */
 const MAX_WAITING = 4_096;
 /** Tasks of one write. */
 const BATCH = 64;
-/** Milliseconds after which a write is given up. */
+/** Milliseconds after which a write is abandoned. */
 const GIVE_UP_MS = 5_000;
-/** Milliseconds in which tasks gather, so that they are written together. */
+/** Milliseconds for which tasks are collected, so that they are written together. */
 const GATHER_MS = 50;
 
-/** What is measured of the writing. */
+/** The metrics of the writer. */
 export interface WriterMetrics {
   /** The pool was full. */
   dropped(tasks: number): void;
@@ -20,11 +20,11 @@ export interface WriterMetrics {
   failed(tasks: number): void;
 }
 
-/** Writes what came of runs, apart from the requests that they belong to. */
+/** Writes the results of runs, outside of the requests to which they belong. */
 export interface TaskWriter {
-  /** Takes no time. What does not fit is dropped and counted. */
+  /** Queues a task without blocking. A task for which there is no room is dropped and counted. */
   write(task: TaskRow): void;
-  /** Writes what waits. Resolves when nothing does, or the signal aborts. */
+  /** Writes the waiting tasks. Resolves when none is left, or the signal aborts. */
   finish(signal: AbortSignal): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export function createTaskWriter(parts: {
     }
   }
 
-  /** The oldest tenant's tasks first; what it has more of goes behind the others. */
+  /** The tasks of the tenant that has waited longest; those beyond one batch go behind the other tenants. */
   function nextBatch(): readonly [string, readonly TaskRow[]] | undefined {
     const [first] = waiting;
     if (first === undefined) return undefined;

@@ -2,10 +2,10 @@ import { isUniqueViolation, KernelErrors } from 'agent-gateway';
 import type { VersionStore } from '../../store/sharing-versions.ts';
 import { SharingErrors } from './errors.ts';
 
-/** How often a writer tries who loses each race. Of those who race for a version one gets it. */
+/** How often a writer that loses every race retries. Of the writers that race for a version one gets it. */
 const ATTEMPTS = 32;
 
-/** Who writes, why, and over which version. */
+/** The author of a change, the reason, and the version that it expects. */
 export interface Change {
   /** Id of the identity. */
   readonly by: string;
@@ -21,7 +21,7 @@ export interface Written<Row> {
 }
 
 /**
- * Adds the version that `make` makes of the one in force. Versions are unique: who comes second makes his of the first's, unless he expects another.
+ * Adds the version that `make` makes of the one in force. Versions are unique: the later of two writers builds on the other's version, unless it expects another.
  *
  * @throws `sharing-policy.version-mismatch`, `sharing-policy.busy`
  */

@@ -1,6 +1,6 @@
 import { defineErrors } from 'agent-gateway';
 
-/** What sharing refuses. */
+/** The errors of sharing. */
 export const SharingErrors = defineErrors({
   mismatch: {
     code: 'sharing-policy.version-mismatch',

@@ -22,7 +22,7 @@ export interface TenantChoice {
   readonly labels: readonly string[];
 }
 
-/** In force for a tenant without a policy of its own: nothing goes out, nothing comes in. */
+/** In force for a tenant without a policy of its own: it neither contributes nor consumes. */
 export const NOTHING_SHARED: TenantChoice = {
   consumeShared: false,
   contributionMode: 'disabled',
@@ -31,7 +31,7 @@ export const NOTHING_SHARED: TenantChoice = {
 
 export type Sharing = ReturnType<typeof openSharing>;
 
-/** Opens the sharing policies: what others ask at each turn (`policies`, kept for a second), and what administrators read and write. */
+/** Opens the sharing policies: for callers that check them on every turn (`policies`, cached for a second), and for administrators, who read and write them. */
 export function openSharing(scope: Pick<Scope, 'services' | 'on' | 'defer'>) {
   const { clock, database, events, ids } = scope.services;
   const globals = globalVersions(database);
@@ -58,7 +58,7 @@ export function openSharing(scope: Pick<Scope, 'services' | 'on' | 'defer'>) {
     }),
   );
 
-  /** Also after a failure: a write whose answer was lost has happened. */
+  /** Publishes the change even after a failure: the write may have happened although its answer was lost. */
   async function changing<T>(tenantId: string | undefined, write: Promise<T>): Promise<T> {
     try {
       return await write;
@@ -80,7 +80,7 @@ export function openSharing(scope: Pick<Scope, 'services' | 'on' | 'defer'>) {
 
   return {
     policies,
-    /** The global policy as it is stored; undefined where nobody has written one. */
+    /** The global policy as it is stored; undefined where none was written. */
     readGlobal: () => globals.latest(),
     globalHistory: (page: Page) => globals.page(page),
     setGlobal: (mode: SharingMode, change: Change): Promise<Written<GlobalSharingRow>> =>
@@ -131,7 +131,7 @@ function choiceOf({ consumeShared, contributionMode, labels }: TenantChoice): Te
   return { consumeShared, contributionMode, labels };
 }
 
-/** What a tenant's choice comes to below the global mode. Pure. */
+/** The policy in force for a tenant's choice under the global mode. Pure. */
 function inForce(
   tenantId: string,
   globalMode: SharingMode,

@@ -29,13 +29,13 @@ export type AgentClientRequest = WithoutModel<ClientRequest> & {
   readonly include_agentic_blocks?: boolean | null;
 };
 
-/** `Omit` would forget the named members of a type that allows others. */
+/** `Omit` would lose the named members of a type that allows others. */
 type WithoutModel<T> = { readonly [K in keyof T as K extends 'model' ? never : K]: T[K] };
 
 /** An answer with the steps that led to it, where they were asked for. */
 export type AgentCompletion = ChatCompletion & { readonly agentic_blocks?: readonly AgenticBlock[] };
 
-/** A turn that is under way. */
+/** A turn in progress. */
 interface Running {
   readonly turn: AgentTurn;
   readonly head: AnswerHead;
@@ -43,7 +43,7 @@ interface Running {
   readonly said: readonly AgenticBlock[];
 }
 
-/** What chats with agents are made of. */
+/** The dependencies of `createAgentChat`. */
 interface AgentChatParts {
   readonly turns: AgentTurns;
   readonly guard: Guard;
@@ -82,7 +82,7 @@ export function createAgentChat(parts: AgentChatParts) {
     };
   }
 
-  /** The whole answer. What fails in the run is `agent.failed` (502), and then nothing is stored. */
+  /** The whole answer. A failure of the run is `agent.failed` (502), and then nothing is stored. */
   async function complete(request: AgentClientRequest, call: ChatCall): Promise<Answered<AgentCompletion>> {
     const { turn, head, said } = await start(request, call);
     await using _ = turn;
@@ -102,7 +102,7 @@ export function createAgentChat(parts: AgentChatParts) {
     throw new Error('A turn ends with its end, or throws');
   }
 
-  /** Begins an answer: resolves when the run has shown its first sign of life. */
+  /** Begins an answer: resolves at the first event of the run. */
   async function stream(request: AgentClientRequest, call: ChatCall): Promise<Answered<SendAnswer>> {
     const running = await start(request, call);
     return { sessionId: running.turn.sessionId, answer: (sink) => forward(running, request, sink) };
@@ -118,7 +118,7 @@ export function createAgentChat(parts: AgentChatParts) {
     const collect = createBlockCollector();
     const sendBlocks = async (blocks: readonly AgenticBlock[]) => {
       if (showsBlocks !== true) return;
-      // Client libraries ignore names of events and read each one as a chunk: `choices` keeps them content.
+      // Client libraries ignore the names of events and read each event as a chunk, so each needs `choices`.
       for (const block of blocks) {
         await sink.send({ event: 'agentic_block', data: JSON.stringify({ ...block, choices: [] }) });
       }
@@ -138,7 +138,7 @@ export function createAgentChat(parts: AgentChatParts) {
   return { complete, stream };
 }
 
-/** What of a request is the model's, and not the gateway's. */
+/** The members of a request that are meant for the model, not for the gateway. */
 function modelParameters(request: AgentClientRequest): ModelParameters {
   const {
     model: _model,
@@ -157,7 +157,7 @@ function modelParameters(request: AgentClientRequest): ModelParameters {
 
 type Delta = ChatChunk['choices'][number]['delta'];
 
-/** What an event adds to the answer that OpenAI's clients read. */
+/** The delta for OpenAI's clients that an event adds to the answer. */
 function deltaOf(event: AgentTurnEvent): Delta | undefined {
   if (event.type === 'text') return { content: event.delta };
   if (event.type === 'reasoning') return { reasoning_content: event.delta };

@@ -28,7 +28,7 @@ import { requestProblems } from './request-problems.ts';
 /** A request as clients send it: `store` is meant for the gateway, not for the provider. */
 export type ClientRequest = ChatRequest & { readonly store?: boolean | null };
 
-/** What chats are made of. */
+/** The dependencies of `createChatCompletions`. */
 export interface ChatParts {
   readonly models: Models;
   readonly conversations: Conversations;
@@ -126,7 +126,7 @@ export function createChatCompletions(parts: ChatParts) {
     }
   }
 
-  /** Begins an answer: resolves when its first chunk is there. */
+  /** Begins an answer: resolves when its first chunk has arrived. */
   async function stream(clientRequest: ClientRequest, call: ChatCall): Promise<Answered<SendAnswer>> {
     const asked = await ask(clientRequest, call);
     const { conversation } = asked;
@@ -151,7 +151,7 @@ export function createChatCompletions(parts: ChatParts) {
   return { complete, stream };
 }
 
-/** What a provider says of how it answered. */
+/** The provider's notes on how it answered. */
 function providerNotes(
   { service_tier, system_fingerprint }: ChatCompletion | ChatChunk,
   guard: Guard,
@@ -161,7 +161,7 @@ function providerNotes(
   return redactValue(notes, guard) as ReturnType<typeof providerNotes>;
 }
 
-/** Hands chunks on at the reader's pace. */
+/** Forwards chunks at the reader's pace. */
 async function forward(
   chunks: AsyncIterable<ChatChunk>,
   guarded: GuardedChunks,

@@ -1,7 +1,7 @@
 import type { Clock, Ids } from 'agent-gateway';
 import type { ChatChunk, Usage } from '../../../agent-engine/contract.ts';
 
-/** What an answer is called, whichever provider gives it. */
+/** The head of an answer, the same for every provider. */
 export interface AnswerHead {
   /** `chatcmpl-<uuid>`. */
   readonly id: string;
@@ -11,7 +11,7 @@ export interface AnswerHead {
   readonly model: string;
 }
 
-/** Names an answer that begins now. */
+/** Makes the head of an answer that begins now. */
 export function answerHead(
   model: string,
   { clock, ids }: { readonly clock: Clock; readonly ids: Ids },
@@ -46,13 +46,13 @@ export function createChunkWriter(head: AnswerHead, includeUsage: boolean) {
   }
 
   return {
-    /** A chunk with these choices; what the provider says of its own chunk (`system_fingerprint`) is in `notes`. */
+    /** A chunk with these choices; `notes` holds members of the provider's own chunk (`system_fingerprint`). */
     choices(choices: ChatChunk['choices'], notes?: Notes): string {
       const sent = hasRole ? choices : withRole(choices);
       hasRole = true;
       return write(sent, includeUsage ? null : undefined, notes);
     },
-    /** What goes last: the usage chunk, where it was asked for, and `[DONE]`. */
+    /** The last events: the usage chunk, where it was requested, and `[DONE]`. */
     end: (usage: Usage) => (includeUsage ? [write([], usage), '[DONE]'] : ['[DONE]']),
   };
 }

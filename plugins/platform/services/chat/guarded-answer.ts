@@ -12,7 +12,7 @@ import {
 type Choices = ChatCompletion['choices'];
 
 /**
- * The choices of a whole answer without credentials. Log probabilities repeat the text token by token, so they leave only with a text that
+ * The choices of a whole answer without credentials. Log probabilities repeat the text token by token, so they are sent only with a text that
  * was not changed. Throws `guard.output-blocked`, and `model.upstream` for an answer that is too long or too deep.
  */
 export function guardedChoices(choices: Choices, guard: Guard, secretPrompt: string | undefined): Choices {
@@ -68,7 +68,7 @@ function redactMessage<M extends ChatMessage>(message: M, guard: Guard): M {
   return redacted as M;
 }
 
-/** Characters of an answer's text and calls; more could not be kept, and would be held in memory until then. */
+/** Characters of an answer's text and calls; a longer answer could not be stored, and would stay in memory until its end. */
 export const MAX_ANSWER = MAX_KEPT;
 
 /** The error of an answer beyond `MAX_ANSWER`. */

@@ -12,10 +12,10 @@ import { blocked, MAX_ANSWER, tooLong } from './guarded-answer.ts';
 
 type Choice = ChatChunk['choices'][number];
 
-/** Passes a stream through the guardrails, and remembers what left. */
+/** Passes a stream through the guardrails, and collects what was sent. */
 export type GuardedChunks = ReturnType<typeof createGuardedChunks>;
 
-/** Calls that one answer may have: as many as a request may bring back. */
+/** Tool calls that one answer may have: as many as a request may return. */
 const MAX_CALLS = 1024;
 /** Members of deltas with a text of their own; providers have a handful. */
 const MAX_MEMBERS = 32;
@@ -28,7 +28,7 @@ interface PendingCall {
 }
 
 /**
- * The guardrails of one stream with one answer: credentials are replaced whatever the pieces are, an unsafe answer throws
+ * The guardrails of one stream with one answer: credentials are replaced even where chunks split them, an unsafe answer throws
  * `guard.output-blocked`, and one that is too long `model.upstream`. Log probabilities are left out, since they repeat the text token by token.
  */
 export function createGuardedChunks(guard: Guard, secretPrompt: string | undefined) {
@@ -72,7 +72,7 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
   function guardCall(delta: ToolCallDelta): ToolCallDelta {
     const text = delta.function?.arguments;
     const isMore = delta.id === undefined && delta.function?.name === undefined && text !== undefined;
-    // What the provider wants back with the call stays as it is. What comes with each piece of arguments is the index alone.
+    // `extra_content`, which the provider wants back with the call, stays unchanged. A further piece of arguments has only the index besides.
     const { extra_content, ...own } = delta;
     const named = isMore ? own : (redactValue(withoutArguments(own), guard) as typeof own);
     const call = callOf(named);
@@ -108,14 +108,14 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     return guarded;
   }
 
-  /** What is beside the delta: the reason of the end, and what providers add. Most chunks have neither. */
+  /** Guards the members other than the delta: `finish_reason`, and additions of providers. Most chunks have neither. */
   function guardChoice(choice: Choice): Choice {
     const { delta, ...rest } = choice;
     const isPlain = Object.values(rest).every((value) => typeof value === 'number' || value === null);
     return isPlain ? choice : { ...(redactValue(rest, guard) as typeof rest), delta };
   }
 
-  /** What of a chunk may leave now; `undefined` for nothing. The end of the answer is held back until `end`. */
+  /** The part of a chunk that may be sent now; `undefined` for nothing. The `finish_reason` is held back until `end`. */
   function next(choices: ChatChunk['choices']): ChatChunk['choices'] | undefined {
     const leaving: Choice[] = [];
     for (const { logprobs: _, ...given } of choices) {
@@ -128,7 +128,7 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
     return leaving.length === 0 ? undefined : leaving;
   }
 
-  /** What the redactors held back, as one delta. */
+  /** The text that the redactors held back, as one delta. */
   function rest(): ChatDelta {
     const delta: Record<string, unknown> = {};
     const finding = check.end();
@@ -151,14 +151,14 @@ export function createGuardedChunks(guard: Guard, secretPrompt: string | undefin
 
   return {
     next,
-    /** What was held back, the `finish_reason` last. */
+    /** The choices that were held back, the `finish_reason` last. */
     end(): readonly ChatChunk['choices'][] {
       const delta = rest();
       const index = finish?.index ?? 0;
       const held = saysSomething(delta) ? [[{ index, delta, finish_reason: null }]] : [];
       return finish === undefined ? held : [...held, [finish]];
     },
-    /** The answer as it left, once `end` was called. */
+    /** The answer as it was sent, once `end` was called. */
     message: (): ChatMessage => ({
       role: 'assistant',
       content: said === '' && calls.size > 0 ? null : said,
@@ -178,7 +178,7 @@ function toToolCall(call: PendingCall): ToolCall {
   return { id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } };
 }
 
-/** False for a delta of which nothing is left. */
+/** False for a delta without content. */
 function saysSomething(delta: ChatDelta): boolean {
   for (const name in delta) if (delta[name] !== '' && delta[name] !== undefined) return true;
   return false;

@@ -5,8 +5,8 @@ import type { ChatMessage, ChatRequest } from '../../../agent-engine/contract.ts
 const MAX_PROBLEMS = 20;
 
 /**
- * What is wrong with a well-formed request, for every provider: a function without its name, a form of answer without its schema, and
- * what `conversationProblems` finds. Tools that are no functions are the provider's own, and pass. Pure.
+ * The problems of a well-formed request that are errors for every provider: a function without its name, a form of answer without its schema, and
+ * those that `conversationProblems` finds. Tools that are no functions are the provider's own, and pass. Pure.
  */
 export function requestProblems(
   request: Pick<ChatRequest, 'messages' | 'tools' | 'tool_choice' | 'response_format'>,
@@ -34,7 +34,7 @@ export function clientToolProblems(tools: ChatRequest['tools'] | null): readonly
   return problems;
 }
 
-/** True for an object of this type without the member of the same name, which says what is meant. */
+/** True for an object of this type without the member of the same name, which holds the definition. */
 function lacks(given: unknown, type: 'function' | 'json_schema'): boolean {
   if (typeof given !== 'object' || given === null) return false;
   const { type: actual, [type]: member } = given as Record<string, unknown>;
@@ -50,7 +50,7 @@ const required = (pointer: string, type: string): FieldError => ({
 const MAY_BE_SILENT: ReadonlySet<string> = new Set(['assistant', 'function']);
 
 /**
- * What is wrong with well-formed messages, for every provider: a tool's result that belongs to no call, a call of no function, a
+ * The problems of well-formed messages that are errors for every provider: a tool's result that belongs to no call, a call of no function, a
  * message without content, a text part without text.
  */
 export function conversationProblems(messages: readonly ChatMessage[]): readonly FieldError[] {
@@ -68,7 +68,7 @@ function collectProblems(message: ChatMessage, pointer: string, problems: FieldE
     problems.push({ pointer: `${pointer}/tool_call_id`, message: 'is required for role tool' });
   }
   for (const [index, call] of (message.tool_calls ?? []).entries()) {
-    // A type of its own says what is called in its place, to the provider that knows it.
+    // A call of a provider's own type names its target in another member, which the provider knows.
     if (call.function !== undefined || (call.type ?? 'function') !== 'function') continue;
     problems.push({ pointer: `${pointer}/tool_calls/${index}/function`, message: 'is required' });
     if (problems.length >= MAX_PROBLEMS) return;

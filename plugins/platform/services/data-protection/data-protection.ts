@@ -16,7 +16,7 @@ import {
 } from 'agent-gateway';
 import { type DocumentSection, exportDocument } from './export-document.ts';
 
-/** What data protection refuses. */
+/** The errors of data protection. */
 export const DataProtectionErrors = defineErrors({
   incomplete: {
     code: 'data-protection.incomplete',
@@ -25,16 +25,16 @@ export const DataProtectionErrors = defineErrors({
   },
 });
 
-/** Milliseconds until records of an erased user that were on their way have reached the database. */
+/** Milliseconds within which records of an erased user that were still being written have reached the database. */
 const LATE_MS = 60_000;
-/** How often a deletion that lost a race in the database is tried again. */
+/** How often a deletion that lost a race in the database is retried. */
 const RETRIES = 5;
 /** Tables that a refusal names. */
 const NAMED = 5;
 
 /**
- * Puts the pseudonym into all that audit records say, once at once and once for those that came late. The id of the user is in the payload until it is done.
- * `before` is in milliseconds: what is recorded later is of a later time.
+ * Puts the pseudonym into all members of audit records, once immediately and once for records that arrived late. The payload holds the user's id until the job is
+ * done. `before` is in milliseconds: records of a later time are not renamed.
  */
 export const RenameInAudit = defineJob(
   'platform.rename-in-audit',
@@ -55,7 +55,7 @@ export function renameInAudit(
   };
 }
 
-/** What was deleted: how many records of each kind, and the name that stands in the place of the user where records stay. */
+/** The result of an erasure: the number of records of each kind, and the pseudonym that replaces the user in records that stay. */
 export interface Erased {
   readonly deleted: Readonly<Record<string, number>>;
   readonly pseudonym: string;
@@ -70,7 +70,7 @@ interface DataProtectionParts {
   readonly ids: Pick<Ids, 'opaque'>;
 }
 
-/** Export and erasure of what is kept about people (specification 1, Data protection; decisions 1.5), over all that contribute to it. */
+/** Export and erasure of personal data (specification 1, Data protection; decisions 1.5), across all plugins that contribute. */
 export type DataProtection = ReturnType<typeof createDataProtection>;
 
 /** Makes the service. */
@@ -78,8 +78,8 @@ export function createDataProtection(parts: DataProtectionParts) {
   const { contributions, database, audit, jobs, clock, ids } = parts;
 
   /**
-   * Throws `data-protection.incomplete` where a table has rows of the tenant that nobody would show: a plugin that has not been started, or that was forgotten
-   * by its author, must not make an export, or a deletion, seem whole.
+   * Throws `data-protection.incomplete` where a table has rows of the tenant that no running plugin answers for. Otherwise an export, or a deletion, would seem
+   * complete although a plugin was not started, or its author forgot to contribute the table.
    */
   async function requireAll(tenantId: string, data: readonly PersonalData[]): Promise<void> {
     const shown = data.flatMap(({ sections }) => sections.flatMap(({ entities }) => entities));
@@ -96,7 +96,7 @@ export function createDataProtection(parts: DataProtectionParts) {
     );
   }
 
-  /** All that is kept, in the caller's transaction. */
+  /** Erases all personal data in scope, in the caller's transaction. */
   async function eraseAll(
     entities: TenantEntityManager,
     data: readonly PersonalData[],
@@ -114,7 +114,7 @@ export function createDataProtection(parts: DataProtectionParts) {
   }
 
   return {
-    /** The document, once its first piece is there. Throws `data-protection.incomplete`; later failures are those of its text. */
+    /** The document, once its first piece is there. Throws `data-protection.incomplete`; later failures are thrown while the text is read. */
     async export(
       tenant: Pick<TenantRecord, 'id' | 'name' | 'plan' | 'createdAt'>,
       userId: string | undefined,
@@ -133,11 +133,11 @@ export function createDataProtection(parts: DataProtectionParts) {
     },
 
     /**
-     * Ends what is under way for the user, or for all of the tenant, and then deletes what is kept, in one transaction; objects follow in jobs of that transaction. Repeated, it
-     * deletes what has come since. Throws `data-protection.incomplete`, and what keeps work from ending (`session.busy`).
+     * Ends work in progress of the user, or of the whole tenant, and then deletes the stored data in one transaction; jobs of that transaction delete the objects. A repeated call
+     * deletes what was stored since. Throws `data-protection.incomplete`, and the error of work that does not end (`session.busy`).
      */
     async erase({ tenantId, userId }: PersonalScope, signal: AbortSignal): Promise<Erased> {
-      // Plugins stand behind those whose services they use, so what they keep goes first.
+      // In reverse: a plugin comes after those whose services it uses, and its data is deleted before theirs.
       const data = contributions().toReversed();
       await requireAll(tenantId, data);
       const scope = { tenantId, userId };
@@ -162,7 +162,7 @@ function documentSections(data: readonly PersonalData[]): readonly DocumentSecti
   return [...byName].map(([name, parts]) => ({ name, parts }));
 }
 
-/** Ends what is under way. All have been asked when this throws what the first of them threw. */
+/** Ends work in progress in all plugins. Throws the first error, after all plugins were called. */
 export async function haltAll(
   data: readonly PersonalData[],
   scope: PersonalScope,

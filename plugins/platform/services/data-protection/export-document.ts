@@ -1,6 +1,6 @@
 import type { PersonalDataRequest, PersonalRecord, PersonalSection } from 'agent-gateway';
 
-/** Characters that are gathered before they are handed on. */
+/** Characters that are collected before they are yielded. */
 const CHUNK = 64 * 1024;
 
 /** A section of the document, from all that contribute to it. */
@@ -10,9 +10,9 @@ export interface DocumentSection {
 }
 
 /**
- * An export as JSON text, piece by piece: one object, with the members of `head`, an array for each section, one record a line, and at its end `"complete":true`. In memory is a
- * record at a time, and of a record that has arrays of its own one item at a time. What a section throws is thrown, so a document that does not end has failed. Throws the reason
- * of the request's signal when it aborts.
+ * An export as JSON text, piece by piece: one object, with the members of `head`, an array for each section, one record a line, and at its end `"complete":true`. It holds one
+ * record at a time in memory, and one item at a time of a record's own arrays. An error of a section is thrown, so a document without its end has failed. Throws the reason of the
+ * request's signal when it aborts.
  */
 export async function* exportDocument(
   head: Readonly<Record<string, unknown>>,
@@ -41,7 +41,7 @@ async function* pieces(
   for (const { name, parts } of sections) {
     yield `${JSON.stringify(name)}:[`;
     yield* items(recordsOf(parts, request));
-    // A section ends early, and without an error, when the caller is gone.
+    // When the caller has disconnected, a section ends early and without an error.
     request.signal.throwIfAborted();
     yield '],\n';
   }
@@ -61,7 +61,7 @@ async function* items(records: AsyncIterable<PersonalRecord>): AsyncGenerator<st
   }
 }
 
-/** A record; the members that are iterables are arrays, at its end. */
+/** Writes a record; members that are iterables become arrays at its end. */
 async function* written(record: PersonalRecord): AsyncGenerator<string> {
   const members = Object.entries(record);
   const nested = members.filter(([, value]) => isIterable(value));

@@ -7,21 +7,21 @@ import {
   type StoredObjects,
 } from 'agent-gateway';
 
-/** What a clean-up came to. */
+/** The result of a clean-up. */
 export interface CleanedUp {
   readonly deleted: number;
   readonly bytes: number;
-  /** Objects of the tenant that were looked at. */
+  /** Objects of the tenant that were checked. */
   readonly scanned: number;
 }
 
-/** Milliseconds for which an object is left alone: what refers to it may only be on its way. */
+/** Age in milliseconds below which an object is not deleted: the row that refers to it may not be written yet. */
 const YOUNG_MS = 3_600_000;
 /** Objects that are deleted at one time. */
 const PARALLEL = 8;
 
 /**
- * Makes the clean-up of objects (decisions 1.5): it deletes those of a tenant that are older than an hour, that some plugin claims, and that none of those who claim them refers to.
+ * Makes the clean-up of objects (decisions 1.5): it deletes a tenant's objects that are older than an hour, that some plugin claims, and to which no claiming plugin refers.
  * Throws `objects.unavailable` without object storage.
  */
 export function createObjectCleanup(parts: {
@@ -65,7 +65,7 @@ export function createObjectCleanup(parts: {
   };
 }
 
-/** Objects by who claims them. Those that nobody claims are in none of the groups. */
+/** Groups objects by the plugins that claim them. Objects that no plugin claims are in no group. */
 function byClaimants(claims: readonly StoredObjects[], found: readonly ObjectInfo[]) {
   const groups = new Map<string, { claimants: StoredObjects[]; objects: ObjectInfo[] }>();
   for (const object of found) {
@@ -81,7 +81,7 @@ function byClaimants(claims: readonly StoredObjects[], found: readonly ObjectInf
   return [...groups.values()].map(({ claimants, objects }) => [claimants, objects] as const);
 }
 
-/** Hands over the keys that none of the claimants refers to, while all of them hold still. */
+/** Passes on the keys to which no claimant refers, while all claimants keep them unreferenced. */
 async function unreferenced(
   claimants: readonly StoredObjects[],
   tenantId: string,
@@ -96,7 +96,7 @@ async function unreferenced(
     unreferenced(
       rest,
       tenantId,
-      // What it was not asked about is not its to give.
+      // Ignores keys about which the claimant was not asked.
       free.filter((key) => asked.has(key)),
       remove,
     ),

@@ -2,12 +2,12 @@ import { PersonalDataPoint, type Scope, StoredObjectsPoint } from 'agent-gateway
 import { createDataProtection, haltAll, RenameInAudit, renameInAudit } from './data-protection.ts';
 import { createObjectCleanup } from './object-cleanup.ts';
 
-/** Milliseconds between two looks for audit records that are to be moved. */
+/** Milliseconds between two searches for audit records to be moved. */
 const ARCHIVE_EVERY_MS = 3_600_000;
 
 /**
- * Opens data protection over what all plugins contribute. As long as the plugin lives, deleted tenants are purged, and old audit records are moved to the object
- * storage.
+ * Opens data protection over the contributions of all plugins. For as long as the plugin lives, it purges deleted tenants, and moves old audit records to the
+ * object storage.
  */
 export function openDataProtection(
   scope: Scope<{ readonly purge_interval: number; readonly audit_retention: number }>,

@@ -26,13 +26,13 @@ import { type OwnFile, whyNotOurs, writeOwnFile } from './own-file.ts';
 import { isResourceName } from './resource-name.ts';
 import { MAX_AGENTS } from './tenant-agents.ts';
 
-/** Characters of a definition: a tenant's text is kept in the memory of every replica. */
+/** Characters of a definition: every replica keeps a tenant's definitions in memory. */
 export const MAX_DEFINITION = 65_536;
 
-/** How often a change looks again at an agent that others change meanwhile. */
+/** How often a change is retried where concurrent callers change the agent. */
 const CHANGE_ATTEMPTS = 10;
 
-/** What the administration of agents refuses, beside what `resource.*` says. */
+/** The errors of the administration of agents, in addition to `resource.*`. */
 export const AgentAdminErrors = defineErrors({
   /** Carries `errors` with pointers into the document, each with its `line`. */
   invalid: { code: 'agent.definition-invalid', kind: 'invalid', title: 'The definition is not valid' },
@@ -46,7 +46,7 @@ export const AgentAdminErrors = defineErrors({
 
 /** An agent as administrators see it. */
 export interface AgentDetail extends AgentInfo {
-  /** Absent in lists, for agents of the deployment where another tenant asks, and for those who do not administer. */
+  /** Absent in lists, for agents of the deployment where the caller belongs to another tenant, and for callers who do not administer. */
   readonly yaml?: string;
   /** Of a tenant's agent; milliseconds since the epoch. */
   readonly createdAt?: number;
@@ -59,38 +59,38 @@ interface AgentDefinitionsParts {
   readonly database: Pick<Database, 'forTenant'>;
   readonly events: Pick<WebhookEvents, 'writes' | 'emit'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** The agents of a tenant are other ones. */
+  /** Notifies replicas that the agents of a tenant have changed. */
   readonly changed: (tenantId: string) => void;
 }
 
 export type AgentDefinitions = ReturnType<typeof createAgentDefinitions>;
 
-/** Who asks. Administrators see and change what belongs to their tenant; others see what they may run, and no text. */
+/** The caller. Administrators see and change agents of their tenant; other callers see the agents that they may run, without their text. */
 export interface AgentCaller {
   readonly tenantId: string;
   readonly isAdmin: boolean;
-  /** An administrator who writes files of agents.d; every other one writes in the database. */
+  /** Whether the caller writes files of agents.d; all other administrators write in the database. */
   readonly isOperator: boolean;
 }
 
-/** What an identity may do with definitions. That who changes one is an administrator is the rule of the route. */
+/** What an identity may do with definitions. The route checks that a caller who changes one is an administrator. */
 export function agentCaller(identity: Identity): AgentCaller {
   const isAdmin = isTenantAdmin(identity);
   return { tenantId: identity.tenantId, isAdmin, isOperator: isAdmin && isOperator(identity) };
 }
 
-/** Tells of a problem, whose pointer leads into the document, in terms of the request. */
+/** Converts a problem, whose pointer leads into the document, to one that points into the request. */
 export type TellProblem = (problem: FieldError) => FieldError;
 
 type EventType = 'agent.created' | 'agent.updated' | 'agent.deleted';
 
 /**
- * The definitions of agents (decisions 3.2): those of agents.d are files, which operators write and all read; beside them a tenant has its own
+ * The definitions of agents (decisions 3.2): those of agents.d are files, which operators write and all tenants use; in addition a tenant has its own
  * in the database. Throws `agent.not-found` for those of other tenants too.
  */
 export function createAgentDefinitions(parts: AgentDefinitionsParts) {
   const { agents, resources, database, events, clock, changed } = parts;
-  /** Changes of one agent follow each other; those of other replicas the database tells apart. */
+  /** Makes changes of one agent in this process one after the other; conflicts with other replicas are found in the database. */
   const turns = new KeyedMutex();
 
   const fileAgents = async (tenantId: string) =>
@@ -102,7 +102,7 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
     const live = (await fileAgents(tenantId)).find((agent) => agent.name === name);
     if (file !== undefined) return { ...(live ?? broken(name)), source: 'file', yaml: file.yaml };
     if (!isAdmin && live !== undefined) return live;
-    // Also where a file has taken its name meanwhile: then it is here to be renamed.
+    // Also where a file has taken its name meanwhile, so that the tenant can still read and delete it.
     const own = isResourceName(name) ? await findAgent(database.forTenant(tenantId), name) : undefined;
     if (own === undefined || isAdmin) return own ?? live;
     const { yaml: _, ...shown } = own;
@@ -115,15 +115,15 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
     return found;
   }
 
-  async function checked(tenantId: string, yaml: string, tell: TellProblem): Promise<AgentInfo> {
+  async function checked(tenantId: string, yaml: string, toRequest: TellProblem): Promise<AgentInfo> {
     if (yaml.length > MAX_DEFINITION && [...yaml].length > MAX_DEFINITION) {
       throw invalid(
         [{ pointer: '', message: `must have at most ${MAX_DEFINITION} characters of YAML` }],
-        tell,
+        toRequest,
       );
     }
     const { agent, errors } = await agents.check(tenantId, yaml);
-    if (agent === undefined) throw invalid(errors, tell);
+    if (agent === undefined) throw invalid(errors, toRequest);
     return agent;
   }
 
@@ -138,19 +138,19 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
     try {
       return await database.forTenant(tenantId).writeTogether([write, ...published]);
     } finally {
-      // Also after a failure: a commit whose answer was lost has happened.
+      // Also after a failure: the commit may have happened although its answer was lost.
       changed(tenantId);
     }
   }
 
-  async function writeFile(name: string, file: OwnFile, tell: TellProblem): Promise<AgentDetail> {
-    await writeOwnFile(resources, file, (problems) => invalid(problems, tell));
+  async function writeFile(name: string, file: OwnFile, toRequest: TellProblem): Promise<AgentDetail> {
+    await writeOwnFile(resources, file, (problems) => invalid(problems, toRequest));
     const type = file.isNew ? 'agent.created' : 'agent.updated';
     await events.emit(DEFAULT_TENANT_ID, reported(type, { name, source: 'file' }));
     return find({ tenantId: DEFAULT_TENANT_ID, isAdmin: true, isOperator: true }, name);
   }
 
-  /** The file of agents.d that holds the agent and nothing else. */
+  /** The file of agents.d that holds only this agent. */
   function ownFile(name: string, { isOperator }: AgentCaller): string {
     if (!isOperator) throw AgentAdminErrors.readOnly('Administrators of the default tenant change it.');
     const source = resources.source('Agent', name);
@@ -170,13 +170,13 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
     throw AgentAdminErrors.inUse(`It is a sub-agent of ${users.slice(0, 10).join(', ')}.`);
   }
 
-  async function create(caller: AgentCaller, yaml: string, tell: TellProblem): Promise<AgentDetail> {
+  async function create(caller: AgentCaller, yaml: string, toRequest: TellProblem): Promise<AgentDetail> {
     const { tenantId, isOperator } = caller;
-    const agent = await checked(tenantId, yaml, tell);
+    const agent = await checked(tenantId, yaml, toRequest);
     const { name } = agent;
     const taken = () => AgentAdminErrors.exists(`The name ${name} is taken.`);
     if (resources.source('Agent', name) !== undefined) throw taken();
-    if (isOperator) return writeFile(name, { file: `${name}.yaml`, yaml, isNew: true }, tell);
+    if (isOperator) return writeFile(name, { file: `${name}.yaml`, yaml, isNew: true }, toRequest);
     if ((await countAgents(database.forTenant(tenantId))) >= MAX_AGENTS) {
       throw AgentAdminErrors.tooMany(`A tenant can have ${MAX_AGENTS} agents.`);
     }
@@ -188,23 +188,23 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
     return find(caller, name);
   }
 
-  /** Changes the agent as it is; undefined where another replica was faster. */
+  /** Changes the current definition; undefined where another replica was faster. */
   async function changeOnce(
     caller: AgentCaller,
     name: string,
     change: (yaml: string) => string,
-    tell: TellProblem,
+    toRequest: TellProblem,
   ): Promise<AgentDetail | undefined> {
     const { tenantId } = caller;
     const { source, yaml: before = '' } = await find(caller, name);
     const file = source === 'file' ? ownFile(name, caller) : undefined;
     const yaml = change(before);
-    const agent = await checked(tenantId, yaml, tell);
+    const agent = await checked(tenantId, yaml, toRequest);
     if (agent.name !== name) {
       const message = `must be ${name}: make another agent, and delete this one, to change its name`;
-      throw invalid([{ pointer: '/metadata/name', message }], tell);
+      throw invalid([{ pointer: '/metadata/name', message }], toRequest);
     }
-    if (file !== undefined) return writeFile(name, { file, yaml, isNew: false }, tell);
+    if (file !== undefined) return writeFile(name, { file, yaml, isNew: false }, toRequest);
     const write = updateAgent({ ...agent, yaml }, before, clock.now());
     return (await commit(tenantId, 'agent.updated', name, write)) ? find(caller, name) : undefined;
   }
@@ -213,11 +213,11 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
     caller: AgentCaller,
     name: string,
     change: (yaml: string) => string,
-    tell: TellProblem,
+    toRequest: TellProblem,
   ): Promise<AgentDetail> {
     return turns.run(`${caller.tenantId}/${name}`, async () => {
       for (let attempt = 0; attempt < CHANGE_ATTEMPTS; attempt += 1) {
-        const changed = await changeOnce(caller, name, change, tell);
+        const changed = await changeOnce(caller, name, change, toRequest);
         if (changed !== undefined) return changed;
       }
       throw AgentAdminErrors.contended('Try again.');
@@ -228,12 +228,12 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
     /** Throws `agent.not-found`. */
     get: find,
 
-    /** What is wrong with a definition, and nothing more. */
+    /** Checks a definition without storing it. */
     check: agents.check,
 
     /**
-     * The tenant's own, newest first; after them those of agents.d, by name. Administrators see also those of their own that agents.d has taken
-     * the name from.
+     * The tenant's own agents, newest first; after them those of agents.d, by name. Administrators also see own agents whose name an agent of
+     * agents.d has taken.
      */
     async list({ tenantId, isAdmin }: AgentCaller): Promise<readonly AgentDetail[]> {
       const files = await fileAgents(tenantId);
@@ -247,16 +247,18 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
     create,
 
     /**
-     * Makes another definition of the one that there is, and nothing that is written meanwhile is lost: `change` may be asked again. Throws
+     * Changes the existing definition without losing concurrent changes: `change` may be called again. Throws
      * `agent.definition-invalid`, `agent.read-only`, `agent.shared-file`, `agent.contended`; of files also `resource.*`.
      */
     update,
 
-    /** Makes the agent of a definition, or puts the definition in the place of the one that it has. Throws what `create` and `update` throw. */
-    async load(caller: AgentCaller, yaml: string, tell: TellProblem): Promise<AgentDetail> {
-      const { name } = await checked(caller.tenantId, yaml, tell);
+    /** Creates the agent of a definition, or replaces its definition where it exists. Throws what `create` and `update` throw. */
+    async load(caller: AgentCaller, yaml: string, toRequest: TellProblem): Promise<AgentDetail> {
+      const { name } = await checked(caller.tenantId, yaml, toRequest);
       const found = await lookUp(caller, name);
-      return found === undefined ? create(caller, yaml, tell) : update(caller, name, () => yaml, tell);
+      return found === undefined
+        ? create(caller, yaml, toRequest)
+        : update(caller, name, () => yaml, toRequest);
     },
 
     /** Throws `agent.in-use`, `agent.read-only`, `agent.shared-file`, `resource.not-writable`. */
@@ -275,11 +277,13 @@ export function createAgentDefinitions(parts: AgentDefinitionsParts) {
   };
 }
 
-function invalid(problems: readonly Pick<FieldError, 'pointer' | 'message'>[], tell: TellProblem) {
-  return AgentAdminErrors.invalid(undefined, { errors: problems.map((problem) => tell({ ...problem })) });
+function invalid(problems: readonly Pick<FieldError, 'pointer' | 'message'>[], toRequest: TellProblem) {
+  return AgentAdminErrors.invalid(undefined, {
+    errors: problems.map((problem) => toRequest({ ...problem })),
+  });
 }
 
-/** What is shown of an agent whose file is bad: it is here to be mended. */
+/** The members of an agent whose file is invalid: shown so that an operator can correct it. */
 const broken = (name: string) => ({
   ...{ name, description: '', model: '', subAgents: [] },
   type: 'chat_model_agent' as const,

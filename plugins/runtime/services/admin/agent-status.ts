@@ -4,18 +4,18 @@ import type { Resources } from 'agent-gateway';
 import type { AgentInfo, Agents } from '../../../agent-engine/contract.ts';
 import type { AgentDetail } from './agent-definitions.ts';
 
-/** How an agent is, beside its definition. */
+/** The condition of an agent, in addition to its definition. */
 export interface AgentCondition {
   /** `outdated`: its file has a mistake, and the last good version answers. `failed`: it cannot be run. */
   readonly status: 'active' | 'outdated' | 'failed';
-  /** Milliseconds since the epoch; of a file as the file system knows it, absent where it is gone by now. */
+  /** Milliseconds since the epoch; for a file from the file system, absent where the file was deleted meanwhile. */
   readonly createdAt?: number | undefined;
   readonly updatedAt?: number | undefined;
 }
 
 export type AgentStatusReader = ReturnType<typeof createAgentStatusReader>;
 
-/** Says how agents of a tenant, or of the deployment, are now. */
+/** Reports the current condition of agents of a tenant, or of the deployment. */
 export function createAgentStatusReader(parts: {
   readonly agents: Pick<Agents, 'list'>;
   readonly resources: Pick<Resources, 'report' | 'source'>;
@@ -60,9 +60,9 @@ export function createAgentStatusReader(parts: {
 }
 
 /**
- * Why one of a tenant's own agents does not run, or undefined where it does: agents.d has its name, or an agent that it leads is gone. Pure.
+ * Why one of a tenant's own agents does not run, or undefined where it does: an agent of agents.d has its name, or one of its sub-agents is gone. Pure.
  *
- * @param listed all that the tenant may run
+ * @param listed all agents that the tenant may run
  */
 export function whyNotLiveAmong(
   listed: readonly AgentInfo[],

@@ -1,6 +1,6 @@
 import { type Deployment, defineErrors } from 'agent-gateway';
 
-/** What is wrong with reading the log. */
+/** The errors of reading the log. */
 export const LogErrors = defineErrors({
   tooMany: { code: 'log.too-many-readers', kind: 'unavailable', title: 'Too many readers follow the log' },
 });
@@ -11,24 +11,24 @@ export type Level = (typeof LEVELS)[number];
 
 /** Readers of one process at one time. */
 export const MAX_READERS = 8;
-/** Lines and characters that wait for a slow reader. */
+/** Lines and characters that are buffered for a slow reader. */
 const MAX_LINES = 1_000;
 const MAX_CHARACTERS = 1024 * 1024;
 
-/** A line as the log has it, without its line break; or how many were left out, since the reader was slow. */
+/** A line of the log, without its line break; or the number of lines that were left out, since the reader was slow. */
 export type LogItem = { readonly line: string } | { readonly lost: number };
 
 export type LogReaders = ReturnType<typeof createLogReaders>;
 
-/** Follows the log of this process for readers far away. While there are none nothing is kept, and lines cost nothing. */
+/** Follows the log of this process for remote readers. Without readers nothing is buffered, and lines cost nothing. */
 export function createLogReaders({ followLog }: Pick<Deployment, 'followLog'>) {
   const closing = new AbortController();
   let taken = 0;
 
   return {
     /**
-     * The lines of this level and above, from when they are asked for, until the signal aborts. The reader has its place at once, and until it has
-     * ended or the signal has aborted, whether it was ever read or not. Throws `log.too-many-readers`.
+     * The lines of this level and above, from the call until the signal aborts. The reader takes its place at once, even if it is never read, and
+     * keeps it until it has ended or the signal has aborted. Throws `log.too-many-readers`.
      */
     follow(level: Level, signal: AbortSignal): AsyncGenerator<LogItem, void> {
       if (taken >= MAX_READERS) throw LogErrors.tooMany(`${MAX_READERS} are the most.`);
@@ -39,7 +39,7 @@ export function createLogReaders({ followLog }: Pick<Deployment, 'followLog'>) {
     close: () => closing.abort(),
   };
 
-  /** Takes a place until the signal aborts, or what is returned is called. */
+  /** Takes a place until the signal aborts, or the returned function is called. */
   function takePlace(ended: AbortSignal): () => void {
     let isTaken = !ended.aborted;
     if (isTaken) taken += 1;
@@ -74,7 +74,7 @@ export function createLogReaders({ followLog }: Pick<Deployment, 'followLog'>) {
         if (waiting.length === 0 && lost === 0) {
           const { promise, resolve } = Promise.withResolvers<void>();
           wake = resolve;
-          // A stream that nothing is written to may last: its end is the signal.
+          // Without lines the stream waits: only the signal ends it.
           if (!signal.aborted) await promise;
           continue;
         }

@@ -3,7 +3,7 @@ import type { McpServerInfo, McpServers, ToolInfo } from '../../../agent-engine/
 import { whyNotOurs, writeOwnFile } from './own-file.ts';
 import { newYaml } from './resource-yaml.ts';
 
-/** What the administration of MCP servers refuses, beside what `resource.*` says. */
+/** The errors of the administration of MCP servers, in addition to `resource.*`. */
 export const McpAdminErrors = defineErrors({
   invalid: { code: 'mcp.server-invalid', kind: 'invalid', title: 'The MCP server is not valid' },
   exists: { code: 'mcp.server-exists', kind: 'conflict', title: 'There is an MCP server of this name' },
@@ -16,7 +16,7 @@ const KIND = 'McpServer';
 
 export type McpAdministration = ReturnType<typeof createMcpAdministration>;
 
-/** The MCP servers of the deployment, which are files of agents.d. What changes one is for operators: the caller has been checked. */
+/** The MCP servers of the deployment, which are files of agents.d. Changes are for operators: the routes have checked the caller. */
 export function createMcpAdministration(parts: {
   readonly mcpServers: McpServers;
   readonly resources: Pick<Resources, 'source' | 'write' | 'remove'>;
@@ -48,7 +48,7 @@ export function createMcpAdministration(parts: {
   };
 }
 
-/** A place of the document as the place of the body that it comes from. */
+/** Converts a problem of the document to one at the place of the body from which it comes. */
 function inBody({ pointer, message }: FieldError): FieldError {
   return { pointer: pointer.replace(/^\/(?:spec|metadata)(?=\/|$)/, '/body'), message };
 }

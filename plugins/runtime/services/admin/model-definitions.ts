@@ -12,7 +12,7 @@ export function createModelDefinitions(resources: Pick<Resources, 'source' | 'wr
   return {
     /**
      * Writes `model-<name>.yaml`; resolves when the model is live. Throws `admin.operator-required`, `resource.exists` and `resource.not-writable`;
-     * `resource.invalid` with problems whose pointers `fieldOf` leads from the document to the request.
+     * `resource.invalid` with problems whose pointers `fieldOf` converts from the document to the request.
      */
     async create(
       caller: Identity,
@@ -27,7 +27,7 @@ export function createModelDefinitions(resources: Pick<Resources, 'source' | 'wr
       );
     },
 
-    /** `spec` of the model as it was written; undefined where no file declares it, or the file is broken now. */
+    /** `spec` of the model as it was written; undefined where no file declares it, or the file is invalid now. */
     specOf: (name: string) => specOf(resources.source(KIND, name)?.yaml ?? ''),
   };
 }

@@ -1,6 +1,6 @@
 import { defineErrors, type Identity, isOperator } from 'agent-gateway';
 
-/** What administrators of tenants other than the default one may not. */
+/** The error for administrators of tenants other than the default one, who are no operators. */
 export const OperatorErrors = defineErrors({
   required: {
     code: 'admin.operator-required',

@@ -6,24 +6,24 @@ import {
   type Resources,
 } from 'agent-gateway';
 
-/** Why the API leaves the file of a resource to those who wrote it; undefined where it may change or delete it. Pure. */
+/** Why the API does not change the file of a resource, but leaves it to its author; undefined where it may change or delete it. Pure. */
 export function whyNotOurs({ file, isAlone }: ResourceSource): string | undefined {
   if (!isAlone) return `The file ${file} holds other resources too: change it there.`;
   if (file.includes('/')) return `The file ${file} lies in a folder below agents.d: change it there.`;
   return undefined;
 }
 
-/** A file of agents.d as it shall be. */
+/** The file of agents.d to be written. */
 export interface OwnFile {
   readonly file: string;
   readonly yaml: string;
-  /** One that exists is `resource.exists`. */
+  /** Where true, an existing file is `resource.exists`. */
   readonly isNew: boolean;
 }
 
 /**
- * Writes a file of agents.d; resolves when it is live. What is wrong with it is the error that `invalid` makes of the problems, whose pointers lead
- * into the document; else throws `resource.*`.
+ * Writes a file of agents.d; resolves when it is live. For an invalid document it throws the error that `invalid` makes of the problems, whose pointers
+ * lead into the document; for other failures `resource.*`.
  */
 export async function writeOwnFile(
   resources: Pick<Resources, 'write'>,

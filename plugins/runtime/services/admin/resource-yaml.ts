@@ -1,6 +1,6 @@
 import { parse, parseDocument, stringify, visit } from 'yaml';
 
-/** What a document of agents.d is made of. */
+/** The content of a document of agents.d. */
 export interface ResourceContent {
   readonly description?: string | undefined;
   readonly spec: Readonly<Record<string, unknown>>;
@@ -12,10 +12,10 @@ export function newYaml(kind: string, name: string, { description, spec }: Resou
   return stringify({ apiVersion: 'svc/v1', kind, metadata, spec });
 }
 
-/** The document with another description or `spec`. What is absent stays, and so do comments outside of what is replaced. Pure. */
+/** The document with another description or `spec`. Absent members stay, and so do comments outside of the replaced parts. Pure. */
 export function changedYaml(yaml: string, { description, spec }: Partial<ResourceContent>): string {
   const document = parseDocument(yaml);
-  // What is replaced may hold the anchors of aliases elsewhere: those are written out first, which costs the comments.
+  // A replaced part may contain the anchors of aliases elsewhere: aliases are expanded first, which loses the comments.
   const changed = hasAliases(document) ? parseDocument(stringify(document.toJS(), NO_ALIASES)) : document;
   if (description !== undefined) changed.setIn(['metadata', 'description'], description);
   if (spec !== undefined) changed.set('spec', changed.createNode(spec));
@@ -41,7 +41,7 @@ export function specOf(yaml: string): Readonly<Record<string, unknown>> | undefi
     const spec = parse(yaml)?.spec;
     return typeof spec === 'object' && spec !== null && !Array.isArray(spec) ? spec : undefined;
   } catch {
-    // A file may be broken at any moment; what is wrong with it the status says.
+    // A file may be invalid at any moment; the status reports what is wrong with it.
     return undefined;
   }
 }

@@ -21,13 +21,13 @@ export interface AgentStatus {
   readonly type: string;
   readonly status: DocumentReport['status'];
   readonly error?: string;
-  /** Of agents.d; for operators. */
+  /** The file of agents.d; for operators. */
   readonly file?: string;
 }
 
 export type System = ReturnType<typeof createSystem>;
 
-/** How this process is, and the reading of agents.d anew. */
+/** The status of this process, and the reload of agents.d. */
 export function createSystem(parts: SystemParts) {
   const { agents, deployment, resources, database, events, version } = parts;
 
@@ -40,7 +40,7 @@ export function createSystem(parts: SystemParts) {
           .map((one) => ({ file, ...one })),
       );
 
-  /** What the files of agents.d declare, good or bad. */
+  /** The agents that the files of agents.d declare, valid or not. */
   async function fileAgents(): Promise<AgentStatus[]> {
     const types = new Map((await agents.list(DEFAULT_TENANT_ID)).map(({ name, type }) => [name, type]));
     return declared().map(({ file, name = '', status, problems }) => ({
@@ -49,7 +49,7 @@ export function createSystem(parts: SystemParts) {
     }));
   }
 
-  /** What the tenant may run, and its own agents that do not run any more. */
+  /** The agents that the tenant may run, and its own agents that do not run any more. */
   async function tenantAgents(tenantId: string): Promise<AgentStatus[]> {
     const listed = await agents.list(tenantId);
     const whyNot = whyNotLiveAmong(listed);
@@ -66,7 +66,7 @@ export function createSystem(parts: SystemParts) {
   }
 
   return {
-    /** How many agents the files of agents.d declare that run, and that do not. Asks no database. */
+    /** The numbers of agents of agents.d that run, and that do not. Makes no query. */
     agentCounts() {
       const states = declared().map(({ status }) => status);
       const live = states.filter((status) => status === 'live').length;
@@ -93,7 +93,7 @@ export function createSystem(parts: SystemParts) {
       };
     },
 
-    /** Reads agents.d of this process anew, and reports it to the webhooks of the default tenant. */
+    /** Reloads agents.d of this process, and reports it to the webhooks of the default tenant. */
     async reload() {
       const { loaded, failed } = await resources.reload();
       const data = { loaded, failed: failed.map(({ file }) => file).slice(0, MAX_REPORTED) };

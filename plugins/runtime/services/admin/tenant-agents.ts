@@ -6,15 +6,15 @@ import { isResourceName } from './resource-name.ts';
 /** Agents of one tenant. */
 export const MAX_AGENTS = 100;
 
-/** Milliseconds for which agents are kept where changes are heard of, and where they may not be. */
+/** Milliseconds for which agents are cached where this process receives change events, and where it may not receive them. */
 const MAX_AGE_MS = 10_000;
 const MAX_AGE_ALONE_MS = 1_000;
 const MAX_ENTRIES = 10_000;
 
-/** The agents of a tenant are other ones. */
+/** The agents of a tenant have changed. */
 const AgentsChanged = defineEvent('runtime.agents-changed', Type.Object({ tenant_id: Type.String() }));
 
-/** Gives the engine the agents of tenants, from memory. `changed` makes every replica look anew. */
+/** Provides the engine with the agents of tenants, from memory. `changed` makes every replica read them again. */
 export function openTenantAgents(scope: Scope): { readonly changed: (tenantId: string) => void } {
   const { database, clock, events } = scope.services;
   const maxAge = events.reach === 'process' ? MAX_AGE_ALONE_MS : MAX_AGE_MS;
@@ -57,7 +57,7 @@ function createKeptAgents({ database, clock, maxAge }: KeptAgentsParts) {
   });
   const agents: TenantAgents = {
     list: (tenantId) => lists.get(tenantId),
-    // What can be no name is asked of no database.
+    // A text that cannot be a name needs no query.
     find: (tenantId, name) => (isResourceName(name) ? texts.get(`${tenantId}/${name}`) : undefined),
   };
   return {

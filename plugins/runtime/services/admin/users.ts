@@ -26,7 +26,7 @@ import {
   updateUser,
 } from '../../store/users.ts';
 
-/** What the administration of users refuses. */
+/** The errors of the administration of users. */
 export const UserErrors = defineErrors({
   notFound: { code: 'user.not-found', kind: 'not-found', title: 'There is no such user' },
   exists: { code: 'user.exists', kind: 'conflict', title: 'A user has this address' },
@@ -62,7 +62,7 @@ export function revokeUserKeys(
   };
 }
 
-/** What administrators say of a user. */
+/** The members of a user that administrators set. */
 export interface UserContent {
   readonly name: string;
   readonly email: string;
@@ -70,7 +70,7 @@ export interface UserContent {
   readonly disabled: boolean;
 }
 
-/** A user, with the raw key where one was made: it is shown this once. */
+/** A user, with the raw key where one was made: it is returned only this once. */
 export interface UserWithKey {
   readonly user: StoredUser;
   readonly key?: string;
@@ -86,8 +86,8 @@ interface UsersParts {
 export type Users = ReturnType<typeof createUsers>;
 
 /**
- * The users of a tenant, each with one API key, for administrators. A key is revoked before a change that takes something from its user, so that what
- * breaks in between takes too much and never too little; a row that refers to a revoked key gets another one when the user is disabled and enabled.
+ * The users of a tenant, each with one API key, for administrators. A key is revoked before a change that reduces its user's rights, so that a failure
+ * in between removes too many rights and never too few; a row that refers to a revoked key gets a new key when the user is disabled and enabled.
  */
 export function createUsers({ database, apiKeys, clock, ids }: UsersParts) {
   async function get(tenantId: string, id: string): Promise<StoredUser> {
@@ -96,13 +96,13 @@ export function createUsers({ database, apiKeys, clock, ids }: UsersParts) {
     return user;
   }
 
-  /** Before anything is revoked or made; the database refuses what comes at the same time. */
+  /** Throws where the address is taken, before anything is revoked or made; for concurrent changes the database has a constraint. */
   async function requireFree(tenantId: string, email: string | undefined, id?: string): Promise<void> {
     const holder = email === undefined ? undefined : await idOfEmail(database.forTenant(tenantId), email);
     if (holder !== undefined && holder !== id) throw UserErrors.exists();
   }
 
-  /** Nobody grants what he does not have (decisions 1.2). */
+  /** Throws where the caller does not have the rights of the role: a caller cannot grant them then (decisions 1.2). */
   function requireGrant(identity: Identity, role: UserRole): void {
     const { refused } = grantProblems(identity, GRANTS[role]);
     if (refused.length === 0) return;
@@ -110,7 +110,7 @@ export function createUsers({ database, apiKeys, clock, ids }: UsersParts) {
     throw GrantErrors.refused(undefined, { errors });
   }
 
-  /** Its name is no person's: keys are listed elsewhere, and outlive their users. */
+  /** Makes a key. Its name holds no person's name, since keys are listed elsewhere, and outlive their users. */
   const makeKey = (identity: Identity, tenantId: string, { id, role }: Pick<StoredUser, 'id' | 'role'>) =>
     apiKeys.create({
       ...GRANTS[role],
@@ -120,7 +120,7 @@ export function createUsers({ database, apiKeys, clock, ids }: UsersParts) {
       createdBy: identity.id,
     });
 
-  /** Writes a row that refers to a key just made; a key without a row is revoked. */
+  /** Writes a row that refers to a new key; where the write fails, revokes the key. */
   async function keeping(tenantId: string, keyId: string | undefined, write: () => Promise<unknown>) {
     try {
       if ((await write()) === false) throw UserErrors.changed();

@@ -16,7 +16,7 @@ export interface A2uiEvent {
 
 const DONE: A2uiEvent = { type: 'done', data: null };
 
-/** What an event of a turn is in the A2UI mode. Pure. */
+/** Converts an event of a turn to events of the A2UI mode. Pure. */
 export function a2uiEvents(event: AgentTurnEvent): readonly A2uiEvent[] {
   switch (event.type) {
     case 'text':
@@ -42,7 +42,7 @@ export function a2uiEvents(event: AgentTurnEvent): readonly A2uiEvent[] {
   }
 }
 
-/** The pauses with which a turn ended, as events; none where it did not. Pure. */
+/** The pauses with which a turn ended, as events; none where it did not end with pauses. Pure. */
 function openInterrupts(event: AgentTurnEvent & { readonly type: 'end' }): readonly A2uiEvent[] {
   const { interrupts = [] } = event.result.checkpoint ?? {};
   return interrupts.map((interrupt) => ({ type: 'interrupt', data: { ...interruptOnWire(interrupt) } }));

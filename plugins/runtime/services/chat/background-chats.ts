@@ -18,13 +18,13 @@ import { type ChatReading, createChatReaders } from './chat-readers.ts';
 import { createEventLog, type EventLog, type NumberedEvents } from './event-log.ts';
 import { errorEvent } from './stream-format.ts';
 
-/** Chats that a tenant has in the background at one time at most; `max_sessions` allows far fewer. */
+/** Concurrent background chats of a tenant at most; `max_sessions` allows far fewer. */
 const MOST_CHATS = 10_000;
 
 /** Makes more writes for the commit of a turn. */
 export type AlsoWrite = (end: TurnEnd, sessionId: string | undefined) => Promise<readonly RowWrite[]>;
 
-/** A chat that this process carries out. */
+/** A chat that this process runs. */
 interface RunningChat {
   readonly id: string;
   readonly turn: AgentTurn;
@@ -35,7 +35,7 @@ interface RunningChat {
   readonly call: Pick<ChatCall, 'log' | 'requestId'>;
 }
 
-/** What chats in the background are made of. */
+/** The dependencies of `createBackgroundChats`. */
 interface BackgroundParts {
   readonly database: Pick<Database, 'forTenant'>;
   readonly leases: Leases;
@@ -43,7 +43,7 @@ interface BackgroundParts {
   readonly ids: Ids;
 }
 
-/** Chats that go on when their client leaves, and can be read from any event on, on any replica. */
+/** Chats that continue when their client disconnects, and can be read from any event on, on any replica. */
 export type BackgroundChats = ReturnType<typeof createBackgroundChats>;
 
 /** Makes the service. */
@@ -56,7 +56,7 @@ export function createBackgroundChats(parts: BackgroundParts) {
   async function carryOut({ id, turn, events, signal, store, call }: RunningChat): Promise<void> {
     try {
       for await (const event of turn.events) {
-        // Its end was written in the commit of the turn.
+        // The commit of the turn has written the end.
         if (event.type === 'end') return;
         for (const one of a2uiEvents(event)) await events.add(one);
       }
@@ -72,7 +72,7 @@ export function createBackgroundChats(parts: BackgroundParts) {
   }
 
   return {
-    /** Begins a chat that goes on by itself. It can be read when this resolves. Throws what `begin` throws, and `chat.limit`. */
+    /** Begins a chat that continues without its client. It can be read when this resolves. Throws what `begin` throws, and `chat.limit`. */
     async start(
       call: ChatCall,
       begin: (call: ChatCall, also: AlsoWrite) => Promise<AgentTurn>,
@@ -104,7 +104,7 @@ export function createBackgroundChats(parts: BackgroundParts) {
       const held = opened.move();
       const done = carryOut({ id, turn, events, signal, store, call })
         .catch((err: unknown) => {
-          // Another replica took it for lost, or the end was committed after all: readers see that instead.
+          // Another replica has recorded the chat as lost, or the end was committed after all: readers see that instead.
           if (!isUniqueViolation(err)) log.error({ err, chatId: id }, 'the end of a chat was not written');
         })
         .finally(() => held.disposeAsync())
@@ -117,7 +117,7 @@ export function createBackgroundChats(parts: BackgroundParts) {
     follow: readers.follow,
     hasMore: readers.hasMore,
 
-    /** Waits for the chats that this process carries out; they fail when `signal` aborts. */
+    /** Waits for the chats that this process runs; they fail when `signal` aborts. */
     async close(signal: AbortSignal): Promise<void> {
       const abort = () => stop.abort(V3ChatErrors.lost('The gateway was stopped'));
       if (signal.aborted) abort();
@@ -127,7 +127,7 @@ export function createBackgroundChats(parts: BackgroundParts) {
   };
 }
 
-/** As long as it is held, the chat is carried out by somebody. */
+/** Acquires the lease of a chat: as long as it is held, some process runs the chat. */
 async function hold(leases: Leases, tenantId: string, name: string): Promise<Lease> {
   const lease = await leases.tryAcquire(leaseKey(tenantId), { name, limit: MOST_CHATS });
   if (typeof lease !== 'string') return lease;

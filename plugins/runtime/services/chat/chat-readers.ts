@@ -19,22 +19,22 @@ import {
 import { V3ChatErrors } from '../v3-chat/chat-record.ts';
 import { errorEvent } from './stream-format.ts';
 
-/** Batches that a reader takes at one time. */
+/** Batches that a reader fetches at one time. */
 const PAGE = 20;
-/** How often a reader looks for what another process writes, in milliseconds: the longer nothing comes the less often. */
+/** Milliseconds between two polls for events that another process writes: less often the longer nothing comes. */
 const POLL_MS = { first: 100, most: 1_000 };
-/** Of its own process a reader hears; it looks all the same. Milliseconds. */
+/** Milliseconds between two polls for events of this process, which notifies its readers as well. */
 const POLL_HERE_MS = 5_000;
-/** How often a reader makes sure that somebody still carries the chat out, in looks that found nothing. */
+/** The number of consecutive polls without events after which a reader checks that some process still runs the chat. */
 const ALIVE_EVERY = 5;
 
-/** Up to where a client has read a chat: `seq` is the number of the last event that it has. */
+/** How far a client has read a chat: `seq` is the number of the last event that it has received. */
 export interface LastSeen {
   readonly chatId: string;
   readonly seq: number;
 }
 
-/** A chat that is read, after an event. */
+/** A chat to be read, from the event after `seq` on. */
 export interface ChatReading extends LastSeen {
   readonly sessionId: string;
 }
@@ -45,22 +45,22 @@ export interface NumberedEvent {
   readonly event: StoredEvent;
 }
 
-/** What readers are made of. */
+/** The dependencies of readers. */
 interface ReadersParts {
   readonly database: Pick<Database, 'forTenant'>;
   readonly leases: Pick<Leases, 'find'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** Whether this process carries a chat out, and wakes its readers. */
+  /** Whether this process runs a chat, and wakes its readers. */
   readonly isRunningHere: (chatId: string) => boolean;
-  /** Under which a chat is held by whoever carries it out. */
+  /** The lease key under which the process that runs a chat holds it. */
   readonly leaseKey: (tenantId: string) => string;
 }
 
-/** Readers of chats in the background: from the table, so that a slow one costs no memory. */
+/** Readers of chats in the background. They read from the table, so that a slow reader costs no memory. */
 export function createChatReaders({ database, leases, clock, isRunningHere, leaseKey }: ReadersParts) {
   const listeners = new Map<string, Set<() => void>>();
 
-  /** Hears of what is written to a chat in this process, from now on. */
+  /** Subscribes to what this process writes to a chat from now on. */
   function listen(chatId: string): News & Disposable {
     let heard = Promise.withResolvers<void>();
     const hear = () => heard.resolve();
@@ -104,13 +104,13 @@ export function createChatReaders({ database, leases, clock, isRunningHere, leas
     try {
       await entities.writeTogether([insertBatch(last)]);
     } catch (error) {
-      // It went on: what comes next is there now.
+      // The chat has continued: its next events are stored now.
       if (!isUniqueViolation(error)) throw error;
     }
   }
 
   return {
-    /** Something was written. */
+    /** Notifies the readers of a chat that something was written. */
     wake(chatId: string): void {
       for (const hear of listeners.get(chatId) ?? []) hear();
     },
@@ -128,7 +128,7 @@ export function createChatReaders({ database, leases, clock, isRunningHere, leas
       return { chatId: first.chatId, sessionId, seq: lastSeen?.seq ?? 0 };
     },
 
-    /** False where the client has read all, and nothing will come. */
+    /** False where the client has read all events, and the chat has ended. */
     async hasMore(entities: TenantEntityManager, { chatId, seq }: LastSeen): Promise<boolean> {
       const newest = await batchAt(entities, chatId, Number.MAX_SAFE_INTEGER);
       return newest === undefined || !isOver(newest) || seq < lastOf(newest);
@@ -164,11 +164,11 @@ export function createChatReaders({ database, leases, clock, isRunningHere, leas
   };
 }
 
-/** What a reader hears of. */
+/** The notifications of a reader. */
 interface News {
-  /** What was heard so far is known. */
+  /** Discards earlier notifications. */
   clear(): void;
-  /** Resolves when something was written since, or the time is over. Throws the signal's reason. */
+  /** Resolves when something was written since `clear`, or the time is over. Throws the signal's reason. */
   wait(milliseconds: number, signal: AbortSignal): Promise<void>;
 }
 

@@ -2,14 +2,14 @@ import type { RowWrite } from 'agent-gateway';
 import type { AgentTurnEvent, ChatCall, TurnEnd } from '../../../agent-engine/contract.ts';
 import type { WebhookEvent, WebhookEvents } from '../webhooks/webhook-events.ts';
 
-/** Which chat is reported. */
+/** The chat that is reported. */
 interface ReportedChat {
   /** Undefined for the default agent. */
   readonly agentId: string | undefined;
   readonly call: ChatCall;
 }
 
-/** Reports what happens in a chat to the webhooks of its tenant; content stays out of it. */
+/** Reports the events of a chat to the webhooks of its tenant, without their content. */
 export interface ChatReport {
   saw(event: AgentTurnEvent): void;
   /** The writes of the reports, for the commit of the turn. */

@@ -30,17 +30,17 @@ import { errorEvent, onWire, type StreamMode } from './stream-format.ts';
 /** A chat that has begun. */
 export interface BegunChat {
   readonly sessionId: string;
-  /** Sends what happens; has to be called, once. Throws what broke the chat. */
+  /** Sends the events of the chat; must be called exactly once. Throws the error that broke the chat. */
   readonly send: (stream: SseStream) => Promise<void>;
 }
 
-/** A session, and the agent that speaks in it. */
+/** A session and its agent. */
 interface ChatPlace {
   readonly agentId: string;
   readonly sessionId: string;
 }
 
-/** What chats are made of. */
+/** The dependencies of `createChats`. */
 interface ChatParts {
   readonly agents: Pick<Agents, 'find'>;
   readonly turns: AgentTurns;
@@ -53,10 +53,10 @@ interface ChatParts {
   readonly clock: Clock;
 }
 
-/** How a chat is carried out and written. */
+/** How a chat is run and its stream written. */
 export interface ChatStyle {
   readonly mode: StreamMode;
-  /** It goes on when its client leaves. */
+  /** Whether it continues when its client disconnects. */
   readonly isBackground: boolean;
 }
 
@@ -76,8 +76,8 @@ export function createChats(parts: ChatParts) {
   }
 
   /**
-   * Begins a turn: resolves with its first sign of life. Without an agent that of the conversation behind the session answers, and where there
-   * is none the default agent, which cannot pause: nobody could name it to resume. Throws `agent.not-found`, and what `AgentTurns.begin` throws.
+   * Begins a turn: resolves at its first event. Where no agent is named, that of the session's conversation answers, or else the default agent, which
+   * cannot pause, since a client could not name it to resume. Throws `agent.not-found`, and what `AgentTurns.begin` throws.
    */
   async function begin(
     call: ChatCall,
@@ -108,7 +108,7 @@ export function createChats(parts: ChatParts) {
     );
   }
 
-  /** Begins a turn, and reports it: what fails before its first event as well. */
+  /** Begins a turn, and reports it, including a failure before its first event. */
   async function reported(
     report: ChatReport,
     sessionId: string | undefined,
@@ -165,7 +165,7 @@ export function createChats(parts: ChatParts) {
     },
   });
 
-  /** Carries a turn out in the one way or in the other. */
+  /** Runs a turn in the foreground or in the background. */
   async function carriedOut(
     call: ChatCall,
     { mode, isBackground }: ChatStyle,
@@ -178,11 +178,11 @@ export function createChats(parts: ChatParts) {
   return {
     begin,
 
-    /** The same for an agent that is named, as an event stream. */
+    /** Begins a turn of a named agent, as an event stream. */
     stream: (call: ChatCall, agentId: string, message: string, style: ChatStyle): Promise<BegunChat> =>
       carriedOut(call, style, (inner, more) => begin(inner, agentId, message, more)),
 
-    /** Goes on with a paused chat. Throws `request.invalid`, and what `AgentTurns.resume` throws. */
+    /** Resumes a paused chat. Throws `request.invalid`, and what `AgentTurns.resume` throws. */
     resume(call: ChatCall, place: ChatPlace, input: ResumeInput, style: ChatStyle): Promise<BegunChat> {
       const { agentId: agent, sessionId } = place;
       const report = reportChat(webhookEvents, { agentId: agent, call });
@@ -200,7 +200,7 @@ export function createChats(parts: ChatParts) {
     },
 
     /**
-     * Reads a chat in the background: the one that a client has begun to read, or the newest of the session. Undefined where the client has read all of it.
+     * Reads a background chat: the one that a client has begun to read, or the newest of the session. Undefined where the client has read all of it.
      * Throws `chat.not-found` and `chat.forbidden`.
      */
     async readAgain(
@@ -215,7 +215,7 @@ export function createChats(parts: ChatParts) {
         : undefined;
     },
 
-    /** What waits in a session; undefined for nothing. Throws `session.not-found` and `session.forbidden`. */
+    /** The open pauses of a session; undefined where there are none. Throws `session.not-found` and `session.forbidden`. */
     async waiting(entities: TenantEntityManager, reader: OwnerReader, { agentId, sessionId }: ChatPlace) {
       await sessions.get(entities, reader, sessionId);
       const found = await checkpoints.find(entities, { sessionId, agent: agentId });
@@ -230,17 +230,17 @@ export function createChats(parts: ChatParts) {
       });
     },
 
-    /** What waits in all sessions that the reader may see, newest first; a page has so many sessions. */
+    /** The open pauses of all sessions that the reader may see, newest first; a page is counted in sessions. */
     async waitingAnywhere(entities: TenantEntityManager, reader: OwnerReader, page: Page) {
       const { open, total } = await checkpoints.list(entities, reader, page);
       return { states: open.map(toState), total };
     },
 
-    /** Ends the chat in flight, or drops what waits. False where there was neither. Throws `session.forbidden`. */
+    /** Ends the chat in flight, or discards open pauses. False where there was neither. Throws `session.forbidden`. */
     abort: (entities: TenantEntityManager, reader: OwnerReader, { agentId, sessionId }: ChatPlace) =>
       turns.abort(entities, reader, { sessionId, agent: agentId }),
 
-    /** How a failure is told inside a stream of the A2UI mode. */
+    /** The event for a failure inside a stream of the A2UI mode. */
     failure(error: GatewayError): SseEvent {
       const [line] = onWire('a2ui', errorEvent(error, ''), clock.now());
       return line!;
@@ -254,7 +254,7 @@ async function together(...writes: readonly Promise<readonly RowWrite[]>[]): Pro
   return (await Promise.all(writes)).flat();
 }
 
-/** What waits in a session, as clients see it (decisions 3.1). */
+/** The open pauses of a session, as clients see them (decisions 3.1). */
 function toState({ sessionId, agent, id, interrupts, createdAt }: OpenInterrupts) {
   return {
     session_id: sessionId,

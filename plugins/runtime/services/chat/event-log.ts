@@ -2,7 +2,7 @@ import type { Clock } from 'agent-gateway';
 import type { StoredEvent } from '../../store/chat-events.ts';
 import type { A2uiEvent } from './a2ui-events.ts';
 
-/** So much waits to be written before the chat waits for the database: events, and characters of their data. */
+/** Events, and characters of their data, that may wait to be written before the chat waits for the database. */
 const MOST_WAITING = 500;
 const MOST_WAITING_SIZE = 256 * 1024;
 
@@ -12,14 +12,14 @@ export interface NumberedEvents {
   readonly events: readonly StoredEvent[];
 }
 
-/** Numbers the events of one chat, from 1, and writes them in batches: what comes while a write is under way goes with the next one. */
+/** Numbers the events of one chat, from 1, and writes them in batches: events that arrive during a write go into the next one. */
 export type EventLog = ReturnType<typeof createEventLog>;
 
-/** @param write stores a batch; called for one at a time, and no more after it has thrown */
+/** @param write stores a batch; called for one batch at a time, and not again after it has thrown */
 export function createEventLog(write: (batch: NumberedEvents) => Promise<void>, clock: Pick<Clock, 'now'>) {
   /** The number of the first event that is not known to be written. */
   let next = 1;
-  /** All from there on. */
+  /** All events from `next` on. */
   let waiting: StoredEvent[] = [];
   let size = 0;
   let writing: Promise<void> | undefined;
@@ -44,14 +44,14 @@ export function createEventLog(write: (batch: NumberedEvents) => Promise<void>, 
     }
   }
 
-  /** Resolves when nothing waits. Throws what a write has thrown. */
+  /** Resolves when all events are written. Throws what a write has thrown. */
   async function written(): Promise<void> {
     await writing;
     if (failure !== undefined) throw failure.reason;
   }
 
   return {
-    /** Takes an event. Await the result where it is a promise: the database is slower than the chat. */
+    /** Adds an event. Where the result is a promise, the caller has to await it, since the database is slower than the chat. */
     add(event: A2uiEvent): Promise<void> | undefined {
       if (failure !== undefined) return written();
       waiting.push(stored(event));
@@ -62,7 +62,7 @@ export function createEventLog(write: (batch: NumberedEvents) => Promise<void>, 
 
     written,
 
-    /** All that was not written, and these after it, for somebody else to write. */
+    /** All events that were not written, followed by these, for the caller to write. */
     rest: (last: readonly A2uiEvent[]): NumberedEvents => ({
       seq: next,
       events: [...waiting, ...last.map(stored)],

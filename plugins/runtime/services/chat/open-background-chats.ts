@@ -6,7 +6,7 @@ import { type BackgroundChats, createBackgroundChats } from './background-chats.
 
 const EXPIRY_EVERY_MS = 10 * 60_000;
 
-/** Opens the chats in the background of all tenants. What is under way is given time when the plugin stops. */
+/** Opens the background chats of all tenants. When the plugin stops, chats in progress get time to end. */
 export function openBackgroundChats(scope: Scope<RuntimeSettings>): BackgroundChats {
   const { services, config } = scope;
   const { database, clock } = services;

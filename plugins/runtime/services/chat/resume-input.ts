@@ -1,13 +1,13 @@
 import { type FieldError, KernelErrors } from 'agent-gateway';
 import type { Decision, Interrupt } from '../../../agent-engine/contract.ts';
 
-/** What a client sends to resume: a decision for each pause by its id, or the plain decision or answers where exactly one is open. */
+/** The input with which a client resumes: a decision for each pause by its id, or the plain decision or answers where exactly one is open. */
 export type ResumeInput = Readonly<Record<string, unknown>>;
 
 /**
- * The decisions that an input means, by interrupt id; whether they fit what was asked the engine checks. Pure.
+ * The decisions in an input, by interrupt id; the engine checks whether they fit the pauses. Pure.
  *
- * @throws request.invalid for a plain decision while several pauses are open, and for a form that is none.
+ * @throws request.invalid for a plain decision while several pauses are open, and for an input of another form.
  */
 export function readDecisions(
   input: ResumeInput,

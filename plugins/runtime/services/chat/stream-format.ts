@@ -4,12 +4,12 @@ import type { A2uiEvent } from './a2ui-events.ts';
 /** How a stream is written (specification 3, Streaming formats). */
 export type StreamMode = 'legacy' | 'a2ui';
 
-/** What stands at the end of a stream of text. */
+/** The last data of a stream of text. */
 const LEGACY_END = '[DONE]';
 
 /**
- * An event of the A2UI mode as it is written: in its envelope of type, milliseconds since the epoch and data; or, for readers of text, as text alone. These hear of
- * pauses and failures as named events, which readers of text pass over, and of nothing else. Pure.
+ * An event of the A2UI mode as it is written: in its envelope of type, milliseconds since the epoch and data; or, for readers of text, as text alone. In text mode,
+ * pauses and failures are named events, which plain readers of text skip; other events are left out. Pure.
  */
 export function onWire(
   mode: StreamMode,
@@ -17,8 +17,8 @@ export function onWire(
   timestamp: number,
 ): readonly [SseEvent, ...SseEvent[]] | readonly [] {
   if (mode === 'a2ui') {
-    const { problem: _, ...told } = data ?? {};
-    return [{ event: type, data: JSON.stringify({ type, timestamp, data: data && told }) }];
+    const { problem: _, ...sent } = data ?? {};
+    return [{ event: type, data: JSON.stringify({ type, timestamp, data: data && sent }) }];
   }
   switch (type) {
     case 'text':
@@ -34,9 +34,9 @@ export function onWire(
   }
 }
 
-/** How a failure is told inside a stream. `problem` is for readers of text; `requestId` is that of the request that began it. Pure. */
+/** The event for a failure inside a stream. `problem` is for readers of text; `requestId` is that of the request that began the chat. Pure. */
 export function errorEvent(error: GatewayError, requestId: string): A2uiEvent {
-  // Messages quote what was sent, which may be a credential in the wrong place.
+  // Messages quote the request, which may hold a credential in the wrong place.
   const message = redactText(error.detail);
   return {
     type: 'error',

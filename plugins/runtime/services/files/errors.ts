@@ -1,6 +1,6 @@
 import { defineErrors } from 'agent-gateway';
 
-/** What can go wrong with files. */
+/** The errors of files. */
 export const FileErrors = defineErrors({
   notFound: { code: 'file.not-found', kind: 'not-found', title: 'There is no such file' },
   forbidden: { code: 'file.forbidden', kind: 'forbidden', title: 'The file belongs to another user' },

@@ -5,7 +5,7 @@ const DIRECTIONS = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 /**
  * A file's name as it is shown and offered for saving: the last part of a path, without control characters and overrides of the direction, 1 to 255
- * characters, `file` where nothing is left. It is never the name of anything on a disk. Pure.
+ * characters, `file` where nothing is left. It is never used as a name on a disk. Pure.
  */
 export function displayName(given: string | undefined): string {
   const last = (given ?? '').toWellFormed().split(/[\\/]/).at(-1) ?? '';

@@ -43,7 +43,7 @@ export const FileContents = defineJob(
   Type.Object({ ids: Type.Array(Type.String()) }),
 );
 
-/** What the keys of contents begin with. */
+/** The prefix of the keys of contents. */
 const CONTENTS = 'files/';
 
 /** The key of a file's content among the objects of its tenant. */
@@ -51,14 +51,14 @@ export function contentKey(id: string): string {
   return `${CONTENTS}${id}`;
 }
 
-/** A file on its way into the gateway. */
+/** A file that is being uploaded. */
 export interface IncomingFile {
-  /** As the client calls it. */
+  /** The name that the client sent. */
   readonly filename: string | undefined;
   readonly content: Readable;
 }
 
-/** A file whose content is stored, and which is no file yet. */
+/** A file whose content is stored, but whose row is not written yet. */
 export type ReceivedFile = Pick<FileRecord, 'id' | 'filename' | 'mimeType' | 'size'>;
 
 interface FilesParts {
@@ -83,7 +83,7 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
     return file;
   }
 
-  /** Deletes content that belongs to no file. What cannot be deleted now is left to the clean-up of objects without a row. */
+  /** Deletes content without a row. Where this fails, the clean-up of objects without a row deletes it later. */
   async function discard(tenantId: string, { id }: ReceivedFile): Promise<void> {
     try {
       await objects.forTenant(tenantId).delete(contentKey(id));
@@ -92,7 +92,7 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
     }
   }
 
-  /** Deletes rows, and their contents after the transaction, which it needs. */
+  /** Deletes rows, and their contents after the transaction. Must be called in a transaction. */
   async function removeAll(entities: TenantEntityManager, files: readonly FileRecord[]): Promise<number> {
     const gone = files.map(({ id }) => id);
     const count = await deleteFiles(entities, gone);
@@ -102,7 +102,7 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
 
   return {
     /**
-     * Throws `file.full` and `objects.unavailable` before anything is read. Simultaneous uploads may get a little above the number of files.
+     * Throws `file.full` and `objects.unavailable` before anything is read. Concurrent uploads may exceed the number of files a little.
      */
     async requireRoom(entities: TenantEntityManager): Promise<void> {
       if (!objects.available) throw ObjectErrors.unavailable();
@@ -110,7 +110,7 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
       throw FileErrors.full(`A tenant may have ${MAX_FILES} files`);
     },
 
-    /** Stores content as it comes; `keep` or `discard` has to follow. Throws `file.too-large` and what the object store throws. */
+    /** Stores content while it arrives; `keep` or `discard` must follow. Throws `file.too-large` and what the object store throws. */
     async receive(tenantId: string, incoming: IncomingFile, signal: AbortSignal): Promise<ReceivedFile> {
       const id = ids.uuid();
       const { head, whole } = await peek(incoming.content);
@@ -131,7 +131,7 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
 
     discard,
 
-    /** Makes a file of content that was stored. */
+    /** Makes a file of stored content by writing its row. */
     async keep(
       entities: TenantEntityManager,
       principal: Principal,
@@ -141,7 +141,7 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
       try {
         await insertFile(entities, file);
       } catch (error) {
-        // The answer to a commit may have been lost: content is given up only where the row is known not to be there.
+        // The answer to a commit may have been lost: content is discarded only where the row is known to be absent.
         const isKnownToBeAbsent = await findFile(entities, file.id).then(
           (row) => row === undefined,
           () => false,
@@ -152,7 +152,7 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
       return file;
     },
 
-    /** Those that the reader may see, newest first. */
+    /** The files that the reader may see, newest first. */
     async list(entities: TenantEntityManager, reader: OwnerReader, page: Page) {
       const [files, total] = await findFiles(entities, visibleTo(reader), page);
       return { files, total };
@@ -161,7 +161,7 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
     /** @throws file.not-found, file.forbidden */
     find,
 
-    /** The bytes of a file. Throws `file.not-found` where they are gone, and what the object store throws. */
+    /** The content of a file. Throws `file.not-found` where it is gone, and what the object store throws. */
     async open(
       tenantId: string,
       { id }: Pick<FileRecord, 'id'>,
@@ -183,13 +183,13 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
       });
     },
 
-    /** Deletes files that are older, some of them, in the caller's transaction; how many there were. */
+    /** Deletes a batch of files that are older, in the caller's transaction; returns their number. */
     async removeBefore(entities: TenantEntityManager, before: Date): Promise<number> {
       const files = await findFilesBefore(entities, before, BATCH);
       return files.length === 0 ? 0 : removeAll(entities, files);
     },
 
-    /** Deletes all files of the tenant, or of one identity or user, in the caller's transaction; how many there were. */
+    /** Deletes all files of the tenant, or of one identity or user, in the caller's transaction; returns their number. */
     async erase(entities: TenantEntityManager, name: string | undefined): Promise<number> {
       let count = 0;
       for (;;) {
@@ -201,7 +201,7 @@ export function createFiles({ objects, jobs, clock, ids, log, maxSize }: FilesPa
   };
 }
 
-/** What refers to contents: rows. Ids are never used again, so what has no row gets none. */
+/** The references to contents, which are rows. Ids are never used again, so content without a row never gets one. */
 export function fileReferences(database: Pick<Database, 'forTenant'>): StoredObjects {
   return {
     name: 'runtime',

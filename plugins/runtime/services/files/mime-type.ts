@@ -1,13 +1,13 @@
-/** Bytes at the beginning of a file that are looked at; `file-type` asks for as many. */
+/** Bytes at the beginning of a file that are examined; `file-type` needs as many. */
 export const SNIFFED = 4100;
 
 const BINARY = 'application/octet-stream';
 const TEXT = 'text/plain';
-/** What SVG and XHTML may look like: as a type of its own a browser might run what it holds, so it is text like other markup. */
+/** The type as which SVG and XHTML may be recognized: a browser might execute such content, so it becomes text like other markup. */
 const MARKUP = 'application/xml';
 
 /**
- * What a file looks like by its first `SNIFFED` bytes; what a client says of it does not count. Text of any kind is `text/plain`, what is not known
+ * The type of a file by its first `SNIFFED` bytes; the type that a client sends is ignored. Text of any kind is `text/plain`, unknown content
  * `application/octet-stream`.
  */
 export async function mimeTypeOf(head: Uint8Array): Promise<string> {

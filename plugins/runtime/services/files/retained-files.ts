@@ -2,10 +2,10 @@ import { type Database, type RetainedRecords, rowsByTenant } from 'agent-gateway
 import { FileEntity } from '../../store/files.ts';
 import type { Files } from './files.ts';
 
-/** How often a deletion that lost a race in the database is tried again. */
+/** How often a deletion that lost a race in the database is retried. */
 const RETRIES = 5;
 
-/** Uploaded files, which go with their contents. */
+/** Uploaded files, which are deleted with their contents. */
 export function retainedFiles(
   database: Pick<Database, 'forTenant' | 'system'>,
   files: Pick<Files, 'removeBefore'>,

@@ -1,15 +1,15 @@
 import type { Clock, Ids } from 'agent-gateway';
 import type { AgentTurnEvent } from '../../../agent-engine/contract.ts';
 
-/** Characters of all messages of a chat that are listed afterwards. The conversation keeps them whole. */
+/** Characters of all messages of a chat that are listed afterwards. The conversation stores them completely. */
 const MAX_LISTED = 1024 * 1024;
 
-/** What was said in a chat, by whose part in it (the SDK's `MessageType`). */
+/** A message of a chat, with its kind (the SDK's `MessageType`). */
 export interface ChatMessageRecord {
   readonly id: string;
   readonly type: 'answer' | 'function_call' | 'tool_response';
   readonly content: string;
-  /** The model's thoughts, where it shows them. */
+  /** The model's reasoning, where the model returns it. */
   readonly reasoning: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
@@ -21,7 +21,7 @@ export interface ChatMessageEvent {
   readonly message: ChatMessageRecord;
 }
 
-/** Makes messages of what happens in a turn. An answer ends where a tool is called, and at the end. */
+/** Makes messages of the events of a turn. An answer ends where a tool is called, and at the end of the turn. */
 export function createChatMessages({ clock, ids }: { readonly clock: Clock; readonly ids: Ids }) {
   const listed: ChatMessageRecord[] = [];
   let room = MAX_LISTED;

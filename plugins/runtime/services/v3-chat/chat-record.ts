@@ -5,7 +5,7 @@ import type { ChatRow, StoredStatus } from '../../store/chats.ts';
 import type { ChatMessageRecord } from './chat-messages.ts';
 import { toToolCall } from './tool-outputs.ts';
 
-/** What can go wrong with chats of the v3 API, beside what turns and conversations throw. */
+/** The errors of chats of the v3 API, in addition to those of turns and conversations. */
 export const V3ChatErrors = defineErrors({
   notFound: { code: 'chat.not-found', kind: 'not-found', title: 'There is no such chat' },
   forbidden: { code: 'chat.forbidden', kind: 'forbidden', title: 'The chat belongs to another user' },
@@ -15,7 +15,7 @@ export const V3ChatErrors = defineErrors({
   lost: { code: 'chat.lost', kind: 'unavailable', title: 'The process that carried the chat out has ended' },
 });
 
-/** What a chat came to, as its row keeps it. */
+/** The result of a chat, as its row stores it. */
 export interface ChatResult {
   readonly usage?: Pick<Usage, 'prompt_tokens' | 'completion_tokens'> | undefined;
   readonly error?: { readonly code: number; readonly msg: string } | undefined;
@@ -70,14 +70,14 @@ export function toChatMessage(
   };
 }
 
-/** What a chat that broke came to. Pure. */
+/** The outcome of a chat that failed. Pure. */
 export function failureOf(thrown: unknown): ChatOutcome {
   const error = thrown instanceof GatewayError ? thrown : KernelErrors.internal();
   if (error.code === SessionErrors.aborted.definition.code) return { status: 'canceled' };
   return { status: 'failed', error: { code: cozeCode(error), msg: error.detail } };
 }
 
-/** What two parts of one chat used. Pure. */
+/** The sum of the usage of two parts of one chat. Pure. */
 export function addUsage(one: ChatResult['usage'], other: ChatResult['usage']): ChatResult['usage'] {
   if (one === undefined || other === undefined) return one ?? other;
   return {

@@ -17,20 +17,20 @@ export interface ChatEvent {
   readonly data?: object;
 }
 
-/** Takes an event over. Throws when nobody reads any more. */
+/** Sends an event to the reader of the chat. Throws when the reader has disconnected. */
 export type Emit = (event: ChatEvent) => Promise<void> | undefined;
 
-/** A chat that this process carries out while it holds the lease. */
+/** A chat that this process runs while it holds the lease. */
 export interface ChatWork {
   readonly row: ChatRow;
   readonly call: ChatCall;
   readonly lease: Lease;
-  /** Whether what is said is listed afterwards. */
+  /** Whether the messages are listed afterwards. */
   readonly isKept: boolean;
   readonly begin: (call: ChatCall) => Promise<AgentTurn>;
 }
 
-/** What carrying chats out needs. */
+/** The dependencies of `createChatRuns`. */
 interface RunParts {
   readonly turns: Pick<AgentTurns, 'abort'>;
   readonly database: Pick<Database, 'forTenant'>;
@@ -38,7 +38,7 @@ interface RunParts {
   readonly ids: Ids;
 }
 
-/** Carries chats out. */
+/** Makes the function that runs chats. */
 export function createChatRuns({ turns, database, clock, ids }: RunParts) {
   /** Reads the turn to its end. */
   async function turned(
@@ -71,7 +71,7 @@ export function createChatRuns({ turns, database, clock, ids }: RunParts) {
     throw signal.reason;
   }
 
-  /** Writes how it ended, and reads it where somebody else has ended it before. */
+  /** Writes how the chat ended, and reads it where another process has ended it before. */
   async function settle(
     { row, call: { principal, isAdmin } }: ChatWork,
     { status, usage, error }: ChatOutcome,
@@ -87,7 +87,7 @@ export function createChatRuns({ turns, database, clock, ids }: RunParts) {
     };
     if (await moveChat(entities, { id: row.id, from: 'in_progress' }, change)) return { ...row, ...change };
     if (status === 'requires_action') {
-      // It was canceled at the last moment: nothing must wait for an answer.
+      // The chat was canceled at the last moment: no pause may be left open.
       await turns.abort(
         entities,
         { ...principal, isAdmin },
@@ -98,9 +98,9 @@ export function createChatRuns({ turns, database, clock, ids }: RunParts) {
   }
 
   /**
-   * Carries a chat out, emits what happens, and gives its lease back. Rejects only where its end could not be written; then it counts as lost.
+   * Runs a chat, emits its events, and releases its lease. Rejects only where its end could not be written; then the chat counts as lost.
    *
-   * @param signal ends it: it is canceled when the reason is a client that left, else it has failed
+   * @param signal ends the chat: it is canceled where the reason is that the client has disconnected, else it has failed
    */
   return async function carryOut(work: ChatWork, signal: AbortSignal, emit: Emit): Promise<void> {
     const { row, lease } = work;

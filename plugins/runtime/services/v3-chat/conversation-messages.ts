@@ -8,7 +8,7 @@ import type { V3Chats } from './v3-chats.ts';
 const READ = 100;
 const MAX_SEARCHED = 5_000;
 
-/** A part of the messages of a conversation: those of a list that stand behind `after` and before `before`, which are ids. */
+/** A part of the messages of a conversation: those of a list that come after `after` and before `before`, which are ids. */
 export interface MessagePage {
   readonly order: 'asc' | 'desc';
   readonly limit: number;
@@ -16,14 +16,14 @@ export interface MessagePage {
   readonly after: string | undefined;
 }
 
-/** Whose conversation is asked for. */
+/** The conversation, and its reader. */
 interface Place {
   readonly entities: TenantEntityManager;
   readonly reader: OwnerReader;
   readonly id: string;
 }
 
-/** Conversations with what was said in them, as the compatible SDK asks for it. */
+/** The messages of conversations, in the form of the compatible SDK. */
 export type ConversationMessages = ReturnType<typeof createConversationMessages>;
 
 /** Makes the service. */
@@ -36,7 +36,7 @@ export function createConversationMessages({
   readonly chats: Pick<V3Chats, 'messages'>;
   readonly openings: Openings;
 }) {
-  /** Newest first; no further than is needed for the page. */
+  /** Reads messages newest first, no more than the page needs. */
   async function newest({ entities, reader, id }: Place, page: MessagePage): Promise<SessionMessage[]> {
     const found: SessionMessage[] = [];
     for (let before: number | undefined; found.length < MAX_SEARCHED; before = found.at(-1)?.seq) {
@@ -51,7 +51,7 @@ export function createConversationMessages({
     create: conversations.create,
     get: conversations.get,
 
-    /** Keeps messages as a turn without an answer. */
+    /** Stores messages as a turn without an answer. */
     async say(call: ChatCall, messages: readonly ChatMessage[]): Promise<void> {
       if (messages.length === 0) return;
       const opening = { messages, store: true, contextLength: undefined, agent: undefined, model: 'default' };
@@ -72,7 +72,7 @@ export function createConversationMessages({
   };
 }
 
-/** Whether what older messages there are does not change the page. Pure. */
+/** Whether older messages cannot change the page. Pure. */
 function isEnough(found: readonly SessionMessage[], { order, limit, before, after }: MessagePage): boolean {
   if (order === 'asc' || before) return false;
   const position = found.findIndex(({ id }) => id === after);
@@ -84,7 +84,7 @@ function cut<M extends { readonly id: string }>(all: readonly M[], { limit, befo
   const from = after ? positionOf(all, after, 'after_id') + 1 : 0;
   const to = before ? positionOf(all, before, 'before_id') : all.length;
   const range = all.slice(from, to);
-  // The page that ends at `before` is the one right in front of it.
+  // With `before` alone, the page is the one directly before it.
   const found = before && !after ? range.slice(-limit) : range.slice(0, limit);
   return { found, hasMore: range.length > limit };
 }

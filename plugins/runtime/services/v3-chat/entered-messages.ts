@@ -10,9 +10,9 @@ export interface EnteredMessage {
 }
 
 /**
- * What the messages of a body are to a model. Pure.
+ * Converts the messages of a body to those for a model. Pure.
  *
- * @throws request.invalid for parts that are none
+ * @throws request.invalid for invalid parts
  */
 export function readMessages(entered: readonly EnteredMessage[], pointer: string): readonly ChatMessage[] {
   const errors: FieldError[] = [];

@@ -1,7 +1,7 @@
 import { type FieldError, KernelErrors } from 'agent-gateway';
 import type { Decision, Interrupt } from '../../../agent-engine/contract.ts';
 
-/** What a client answers to one of the open calls of a chat. */
+/** A client's answer to one of the open calls of a chat. */
 export interface ToolOutput {
   readonly toolCallId: string;
   readonly output: string;
@@ -17,8 +17,8 @@ export function toToolCall({ id, type, toolCall, reason, fields }: Interrupt) {
 }
 
 /**
- * What outputs decide, by interrupt id: of an approval `approve`, `reject` or a decision as JSON; of a question its answer, or the answers by
- * field as JSON. Whether they fit what was asked the engine checks. Pure.
+ * The decisions in outputs, by interrupt id: for an approval `approve`, `reject` or a decision as JSON; for a question its answer, or the answers by
+ * field as JSON. The engine checks whether they fit the pauses. Pure.
  *
  * @throws request.invalid for an output without an open call, and for a call without an output
  */
@@ -50,7 +50,7 @@ function decisionOf(output: string, { type, fields }: Interrupt): Decision {
   return 'answers' in given ? (given as Decision) : { answers: given };
 }
 
-/** Undefined for what is no text of a JSON object. */
+/** Undefined for a text that is not the JSON of an object. */
 export function jsonObject(text: string): Record<string, unknown> | undefined {
   if (!text.trimStart().startsWith('{')) return undefined;
   try {

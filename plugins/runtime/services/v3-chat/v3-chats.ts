@@ -15,36 +15,36 @@ import { failureOf, toChat, toChatMessage, V3ChatErrors } from './chat-record.ts
 import { type ChatWork, createChatRuns, type Emit } from './chat-run.ts';
 import { readOutputs, type ToolOutput } from './tool-outputs.ts';
 
-/** How often a cancellation looks again at a chat that moves on meanwhile. */
+/** How often a cancellation is retried where the chat changes its status meanwhile. */
 const CANCEL_ATTEMPTS = 5;
 
-/** How a chat begins. */
+/** The request that begins a chat. */
 export interface V3ChatRequest {
   readonly botId: string;
   /** Absent: a new conversation. */
   readonly conversationId: string | undefined;
   readonly messages: readonly ChatMessage[];
-  /** False: nothing that is said is kept, and nobody can be asked. */
+  /** False: no message is stored, and the agent cannot ask questions. */
   readonly isKept: boolean;
   readonly metaData: Readonly<Record<string, string>>;
 }
 
-/** Which chat. */
+/** Identifies a chat. */
 export interface ChatPlace {
   readonly chatId: string;
   readonly conversationId: string;
 }
 
-/** A chat that has begun. One of the two has to be called, once. */
+/** A chat that has begun. Exactly one of `follow` and `detach` must be called, once. */
 export interface BegunV3Chat {
   readonly chat: ReturnType<typeof toChat>;
-  /** Carries it out while somebody listens; a client that leaves cancels it. */
+  /** Runs it while the client reads; a client that disconnects cancels it. */
   follow(signal: AbortSignal, emit: Emit): Promise<void>;
-  /** Carries it out in the background. */
+  /** Runs it in the background. */
   detach(): void;
 }
 
-/** What chats are made of. */
+/** The dependencies of `createV3Chats`. */
 interface V3ChatParts {
   readonly agents: Pick<Agents, 'find' | 'checkDecisions'>;
   readonly turns: AgentTurns;
@@ -56,7 +56,7 @@ interface V3ChatParts {
   readonly ids: Ids;
 }
 
-/** Chats of the v3 API, which go on without their request (decisions 3.3). */
+/** Chats of the v3 API, which continue after their request (decisions 3.3). */
 export type V3Chats = ReturnType<typeof createV3Chats>;
 
 /** Makes the service. */
@@ -77,7 +77,7 @@ export function createV3Chats(parts: V3ChatParts) {
     return row;
   }
 
-  /** As long as it is held, the chat is carried out by somebody. */
+  /** Acquires the lease of a chat: as long as it is held, some process runs the chat. */
   async function hold({ principal, maxSessions }: ChatCall, name: string): Promise<Lease> {
     const lease = await leases.tryAcquire(leaseKey(principal.tenantId), { name, limit: maxSessions });
     if (lease === 'held') throw V3ChatErrors.notInterrupted();
@@ -155,7 +155,7 @@ export function createV3Chats(parts: V3ChatParts) {
       });
     },
 
-    /** Goes on with a chat that waits. Throws `chat.not-interrupted`, `request.invalid`, `agent.decision-invalid` beside what `retrieve` throws. */
+    /** Resumes a chat that waits. Throws `chat.not-interrupted`, `request.invalid`, `agent.decision-invalid`, and what `retrieve` throws. */
     async submit(
       call: ChatCall,
       reader: OwnerReader,
@@ -187,7 +187,7 @@ export function createV3Chats(parts: V3ChatParts) {
       });
     },
 
-    /** Throws `chat.not-found`, `chat.forbidden`. One whose process died has failed. */
+    /** Throws `chat.not-found`, `chat.forbidden`. A chat whose process has crashed counts as failed. */
     async retrieve(entities: TenantEntityManager, reader: OwnerReader, place: ChatPlace) {
       const row = await find(entities, reader, place);
       const isHeld = async () => (await leases.find(leaseKey(entities.tenantId), row.id)) !== undefined;
@@ -198,7 +198,7 @@ export function createV3Chats(parts: V3ChatParts) {
       return shown(entities, await find(entities, reader, place));
     },
 
-    /** Ends a chat, in whichever replica. Throws `chat.finished` beside what `retrieve` throws. */
+    /** Ends a chat, on any replica. Throws `chat.finished`, and what `retrieve` throws. */
     async cancel(entities: TenantEntityManager, reader: OwnerReader, place: ChatPlace) {
       for (let attempt = 0; attempt < CANCEL_ATTEMPTS; attempt += 1) {
         const row = await find(entities, reader, place);
@@ -216,7 +216,7 @@ export function createV3Chats(parts: V3ChatParts) {
       throw V3ChatErrors.finished('The chat moves on too fast; try again');
     },
 
-    /** What was said in a chat so far, oldest first: nothing before it has ended or waits. */
+    /** The messages of a chat, oldest first; none until it has ended or waits. */
     async messages(entities: TenantEntityManager, reader: OwnerReader, place: ChatPlace) {
       const row = await find(entities, reader, place);
       const messages: readonly ChatMessageRecord[] = JSON.parse(row.messages);

@@ -22,7 +22,7 @@ import {
 import { createPlaces } from './places.ts';
 import type { Message, Send } from './send.ts';
 
-/** One attempt to deliver one event to one webhook. The attempts of the job itself are for failures of the gateway, such as a database that is away. */
+/** One attempt to deliver one event to one webhook. The job's own retries are for failures of the gateway, such as an unreachable database. */
 export const DeliverWebhook = defineJob(
   'runtime.webhook-delivery',
   Type.Object({
@@ -33,12 +33,12 @@ export const DeliverWebhook = defineJob(
   { backoff: { first: 1_000, most: 60_000 } },
 );
 
-/** Deliveries under way or in line in this process at one time, and under way for one webhook: all 20 of a tenant stay below its 64 open requests. */
+/** Deliveries in progress or queued in this process at one time, and those in progress for one webhook: all 20 webhooks of a tenant stay below its 64 open requests. */
 export const CONCURRENCY = 400;
 export const PER_WEBHOOK = 3;
-/** Milliseconds: the longest `Retry-After` that is waited for. */
+/** Milliseconds: the longest `Retry-After` that is honoured. */
 const MOST_RETRY_AFTER_MS = 3_600_000;
-/** What an attempt comes late at most, as a part of its delay: receivers that come back are not met by all at once. */
+/** The random extra delay of an attempt at most, as a part of its delay: a receiver that comes back does not get all attempts at once. */
 const JITTER = 0.2;
 
 /** `delivered`; `retried`: failed, another attempt follows; `given_up`: failed, the last one. */
@@ -52,12 +52,12 @@ interface DeliveriesParts {
   readonly log: Logger;
   /** Milliseconds before the second attempt, the third …: one attempt more than there are delays. */
   readonly backoff: readonly number[];
-  /** A webhook of the tenant is no longer active. */
+  /** Notifies replicas that a webhook of the tenant is no longer active. */
   readonly changed: (tenantId: string) => void;
   readonly counted: (result: AttemptResult) => void;
 }
 
-/** Makes what attempts deliveries: the handler of the job, and `attempt` for tests of a webhook. */
+/** Makes the handler of the job, and `attempt` for tests of a webhook. */
 export function createDeliveries(parts: DeliveriesParts) {
   const { send, jobs, clock, ids, log, backoff, changed, counted } = parts;
   const placeOf = createPlaces(PER_WEBHOOK, clock);
@@ -115,7 +115,7 @@ export function createDeliveries(parts: DeliveriesParts) {
     try {
       signal.throwIfAborted();
       const delivery = await findDelivery(tenant, delivery_id);
-      // Attempted by a process that died before its job was done; deleted with its webhook; or too old.
+      // Attempted by a process that crashed before its job was done; or deleted with its webhook; or too old.
       if (delivery?.attempt !== number) return;
       const webhook = await findWebhook(tenant, webhook_id);
       if (webhook?.active !== true) {

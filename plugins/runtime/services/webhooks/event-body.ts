@@ -2,12 +2,12 @@ import type { Guard } from '../../../agent-engine/contract.ts';
 
 /** Bytes of `data` in an event, as JSON. */
 const MAX_DATA_BYTES = 64 * 1024;
-/** Bytes of a member that an outline keeps, its name included, and members. */
+/** Bytes of a member, its name included, that an outline keeps, and the number of its members. */
 const MAX_MEMBER_BYTES = 1_000;
 const MAX_MEMBERS = 50;
 
 /**
- * The body that receivers get: `{type, timestamp, data}` (Standard Webhooks). Credentials are redacted. Of data that are too long stay the short
+ * The body that receivers get: `{type, timestamp, data}` (Standard Webhooks). Credentials are redacted. Data that are too long are reduced to their short
  * members, with `truncated: true`.
  */
 export function eventBody(

@@ -1,7 +1,7 @@
 import { nearestName } from 'agent-gateway';
 import { RUN_EVENT_TYPES } from '../../../workflow/contract.ts';
 
-/** What webhooks can hear of (decisions 3.2, 2.7). `webhook.test` goes to the webhook that is tested, whatever it hears of. */
+/** The types to which webhooks can subscribe (decisions 3.2, 2.7). `webhook.test` goes to the tested webhook, whatever its subscriptions. */
 export const WEBHOOK_EVENT_TYPES = [
   'agent.run.completed',
   'agent.run.failed',
@@ -24,7 +24,7 @@ export function matchesType(pattern: string, type: string): boolean {
   return pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1));
 }
 
-/** What is wrong with a pattern; undefined where it names a type that there is. */
+/** The problem of a pattern; undefined where it names an existing type. */
 export function patternProblem(pattern: string): string | undefined {
   if (WEBHOOK_EVENT_TYPES.some((type) => matchesType(pattern, type))) return undefined;
   const meant = nearestName(pattern, WEBHOOK_EVENT_TYPES);

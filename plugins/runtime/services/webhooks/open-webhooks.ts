@@ -20,14 +20,14 @@ import { workflowEventSink } from './workflow-events.ts';
 
 const EXPIRY_EVERY_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
-/** Milliseconds for which events may be on their way. */
+/** Milliseconds for which undelivered events are kept. */
 const KEEP_DELIVERIES_MS = 3 * DAY_MS;
 
 /** Attempts after the first, and the longest delay before one. */
 const MAX_RETRIES = 20;
 const MAX_DELAY_MS = DAY_MS;
 
-/** Opens the webhooks of all tenants: their administration, and where events are published. They end with the plugin. */
+/** Opens the webhooks of all tenants: their administration, and the port that publishes events. They end with the plugin. */
 export function openWebhooks(
   scope: Scope<RuntimeSettings>,
   { guard }: { readonly guard: Guard },
@@ -69,7 +69,7 @@ export function openWebhooks(
   return { webhooks, events };
 }
 
-/** Milliseconds. Throws a ConfigurationError, which stops the start, for what is no list of durations. */
+/** The delays in milliseconds. Throws a ConfigurationError, which stops the start, for texts that are no list of durations. */
 function readBackoff(texts: readonly string[]): readonly number[] {
   const delays = texts.map(parseDuration);
   const isGood = (delay: number | undefined) => delay !== undefined && delay >= 1 && delay <= MAX_DELAY_MS;

@@ -7,13 +7,13 @@ const PAGE = 100;
 
 interface WebhookDataParts {
   readonly database: Pick<Database, 'forTenant'>;
-  /** The webhooks of a tenant have changed. */
+  /** Notifies replicas that the webhooks of a tenant have changed. */
   readonly changed: (tenantId: string) => void;
 }
 
 /**
- * What webhooks keep about people: themselves and their logs for the whole tenant; for one user the events about him that are on their way, where their
- * publisher named him. Those of workflows name nobody; they are gone when they were delivered, three days later at most.
+ * The personal data of webhooks: for the whole tenant the webhooks and their logs; for one user the undelivered events about the user, where the publisher
+ * named the user. Events of workflows name no user; they are deleted once they are delivered, after three days at most.
  */
 export function createWebhookData({ database, changed }: WebhookDataParts): PersonalData {
   return {

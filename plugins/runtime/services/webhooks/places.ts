@@ -1,22 +1,22 @@
 import { type Clock, type Release, Semaphore } from 'agent-gateway';
 
-/** Milliseconds that one waits for a place, and those who wait for the places of one key. */
+/** Milliseconds that a caller waits for a place, and the callers that may wait for the places of one key. */
 const LINE_MS = 1_000;
 const MOST_IN_LINE = 50;
-/** Milliseconds before one comes again: at most, and of what a multiple, for each moment at which one comes costs a look into the database. */
+/** Milliseconds after which a caller has to come again: the maximum, and the unit to which they are rounded up, since each distinct moment costs a query. */
 const MOST_WAIT_MS = 600_000;
 const STEP_MS = 500;
-/** Milliseconds of a stay, while none has ended. */
+/** Assumed milliseconds for which a place is used, until the first use has ended. */
 const UNKNOWN_MS = 10;
 
 interface Line {
   readonly turns: Semaphore;
-  /** Those inside and in line. */
+  /** Callers that have a place or wait in line. */
   users: number;
-  /** When the next one may come, and when the latest came in; monotonic. */
+  /** When the next caller may come again, and when the latest got its place; monotonic. */
   nextAt: number;
   cameAt: number;
-  /** Milliseconds that the latest stayed. */
+  /** Milliseconds for which the latest caller kept its place. */
   stayed: number;
 }
 
@@ -24,8 +24,8 @@ interface Line {
 export type Place = { readonly leave: Release } | { readonly waitMs: number };
 
 /**
- * So many places for each key, in this process: what is slow takes no more, however much of it waits. A few wait for a moment in line; all others
- * come again one after the other, at the pace of those inside, so that they do not come back all at once.
+ * A number of places for each key, in this process: a slow receiver takes no more than these, however many deliveries wait for it. A few callers wait for a
+ * moment in line; all others are given a time to come again, one after the other, at the pace at which places become free, so that they do not come all at once.
  */
 export function createPlaces(most: number, clock: Pick<Clock, 'monotonic'>) {
   const lines = new Map<string, Line>();
@@ -43,7 +43,7 @@ export function createPlaces(most: number, clock: Pick<Clock, 'monotonic'>) {
   function later(line: Line): Place {
     const now = clock.monotonic();
     const inside = now - line.cameAt;
-    // Where nobody came in for so long, those inside are slower than those before them.
+    // Where no caller got a place for so long, the current ones are slower than those before them.
     const pace = Math.max(line.stayed, inside > LINE_MS ? inside : 0) / most;
     line.nextAt = Math.max(line.nextAt, now) + pace;
     const at = Math.ceil(line.nextAt / STEP_MS) * STEP_MS;

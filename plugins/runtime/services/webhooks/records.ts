@@ -1,6 +1,6 @@
 import type { StoredLog, StoredWebhook } from '../../store/webhooks.ts';
 
-/** A webhook on the wire (decisions 3.2). Its secret is in none of its forms. */
+/** A webhook on the wire (decisions 3.2), without its secret. */
 export function webhookRecord({ id, url, events, active, description, createdAt }: StoredWebhook) {
   return {
     ...{ id, url, events, active, description },

@@ -13,10 +13,10 @@ import type { StoredWebhook } from '../../store/webhooks.ts';
 
 /** Milliseconds that one attempt may take. */
 const TIMEOUT_MS = 10_000;
-/** Bytes of an answer that are read, and thrown away, so that its connection can be kept. */
+/** Bytes of an answer that are read and discarded, so that its connection can be reused. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-/** What the receiver, its address or its secret is the reason of: an attempt that failed. All else is the gateway's own trouble. */
+/** Errors that the receiver, its address or its secret causes: they count as failed attempts. All others are the gateway's own. */
 const FAILURES: ReadonlySet<string> = new Set(
   [
     EgressErrors.denied,
@@ -35,14 +35,14 @@ export interface Message {
   readonly body: string;
 }
 
-/** What became of an attempt. */
+/** The outcome of an attempt. */
 export interface Sent {
   /** Null where there was no answer. */
   readonly statusCode: number | null;
   /** A sentence; null for a success, which is every 2xx. */
   readonly error: string | null;
   readonly durationMs: number;
-  /** Milliseconds for which the receiver asked. */
+  /** The milliseconds of the receiver's `Retry-After`. */
   readonly retryAfterMs: number;
   /** The receiver wants no more (410). */
   readonly isGone: boolean;
@@ -55,13 +55,12 @@ interface SendParts {
   readonly version: string;
 }
 
-/** Where the secrets of a webhook belong. */
+/** The context to which the sealed secrets of a webhook are bound. */
 export const sealPlace = (tenantId: string, webhookId: string) => `webhook/${tenantId}/${webhookId}`;
 
 /**
- * Makes what sends an event to a webhook, once, signed as Standard Webhooks describe it (standardwebhooks.com), also with the secret before for as long
- * as that is valid. Redirects are not followed. Throws
- * the reason of `signal`, and what is the gateway's own trouble: `egress.busy`, `lookup.unavailable`.
+ * Makes the function that sends an event to a webhook, once, signed as in Standard Webhooks (standardwebhooks.com), also with the previous secret for as
+ * long as that is valid. Redirects are not followed. Throws the reason of `signal`, and the gateway's own errors: `egress.busy`, `lookup.unavailable`.
  */
 export function createSend({ egress, seal, clock, version }: SendParts) {
   function signatures(
@@ -95,7 +94,7 @@ export function createSend({ egress, seal, clock, version }: SendParts) {
       maxBytes: MAX_ANSWER_BYTES,
       signal,
     });
-    // The status has said it all: whatever becomes of the rest is no matter.
+    // The status decides: a failure while the body is read is ignored.
     await finished(answer.body.resume()).catch(() => {});
     return answer;
   }

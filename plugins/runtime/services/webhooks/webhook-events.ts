@@ -19,34 +19,34 @@ import { matchesType, type WebhookEventType } from './event-types.ts';
 /** Something that happened in a tenant. */
 export interface WebhookEvent {
   readonly type: WebhookEventType;
-  /** Wire names. It names ids and amounts rather than holding content; credentials are redacted, and what is above 64 KiB is cut to an outline. */
+  /** Wire names. It should hold ids and amounts rather than content; credentials are redacted, and data above 64 KiB are cut to an outline. */
   readonly data: object;
-  /** Whose doings it reports, for the deletion of that user: `userId` of the session. */
+  /** The user whose activity it reports, for the erasure of that user: `userId` of the session. */
   readonly userId?: string | undefined;
-  /** The same for the same event at each publishing, 64 characters at most without `.`; receivers see it as `webhook-id`. Default: a new one. */
+  /** The same each time the same event is published, 64 characters at most without `.`; receivers see it as `webhook-id`. Default: a new one. */
   readonly id?: string;
   /** When it happened; default: now. */
   readonly at?: Date;
 }
 
-/** Publishes events to the webhooks of their tenant, durably: what was published is delivered, or given up after the last attempt. */
+/** Publishes events to the webhooks of their tenant, durably: a published event is delivered, or abandoned after the last attempt. */
 export interface WebhookEvents {
   /**
    * The writes that publish events, for the commit of what they report (`TurnOutcome.also`, `entities.writeTogether`): published with it, or not at
-   * all. None, and no statement, where no webhook of the tenant hears of them. Not to be called inside a transaction, since it may have to ask the database.
+   * all. None, and no statement, where no webhook of the tenant subscribes to them. Must not be called inside a transaction, since it may query the database.
    *
    * @throws lookup.unavailable while the database does not answer
    */
   writes(tenantId: string, events: readonly WebhookEvent[]): Promise<readonly RowWrite[]>;
   /** Publishes events that have no commit of their own. */
   emit(tenantId: string, ...events: readonly WebhookEvent[]): Promise<void>;
-  /** False where it is known, from memory, that no webhook of the tenant hears of anything. */
+  /** False where it is known, from memory, that the tenant has no active webhook. */
   mayHear(tenantId: string): boolean;
-  /** The webhooks of a tenant have changed: every replica looks anew. */
+  /** Notifies every replica that the webhooks of a tenant have changed, so that it reads them again. */
   changed(tenantId: string): void;
 }
 
-/** The webhooks of a tenant are other ones. */
+/** The webhooks of a tenant have changed. */
 export const WebhooksChanged = defineEvent(
   'runtime.webhooks-changed',
   Type.Object({ tenant_id: Type.String() }),
@@ -54,9 +54,9 @@ export const WebhooksChanged = defineEvent(
 
 /** Webhooks of one tenant. */
 export const MAX_WEBHOOKS = 20;
-/** Events on their way to one webhook, roughly: above it new ones are left out, for their receiver has been away for long. */
+/** Undelivered events of one webhook, roughly: above it new ones are dropped, since the receiver has been unreachable for long. */
 export const MAX_PENDING = 10_000;
-/** Milliseconds for which the webhooks of a tenant are kept where changes are heard of, and where they may not be. */
+/** Milliseconds for which the webhooks of a tenant are cached where this process receives change events, and where it may not receive them. */
 const MAX_AGE_MS = 10_000;
 const MAX_AGE_ALONE_MS = 1_000;
 const MAX_TENANTS = 10_000;
@@ -79,11 +79,11 @@ interface WebhookEventsParts {
   readonly ids: Ids;
   readonly guard: Pick<Guard, 'redactJsonText'>;
   readonly log: Logger;
-  /** Counts events that were left out. */
+  /** Counts dropped events. */
   readonly dropped: (count: number) => void;
 }
 
-/** Makes the port. `forget` drops what is known of a tenant, or of all. */
+/** Makes the port. `forget` drops what is cached of a tenant, or of all. */
 export function createWebhookEvents(parts: WebhookEventsParts) {
   const { database, jobs, events, clock, ids, guard, log, dropped } = parts;
   const hearers = createSharedCache<readonly Hearer[] | undefined>({
@@ -144,7 +144,7 @@ export function createWebhookEvents(parts: WebhookEventsParts) {
     mayHear(tenantId) {
       const known = hearers.get(tenantId);
       if (!(known instanceof Promise)) return known !== undefined;
-      // Whoever needs the answer asks again and gets the failure.
+      // Ignored here: a caller that needs the webhooks loads them again and gets the failure.
       known.catch(() => {});
       return true;
     },

@@ -30,14 +30,14 @@ import { patternProblem } from './event-types.ts';
 import { sealPlace } from './send.ts';
 import { MAX_WEBHOOKS } from './webhook-events.ts';
 
-/** What the administration of webhooks refuses. */
+/** The errors of the administration of webhooks. */
 export const WebhookErrors = defineErrors({
   notFound: { code: 'webhook.not-found', kind: 'not-found', title: 'There is no such webhook' },
   invalid: { code: 'webhook.invalid', kind: 'invalid', title: 'The webhook is not valid' },
   tooMany: { code: 'webhook.too-many', kind: 'conflict', title: 'The tenant has too many webhooks' },
 });
 
-/** What an administrator says of a webhook; absent members stay as they are. */
+/** The members of a webhook that an administrator sets; absent ones stay as they are. */
 export interface WebhookContent {
   readonly url: string;
   readonly events: readonly string[];
@@ -47,7 +47,7 @@ export interface WebhookContent {
 
 /** Random bytes of a secret (Standard Webhooks: 24 to 64). */
 const SECRET_BYTES = 32;
-/** Milliseconds for which the secret before signs as well, so that receivers can change theirs at leisure. */
+/** Milliseconds for which the previous secret signs as well, so that receivers have time to change theirs. */
 const ROTATION_MS = 24 * 3_600_000;
 
 interface WebhooksParts {
@@ -73,7 +73,7 @@ export function createWebhooks(parts: WebhooksParts) {
     return webhook;
   }
 
-  /** Changes and reads again. */
+  /** Changes a webhook and reads it again. */
   async function update(
     tenantId: string,
     id: string,
@@ -83,7 +83,7 @@ export function createWebhooks(parts: WebhooksParts) {
       if (Object.keys(changes).length > 0) await updateWebhook(database.forTenant(tenantId), id, changes);
       return await get(tenantId, id);
     } finally {
-      // Also after a failure: a commit whose answer was lost has happened.
+      // Also after a failure: the commit may have happened although its answer was lost.
       changed(tenantId);
     }
   }
@@ -107,7 +107,7 @@ export function createWebhooks(parts: WebhooksParts) {
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       if (REFUSALS.has(error.code)) return [{ pointer: '/body/url', message: error.message }];
-      // A name may come into being later, and each delivery is checked anew.
+      // A name may begin to resolve later, and each delivery is checked again.
       if (UNKNOWN.has(error.code)) return [];
       throw error;
     }
@@ -117,7 +117,7 @@ export function createWebhooks(parts: WebhooksParts) {
     get,
     list: (tenantId: string, page: Page) => listWebhooks(database.forTenant(tenantId), page),
 
-    /** @returns the secret as well, which is shown this once. Throws `webhook.invalid`, `webhook.too-many`. */
+    /** @returns the secret as well, only this once. Throws `webhook.invalid`, `webhook.too-many`. */
     async create(tenantId: string, content: WebhookContent) {
       await check(tenantId, content);
       const entities = database.forTenant(tenantId);
@@ -148,7 +148,7 @@ export function createWebhooks(parts: WebhooksParts) {
       return await update(tenantId, id, content);
     },
 
-    /** Gives it another secret; the one before signs as well for a day. */
+    /** Replaces the secret; the previous one signs as well for a day. */
     async rotateSecret(tenantId: string, id: string) {
       const before = await get(tenantId, id);
       const secret = newSecret();
@@ -160,7 +160,7 @@ export function createWebhooks(parts: WebhooksParts) {
       return { webhook, secret };
     },
 
-    /** Deletes it with its log; what is on its way is not delivered any more. */
+    /** Deletes a webhook with its log; undelivered events are not delivered any more. */
     async remove(tenantId: string, id: string): Promise<void> {
       try {
         const isDeleted = isId(id) && (await deleteWebhook(database.forTenant(tenantId), id));
@@ -170,7 +170,7 @@ export function createWebhooks(parts: WebhooksParts) {
       }
     },
 
-    /** Sends a `webhook.test` event now and once, also where it is not active. The attempt is in the log. */
+    /** Sends a `webhook.test` event now and once, also where the webhook is not active. The attempt is in the log. */
     async test(tenantId: string, id: string, signal: AbortSignal): Promise<StoredLog> {
       const webhook = await get(tenantId, id);
       const entities = database.forTenant(tenantId);
@@ -190,10 +190,10 @@ export function createWebhooks(parts: WebhooksParts) {
   };
 }
 
-/** Ids are the gateway's own; no other text is looked for, for not every database could. */
+/** Ids are the gateway's own; other texts are not looked up, since a database might reject them. */
 const isId = (text: string) => /^[\da-f-]{36}$/.test(text);
 
-/** What a check of an address may throw: that it cannot be the one of a webhook, or that its name does not resolve now. */
+/** Errors of the check of an address: it may not be that of a webhook, or its name does not resolve now. */
 const REFUSALS: ReadonlySet<string> = codesOf(EgressErrors.denied, EgressErrors.malformed);
 const UNKNOWN: ReadonlySet<string> = codesOf(EgressErrors.unreachable, EgressErrors.timeout);
 

@@ -9,18 +9,18 @@ import type { ConversationMessages } from '../v3-chat/conversation-messages.ts';
 import type { RunCaller, WorkflowRuns } from './workflow-runs.ts';
 import type { WorkflowStreamEvent } from './workflow-stream.ts';
 
-/** What is said to a workflow. */
+/** A chat request to a workflow. */
 export interface WorkflowChatRequest {
   readonly workflowId: string;
   /** Absent: a new conversation. */
   readonly conversationId: string | undefined;
   readonly messages: readonly ChatMessage[];
-  /** What was said last, as text. */
+  /** The last message, as text. */
   readonly text: string;
   readonly parameters: JsonObject;
 }
 
-/** What chats with workflows are made of. */
+/** The dependencies of `createWorkflowChats`. */
 interface WorkflowChatParts {
   readonly runs: WorkflowRuns;
   readonly conversations: Pick<Conversations, 'get' | 'create'>;
@@ -37,8 +37,8 @@ export type WorkflowChats = ReturnType<typeof createWorkflowChats>;
 export function createWorkflowChats({ runs, conversations, said, database, clock, ids }: WorkflowChatParts) {
   return {
     /**
-     * Starts the run, with what was said last as `USER_INPUT` and `CONVERSATION_ID` beside the parameters. `follow` has to be called; what was said, and the
-     * answer, are kept in the conversation when the run has completed while somebody followed it.
+     * Starts the run with the parameters, the last message as `USER_INPUT`, and `CONVERSATION_ID`. `follow` must be called; messages and answer are stored in
+     * the conversation when the run completes while a client follows it.
      */
     async begin(caller: RunCaller, call: ChatCall, request: WorkflowChatRequest) {
       const { principal, isAdmin } = call;

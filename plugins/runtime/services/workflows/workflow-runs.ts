@@ -10,10 +10,10 @@ import {
 import { jsonObject } from '../v3-chat/tool-outputs.ts';
 import { reasonOf, workflowEvents } from './workflow-stream.ts';
 
-/** For so long a synchronous run is waited for; the time of a request is five minutes. Milliseconds. */
+/** Milliseconds for which a synchronous call waits for its run; a request may take five minutes. */
 const WAIT_MS = 240_000;
 
-/** What can go wrong with runs, beside what the engine throws. */
+/** The errors of runs, in addition to those of the engine. */
 export const WorkflowRunErrors = defineErrors({
   unavailable: {
     code: 'workflow.unavailable',
@@ -26,7 +26,7 @@ export const WorkflowRunErrors = defineErrors({
   timeout: { code: 'workflow.timeout', kind: 'timeout', title: 'The run takes longer than a request may' },
 });
 
-/** Who works with runs. */
+/** The caller of runs. */
 export interface RunCaller {
   readonly tenantId: string;
   readonly identity: Identity;
@@ -49,7 +49,7 @@ export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
   }
 
   return {
-    /** Starts a run of a published definition, by its id, or of a file, by its name. It goes on by itself. */
+    /** Starts a run of a published definition, by its id, or of a file, by its name. The run continues without its caller. */
     async start({ tenantId, identity }: RunCaller, workflowId: string, input: JsonObject): Promise<RunPlace> {
       const { engine, definitions } = there();
       const version = await definitions.resolve(tenantId, workflowId);
@@ -57,7 +57,7 @@ export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
       return { tenantId, runId: run.id };
     },
 
-    /** A run that is there. Throws `workflow.run-not-found`, also for a run of another workflow. */
+    /** Finds an existing run. Throws `workflow.run-not-found`, also for a run of another workflow. */
     async find({ tenantId }: RunCaller, workflowId: string, runId: string): Promise<RunPlace> {
       const { engine, definitions } = there();
       const { id } = await definitions.describe(tenantId, workflowId);
@@ -66,7 +66,7 @@ export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
       return { tenantId, runId };
     },
 
-    /** The result of a run that completes by itself. Throws `workflow.waits`, `.failed`, `.cancelled`, `.timeout`. */
+    /** Waits for the result of a run that needs no person. Throws `workflow.waits`, `.failed`, `.cancelled`, `.timeout`. */
     async result(place: RunPlace, signal: AbortSignal): Promise<JsonObject> {
       const { engine } = there();
       const run = await engine.settled({ ...place, timeoutMs: WAIT_MS, signal });
@@ -88,13 +88,13 @@ export function createWorkflowRuns({ workflows, definitions }: WorkflowParts) {
       }
     },
 
-    /** What happens in a run, from its stored events. */
+    /** The events of a run's stream, from its stored events. */
     events: (place: RunPlace, from: { readonly after: number | undefined; readonly signal: AbortSignal }) =>
       workflowEvents(there().engine, place, from),
 
     /**
-     * Completes the task of an interrupt. Gives the run, and the `seq` behind which its events go on. Throws `request.invalid` for an id that is no
-     * event's.
+     * Completes the task of an interrupt. Returns the run, and the `seq` after which its events continue. Throws `request.invalid` for an invalid event
+     * id.
      */
     async resume(
       { tenantId, identity }: RunCaller,

@@ -1,9 +1,9 @@
 import { cozeCode } from 'agent-gateway';
 import type { JsonObject, RunPlace, RunRecord, WorkflowEngine } from '../../../workflow/contract.ts';
 
-/** The only kind of interrupt: somebody has to complete a human task. The SDK's number of a question. */
+/** The only kind of interrupt, a human task that a person has to complete: the SDK's number of a question. */
 const QUESTION = 2;
-/** The title of the message that brings the result. */
+/** The title of the message that holds the result. */
 const END_TITLE = 'End';
 
 /** One event of a workflow's stream (the SDK's `WorkflowEvent`). */
@@ -12,7 +12,7 @@ export interface WorkflowStreamEvent {
   readonly seq: number;
   readonly event: 'Message' | 'Interrupt' | 'Error' | 'Done';
   readonly data: object;
-  /** Of the message that brings the result. */
+  /** Only in the message that holds the result. */
   readonly result?: JsonObject;
 }
 
@@ -20,10 +20,10 @@ export interface WorkflowStreamEvent {
 export const eventIdOf = (runId: string, stepRunId: string) => `${runId}/${stepRunId}`;
 
 /**
- * A run from its stored events: a message for each finished node, an interrupt for each task that waits, and the end. Ends when the run has ended, is paused, or
- * waits for people alone.
+ * The stream of a run, made of its stored events: a message for each finished node, an interrupt for each task that waits, and the end. Ends when the run has ended, is
+ * paused, or waits only for people.
  *
- * @param after only what comes after this `seq`
+ * @param after only events after this `seq`
  */
 export async function* workflowEvents(
   engine: WorkflowEngine,
@@ -35,7 +35,7 @@ export async function* workflowEvents(
       case 'step.completed': {
         const step = await engine.step({ ...place, stepRunId });
         if (step.node_type === 'end') {
-          // It is there with the last end that is reached.
+          // The result exists once the last end node is reached.
           const result = await engine.result(place);
           if (result !== null) yield { ...message(seq, END_TITLE, result), result };
         } else if (step.node_type !== 'start') yield message(seq, step.node_name, step.output ?? {});
@@ -66,7 +66,7 @@ export function reasonOf({ error }: Pick<RunRecord, 'error'>): string {
   return error === null ? 'The run is paused' : `${error.code}: ${error.message}`;
 }
 
-/** The run, where nothing follows an event until somebody acts. */
+/** The run, where no event follows until a person acts. */
 async function restingAt(engine: WorkflowEngine, place: RunPlace, seq: number) {
   const { events } = await engine.events({ ...place, after: seq, limit: 1 });
   if (events.length > 0) return undefined;

@@ -1,6 +1,6 @@
 import type { Migration } from 'agent-gateway';
 
-/** Webhooks, what is to be delivered to them, and what became of it. A released migration never changes. */
+/** Webhooks, their deliveries, and the log of attempts. A released migration never changes. */
 export const webhooksMigration: Migration = {
   name: '004-webhooks',
   up: (schema, types) => [

@@ -1,6 +1,6 @@
 import type { Migration } from 'agent-gateway';
 
-/** Old chats are looked for in all tenants at once. A released migration never changes. */
+/** Old chats are searched in all tenants at once. A released migration never changes. */
 export const chatsByAge: Migration = {
   name: '009-chats-by-age',
   up: (schema) => [
