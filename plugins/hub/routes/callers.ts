@@ -35,6 +35,14 @@ export const EnvelopeHeaders = Type.Object({
   'x-svc-signature': Type.Optional(Type.String({ description: 'Ed25519, in base64' })),
 });
 
+/** The headers by which proxies say for whom they call. */
+export const ProxyHeaders = Type.Object({
+  'x-forwarded-for': Type.Optional(
+    Type.String({ description: 'Set by proxies; such a call needs a credential' }),
+  ),
+  forwarded: Type.Optional(Type.String({ description: 'Set by proxies; such a call needs a credential' })),
+});
+
 /** Calls of one caller in a minute, independent of the windows of tenants: nodes are many, and belong to no tenant. */
 export const HUB_LIMIT = {
   perMinute: 1_200,
@@ -42,7 +50,8 @@ export const HUB_LIMIT = {
     call.identity.id === 'anonymous' || call.identity.id === '' ? call.address : call.identity.id,
 };
 
-type AnyCall = Pick<RouteCall, 'identity' | 'source'> & { readonly headers?: unknown };
+/** A call of a route that declares its headers: without a schema of them a call has none, and a proxy would not be seen. */
+type AnyCall = Pick<RouteCall, 'identity' | 'source'> & { readonly headers: object };
 
 const LOOPBACK = 'loopback';
 
@@ -69,8 +78,8 @@ function isLoopback(address: string): boolean {
   return address === '::1' || address.startsWith('127.');
 }
 
-function isForwarded(headers: unknown): boolean {
-  const { 'x-forwarded-for': forwardedFor, forwarded } = (headers ?? {}) as Record<string, unknown>;
+function isForwarded(headers: object): boolean {
+  const { 'x-forwarded-for': forwardedFor, forwarded } = headers as Record<string, unknown>;
   return forwardedFor !== undefined || forwarded !== undefined;
 }
 

@@ -4,6 +4,7 @@ import { eachDatabase } from '../../support/databases.ts';
 import { envelope, KEY, keyed, makeNode, register, send, signed, startHub } from './hub-kit.ts';
 
 const NODES = '/api/v1/nodes';
+const SUBSCRIPTIONS = '/api/v1/subscriptions';
 const HERE = 'http://127.0.0.1:4011';
 const beatOf = (id: string) => `${NODES}/${id}/heartbeat`;
 
@@ -126,7 +127,8 @@ test('what is no node is refused, and inner addresses are when they are written'
 });
 
 test('without keys of the hub callers on the loopback interface register, with them only who has one', async (t) => {
-  const open = await startHub(t, { HUB_API_KEYS: '' });
+  // The gateway itself lets everybody in: what the hub demands is its own.
+  const open = await startHub(t, { HUB_API_KEYS: '', SVC_ALLOW_ANONYMOUS: 'true' });
   const node = makeNode('node-a');
   const claim = JSON.stringify({ node_id: 'node-a', endpoint: HERE, public_key: node.publicKey });
   const post = (hub: { url: string }, headers: Record<string, string> = {}) =>
@@ -134,6 +136,31 @@ test('without keys of the hub callers on the loopback interface register, with t
   t.is((await post(open)).status, 201);
   t.is((await post(open, { 'x-forwarded-for': '203.0.113.9' })).status, 401);
   t.is((await send(open, 'GET', NODES)).status, 200);
+  const subscribe = (headers: Record<string, string> = {}) =>
+    send(
+      open,
+      'POST',
+      SUBSCRIPTIONS,
+      headers,
+      '{"callback_url":"https://8.8.8.8/","events":["gene_revoked"]}',
+    );
+  const { status, body: subscription } = await subscribe();
+  t.is(status, 201);
+  const proxied: readonly Record<string, string>[] = [
+    { 'x-forwarded-for': '203.0.113.9' },
+    { forwarded: 'for=203.0.113.9' },
+  ];
+  for (const headers of proxied) {
+    t.is((await subscribe(headers)).status, 401);
+    for (const [method, path] of [
+      ['GET', ''],
+      ['GET', `/${subscription.id}`],
+      ['GET', `/${subscription.id}/dead-letters`],
+      ['POST', `/${subscription.id}/dead-letters/retry`],
+      ['DELETE', `/${subscription.id}`],
+    ] as const)
+      t.is((await send(open, method, `${SUBSCRIPTIONS}${path}`, headers)).status, 401, `${method} ${path}`);
+  }
 
   const closed = await startHub(t);
   t.is((await post(closed)).status, 401);
