@@ -1,3 +1,4 @@
+import { setImmediate as othersTurn } from 'node:timers/promises';
 import type { Database } from 'agent-gateway';
 import test, { type ExecutionContext } from 'ava';
 import evolution from '../../../plugins/evolution/plugin.ts';
@@ -32,7 +33,8 @@ async function start(t: ExecutionContext, env: Readonly<Record<string, string>>)
       ...services,
       ...silent,
       ...{ settings, events, database: { ...bound(database), ...over } },
-      pauseFor: () => Promise.resolve(),
+      // Other tests of the process have their turn, and nothing waits longer than that.
+      pauseFor: () => othersTurn(),
     });
   const task = (more: Partial<TaskRow> = {}): Omit<TaskRow, 'tenantId'> =>
     ({
