@@ -3,6 +3,7 @@ import { asGatewayError } from '../../foundation/base/error-catalogue.ts';
 import { GatewayError } from '../../foundation/base/gateway-error.ts';
 import type { AbortableCall } from '../../foundation/base/in-flight.ts';
 import { type Headers, headerOf } from '../../foundation/http/headers.ts';
+import { type AddressedRequest, isLoopbackCaller } from '../../foundation/http/source-address.ts';
 import type { RequestTrace } from '../../foundation/observability/tracing.ts';
 import { ANONYMOUS, type Identity } from '../access/identity.ts';
 import type { AuthenticationFailure } from '../auth/authenticator.ts';
@@ -53,8 +54,8 @@ export abstract class CallState implements AbortableCall {
   abstract get pattern(): string;
   /** As the client sent it, without the query. */
   abstract get path(): string;
-  /** What the client sent; of gRPC its metadata, with `:authority` as `host`. */
-  abstract get headers(): Headers;
+  /** What the client sent; of gRPC its metadata as headers, with `:authority` as `host`. */
+  abstract readonly request: AddressedRequest;
   /** Sets a header of the answer, or of the initial metadata, unless they are on their way. @throws Error for one that cannot be sent */
   abstract setHeader(name: string, value: string): void;
 
@@ -67,6 +68,14 @@ export abstract class CallState implements AbortableCall {
   }
 
   /** `User-Agent` as it was sent. */
+  get headers(): Headers {
+    return this.request.headers;
+  }
+
+  get isLoopback(): boolean {
+    return isLoopbackCaller(this.request);
+  }
+
   get userAgent(): string | undefined {
     return headerOf(this.headers, 'user-agent');
   }

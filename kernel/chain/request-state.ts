@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Next, ParameterizedContext } from 'koa';
 import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import type { ErrorDialect } from '../../foundation/errors/render.ts';
-import type { Headers } from '../../foundation/http/headers.ts';
 import type { PresentedCredentials } from '../auth/authenticator.ts';
 import type { Match } from '../http/route-table.ts';
 import { CallState } from './call-state.ts';
@@ -25,7 +24,7 @@ export class RequestState extends CallState {
   credentials: PresentedCredentials | undefined;
   /** The body, where it was read already. */
   bytes: Promise<Buffer> | undefined;
-  readonly #request: IncomingMessage;
+  readonly request: IncomingMessage;
   readonly #response: ServerResponse;
 
   constructor(
@@ -37,7 +36,7 @@ export class RequestState extends CallState {
     super(startedAt);
     this.match = match;
     this.path = path;
-    this.#request = exchange.req;
+    this.request = exchange.req;
     this.#response = exchange.res;
   }
 
@@ -52,10 +51,6 @@ export class RequestState extends CallState {
 
   get dialect(): ErrorDialect {
     return this.match.kind === 'route' ? this.match.route.errors : 'problem';
-  }
-
-  get headers(): Headers {
-    return this.#request.headers;
   }
 
   setHeader(name: string, value: string): void {

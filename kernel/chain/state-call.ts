@@ -74,7 +74,8 @@ export abstract class StateCall<S extends CallState = CallState> implements Call
   }
 
   get source(): CallSource {
-    return { address: this.state.sourceAddress, userAgent: this.state.userAgent };
+    const { sourceAddress, userAgent, isLoopback } = this.state;
+    return { address: sourceAddress, userAgent, isLoopback };
   }
 
   get traceHeaders(): () => Readonly<Record<string, string>> {

@@ -2,7 +2,6 @@ import { KernelErrors } from '../../foundation/base/error-catalogue.ts';
 import { GRPC_CODES } from '../../foundation/base/grpc-status.ts';
 import type { CallStream } from '../../foundation/grpc/call-stream.ts';
 import { GrpcErrors } from '../../foundation/grpc/errors.ts';
-import type { Headers } from '../../foundation/http/headers.ts';
 import { CallState } from '../chain/call-state.ts';
 import type { CompiledMethod } from './compiled-service.ts';
 import { checkName, type GrpcRequest } from './grpc-call.ts';
@@ -53,10 +52,6 @@ export class GrpcState extends CallState {
   /** The method's full name, or `unmatched`: the only form of the path that becomes a metric label. */
   get pattern(): string {
     return this.method?.name ?? 'unmatched';
-  }
-
-  get headers(): Headers {
-    return this.request.headers;
   }
 
   setHeader(name: string, value: string): void {

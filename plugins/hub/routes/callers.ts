@@ -35,14 +35,6 @@ export const EnvelopeHeaders = Type.Object({
   'x-svc-signature': Type.Optional(Type.String({ description: 'Ed25519, in base64' })),
 });
 
-/** The headers by which proxies say for whom they call. */
-export const ProxyHeaders = Type.Object({
-  'x-forwarded-for': Type.Optional(
-    Type.String({ description: 'Set by proxies; such a call needs a credential' }),
-  ),
-  forwarded: Type.Optional(Type.String({ description: 'Set by proxies; such a call needs a credential' })),
-});
-
 /** Calls of one caller in a minute, independent of the windows of tenants: nodes are many, and belong to no tenant. */
 export const HUB_LIMIT = {
   perMinute: 1_200,
@@ -50,18 +42,17 @@ export const HUB_LIMIT = {
     call.identity.id === 'anonymous' || call.identity.id === '' ? call.address : call.identity.id,
 };
 
-/** A call of a route that declares its headers: without a schema of them a call has none, and a proxy would not be seen. */
-type AnyCall = Pick<RouteCall, 'identity' | 'source'> & { readonly headers: object };
+type AnyCall = Pick<RouteCall, 'identity' | 'source'>;
 
 const LOOPBACK = 'loopback';
 
 /** The owner as whom a caller writes: that of a hub key, an operator, or, without hub keys, any loopback caller. @throws hub.key-required, auth.required */
-export function ownerOf({ identity, source, headers }: AnyCall, { hasKeys }: Gate): string {
+export function ownerOf({ identity, source }: AnyCall, { hasKeys }: Gate): string {
   if (identity.method === HUB_KEY) return identity.id;
   if (isOperator(identity) && hasAnyScope(identity.scopes, ['ops:write']))
     return `operator ${identity.id}`.slice(0, 64);
   if (identity.method !== 'anonymous') throw HubErrors.keyRequired();
-  if (!hasKeys && isLoopback(source.address) && !isForwarded(headers)) return LOOPBACK;
+  if (!hasKeys && source.isLoopback) return LOOPBACK;
   throw AuthErrors.required('Send a key of the hub in the Authorization header', {
     headers: { 'www-authenticate': 'Bearer' },
   });
@@ -72,15 +63,6 @@ export function reachOf(call: AnyCall, gate: Gate): Reach {
   const { identity } = call;
   if (isOperator(identity) && hasAnyScope(identity.scopes, ['ops:read', 'ops:write'])) return 'all';
   return { owner: ownerOf(call, gate) };
-}
-
-function isLoopback(address: string): boolean {
-  return address === '::1' || address.startsWith('127.');
-}
-
-function isForwarded(headers: object): boolean {
-  const { 'x-forwarded-for': forwardedFor, forwarded } = headers as Record<string, unknown>;
-  return forwardedFor !== undefined || forwarded !== undefined;
 }
 
 /** A request as its envelope signs it. */

@@ -1,7 +1,7 @@
 import { pageOf, pageQuery, type Route, reply, route } from 'agent-gateway';
 import type { Shown } from '../services/subscriptions.ts';
 import type { DeadLetter } from '../store/deliveries.ts';
-import { type Gate, HUB_LIMIT, ownerOf, ProxyHeaders, reachOf, readable, writable } from './callers.ts';
+import { type Gate, HUB_LIMIT, ownerOf, reachOf, readable, writable } from './callers.ts';
 import * as schemas from './schemas.ts';
 
 const SUBSCRIPTIONS = '/api/v1/subscriptions';
@@ -40,7 +40,7 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
       ...writable,
       ...{ ...common, method: 'POST', path: SUBSCRIPTIONS },
       summary: 'Subscribe to what nodes report',
-      schema: { headers: ProxyHeaders, body: schemas.Subscribe, responses: { 201: schemas.Subscription } },
+      schema: { body: schemas.Subscribe, responses: { 201: schemas.Subscription } },
       failures: ['conflict'],
       handle: async (call) => {
         const owner = ownerOf(call, gate);
@@ -57,7 +57,6 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
       ...{ ...common, method: 'GET', path: SUBSCRIPTIONS },
       summary: 'List the caller’s subscriptions, newest first; operators see all',
       schema: {
-        headers: ProxyHeaders,
         query: pageQuery({ defaultLimit: 100 }),
         responses: { 200: schemas.SubscriptionList },
       },
@@ -72,7 +71,6 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
       ...{ ...common, method: 'GET', path: ONE },
       summary: 'Read a subscription and how its deliveries go',
       schema: {
-        headers: ProxyHeaders,
         params: schemas.SubscriptionParams,
         responses: { 200: schemas.Subscription },
       },
@@ -83,7 +81,7 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
       ...writable,
       ...{ ...common, method: 'DELETE', path: ONE },
       summary: 'End a subscription, with what is on its way',
-      schema: { headers: ProxyHeaders, params: schemas.SubscriptionParams, responses: { 204: null } },
+      schema: { params: schemas.SubscriptionParams, responses: { 204: null } },
       handle: async (call) => {
         await (await subscriptions()).remove(reachOf(call, gate), call.params.id);
         return reply.empty();
@@ -94,7 +92,6 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
       ...{ ...common, method: 'GET', path: LETTERS },
       summary: 'List what could not be delivered to a subscription, newest first',
       schema: {
-        headers: ProxyHeaders,
         params: schemas.SubscriptionParams,
         query: pageQuery({ defaultLimit: 100 }),
         responses: { 200: schemas.DeadLetters },
@@ -111,7 +108,6 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
       ...{ ...common, method: 'POST', path: `${LETTERS}/retry` },
       summary: 'Send all dead letters of a subscription again',
       schema: {
-        headers: ProxyHeaders,
         params: schemas.SubscriptionParams,
         responses: { 202: schemas.Revived },
       },
@@ -125,7 +121,7 @@ export function subscriptionRoutes(gate: Gate): readonly Route[] {
       ...writable,
       ...{ ...common, method: 'POST', path: `${LETTERS}/{letter}/retry` },
       summary: 'Send a dead letter again, with all of its attempts',
-      schema: { headers: ProxyHeaders, params: schemas.LetterParams, responses: { 202: schemas.Revived } },
+      schema: { params: schemas.LetterParams, responses: { 202: schemas.Revived } },
       handle: async (call) => {
         const { id, letter } = call.params;
         const retried = await (await subscriptions()).revive(reachOf(call, gate), id, letter);
