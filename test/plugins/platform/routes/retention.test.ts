@@ -4,6 +4,9 @@ import { eachDatabase } from '../../../support/databases.ts';
 import { until } from '../../../support/until.ts';
 import { DEFAULT_TENANT, startPlatform } from '../platform-gateway.ts';
 
+/** Milliseconds in which a sweep comes, among hundreds of other tests of the process. */
+const PATIENCE_MS = 60_000;
+
 const NOBODY = '01900000-0000-7000-8000-000000000000';
 const NOW = Date.UTC(2030, 0, 1);
 const DAY_MS = 86_400_000;
@@ -110,6 +113,7 @@ test('what is wrong with a rule is told by its field, and nobody reaches a forei
 });
 
 eachDatabase(test, 'what a rule would delete is shown before', async (t, { environment }) => {
+  t.timeout(2 * PATIENCE_MS + 30_000);
   const clock = manualClock(NOW);
   const env = { ...environment, SVC_RETENTION_INTERVAL: '100ms', SVC_RETENTION_GRACE: '0s' };
   const gateway = await startPlatform(t, { env, clock });
@@ -154,7 +158,7 @@ eachDatabase(test, 'what a rule would delete is shown before', async (t, { envir
       // The next sweep is due by the database's clock, which on SQLite is this one.
       clock.advance(100);
       return (await metrics()).includes(`\n${series}\n`);
-    });
+    }, PATIENCE_MS);
   await shows('svc_retention_deleted_total{kind="sessions"} 1');
   await shows(`svc_retained_records{kind="sessions",tenant_id="${one}"} 1`);
   const sessions = (await request('/v1/sessions', { token })).body.sessions as readonly {
