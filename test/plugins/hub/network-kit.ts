@@ -1,5 +1,4 @@
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import { contentHashOf } from '../../../plugins/evolution/rules/content-hash.ts';
 import { GeneTable } from '../../../plugins/evolution/store/tables.ts';
@@ -17,21 +16,28 @@ export interface Member extends TestGateway {
   readonly tenant: { readonly id: string; readonly token: string };
 }
 
+/** Ports below those that systems give to connections: one stays free while the gateway that had it starts again. */
+const PORTS = { first: 20_000, count: 12_000 };
+
 /** Ports that were free a moment ago: who starts at the same time knows the others' addresses. */
 export async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = await Promise.all(
-    Array.from(
-      { length: count },
-      () =>
-        new Promise<ReturnType<typeof createServer>>((resolve) => {
-          const server = createServer();
-          server.listen(0, '127.0.0.1', () => resolve(server));
-        }),
-    ),
-  );
+  const servers: Server[] = [];
+  while (servers.length < count) {
+    const server = await listening(PORTS.first + Math.floor(Math.random() * PORTS.count));
+    if (server !== undefined) servers.push(server);
+  }
   const ports = servers.map((server) => (server.address() as AddressInfo).port);
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
   return ports;
+}
+
+/** Undefined where the port is taken. */
+function listening(port: number): Promise<Server | undefined> {
+  const server = createServer();
+  return new Promise((resolve) => {
+    server.once('error', () => resolve(undefined));
+    server.listen(port, '127.0.0.1', () => resolve(server));
+  });
 }
 
 /** The environment of gateways each of which is a node of all others. */
